@@ -150,7 +150,7 @@ class Bench:
             slot_ms=_SLOT_MS,
             rules=StateLimits(keep_slots=_KEEP_SLOTS),
             live_from={},
-            pulse=None,
+            progress_address=None,
         )
 
 

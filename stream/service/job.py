@@ -19,7 +19,7 @@ from stream.service.ticker import Ticker
 from stream.service.wiring import context_poller, lookup_limits, pipeline_options, verdict_evaluator
 from stream.spark.errors import SparkCallError, SparkFailure, spark_call
 from stream.spark.pipeline import start
-from stream.spark.task_progress import Pulses
+from stream.spark.task_progress import ProgressReceiver
 from stream.tick.lookups.scheduler import LookupScheduler
 from stream.tick.verdicts.store import VerdictStore
 
@@ -84,10 +84,10 @@ class MonitorJob:
         config, status = self._config, self._status
         ticker = self._ticker()
         on_batch = functools.partial(self._on_batch, ticker)
-        with contextlib.closing(Pulses("127.0.0.1", self._record_task_progress)) as pulses:
+        with contextlib.closing(ProgressReceiver("127.0.0.1", self._record_task_progress)) as receiver:
 
             def start_query(partitions: Collection[int]) -> StreamingQuery:
-                options = pipeline_options(config, state.checkpoint, sorted(partitions), pulses.address)
+                options = pipeline_options(config, state.checkpoint, sorted(partitions), receiver.address)
                 with spark_call("start the query"):
                     return start(spark, options, on_batch)
 

@@ -62,7 +62,7 @@ def pipeline_options(
             dead_grace_ms=_ms(config.groups.dead_grace),
         ),
         live_from=checkpoint.manifest.live_from,
-        pulse=progress_address,
+        progress_address=progress_address,
     )
 
 

@@ -18,7 +18,7 @@ from typing import Final
 
 _STALE_SECONDS: Final = 3600.0
 _QUIET: Final = ("-Xshare:auto", "-Xlog:disable", "-Xlog:all=off")
-"""A JVM that cannot use the archive goes on without it, and prints nothing."""
+"""With this option a JVM that cannot use the archive starts without it and prints nothing."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class ClassArchive:
         return [f"-XX:ArchiveClassesAtExit={self.draft}", *_QUIET]
 
     def keep(self, *, complete: bool) -> bool:
-        """Move the draft into place if its JVM ended in good order, else remove it; return whether it was kept.
+        """Move the draft into place if its JVM exited normally, else remove it; return whether it was kept.
 
         Raises OSError if the draft cannot be moved. A JVM may end in good order without having written a draft.
         """
@@ -68,7 +68,7 @@ class ClassArchive:
 
 
 def _remove_stale_drafts(folder: Path) -> None:
-    """Remove what killed JVMs left behind: 170 MB each."""
+    """Remove the drafts of killed JVMs, 170 MB each."""
     for draft in folder.glob("spark-*.new"):
         with contextlib.suppress(OSError):
             if time.time() - draft.stat().st_mtime > _STALE_SECONDS:

@@ -34,18 +34,18 @@ class SparkFailure:
     """An error of Spark."""
 
     cause: str
-    """One line that says what happened."""
+    """The error in one line."""
     detail: str
     """The whole text with the Java stack trace and all causes; empty when the JVM was gone before it could be read."""
 
     @classmethod
     def of_jvm(cls) -> SparkFailure:
-        """Say how the JVM ended, for a call that found none."""
+        """Return the failure of a call without a JVM: how the JVM ended."""
         return cls(describe_end(), "")
 
     @classmethod
     def of(cls, error: BaseException) -> SparkFailure:
-        """Read an error of PySpark or py4j. Must be called before the JVM is ended."""
+        """Return the failure of a PySpark or py4j error. Must be called before the JVM is stopped."""
         if not isinstance(error, _SPARK):
             gone = isinstance(error, GONE_ERRORS)
             return cls.of_jvm() if gone else cls(root_cause(f"{type(error).__name__}: {error}"), "")
@@ -57,7 +57,7 @@ class SparkFailure:
 
 
 class SparkCallError(RuntimeError):
-    """A call into Spark that failed. `failure` holds the cause as text, which outlives the JVM."""
+    """A call into Spark failed. `failure` has the cause as text, which remains after the JVM has ended."""
 
     def __init__(self, action: str, failure: SparkFailure) -> None:
         super().__init__(f"could not {action}: {failure.cause}")
@@ -67,7 +67,7 @@ class SparkCallError(RuntimeError):
 
 @contextlib.contextmanager
 def spark_call(action: str) -> Iterator[None]:
-    """Raise SparkCallError in place of what PySpark and py4j raise; all other exceptions pass.
+    """Convert errors of PySpark and py4j into SparkCallError; other exceptions pass.
 
     `action` completes the sentence "could not ...". The original exception is not printed with it: its text cannot be
     fetched once the JVM has ended.
@@ -79,7 +79,7 @@ def spark_call(action: str) -> Iterator[None]:
 
 
 def root_cause(text: str) -> str:
-    """Pick the line of a Spark error that says what happened.
+    """Return the line of a Spark error that describes it.
 
     That is the error of the last Python traceback that does not only report one of Java's, the end of a Python worker,
     the last cause, or the first line.

@@ -1,4 +1,4 @@
-"""The driver's JVM: started with its voice in our log instead of on the terminal, and heard when it cannot start."""
+"""Starts the driver's JVM with its output redirected to the log; the error of a failed start includes that output."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _REASON_TO_END: Final = re.compile(r"OutOfMemoryError|insufficient memory|fatal 
 
 
 class JvmStartError(RuntimeError):
-    """The JVM ended before it could be spoken to; the message is what it said last."""
+    """The JVM ended before it accepted a connection; the message is its last output."""
 
 
 def launch(conf: SparkConf) -> Any:
-    """Start the JVM with this configuration and give py4j's gateway to it. Raises JvmStartError.
+    """Start the JVM with this configuration and return py4j's gateway to it. Raises JvmStartError.
 
     What the JVM and Spark's Python workers print goes to the log, at level debug: most of it is chatter about things
     that are as they should be.
@@ -42,14 +42,14 @@ def launch(conf: SparkConf) -> Any:
         gateway = launch_gateway(conf, popen_kwargs={"stdout": writer, "stderr": STDOUT})  # type: ignore[no-untyped-call]
     except Exception as error:
         writer.close()
-        raise JvmStartError(reader.last_words() or str(error)) from error
+        raise JvmStartError(reader.last_line() or str(error)) from error
     writer.close()
     _launched.append(_Launched(gateway.proc, reader))
     return gateway
 
 
 def describe_end() -> str:
-    """Say in one line how the JVM started last ended: its signal or exit code, and what it printed about it."""
+    """Return in one line how the last JVM ended: signal or exit code, and its last output."""
     if not _launched:
         return JVM_GONE
     process, output = _launched[-1].process, _launched[-1].output
@@ -70,7 +70,7 @@ def _how_it_ended(code: int) -> str:
 
 
 def hush_accumulators() -> None:
-    """Make PySpark's accumulator servers log that a JVM went away, instead of printing a page about it."""
+    """Make PySpark's accumulator servers log the end of a JVM, instead of printing a traceback."""
 
     def handle_error(_server: object, _request: object, _address: object) -> None:
         _log.debug("the accumulator connection ended", exc_info=True)
@@ -83,7 +83,7 @@ def hush_accumulators() -> None:
 
 
 class _Pipe:
-    """Reads what a process prints, line by line, on a thread of its own."""
+    """Reads the output of a process line by line, in a thread of its own."""
 
     def __init__(self, source: IO[str]) -> None:
         self._lines: deque[str] = deque(maxlen=_REMEMBERED_LINES)
@@ -96,14 +96,14 @@ class _Pipe:
         reading, writing = os.pipe()
         return cls(os.fdopen(reading, errors="replace")), os.fdopen(writing, "wb")
 
-    def last_words(self) -> str:
-        """Give the last line that says something, once the process has ended."""
+    def last_line(self) -> str:
+        """Return the last line that is not empty, after the process has ended."""
         self._thread.join(1.0)
-        told = [line for line in self._lines if line.strip() and not line.startswith(("\t", "WARNING"))]
-        return told[-1] if told else ""
+        lines = [line for line in self._lines if line.strip() and not line.startswith(("\t", "WARNING"))]
+        return lines[-1] if lines else ""
 
     def last_line_with(self, words: re.Pattern[str]) -> str:
-        """Return the last line that has these words, once the process has ended; empty if there is none."""
+        """Return the last line with these words, after the process has ended; empty if there is none."""
         self._thread.join(1.0)
         return next((line for line in reversed(self._lines) if words.search(line)), "")
 
@@ -118,7 +118,7 @@ class _Pipe:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Launched:
-    """A JVM that was started."""
+    """A running or ended JVM."""
 
     process: Popen[bytes]
     output: _Pipe

@@ -1,4 +1,4 @@
-"""The whole job on one page: from the offsets topic to the change that each micro-batch made.
+"""The job from the offsets topic to the changes of each micro-batch.
 
 bytes - decode, fold -> deltas (per task) - reduce -> shards (state store) - changes -> `on_batch` on the driver
 """
@@ -8,9 +8,8 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from stream.spark import fold_task as combine
+from stream.spark import fold_task, source
 from stream.spark import shard_processor as processor
-from stream.spark import source
 from stream.spark.fold_task import FoldTask
 from stream.spark.shard_processor import ShardProcessor
 
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PipelineOptions:
-    """What the job needs to know; the sizes are explained in `stream.config.options`."""
+    """The parameters of the job; `stream.config.options` explains the sizes."""
 
     partitions: Sequence[int]
     security: Mapping[str, str]
@@ -39,15 +38,15 @@ class PipelineOptions:
     max_offsets_per_trigger: int
     slot_ms: int
     rules: StateLimits
-    """What the state of a shard keeps; where it is live is said by `live_from`, per offsets partition."""
+    """Limits of the state of a shard. `live_from` has the first live position per offsets partition."""
     live_from: Mapping[int, int]
-    pulse: tuple[str, int] | None
+    progress_address: tuple[str, int] | None
 
 
 def start(spark: SparkSession, job: PipelineOptions, on_batch: Callable[[pa.Table, int], None]) -> StreamingQuery:
     """Start the query. `on_batch` gets, once per finished micro-batch, a table (shard, change, tallies).
 
-    It may get the same batch again after a crash, never another one under the same number.
+    After a crash it may get the same batch again, never a different one with the same number.
     """
     records = source.offsets_topic(
         spark,
@@ -59,20 +58,20 @@ def start(spark: SparkSession, job: PipelineOptions, on_batch: Callable[[pa.Tabl
 
 
 def changes(records: DataFrame, job: PipelineOptions) -> DataFrame:
-    """Decode, fold and reduce records into what changed per shard."""
-    fold = FoldTask(job.placement, job.slot_ms, job.rules.keep_slots, job.pulse)
+    """Return the changes per shard: records decoded, folded per task and reduced per shard."""
+    fold = FoldTask(job.placement, job.slot_ms, job.rules.keep_slots, job.progress_address)
     return (
         # Few tasks read all partitions one after the other: a Python worker per partition costs more than it reads.
         # A partition is never split, so a key has one task and its commits come in order.
         records.coalesce(job.tasks)
-        .mapInArrow(fold, combine.OUTPUT)
+        .mapInArrow(fold, fold_task.OUTPUT)
         .groupBy("shard")
         .transformWithState(ShardProcessor(job.placement, job.rules, job.live_from), processor.OUTPUT, "update", "None")
     )
 
 
 def write(changed: DataFrame, job: PipelineOptions, on_batch: Callable[[pa.Table, int], None]) -> StreamingQuery:
-    """Hand the changes of each micro-batch to the driver."""
+    """Start the query that passes the changes of each micro-batch to the driver."""
 
     def collect(batch: DataFrame, number: int) -> None:
         on_batch(batch.toArrow(), number)

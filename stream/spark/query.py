@@ -1,4 +1,4 @@
-"""The running query as the driver watches it: what its last batch did, whether it lives, how it ends.
+"""Supervision of the running query: its last batch, its liveness, and its end.
 
 Spark never reports a broker that is away: its thread waits inside the Kafka client for ever, and then even stopping the
 query hangs. So nothing here waits without a limit, and `Watchdog` ends the process when no batch ended for too long.
@@ -30,19 +30,19 @@ _POLL_SECONDS: Final = 0.05
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class BatchReport:
-    """Spark's progress report: of a batch, or (without records) of the source having been looked at in vain."""
+    """Spark's progress report of a batch, or of a poll of the source without new records."""
 
     batch: int
     seconds: float
     positions: dict[int, int]
     at: str
-    """Spark's own time stamp: another one means another report."""
+    """Spark's timestamp; it identifies the report."""
     worked: bool
-    """Whether a batch ran."""
+    """True if a batch ran."""
 
 
 def last_report(query: StreamingQuery) -> BatchReport | None:
-    """Read the last progress report; None before the first, and when there is no JVM to ask (see `failure`)."""
+    """Return the last progress report; None before the first, and when the JVM has ended (see `failure`)."""
     try:
         progress = query._jsq.lastProgress()  # noqa: SLF001 - the public one asks for each field, hundreds of calls
         text = None if progress is None else progress.json()
@@ -63,7 +63,7 @@ def last_report(query: StreamingQuery) -> BatchReport | None:
 
 
 def failure(query: StreamingQuery) -> SparkFailure | None:
-    """Return why the query ended, None while it runs."""
+    """Return the failure that ended the query; None while it runs."""
     try:
         if query.isActive:
             return None
@@ -74,7 +74,7 @@ def failure(query: StreamingQuery) -> SparkFailure | None:
 
 
 def stop(query: StreamingQuery, grace: float) -> bool:
-    """Let the running trigger end, then stop the query; False if that took longer than `grace` seconds.
+    """Stop the query after the running trigger; return False if that took longer than `grace` seconds.
 
     A query stopped inside a batch loses nothing (the batch runs again), but ends in noise.
     """
@@ -92,7 +92,7 @@ def stop(query: StreamingQuery, grace: float) -> bool:
 
 
 def _stop(query: StreamingQuery) -> None:
-    """Stop the query; a query that failed meanwhile, or whose JVM has ended, is stopped too."""
+    """Stop the query. A query that has failed, or whose JVM has ended, counts as stopped."""
     try:
         with spark_call("stop the query"):
             query.stop()
@@ -101,7 +101,7 @@ def _stop(query: StreamingQuery) -> None:
 
 
 def kill_jvm(spark: SparkSession) -> None:
-    """End the JVM at once; it may be hanging and would then outlive this process."""
+    """Kill the JVM, which may hang and would then outlive this process."""
     gateway = spark.sparkContext._gateway  # noqa: SLF001 - there is no other way to its process
     if gateway is not None:
         gateway.proc.kill()
@@ -118,11 +118,11 @@ class Watchdog:
         threading.Thread(target=self._watch, name="watchdog", daemon=True).start()
 
     def beat(self) -> None:
-        """Say that the query lives."""
+        """Record that the query is alive."""
         self._beat = time.monotonic()
 
     def close(self) -> None:
-        """Watch no longer."""
+        """Stop the watchdog."""
         self._over.set()
 
     def _watch(self) -> None:

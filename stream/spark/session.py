@@ -1,4 +1,4 @@
-"""The Spark session: every setting with its reason, and nothing else.
+"""The Spark session: every setting with its reason.
 
 The settings that decide speed and correctness were measured on a real `__consumer_offsets`; docs/performance.md holds
 the figures.
@@ -76,7 +76,7 @@ _SETTINGS: Final = {
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SessionOptions:
-    """What of the session depends on where it runs."""
+    """The settings of the session that depend on its environment."""
 
     master: str
     driver_memory: str
@@ -85,11 +85,11 @@ class SessionOptions:
     shuffle_partitions: int
     class_archive: ClassArchive | None = None
     traces: bool = False
-    """Whether Spark prints what it thinks of its own faults."""
+    """True if Spark prints its own stack traces."""
 
 
 def open_session(options: SessionOptions) -> SparkSession:
-    """Start the JVM and the session; Refusal if there is no Java or it does not start."""
+    """Start the JVM and the session. Raises Refusal if there is no Java or it does not start."""
     # Workers would take `python3` from PATH, whatever that is.
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ.setdefault("SPARK_LOCAL_IP", options.driver_host)
@@ -104,13 +104,13 @@ def open_session(options: SessionOptions) -> SparkSession:
             ExitCode.SPARK_UNAVAILABLE,
         ) from error
     session = SparkSession(context)
-    # A failed query is told by us, in one line; Spark's own pages of trace are for those who ask for them.
+    # lagwarden logs a failed query in one line; Spark's stack traces are printed only on request.
     session.sparkContext.setLogLevel("WARN" if options.traces else "OFF")
     return session
 
 
 def end_session(session: SparkSession, grace: float) -> bool:
-    """Stop the session and its JVM; return whether the JVM ended in good order within `grace` seconds.
+    """Stop the session and its JVM; return whether the JVM exited normally within `grace` seconds.
 
     Otherwise it is killed. It may have died, or hang in a client whose broker is away: nothing here waits without a
     limit.
@@ -134,7 +134,7 @@ def end_session(session: SparkSession, grace: float) -> bool:
 
 
 def _forget_jvm() -> None:
-    """Let the next session of this process start its own JVM; PySpark would go on calling the one that has ended."""
+    """Clear PySpark's references to the ended JVM, so that the next session of this process starts its own."""
     SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None  # noqa: SLF001
     SparkSession._instantiatedSession = SparkSession._activeSession = None  # noqa: SLF001
 

@@ -1,4 +1,4 @@
-"""Spark's stateful shell around `groups.reduce`: unpack a shard, apply what was read, pack it. Decides nothing."""
+"""The stateful processor: unpacks the state of a shard, applies the deltas (`groups.reduce`), and packs it again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from stream.groups.codec import pack, unpack_delta, unpack_state
 from stream.groups.reduce import reduce
 from stream.groups.shard import empty_state
-from stream.spark.fold_task import settle
+from stream.spark.fold_task import freeze_loaded_modules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from stream.groups.reduce import StateLimits
 
 STATE: Final = "shard"
-"""Name of the state variable, also for the reader that seeds the driver at start."""
+"""Name of the state variable; `state_reader` reads it at start."""
 OUTPUT: Final = "shard int, change binary, tallies array<string>"
 
 
 class ShardProcessor(StatefulProcessor):
-    """One call per shard that a batch touched."""
+    """Spark calls it once per shard that a batch touched."""
 
     def __init__(self, placement: Placement, rules: StateLimits, live_from: Mapping[int, int]) -> None:
         self._placement = placement
@@ -36,7 +36,7 @@ class ShardProcessor(StatefulProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Declare the state: one packed shard."""
-        settle()
+        freeze_loaded_modules()
         self._state: ValueState = handle.getValueState(STATE, "packed binary")
 
     def handleInputRows(  # type: ignore[override]  # noqa: N802 - Spark's name; rows are Rows, not pandas frames
@@ -45,7 +45,7 @@ class ShardProcessor(StatefulProcessor):
         rows: Iterator[Row],
         timerValues: TimerValues,  # noqa: ARG002, N803 - Spark's names
     ) -> Iterator[Row]:
-        """Apply the deltas of one shard and give what changed."""
+        """Apply the deltas of one shard; yield the packed change."""
         kept = self._state.get()
         state = empty_state() if kept is None else unpack_state(bytes(kept[0]))
         deltas, tallies = [], []
@@ -59,4 +59,4 @@ class ShardProcessor(StatefulProcessor):
         yield Row(shard=key[0], change=pack(change), tallies=tallies)
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Release nothing: the processor holds no resources."""

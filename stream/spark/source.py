@@ -22,7 +22,7 @@ _OPTIONS: Final = {
     # of 500 ms every batch waits half a second per partition.
     "kafka.fetch.max.wait.ms": "10",
     "kafka.max.poll.records": "5000",
-    # Offsets that are gone (a topic made anew, a stop longer than its retention) are noticed and said by the job.
+    # The job itself detects and reports lost offsets (topic re-created, or down for longer than its retention).
     "failOnDataLoss": "false",
 }
 
@@ -34,7 +34,7 @@ def offsets_topic(
     max_offsets_per_trigger: int,
     security: Mapping[str, str],
 ) -> DataFrame:
-    """Read the topic as a stream; `security` says where the cluster is and how to log in.
+    """Return the topic as a streaming DataFrame. `security` has the `kafka.*` options: addresses and login.
 
     By `assign`: `subscribe` would join a consumer group and so write records of its own into the very topic we watch.
     """

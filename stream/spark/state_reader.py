@@ -1,4 +1,4 @@
-"""What the state store kept: read once at start, so that a restarted monitor knows all groups before it reads on."""
+"""Reads the state store once at start, so that a restarted monitor knows all groups before it continues to read."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class UnreadableShardError(Exception):
-    """A shard in the state store is not what was written."""
+    """A shard in the state store cannot be unpacked."""
 
 
 def stored_shards(spark: SparkSession, checkpoint: str) -> list[tuple[int, ShardState]]:
-    """Return every shard as of the last finished batch. Raises UnreadableShardError, and what Spark raises."""
+    """Return every shard as of the last finished batch. Raises UnreadableShardError and SparkCallError."""
     # Registers the state store's coordinator with this session; without it the reader fails on a snapshot.
     _ = spark.streams.active
     kept = spark.read.format("statestore").option("stateVarName", STATE).load(checkpoint)

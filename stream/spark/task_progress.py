@@ -1,44 +1,86 @@
-"""The driver's ear for its tasks: datagrams that say how far a running batch has come. Lost ones are not missed."""
+"""Progress of tasks within a micro-batch, sent to the driver as datagrams. Best effort: losses are harmless.
+
+Reason: docs/decisions/0007-progress-of-tasks-by-datagrams.md.
+"""
 
 from __future__ import annotations
 
 import json
 import socket
 import threading
+import time
 from typing import TYPE_CHECKING, Final
+
+import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-_LARGEST: Final = 65_535
+    import pyarrow as pa
+
+_LARGEST_DATAGRAM: Final = 65_535
+SEND_INTERVAL: Final = 0.5
+"""Seconds between two reports of a task."""
 
 
-class Pulses:
-    """Listens on a free port of `host` and hands each message to `heard`, on a thread of its own."""
+class ProgressReceiver:
+    """Receives progress datagrams from running tasks on a free port of `host`, in a thread of its own."""
 
-    def __init__(self, host: str, heard: Callable[[Mapping[int, int]], None]) -> None:
-        self._heard = heard
+    def __init__(self, host: str, on_positions: Callable[[Mapping[int, int]], None]) -> None:
+        """Call `on_positions` with the next position per offsets partition for each datagram."""
+        self._on_positions = on_positions
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._socket.bind((host, 0))
         self._closing = False
-        threading.Thread(target=self._listen, name="pulses", daemon=True).start()
+        threading.Thread(target=self._receive, name="task-progress", daemon=True).start()
 
     @property
     def address(self) -> tuple[str, int]:
-        """Where tasks send to."""
+        """The address that tasks send to."""
         host, port = self._socket.getsockname()
         return host, port
 
     def close(self) -> None:
-        """Stop listening."""
+        """Stop receiving."""
         self._closing = True
         self._socket.close()
 
-    def _listen(self) -> None:
+    def _receive(self) -> None:
         while not self._closing:
             try:
-                message = self._socket.recv(_LARGEST)
+                message = self._socket.recv(_LARGEST_DATAGRAM)
                 positions = {int(partition): int(position) for partition, position in json.loads(message).items()}
             except (OSError, ValueError, AttributeError):
-                continue  # closed, or not ours
-            self._heard(positions)
+                continue  # closed, or not a progress datagram
+            self._on_positions(positions)
+
+
+class ProgressSender:
+    """Sends the next position of each partition that a task reads, at most once per SEND_INTERVAL."""
+
+    def __init__(self, address: tuple[str, int]) -> None:
+        self._address = address
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._next_send = time.monotonic() + SEND_INTERVAL
+        self._positions: dict[int, int] = {}
+
+    def close(self) -> None:
+        """Close the socket."""
+        self._socket.close()
+
+    def add(self, records: pa.Table) -> None:
+        """Record the positions after these records, and send all positions when it is time. Never raises OSError."""
+        partitions = records.column("partition").to_numpy()
+        positions = records.column("offset").to_numpy()
+        last_rows = np.append(np.flatnonzero(np.diff(partitions)), len(partitions) - 1)
+        for row in last_rows.tolist():
+            self._positions[int(partitions[row])] = int(positions[row]) + 1
+        if time.monotonic() < self._next_send:
+            return
+        self._next_send = time.monotonic() + SEND_INTERVAL
+        message = json.dumps(self._positions).encode()
+        self._positions = {}
+        try:
+            self._socket.sendto(message, self._address)
+        except OSError:
+            return  # a progress report must not fail a task

@@ -57,7 +57,7 @@ class CaptureJob:
             slot_ms=30_000,
             rules=StateLimits(keep_slots=10),
             live_from={},
-            pulse=None,
+            progress_address=None,
         )
         return write(changes(capture_file(self._spark, self.capture), options), options, _discard)
 

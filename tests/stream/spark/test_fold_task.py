@@ -1,4 +1,4 @@
-"""A task's work without Spark: Arrow batches in, packed deltas and a tally out, pulses on the side."""
+"""The fold of a task without Spark: Arrow batches in; packed deltas, decode statistics and progress reports out."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from stream.groups.decode_stats import DecodeStats
 from stream.groups.placement import Placement
 from stream.groups.reduce import reduce
 from stream.groups.shard import empty_state
-from stream.spark import fold_task as combine
+from stream.spark import fold_task, task_progress
 from stream.spark.fold_task import FoldTask
 from tests.support.commits import KEEP, SLOT_MS, read_run
 from tests.support.laws import examples
@@ -59,7 +59,7 @@ def test_the_sizes_of_batches_do_not_matter(cuts: list[int], rows: int) -> None:
     borders = [0, *sorted(cuts), len(RECORDS)]
     batches = [batch_of(RECORDS[a:b]) for a, b in itertools.pairwise(borders)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(combine, "_FOLD_ROWS", rows)
+        patch.setattr(fold_task, "_FOLD_ROWS", rows)
         (out,) = FoldTask(Placement(1, 1), SLOT_MS, KEEP, None)(iter(batches))
     delta = unpack_delta(out.column("delta")[0].as_py())
     assert [read_run(delta.runs, row) for row in range(3)] == [read_run(whole().runs, row) for row in range(3)]
@@ -92,21 +92,12 @@ def test_records_of_no_group_are_counted_too() -> None:
     assert (state.position, len(change.runs), len(change.records)) == (empty_state().position, 0, 0)
 
 
-def test_pulses_say_how_far_the_task_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pulse carries the next position of each partition that was read since the last."""
-    monkeypatch.setattr(combine, "_PULSE_SECONDS", 0.0)
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as ear:
-        ear.bind(("127.0.0.1", 0))
-        ear.settimeout(5)
-        list(
-            FoldTask(Placement(2, 1), SLOT_MS, KEEP, ear.getsockname())(
-                iter([batch_of([*RECORDS, (1, 9, None, None)])])
-            )
-        )
-        assert json.loads(ear.recv(1000)) == {"0": 40, "1": 10}
-
-
-def test_a_listener_that_is_gone_does_not_hurt(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Progress is for the eye: a task does not fail because nobody listens."""
-    monkeypatch.setattr(combine, "_PULSE_SECONDS", 0.0)
-    assert list(FoldTask(Placement(1, 1), SLOT_MS, KEEP, ("256.0.0.1", 9))(iter([batch_of(RECORDS)])))
+def test_a_task_reports_its_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With an address the task reports the next position of each partition that it reads."""
+    monkeypatch.setattr(task_progress, "SEND_INTERVAL", 0.0)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver:
+        receiver.bind(("127.0.0.1", 0))
+        receiver.settimeout(5)
+        fold = FoldTask(Placement(2, 1), SLOT_MS, KEEP, receiver.getsockname())
+        list(fold(iter([batch_of([*RECORDS, (1, 9, None, None)])])))
+        assert json.loads(receiver.recv(1000)) == {"0": 40, "1": 10}

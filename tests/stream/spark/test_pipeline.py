@@ -51,7 +51,7 @@ def _job(folder: Path) -> PipelineOptions:
         slot_ms=30_000,
         rules=StateLimits(keep_slots=10),
         live_from={},
-        pulse=None,
+        progress_address=None,
     )
 
 

@@ -1,4 +1,4 @@
-"""Pulses: the driver hears its tasks, and is deaf to everything else."""
+"""Progress datagrams: the driver receives the positions of its tasks and ignores everything else."""
 
 from __future__ import annotations
 
@@ -7,20 +7,57 @@ import queue
 import socket
 from typing import TYPE_CHECKING
 
-from stream.spark.task_progress import Pulses
+import pyarrow as pa
+
+from stream.spark import task_progress
+from stream.spark.task_progress import ProgressReceiver, ProgressSender
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import pytest
 
-def test_positions_are_heard_and_noise_is_not() -> None:
-    """Messages of tasks arrive as numbers; what is no such message is passed over and hurts nothing."""
-    heard: queue.Queue[Mapping[int, int]] = queue.Queue()
+RECORDS = pa.table({"partition": pa.array([0, 0, 1, 1], pa.int32()), "offset": pa.array([38, 39, 7, 9], pa.int64())})
+
+
+def test_positions_are_received_and_other_datagrams_are_ignored() -> None:
+    """A progress datagram arrives as numbers; any other content changes nothing and does not end the receiver."""
+    received: queue.Queue[Mapping[int, int]] = queue.Queue()
     with (
-        contextlib.closing(Pulses("127.0.0.1", heard.put)) as pulses,
+        contextlib.closing(ProgressReceiver("127.0.0.1", received.put)) as receiver,
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as task,
     ):
         for message in (b'{"3": 17}', b"\xff\x00", b"[1, 2]", b'{"a": "b"}', b"", b'{"4": 18, "5": 2}'):
-            task.sendto(message, pulses.address)
-        assert [heard.get(timeout=5), heard.get(timeout=5)] == [{3: 17}, {4: 18, 5: 2}]
-    assert heard.empty()
+            task.sendto(message, receiver.address)
+        assert [received.get(timeout=5), received.get(timeout=5)] == [{3: 17}, {4: 18, 5: 2}]
+    assert received.empty()
+
+
+def test_a_report_has_the_next_position_of_each_partition(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sender reports the position after the last record of each partition that was read since the last report."""
+    monkeypatch.setattr(task_progress, "SEND_INTERVAL", 0.0)
+    received: queue.Queue[Mapping[int, int]] = queue.Queue()
+    with contextlib.closing(ProgressReceiver("127.0.0.1", received.put)) as receiver:
+        with contextlib.closing(ProgressSender(receiver.address)) as sender:
+            sender.add(RECORDS)
+        assert received.get(timeout=5) == {0: 40, 1: 10}
+
+
+def test_reports_within_the_interval_are_combined(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Within the interval nothing is sent; the next report has all positions since the last one."""
+    received: queue.Queue[Mapping[int, int]] = queue.Queue()
+    with contextlib.closing(ProgressReceiver("127.0.0.1", received.put)) as receiver:
+        monkeypatch.setattr(task_progress, "SEND_INTERVAL", 3600.0)
+        with contextlib.closing(ProgressSender(receiver.address)) as sender:
+            sender.add(RECORDS)
+            monkeypatch.setattr(sender, "_next_send", 0.0)
+            sender.add(RECORDS.slice(2).set_column(1, "offset", pa.array([10, 11], pa.int64())))
+        assert received.get(timeout=5) == {0: 40, 1: 12}
+    assert received.empty()
+
+
+def test_a_missing_receiver_does_not_fail_the_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An address that cannot be reached is no error."""
+    monkeypatch.setattr(task_progress, "SEND_INTERVAL", 0.0)
+    with contextlib.closing(ProgressSender(("256.0.0.1", 9))) as sender:
+        sender.add(RECORDS)
