@@ -1,4 +1,4 @@
-"""How far the reader is: by position, exact after batches, roughly while one runs."""
+"""The progress of the catch-up: by position, exact after batches, approximate while one runs."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ OFFSETS = st.dictionaries(PARTITION, st.integers(0, 1000), max_size=6)
         pytest.param({0: 0}, {0: 5}, {}, [0], id="nothing finished yet"),
         pytest.param({0: 0}, {0: 5}, {0: 4}, [0], id="the last record is missing"),
         pytest.param({0: 0}, {0: 5}, {0: 5}, [], id="read to the end; a marker at the tail counts as read"),
-        pytest.param({0: 0}, {0: 5}, {0: 9}, [], id="more has come since the start"),
-        pytest.param({0: 5}, {0: 5}, {}, [], id="the checkpoint holds all there was at the start"),
+        pytest.param({0: 0}, {0: 5}, {0: 9}, [], id="more records since the start"),
+        pytest.param({0: 5}, {0: 5}, {}, [], id="the checkpoint has all records of the start"),
         pytest.param({0: 7}, {0: 5}, {}, [], id="read ahead of the last stable offset of the start"),
         pytest.param({0: 0, 1: 0}, {0: 5, 1: 3}, {1: 3}, [0], id="one of two is behind"),
         pytest.param({}, {3: 2}, {}, [3], id="a partition the checkpoint does not know is read from its start"),
@@ -42,7 +42,7 @@ def test_catch_up_is_over_when_every_position_is_at_its_end(
 
 
 def test_positions_are_those_of_finished_batches() -> None:
-    """They begin with those of the state, and only the end of a batch moves them."""
+    """They start with those of the state, and only the end of a batch changes them."""
     progress = CatchUpProgress({0: 3, 1: 4}, {0: 9, 1: 9})
     progress.record_task_progress({0: 8})
     assert progress.positions == {0: 3, 1: 4}
@@ -51,7 +51,7 @@ def test_positions_are_those_of_finished_batches() -> None:
 
 
 def test_task_progress_moves_the_bar_and_not_readiness() -> None:
-    """While a batch runs its tasks may say that they are at the end: that is shown, and not believed."""
+    """While a batch runs its tasks may report that they are at the end: that is only displayed."""
     progress = CatchUpProgress({0: 0}, {0: 10})
     progress.record_task_progress({0: 10})
     assert progress.catch_up(0.0).ratio == 1.0
@@ -59,14 +59,14 @@ def test_task_progress_moves_the_bar_and_not_readiness() -> None:
     assert progress.behind == [0]
 
 
-@given(starts=OFFSETS, ends=OFFSETS, seen=st.lists(st.dictionaries(st.integers(0, 7), st.integers(-5, 2000))))
+@given(starts=OFFSETS, ends=OFFSETS, reports=st.lists(st.dictionaries(st.integers(0, 7), st.integers(-5, 2000))))
 def test_ratio_only_rises_and_stays_between_zero_and_one(
-    starts: dict[int, int], ends: dict[int, int], seen: list[dict[int, int]]
+    starts: dict[int, int], ends: dict[int, int], reports: list[dict[int, int]]
 ) -> None:
-    """Whatever order pulses come in, from whatever partition, the bar does not go back or beyond its ends."""
+    """In any order of reports, from any partition, the ratio neither decreases nor exceeds its bounds."""
     progress = CatchUpProgress(starts, ends)
     ratios = [progress.catch_up(0.0).ratio]
-    for at, positions in enumerate(seen):
+    for at, positions in enumerate(reports):
         progress.record_task_progress(positions)
         ratios.append(progress.catch_up(float(at)).ratio)
     assert ratios == sorted(ratios)
@@ -75,7 +75,7 @@ def test_ratio_only_rises_and_stays_between_zero_and_one(
 
 @given(starts=OFFSETS, ends=OFFSETS)
 def test_reading_to_the_ends_is_enough_from_any_start(starts: dict[int, int], ends: dict[int, int]) -> None:
-    """Once the ends of the start are finished, the catch-up is over, whole, and nothing is left."""
+    """Once all partitions are read to the ends of the start, the ratio is 1 and no time is left."""
     progress = CatchUpProgress(starts, ends)
     progress.finish(ends)
     assert progress.caught_up
@@ -84,7 +84,7 @@ def test_reading_to_the_ends_is_enough_from_any_start(starts: dict[int, int], en
 
 
 def test_rate_and_time_left_come_from_the_last_seconds() -> None:
-    """The pace is that of the last ten seconds, not of the whole catch-up; what is left is divided by it."""
+    """The rate is that of the last ten seconds, and the time left follows from it."""
     progress = CatchUpProgress({0: 0}, {0: 1000})
     progress.catch_up(0.0)
     progress.record_task_progress({0: 100})
@@ -95,9 +95,9 @@ def test_rate_and_time_left_come_from_the_last_seconds() -> None:
     assert now.seconds_left == 10.0
 
 
-@pytest.mark.parametrize("seconds", [0.0, 5.0], ids=["the first look", "nothing has moved since"])
-def test_no_time_left_is_promised_without_a_pace(seconds: float) -> None:
-    """Without a rate above zero there is no estimate, rather than an endless one."""
+@pytest.mark.parametrize("seconds", [0.0, 5.0], ids=["first call", "no progress since"])
+def test_without_a_rate_the_time_left_is_unknown(seconds: float) -> None:
+    """It is None, not infinite."""
     progress = CatchUpProgress({0: 0}, {0: 10})
     progress.catch_up(0.0)
     assert progress.catch_up(seconds).seconds_left is None
@@ -105,12 +105,12 @@ def test_no_time_left_is_promised_without_a_pace(seconds: float) -> None:
 
 @given(positions=OFFSETS)
 def test_positions_are_read_as_spark_writes_them(positions: dict[int, int]) -> None:
-    """Spark keys partitions by text; other topics in the same offset are passed over."""
+    """Spark keys partitions by text; other topics in the same offset are ignored."""
     text = json.dumps({"t": {str(partition): offset for partition, offset in positions.items()}, "other": {"0": 1}})
     assert source_positions(text, "t") == positions
 
 
 @pytest.mark.parametrize("absent", [None, "", "{}", '{"other":{"0":1}}'])
-def test_no_offset_is_no_position(absent: str | None) -> None:
-    """Before the first batch there is nothing to read."""
+def test_without_an_offset_there_are_no_positions(absent: str | None) -> None:
+    """As before the first batch."""
     assert source_positions(absent, "t") == {}

@@ -1,4 +1,4 @@
-"""The catch-up as shown: a bar where someone looks, a line now and then where a log is read."""
+"""The display of the catch-up: a bar on a terminal, otherwise log lines."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from stream.service import catch_up_bar as catchup
+from stream.service import catch_up_bar
 from stream.service.catch_up import CatchUp
 from stream.service.catch_up_bar import CatchUpView
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 
 class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
+    """A stream that claims to be a terminal."""
 
     def isatty(self) -> bool:
-        """Say so."""
+        """Return True."""
         return True
 
 
 def test_a_terminal_gets_a_bar() -> None:
-    """Share, pace and time left; and the bar goes when it is done."""
+    """With share, rate and time left; it is removed at the end."""
     screen = Terminal()
     view = CatchUpView(screen)
     view.show(CatchUp(0.25, 1_234_567.0, 9.6))
@@ -34,10 +34,10 @@ def test_a_terminal_gets_a_bar() -> None:
     assert "1,234,567 offsets/s, about 10 s left" in screen.getvalue()
 
 
-def test_a_log_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not ten a second: one when its time has come, with the same numbers."""
+def test_a_log_gets_a_line_every_ten_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not one per call."""
     now = [100.0]
-    monkeypatch.setattr(catchup.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(catch_up_bar.time, "monotonic", lambda: now[0])
     view = CatchUpView(io.StringIO())
     with structlog.testing.capture_logs() as lines:
         for second in range(25):
@@ -47,10 +47,10 @@ def test_a_log_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None
     assert [(line["event"], line["percent"]) for line in lines] == [("catching up", 50.0)] * 2
 
 
-def test_a_log_gets_its_first_line_with_the_first_pace(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A catch-up of three seconds is told of too, once; that it is done is said by another line."""
+def test_a_log_gets_its_first_line_with_the_first_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A catch-up of three seconds is logged once."""
     now = [100.0]
-    monkeypatch.setattr(catchup.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(catch_up_bar.time, "monotonic", lambda: now[0])
     view = CatchUpView(io.StringIO())
     with structlog.testing.capture_logs() as lines:
         middle = [CatchUp(0.4, 2000.0, 3.0)] * 20

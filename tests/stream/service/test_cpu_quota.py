@@ -1,4 +1,4 @@
-"""As many readers as there are cores to use, in a container as well."""
+"""The number of usable cores, also in a container."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ALL = 8
 
 @pytest.fixture(autouse=True)
 def eight_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pretend eight cores, whichever machine runs the test."""
+    """Simulate eight cores on any machine."""
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(ALL)))
 
 
@@ -30,15 +30,15 @@ def eight_cores(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.param({"cpu.max": "250000 100000\n"}, 3, id="two and a half: the JVM rounds up, too"),
         pytest.param({"cpu.max": "50000 100000\n"}, 1, id="half a core"),
         pytest.param({"cpu.max": "6400000 100000\n"}, ALL, id="a limit above the machine"),
-        pytest.param({"cpu.max": "something else\n"}, ALL, id="a form of the future"),
-        pytest.param({"cpu.max": "0 0\n"}, ALL, id="nonsense"),
+        pytest.param({"cpu.max": "something else\n"}, ALL, id="an unknown format"),
+        pytest.param({"cpu.max": "0 0\n"}, ALL, id="zeros"),
         pytest.param({"cpu/cpu.cfs_quota_us": "300000\n", "cpu/cpu.cfs_period_us": "100000\n"}, 3, id="cgroups v1"),
         pytest.param({"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"}, ALL, id="v1 without limit"),
         pytest.param({"cpu/cpu.cfs_quota_us": "300000\n"}, ALL, id="v1, a file is missing"),
     ],
 )
-def test_the_limit_of_a_container_counts(tmp_path: Path, files: dict[str, str], cores: int) -> None:
-    """A quota below the machine's cores is what there is; what cannot be read limits nothing."""
+def test_the_quota_of_a_container_limits_the_cores(tmp_path: Path, files: dict[str, str], cores: int) -> None:
+    """A quota below the cores of the machine counts; an unreadable one is ignored."""
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)

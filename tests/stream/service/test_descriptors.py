@@ -19,7 +19,7 @@ Max open files            {}                 1048576              files
 
 
 def process(proc: Path, number: int, opened: int, limit: str, children: tuple[int, ...] = ()) -> None:
-    """Write what /proc has of a process with two threads, the second of which started its children."""
+    """Write the /proc files of a process with two threads, of which the second started the children."""
     folder = proc / str(number)
     (folder / "fd").mkdir(parents=True)
     for descriptor in range(opened):
@@ -49,8 +49,8 @@ def test_each_generation_of_processes_is_a_role(tmp_path: Path) -> None:
     }
 
 
-def test_process_nearest_to_its_limit_stands_for_its_role(tmp_path: Path) -> None:
-    """Not the one with the most descriptors, and not the sum: each process has a limit of its own."""
+def test_the_process_nearest_to_its_limit_represents_its_role(tmp_path: Path) -> None:
+    """Not the process with the most descriptors, and not the sum: each process has its own limit."""
     process(tmp_path, 1, 1, "1024", (2, 3))
     process(tmp_path, 2, 40, "4096")
     process(tmp_path, 3, 20, "64")
@@ -59,24 +59,24 @@ def test_process_nearest_to_its_limit_stands_for_its_role(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("limit", ["unlimited", "0"])
 def test_role_without_a_limit_is_absent(tmp_path: Path, limit: str) -> None:
-    """There is no share of it that could be reported."""
+    """No share could be reported."""
     process(tmp_path, 1, 1, limit)
     assert rows(Descriptors(1, tmp_path)) == {}
 
 
 def test_process_that_has_ended_is_left_out(tmp_path: Path) -> None:
-    """Its parent still names it as a child."""
+    """Its parent may still list it as a child."""
     process(tmp_path, 1, 1, "1024", (2,))
     assert rows(Descriptors(1, tmp_path)) == {"driver": (1, 1024)}
 
 
 def test_system_without_proc_gives_no_rows(tmp_path: Path) -> None:
-    """Unknown is absent."""
+    """Unknown values are absent."""
     assert rows(Descriptors(1, tmp_path / "none")) == {}
 
 
 def test_proc_is_not_read_for_every_scrape(tmp_path: Path) -> None:
-    """A reading is served for five seconds."""
+    """Values are cached for five seconds."""
     now = [100.0]
     descriptors = Descriptors(1, tmp_path, lambda: now[0])
     process(tmp_path, 1, 1, "1024")
@@ -89,7 +89,7 @@ def test_proc_is_not_read_for_every_scrape(tmp_path: Path) -> None:
 
 
 def test_own_process_is_read() -> None:
-    """The real /proc: an opened file is one more descriptor."""
+    """From the real /proc: an opened file is one more descriptor."""
     before = rows(Descriptors(os.getpid()))["driver"]
     with Path(os.devnull).open():
         assert rows(Descriptors(os.getpid()))["driver"] == (before[0] + 1, before[1])
@@ -109,7 +109,7 @@ print(subprocess.run([sys.executable, "-c", show], capture_output=True, text=Tru
 
 @pytest.mark.parametrize("soft", [100, 200])
 def test_soft_limit_is_raised_to_the_hard_one_and_inherited(soft: int) -> None:
-    """A process started afterwards, as the JVM is, has it too; the log says so at level debug."""
+    """A process started afterwards, such as the JVM, has it too; it is logged at level debug."""
     done: Any = subprocess.run(
         [sys.executable, "-c", _RAISE.format(soft=soft)], capture_output=True, text=True, check=True
     )

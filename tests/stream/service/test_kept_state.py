@@ -1,4 +1,4 @@
-"""What becomes of the state when a query fails: nothing, set aside at once, or marked for the next start."""
+"""The kept state after a failed query: unchanged, set aside at once, or marked for the next start."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ FULL: Final = SparkFailure("java.io.IOException: No space left on device", "[STA
 
 @contextlib.contextmanager
 def opened(root: Path, status: ServiceStatus | None = None) -> Iterator[KeptState]:
-    """Open the state for a while, with one finished batch in it unless it was set aside."""
+    """Open the state and close it at the end; it has one finished batch unless it was set aside."""
     ends = OffsetsTopicEnds({0: (0, 100, 100)}, time.time(), 3600.0)
     checkpoint = open_checkpoint(root, TOPIC, LAYOUT, ends)
     own = status or ServiceStatus("0", 30.0)
@@ -52,7 +52,7 @@ def opened(root: Path, status: ServiceStatus | None = None) -> Iterator[KeptStat
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Give a checkpoint with one finished batch."""
+    """Return the folder of a checkpoint with one finished batch."""
     with opened(tmp_path):
         spark = tmp_path / "v1" / "spark"
         files = {
@@ -69,9 +69,9 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("failure", [UNKNOWN, GONE], ids=["unknown", "the JVM is gone"])
+@pytest.mark.parametrize("failure", [UNKNOWN, GONE], ids=["unknown", "the JVM ended"])
 def test_two_starts_that_fail_in_a_row_set_the_state_aside(root: Path, failure: SparkFailure) -> None:
-    """Nothing that fails the same way for ever is left to fail for ever."""
+    """A state that always fails must not fail forever."""
     for _ in range(2):
         with opened(root) as state:
             assert not state.record_failure(failure, shown=False)
@@ -86,12 +86,12 @@ def test_two_starts_that_fail_in_a_row_set_the_state_aside(root: Path, failure: 
 @pytest.mark.parametrize(
     ("failure", "shown", "batch_ended"),
     [(KAFKA, False, False), (GONE, True, False), (UNKNOWN, False, True), (GONE, True, True)],
-    ids=["Kafka's client", "the JVM of a quiet cluster", "after a batch", "the JVM after a batch"],
+    ids=["the Kafka client", "the JVM without new records", "after a batch", "the JVM after a batch"],
 )
-def test_failure_that_is_not_about_the_state_sets_nothing_aside(
+def test_a_failure_with_another_cause_sets_nothing_aside(
     root: Path, failure: SparkFailure, *, shown: bool, batch_ended: bool
 ) -> None:
-    """However often it happens."""
+    """No matter how often it happens."""
     for _ in range(3):
         with opened(root) as state:
             if batch_ended:
@@ -102,7 +102,7 @@ def test_failure_that_is_not_about_the_state_sets_nothing_aside(
 
 
 def test_broken_state_is_set_aside_at_once_and_only_once(root: Path) -> None:
-    """Before anything of it was shown, the same process begins again; a second time is left to the next start."""
+    """Before it was published, the same process starts over; the second time the next start does it."""
     with opened(root) as state:
         with pytest.raises(StateUnusableError, match=r"spark: java\.io\.EOFException"):
             state.record_failure(BROKEN, shown=False)
@@ -114,7 +114,7 @@ def test_broken_state_is_set_aside_at_once_and_only_once(root: Path) -> None:
         assert "EOFException" in str(state.checkpoint.set_aside)
 
 
-def test_broken_state_of_which_something_was_shown_is_marked(root: Path) -> None:
+def test_a_published_broken_state_is_marked(root: Path) -> None:
     """The process ends with the code of a damaged checkpoint, and the next start sets it aside."""
     status = ServiceStatus("0", 30.0)
     status.phase = RUNNING
@@ -126,8 +126,8 @@ def test_broken_state_of_which_something_was_shown_is_marked(root: Path) -> None
         assert state.checkpoint.fresh
 
 
-def test_full_volume_is_refused_and_the_state_kept(root: Path) -> None:
-    """Even where Spark reports it as an error of the state store."""
+def test_a_full_volume_is_a_refusal_and_keeps_the_state(root: Path) -> None:
+    """Even if Spark reports it as an error of the state store."""
     status = ServiceStatus("0", 30.0)
     status.phase = CATCHING_UP
     with opened(root) as state, pytest.raises(Refusal, match="no space left") as refused:
@@ -137,8 +137,8 @@ def test_full_volume_is_refused_and_the_state_kept(root: Path) -> None:
         assert not state.checkpoint.fresh
 
 
-def test_query_that_failed_because_its_checkpoint_was_deleted_says_so(root: Path) -> None:
-    """Whatever Spark makes of it."""
+def test_a_query_that_failed_because_of_a_deleted_checkpoint_logs_that(root: Path) -> None:
+    """Whatever error Spark reports."""
     with opened(root) as state, structlog.testing.capture_logs() as logs:
         assert state.lost() is None
         (root / "v1" / "spark" / "metadata").unlink()
@@ -154,7 +154,7 @@ def test_query_that_failed_because_its_checkpoint_was_deleted_says_so(root: Path
 def test_state_that_cannot_be_loaded_is_set_aside(
     root: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    """The same start goes on with an empty state; the reason is in the log."""
+    """The same start continues with an empty state; the reason is logged."""
 
     def fail(*_: object) -> Any:
         raise error
@@ -168,8 +168,8 @@ def test_state_that_cannot_be_loaded_is_set_aside(
     assert status.resyncs == 1
 
 
-def test_state_that_cannot_be_loaded_for_want_of_space_is_kept(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It may be sound: the caller is told of the failure."""
+def test_a_state_that_cannot_be_loaded_from_a_full_volume_is_kept(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be intact: the error is raised."""
 
     def fail(*_: object) -> Any:
         raise SparkCallError("read the state", FULL)
@@ -190,16 +190,16 @@ def test_state_that_cannot_be_loaded_for_want_of_space_is_kept(root: Path, monke
         (44, 48, "the state has read partition 0 of __consumer_offsets up to 45, the offset log up to 50"),
         (50, None, "the state has read __consumer_offsets to 50 in partition 0, the offset log ends at 50"),
     ],
-    ids=["where the log ends", "markers follow", "not known what follows", "a record follows", "beyond the log"],
+    ids=["where the log ends", "markers follow", "unknown what follows", "a record follows", "beyond the log"],
 )
 def test_state_must_be_that_of_the_offset_log(
     root: Path, monkeypatch: pytest.MonkeyPatch, position: int, data_end: int | None, problem: str | None
 ) -> None:
-    """The topic tells whether there are records between the state and the offset log."""
-    asked: list[TailRequest] = []
+    """The topic shows whether there are records between the state and the offset log."""
+    requested: list[TailRequest] = []
 
     def read_tails(_: Cluster, wanted: list[TailRequest]) -> list[TailRead]:
-        asked.extend(wanted)
+        requested.extend(wanted)
         return [TailRead(each, data_end) for each in wanted]
 
     shard = dataclasses.replace(empty_state(), position=position)
@@ -210,4 +210,4 @@ def test_state_must_be_that_of_the_offset_log(
         assert loaded == ([(0, shard)] if problem is None else [])
         assert state.checkpoint.fresh == (problem is not None)
         assert problem is None or problem in str(state.checkpoint.set_aside)
-    assert asked == ([TailRequest("__consumer_offsets", 0, 45, 50)] if position == 44 else [])
+    assert requested == ([TailRequest("__consumer_offsets", 0, 45, 50)] if position == 44 else [])

@@ -1,4 +1,4 @@
-"""A cluster that says no, or a full volume, is told as a refusal, and nothing else is."""
+"""Only missing permissions, a refused login and a full volume are refusals."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from stream.errors import ExitCode
 from stream.service.query_errors import refusal_in
 
-TOLD = [
+REFUSED = [
     (
         "org.apache.kafka.common.errors.GroupAuthorizationException: Not authorized to access group: spark-kafka-…",
         ExitCode.NOT_AUTHORISED,
@@ -24,9 +24,9 @@ TOLD = [
 ]
 
 
-@pytest.mark.parametrize(("error", "code", "advice"), TOLD, ids=["group", "topic", "login", "volume", "quota"])
-def test_what_is_refused_has_its_code_and_says_what_to_do(error: str, code: ExitCode, advice: str) -> None:
-    """No restart will mend it, so the supervisor and the person are told apart from a failure."""
+@pytest.mark.parametrize(("error", "code", "advice"), REFUSED, ids=["group", "topic", "login", "volume", "quota"])
+def test_a_refusal_has_an_exit_code_and_advice(error: str, code: ExitCode, advice: str) -> None:
+    """A restart does not fix it, so it differs from a failure."""
     refusal = refusal_in(f"STREAM_FAILED {error}")
     assert refusal is not None
     assert refusal.code is code
@@ -35,5 +35,5 @@ def test_what_is_refused_has_its_code_and_says_what_to_do(error: str, code: Exit
 
 @pytest.mark.parametrize("error", ["", "java.lang.OutOfMemoryError: Java heap space", "Connection to node 1 lost"])
 def test_other_failures_stay_failures(error: str) -> None:
-    """What may pass is worth a restart."""
+    """A restart may fix them."""
     assert refusal_in(error) is None

@@ -1,4 +1,4 @@
-"""Whether the state is to blame for a failed query, told by texts that Spark really gives."""
+"""The cause of a failed query, by the texts of real Spark errors."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ TIMEOUT = "org.apache.kafka.common.errors.TimeoutException: Timeout of 60000ms e
 
 
 @pytest.mark.parametrize("text", [LOADING, SUM, NO_METADATA, NO_STATE, OPERATOR, CODEC])
-def test_state_is_to_blame(text: str) -> None:
-    """Spark's own error conditions, Hadoop's checksums and our codec; in the cause or further up."""
+def test_the_state_is_the_cause(text: str) -> None:
+    """Spark's error conditions, Hadoop's checksums and our codec, in the last or an earlier cause."""
     assert is_of_the_state(SparkFailure(text, text + FRAMES))
     assert is_of_the_state(SparkFailure("java.lang.NullPointerException", f"job failed\n{text}{FRAMES}"))
     assert not is_of_kafka(SparkFailure(text, text + FRAMES))
@@ -36,14 +36,14 @@ def test_state_is_to_blame(text: str) -> None:
     [(FULL, True, False), (f"{LOADING}\n{MEMORY}", True, False), (f"{LOADING}\n{FULL}", True, False),
      (TIMEOUT, False, True), ("ValueError: surprise", False, False)],
 )  # fmt: skip
-def test_state_is_not_to_blame(text: str, *, of_the_process: bool, of_kafka: bool) -> None:
-    """A full volume or heap fails the reading of sound state as well; frames of a stack trace say nothing."""
+def test_the_state_is_not_the_cause(text: str, *, of_the_process: bool, of_kafka: bool) -> None:
+    """A full volume or heap also fails reading an intact state; stack frames are ignored."""
     failure = SparkFailure(text.splitlines()[-1], text + FRAMES)
     found = (is_of_the_state(failure), is_of_the_process(failure), is_of_kafka(failure))
     assert found == (False, of_the_process, of_kafka)
 
 
-def test_jvm_that_is_gone_blames_no_state() -> None:
-    """It left no text; memory is the usual reason."""
+def test_a_jvm_that_ended_is_not_a_fault_of_the_state() -> None:
+    """It leaves no text; the usual reason is memory."""
     assert is_of_the_process(SparkFailure(JVM_GONE, ""))
     assert not is_of_the_state(SparkFailure(JVM_GONE, ""))

@@ -1,4 +1,4 @@
-"""Readiness and own health: every reason a sentence, and only when it holds."""
+"""Readiness and the status of the monitor: each reason is a sentence."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ AWAY = "127.0.0.1:9092 refuses the connection: nothing listens there"
 def status_in(
     phase: str, *, trouble: str | None = None, age: float | None = None, unanswered: Sequence[UnansweredPartition] = ()
 ) -> ServiceStatus:
-    """Give a monitor in a phase, with or without trouble and a snapshot of some age in seconds."""
+    """Return the status in a phase, with or without trouble and a snapshot of some age in seconds."""
     own = ServiceStatus("1.2.3", LIMIT, clock=lambda: NOW)
     own.phase, own.trouble, own.cluster_id = phase, trouble, "cluster"
     own.unanswered = unanswered
@@ -38,13 +38,13 @@ def status_in(
     ("own", "reasons"),
     [
         pytest.param(status_in(phases.RUNNING, age=1), [], id="running, fresh"),
-        pytest.param(status_in(phases.RUNNING, age=1, trouble=AWAY), [], id="Kafka just left, the numbers are fresh"),
+        pytest.param(status_in(phases.RUNNING, age=1, trouble=AWAY), [], id="Kafka unreachable, the snapshot is fresh"),
         pytest.param(
             status_in(phases.RUNNING, age=99, trouble=AWAY), [AWAY, "the snapshot is 99 s old (limit 60 s)"],
-            id="Kafka left long ago",
+            id="Kafka unreachable for long",
         ),
         pytest.param(
-            status_in(phases.RUNNING, age=99), ["the snapshot is 99 s old (limit 60 s)"], id="ticks do not come through"
+            status_in(phases.RUNNING, age=99), ["the snapshot is 99 s old (limit 60 s)"], id="no recent tick"
         ),
         pytest.param(status_in(phases.RUNNING), ["no snapshot yet"], id="caught up, no tick yet"),
         pytest.param(status_in(phases.CONNECTING), ["no broker has answered yet"], id="just started"),
@@ -62,7 +62,7 @@ def status_in(
         ),
         pytest.param(
             status_in(phases.CATCHING_UP, trouble=AWAY), ["offsets partitions not read to their ends yet: 2", AWAY],
-            id="Kafka left while catching up",
+            id="Kafka unreachable while catching up",
         ),
         pytest.param(
             status_in(phases.RUNNING, age=1, unanswered=[UnansweredPartition(3, "no_leader", NOW - 59)]), [],
@@ -90,19 +90,19 @@ def status_in(
             ],
             id="an offsets partition without a leader is what the catch-up waits for",
         ),
-        pytest.param(status_in(phases.STOPPING, age=1), ["the monitor is stopping"], id="told to stop"),
+        pytest.param(status_in(phases.STOPPING, age=1), ["the monitor is stopping"], id="stopping"),
         pytest.param(status_in(phases.FAILED, age=1), ["the monitor is failed"], id="the query failed"),
     ],
 )  # fmt: skip
-def test_readiness_says_why_not(own: ServiceStatus, reasons: list[str]) -> None:
-    """Ready means complete and fresh; whatever is missing is a sentence for a person."""
+def test_readiness_has_a_reason_per_problem(own: ServiceStatus, reasons: list[str]) -> None:
+    """Ready means complete and fresh."""
     status = own.monitor_status()
     assert list(status.not_ready_reasons) == reasons
     assert status.ready is (not reasons)
 
 
-def test_partitions_that_are_not_read_yet_are_a_reason() -> None:
-    """Whatever else is fresh: commits in them are not shown."""
+def test_added_partitions_that_are_not_read_yet_are_a_reason() -> None:
+    """Their commits are not shown yet."""
     own = status_in(phases.RUNNING, age=1)
     own.partitions_added = (50, 51)
     assert own.monitor_status().not_ready_reasons == ("partitions added to __consumer_offsets and not read yet: 2",)
@@ -110,8 +110,8 @@ def test_partitions_that_are_not_read_yet_are_a_reason() -> None:
     assert own.monitor_status().ready
 
 
-def test_every_phase_but_running_is_unready() -> None:
-    """No phase slips through without a reason."""
+def test_every_phase_except_running_is_not_ready() -> None:
+    """Each of them has a reason."""
     others = [
         phases.CONNECTING, phases.WAITING, phases.STARTING, phases.CATCHING_UP, phases.STOPPING, phases.FAILED,
     ]  # fmt: skip
@@ -119,7 +119,7 @@ def test_every_phase_but_running_is_unready() -> None:
 
 
 def test_kafka_is_reachable_only_after_it_has_answered() -> None:
-    """Before the first answer it is not; while it does not answer it is not."""
+    """It is not before the first answer, nor while it does not answer."""
     own = ServiceStatus("1.2.3", LIMIT, clock=lambda: NOW)
     assert own.monitor_status().kafka_reachable is False
     own.cluster_id = "cluster"

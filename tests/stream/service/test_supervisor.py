@@ -1,4 +1,4 @@
-"""The thread of the ticks beside the query: when it begins, when it may publish, and that nothing waits for it."""
+"""The supervisor: when the tick thread starts, when it may publish, and how a stop ends it."""
 
 from __future__ import annotations
 
@@ -11,40 +11,48 @@ from sandbox.waiting import LIMIT
 from stream.errors import ExitCode
 from stream.service import supervisor
 from stream.service.catch_up import CatchUpProgress
-from stream.service.status import CATCHING_UP, RUNNING, ServiceStatus
+from stream.service.status import CATCHING_UP, FAILED, RUNNING, ServiceStatus
 from stream.service.supervisor import QuerySupervisor
+from stream.spark.query import BatchReport
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
 
 class _Part:
-    """Stands for what has no part in the ticks: the query, the state, the watch of the topic."""
+    """Replaces the query, the state and the watch of the topic; methods without an answer return None."""
 
-    broken = None
-    added: tuple[int, ...] = ()
-    added_logs: tuple[int, ...] = ()
+    def __init__(self, **answers: Any) -> None:
+        self.broken: str | None = None
+        self.added: tuple[int, ...] = ()
+        self.added_logs: dict[int, tuple[int, int, int]] = {}
+        self.calls: list[str] = []
+        self.__dict__.update(answers)
+
+    def clear(self) -> None:
+        """Record the call."""
+        self.calls.append("clear")
 
     def __getattr__(self, name: str) -> Any:
         return lambda *_, **__: None
 
 
 class Ticks:
-    """Notes in which phase it was called and how the wait for the end of the catch-up ended."""
+    """Records the phases in which it was called and in which it could publish."""
 
     def __init__(self, status: ServiceStatus) -> None:
-        self._vitals = status
+        self._status = status
         self.began = threading.Event()
         self.may_publish = threading.Event()
         self.phases: list[str] = []
 
     def __call__(self, caught_up: threading.Event, ended: threading.Event) -> None:
-        """Do as the ticks do."""
-        self.phases.append(self._vitals.phase)
+        """Wait as the ticker does."""
+        self.phases.append(self._status.phase)
         self.began.set()
         assert caught_up.wait(LIMIT)
         if not ended.is_set():
-            self.phases.append(self._vitals.phase)
+            self.phases.append(self._status.phase)
             self.may_publish.set()
         assert ended.wait(LIMIT)
         self.phases.append("ended")
@@ -52,7 +60,7 @@ class Ticks:
 
 @pytest.fixture
 def status(monkeypatch: pytest.MonkeyPatch) -> ServiceStatus:
-    """Return the health of a monitor that has 5 offsets to read, beside a query that never fails."""
+    """Return the status of a monitor with 5 offsets to read and a query that never fails."""
     monkeypatch.setattr(supervisor, "Watchdog", lambda *_: _Part())
     monkeypatch.setattr(supervisor, "failure", lambda _: None)
     monkeypatch.setattr(supervisor, "last_report", lambda _: None)
@@ -62,8 +70,8 @@ def status(monkeypatch: pytest.MonkeyPatch) -> ServiceStatus:
     return made
 
 
-def follow(status: ServiceStatus, ticks: Ticks, stopping: threading.Event) -> threading.Thread:
-    """Follow a query in a thread, as the main thread of the process does."""
+def supervise(status: ServiceStatus, ticks: Ticks, stopping: threading.Event) -> threading.Thread:
+    """Supervise a query in a thread, as the main thread of the process does."""
     part: Any = _Part()
 
     def start(_: Collection[int]) -> Any:
@@ -78,10 +86,10 @@ def follow(status: ServiceStatus, ticks: Ticks, stopping: threading.Event) -> th
     return thread
 
 
-def test_the_ticks_begin_with_the_catch_up_and_publish_after_it(status: ServiceStatus) -> None:
-    """Before its end they may only say what it waits for."""
+def test_the_tick_thread_starts_with_the_catch_up_and_publishes_after_it(status: ServiceStatus) -> None:
+    """During the catch-up it only polls the offsets topic."""
     ticks, stopping = Ticks(status), threading.Event()
-    thread = follow(status, ticks, stopping)
+    thread = supervise(status, ticks, stopping)
     assert ticks.began.wait(LIMIT)
     assert not ticks.may_publish.is_set()
     assert status.progress is not None
@@ -92,12 +100,105 @@ def test_the_ticks_begin_with_the_catch_up_and_publish_after_it(status: ServiceS
     assert ticks.phases == [CATCHING_UP, RUNNING, "ended"]
 
 
-def test_a_stop_during_the_catch_up_ends_the_ticks_without_a_publication(status: ServiceStatus) -> None:
-    """Nobody waits for a tick that will not come."""
+def test_a_stop_during_the_catch_up_ends_the_tick_thread_without_a_snapshot(status: ServiceStatus) -> None:
+    """The process does not wait for a tick."""
     ticks, stopping = Ticks(status), threading.Event()
-    thread = follow(status, ticks, stopping)
+    thread = supervise(status, ticks, stopping)
     assert ticks.began.wait(LIMIT)
     stopping.set()
     thread.join(LIMIT)
     assert not thread.is_alive()
     assert ticks.phases == [CATCHING_UP, "ended"]
+
+
+def exit_code(status: ServiceStatus, *, state: Any = None, watch: Any = None, ticks: Any = None) -> tuple[int, _Part]:
+    """Supervise a query after the catch-up until it ends; return the exit code and the publisher."""
+    status.phase = RUNNING
+    status.progress = CatchUpProgress({0: 5}, {0: 5})
+    part, publisher = _Part(), _Part()
+    made = QuerySupervisor(
+        part,  # type: ignore[arg-type]
+        lambda _: part,  # type: ignore[arg-type,return-value]
+        state or part,
+        watch or part,
+        status=status,
+        publisher=publisher,  # type: ignore[arg-type]
+    )
+    return made.supervise([0], threading.Event(), 60.0, ticks or (lambda _, ended: ended.wait(LIMIT))), publisher
+
+
+@pytest.fixture
+def killed(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Return an entry per kill of the JVM."""
+    kills: list[bool] = []
+    monkeypatch.setattr(supervisor, "kill_jvm", lambda _: kills.append(True))
+    monkeypatch.setattr(supervisor, "_POLL_SECONDS", 0.01)
+    return kills
+
+
+def test_a_deleted_checkpoint_ends_the_process_at_once(status: ServiceStatus, killed: list[bool]) -> None:
+    """The JVM is killed before it writes anything else."""
+    state = _Part(lost=lambda: "metadata was deleted")
+    assert exit_code(status, state=state)[0] == ExitCode.CHECKPOINT_DAMAGED
+    assert (status.phase, killed) == (FAILED, [True])
+
+
+def test_a_state_that_does_not_match_the_topic_is_withdrawn(status: ServiceStatus, killed: list[bool]) -> None:
+    """The next start reads the topic from its start."""
+    code, publisher = exit_code(status, watch=_Part(broken="the topic was recreated"))
+    assert (code, publisher.calls, killed) == (ExitCode.TOPIC_CHANGED, ["clear"], [])
+
+
+def test_a_tick_thread_that_ended_ends_the_process(status: ServiceStatus, killed: list[bool]) -> None:
+    """No snapshot would be published any more; a query that does not stop is killed."""
+    assert exit_code(status, ticks=lambda *_: None)[0] == ExitCode.INTERNAL
+    assert (status.phase, killed) == (FAILED, [])
+
+
+def test_a_query_that_does_not_stop_for_added_partitions_ends_the_process(
+    status: ServiceStatus, killed: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a restart it reads them."""
+    monkeypatch.setattr(supervisor, "stop", lambda *_: False)
+    watch = _Part(added=(1,), added_logs={1: (0, 9, 9)})
+    assert exit_code(status, watch=watch)[0] == ExitCode.QUERY_FAILED
+    assert (status.partitions_added, killed) == ((1,), [True])
+
+
+def test_the_query_starts_again_with_added_partitions(status: ServiceStatus, killed: list[bool]) -> None:
+    """From its positions, and from the log start of the added partitions."""
+    status.phase = RUNNING
+    status.progress = CatchUpProgress({0: 5}, {0: 5})
+    started: list[list[int]] = []
+    stopping, part = threading.Event(), _Part()
+    watch = _Part(added=(1,), added_logs={1: (2, 9, 8)})
+
+    def read_also(partitions: Collection[int]) -> None:
+        assert set(partitions) == {1}
+        watch.added, watch.added_logs = (), {}
+        stopping.set()
+
+    def start(partitions: Collection[int]) -> Any:
+        started.append(sorted(partitions))
+        return part
+
+    watch.read_also = read_also  # type: ignore[attr-defined]
+    any_part: Any = part
+    made = QuerySupervisor(any_part, start, any_part, watch, status=status, publisher=any_part)  # type: ignore[arg-type]
+    assert made.supervise([0], stopping, 60.0, lambda _, ended: ended.wait(LIMIT)) == ExitCode.OK  # type: ignore[arg-type,return-value]
+    assert started == [[0], [0, 1]]
+    assert status.progress.positions == {0: 5, 1: 2}
+    assert status.progress.behind == [1]
+    assert killed == []
+
+
+def test_a_progress_report_is_recorded_once(status: ServiceStatus, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Positions, number and duration of batches reach the status."""
+    report = BatchReport(batch=3, seconds=0.5, positions={0: 5}, at="now", worked=True)
+    monkeypatch.setattr(supervisor, "last_report", lambda _: report)
+    ticks, stopping = Ticks(status), threading.Event()
+    thread = supervise(status, ticks, stopping)
+    assert ticks.may_publish.wait(LIMIT)
+    stopping.set()
+    thread.join(LIMIT)
+    assert (status.batches, status.last_batch_seconds) == (1, 0.5)

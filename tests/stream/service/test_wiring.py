@@ -1,28 +1,42 @@
-"""Options reach the rules in their own units."""
+"""The wiring: options reach the parts in the units of the parts."""
 
 from __future__ import annotations
 
 import dataclasses
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 from stream.config.options import Config
 from stream.health.limits import HealthLimits
-from stream.service.wiring import health_limits, lookup_limits
+from stream.service import wiring
+from stream.service.wiring import (
+    checkpoint_layout,
+    context_poller,
+    health_limits,
+    lookup_limits,
+    pipeline_options,
+    read_tasks,
+    verdict_evaluator,
+)
+
+if TYPE_CHECKING:
+    import pytest
 
 
 def config(**health: float) -> Config:
-    """Give a configuration with some options of health."""
+    """Return a configuration with these health options."""
     return Config.model_validate(
         {"kafka": {"bootstrap_servers": "a:1"}, "job": {"tick_interval": 5.0}, "health": health}
     )
 
 
-def test_the_defaults_are_those_of_the_rules() -> None:
-    """An option that is not given changes nothing."""
+def test_default_options_give_the_default_limits() -> None:
+    """An option that is not set changes nothing."""
     assert health_limits(config(), 30_000) == dataclasses.replace(HealthLimits(), tick=5_000)
 
 
 def test_every_option_has_its_limit() -> None:
-    """Seconds become milliseconds, each in its place; the slot is the checkpoint's."""
+    """Seconds become milliseconds; the slot is that of the checkpoint."""
     given = health_limits(
         config(
             restart_grace=1,
@@ -48,7 +62,62 @@ def test_every_option_has_its_limit() -> None:
     )
 
 
-def test_what_may_be_asked_follows_the_tick_and_the_window() -> None:
-    """In seconds."""
+def test_lookup_limits_follow_tick_and_slots() -> None:
+    """They are in seconds."""
     given = lookup_limits(config(), 15_000, 7)
     assert (given.tick, given.slot, given.keep_slots) == (5.0, 15.0, 7)
+
+
+def with_sections(**sections: dict[str, Any]) -> Config:
+    """Return a configuration with these options by section."""
+    return Config.model_validate({"kafka": {"bootstrap_servers": "a:1"}, **sections})
+
+
+def test_a_new_checkpoint_gets_the_configured_layout() -> None:
+    """Slots are in ms, and the number of shuffle partitions is that of the tasks."""
+    given = with_sections(
+        job={"commit_window_slot_seconds": 20, "commit_window_slots": 7, "read_tasks": 3, "shards": 100}
+    )
+    layout = checkpoint_layout(given, 50)
+    assert (layout.slot_ms, layout.keep_slots, layout.shuffle_partitions) == (20_000, 7, 3)
+    assert (layout.offsets_partitions, layout.sub_shards) == (50, 2)
+
+
+def test_without_an_option_each_core_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A configured number of tasks takes precedence."""
+    monkeypatch.setattr(wiring, "usable_cores", lambda: 6)
+    assert [read_tasks(with_sections(job=job)) for job in ({}, {"read_tasks": 2})] == [6, 2]
+
+
+def test_the_pipeline_continues_the_layout_of_the_checkpoint() -> None:
+    """Slots and placement come from the checkpoint, limits from the configuration."""
+    given = with_sections(job={"trigger_interval": 2.0}, groups={"history": 9, "dead_grace": 60})
+    layout = checkpoint_layout(given, 4)
+    kept = dataclasses.replace(layout, slot_ms=1_000, keep_slots=5)
+    checkpoint: Any = SimpleNamespace(manifest=SimpleNamespace(layout=kept, live_from=77), spark="/checkpoint/spark")
+    options = pipeline_options(given, checkpoint, [0, 1], ("127.0.0.1", 5))
+    assert (options.slot_ms, options.placement, options.checkpoint) == (1_000, kept.placement, "/checkpoint/spark")
+    assert (options.trigger_seconds, options.live_from, options.partitions) == (2.0, 77, [0, 1])
+    rules = options.rules
+    assert (rules.keep_slots, rules.keep_transitions, rules.dead_grace_ms) == (5, 9, 60_000)
+
+
+def test_a_configured_retention_replaces_that_of_the_brokers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is in ms, and unknown if it is not configured."""
+    monkeypatch.setattr(wiring, "ContextPoller", lambda _cluster, configured, *_: configured)
+    cluster: Any = None
+    configured: Any = context_poller(with_sections(groups={"offsets_retention": 60}), cluster)
+    assert (configured.retention_ms, configured.source) == (60_000, "configuration")
+    unknown: Any = context_poller(with_sections(), cluster)
+    assert (unknown.retention_ms, unknown.source) == (None, "unknown")
+
+
+def test_the_evaluator_uses_the_configured_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rules, history and the store reach it."""
+    monkeypatch.setattr(wiring, "VerdictEvaluator", lambda limits, **options: (limits, options))
+    given = with_sections(health={"rules": "burrow"}, groups={"history": 9})
+    store: Any = object()
+    made: Any = verdict_evaluator(given, 15_000, store)
+    limits, options = made
+    assert limits == health_limits(given, 15_000)
+    assert (options["rules"], options["history"], options["store"]) == ("burrow", 9, store)

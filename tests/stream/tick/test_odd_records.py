@@ -1,4 +1,4 @@
-"""The whole driver over odd records: no tick and no HTTP answer fails, whatever a client wrote into the log."""
+"""The driver on odd records: no tick, no HTTP answer and no command fails, whatever clients wrote to the log."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from stream.offline.timeline import timeline
 from stream.service.catch_up import CatchUpProgress
 from stream.service.status import RUNNING, ServiceStatus
 from stream.service.ticker import Ticker
-from stream.tick import run_tick as tick_module
+from stream.tick import run_tick
 from stream.tick.context import UNKNOWN_CLUSTER, ClusterContext
 from stream.tick.publisher import Publisher
 from stream.tick.verdicts.evaluate import VerdictEvaluator
@@ -51,13 +51,13 @@ ALWAYS = ("livez", "readyz", "metrics", "api/v1/groups", "", "?state=Dead", "?gr
 NOW = 1_790_000_000.0
 
 
-class Surveyed:
-    """Answers like a survey: topics that exist, that do not, and of which nothing is known."""
+class RandomPoller:
+    """A poller with random answers: existing, absent and unknown topics."""
 
     def __init__(self, chance: random.Random) -> None:
         counts = {topic: chance.choice((0, 1, 3, 100_000)) for topic in TOPICS if chance.random() < 0.7}
         kept = chance.choice((None, 0, 604_800_000, 2**63 - 1))
-        self._around = dataclasses.replace(
+        self._context = dataclasses.replace(
             UNKNOWN_CLUSTER,
             retention=OffsetsRetention(kept, chance.choice((None, 600_000)), "broker"),
             partition_counts=counts,
@@ -66,8 +66,8 @@ class Surveyed:
         )
 
     def poll(self, _fleet: GroupColumns, _topics: set[str], _now: float) -> ClusterContext:
-        """Answer."""
-        return self._around
+        """Return the context."""
+        return self._context
 
 
 def some_ends(chance: random.Random) -> pa.Table:
@@ -86,14 +86,14 @@ def some_ends(chance: random.Random) -> pa.Table:
 
 
 def publisher_after(chance: random.Random, ticks: int) -> tuple[Publisher, ServiceStatus]:
-    """Read records in some batches, with a tick after each; no fault may have been contained either."""
+    """Return a publisher after some batches with a tick after each; no error may have been contained."""
     status = ServiceStatus("1", 60)
     status.phase, status.cluster_id = RUNNING, "c"
     status.progress = CatchUpProgress({0: 80}, {0: 90})
     rules: RuleSet = chance.choice(("lagwarden", "lagwarden", "burrow"))
     choice = SeriesSelection(budget=chance.choice((None, 20, 1_000)))
     publisher = Publisher(evaluator=VerdictEvaluator(rules=rules), choice=choice)
-    poller = cast("ContextPoller", Surveyed(chance))
+    poller = cast("ContextPoller", RandomPoller(chance))
     ticker = Ticker(publisher, status, CLUSTER, poller, tick_interval=10, trigger_interval=1)
     world, position = World(), 0
     for _ in range(ticks):
@@ -107,8 +107,8 @@ def publisher_after(chance: random.Random, ticks: int) -> tuple[Publisher, Servi
     return publisher, status
 
 
-async def ask_everything(publisher: Publisher, status: ServiceStatus) -> None:
-    """Ask every address about every group; nothing may answer 500."""
+async def request_everything(publisher: Publisher, status: ServiceStatus) -> None:
+    """Request every URL for every group; no answer may be 500."""
     app = build_app(
         publisher.current, status.monitor_status, details=publisher.details, on_failure=status.answer_failed
     )
@@ -122,8 +122,8 @@ async def ask_everything(publisher: Publisher, status: ServiceStatus) -> None:
             assert answer.status_code == 200, (path, answer.text[:200])
 
 
-def tell_everything(rows: Sequence[LogRow]) -> None:
-    """Make everything that the verbs print of a capture with these rows."""
+def render_everything(rows: Sequence[LogRow]) -> None:
+    """Render all that the commands print of a capture with these rows."""
     captured = CaptureGroups(RowList(rows), OffsetsRetention(604_800_000, None, "configuration"))
     groups = captured.groups()["groups"]
     tables = [groups_table(groups, NOW)]
@@ -141,20 +141,20 @@ def tell_everything(rows: Sequence[LogRow]) -> None:
 
 
 def check(seed: int) -> None:
-    """Hold the law over the records of one seed."""
+    """Check all of this on the records of one seed."""
     chance = random.Random(seed)  # noqa: S311  # makes records, keeps no secret
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tick_module, "read_ends", lambda _cluster, _topics: some_ends(chance))
+        patch.setattr(run_tick, "read_ends", lambda _cluster, _topics: some_ends(chance))
         publisher, status = publisher_after(chance, ticks=3)
-    asyncio.run(ask_everything(publisher, status))
+    asyncio.run(request_everything(publisher, status))
     records = enumerate(some_records(chance, most=30))
-    tell_everything([LogRow(NAME, 0, at, time, key, value) for at, (time, key, value) in records])
+    render_everything([LogRow(NAME, 0, at, time, key, value) for at, (time, key, value) in records])
 
 
 @given(st.integers(0, 2**32))
 @examples(20)
-def test_no_tick_no_answer_and_no_verb_fails_over_odd_records(seed: int) -> None:
-    """Ticks publish all groups, every address answers, every table is made, whatever stands in the records."""
+def test_no_tick_no_answer_and_no_command_fails_on_odd_records(seed: int) -> None:
+    """Ticks publish all groups, every URL answers, every table is rendered."""
     check(seed)
 
 
@@ -162,6 +162,6 @@ def test_no_tick_no_answer_and_no_verb_fails_over_odd_records(seed: int) -> None
 @pytest.mark.timeout(1800)
 @given(st.integers(0, 2**32))
 @examples(40)
-def test_nothing_fails_over_very_many_odd_records(seed: int) -> None:
-    """The same, over thousands of worlds in the long profile."""
+def test_nothing_fails_on_very_many_odd_records(seed: int) -> None:
+    """The same with thousands of seeds in the long profile."""
     check(seed)
