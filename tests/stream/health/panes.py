@@ -77,7 +77,7 @@ class Row:
 
 
 def pane(*rows: Row, transactions: dict[tuple[int, int], OpenTransaction] | None = None) -> Window:
-    """Put rows, sorted by group and topic, side by side. What is told of a group is that of its last row."""
+    """Return a window of these rows, sorted by group and topic. The values of a group are those of its last row."""
     groups = sorted({row.group for row in rows})
     topics = sorted({row.topic for row in rows})
     group, topic = (_ints([groups.index(r.group) for r in rows]), _ints([topics.index(r.topic) for r in rows]))
@@ -136,7 +136,7 @@ def pane(*rows: Row, transactions: dict[tuple[int, int], OpenTransaction] | None
 
 
 def judged(window: Window, verdicts: Sequence[str], since: int = NOW) -> EvaluationResult:
-    """Give a window with these verdicts, one per row, that hold since then."""
+    """Return an evaluation with these verdicts, one per row, that hold since a time (ms)."""
     codes = np.array([CODE[Verdict(verdict)] for verdict in verdicts], np.int8)
     code, row, rows = roll_up(codes, window.lag, window.inputs.group, len(window.inputs.groups.names))
     return EvaluationResult(

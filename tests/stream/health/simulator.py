@@ -1,6 +1,6 @@
-"""A small world of producers, consumers and brokers, watched tick by tick as the monitor would watch it.
+"""Simulated producers, consumers and brokers, evaluated tick by tick as the monitor does.
 
-Everything is a function of time, so the truth is known at every moment. Commits become runs and slots by the code of
+Everything is a function of time, so the true state is known at any time. Commits become runs and slots by the code of
 `stream.groups` itself. Times are ms from `NOON`.
 """
 
@@ -58,14 +58,14 @@ class Partition:
 
     @functools.cached_property
     def made(self) -> tuple[Any, Any]:
-        """Give the times and the offsets of the commits as columns."""
+        """Times and offsets of the commits as columns."""
         both = np.array(self.commits, np.int64).reshape(-1, 2)
         return NOON + both[:, 0], both[:, 1]
 
 
 @dataclasses.dataclass(frozen=True)
 class Membership:
-    """What the membership records say from a moment on."""
+    """The membership of a group from a time on."""
 
     since: int
     stage: GroupStage = GroupStage.STABLE
@@ -84,7 +84,7 @@ class Scene:
     away: Callable[[int], bool] = lambda _: False
     """When the cluster does not answer: then there is no tick."""
     read_until: Callable[[int], int] | None = None
-    """How far the log has been read at a moment; None: to its end."""
+    """Time up to which the log has been read; None: up to now."""
 
 
 def evenly(rate: float, start: int = -3 * HOUR) -> Callable[[int], int]:
@@ -129,37 +129,37 @@ class Seen:
     """One tick of a watched scene."""
 
     time: int
-    judged: EvaluationResult
+    result: EvaluationResult
 
     @property
     def verdict(self) -> Verdict:
-        """Give the group's verdict as it is shown."""
-        return VERDICTS[self.judged.group_verdict[0]]
+        """Verdict shown of the group."""
+        return VERDICTS[self.result.group_verdict[0]]
 
     @property
     def sick(self) -> bool:
-        """Whether somebody is called."""
+        """The verdict of the group is a fault."""
         return SEVERITY[self.verdict] >= Severity.WARNING
 
     def of(self, row: int) -> Verdict:
-        """Give the verdict of one partition."""
-        return VERDICTS[self.judged.verdict[row]]
+        """Return the verdict shown of one partition."""
+        return VERDICTS[self.result.verdict[row]]
 
 
-def watch(scene: Scene, start: int, until: int, *, judge: Evaluator | None = None, tick: int = TICK) -> list[Seen]:
-    """Watch a scene from tick to tick, as a monitor that has just started (unless a judge is given)."""
-    judge = judge or Evaluator(HealthLimits(tick=TICK, slot=SLOT))
+def watch(scene: Scene, start: int, until: int, *, evaluator: Evaluator | None = None, tick: int = TICK) -> list[Seen]:
+    """Evaluate a scene tick by tick and return the results; without an `evaluator` as a monitor that has just started."""
+    evaluator = evaluator or Evaluator(HealthLimits(tick=TICK, slot=SLOT))
     ticks = []
     for now in range(start, until + 1, tick):
         if scene.away(now):
-            judge.record_missed_tick()
+            evaluator.record_missed_tick()
         else:
-            ticks.append(Seen(now, judge.evaluate(look(scene, now))))
+            ticks.append(Seen(now, evaluator.evaluate(look(scene, now))))
     return ticks
 
 
 def look(scene: Scene, now: int) -> HealthInputs:
-    """See one moment as the monitor sees it."""
+    """Return the inputs of one tick."""
     there = [part for part in scene.partitions if part.exists_from <= now < part.gone_from]
     topics = sorted({part.topic for part in there})
     there = sorted(there, key=lambda part: topics.index(part.topic))

@@ -1,4 +1,4 @@
-"""The lives of groups, sick and healthy but odd, each with what must be said of it and from when it can be known.
+"""Simulated situations of groups, faulty and unusual but healthy, each with its verdict and when it can be known.
 
 "Can be known" is when one who saw every commit, every end and every membership record as it came would be sure: after
 about three of the commits that a consumer usually makes have not come, or when the event itself has happened.
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Situation:
-    """A scene with its story. `wanted` is None for one in which nobody must be called."""
+    """A scene with its story. `wanted` is None where there is no fault."""
 
     story: str
     scene: Callable[[], Scene]
@@ -172,8 +172,8 @@ def _planned_reset() -> Scene:
     before = consume(STEADY, LONG, 0)
     back = STEADY(0) - 200_000
     after = consume(STEADY, 30 * SECOND, LATE, rate=1_000, position=back)
-    told = (Membership(LONG), Membership(1 * SECOND, EMPTY, 0), Membership(29 * SECOND))
-    return _alone([*before, (20 * SECOND, back), *after], memberships=told)
+    memberships = (Membership(LONG), Membership(1 * SECOND, EMPTY, 0), Membership(29 * SECOND))
+    return _alone([*before, (20 * SECOND, back), *after], memberships=memberships)
 
 
 def _static_restarts() -> Scene:
@@ -205,8 +205,8 @@ def _deploy() -> Scene:
     # A group that works off a backlog is stopped cleanly and is back after 25 seconds.
     before = consume(STEADY, LONG, 0, rate=300, position=STEADY(LONG) - 2_000_000)
     after = consume(STEADY, 25 * SECOND, LATE, rate=300, position=before[-1][1])
-    told = (Membership(LONG), Membership(1 * SECOND, EMPTY, 0), Membership(24 * SECOND))
-    return _alone([*before, *after], memberships=told)
+    memberships = (Membership(LONG), Membership(1 * SECOND, EMPTY, 0), Membership(24 * SECOND))
+    return _alone([*before, *after], memberships=memberships)
 
 
 def _grown() -> Scene:
@@ -226,7 +226,7 @@ def _transactional(length: int) -> Scene:
 
 
 def _election() -> Scene:
-    # The partition has no leader for 25 seconds: no end is known, and nobody can read.
+    # The partition has no leader for 25 seconds: no end is known, and no member can read.
     pause = (0, 25 * SECOND)
     commits = consume(STEADY, LONG, 0) + consume(STEADY, pause[1], LATE, rate=500, position=STEADY(0))
     return Scene([Partition(STEADY, commits, known=lambda t: not pause[0] < t < pause[1])])
@@ -270,8 +270,8 @@ def _broker_restart_and_rebalance() -> Scene:
     pause, settled = (60 * SECOND, 105 * SECOND), 145 * SECOND
     commits = consume(STEADY, LONG, pause[0])
     commits += consume(STEADY, settled + 12 * SECOND, LATE, rate=500, position=commits[-1][1])
-    told = (Membership(LONG), Membership(110 * SECOND, GroupStage.REBALANCING), Membership(settled))
-    return _alone(commits, memberships=told, away=lambda t: pause[0] < t < pause[1])
+    memberships = (Membership(LONG), Membership(110 * SECOND, GroupStage.REBALANCING), Membership(settled))
+    return _alone(commits, memberships=memberships, away=lambda t: pause[0] < t < pause[1])
 
 
 def _reader_behind() -> Scene:
@@ -283,7 +283,7 @@ def _reader_behind() -> Scene:
     return _alone(consume(STEADY, LONG, LATE), read_until=read)
 
 
-def _grown_and_nobodys() -> Scene:
+def _grown_and_unowned() -> Scene:
     # A partition is added, and the members own it from the moment on when they look for new ones.
     end = evenly(100, start=0)
     owned_from = 4 * MINUTE
@@ -291,19 +291,21 @@ def _grown_and_nobodys() -> Scene:
         Partition(end, [], exists_from=0, owner=NO_OWNER, subscribed=1, gone_from=owned_from),
         Partition(end, consume(end, owned_from, LATE, position=0), exists_from=owned_from, owner=0, subscribed=1),
     ]
-    told = [Membership(LONG), Membership(owned_from)]
-    return Scene([Partition(STEADY, consume(STEADY, LONG, LATE), owner=0, subscribed=1), *late], memberships=told)
+    memberships = [Membership(LONG), Membership(owned_from)]
+    return Scene(
+        [Partition(STEADY, consume(STEADY, LONG, LATE), owner=0, subscribed=1), *late], memberships=memberships
+    )
 
 
 def _visits() -> Scene:
     # A batch comes every 100 seconds for 15, alone, and leaves again: two rebalances each time.
     commits: list[tuple[int, int]] = []
-    told, rebalances = [Membership(LONG, EMPTY, 0)], []
+    memberships, rebalances = [Membership(LONG, EMPTY, 0)], []
     for at in range(LONG, LATE, 100 * SECOND):
         commits += consume(STEADY, at + SECOND, at + 15 * SECOND, every=SECOND, repeats=False)
-        told += [Membership(at), Membership(at + 15 * SECOND, EMPTY, 0)]
+        memberships += [Membership(at), Membership(at + 15 * SECOND, EMPTY, 0)]
         rebalances += [at]
-    return _alone(commits, memberships=told, rebalances=rebalances)
+    return _alone(commits, memberships=memberships, rebalances=rebalances)
 
 
 def _moves_seldom() -> Scene:
@@ -443,7 +445,7 @@ HEALTHY = (
     Situation("a broker restart", lambda: _broker_restart(hangs=False)),
     Situation("a broker restart, and a rebalance after it", _broker_restart_and_rebalance),
     Situation("a monitor whose reader is behind", _reader_behind),
-    Situation("a partition that is nobody's until the members look", _grown_and_nobodys, until=15 * MINUTE),
+    Situation("a partition without owner until the members look for it", _grown_and_unowned, until=15 * MINUTE),
     Situation("a batch that comes and goes all the time", _visits),
     Situation("a group that keeps its distance", _at_a_distance),
     Situation("a slow group that recovers", _recovering),
@@ -468,7 +470,7 @@ def _stuck_record() -> Scene:
 
 
 def _stuck_at_once() -> Scene:
-    # One of four partitions does not move since its first commit: what patience it has, its siblings tell.
+    # One of four partitions does not move since its first commit: its patience is that of its siblings.
     good = [Partition(STEADY, consume(STEADY, LONG, LATE)) for _ in range(3)]
     return Scene([*good, Partition(STEADY, consume(STEADY, 0, LATE, stuck_at=STEADY(0)))])
 
@@ -493,7 +495,7 @@ def _slow_group() -> Scene:
 
 
 def _slow_group_and_restart() -> Scene:
-    # The same; after five minutes nobody answers for 45 seconds, and it goes on as slowly as before.
+    # The same; after five minutes the cluster does not answer for 45 seconds, and it goes on as slowly as before.
     pause = (5 * MINUTE, 5 * MINUTE + 45 * SECOND)
     commits = consume(STEADY, LONG, 0)
     commits += consume(STEADY, SECOND, pause[0], rate=80, position=STEADY(0))
@@ -556,7 +558,7 @@ def _hanging_behind_a_marker() -> Scene:
 
 
 def _hanging_where_nothing_may_be_read() -> Scene:
-    # The same, and the monitor may not read the topic: that there is a record is told by the last stable offset.
+    # The same, and the monitor may not read the topic: that there is a record is memberships by the last stable offset.
     return dataclasses.replace(_hanging_behind_a_marker(), tails=_unreadable)
 
 
@@ -593,12 +595,12 @@ def _storm() -> Scene:
 
 def _endless_rebalance() -> Scene:
     # One member does not come back to a rebalance, and the others wait for it.
-    told = (Membership(LONG, members=3), Membership(SECOND, GroupStage.REBALANCING, 3))
-    return _alone(consume(STEADY, LONG, 0), memberships=told)
+    memberships = (Membership(LONG, members=3), Membership(SECOND, GroupStage.REBALANCING, 3))
+    return _alone(consume(STEADY, LONG, 0), memberships=memberships)
 
 
 def _left_out() -> Scene:
-    # After a rebalance nobody owns one of the partitions.
+    # After a rebalance one of the partitions has no owner.
     good = [Partition(STEADY, consume(STEADY, LONG, LATE), owner=at) for at in range(2)]
     out = Partition(STEADY, consume(STEADY, LONG, 0), owner=NO_OWNER, subscribed=1)
     return Scene([*good, out], memberships=[Membership(LONG, members=2), Membership(SECOND, members=2)])
@@ -639,8 +641,8 @@ def _cut() -> Scene:
 def _soon_forgotten() -> Scene:
     # A stopped group whose offsets live a day: two hours before they go this must be said.
     commits = [(t, STEADY(t)) for t in range(LONG, 0, 5 * SECOND)]
-    told = (Membership(LONG), Membership(SECOND, EMPTY, 0))
-    return Scene([Partition(STEADY, commits, expiry=lambda _: 24 * HOUR)], memberships=told)
+    memberships = (Membership(LONG), Membership(SECOND, EMPTY, 0))
+    return Scene([Partition(STEADY, commits, expiry=lambda _: 24 * HOUR)], memberships=memberships)
 
 
 SICK = (
@@ -778,7 +780,7 @@ SICK = (
     ),
     Situation("a rebalance storm", _storm, Verdict.REBALANCE_STORM, known_at=80 * SECOND),
     Situation("a rebalance that does not end", _endless_rebalance, Verdict.REBALANCING_TOO_LONG, known_at=MINUTE),
-    Situation("a partition that nobody owns", _left_out, Verdict.UNASSIGNED, known_at=15 * SECOND),
+    Situation("a partition without owner", _left_out, Verdict.UNASSIGNED, known_at=15 * SECOND),
     Situation(
         "a new partition that is never read", _never, Verdict.NEVER_COMMITTED, known_at=6 * MINUTE, until=15 * MINUTE
     ),

@@ -45,13 +45,13 @@ def input_(draw: st.DrawFn) -> list[int]:
 
 @examples(10)
 @given(input_(), st.integers(1, 40), st.booleans(), st.sampled_from([GroupStage.STABLE, GroupStage.OFFSETS_ONLY]))
-def test_a_group_that_reads_everything_is_never_sick(
+def test_a_group_that_reads_everything_never_has_a_fault(
     sent: list[int],
     every: int,
     repeats: bool,  # noqa: FBT001 - drawn
     stage: GroupStage,
 ) -> None:
-    """Whatever is written, and however often it commits, if it commits all there is each time."""
+    """Whatever is written and however often it commits, if each commit is at the end."""
     end = by_list(sent or [0])
     commits = consume(end, -20 * MINUTE, 5 * MINUTE, every=every * SECOND, repeats=repeats)
     scene = Scene([Partition(end, commits)], memberships=[Membership(-HOUR, stage)])
@@ -61,8 +61,8 @@ def test_a_group_that_reads_everything_is_never_sick(
 
 @examples(10)
 @given(st.integers(0, 20), st.integers(1, 60), st.booleans())
-def test_idle_time_on_a_quiet_topic_changes_nothing(records: int, minutes: int, repeats: bool) -> None:  # noqa: FBT001 - drawn
-    """A group that has read all is caught up, after a minute without records as after an hour of it."""
+def test_a_group_on_a_quiet_topic_stays_caught_up(records: int, minutes: int, repeats: bool) -> None:  # noqa: FBT001 - drawn
+    """After a minute without records as after an hour."""
     end = by_list([-30 * MINUTE + n * MINUTE for n in range(records)])
     last = minutes * MINUTE if repeats else -5 * MINUTE
     scene = Scene([Partition(end, consume(end, -40 * MINUTE, last, repeats=repeats))])
@@ -73,8 +73,8 @@ def test_idle_time_on_a_quiet_topic_changes_nothing(records: int, minutes: int, 
 
 @examples(10)
 @given(st.integers(1, 60), st.integers(1, 1_000))
-def test_a_group_that_dies_is_found_whatever_its_cadence_and_its_rate(every: int, rate: int) -> None:
-    """No later than twice its own cadence and three ticks; no count of records decides."""
+def test_a_stopped_group_is_found_at_any_commit_interval_and_rate(every: int, rate: int) -> None:
+    """After twice its commit interval and three ticks at the latest; no count of records matters."""
     end = evenly(rate)
     scene = Scene([Partition(end, consume(end, -25 * MINUTE, 0, every=every * SECOND))])
     ticks = watch(scene, -2 * MINUTE, 5 * MINUTE)
@@ -84,11 +84,11 @@ def test_a_group_that_dies_is_found_whatever_its_cadence_and_its_rate(every: int
     assert found[0] > every * SECOND
 
 
-def test_a_group_is_spoken_of_by_the_partition_that_shows_it_best() -> None:
-    """How many partitions have it, which one is worst, since when, why, and what to do."""
+def test_the_finding_of_a_group_is_that_of_its_worst_partition() -> None:
+    """With the number of partitions, the worst one, the start time, the evidence and the next step."""
     stuck = [Partition(STEADY, consume(STEADY, -HOUR, at)) for at in (-10 * SECOND, 0)]
     scene = Scene([*stuck, Partition(evenly(1), consume(evenly(1), -HOUR, -10 * SECOND))])
-    finding = watch(scene, -2 * MINUTE, 2 * MINUTE)[-1].judged.group_finding(0)
+    finding = watch(scene, -2 * MINUTE, 2 * MINUTE)[-1].result.group_finding(0)
     assert finding.verdict is V.STOPPED
     assert finding.severity is Severity.CRITICAL
     assert finding.sentence.startswith("3 of 3 partitions; orders-0: No commit for 2 min 10 s, where ")
@@ -98,41 +98,41 @@ def test_a_group_is_spoken_of_by_the_partition_that_shows_it_best() -> None:
     assert finding.next_step
 
 
-def test_what_is_shown_but_not_found_at_this_moment_is_not_dressed_in_its_numbers() -> None:
-    """The sentence of a fault that has just passed would be a lie."""
+def test_a_shown_fault_that_has_passed_has_the_sentence_of_the_present() -> None:
+    """The sentence of the fault would not fit the present numbers."""
     commits = [*consume(STEADY, -HOUR, 0), *consume(STEADY, MINUTE, HOUR)]
-    finding = watch(Scene([Partition(STEADY, commits)]), -2 * MINUTE, MINUTE)[-1].judged.group_finding(0)
+    finding = watch(Scene([Partition(STEADY, commits)]), -2 * MINUTE, MINUTE)[-1].result.group_finding(0)
     assert finding.verdict is V.STOPPED
     assert finding.sentence == "orders-0: Still shown as stopped until this has lasted: All records are read."
 
 
-def test_a_young_history_is_no_reason_to_call_anybody_fine() -> None:
-    """A lag whose age cannot be known yet is undecided, and said so."""
+def test_a_group_with_a_short_history_is_undecided() -> None:
+    """A lag of unknown age gets no verdict, and the sentence gives the reason."""
     old = Scene([Partition(STEADY, consume(STEADY, -HOUR, -10 * MINUTE))])
     first = watch(old, 0, 0)[0]
     assert first.verdict is V.UNKNOWN
-    assert first.judged.row_finding(0).sentence.startswith(
+    assert first.result.row_finding(0).sentence.startswith(
         "Not observed for long enough to decide: 60,000 offsets unread"
     )
     assert watch(old, 0, 30 * SECOND)[-1].verdict is V.STOPPED
 
 
-def test_a_seeded_history_tells_at_the_first_tick() -> None:
-    """Offsets-for-times know what the monitor has not seen."""
+def test_a_seeded_history_decides_at_the_first_tick() -> None:
+    """ListOffsets by timestamp knows what the monitor has not observed."""
     scene = Scene([Partition(STEADY, consume(STEADY, -HOUR, -10 * MINUTE))])
-    judge = Evaluator(HealthLimits(tick=TICK, slot=SLOT))
+    evaluator = Evaluator(HealthLimits(tick=TICK, slot=SLOT))
     seen = look(scene, 0)
-    judge.history.observe(seen)
+    evaluator.history.observe(seen)
     ago = np.array([-60, -30, -12, -9, -6, -3, -1], np.int64) * MINUTE
     answers = np.array([[STEADY(at) for at in ago.tolist()]], np.int64)
-    judge.history.seed(seen, NOON + ago, answers)
-    finding = judge.evaluate(seen).row_finding(0)
+    evaluator.history.seed(seen, NOON + ago, answers)
+    finding = evaluator.evaluate(seen).row_finding(0)
     assert finding.verdict is V.STOPPED
     assert finding.evidence["time_lag"] == pytest.approx(10 * MINUTE, abs=TICK)
 
 
-def test_a_group_without_offsets_has_committed_nothing() -> None:
-    """Said, not guessed at."""
+def test_a_group_without_offsets_is_unknown() -> None:
+    """Its sentence gives the reason."""
     seen = look(Scene([Partition(STEADY, consume(STEADY, -HOUR, 0))]), 0)
     two = {
         field.name: getattr(seen.groups, field.name).repeat(2)
@@ -145,10 +145,10 @@ def test_a_group_without_offsets_has_committed_nothing() -> None:
     assert SEVERITY[finding.verdict] < Severity.WARNING
 
 
-def test_a_fleet_without_rows_is_judged_too() -> None:
-    """Before the first commit there is nothing to say, and nothing to fail on."""
-    judge = Evaluator()
-    assert judge.pack() is None
+def test_inputs_without_rows_are_evaluated() -> None:
+    """Before the first commit there is no verdict and no failure."""
+    evaluator = Evaluator()
+    assert evaluator.pack() is None
     seen = look(Scene([Partition(STEADY, [])]), 0)
     none = dataclasses.replace(
         seen,
@@ -163,5 +163,5 @@ def test_a_fleet_without_rows_is_judged_too() -> None:
         retention=None,
         origins=type(seen.origins)(),
     )
-    assert len(judge.evaluate(none).verdict) == 0
-    assert judge.pack() is not None
+    assert len(evaluator.evaluate(none).verdict) == 0
+    assert evaluator.pack() is not None

@@ -1,4 +1,4 @@
-"""What is shown, held against what the rules find tick by tick."""
+"""The shown verdicts for sequences of verdicts of the rules."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ CASES = {
         [V.STOPPED, V.OK, V.CAUGHT_UP, V.OK, V.OK],
         [V.STOPPED, V.STOPPED, V.STOPPED, V.OK, V.OK],
     ),
-    "one relapse begins the three anew": (
+    "one relapse restarts the three ticks": (
         [V.STOPPED, V.OK, V.OK, V.STOPPED, V.OK, V.OK, V.OK],
         [V.STOPPED] * 6 + [V.OK],
     ),
@@ -68,25 +68,25 @@ CASES = {
 def test_a_verdict_must_last_to_be_shown_and_to_be_withdrawn(
     found: list[Verdict | None], wanted: list[Verdict]
 ) -> None:
-    """Each step of the state machine."""
+    """Each transition of the state machine."""
     assert shown(found) == wanted
 
 
 def sickness(said: list[Verdict]) -> list[bool]:
-    """Tell of each whether somebody is called."""
+    """Return which of these are faults."""
     return [bool(SEVERITIES[CODE[each]] >= Severity.WARNING) for each in said]
 
 
 @given(st.sampled_from(VERDICTS), st.sampled_from(VERDICTS), st.integers(2, 40))
-def test_input_that_alternates_never_makes_what_is_shown_alternate(one: Verdict, other: Verdict, times: int) -> None:
-    """Between being well and being sick there is at most one change, whatever two findings take turns."""
+def test_alternating_verdicts_never_make_the_shown_verdict_alternate(one: Verdict, other: Verdict, times: int) -> None:
+    """There is at most one change between healthy and faulty, whichever two verdicts alternate."""
     calls = sickness(shown([one, other] * times))
     assert sum(a != b for a, b in itertools.pairwise(calls)) <= 1
 
 
 @given(st.lists(st.sampled_from([*VERDICTS, None]), max_size=60))
-def test_a_call_lasts_for_as_long_as_a_withdrawal_takes(found: list[Verdict | None]) -> None:
-    """For any findings: never called for less than three ticks, never called without a finding, never from nothing."""
+def test_a_fault_is_shown_for_at_least_the_ticks_of_a_withdrawal(found: list[Verdict | None]) -> None:
+    """For any sequence: a fault is shown for three ticks at least, and only after the rules found one."""
     calls = [False, *sickness(shown(found))]
     starts = [at for at in range(1, len(calls)) if calls[at] and not calls[at - 1]]
     ends = [at for at in range(1, len(calls)) if not calls[at] and calls[at - 1]]
@@ -97,53 +97,55 @@ def test_a_call_lasts_for_as_long_as_a_withdrawal_takes(found: list[Verdict | No
 
 
 @given(st.lists(st.sampled_from([V.STOPPED, V.STALLED, V.SKEWED, V.REWOUND]), min_size=3, max_size=30))
-def test_what_is_always_sick_is_called_by_the_third_tick(found: list[Verdict]) -> None:
-    """However the faults take turns."""
+def test_a_row_with_changing_faults_shows_one_by_the_third_tick(found: list[Verdict]) -> None:
+    """In whatever order the faults alternate."""
     assert all(sickness(shown([V.OK, *found]))[3:])
 
 
 def test_a_verdict_holds_since_it_was_first_found() -> None:
-    """Not since it was believed."""
+    """Not since it was first shown."""
     state = initial_state(1, 0)
     for tick, found in enumerate([V.OK, V.SKEWED, V.SKEWED, V.SKEWED]):
         state = advance(state, np.array([CODE[found]], np.int8), tick * TICK)
     assert state.since.tolist() == [TICK]
 
 
-def test_rows_keep_their_state_when_others_come_and_go() -> None:
-    """The key decides, not the place."""
+def test_rows_keep_their_state_when_others_are_added_or_removed() -> None:
+    """The key identifies a row, not its position."""
     before = advance(initial_state(3, 0), np.array([CODE[V.STOPPED], CODE[V.OK], CODE[V.STALLED]], np.int8), 5)
     after = align(before, np.array([70, 30, 50]), np.array([50, 60, 70]), 9)
     assert [VERDICTS[each] for each in after.verdict] == [V.STALLED, V.UNKNOWN, V.STOPPED]
     assert after.since.tolist() == [5, 9, 5]
 
 
-def fleet(partitions: int) -> Scene:
-    """Make a group with this many partitions."""
+def partitions_of(partitions: int) -> Scene:
+    """Return a group with this many partitions."""
     return Scene([Partition(evenly(1), []) for _ in range(partitions)])
 
 
 @given(st.lists(st.lists(st.sampled_from(VERDICTS), min_size=4, max_size=4), min_size=1, max_size=5))
-def test_packed_state_goes_on_as_if_nothing_had_been(found: list[list[Verdict]]) -> None:
-    """All that is known of a row comes back, of one that is fine as well."""
+def test_packed_state_continues_as_without_a_restart(found: list[list[Verdict]]) -> None:
+    """All columns of a row are restored, those of a healthy row as well."""
     state = initial_state(4, NOON)
     for tick, each in enumerate(found):
         state = advance(state, np.array([CODE[verdict] for verdict in each], np.int8), NOON + tick * TICK)
-    seen = look(fleet(4), MINUTE)
+    seen = look(partitions_of(4), MINUTE)
     back = unpack(pack(state, seen), seen, NOON + MINUTE)
     for field in dataclasses.fields(ShownVerdicts):
         assert (getattr(back, field.name) == getattr(state, field.name)).all(), field.name
 
 
-def test_a_partition_that_is_gone_takes_its_packed_state_with_it() -> None:
-    """And a new one begins without."""
+def test_the_packed_state_of_a_removed_partition_is_dropped() -> None:
+    """A new partition starts with the initial state."""
     state = advance(initial_state(3, 0), np.full(3, CODE[V.STOPPED], np.int8), 5)
-    packed = pack(state, look(fleet(3), 0))
-    assert [VERDICTS[each] for each in unpack(packed, look(fleet(2), 0), 9).verdict] == [V.STOPPED] * 2
-    assert [VERDICTS[each] for each in unpack(packed, look(fleet(4), 0), 9).verdict] == [V.STOPPED] * 3 + [V.UNKNOWN]
+    packed = pack(state, look(partitions_of(3), 0))
+    assert [VERDICTS[each] for each in unpack(packed, look(partitions_of(2), 0), 9).verdict] == [V.STOPPED] * 2
+    assert [VERDICTS[each] for each in unpack(packed, look(partitions_of(4), 0), 9).verdict] == [V.STOPPED] * 3 + [
+        V.UNKNOWN
+    ]
 
 
 @pytest.mark.parametrize("packed", [b"", b"nonsense", b"\x00" * 64], ids=["nothing", "text", "zeros"])
-def test_bytes_that_are_no_packed_state_begin_anew(packed: bytes) -> None:
-    """A damaged file costs the hysteresis of a few ticks, not the start."""
-    assert unpack(packed, look(fleet(2), 0), 9).verdict.tolist() == [CODE[V.UNKNOWN]] * 2
+def test_damaged_bytes_give_the_initial_state(packed: bytes) -> None:
+    """A damaged file costs the hysteresis of a few ticks and does not prevent the start."""
+    assert unpack(packed, look(partitions_of(2), 0), 9).verdict.tolist() == [CODE[V.UNKNOWN]] * 2

@@ -1,4 +1,4 @@
-"""Groups lived through tick by tick: what is sick is found in time and by its cause, what is only odd calls nobody."""
+"""Simulated groups: faults are found in time with their cause, and unusual but healthy groups have none."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Tick:
-    """What is kept of one tick of a situation."""
+    """The result of one tick of a situation."""
 
     time: int
     verdict: Verdict
@@ -34,7 +34,7 @@ class Tick:
 
 
 @dataclasses.dataclass(frozen=True)
-class Lived:
+class Replayed:
     """A situation watched from its start to its end, and what was shown in its middle, as a restart finds it."""
 
     scene: Scene
@@ -43,40 +43,40 @@ class Lived:
 
 
 def middle_of(situation: Situation) -> int:
-    """Give a moment at which what is the matter has been found."""
+    """Return a time at which the fault has been found."""
     middle = (situation.known_at + 4 * TICK) if situation.wanted else 3 * TICK
     return max(middle - middle % TICK, situation.start + TICK)
 
 
 @functools.cache
-def lived(situation: Situation) -> Lived:
+def replay(situation: Situation) -> Replayed:
     """Watch a whole situation, once for all that is asked about it."""
-    scene, judge = situation.scene(), Evaluator(HealthLimits(tick=TICK, slot=SLOT))
+    scene, evaluator = situation.scene(), Evaluator(HealthLimits(tick=TICK, slot=SLOT))
     middle = middle_of(situation)
-    seen = watch(scene, situation.start, middle, judge=judge, tick=situation.tick)
-    packed = judge.pack()
+    seen = watch(scene, situation.start, middle, evaluator=evaluator, tick=situation.tick)
+    packed = evaluator.pack()
     assert packed is not None
     behind = middle + situation.tick - (middle - situation.start) % situation.tick
-    seen += watch(scene, behind, situation.until, judge=judge, tick=situation.tick)
+    seen += watch(scene, behind, situation.until, evaluator=evaluator, tick=situation.tick)
     ticks = [Tick(each.time, each.verdict, each.sick, sentence(each) if each.sick else "") for each in seen]
-    return Lived(scene, ticks, packed)
+    return Replayed(scene, ticks, packed)
 
 
 def sentence(seen: Seen) -> str:
-    """Give what is said of the group."""
-    return seen.judged.group_finding(0).sentence
+    """Return the sentence of the group."""
+    return seen.result.group_finding(0).sentence
 
 
 @pytest.mark.parametrize("situation", [*HEALTHY, KNOWN_TO_BE_LONG], ids=lambda each: each.story)
-def test_nobody_is_called_for_a_group_that_is_only_odd(situation: Situation) -> None:
-    """Not once, from the monitor's first tick on."""
-    assert [each for each in lived(situation).ticks if each.sick] == []
+def test_an_unusual_but_healthy_group_never_has_a_fault(situation: Situation) -> None:
+    """At no tick, from the first tick of the monitor on."""
+    assert [each for each in replay(situation).ticks if each.sick] == []
 
 
 @pytest.mark.parametrize("situation", [*SICK, *NOTICED], ids=lambda each: each.story)
-def test_a_sick_group_is_found_within_three_ticks_after_it_can_be_known(situation: Situation) -> None:
-    """By its own cause, and not before; and it stays found until it is over."""
-    ticks = lived(situation).ticks
+def test_a_fault_is_shown_within_three_ticks_after_it_can_be_known(situation: Situation) -> None:
+    """With its own verdict, not earlier, and until it is over."""
+    ticks = replay(situation).ticks
     found = [each.time for each in ticks if each.verdict is situation.wanted]
     assert found, {each.verdict for each in ticks}
     assert found[0] <= situation.known_at + 3 * TICK
@@ -90,33 +90,37 @@ def test_a_sick_group_is_found_within_three_ticks_after_it_can_be_known(situatio
 
 
 @pytest.mark.parametrize("situation", [each for each in SICK if each.ends_at is not None], ids=lambda each: each.story)
-def test_what_is_over_is_withdrawn(situation: Situation) -> None:
-    """Within the ticks that hysteresis takes, and a tick to see the first commit."""
+def test_a_fault_that_is_over_is_withdrawn(situation: Situation) -> None:
+    """Within the ticks that the hysteresis requires, and one tick to see the first commit."""
     assert situation.ends_at is not None
-    late = [each for each in lived(situation).ticks if each.time > situation.ends_at + (WITHDRAW + 1) * TICK]
+    late = [each for each in replay(situation).ticks if each.time > situation.ends_at + (WITHDRAW + 1) * TICK]
     assert late
     assert not any(each.sick for each in late)
 
 
-def test_what_is_not_heard_of_is_left_as_it_was() -> None:
-    """Its commits may have come since: neither well nor sick can be said of it anew."""
+def test_a_group_with_unknown_commits_keeps_its_verdict() -> None:
+    """New commits may exist that have not been read yet, so no other verdict is possible."""
     scene = Scene([Partition(evenly(100), consume(evenly(100), -20 * MINUTE, 0))], read_until=lambda t: min(t, 0))
     late = [each for each in watch(scene, -6 * MINUTE, 5 * MINUTE) if each.time > MINUTE]
-    assert {int(each.judged.rule_verdict[0]) for each in late} == {UNDECIDED}
+    assert {int(each.result.rule_verdict[0]) for each in late} == {UNDECIDED}
     assert {each.verdict for each in late} == {Verdict.OK}
 
 
 @pytest.mark.parametrize("story", ["at rest", "stopped", "rebalancing"])
-def test_what_cannot_be_read_is_told_as_unknown_with_the_missing_right(story: str) -> None:
-    """A group that may have read everything is neither fine nor sick: the sentence says which right would tell."""
+def test_a_group_before_an_unreadable_tail_is_unknown_with_the_missing_right(story: str) -> None:
+    """It may have read everything; the sentence names the right that is missing."""
     (situation,) = (each for each in HEALTHY if each.story == f"{story} before a marker that may not be read")
     scene = situation.scene()
     (late,) = (each for each in watch(scene, situation.start, -10 * MINUTE) if each.time == -10 * MINUTE)
-    told = late.judged.group_finding(0)
-    assert (told.verdict, told.evidence["reason"], told.evidence["lag"]) == (Verdict.UNKNOWN, "not_authorized", 1)
-    assert "1 offset left may be transaction markers" in told.sentence
-    assert "lagwarden has no right to Read topic orders" in told.sentence
-    assert "Grant Read on topic orders" in told.next_step
+    finding = late.result.group_finding(0)
+    assert (finding.verdict, finding.evidence["reason"], finding.evidence["lag"]) == (
+        Verdict.UNKNOWN,
+        "not_authorized",
+        1,
+    )
+    assert "1 offset left may be transaction markers" in finding.sentence
+    assert "lagwarden has no right to Read topic orders" in finding.sentence
+    assert "Grant Read on topic orders" in finding.next_step
 
 
 def constantly(value: int) -> Callable[[int], int]:
@@ -126,24 +130,24 @@ def constantly(value: int) -> Callable[[int], int]:
 
 @pytest.mark.parametrize("end", [0, 500], ids=["never written", "all records deleted"])
 def test_an_empty_partition_without_a_commit_is_caught_up(end: int) -> None:
-    """Clients commit nothing where nothing was written: there is nothing to read, and the others decide."""
+    """Clients commit nothing where nothing was written; the other partitions decide the verdict of the group."""
     read = Partition(evenly(100), consume(evenly(100), -20 * MINUTE, 5 * MINUTE), owner=0)
     empty = Partition(constantly(end), [], log_start=constantly(end), owner=0)
     late = watch(Scene([read, empty]), -6 * MINUTE, 0)[2:]
     assert {each.of(1) for each in late} == {Verdict.CAUGHT_UP}
     assert {each.verdict for each in late} <= {Verdict.OK, Verdict.CAUGHT_UP}
-    assert late[-1].judged.row_finding(1).sentence == "The partition is empty: there is nothing to read."
+    assert late[-1].result.row_finding(1).sentence == "The partition is empty: there is nothing to read."
 
 
-def test_a_partition_that_is_not_empty_and_has_no_commit_is_not_taken_for_read() -> None:
-    """Whether the group begins with its records is not known."""
+def test_a_partition_with_records_and_without_a_commit_is_unknown() -> None:
+    """It is not known whether the group begins with these records."""
     read = Partition(evenly(100), consume(evenly(100), -20 * MINUTE, 5 * MINUTE), owner=0)
     full = Partition(constantly(500), [], log_start=constantly(400), owner=0)
     assert {each.of(1) for each in watch(Scene([read, full]), -6 * MINUTE, 0)} == {Verdict.UNKNOWN}
 
 
-def test_a_partition_that_nobody_owns_does_not_keep_up() -> None:
-    """Its first records are read by nobody: that is unknown while a member may still take it, and then unassigned."""
+def test_a_partition_without_owner_is_unknown_and_then_unassigned() -> None:
+    """It is unknown while a member may still get it, and unassigned after that."""
     read = Partition(evenly(100), consume(evenly(100), -20 * MINUTE, 20 * MINUTE), owner=0)
     left = Partition(evenly(1, start=0), [], owner=NO_OWNER, subscribed=1)
     scene = Scene([read, left], memberships=[Membership(-10 * MINUTE, members=2)])
@@ -152,20 +156,20 @@ def test_a_partition_that_nobody_owns_does_not_keep_up() -> None:
     assert {verdict for time, verdict in found if time <= 6 * MINUTE} == {Verdict.UNKNOWN}
     assert {verdict for time, verdict in found if time > 6 * MINUTE + 3 * TICK} == {Verdict.UNASSIGNED}
     (early,) = (each for each in ticks if each.time == MINUTE)
-    told = early.judged.row_finding(1)
-    assert told.sentence.startswith("None of the group's 2 members owns this partition yet")
-    assert "60 offsets unread" in told.sentence
-    assert "metadata.max.age.ms" in told.next_step
+    finding = early.result.row_finding(1)
+    assert finding.sentence.startswith("None of the group's 2 members owns this partition yet")
+    assert "60 offsets unread" in finding.sentence
+    assert "metadata.max.age.ms" in finding.next_step
 
 
 @pytest.mark.parametrize("situation", [*HEALTHY, *SICK], ids=lambda each: each.story)
 def test_a_restart_of_the_monitor_changes_no_verdict(situation: Situation) -> None:
-    """What was shown is packed and carried on by a monitor without any history: nothing flaps, nothing is forgotten."""
-    whole, middle = lived(situation), middle_of(situation)
+    """A monitor without history continues from the packed verdicts: no verdict alternates or is lost."""
+    whole, middle = replay(situation), middle_of(situation)
     before = [each for each in whole.ticks if each.time <= middle][-1]
     second = Evaluator(HealthLimits(tick=TICK, slot=SLOT), packed=whole.packed)
     until = min(situation.until, middle + 20 * TICK)
-    after = watch(whole.scene, middle + 2 * TICK, until, judge=second)
+    after = watch(whole.scene, middle + 2 * TICK, until, evaluator=second)
     if before.sick and situation.ends_at is None:
         assert {each.verdict for each in after} <= {before.verdict, situation.wanted, *situation.on_the_way}
         assert all(each.sick for each in after)

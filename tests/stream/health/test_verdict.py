@@ -1,4 +1,4 @@
-"""How the verdicts of partitions add up to those of groups."""
+"""The verdict of a group from those of its partitions."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ CASES = {
 def test_a_group_has_the_worst_verdict_of_its_partitions(
     verdicts: list[Verdict], lags: list[int], wanted: tuple[Verdict, int, int]
 ) -> None:
-    """With the row that shows it best, and how many have it."""
+    """With the row that represents it and the number of rows that have it."""
     codes = np.array([CODE[each] for each in verdicts], np.int8)
     code, row, rows = roll_up(codes, np.array(lags, np.int64), np.zeros(len(lags), np.int64), 1)
     assert (VERDICTS[code[0]], row[0], rows[0]) == wanted
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from(VERDICTS), st.integers(0, 5)), max_size=20))
-def test_a_group_is_as_sick_as_its_sickest_partition(rows: list[tuple[int, Verdict, int]]) -> None:
-    """And its row is its own, with its verdict."""
+def test_a_group_has_the_severity_of_its_worst_partition(rows: list[tuple[int, Verdict, int]]) -> None:
+    """The row that represents it is one of its own and has its verdict."""
     of = np.array([group for group, _, _ in rows], np.int64)
     codes = np.array([CODE[verdict] for _, verdict, _ in rows], np.int8)
     found, shown, count = roll_up(codes, np.array([lag for _, _, lag in rows], np.int64), of, 4)
     for group in range(4):
-        mine = codes[of == group]
-        if not len(mine):
+        of_group = codes[of == group]
+        if not len(of_group):
             assert (shown[group], count[group]) == (-1, 0)
             continue
-        assert SEVERITIES[found[group]] == SEVERITIES[mine].max()
+        assert SEVERITIES[found[group]] == SEVERITIES[of_group].max()
         assert of[shown[group]] == group
         assert codes[shown[group]] == found[group]
-        assert count[group] == (mine == found[group]).sum()
+        assert count[group] == (of_group == found[group]).sum()
 
 
 def test_codes_rise_with_severity() -> None:
-    """The order of the words is the order of how bad they are."""
+    """The order of the verdicts is the order of their severities."""
     assert (np.diff(SEVERITIES) >= 0).all()

@@ -1,4 +1,4 @@
-"""Burrow's rules at work: the same windows as its own store, its words, and what a restart leaves of them."""
+"""The evaluation by Burrow's rules: the windows of its own store, its status names, and the state after a restart."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class At:
 
 
 def moment(now: int, *parts: At | None, groups: tuple[str, ...] = ("g",), slots: Slots | None = None) -> HealthInputs:
-    """Put partitions of `g` on topic t side by side; None: it has no commit, and its end stands at 100."""
+    """Return inputs with partitions of `g` on topic t; None: without a commit, with the end offset 100."""
     rows = len(parts)
     number = np.arange(rows)
     known = [part or At(NO_COMMIT, -1, -1, 100) for part in parts]
@@ -65,9 +65,9 @@ STEPS = st.lists(
 
 @examples(50)
 @given(STEPS)
-def test_windows_move_as_in_burrows_own_store(steps: list[list[tuple[int, bool, int]]]) -> None:
-    """One commit a tick, or none: the columns give the verdicts of the rings, at every tick."""
-    judge, rings, ends = BurrowEvaluator(), [Ring(), Ring()], [[], []]
+def test_windows_are_those_of_burrows_own_store(steps: list[list[tuple[int, bool, int]]]) -> None:
+    """With one commit per tick or none, the columns have the verdicts of the rings at every tick."""
+    evaluator, rings, ends = BurrowEvaluator(), [Ring(), Ring()], [[], []]
     offset, end, position, time = [50, 50], [60, 60], [1, 1], [NOON - 1, NOON - 1]
     for tick, step in enumerate(steps):
         now = NOON + tick * TICK
@@ -79,12 +79,12 @@ def test_windows_move_as_in_burrows_own_store(steps: list[list[tuple[int, bool, 
                 rings[at].commit(offset[at], position[at], time[at], end[at])
             ends[at].append(end[at])
         parts = [At(offset[at], time[at], position[at], end[at]) for at in range(2)]
-        judged = judge.evaluate(moment(now, *parts))
-        assert judged.verdict.tolist() == evaluate(columns_of_rings(rings, ends), now).tolist()
+        result = evaluator.evaluate(moment(now, *parts))
+        assert result.verdict.tolist() == evaluate(columns_of_rings(rings, ends), now).tolist()
 
 
-def test_its_words_and_how_bad_they_are() -> None:
-    """One of each, in Burrow's numbers."""
+def test_each_status_of_burrow_has_a_severity() -> None:
+    """In the order of Burrow's numbers."""
     assert dict(zip(VERDICT_NAMES, map(Severity, SEVERITIES.tolist()), strict=True)) == {
         "NOTFOUND": Severity.UNKNOWN,
         "OK": Severity.FINE,
@@ -129,14 +129,14 @@ STORIES: list[tuple[str, list[Step], BurrowStatus, str]] = [
 
 @pytest.mark.parametrize(("steps", "status", "sentence"), [s[1:] for s in STORIES], ids=[s[0] for s in STORIES])
 def test_each_status_has_its_sentence(steps: list[Step], status: BurrowStatus, sentence: str) -> None:
-    """What the rule saw, in words; the group says it with the place."""
-    judge, last = BurrowEvaluator(), None
+    """The sentence has the numbers of the rule; that of the group adds the partition."""
+    evaluator, last = BurrowEvaluator(), None
     committed, time, position = 0, 0, 0
     for tick, (offset, end, commits) in enumerate(steps):
         now = NOON + tick * TICK
         if commits:
             committed, time, position = offset, now, tick + 1
-        last = judge.evaluate(moment(now, At(committed, time, position, end)))
+        last = evaluator.evaluate(moment(now, At(committed, time, position, end)))
     assert last is not None
     finding = last.row_finding(0)
     assert finding.verdict == status.name
@@ -145,25 +145,25 @@ def test_each_status_has_its_sentence(steps: list[Step], status: BurrowStatus, s
     assert last.group_finding(0).verdict == BurrowStatus(min(status, BurrowStatus.ERR)).name
 
 
-def test_what_burrow_cannot_see_is_not_found_and_counts_for_nothing() -> None:
-    """A partition without a commit is not Burrow's; a group of only such ones neither."""
-    judged = BurrowEvaluator().evaluate(moment(NOON, At(10, NOON, 1, 10), None))
-    assert [VERDICT_NAMES[code] for code in judged.verdict] == ["OK", "NOTFOUND"]
-    assert VERDICT_NAMES[judged.group_verdict[0]] == "OK"
-    assert judged.row_finding(1).sentence == "There is no commit for the partition."
-    assert judged.row_finding(1).evidence["window_commits"] == 0
-    judged = BurrowEvaluator().evaluate(moment(NOON, None))
-    assert (judged.group_finding(0).verdict, judged.group_finding(0).evidence) == ("NOTFOUND", {})
-    assert "none" in judged.group_finding(0).sentence
+def test_a_partition_without_a_commit_is_not_found() -> None:
+    """It does not count for its group; a group of such partitions only is not found either."""
+    result = BurrowEvaluator().evaluate(moment(NOON, At(10, NOON, 1, 10), None))
+    assert [VERDICT_NAMES[code] for code in result.verdict] == ["OK", "NOTFOUND"]
+    assert VERDICT_NAMES[result.group_verdict[0]] == "OK"
+    assert result.row_finding(1).sentence == "There is no commit for the partition."
+    assert result.row_finding(1).evidence["window_commits"] == 0
+    result = BurrowEvaluator().evaluate(moment(NOON, None))
+    assert (result.group_finding(0).verdict, result.group_finding(0).evidence) == ("NOTFOUND", {})
+    assert "none" in result.group_finding(0).sentence
 
 
-def test_a_verdict_has_a_date_that_survives_a_restart() -> None:
-    """Of the group; what was packed by something else is no beginning."""
+def test_the_date_of_a_group_verdict_survives_a_restart() -> None:
+    """Damaged bytes are ignored."""
     first = BurrowEvaluator()
     for tick in range(3):
-        judged = first.evaluate(moment(NOON + tick * TICK, At(10, NOON + tick * TICK, tick + 1, 11)))
-    assert (VERDICT_NAMES[judged.verdict[0]], judged.since.tolist()) == ("STALL", [NOON])
-    assert judged.group_since.tolist() == [NOON]
+        result = first.evaluate(moment(NOON + tick * TICK, At(10, NOON + tick * TICK, tick + 1, 11)))
+    assert (VERDICT_NAMES[result.verdict[0]], result.since.tolist()) == ("STALL", [NOON])
+    assert result.group_since.tolist() == [NOON]
     second = BurrowEvaluator(packed=first.pack())
     again = second.evaluate(moment(NOON + 9 * TICK, At(10, NOON + 9 * TICK, 9, 11)))
     assert again.group_since.tolist() == [NOON]
@@ -172,29 +172,29 @@ def test_a_verdict_has_a_date_that_survives_a_restart() -> None:
         assert fresh.group_since.tolist() == [NOON]
 
 
-def test_a_new_process_begins_with_the_slots() -> None:
-    """With the ends of before, a group that keeps up is not STOP for having one commit only."""
-    judge = BurrowEvaluator()
+def test_a_new_process_starts_with_the_slots() -> None:
+    """With past ends, a group that keeps up is not STOP for having only one commit."""
+    evaluator = BurrowEvaluator()
     count = 5
     time = NOON - 30_000 * np.arange(count, 0, -1)
     offset = 1_000 - 30 * np.arange(count, 0, -1)
     slots = Slots(np.zeros(count, np.int64), time // 30_000, offset, time, np.ones(count, np.int64))
     seen = moment(NOON, At(999, NOON - 1_000, 9, 1_003), slots=slots)
     history = NOON - 10_000 * np.arange(20, 0, -1), (1_003 - 10 * np.arange(20, 0, -1))[None, :]
-    judge.start(seen, history)
-    judged = judge.evaluate(seen)
-    assert judged.rings.count.tolist() == [count + 1]
-    assert judged.rings.offset[0, : count + 1].tolist() == [*offset.tolist(), 999]
-    assert judged.rings.lag[0, : count + 1].min() >= 0
-    assert judged.rings.ends[0].min() >= 0
-    assert VERDICT_NAMES[judged.verdict[0]] in {"OK", "WARN"}
+    evaluator.start(seen, history)
+    result = evaluator.evaluate(seen)
+    assert result.rings.count.tolist() == [count + 1]
+    assert result.rings.offset[0, : count + 1].tolist() == [*offset.tolist(), 999]
+    assert result.rings.lag[0, : count + 1].min() >= 0
+    assert result.rings.ends[0].min() >= 0
+    assert VERDICT_NAMES[result.verdict[0]] in {"OK", "WARN"}
 
 
-def test_rows_that_come_and_go_take_their_windows_along() -> None:
-    """A partition keeps its commits when another comes before it."""
-    judge = BurrowEvaluator()
+def test_rows_keep_their_windows_when_others_are_added() -> None:
+    """A partition keeps its commits when its row number changes."""
+    evaluator = BurrowEvaluator()
     for tick in range(4):
-        judge.evaluate(moment(NOON + tick * TICK, At(10 + tick, NOON + tick * TICK, tick + 1, 20)))
-    judged = judge.evaluate(moment(NOON + 4 * TICK, At(14, NOON + 4 * TICK, 5, 20), At(3, NOON, 2, 9)))
-    assert judged.rings.count.tolist() == [5, 1]
-    assert judge.evaluate(moment(NOON + 5 * TICK)).verdict.tolist() == []
+        evaluator.evaluate(moment(NOON + tick * TICK, At(10 + tick, NOON + tick * TICK, tick + 1, 20)))
+    result = evaluator.evaluate(moment(NOON + 4 * TICK, At(14, NOON + 4 * TICK, 5, 20), At(3, NOON, 2, 9)))
+    assert result.rings.count.tolist() == [5, 1]
+    assert evaluator.evaluate(moment(NOON + 5 * TICK)).verdict.tolist() == []

@@ -1,4 +1,4 @@
-"""Burrow's rules as it has them, with its oddities; the columns are held against the rules written out one by one."""
+"""Burrow's rules with their peculiarities, compared with an implementation that evaluates one window at a time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SECOND = 1_000
 
 
 def ring(offsets: list[int], lags: list[int], *, last: int = 0, every: int = 10) -> Ring:
-    """Make a ring whose commits came every so many seconds, the newest `last` seconds ago."""
+    """Return a ring with a commit every `every` seconds, the newest one `last` seconds ago."""
     made = Ring()
     times = [NOW - (last + every * (len(offsets) - 1 - at)) * SECOND for at in range(len(offsets))]
     made.slots = [BurrowSlot(*each) for each in zip(offsets, range(len(offsets)), times, lags, strict=True)]
@@ -46,13 +46,13 @@ CASES = {
 
 
 @pytest.mark.parametrize(("made", "ends", "wanted"), CASES.values(), ids=CASES.keys())
-def test_a_window_has_the_status_burrow_gives_it(made: Ring, ends: list[int], wanted: BurrowStatus) -> None:
-    """Each of the six rules, at its edge."""
+def test_a_window_has_the_status_of_burrow(made: Ring, ends: list[int], wanted: BurrowStatus) -> None:
+    """Each of the six rules at its limit."""
     assert BurrowStatus(int(evaluate(columns_of_rings([made], [ends]), NOW)[0])) is wanted
 
 
-def by_the_book(made: Ring, ends: list[int], now: int, allowed: int, least: float) -> BurrowStatus:  # noqa: PLR0911 - six rules
-    """Walk through the rules as Burrow's own code does, one window at a time."""
+def reference_status(made: Ring, ends: list[int], now: int, allowed: int, least: float) -> BurrowStatus:  # noqa: PLR0911 - six rules
+    """Return the status of one window, in the steps of Burrow's own code."""
     window = made.slots
     if not window or len(window) / INTERVALS < least:
         return BurrowStatus.OK
@@ -86,7 +86,7 @@ SLOTS = st.lists(st.tuples(st.integers(0, 6), st.integers(-1, 4), st.integers(0,
     st.integers(0, 3),
     st.sampled_from([0.0, 0.35, 1.0]),
 )
-def test_columns_answer_as_the_book_does(
+def test_columns_have_the_status_of_the_reference_implementation(
     drawn: list[tuple[list[tuple[int, int, int]], list[int]]], later: int, allowed: int, least: float
 ) -> None:
     """For any windows, ends and settings."""
@@ -100,7 +100,7 @@ def test_columns_answer_as_the_book_does(
         ends.append(known)
     now = NOW + later * SECOND + 999
     found = evaluate(columns_of_rings(rings, ends), now, allowed_lag=allowed, minimum_complete=least)
-    assert found.tolist() == [by_the_book(*each, now, allowed, least) for each in zip(rings, ends, strict=True)]
+    assert found.tolist() == [reference_status(*each, now, allowed, least) for each in zip(rings, ends, strict=True)]
 
 
 def kept(made: Ring) -> list[tuple[int, int, int, int]]:
@@ -108,8 +108,8 @@ def kept(made: Ring) -> list[tuple[int, int, int, int]]:
     return [(slot.offset, slot.order, slot.timestamp, slot.lag) for slot in made.slots]
 
 
-def test_a_commit_is_appended_with_its_lag_and_the_oldest_falls_off() -> None:
-    """The lag is held against the newest end, and is never negative."""
+def test_a_commit_is_appended_with_its_lag_and_the_oldest_is_dropped() -> None:
+    """The lag is the distance to the newest end, and is never negative."""
     made = Ring(3)
     for order, offset in enumerate([10, 20, 30, 40]):
         made.commit(offset, order, order * SECOND, 35)
@@ -123,8 +123,8 @@ def test_a_commit_before_any_end_is_known_is_dropped() -> None:
     assert made.slots == []
 
 
-def test_a_late_commit_is_put_where_it_belongs_without_a_lag() -> None:
-    """By its order; one that is there already, or too old for a full ring, is dropped."""
+def test_a_late_commit_is_inserted_by_its_order_without_a_lag() -> None:
+    """One that is there already, or too old for a full ring, is dropped."""
     made = Ring(4)
     for order in (2, 4, 6):
         made.commit(order, order, order * SECOND, 10)
@@ -136,8 +136,8 @@ def test_a_late_commit_is_put_where_it_belongs_without_a_lag() -> None:
     assert [slot.order for slot in made.slots] == [3, 4, 5, 6]
 
 
-def test_commits_too_close_together_share_a_slot_and_its_first_time() -> None:
-    """Else a fast committer would never open a new one."""
+def test_commits_close_together_share_a_slot_and_its_first_time() -> None:
+    """Otherwise a consumer that commits often would never open a new slot."""
     made = Ring(3, min_distance=1)
     for at in range(5):
         made.commit(at, at, at * 400, 10)

@@ -49,13 +49,13 @@ CASES = {
     "a quiet topic that is read at once": (wait(consume(QUIET, -2 * HOUR, 0, repeats=False), QUIET), (0, 10)),
     "one long pause among fast commits": (
         wait([c for c in FIVES if not -4 * MINUTE < c[0] < -2 * MINUTE], STEADY),
-        (120, 150),  # a slot tells only its last commit: up to a slot too long
+        (120, 150),  # a slot has only its last commit: up to a slot too long
     ),
     "commits that repeat themselves for two minutes": (
         wait([*consume(STEADY, -4 * MINUTE, -2 * MINUTE, stuck_at=STEADY(-4 * MINUTE)), *FIVES[-24:]], STEADY),
         (110, 125),
     ),
-    "a history that begins too late to tell: the gap counts": (
+    "a history that begins too late: the interval counts": (
         wait(consume(QUIET, -2 * HOUR, 0, repeats=False), QUIET, since=0),
         (1200, 1200),
     ),
@@ -63,12 +63,12 @@ CASES = {
 
 
 @pytest.mark.parametrize(("found", "wanted"), CASES.values(), ids=CASES.keys())
-def test_the_longest_wait_is_what_the_group_lets_a_record_wait(found: int, wanted: tuple[int, int]) -> None:
-    """Between something to read and the commit past it, not between commits."""
+def test_the_longest_wait_is_that_of_a_record(found: int, wanted: tuple[int, int]) -> None:
+    """From when there was something to read to the commit past it, not between commits."""
     assert wanted[0] <= found <= wanted[1]
 
 
-def test_a_window_without_progress_teaches_nothing() -> None:
+def test_a_window_without_progress_has_no_wait() -> None:
     """One slot, or the same offset in all of them: not known."""
     history = EndHistory()
     history.grow(1)
@@ -77,19 +77,19 @@ def test_a_window_without_progress_teaches_nothing() -> None:
     assert longest_wait(no_slots(), 2, history, np.zeros(2, np.int64), SLOT).tolist() == [-1, -1]
 
 
-def test_rows_teach_only_themselves() -> None:
-    """The last slot of one row is not the one before the first of the next."""
+def test_rows_have_only_their_own_waits() -> None:
+    """The last slot of one row does not precede the first slot of the next."""
     one, two = slots_of(FIVES), slots_of([(-10 * MINUTE, 3), (-MINUTE, 9)])
     both = window.concat([one, dataclasses.replace(two, row=two.row + 1)])
     found = longest_wait(both, 2, EndHistory(), np.full(2, -1), SLOT)
     assert found[1] == 9 * MINUTE
     assert found[0] <= 6 * SECOND
-    mine = slots_of_rows(both, np.array([1], np.int64), 2)
-    assert (mine.row.tolist(), mine.offset.tolist()) == ([0, 0], [3, 9])
+    chosen = slots_of_rows(both, np.array([1], np.int64), 2)
+    assert (chosen.row.tolist(), chosen.offset.tolist()) == ([0, 0], [3, 9])
 
 
-def test_the_mean_gap_is_a_first_guess_for_three_commits_or_more() -> None:
-    """Two may be any distance apart by chance, and where none has moved on yet all of them say nothing."""
+def test_the_mean_interval_needs_three_commits_and_progress() -> None:
+    """Two commits may be any time apart by chance."""
     none = np.zeros(4, np.int64)
     spans = dataclasses.replace(
         runs.single_record_spans(none, none, none, np.zeros(4, np.bool_)),

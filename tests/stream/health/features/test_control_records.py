@@ -1,4 +1,4 @@
-"""What of a lag is no data."""
+"""Lag without data: control records and aborted records at the end of a partition."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ ONE = np.array([7], np.int64)
 
 
 def column(value: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Give a column of one."""
+    """Return a column of one element."""
     return np.array([value], np.int64)
 
 
 def tail(end: int, data_from: int, data_end: int, place: int = 7) -> LogTails:
-    """Give what was found at the end of one partition."""
+    """Return the result of a fetch of the tail of one partition."""
     return LogTails(column(place), column(end), column(data_from), column(data_end))
 
 
@@ -36,18 +36,18 @@ CASES = {
     "the fetch began above the commit": (80, 100, tail(100, 90, 90), (20, False)),
     "the end has moved since": (99, 105, tail(100, 99, 99), (6, False)),
     "another partition was read": (99, 100, tail(100, 99, 99, place=8), (1, False)),
-    "nobody reads tails": (99, 100, None, (1, False)),
+    "tails are not read": (99, 100, None, (1, False)),
 }
 
 
 @pytest.mark.parametrize(("next_offset", "end", "found", "wanted"), CASES.values(), ids=CASES.keys())
-def test_a_lag_holds_what_its_tail_holds(
+def test_a_lag_has_only_the_data_of_its_tail(
     next_offset: int, end: int, found: LogTails | None, wanted: tuple[int, bool]
 ) -> None:
-    """Only if that very tail has been read, from the commit or before it."""
+    """If that tail has been read up to this end, from the commit or before it."""
     lag = column(end - next_offset)
-    told = remove_markers(lag, np.array([True]), ONE, next_offset=column(next_offset), end=column(end), tails=found)
-    assert (told.lag[0], told.tail_known[0]) == wanted
+    unread = remove_markers(lag, np.array([True]), ONE, next_offset=column(next_offset), end=column(end), tails=found)
+    assert (unread.lag[0], unread.tail_known[0]) == wanted
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_a_lag_holds_what_its_tail_holds(
     ],
     ids=["short and still", "too long", "still being written", "nothing unread", "read already"],
 )
-def test_a_tail_is_read_once_and_only_when_nothing_comes(
+def test_a_tail_is_wanted_once_and_only_at_rest(
     lag: int,
     still: bool,  # noqa: FBT001 - a table
     found: LogTails | None,
@@ -69,18 +69,18 @@ def test_a_tail_is_read_once_and_only_when_nothing_comes(
 ) -> None:
     """A busy partition is never fetched, and a short quiet one until its end moves."""
     known = np.array([True])
-    told = remove_markers(column(lag), known, ONE, next_offset=column(100 - lag), end=column(100), tails=found)
-    assert worth_fetching(told, known, np.array([still])).tolist() == [wanted]
+    unread = remove_markers(column(lag), known, ONE, next_offset=column(100 - lag), end=column(100), tails=found)
+    assert worth_fetching(unread, known, np.array([still])).tolist() == [wanted]
 
 
 def lost(committed: int, tails: LogTails | None) -> int:
-    """Say how much was lost of a log that retention emptied up to 100."""
+    """Return how much was lost of a log that retention emptied up to 100."""
     ends = OffsetDistances(*(column(value) for value in (100, 100, 100, 0, 100 - committed, 0)))
     return int(remove_markers_from_lost(ends, column(committed), ONE, tails).lost[0])
 
 
-def test_markers_that_retention_takes_are_no_loss() -> None:
-    """What was known of the tail is remembered as long as the partition ends there."""
+def test_markers_that_retention_removes_are_no_loss() -> None:
+    """The result of a fetch is valid as long as the partition ends there."""
     assert lost(99, tail(100, 99, 99)) == 0
     assert lost(90, tail(100, 90, 95)) == 5
     assert lost(90, tail(100, 95, 95)) == 10

@@ -14,7 +14,7 @@ ROW = np.array([0], np.int64)
 
 
 def one(value: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Give a column of one."""
+    """Return a column of one element."""
     return np.array([value], np.int64)
 
 
@@ -29,18 +29,18 @@ def watched(sent: list[int], until: int, *, points: int = 48, start: int = 0) ->
     return history
 
 
-def told(history: EndHistory, offset: int) -> tuple[int, BracketQuality]:
+def dated(history: EndHistory, offset: int) -> tuple[int, BracketQuality]:
     """Ask when one record was written."""
     time, found = history.time_of(ROW, one(offset))
     return int(time[0]), BracketQuality(int(found[0]))
 
 
 @given(st.lists(st.integers(1, 460_000), min_size=1, max_size=300).map(sorted))
-def test_every_record_is_dated_to_within_one_tick_while_nothing_had_to_be_thinned(sent: list[int]) -> None:
-    """Whatever the input, evenly spread or all at once, no record is dated wrong by more than a tick."""
+def test_every_record_is_dated_to_within_one_tick_until_points_are_dropped(sent: list[int]) -> None:
+    """For any input, evenly spread or in bursts."""
     history = watched(sent, 470_000)
     for offset, true in enumerate(sent):
-        time, found = told(history, offset)
+        time, found = dated(history, offset)
         assert found is BracketQuality.BETWEEN
         assert abs(time - true) <= TICK
 
@@ -56,7 +56,7 @@ INPUTS = {
 
 @pytest.mark.parametrize("sent", INPUTS.values(), ids=INPUTS.keys())
 def test_two_hours_of_even_or_bursty_input_are_dated_to_the_tick(sent: list[int]) -> None:
-    """Points that had to go were those that said nothing: 48 of them tell two hours of plain input to the tick."""
+    """Points without information are dropped first: 48 points cover two hours of regular input to the tick."""
     history = watched(sent, 7_200_000)
     offsets = np.arange(sent[0] == 0, len(sent), 97)
     times, found = history.time_of(np.zeros(len(offsets), np.int64), offsets)
@@ -64,8 +64,8 @@ def test_two_hours_of_even_or_bursty_input_are_dated_to_the_tick(sent: list[int]
     assert np.abs(times - np.array(sent)[offsets]).max() <= TICK
 
 
-def test_input_without_any_order_is_dated_the_better_the_newer_it_is() -> None:
-    """What must be forgotten of ten hours of noise costs a fifth of the age at most; the newest part is exact."""
+def test_irregular_input_is_dated_better_the_newer_it_is() -> None:
+    """Ten hours of noise cost at most a fifth of the age; the newest part is exact."""
     noise = np.random.default_rng(5)
     every = np.sort(np.concatenate([at + noise.integers(0, 60_000, 500) for at in noise.integers(0, 36_000_000, 200)]))
     sent = every[every < 36_000_000]
@@ -77,36 +77,36 @@ def test_input_without_any_order_is_dated_the_better_the_newer_it_is() -> None:
     assert error[age < 60_000].max(initial=0) <= TICK
 
 
-def test_what_is_older_than_the_history_is_said_to_be_older_and_not_guessed() -> None:
-    """The first point's time is given, with the word that the truth lies before it."""
+def test_a_record_older_than_the_history_is_flagged_as_older() -> None:
+    """The time of the first point is returned."""
     history = watched(list(range(0, 500_000, 100)), 500_000, start=250_000)
-    assert told(history, 3) == (250_000, BracketQuality.OLDER)
+    assert dated(history, 3) == (250_000, BracketQuality.OLDER)
 
 
-def test_what_has_not_been_written_yet_is_said_to_be_newer() -> None:
+def test_an_offset_not_written_yet_is_flagged_as_newer() -> None:
     """An offset at or above the newest end has no time."""
     history = watched([5, 6], 50_000)
-    assert told(history, 2) == (50_000, BracketQuality.NEWER)
+    assert dated(history, 2) == (50_000, BracketQuality.NEWER)
 
 
-def test_a_row_without_points_knows_nothing() -> None:
-    """Neither a time nor an end is made up."""
+def test_a_row_without_points_has_no_answers() -> None:
+    """Neither a time nor an end."""
     history = EndHistory()
     history.grow(1)
-    assert told(history, 0)[1] is BracketQuality.UNKNOWN
+    assert dated(history, 0)[1] is BracketQuality.UNKNOWN
     assert history.end_at(ROW, one(5)).tolist() == [-1]
     assert history.oldest_time(ROW).tolist() == [-1]
 
 
-def test_a_lone_record_is_put_in_the_middle_of_its_tick() -> None:
-    """The best guess for one record between two looks is half a tick wrong at most."""
+def test_a_single_record_is_dated_to_the_middle_of_its_tick() -> None:
+    """The error for one record between two ticks is at most half a tick."""
     history = watched([12_345], 30_000)
-    assert told(history, 0) == (15_000, BracketQuality.BETWEEN)
+    assert dated(history, 0) == (15_000, BracketQuality.BETWEEN)
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=400))
-def test_quiet_stretches_cost_two_points_however_long(steps: list[int]) -> None:
-    """Points are bounded, the first stays for ever, the ends never fall and the times always rise."""
+def test_quiet_periods_cost_two_points_however_long(steps: list[int]) -> None:
+    """Points are bounded, the first one stays, ends never fall and times always rise."""
     history = EndHistory(16)
     history.grow(1)
     for tick, end in enumerate(np.cumsum(steps).tolist()):
@@ -120,13 +120,13 @@ def test_quiet_stretches_cost_two_points_however_long(steps: list[int]) -> None:
     assert ends == sorted(ends)
 
 
-def test_silence_takes_no_room() -> None:
+def test_silence_takes_two_points() -> None:
     """A thousand ticks without a record are two points."""
     assert watched([5], 10_000_000).points(0) == ([0, 10_000, 10_000_000], [0, 1, 1])
 
 
-def test_the_end_at_a_moment_is_interpolated_and_unknown_before_the_first() -> None:
-    """Between two looks records are taken as evenly written; after the newest the newest end holds."""
+def test_the_end_at_a_time_is_interpolated_and_unknown_before_the_first_point() -> None:
+    """Between two ticks records count as evenly written; after the newest point the newest end holds."""
     history = EndHistory()
     history.grow(1)
     history.observe(ROW, 10_000, one(100))
@@ -135,15 +135,15 @@ def test_the_end_at_a_moment_is_interpolated_and_unknown_before_the_first() -> N
     assert history.end_at(np.zeros(5, np.int64), asked).tolist() == [-1, 100, 125, 200, 200]
 
 
-def test_a_log_that_was_cut_begins_a_new_history() -> None:
-    """Times of records that are gone say nothing of those that took their offsets."""
+def test_a_truncated_log_starts_a_new_history() -> None:
+    """The times of removed records say nothing about the records that took their offsets."""
     history = watched(list(range(100)), 50_000)
     history.observe(ROW, 60_000, one(40))
     assert history.points(0) == ([60_000], [40])
 
 
 def test_a_clock_that_was_set_back_changes_nothing() -> None:
-    """A look that is not later than the last one is ignored, for that row alone."""
+    """A tick that is not later than the previous one is ignored, for that row only."""
     history = EndHistory()
     history.grow(2)
     history.observe(ROW, 10_000, one(5))
@@ -152,8 +152,8 @@ def test_a_clock_that_was_set_back_changes_nothing() -> None:
     assert history.points(1) == ([10_000], [9])
 
 
-def test_a_seed_goes_in_front_of_the_first_look() -> None:
-    """Answers of offsets-for-times become points; no later record means that nothing was written since."""
+def test_a_seed_is_prepended_to_the_first_tick() -> None:
+    """Answers of ListOffsets become points; no later record means that nothing has been written since."""
     history = EndHistory()
     history.grow(3)
     rows = np.arange(3, dtype=np.int64)
@@ -167,7 +167,7 @@ def test_a_seed_goes_in_front_of_the_first_look() -> None:
 
 
 def test_a_seed_whose_timestamps_do_not_ascend_is_lowered_to_the_later_answers() -> None:
-    """Timestamps are the producers' own, so an earlier time may answer with a later offset; ends cannot fall."""
+    """Timestamps are set by producers, so an earlier time may have a later offset; ends cannot fall."""
     history = EndHistory()
     history.grow(1)
     history.observe(ROW, 100_000, one(500))
@@ -175,8 +175,8 @@ def test_a_seed_whose_timestamps_do_not_ascend_is_lowered_to_the_later_answers()
     assert history.points(0) == ([40_000, 70_000, 100_000], [300, 300, 500])
 
 
-def test_a_seed_leaves_room_and_prefers_its_newest_times() -> None:
-    """A seed longer than what fits drops its oldest answers."""
+def test_a_seed_that_does_not_fit_keeps_its_newest_times() -> None:
+    """Its oldest answers are dropped."""
     history = EndHistory(8)
     history.grow(1)
     history.observe(ROW, 100_000, one(500))
@@ -186,7 +186,7 @@ def test_a_seed_leaves_room_and_prefers_its_newest_times() -> None:
 
 
 def test_rows_are_independent_of_each_other() -> None:
-    """What one partition goes through, thinning included, never shows in its neighbour."""
+    """Observations of one row, thinning included, never change another."""
     history, alone = EndHistory(8), EndHistory(8)
     history.grow(3)
     alone.grow(1)
@@ -211,8 +211,8 @@ def test_a_history_too_small_to_be_thinned_is_refused() -> None:
     st.integers(8, 20),
     st.lists(st.tuples(st.integers(0, 400_000), st.integers(0, 900)), max_size=40),
 )
-def test_what_becomes_known_later_keeps_the_order(points: int, learned: list[tuple[int, int]]) -> None:
-    """However many answers come, and however they contradict: times rise, ends do not fall, no row overflows."""
+def test_inserted_points_keep_the_order(points: int, learned: list[tuple[int, int]]) -> None:
+    """However many contradicting answers there are: times rise, ends do not fall, no row overflows."""
     history = EndHistory(points)
     history.grow(2)
     for tick in range(6):
@@ -235,8 +235,8 @@ def test_what_becomes_known_later_keeps_the_order(points: int, learned: list[tup
         assert len(times) < points
 
 
-def test_what_becomes_known_later_stands_where_it_belongs() -> None:
-    """Between points, before the oldest, not at or after the newest; a second answer for a time changes nothing."""
+def test_inserted_points_are_sorted_by_time() -> None:
+    """Between points and before the oldest, not at or after the newest; a second answer for a time is ignored."""
     history = EndHistory()
     history.grow(2)
     history.observe(ROW, 10_000, one(100))
@@ -249,7 +249,7 @@ def test_what_becomes_known_later_stands_where_it_belongs() -> None:
 
 
 def test_brackets_are_the_points_on_both_sides() -> None:
-    """Where an offset is beyond them on one side, that is said."""
+    """An offset beyond the points on one side is flagged."""
     history = EndHistory()
     history.grow(2)
     history.observe(ROW, 10_000, one(100))

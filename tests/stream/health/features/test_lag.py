@@ -12,12 +12,12 @@ from stream.health.features.lag import PartitionEnds, distances, lag
 
 
 def ints(*values: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Give a column."""
+    """Return a column."""
     return np.array(values, np.int64)
 
 
 def ends(start: int, stable: int, high: int, *, known: bool = True, place: int = 7) -> PartitionEnds:
-    """Give the ends of one partition."""
+    """Return the ends of one partition."""
     return PartitionEnds(ints(place), ints(high), ints(start), np.array([known]), ints(stable))
 
 
@@ -34,10 +34,8 @@ CASES = {
 
 
 @pytest.mark.parametrize(("given_", "wanted"), CASES.values(), ids=CASES.keys())
-def test_distances_are_measured_from_where_the_group_can_still_read(
-    given_: tuple[int, ...], wanted: tuple[int, ...]
-) -> None:
-    """What lies below the log start is lost, not waiting."""
+def test_distances_begin_at_the_first_offset_that_can_be_read(given_: tuple[int, ...], wanted: tuple[int, ...]) -> None:
+    """Offsets below the log start are lost, not waiting."""
     committed, start, stable, high = given_
     found = lag(ints(committed), ints(7), ends(start, stable, high))
     more = distances(ints(committed), found, ends(start, stable, high))
@@ -48,21 +46,21 @@ def test_distances_are_measured_from_where_the_group_can_still_read(
 UNKNOWN = {
     "the cluster did not answer": (50, ends(0, 100, 100, known=False)),
     "another partition answered": (50, ends(0, 100, 100, place=8)),
-    "nobody was asked": (50, PartitionEnds(ints(), ints(), ints(), np.empty(0, np.bool_))),
+    "no partition was polled": (50, PartitionEnds(ints(), ints(), ints(), np.empty(0, np.bool_))),
     "above the end": (101, ends(0, 100, 100)),
 }
 
 
 @pytest.mark.parametrize(("committed", "given_"), UNKNOWN.values(), ids=UNKNOWN.keys())
-def test_what_is_not_known_is_never_a_number(committed: int, given_: PartitionEnds) -> None:
-    """Neither 0 nor negative: marked as unknown, all of it."""
+def test_an_unknown_lag_is_never_a_number(committed: int, given_: PartitionEnds) -> None:
+    """Neither 0 nor negative: it is marked as unknown."""
     found = lag(ints(committed), ints(7), given_)
     more = distances(ints(committed), found, given_)
     assert found.known.tolist() == [False]
     assert [more.stable_lag[0], more.lost[0], more.margin[0]] == [NOT_KNOWN] * 3
 
 
-def test_ends_without_a_last_stable_offset_leave_the_rest_known() -> None:
+def test_without_a_last_stable_offset_the_other_distances_are_known() -> None:
     """Not every caller reads it."""
     plain = PartitionEnds(ints(7), ints(100), ints(10), np.array([True]))
     more = distances(ints(50), lag(ints(50), ints(7), plain), plain)
@@ -70,16 +68,16 @@ def test_ends_without_a_last_stable_offset_leave_the_rest_known() -> None:
 
 
 @given(st.integers(0, 200), st.integers(0, 100), st.integers(0, 100), st.integers(0, 100))
-def test_nothing_is_ever_negative(committed: int, start: int, more: int, open_: int) -> None:
-    """For any offsets, and the lag is the way to the end from the commit or the log start."""
+def test_no_distance_is_negative(committed: int, start: int, more: int, open_: int) -> None:
+    """For any offsets; the lag is the distance to the end from the commit or the log start."""
     high = start + more + open_
     given_ = ends(start, start + more, high)
     found = lag(ints(committed), ints(7), given_)
-    told = distances(ints(committed), found, given_)
+    measured = distances(ints(committed), found, given_)
     if committed > high:
         assert not found.known[0]
         return
     assert found.lag[0] == high - max(committed, start)
-    assert 0 <= told.stable_lag[0] <= found.lag[0]
-    assert told.lost[0] - told.margin[0] == start - committed
-    assert min(told.lost[0], told.margin[0]) == 0
+    assert 0 <= measured.stable_lag[0] <= found.lag[0]
+    assert measured.lost[0] - measured.margin[0] == start - committed
+    assert min(measured.lost[0], measured.margin[0]) == 0

@@ -1,4 +1,4 @@
-"""Whether lag rises or falls, told from what is left after each commit."""
+"""The trend of the lag that is left after each commit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WIDTH = 30_000
 PER_SLOT = 3_000
 
 
-def told(left: list[int], *, lag: int | None = None, written: int | None = None, seen_from: int = 0) -> int:
+def trend_of(left: list[int], *, lag: int | None = None, written: int | None = None, seen_from: int = 0) -> int:
     """Ask for the trend of one row that left this lag after each of its slots, at 100 records per second."""
     history = EndHistory()
     history.grow(1)
@@ -31,59 +31,65 @@ def told(left: list[int], *, lag: int | None = None, written: int | None = None,
 
 
 CASES = {
-    "rises steadily": (told([0, 500, 1_000, 1_500, 2_000, 2_500, 3_000, 3_500, 4_000, 4_500]), RISES),
-    "rises with noise": (told([0, 700, 400, 1_500, 1_200, 2_000, 1_700, 2_600, 2_500, 3_300]), RISES),
-    "falls steadily": (told([4_500, 4_000, 3_500, 3_000, 2_500, 2_000, 1_500, 1_000, 500, 0]), FALLS),
-    "stays": (told([1_000] * 10), LEVEL),
-    "is noise": (told([300, 100, 200, 250, 150, 300, 100, 280, 220, 310]), LEVEL),
-    "one burst, not worked off yet": (told([0, 0, 0, 0, 0, 0, 0, 9_000, 8_500, 8_000]), LEVEL),
-    "one burst in the middle": (told([0, 0, 0, 0, 9_000, 7_000, 5_000, 3_000, 1_000, 0]), LEVEL),
-    "one pause in the middle, and as far behind ever since": (told([0, 0, 0, 0, 0, 900, 900, 900, 900, 900]), LEVEL),
+    "rises steadily": (trend_of([0, 500, 1_000, 1_500, 2_000, 2_500, 3_000, 3_500, 4_000, 4_500]), RISES),
+    "rises with noise": (trend_of([0, 700, 400, 1_500, 1_200, 2_000, 1_700, 2_600, 2_500, 3_300]), RISES),
+    "falls steadily": (trend_of([4_500, 4_000, 3_500, 3_000, 2_500, 2_000, 1_500, 1_000, 500, 0]), FALLS),
+    "stays": (trend_of([1_000] * 10), LEVEL),
+    "is noise": (trend_of([300, 100, 200, 250, 150, 300, 100, 280, 220, 310]), LEVEL),
+    "one burst, not worked off yet": (trend_of([0, 0, 0, 0, 0, 0, 0, 9_000, 8_500, 8_000]), LEVEL),
+    "one burst in the middle": (trend_of([0, 0, 0, 0, 9_000, 7_000, 5_000, 3_000, 1_000, 0]), LEVEL),
+    "one pause in the middle, then a constant lag": (
+        trend_of([0, 0, 0, 0, 0, 900, 900, 900, 900, 900]),
+        LEVEL,
+    ),
     "the same at a distance and with the noise of commits": (
-        told([9_000, 9_100, 8_900, 9_050, 9_000, 9_950, 9_850, 10_100, 9_900, 10_000]),
+        trend_of([9_000, 9_100, 8_900, 9_050, 9_000, 9_950, 9_850, 10_100, 9_900, 10_000]),
         LEVEL,
     ),
-    "the same in a young window": (told([9_000, 9_000, 9_000, 9_900, 9_900, 9_900]), LEVEL),
-    "worked off in one go": (told([5_000, 5_000, 5_000, 5_000, 5_000, 900, 900, 900, 900, 900]), LEVEL),
+    "the same in a young window": (trend_of([9_000, 9_000, 9_000, 9_900, 9_900, 9_900]), LEVEL),
+    "worked off in one go": (trend_of([5_000, 5_000, 5_000, 5_000, 5_000, 900, 900, 900, 900, 900]), LEVEL),
     "bursts that are never quite worked off": (
-        told([0, 3_000, 1_500, 4_500, 3_000, 6_000, 4_500, 7_500, 6_000, 9_000]),
+        trend_of([0, 3_000, 1_500, 4_500, 3_000, 6_000, 4_500, 7_500, 6_000, 9_000]),
         RISES,
     ),
-    "rises in a young window": (told([0, 500, 1_000, 1_500, 2_000, 2_500]), RISES),
-    "rises with noise in a young window": (told([0, 700, 500, 1_500, 1_700, 2_600]), RISES),
+    "rises in a young window": (trend_of([0, 500, 1_000, 1_500, 2_000, 2_500]), RISES),
+    "rises with noise in a young window": (trend_of([0, 700, 500, 1_500, 1_700, 2_600]), RISES),
     "rose, and is much smaller at this moment": (
-        told([0, 500, 1_000, 1_500, 2_000, 2_500, 3_000, 3_500, 4_000, 4_500], lag=100),
+        trend_of([0, 500, 1_000, 1_500, 2_000, 2_500, 3_000, 3_500, 4_000, 4_500], lag=100),
         LEVEL,
     ),
-    "rises by less than the noise of what is written": (told([0, 10, 20, 30, 40, 50, 60, 70, 80, 90]), LEVEL),
+    "rises by less than the noise of what is written": (trend_of([0, 10, 20, 30, 40, 50, 60, 70, 80, 90]), LEVEL),
     "rises by as little, on a topic with as little": (
-        told([0, 10, 20, 30, 40, 50, 60, 70, 80, 90], written=100),
+        trend_of([0, 10, 20, 30, 40, 50, 60, 70, 80, 90], written=100),
         RISES,
     ),
-    "five slots": (told([0, 500, 1_000, 1_500, 2_000]), TOO_SHORT),
-    "a history that knows five of them": (told([0, 500, 1_000, 1_500, 2_000, 2_500, 3_000], seen_from=2), TOO_SHORT),
+    "five slots": (trend_of([0, 500, 1_000, 1_500, 2_000]), TOO_SHORT),
+    "a history with five of them": (
+        trend_of([0, 500, 1_000, 1_500, 2_000, 2_500, 3_000], seen_from=2),
+        TOO_SHORT,
+    ),
 }
 
 
 @pytest.mark.parametrize(("found", "wanted"), CASES.values(), ids=CASES.keys())
-def test_a_trend_is_a_steady_change_and_more_than_noise(found: int, wanted: int) -> None:
-    """A jump is none, however big, and no count of records is a limit."""
+def test_a_trend_is_a_steady_change_above_the_noise(found: int, wanted: int) -> None:
+    """A jump is no trend, and no count of records is a limit."""
     assert found == wanted
 
 
 @given(st.lists(st.integers(0, 5_000), min_size=6, max_size=10), st.integers(2, 50))
-def test_a_trend_does_not_depend_on_how_much_is_much(left: list[int], times: int) -> None:
-    """The same lives at fifty times the rate have the same trend."""
-    assert told(left, written=27_000) == told([each * times for each in left], written=27_000 * times)
+def test_a_trend_does_not_depend_on_the_rate(left: list[int], times: int) -> None:
+    """The same history at fifty times the rate has the same trend."""
+    assert trend_of(left, written=27_000) == trend_of([each * times for each in left], written=27_000 * times)
 
 
 @given(st.lists(st.integers(0, 5_000), min_size=6, max_size=10))
-def test_a_life_told_backwards_has_the_opposite_trend(left: list[int]) -> None:
-    """Nothing in the rule prefers one direction, while the present lag is neutral."""
+def test_a_reversed_history_has_the_opposite_trend(left: list[int]) -> None:
+    """The rule prefers no direction while the present lag is neutral."""
     if len(left) % 3:
         return
     present = sorted(left)[len(left) // 2]
-    forwards, backwards = told(left, lag=present), told(left[::-1], lag=present)
+    forwards, backwards = trend_of(left, lag=present), trend_of(left[::-1], lag=present)
     assert forwards * backwards <= 0
 
 

@@ -1,4 +1,4 @@
-"""What a commit above the end means, told by topic ids and leader epochs."""
+"""Commits that do not fit the log: the cause, from topic ids, leader epochs and observed ends."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def said(
     return NAMES[code[0]]
 
 
-def test_a_sound_commit_has_nothing() -> None:
-    """Below the end, of the same topic or one of which no id is known."""
+def test_a_commit_in_range_has_no_code() -> None:
+    """It is not above the end, and of the same topic or of a topic without a known id."""
     assert said(50) == ""
     assert said(100, was=OLD, now=OLD, epoch=3, leader=3, epoch_end=100) == ""
 
@@ -79,13 +79,13 @@ CASES = {
 
 
 @pytest.mark.parametrize(("found", "wanted"), CASES.values(), ids=CASES.keys())
-def test_what_happened_is_named_as_far_as_it_is_known(found: str, wanted: str) -> None:
-    """Re-created, truncated, a stale end, or only beyond the end."""
+def test_the_cause_is_named_as_far_as_it_is_known(found: str, wanted: str) -> None:
+    """Recreated, truncated, a stale end, or only beyond the end."""
     assert found == wanted
 
 
-def test_topic_ids_of_a_slice_are_its_own() -> None:
-    """Arrow columns may begin anywhere in their buffer, and hold nulls."""
+def test_topic_ids_of_a_slice_are_those_of_its_rows() -> None:
+    """Arrow columns may begin anywhere in their buffer and may have nulls."""
     whole = pa.array([OLD, NEW, None, OLD], pa.binary(16))
     ids = topic_ids(whole)
     assert (topic_ids(whole.slice(1, 2)) == ids[1:3]).all()
@@ -95,22 +95,22 @@ def test_topic_ids_of_a_slice_are_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "now", "named"),
+    ("code", "topic_id", "named"),
     [
         pytest.param(STALE_END, None, TRUNCATED, id="the same topic by the id of the commit"),
         pytest.param(BEYOND_END, NEW, TRUNCATED, id="the same topic as ever, or the fall would be forgotten"),
-        pytest.param(BEYOND_END, None, BEYOND_END, id="without ids it may have been made anew"),
-        pytest.param(RECREATED, NEW, RECREATED, id="what the commit tells stands"),
+        pytest.param(BEYOND_END, None, BEYOND_END, id="without ids it may have been recreated"),
+        pytest.param(RECREATED, NEW, RECREATED, id="the cause shown by the commit stands"),
         pytest.param("", NEW, "", id="the commit is below the new end"),
     ],
 )
-def test_an_end_that_was_seen_to_go_back(told: str, now: bytes | None, named: str) -> None:
-    """It names what a commit above the end cannot tell."""
-    code, ids = np.array([NAMES.index(told)] * 2, np.int8), topic_ids(pa.array([now, now], pa.binary(16)))
-    after = mark_truncated(code, np.array([True, False]), CommitOrigins(current_topic_id=ids))
-    assert [NAMES[each] for each in after.tolist()] == [named, told]
-    assert NAMES[mark_truncated(code, np.array([True, False]), CommitOrigins())[0]] == (
-        TRUNCATED if told == STALE_END else told
+def test_an_observed_fall_of_the_end_means_a_truncated_log(code: str, topic_id: bytes | None, named: str) -> None:
+    """Where the commit itself does not show the cause."""
+    codes, ids = np.array([NAMES.index(code)] * 2, np.int8), topic_ids(pa.array([topic_id] * 2, pa.binary(16)))
+    after = mark_truncated(codes, np.array([True, False]), CommitOrigins(current_topic_id=ids))
+    assert [NAMES[each] for each in after.tolist()] == [named, code]
+    assert NAMES[mark_truncated(codes, np.array([True, False]), CommitOrigins())[0]] == (
+        TRUNCATED if code == STALE_END else code
     )
 
 
@@ -124,8 +124,8 @@ FOREIGN = {
 
 @pytest.mark.parametrize("committed", [50, 700], ids=["below the log start", "above it"])
 @pytest.mark.parametrize("word", FOREIGN)
-def test_nothing_is_measured_from_an_offset_of_another_log(word: str, committed: int) -> None:
-    """Neither what was lost nor how much margin is left: the offset counts records that this log never had."""
+def test_no_distance_is_measured_from_an_offset_of_another_log(word: str, committed: int) -> None:
+    """Neither lost offsets nor a margin: the offset counts records that this log never had."""
     partition = Partition(lambda _: 1_000, [(0, committed)], log_start=lambda _: 100)
     seen = look(Scene([partition]), MINUTE)
     sound = build_without_history(seen, HealthLimits())

@@ -1,4 +1,4 @@
-"""What is remembered of partitions finds its row again, whatever else comes and goes."""
+"""The history of a partition keeps its row when other partitions are added or removed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TICK = 10_000
 
 
 def at(tick: int, ends: dict[str, tuple[int, int, int]], *, recreated: list[str] | None = None) -> Any:
-    """See one partition per topic: name -> (log start, last stable offset, high watermark)."""
+    """Return inputs with one partition per topic: name -> (log start, last stable offset, high watermark)."""
     topics = sorted(ends)
     start, stable, high = (np.array([ends[name][n] for name in topics], np.int64) for n in range(3))
     place = np.arange(len(topics), dtype=np.int64) << 32
@@ -30,41 +30,41 @@ def at(tick: int, ends: dict[str, tuple[int, int, int]], *, recreated: list[str]
 
 
 def test_a_topic_keeps_its_history_when_its_number_changes() -> None:
-    """Topics that sort before it come and go; their histories go with them and are never taken for another's."""
-    memory = PartitionHistory()
-    memory.observe(at(0, {"b": (0, 5, 5), "c": (0, 7, 7)}))
-    memory.observe(at(1, {"a": (0, 1, 1), "b": (0, 6, 6), "c": (0, 8, 8)}))
-    rows = memory.observe(at(2, {"b": (0, 7, 7)}))
-    assert memory.high_watermark.points(int(rows[0]))[1] == [5, 6, 7]
-    assert len(memory.high_watermark) == 1
-    rows = memory.observe(at(3, {"a": (0, 3, 3), "b": (0, 8, 8), "c": (0, 9, 9)}))
-    assert [memory.high_watermark.points(row)[1] for row in rows.tolist()] == [[3], [5, 6, 7, 8], [9]]
+    """Topics that sort before it are added and removed; a removed topic takes its history with it."""
+    history = PartitionHistory()
+    history.observe(at(0, {"b": (0, 5, 5), "c": (0, 7, 7)}))
+    history.observe(at(1, {"a": (0, 1, 1), "b": (0, 6, 6), "c": (0, 8, 8)}))
+    rows = history.observe(at(2, {"b": (0, 7, 7)}))
+    assert history.high_watermark.points(int(rows[0]))[1] == [5, 6, 7]
+    assert len(history.high_watermark) == 1
+    rows = history.observe(at(3, {"a": (0, 3, 3), "b": (0, 8, 8), "c": (0, 9, 9)}))
+    assert [history.high_watermark.points(row)[1] for row in rows.tolist()] == [[3], [5, 6, 7, 8], [9]]
 
 
-def test_an_end_that_is_known_again_is_dated() -> None:
-    """After it was asked for in vain, after a tick that nobody answered, and after a long pause; not before."""
-    memory, ends = PartitionHistory(tick=TICK), {"a": (0, 5, 5)}
-    assert memory.answered_since(memory.observe(at(0, ends))).tolist() == [-1]
-    assert memory.answered_since(memory.observe(at(1, ends))).tolist() == [-1]
-    memory.observe(at(2, {"a": (-1, -1, -1)}))
-    assert memory.answered_since(memory.observe(at(3, ends))).tolist() == [NOW + 3 * TICK]
-    memory.record_missed_tick()
-    assert memory.answered_since(memory.observe(at(4, ends))).tolist() == [NOW + 4 * TICK]
-    assert memory.answered_since(memory.observe(at(8, ends))).tolist() == [NOW + 8 * TICK]
-    assert memory.answered_since(memory.observe(at(9, ends))).tolist() == [NOW + 8 * TICK]
+def test_it_is_known_since_when_an_end_is_known_again() -> None:
+    """After a poll without an answer, after a missed tick, and after a long pause; not before."""
+    history, ends = PartitionHistory(tick=TICK), {"a": (0, 5, 5)}
+    assert history.answered_since(history.observe(at(0, ends))).tolist() == [-1]
+    assert history.answered_since(history.observe(at(1, ends))).tolist() == [-1]
+    history.observe(at(2, {"a": (-1, -1, -1)}))
+    assert history.answered_since(history.observe(at(3, ends))).tolist() == [NOW + 3 * TICK]
+    history.record_missed_tick()
+    assert history.answered_since(history.observe(at(4, ends))).tolist() == [NOW + 4 * TICK]
+    assert history.answered_since(history.observe(at(8, ends))).tolist() == [NOW + 8 * TICK]
+    assert history.answered_since(history.observe(at(9, ends))).tolist() == [NOW + 8 * TICK]
 
 
-def test_a_group_is_settled_since_it_was_last_seen_to_rebalance() -> None:
-    """The record of it may be read later; then that counts."""
+def test_a_group_is_settled_since_its_last_observed_rebalance() -> None:
+    """Unless its record, which may be read later, has a later time."""
 
     def settled(tick: int, stage: GroupStage, since: int) -> int:
         seen = at(tick, {"a": (0, 5, 5)})
         groups = dataclasses.replace(
             seen.groups, stage=np.array([stage], np.int8), since=np.array([NOW + since * TICK], np.int64)
         )
-        return (int(memory.settled_since(dataclasses.replace(seen, groups=groups))[0]) - NOW) // TICK
+        return (int(history.settled_since(dataclasses.replace(seen, groups=groups))[0]) - NOW) // TICK
 
-    memory = PartitionHistory()
+    history = PartitionHistory()
     assert settled(0, GroupStage.STABLE, -9) == -9
     assert settled(1, GroupStage.REBALANCING, 1) == 1
     assert settled(2, GroupStage.REBALANCING, 1) == 1
@@ -73,54 +73,54 @@ def test_a_group_is_settled_since_it_was_last_seen_to_rebalance() -> None:
     assert settled(5, GroupStage.STABLE, 3) == 3
 
 
-def test_an_end_that_is_not_known_leaves_its_history_as_it_was() -> None:
-    """And has no row at that moment."""
-    memory = PartitionHistory()
-    memory.observe(at(0, {"a": (0, 5, 5)}))
-    assert memory.observe(at(1, {"a": (-1, -1, -1)})).tolist() == [-1]
-    rows = memory.observe(at(2, {"a": (0, 9, 9)}))
-    assert memory.high_watermark.points(int(rows[0])) == ([NOW, NOW + 2 * TICK], [5, 9])
+def test_an_unknown_end_does_not_change_its_history() -> None:
+    """It has no row at that tick."""
+    history = PartitionHistory()
+    history.observe(at(0, {"a": (0, 5, 5)}))
+    assert history.observe(at(1, {"a": (-1, -1, -1)})).tolist() == [-1]
+    rows = history.observe(at(2, {"a": (0, 9, 9)}))
+    assert history.high_watermark.points(int(rows[0])) == ([NOW, NOW + 2 * TICK], [5, 9])
 
 
-def test_a_topic_made_anew_begins_a_new_history() -> None:
-    """Though its ends alone would look like growth."""
-    memory = PartitionHistory()
-    memory.observe(at(0, {"a": (2, 5, 5)}))
-    rows = memory.observe(at(1, {"a": (2, 8, 9)}, recreated=["a"]))
-    assert memory.high_watermark.points(int(rows[0])) == ([NOW + TICK], [9])
-    assert memory.log_start.points(int(rows[0])) == ([NOW + TICK], [2])
+def test_a_recreated_topic_starts_a_new_history() -> None:
+    """Although its ends alone would look like growth."""
+    history = PartitionHistory()
+    history.observe(at(0, {"a": (2, 5, 5)}))
+    rows = history.observe(at(1, {"a": (2, 8, 9)}, recreated=["a"]))
+    assert history.high_watermark.points(int(rows[0])) == ([NOW + TICK], [9])
+    assert history.log_start.points(int(rows[0])) == ([NOW + TICK], [2])
 
 
-def test_it_is_known_since_when_the_stable_offset_stands() -> None:
-    """Only while it is below the high watermark, and anew with every step of it."""
-    memory = PartitionHistory()
+def test_it_is_known_since_when_the_last_stable_offset_stands_still() -> None:
+    """Only while it is below the high watermark; each move starts a new standstill."""
+    history = PartitionHistory()
     since = []
     for tick, (stable, high) in enumerate([(5, 5), (5, 8), (5, 9), (7, 9), (7, 9), (9, 9), (9, 9)]):
-        rows = memory.observe(at(tick, {"a": (0, stable, high)}))
-        since.append(int(memory.stable_since(rows)[0]))
+        rows = history.observe(at(tick, {"a": (0, stable, high)}))
+        since.append(int(history.stable_since(rows)[0]))
     ticks = [(each - NOW) // TICK if each >= 0 else -1 for each in since]
     assert ticks == [-1, 1, 1, 3, 3, -1, -1]
-    assert memory.stable_since(np.array([-1], np.int64)).tolist() == [-1]
+    assert history.stable_since(np.array([-1], np.int64)).tolist() == [-1]
     assert PartitionHistory().stable_since(np.array([0], np.int64)).tolist() == [-1]
 
 
-def test_a_seed_reaches_back_before_the_first_look() -> None:
-    """In the order of the ends it was asked for."""
-    memory, seen = PartitionHistory(), at(0, {"a": (0, 50, 50), "b": (0, 9, 9)})
-    rows = memory.observe(seen)
-    memory.seed(seen, np.array([NOW - 60_000, NOW - 30_000], np.int64), np.array([[20, 30], [-2, 4]], np.int64))
-    assert [memory.high_watermark.points(row)[1] for row in rows.tolist()] == [[20, 30, 50], [4, 9]]
+def test_a_seed_adds_ends_before_the_first_tick() -> None:
+    """In the order of the ends it was requested for."""
+    history, seen = PartitionHistory(), at(0, {"a": (0, 50, 50), "b": (0, 9, 9)})
+    rows = history.observe(seen)
+    history.seed(seen, np.array([NOW - 60_000, NOW - 30_000], np.int64), np.array([[20, 30], [-2, 4]], np.int64))
+    assert [history.high_watermark.points(row)[1] for row in rows.tolist()] == [[20, 30, 50], [4, 9]]
 
 
-def test_what_was_never_committed_is_so_since_it_was_first_seen() -> None:
-    """Through rebalances and short absences; after a long one it begins anew."""
-    memory, row = PartitionHistory(tick=TICK), np.zeros(1, np.int64)
+def test_a_partition_without_a_commit_keeps_its_start_time() -> None:
+    """Through rebalances and short absences; after a long absence it gets a new one."""
+    history, row = PartitionHistory(tick=TICK), np.zeros(1, np.int64)
 
     def since(tick: int, formed: int, rows: np.ndarray[Any, np.dtype[np.int64]] = row) -> list[int]:
         seen = pane(Row()).inputs
         groups = dataclasses.replace(seen.groups, since=np.array([NOW + formed * TICK]))
         seen = dataclasses.replace(seen, now=NOW + tick * TICK, groups=groups)
-        return [(time - NOW) // TICK for time in memory.uncommitted_since(seen, rows, 3 * TICK).tolist()]
+        return [(time - NOW) // TICK for time in history.uncommitted_since(seen, rows, 3 * TICK).tolist()]
 
     assert since(0, -5) == [-5]
     assert since(1, 1) == [-5], "a rebalance"
@@ -130,18 +130,18 @@ def test_what_was_never_committed_is_so_since_it_was_first_seen() -> None:
     assert since(9, 8) == [8], "away for longer"
 
 
-def test_an_end_that_went_back_is_remembered_until_it_is_where_it_was() -> None:
-    """From the second look on: a new leader may for a moment know less; and not of a topic that was made anew."""
-    memory, cut = PartitionHistory(), []
+def test_a_fallen_end_is_remembered_until_it_reaches_its_former_offset() -> None:
+    """From the second tick on: a new leader may report less for a moment. Not for a recreated topic."""
+    history, cut = PartitionHistory(), []
     for tick, high in enumerate([90, 50, 90, 50, 50, 60, 40, 89, 90, 91]):
-        rows = memory.observe(at(tick, {"a": (0, high, high), "b": (0, 7, 7)}))
-        cut.append(memory.is_truncated(rows, NOW + tick * TICK).tolist()[0])
-        assert not memory.is_truncated(rows, NOW + tick * TICK)[1]
+        rows = history.observe(at(tick, {"a": (0, high, high), "b": (0, 7, 7)}))
+        cut.append(history.is_truncated(rows, NOW + tick * TICK).tolist()[0])
+        assert not history.is_truncated(rows, NOW + tick * TICK)[1]
     assert cut == [False, False, False, False, True, True, True, True, False, False]
-    memory.observe(at(10, {"a": (0, 5, 5)}))
-    rows = memory.observe(at(11, {"a": (0, 5, 5)}, recreated=["a"]))
-    assert memory.is_truncated(rows, NOW + 11 * TICK).tolist() == [False]
-    assert memory.is_truncated(np.array([-1], np.int64), NOW).tolist() == [False]
+    history.observe(at(10, {"a": (0, 5, 5)}))
+    rows = history.observe(at(11, {"a": (0, 5, 5)}, recreated=["a"]))
+    assert history.is_truncated(rows, NOW + 11 * TICK).tolist() == [False]
+    assert history.is_truncated(np.array([-1], np.int64), NOW).tolist() == [False]
     assert PartitionHistory().is_truncated(np.array([0], np.int64), NOW).tolist() == [False]
 
 

@@ -1,4 +1,4 @@
-"""How long until retention reaches a group's next record."""
+"""The forecast of when retention reaches the next record of a group."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ ROW = np.zeros(1, np.int64)
 
 
 def column(value: float, kind: type = np.int64) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Give a column of one."""
+    """Return a column of one element."""
     return np.array([value], kind)
 
 
-def told(
+def forecast_of(
     *,
     pace: int = 100,
     moves: int = 10,
@@ -47,27 +47,27 @@ def told(
 
 
 CASES = {
-    "half the pace: margin by the difference": (told(), (10 * MINUTE, False)),
-    "less margin: near": (told(margin=15_000), (5 * MINUTE, True)),
-    "it stands still": (told(consume=0.0), (5 * MINUTE, True)),
-    "nothing is known of its rate": (told(consume=float("nan")), (5 * MINUTE, True)),
-    "as fast as retention": (told(consume=100.0), (-1, False)),
-    "faster": (told(consume=400.0), (-1, False)),
-    "lag falls": (told(trend=-1), (-1, False)),
-    "close to the end": (told(age=15 * SECOND), (-1, False)),
-    "a log start that never moved": (told(moves=0), (-1, False)),
-    "a log start that moved in one half only": (told(moves=3, consume=0.0), (-1, False)),
-    "the retention time is known, and far": (told(moves=0, retention=60 * MINUTE), (55 * MINUTE, False)),
-    "the retention time is known, and near": (told(moves=0, retention=6 * MINUTE), (MINUTE, True)),
-    "older than the retention time": (told(moves=0, retention=4 * MINUTE), (0, True)),
-    "the nearer one counts": (told(consume=0.0, retention=6 * MINUTE), (MINUTE, True)),
+    "half the pace: margin by the difference": (forecast_of(), (10 * MINUTE, False)),
+    "less margin: near": (forecast_of(margin=15_000), (5 * MINUTE, True)),
+    "it stands still": (forecast_of(consume=0.0), (5 * MINUTE, True)),
+    "nothing is known of its rate": (forecast_of(consume=float("nan")), (5 * MINUTE, True)),
+    "as fast as retention": (forecast_of(consume=100.0), (-1, False)),
+    "faster": (forecast_of(consume=400.0), (-1, False)),
+    "lag falls": (forecast_of(trend=-1), (-1, False)),
+    "close to the end": (forecast_of(age=15 * SECOND), (-1, False)),
+    "a log start that never moved": (forecast_of(moves=0), (-1, False)),
+    "a log start that moved in one half only": (forecast_of(moves=3, consume=0.0), (-1, False)),
+    "the retention time is known, and far": (forecast_of(moves=0, retention=60 * MINUTE), (55 * MINUTE, False)),
+    "the retention time is known, and near": (forecast_of(moves=0, retention=6 * MINUTE), (MINUTE, True)),
+    "older than the retention time": (forecast_of(moves=0, retention=4 * MINUTE), (0, True)),
+    "the nearer one counts": (forecast_of(consume=0.0, retention=6 * MINUTE), (MINUTE, True)),
 }
 
 
 @pytest.mark.parametrize(("found", "wanted"), CASES.values(), ids=CASES.keys())
-def test_loss_is_foretold_by_the_pace_of_the_log_start_and_by_age(
+def test_a_loss_is_forecast_from_the_rate_of_the_log_start_and_from_age(
     found: tuple[int, bool], wanted: tuple[int, bool]
 ) -> None:
-    """The nearer of the two, and never further ahead than there is past to draw it from."""
+    """The earlier estimate counts, and no forecast is longer than the history it is based on."""
     assert found[0] == pytest.approx(wanted[0], rel=0.01)
     assert found[1] is wanted[1]

@@ -12,8 +12,8 @@ NAMES = st.lists(st.sampled_from("abcdefgh"), unique=True)
 
 
 @given(st.lists(NAMES, max_size=12))
-def test_a_name_keeps_its_number_as_long_as_it_is_there(ticks: list[list[str]]) -> None:
-    """No two names share one, and a number that became free is given again one change later at the earliest."""
+def test_a_name_keeps_its_number_until_it_is_removed(ticks: list[list[str]]) -> None:
+    """No two names share a number, and a free number is reused one change later at the earliest."""
     names = NameIds()
     before: dict[str, int] = {}
     for tick in ticks:
@@ -26,8 +26,8 @@ def test_a_name_keeps_its_number_as_long_as_it_is_there(ticks: list[list[str]]) 
         before = now
 
 
-def test_names_that_went_are_counted() -> None:
-    """So that what is remembered under their numbers can go before these are given again."""
+def test_removed_names_are_counted() -> None:
+    """So that state under their numbers can be dropped before these are reused."""
     names = NameIds()
     names.assign(["a", "b", "c"])
     assert names.removed == 0
@@ -38,7 +38,7 @@ def test_names_that_went_are_counted() -> None:
 
 
 @given(st.lists(st.lists(st.integers(0, 40), unique=True, max_size=20), max_size=8))
-def test_a_place_keeps_its_row_whatever_comes_before_it(ticks: list[list[int]]) -> None:
+def test_a_place_keeps_its_row_when_others_are_added(ticks: list[list[int]]) -> None:
     """In any order, with any gaps."""
     places, known = PartitionIds(), dict[int, int]()
     for tick in ticks:
@@ -48,8 +48,8 @@ def test_a_place_keeps_its_row_whatever_comes_before_it(ticks: list[list[int]]) 
         assert sorted(known.values()) == list(range(len(places)))
 
 
-def test_dropped_places_leave_no_holes() -> None:
-    """What stays is numbered anew, and says which rows these were."""
+def test_remaining_places_are_renumbered_without_gaps() -> None:
+    """The old rows of the remaining places are returned."""
     places = PartitionIds()
     places.assign(np.array([50, 10, 30], np.int64))
     places.assign(np.array([20], np.int64))
@@ -60,8 +60,8 @@ def test_dropped_places_leave_no_holes() -> None:
     assert len(places) == 3
 
 
-def test_when_all_places_went_nothing_is_left_of_them() -> None:
-    """Asked for none after that, none is given: not those of the last question."""
+def test_when_all_places_are_removed_no_row_is_left() -> None:
+    """The rows of the previous request are not returned again."""
     places = PartitionIds()
     places.assign(np.array([10, 20], np.int64))
     assert places.retain(np.empty(0, np.int64)).tolist() == []
@@ -69,8 +69,8 @@ def test_when_all_places_went_nothing_is_left_of_them() -> None:
     assert places.assign(np.array([20], np.int64)).tolist() == [0]
 
 
-def test_places_are_found_without_being_added() -> None:
-    """A place that was never seen has no row, and gets none by the question."""
+def test_finding_a_place_does_not_add_it() -> None:
+    """A place that was never observed has no row."""
     places = PartitionIds()
     assert places.find(np.array([10], np.int64)).tolist() == [-1]
     rows = places.assign(np.array([30, 10], np.int64)).tolist()

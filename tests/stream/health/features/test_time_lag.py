@@ -17,7 +17,7 @@ YES = np.array([True])
 
 
 def one(value: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Give a column of one."""
+    """Return a column of one element."""
     return np.array([value], np.int64)
 
 
@@ -45,7 +45,7 @@ def producers(draw: st.DrawFn) -> list[int]:
 def test_the_age_of_the_oldest_unread_record_is_right_to_within_a_tick(
     sent: list[int], share: float, ticks: int
 ) -> None:
-    """Against the true age, for steady and for bursty input, wherever the group stands."""
+    """Compared with the true age, for steady and bursty input, at any committed offset."""
     now = ticks * TICK
     moments = np.array(sent, np.int64)
     end = int(np.searchsorted(moments, now, side="right"))
@@ -58,14 +58,14 @@ def test_the_age_of_the_oldest_unread_record_is_right_to_within_a_tick(
         assert (found.age[0], found.since[0]) == (0, -1)
 
 
-def test_nothing_unread_is_exactly_zero_without_any_history() -> None:
-    """It needs no history to know that nobody waits."""
+def test_without_unread_records_the_age_is_exactly_zero() -> None:
+    """No history is needed."""
     found = time_lag(EndHistory(), one(-1), one(5), np.array([False]), YES, 100)
     assert (found.age[0], found.exact[0]) == (0, True)
 
 
-def test_what_is_older_than_the_history_is_a_lower_bound_and_flagged() -> None:
-    """At least as old as the history, never guessed beyond it."""
+def test_an_age_beyond_the_history_is_a_flagged_lower_bound() -> None:
+    """At least as old as the history, never extrapolated."""
     history = EndHistory()
     history.grow(1)
     history.observe(ROW, 50_000, one(500))
@@ -74,7 +74,7 @@ def test_what_is_older_than_the_history_is_a_lower_bound_and_flagged() -> None:
     assert (found.age[0], found.exact[0], found.since[0]) == (40_000, False, 50_000)
 
 
-def test_what_is_not_known_has_no_age() -> None:
+def test_without_a_known_end_there_is_no_age() -> None:
     """No end, no row or no point: -1, and not exact."""
     history = EndHistory()
     history.grow(1)
@@ -83,7 +83,7 @@ def test_what_is_not_known_has_no_age() -> None:
         assert (found.age[0], found.exact[0], found.since[0]) == (-1, False, -1)
 
 
-def test_a_group_is_as_late_as_its_latest_partition_and_exact_only_if_none_can_be_later() -> None:
+def test_the_age_of_a_group_is_exact_only_if_no_partition_can_be_older() -> None:
     """One unknown partition makes the maximum a lower bound."""
     age = np.array([5, 9, 7, 4, -1, -1], np.int64)
     exact = np.array([True, True, False, True, False, False])
@@ -94,20 +94,20 @@ def test_a_group_is_as_late_as_its_latest_partition_and_exact_only_if_none_can_b
 
 
 def slots(*each: tuple[int, int]) -> Slots:
-    """Give slots of one row: (time, offset)."""
+    """Return slots of one row: (time, offset)."""
     time, offset = (np.array(column, np.int64) for column in zip(*each, strict=True))
     return Slots(np.zeros(len(time), np.int64), time // 30_000, offset, time, np.ones(len(time), np.int64))
 
 
-def test_the_steady_part_of_a_window_begins_after_the_last_step_back() -> None:
-    """Rates over a rewind would be nonsense."""
+def test_the_rising_part_of_a_window_begins_after_the_last_rewind() -> None:
+    """Rates across a rewind mean nothing."""
     found = rising_span(slots((10_000, 50), (40_000, 90), (70_000, 20), (100_000, 40)), 2, 110_000)
     assert (found.start_time[0], found.start_offset[0], found.end_time[0]) == (70_000, 20, 100_000)
     assert (found.start_time[1], found.end_time[1]) == (-1, -1)
 
 
 def test_a_window_ends_now_once_its_commits_are_overdue() -> None:
-    """Else a group that stopped would for ever read as fast as before."""
+    """Otherwise a stopped group would seem to read at its former rate for ever."""
     late = slots((10_000, 50), (40_000, 90))
     assert rising_span(late, 1, 100_000).end_time.tolist() == [40_000]
     assert rising_span(late, 1, 100_001).end_time.tolist() == [100_001]
@@ -118,8 +118,8 @@ def test_a_window_ends_now_once_its_commits_are_overdue() -> None:
     [(100, 150, 20_000), (100, 100, -1), (100, 50, -1)],
     ids=["catches up", "keeps its distance", "falls behind"],
 )
-def test_time_to_catch_up_is_lag_by_the_difference_of_the_rates(per_second: int, reads: int, wanted: int) -> None:
-    """And never, if there is none."""
+def test_the_time_to_catch_up_is_lag_by_the_difference_of_the_rates(per_second: int, reads: int, wanted: int) -> None:
+    """Never, if there is no difference."""
     history = watched(np.arange(0, 300_000, 1_000 // per_second), 300_000)
     made = slots(*((at, at // 1_000 * reads) for at in range(30_000, 300_001, 30_000)))
     window = rising_span(made, 1, 300_000)
@@ -132,7 +132,7 @@ def test_time_to_catch_up_is_lag_by_the_difference_of_the_rates(per_second: int,
 
 
 def test_rates_without_commits_or_history_are_not_known() -> None:
-    """Not zero; but nothing unread needs no time to catch up."""
+    """Not zero; but without unread records the time to catch up is zero."""
     none = rising_span(Slots(*(np.empty(0, np.int64) for _ in range(5))), 1, 5)
     for history in (EndHistory(), watched(np.array([5]), 20_000)):
         found = produce_and_consume_rates(

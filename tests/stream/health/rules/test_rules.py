@@ -37,7 +37,7 @@ class Case:
 
     @property
     def verdict(self) -> Verdict:
-        """Give the verdict."""
+        """Return the verdict."""
         return self.found[0] if self.found else V.OK
 
 
@@ -55,7 +55,7 @@ class OneByOne:
         self._column = column
 
     def __getitem__(self, at: int | slice) -> Any:
-        """Give that element."""
+        """Return that element."""
         return self._column[at if isinstance(at, slice) else operator.index(at)]
 
 
@@ -104,26 +104,26 @@ CASES = (
         "The lag is not known: the partition has no leader.",
     ),
     Case(
-        "a reason nobody has words for",
+        "a reason without a text",
         (Row(known=False, lag=0, age=-1, reason="storage_failed"),),
         (V.UNKNOWN,),
         "The lag is not known: storage failed.",
     ),
     Case("no lag and no reason", (Row(known=False, lag=0, age=-1),), (V.UNKNOWN,), "The lag is not known."),
     Case(
-        "the topic was made anew",
+        "the topic was recreated",
         (Row(known=False, lag=0, age=-1, broken=2, reason="beyond_end"),),
         (V.UNKNOWN,),
         "The lag is not known: the topic was deleted and created again, and the offset belongs to the earlier one.",
     ),
     Case(
-        "nobody subscribes to it any more",
+        "no member subscribes to it any more",
         (but(STUCK, stuck=False, subscribed=0, commit_ago=HOUR),),
         (V.ABANDONED,),
         "None of the 2 members subscribes to this topic; its last commit is 1 h old.",
     ),
     Case("left a moment ago", (Row(subscribed=0, commit_ago=10 * SECOND),), (), "Keeps up: 400 offsets unread, "),
-    Case("nobody subscribes, and nobody is there", (but(READ_UP, subscribed=0, members=0),), (V.CAUGHT_UP,), "All"),
+    Case("no subscription and no members", (but(READ_UP, subscribed=0, members=0),), (V.CAUGHT_UP,), "All"),
     Case(
         "forgotten in an hour, committed six days ago",
         (but(READ_UP, expires_in=HOUR, commit_ago=144 * HOUR),),
@@ -232,13 +232,13 @@ CASES = (
         "Blocked at offset 10,001 by an open transaction since",
     ),
     Case(
-        "owned by nobody",
+        "without owner",
         (but(STUCK, stuck=False, idle=40 * SECOND, owner=NO_OWNER), READ_UP),
         (V.UNASSIGNED,),
         "None of the group's 2 members owns this partition, with 3,000 offsets unread, the oldest for 30 s.",
     ),
-    Case("owned by nobody since a moment", (Row(owner=NO_OWNER, settled=5 * SECOND, idle=HOUR),), (), "Keeps up"),
-    Case("owned and wanted by nobody", (Row(owner=NO_OWNER, idle=HOUR, subscribed=0, commit_ago=0),), (), "Keeps up"),
+    Case("without owner since a moment", (Row(owner=NO_OWNER, settled=5 * SECOND, idle=HOUR),), (), "Keeps up"),
+    Case("no owner, no subscription", (Row(owner=NO_OWNER, idle=HOUR, subscribed=0, commit_ago=0),), (), "Keeps up"),
     Case(
         "never committed",
         (but(STUCK, committed=NO_COMMIT, age=7 * MINUTE, idle=7 * MINUTE),),
@@ -339,8 +339,8 @@ CASES = (
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.story)
-def test_every_rule_answers_as_wanted(case: Case) -> None:
-    """Which rules find the row, which do not, and which of them comes first."""
+def test_the_rules_match_the_cases(case: Case) -> None:
+    """The rules that match the row, and the first of them."""
     window = pane(*case.rows)
     found = [rule.verdict for rule in RULES if rule.matches(window)[0]]
     assert found == [*case.found, V.OK]
@@ -348,8 +348,8 @@ def test_every_rule_answers_as_wanted(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.story)
-def test_the_sentence_says_it_with_its_numbers(case: Case) -> None:
-    """One sentence, with what was measured."""
+def test_the_sentence_has_the_numbers_of_the_row(case: Case) -> None:
+    """One sentence with the measured values."""
     window = pane(*case.rows)
     rule = next(rule for rule in RULES if rule.verdict is case.verdict)
     assert rule.sentence(window, 0).startswith(case.said)
@@ -357,8 +357,8 @@ def test_the_sentence_says_it_with_its_numbers(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.story)
-def test_words_are_made_of_their_row_alone(case: Case) -> None:
-    """Whoever looked at whole columns for one row would need hours for the rows of a large fleet."""
+def test_a_sentence_reads_only_its_row(case: Case) -> None:
+    """Sentences that read whole columns would take hours for the rows of many groups."""
     window = pane(*case.rows)
     rule = next(rule for rule in RULES if rule.verdict is case.verdict)
     alone = one_by_one(window)
@@ -368,13 +368,13 @@ def test_words_are_made_of_their_row_alone(case: Case) -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.verdict.value)
 def test_every_rule_has_a_case_that_it_decides(rule: Rule) -> None:
-    """No rule without a window of its own in the table."""
+    """Each rule has a window of its own in the table."""
     assert any(case.verdict is rule.verdict for case in CASES)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.verdict.value)
-def test_every_rule_gives_evidence_and_a_next_step(rule: Rule) -> None:
-    """Its numbers can be read from the window of its case, and the advice is a sentence."""
+def test_every_rule_has_evidence_and_a_next_step(rule: Rule) -> None:
+    """Its numbers can be read from the window of its case, and the next step is a sentence."""
     assert set(rule.evidence) <= set(COLUMNS)
     assert rule.next_step.endswith((".", "?"))
     case = next(case for case in CASES if case.verdict is rule.verdict)
@@ -389,15 +389,15 @@ def test_every_verdict_has_exactly_one_rule() -> None:
     assert set(SEVERITY) == set(Verdict)
 
 
-def test_a_row_that_cannot_be_judged_yet_is_undecided_only_if_it_looks_fine() -> None:
-    """What another rule has found is known, however little else is."""
+def test_only_good_verdicts_can_be_undecided() -> None:
+    """A fault holds however short the history is."""
     looks_fine, stands = pane(Row(undecided=True)), pane(but(STUCK, undecided=True))
     assert apply_rules(looks_fine).tolist() == [-1]
     assert VERDICTS[apply_rules(stands)[0]] is V.STOPPED
 
 
-def test_who_holds_a_partition_back_is_named() -> None:
-    """With producer id, transactional id and since when, as far as the cluster tells."""
+def test_the_blocking_transaction_is_named() -> None:
+    """With producer id, transactional id and start time, as far as the cluster knows them."""
     row = but(REPEATS, stable=10_000, stable_lag=0, held_for=30 * SECOND)
     rule = next(rule for rule in RULES if rule.verdict is V.HELD_BACK)
     known = pane(row, transactions={(0, 0): OpenTransaction(4711, "invoices-1", 1_699_999_000_000)})
@@ -412,8 +412,8 @@ def test_who_holds_a_partition_back_is_named() -> None:
 
 
 @pytest.mark.parametrize("column", ["subscribed", "owner", "expiry", "retention", "tails", "reasons"])
-def test_what_is_not_told_silences_the_rules_that_live_on_it(column: str) -> None:
-    """A column that another part does not have is left out, and nothing is guessed from its absence."""
+def test_rules_without_their_input_column_match_nothing(column: str) -> None:
+    """Nothing is concluded from a missing column."""
     whole = pane(but(STUCK, subscribed=0, commit_ago=HOUR, owner=NO_OWNER, expires_in=HOUR))
     window = dataclasses.replace(whole, inputs=dataclasses.replace(whole.inputs, **{column: None}))
     for rule in RULES:
@@ -422,7 +422,7 @@ def test_what_is_not_told_silences_the_rules_that_live_on_it(column: str) -> Non
             assert evidence(window, 0, rule.evidence)
 
 
-def test_sick_verdicts_are_those_somebody_must_act_on() -> None:
-    """Fine, odd and unknown ones call nobody."""
+def test_verdicts_from_warning_on_need_action() -> None:
+    """Fine, unknown and notice verdicts do not."""
     calm = {verdict for verdict, severity in SEVERITY.items() if severity < Severity.WARNING}
     assert calm == {V.OK, V.CAUGHT_UP, V.UNKNOWN, V.RECOVERING, V.RESET, V.ABANDONED}
