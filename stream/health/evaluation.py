@@ -1,4 +1,4 @@
-"""What every set of rules has in common: the evaluation of one tick, and the object that evaluates tick after tick.
+"""The common parts of all sets of rules: the evaluation of one tick, and the object that evaluates tick after tick.
 
 `stream.health.evaluator` has this monitor's own rules, `stream.health.burrow.evaluator` those of Burrow. Their callers
 need nothing else.

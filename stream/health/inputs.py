@@ -104,7 +104,7 @@ class HealthInputs:
     expiry: Ints | None = None
     """When the broker expires the offset (ms); negative: never, or not known."""
     retention: Ints | None = None
-    """How long (ms) the topic keeps records (retention.ms); -1: for ever, compacted, or not known."""
+    """Time (ms) for which the topic keeps records (retention.ms); -1: for ever, compacted, or not known."""
     tails: LogTails | None = None
     """None: tails are not read, and all lag counts as data. Otherwise a row is undecided until its tail is read."""
     transactions: Mapping[tuple[int, int], OpenTransaction] = dataclasses.field(default_factory=dict)

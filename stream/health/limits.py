@@ -14,20 +14,20 @@ class HealthLimits:
     slot: int = 30_000
     """Time that one slot of the commit window covers."""
     restart: int = 30_000
-    """How long a process may take to restart before its absence is a fault."""
+    """Time that a process may take to restart before its absence is a fault."""
     static_restart: int = 60_000
     """The same for static members: the log shows that one has left only after its session timeout."""
     unlearned: int = 600_000
-    """How long a group may be silent while its commit interval is not known, usually with one commit in the log."""
+    """Time that a group may be silent while its commit interval is not known, usually with one commit in the log."""
     first_commit: int = 360_000
-    """How long the first commit of a partition may take; clients look for new partitions every five minutes."""
+    """Time that the first commit of a partition may take; clients look for new partitions every five minutes."""
     transaction: int = 60_000
-    """How long a transaction may be open while nothing is known of earlier ones (default of transaction.timeout.ms)."""
+    """Time that a transaction may be open while no earlier ones are known (default of transaction.timeout.ms)."""
     rebalance: int = 60_000
-    """How long a rebalance may take while records wait."""
+    """Time that a rebalance may take while records wait."""
     storm: int = 600_000
     """The period in which rebalances are counted."""
     loss: int = 3_600_000
-    """How long before retention removes unread records this is reported."""
+    """Time before retention removes unread records at which this is reported."""
     expiry: int = 86_400_000
-    """How long before the broker expires an offset this is reported."""
+    """Time before the broker expires an offset at which this is reported."""

@@ -37,7 +37,7 @@ class Verdict(enum.StrEnum):
 
 
 class Severity(enum.IntEnum):
-    """How serious a verdict is. From WARNING on action is needed, and the group counts as unhealthy."""
+    """The severity of a verdict. From WARNING on action is needed, and the group counts as unhealthy."""
 
     FINE = 0
     UNKNOWN = 1

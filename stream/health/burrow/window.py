@@ -66,7 +66,7 @@ class RingTracker:
         return _left_aligned(columns)
 
     def _align(self, keys: Ints, window: Window, history_row: Ints, history: EndHistory, tick: int) -> None:
-        """Bring the rings into the order of the rows of this tick; new rows begin with what is known of their past."""
+        """Reorder the rings to the rows of this tick; new rows begin with what is known of their past."""
         if len(keys) == len(self._keys) and (keys == self._keys).all():
             return
         columns = _Columns.empty(len(keys))

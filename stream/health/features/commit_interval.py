@@ -1,4 +1,4 @@
-"""How long a group usually lets a record wait before it commits past it, learned from the slots of its commit window.
+"""The time that a group usually lets a record wait before it commits past it, learned from its commit window.
 
 The *wait* of a slot is the time from when there was something to read (the record after the previous commit had been
 written) to the commit that passed it. So an hourly batch has waits of an hour and a consumer that commits every five

@@ -61,7 +61,7 @@ class UnreadData:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TailState:
-    """What the tails mean for the rows of a tick; one element per row."""
+    """The state of the tails for the rows of a tick; one element per row."""
 
     wanted: Flags
     """Worth a fetch: the lag may hold no data."""

@@ -30,7 +30,7 @@ _UNUSED: Final = np.iinfo(np.int64).max
 
 
 class BracketQuality(enum.IntEnum):
-    """How exact an answer is."""
+    """The precision of an answer."""
 
     UNKNOWN = 0
     BETWEEN = 1

@@ -1,4 +1,4 @@
-"""How long something has been unread in each row without any progress."""
+"""The time for which something has been unread in each row without any progress."""
 
 from __future__ import annotations
 

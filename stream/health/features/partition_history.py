@@ -1,4 +1,4 @@
-"""What is remembered of the partitions from tick to tick: end offsets, log starts, and how long each has not moved.
+"""The history of the partitions over many ticks: end offsets, log starts, and how long each has not moved.
 
 It is lost with the process and filled again from ListOffsets by timestamp (`PartitionHistory.seed`); only verdicts are
 kept over a restart (`stream.health.hysteresis`).
@@ -31,7 +31,7 @@ _LOG_START_POINTS: Final = 12
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Observation:
-    """What one recorded tick means for the rows of its inputs; times in ms, -1 where not known."""
+    """The result of a recorded tick for the rows of its inputs; times in ms, -1 where not known."""
 
     lag: Lag
     history_row: Ints

@@ -1,4 +1,4 @@
-"""How long each group may leave records unread before that means something, learned from its own commits."""
+"""The time that each group may leave records unread before that is a fault, learned from its own commits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Patience:
     """One element per row."""
 
     time: Ints
-    """How long (ms) the row may be without progress."""
+    """Time (ms) that the row may be without progress."""
     is_default: Flags
     """The row has commits, but its commit interval is not known: `time` comes from its siblings or from a default."""
 

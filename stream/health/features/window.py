@@ -73,7 +73,7 @@ class Window:
     known: Flags
     """The lag is known."""
     out_of_range: Codes
-    """What happened to the partition, a code of `stream.health.features.offset_out_of_range.NAMES`."""
+    """Why the commit does not fit the log, a code of `stream.health.features.offset_out_of_range.NAMES`."""
     lag: Ints
     """Unread offsets without those that are known to hold no data; 0 where not known."""
     tail: TailState
@@ -85,9 +85,9 @@ class Window:
     trend: Codes
     """Of the lag left after each commit, a code of `stream.health.features.lag_trend`."""
     idle_time: Ints
-    """How long something has been unread without any progress, as far as is known; 0 where nothing is unread."""
+    """Time for which something has been unread without progress, as far as is known; 0 where nothing is unread."""
     patience: Ints
-    """How long the row may be idle, learned from the commits of its group."""
+    """Time that the row may be idle, learned from the commits of its group."""
     stuck: Flags
     """Idle for longer than its patience although the group has settled and a member can read the partition."""
     paused: Flags
@@ -107,7 +107,7 @@ class Window:
     """`loss_in` is within the limit for a verdict."""
     stage: Codes
     settled_time: Ints
-    """How long the group has been in its stage; `1 << 50` if that is not known."""
+    """Time for which the group has been in its stage; `1 << 50` if that is not known."""
     members: Ints
 
     @property
@@ -195,14 +195,14 @@ def build(inputs: HealthInputs, observation: Observation, history: PartitionHist
 
 
 def build_without_history(inputs: HealthInputs, limits: HealthLimits) -> Window:
-    """Return the window of one tick of which no earlier tick is known."""
+    """Return the window of one tick without any earlier tick."""
     history = PartitionHistory(tick=limits.tick)
     return build(inputs, history.record(inputs, limits.first_commit), history, limits)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Pace:
-    """How fast each row is written and read, and what its commits show about the group."""
+    """The rates of each row, and what its commits show about the group."""
 
     span: RisingSpan
     rates: Rates
@@ -223,7 +223,7 @@ def _pace(inputs: HealthInputs, measured: Measurements, history: PartitionHistor
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Progress:
-    """How long each row has been idle, and what explains that; see the fields of `Window`."""
+    """The idle time of each row and its explanations; see the fields of `Window`."""
 
     uncommitted: Flags
     settled_time: Ints

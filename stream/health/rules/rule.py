@@ -26,7 +26,7 @@ class Rule:
     sentence: Callable[[Window, int], str]
     """Returns the fault of a row in one sentence with its numbers."""
     next_step: str
-    """What an operator does about it."""
+    """The action of an operator."""
     evidence: tuple[str, ...]
     """The numbers it uses, by their names in `stream.health.evidence.COLUMNS`."""
     confirm: int = 2

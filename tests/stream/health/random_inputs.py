@@ -99,7 +99,7 @@ class RandomGroup:
 
 
 class RandomReader:
-    """What a group commits to one partition."""
+    """The commits of a group to one partition."""
 
     def __init__(self, draw: random.Random, partition: RandomPartition) -> None:
         self.partition = partition

@@ -88,17 +88,17 @@ class Scene:
 
 
 def evenly(rate: float, start: int = -3 * HOUR) -> Callable[[int], int]:
-    """Write this many records per second."""
+    """Return the end offset over time with this many records per second."""
     return lambda t: max(int((t - start) * rate / SECOND), 0)
 
 
 def by_list(times: Sequence[int]) -> Callable[[int], int]:
-    """Write a record at each of these moments (ascending)."""
+    """Return the end offset over time with a record at each of these times (ascending)."""
     moments = np.array(times)
     return lambda t: int(np.searchsorted(moments, t, side="right"))
 
 
-def consume(  # a consumer has many sides
+def consume(
     end: Callable[[int], int],
     start: int,
     until: int,
@@ -109,9 +109,10 @@ def consume(  # a consumer has many sides
     repeats: bool = True,
     stuck_at: int | None = None,
 ) -> list[Commit]:
-    """Read up to `rate` records per second, commit every so often, also when nothing moved if it `repeats`.
+    """Return the commits of a consumer that reads up to `rate` records per second and commits `every` ms.
 
-    Begins at `position` (None: at the end). Never gets past `stuck_at`.
+    It commits the same offset again if it `repeats`, begins at `position` (None: at the end), and never gets past
+    `stuck_at`.
     """
     at = end(start) if position is None else position
     commits: list[Commit] = []
@@ -126,7 +127,7 @@ def consume(  # a consumer has many sides
 
 @dataclasses.dataclass(frozen=True)
 class Seen:
-    """One tick of a watched scene."""
+    """The result of one tick of a scene."""
 
     time: int
     result: EvaluationResult
@@ -147,7 +148,7 @@ class Seen:
 
 
 def watch(scene: Scene, start: int, until: int, *, evaluator: Evaluator | None = None, tick: int = TICK) -> list[Seen]:
-    """Evaluate a scene tick by tick and return the results; without an `evaluator` as a monitor that has just started."""
+    """Evaluate a scene tick by tick and return the results; without an `evaluator` by one that has just started."""
     evaluator = evaluator or Evaluator(HealthLimits(tick=TICK, slot=SLOT))
     ticks = []
     for now in range(start, until + 1, tick):

@@ -48,7 +48,7 @@ class Situation:
     start: int = -6 * MINUTE
     tick: int = TICK
     on_the_way: tuple[Verdict, ...] = ()
-    """Other sick verdicts that are true of it before (or after) the wanted one."""
+    """Other faults that are also true before (or after) the wanted one."""
 
 
 STEADY = evenly(100)
@@ -253,7 +253,7 @@ def _short_of_a_spike() -> Scene:
 
 
 def _broker_restart(*, hangs: bool) -> Scene:
-    # Nobody answers for 45 seconds, and nothing is written; clients are back 15 seconds after that.
+    # The cluster does not answer for 45 seconds, and nothing is written; clients are back 15 seconds after that.
     pause = (60 * SECOND, 105 * SECOND)
 
     def end(t: int) -> int:
@@ -266,7 +266,7 @@ def _broker_restart(*, hangs: bool) -> Scene:
 
 
 def _broker_restart_and_rebalance() -> Scene:
-    # Nobody answers for 45 seconds; then the group rebalances until a lost session has ended, and only then reads on.
+    # The cluster does not answer for 45 seconds; then the group rebalances until a lost session has ended, and only then reads on.
     pause, settled = (60 * SECOND, 105 * SECOND), 145 * SECOND
     commits = consume(STEADY, LONG, pause[0])
     commits += consume(STEADY, settled + 12 * SECOND, LATE, rate=500, position=commits[-1][1])
@@ -318,7 +318,7 @@ def _moves_seldom() -> Scene:
 
 
 def _deleted_topic() -> Scene:
-    # The topic is deleted; the offsets live on until the broker removes them.
+    # The topic is deleted; the offsets stay until the broker removes them.
     gone = Partition(STEADY, consume(STEADY, LONG, 0), known=lambda t: t < 5 * SECOND)
     return Scene([gone])
 
@@ -331,7 +331,7 @@ def _first_commit_after_a_rebalance() -> Scene:
     return Scene([Partition(STEADY, consume(STEADY, LONG, LATE)), late], rebalances=often)
 
 
-def _beside_another(partitions: list[Partition], **more: object) -> Scene:
+def _with_another_topic(partitions: list[Partition], **more: object) -> Scene:
     # Another topic is read all the time.
     other = Partition(STEADY, consume(STEADY, LONG, LATE), topic="others")
     return Scene([*partitions, other], **more)  # type: ignore[arg-type] # the fields of Scene
@@ -343,10 +343,10 @@ def _starts_before_a_transaction(length: int) -> Scene:
     def stable(t: int) -> int:
         return STEADY(t - t % length)
 
-    return _beside_another([Partition(STEADY, consume(stable, SECOND, LATE), stable=stable, exists_from=SECOND)])
+    return _with_another_topic([Partition(STEADY, consume(stable, SECOND, LATE), stable=stable, exists_from=SECOND)])
 
 
-def _starts_anew_before_long_transactions() -> Scene:
+def _starts_again_before_long_transactions() -> Scene:
     # Transactions last five minutes. At noon a group of uncommitted records is deleted, and begins to wait for them.
 
     def stable(t: int) -> int:
@@ -354,7 +354,7 @@ def _starts_anew_before_long_transactions() -> Scene:
 
     before = Partition(STEADY, consume(STEADY, LONG, 0), stable=stable, gone_from=SECOND)
     after = Partition(STEADY, consume(stable, SECOND, LATE), stable=stable, exists_from=SECOND)
-    return _beside_another([before, after])
+    return _with_another_topic([before, after])
 
 
 def _reads_uncommitted_and_starts() -> Scene:
@@ -364,7 +364,7 @@ def _reads_uncommitted_and_starts() -> Scene:
         return STEADY(min(t, -MINUTE))
 
     commits = [(t, STEADY(t)) for t in range(0, LATE, 4 * MINUTE)]
-    return _beside_another([Partition(STEADY, commits, stable=stable, exists_from=0)])
+    return _with_another_topic([Partition(STEADY, commits, stable=stable, exists_from=0)])
 
 
 HEALTHY = (
@@ -456,7 +456,7 @@ HEALTHY = (
 
 KNOWN_TO_BE_LONG = Situation(
     "a group that starts where transactions are known to be long",
-    _starts_anew_before_long_transactions,
+    _starts_again_before_long_transactions,
     start=-18 * MINUTE,
     until=16 * MINUTE,
 )
@@ -536,7 +536,7 @@ def _starts_before_a_hanging_transaction(*, repeats: bool, commits: bool = True)
 
     made = consume(stable, 0, LATE, repeats=repeats) if commits else []
     part = Partition(STEADY, made, stable=stable, owner=0, subscribed=1, exists_from=0)
-    return _beside_another([part])
+    return _with_another_topic([part])
 
 
 def _alone_with_hanging_transaction(commits: list[tuple[int, int]]) -> Scene:
@@ -558,7 +558,7 @@ def _hanging_behind_a_marker() -> Scene:
 
 
 def _hanging_where_nothing_may_be_read() -> Scene:
-    # The same, and the monitor may not read the topic: that there is a record is memberships by the last stable offset.
+    # The same, and the monitor may not read the topic: the last stable offset shows that there is a record.
     return dataclasses.replace(_hanging_behind_a_marker(), tails=_unreadable)
 
 
@@ -638,8 +638,8 @@ def _cut() -> Scene:
     return Scene([Partition(end, consume(STEADY, LONG, -1), leader_epoch=epoch, commit_epoch=4)])
 
 
-def _soon_forgotten() -> Scene:
-    # A stopped group whose offsets live a day: two hours before they go this must be said.
+def _soon_expired() -> Scene:
+    # A stopped group with a day of offsets retention: the verdict comes two hours before the offsets expire.
     commits = [(t, STEADY(t)) for t in range(LONG, 0, 5 * SECOND)]
     memberships = (Membership(LONG), Membership(SECOND, EMPTY, 0))
     return Scene([Partition(STEADY, commits, expiry=lambda _: 24 * HOUR)], memberships=memberships)
@@ -793,7 +793,7 @@ SICK = (
     ),
     Situation(
         "offsets about to expire",
-        _soon_forgotten,
+        _soon_expired,
         Verdict.EXPIRING,
         known_at=18 * HOUR,
         start=18 * HOUR - 10 * MINUTE,

@@ -1,4 +1,4 @@
-"""How long rows have made no progress."""
+"""The time without progress of rows."""
 
 from __future__ import annotations
 

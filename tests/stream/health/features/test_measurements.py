@@ -28,7 +28,7 @@ def growing() -> EndHistory:
 
 
 def test_commits_are_known_up_to_the_tick_at_most() -> None:
-    """What was read later is of the next tick; without the column everything has been read."""
+    """Later commits belong to the next tick; without the column all commits are known."""
     inputs = pane(Row(), Row(group="other")).inputs
     assert known_until(inputs).tolist() == [NOW, NOW]
     late = dataclasses.replace(inputs, read_until=ints(NOW + 5, NOW - 7))

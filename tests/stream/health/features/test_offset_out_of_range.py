@@ -105,7 +105,7 @@ def test_topic_ids_of_a_slice_are_those_of_its_rows() -> None:
     ],
 )
 def test_an_observed_fall_of_the_end_means_a_truncated_log(code: str, topic_id: bytes | None, named: str) -> None:
-    """Where the commit itself does not show the cause."""
+    """This decides where the commit itself does not show the cause."""
     codes, ids = np.array([NAMES.index(code)] * 2, np.int8), topic_ids(pa.array([topic_id] * 2, pa.binary(16)))
     after = mark_truncated(codes, np.array([True, False]), CommitOrigins(current_topic_id=ids))
     assert [NAMES[each] for each in after.tolist()] == [named, code]

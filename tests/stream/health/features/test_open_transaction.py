@@ -1,4 +1,4 @@
-"""Which rows wait for an open transaction, and for how long it has been open."""
+"""Rows that wait for an open transaction, and for how long it has been open."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long groups may leave records unread."""
+"""The time that groups may leave records unread."""
 
 from __future__ import annotations
 
@@ -119,6 +119,6 @@ def test_sibling_patience(known: int, patience: int) -> None:
     ],
 )
 def test_transaction_patience(own: int, is_default: bool, earlier: int, patience: int) -> None:  # noqa: FBT001 - a table
-    """How long a transaction may be open follows from earlier ones, else from the group or a default."""
+    """The time that a transaction may be open follows from earlier ones, else from the group or a default."""
     found = transaction_patience(Patience(ints(own), np.array([is_default])), ints(earlier), LIMITS)
     assert found.tolist() == [patience]

@@ -1,4 +1,4 @@
-"""Which rows are stuck, which only pause, and which no member can read."""
+"""Rows that are stuck, that only pause, and that no member can read."""
 
 from __future__ import annotations
 

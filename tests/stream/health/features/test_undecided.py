@@ -1,4 +1,4 @@
-"""Which rows cannot be evaluated yet."""
+"""Rows that cannot be evaluated yet."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_young_rows(unread: bool, exact: bool, age: int, trend: int, observed: i
     ],
 )
 def test_young_uncommitted_rows(uncommitted: bool, empty: bool, stuck: bool, observed: int, young: bool) -> None:  # noqa: FBT001 - a table
-    """What was written between the forming of the group (at 100) and the first observation is not known."""
+    """The records written between the forming of the group (at 100) and the first observation are not known."""
     found = young_uncommitted_rows(flags(uncommitted), flags(empty), flags(stuck), ints(100), ints(observed))
     assert found.tolist() == [young]
 

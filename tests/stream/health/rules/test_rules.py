@@ -49,7 +49,7 @@ BACK = dataclasses.replace(BEHIND, rewinds=1, rewind_from=15_000, rewind_to=9_00
 
 
 class OneByOne:
-    """A column of which only one element at a time can be had, or the stretch that belongs to one group."""
+    """A column that allows access to single elements and to the rows of one group only."""
 
     def __init__(self, column: NDArray[Any]) -> None:
         self._column = column
@@ -125,18 +125,18 @@ CASES = (
     Case("left a moment ago", (Row(subscribed=0, commit_ago=10 * SECOND),), (), "Keeps up: 400 offsets unread, "),
     Case("no subscription and no members", (but(READ_UP, subscribed=0, members=0),), (V.CAUGHT_UP,), "All"),
     Case(
-        "forgotten in an hour, committed six days ago",
+        "expires in an hour, committed six days ago",
         (but(READ_UP, expires_in=HOUR, commit_ago=144 * HOUR),),
         (V.EXPIRING, V.CAUGHT_UP),
         "The broker expires this offset in 1 h (2023-11-14 23:13:20 UTC);",
     ),
     Case(
-        "forgotten at the next look of the broker",
+        "expires at the next check of the broker",
         (but(READ_UP, expires_in=-MINUTE, commit_ago=144 * HOUR),),
         (V.EXPIRING, V.CAUGHT_UP),
         "The broker expires this offset at its next check",
     ),
-    Case("forgotten in two days", (but(READ_UP, expires_in=48 * HOUR, commit_ago=HOUR),), (V.CAUGHT_UP,), "All"),
+    Case("expires in two days", (but(READ_UP, expires_in=48 * HOUR, commit_ago=HOUR),), (V.CAUGHT_UP,), "All"),
     Case("lives for a minute only", (but(READ_UP, expires_in=50 * SECOND),), (V.CAUGHT_UP,), "All records are read."),
     Case(
         "no members for a minute",
