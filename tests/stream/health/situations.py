@@ -266,7 +266,7 @@ def _broker_restart(*, hangs: bool) -> Scene:
 
 
 def _broker_restart_and_rebalance() -> Scene:
-    # The cluster does not answer for 45 seconds; then the group rebalances until a lost session has ended, and only then reads on.
+    # No answers for 45 seconds; then the group rebalances until a lost session has ended, and only then reads on.
     pause, settled = (60 * SECOND, 105 * SECOND), 145 * SECOND
     commits = consume(STEADY, LONG, pause[0])
     commits += consume(STEADY, settled + 12 * SECOND, LATE, rate=500, position=commits[-1][1])
