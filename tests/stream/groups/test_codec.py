@@ -1,4 +1,4 @@
-"""Shards as bytes: round trips, refusals, and states that earlier versions left behind."""
+"""Shards as bytes: round trips, rejected bytes, and states of earlier versions."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def seen(shard: ShardState | ShardDelta | ShardChange) -> dict[str, Any]:
 
 
 def replayed() -> dict[int, ShardState]:
-    """Give the states that the capture leaves now."""
+    """Return the states of the capture with the current code."""
     replay = Replay()
     replay.read(CaptureFile(CAPTURE).rows())
     return replay.shards
@@ -66,8 +66,8 @@ def replayed() -> dict[int, ShardState]:
 
 @examples(25)
 @given(LOGS, st.booleans())
-def test_a_shard_survives_its_bytes(log: list[Timed], compressed: bool) -> None:  # noqa: FBT001 - drawn
-    """States, deltas and changes come back as they went, and go on the same way."""
+def test_shards_round_trip_through_bytes(log: list[Timed], compressed: bool) -> None:  # noqa: FBT001 - drawn
+    """States, deltas and changes are equal after a round trip, and so are later states."""
     delta = delta_of(log, 0) if log else empty_delta()
     state, change = reduce(empty_state(), [delta], EVERYTHING)
     assert seen(unpack_delta(pack(delta, compressed=compressed))) == seen(delta)
@@ -89,13 +89,13 @@ def test_bytes_of_another_kind_are_refused(alien: bytes, unpack: Callable[[bytes
 
 
 def stored(number: int, partition: int) -> ShardState:
-    """Read a state that a version left behind."""
+    """Return a state that an earlier version wrote."""
     return unpack_state((STORED / f"format-{number}-partition-{partition}.lws").read_bytes())
 
 
 @pytest.mark.parametrize("partition", PARTITIONS)
-def test_a_state_of_format_1_is_read_with_all_it_had(partition: int) -> None:
-    """Runs, slots and records are those of today; only lives are poorer: they begin without a past."""
+def test_a_state_of_format_1_is_read_completely(partition: int) -> None:
+    """Runs, slots and records are equal to those of today; histories have no transitions."""
     old, new = seen(stored(1, partition)), seen(replayed()[partition])
     for name in ("runs", "metadata", "epochs", "records", "written", "position"):
         assert old[name] == new[name]
@@ -106,16 +106,16 @@ def test_a_state_of_format_1_is_read_with_all_it_had(partition: int) -> None:
 
 
 @pytest.mark.parametrize("partition", PARTITIONS)
-def test_a_state_of_format_2_is_read_to_the_letter(partition: int) -> None:
-    """What this format's first version wrote is what the capture gives today."""
+def test_a_state_of_format_2_is_read_exactly(partition: int) -> None:
+    """A state of the first version with this format equals the state of the capture today."""
     assert FORMAT == 2
     old, new = stored(2, partition), replayed()[partition]
     assert lives_in(old) == lives_in(new)
     assert {**seen(old), "histories": None} == {**seen(new), "histories": None}
 
 
-def test_lives_go_on_after_the_upgrade() -> None:
-    """A group of a state of format 1 is rebalanced, not created; dies with the evidence of what it was; is reborn."""
+def test_histories_continue_after_the_upgrade() -> None:
+    """A group of a state of format 1 is not created again; its death has evidence, and it can be recreated."""
     state = stored(1, 0)
     key, tombstone = group_key("static-group"), gone(classic())[1]
     log = [
@@ -128,8 +128,8 @@ def test_lives_go_on_after_the_upgrade() -> None:
     assert told == ["9000000000000 dead classic/Empty offsets=1", "9000000000001 reborn"]
 
 
-def test_a_fleet_seeded_from_format_1_knows_every_life() -> None:
-    """After an upgrade, all groups have a life at once, before a record of theirs is read."""
+def test_a_driver_state_seeded_from_format_1_has_all_histories() -> None:
+    """After an upgrade all groups have a history before any of their records is read."""
     fleet = DriverState()
     for partition in PARTITIONS:
         fleet.seed(partition, stored(1, partition))

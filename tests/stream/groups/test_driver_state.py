@@ -1,4 +1,4 @@
-"""The driver's fleet: what the changes say, whatever order or repetition they come in."""
+"""The driver state: its columns and events, for changes in any order and with repetitions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ RECORDS: st.SearchStrategy[Raw] = st.one_of(
 
 
 def seen(fleet: DriverState) -> tuple[dict[tuple[str, str, int], int], dict[str, tuple[str | None, int]]]:
-    """Read offsets and memberships as plain values."""
+    """Return offsets and memberships as plain values."""
     columns = fleet.columns()
     names = zip(columns.group.to_pylist(), columns.topic.to_pylist(), columns.partition.tolist(), strict=True)
     offsets = dict(zip(names, columns.runs.spans.last_offset.tolist(), strict=True))
@@ -48,8 +48,8 @@ def seen(fleet: DriverState) -> tuple[dict[tuple[str, str, int], int], dict[str,
 
 @examples(40)
 @given(st.lists(st.lists(RECORDS, min_size=1, max_size=6), max_size=6))
-def test_a_fleet_built_by_changes_is_one_seeded_from_the_state(batches: list[list[Raw]]) -> None:
-    """Restart and going on are the same: the state at the end, applied at once, gives the same fleet."""
+def test_changes_and_the_final_state_give_the_same_driver_state(batches: list[list[Raw]]) -> None:
+    """A restart has no effect: seeding with the final state equals applying all changes."""
     world = World()
     for batch in batches:
         world.read(batch)
@@ -61,8 +61,8 @@ def test_a_fleet_built_by_changes_is_one_seeded_from_the_state(batches: list[lis
 
 @examples(40)
 @given(st.lists(st.lists(RECORDS, min_size=1, max_size=6), min_size=1, max_size=6), st.integers(0, 5))
-def test_a_change_applied_again_is_harmless(batches: list[list[Raw]], again: int) -> None:
-    """A micro-batch that Spark delivers twice, also late, leaves the fleet as it was."""
+def test_a_change_applied_again_has_no_effect(batches: list[list[Raw]], again: int) -> None:
+    """A micro-batch that Spark delivers again, also late, does not change the driver state."""
     world = World()
     changes = [world.read(batch) for batch in batches]
     before = seen(world.fleet)
@@ -73,8 +73,8 @@ def test_a_change_applied_again_is_harmless(batches: list[list[Raw]], again: int
     assert world.fleet.columns().histories == lives
 
 
-def test_rows_and_names_stay_together() -> None:
-    """After rows came, went and came again, each row's names are those in its key."""
+def test_rows_keep_their_labels() -> None:
+    """After rows were added, removed and added again, the labels of each row are those in its key."""
     world = World()
     world.read([(commit_key(group, "t", n), commit_value(n, 1)) for group in "abc" for n in range(3)])
     world.read([(commit_key("b", "t", 1), None), (commit_key("a", "t", 0), commit_value(9, 2))])
@@ -86,8 +86,8 @@ def test_rows_and_names_stay_together() -> None:
     assert columns.partition.tolist() == read.partition.tolist()
 
 
-def test_every_forgotten_offset_is_told_with_what_it_was() -> None:
-    """Also one that is committed again in the same batch, and one that was committed in it; unknown ones are not."""
+def test_every_removed_offset_is_an_event_with_its_last_commit() -> None:
+    """This includes offsets committed before or after in the same batch, and excludes unknown offsets."""
     world = World()
     world.take(delta_of([*commits(10, 0, 1), *_expiring(20, 2, expires=500)], 0))
     log = [*forgets(30, 0, 2, 9), *commits(40, 0, 3), *forgets(50, 3), *forgets(60, 0), *commits(70, 0)]
@@ -101,14 +101,14 @@ def test_every_forgotten_offset_is_told_with_what_it_was() -> None:
 
 
 def _expiring(time: int, partition: int, *, expires: int) -> list[tuple[int, bytes, bytes | None]]:
-    """Commit as brokers up to 2.0 did (value v1), with the time of expiry."""
+    """Return a commit as brokers up to 2.0 wrote it (value v1), with an expire timestamp."""
     ((_, key, _),) = commits(time, partition)
     value = b"\0\1" + (5).to_bytes(8, "big") + b"\0\0" + time.to_bytes(8, "big") + expires.to_bytes(8, "big")
     return [(time, key, value)]
 
 
-def test_transitions_are_told_when_they_arrive() -> None:
-    """Each batch brings its own, not those before; a batch of mere commits brings none."""
+def test_transitions_are_events_of_their_batch() -> None:
+    """Each batch has only its own transitions; a batch with commits only has none."""
     world = World(StateLimits(KEEP, live_from=3))
     member = classic_member("a")
     told = []
@@ -126,8 +126,8 @@ def test_transitions_are_told_when_they_arrive() -> None:
     ]
 
 
-def test_the_dead_stay_until_they_are_dropped() -> None:
-    """A dead group keeps its life, without rows or membership; the holder's clock ends that, unless it was reborn."""
+def test_dead_groups_stay_until_they_are_dropped() -> None:
+    """A dead group keeps its history without rows and membership until the caller drops it or it is recreated."""
     world = World(StateLimits(KEEP, dead_grace_ms=None))
     log = [*commits(10, 0, group="a"), *commits(10, 0, group="b"), *commits(10, 0, group="c")]
     world.take(delta_of([*log, *forgets(20, 0, group="a"), *forgets(30, 0, group="b")], 0))
@@ -141,8 +141,8 @@ def test_the_dead_stay_until_they_are_dropped() -> None:
     assert world.fleet.columns().histories.keys() == {"b", "c"}
 
 
-def test_what_the_state_forgot_the_fleet_forgets() -> None:
-    """The state's own grace, told by the records' time, ends a life on the driver too."""
+def test_groups_dropped_from_the_state_are_dropped_on_the_driver() -> None:
+    """The grace period of the state, by the records' timestamps, also removes histories on the driver."""
     world = World(StateLimits(KEEP, dead_grace_ms=100))
     world.take(delta_of([*commits(10, 0, group="a"), *forgets(20, 0, group="a"), *commits(30, 0, group="b")], 0))
     assert world.fleet.columns().histories.keys() == {"a", "b"}
@@ -150,8 +150,8 @@ def test_what_the_state_forgot_the_fleet_forgets() -> None:
     assert world.fleet.columns().histories.keys() == {"b"}
 
 
-def test_the_members_of_a_group_in_any_shard() -> None:
-    """The fleet finds the group; nobody is told of one that it does not know."""
+def test_members_are_found_in_any_shard() -> None:
+    """The shard of the group is found; an unknown group has no members."""
     fleet = DriverState()
     for shard, name in enumerate("ab"):
         world = World()
@@ -167,7 +167,7 @@ def _of(group: str, written: tuple[bytes, bytes | None]) -> tuple[bytes, bytes |
 
 @pytest.mark.parametrize("batches", [15, pytest.param(100, marks=pytest.mark.long)])
 def test_churn_leaves_a_bounded_state(batches: int) -> None:
-    """Tens of thousands of groups that live a second each leave of themselves only those of the last hours."""
+    """Of tens of thousands of groups that exist for a second, only those of the last hours are kept."""
     hour = 3_600_000
     world = World(StateLimits(KEEP, dead_grace_ms=hour))
     sizes = []
@@ -193,7 +193,7 @@ SHARDED: st.SearchStrategy[list[tuple[int, list[Raw]]]] = st.lists(
 
 
 def table(columns: GroupColumns) -> list[tuple[Any, ...]]:
-    """Give every row whole, with its slots, as plain values."""
+    """Return every row with its slots as plain values."""
     runs = columns.runs
     slots: dict[int, list[tuple[int, ...]]] = defaultdict(list)
     for row, *slot in zip(*(column.tolist() for column in columns_of(runs.slots)), strict=True):
@@ -214,8 +214,8 @@ def table(columns: GroupColumns) -> list[tuple[Any, ...]]:
 
 @examples(40)
 @given(SHARDED, st.sets(st.integers(0, 7)))
-def test_looking_at_the_columns_changes_nothing(batches: list[tuple[int, list[Raw]]], looks: set[int]) -> None:
-    """Whenever they were looked at before, the columns hold the same rows; and what was given stays as it was."""
+def test_reading_columns_has_no_effect(batches: list[tuple[int, list[Raw]]], looks: set[int]) -> None:
+    """Earlier reads do not change the rows, and returned columns do not change later."""
     worlds = [World() for _ in range(3)]
     looked, unseen = DriverState(), DriverState()
     given_before: list[tuple[GroupColumns, list[tuple[Any, ...]]]] = []
@@ -239,7 +239,7 @@ def test_looking_at_the_columns_changes_nothing(batches: list[tuple[int, list[Ra
 
 
 def test_commits_of_known_offsets_move_no_row() -> None:
-    """The order is worked out again when an offset comes or goes, or a group, and only then."""
+    """The order is computed again only when an offset or a group is added or removed."""
     world = World()
     world.read([(commit_key(group, "t", n), commit_value(n, 1)) for group in "abc" for n in range(3)])
     first = world.fleet.columns().row_order
@@ -253,7 +253,7 @@ def test_commits_of_known_offsets_move_no_row() -> None:
 
 
 def test_a_stored_run_of_a_negative_partition_is_dropped() -> None:
-    """A state written before such keys were refused is read without them; the other rows stay as they are."""
+    """A state written before such keys were rejected is read without them; other rows are unchanged."""
     world = World()
     world.read([(commit_key("g", "t", at), commit_value(7, 1)) for at in range(2)])
     keys = pa.array([world.state.runs.keys[0].as_py(), commit_key("g", "t", -255)], pa.binary())
@@ -265,7 +265,7 @@ def test_a_stored_run_of_a_negative_partition_is_dropped() -> None:
 
 
 def _of_two_shards(old: list[tuple[str, int, int]], new: list[tuple[str, int, int]]) -> DriverState:
-    """Give a fleet of what two partitions of the offsets topic hold: commits as (group, offset, time in ms)."""
+    """Return the driver state of two offsets partitions, with commits as (group, offset, time in ms)."""
     fleet = DriverState()
     for shard, rows in enumerate((old, new)):
         world = World()
@@ -276,7 +276,7 @@ def _of_two_shards(old: list[tuple[str, int, int]], new: list[tuple[str, int, in
 
 
 def test_group_whose_coordinator_moved_is_shown_once() -> None:
-    """After partitions were added, a group has records in two of them; the coordinator knows those of the newer one."""
+    """After partitions were added, a group has records in two; its coordinator has those of the newer one."""
     fleet = _of_two_shards([("moved", 5, 10), ("stayed", 6, 10)], [("moved", 1, 20), ("new", 3, 20)])
     offsets, memberships = seen(fleet)
     assert offsets == {("moved", "t", 0): 1, ("stayed", "t", 0): 6, ("new", "t", 0): 3}
@@ -287,8 +287,8 @@ def test_group_whose_coordinator_moved_is_shown_once() -> None:
     assert sorted(columns.row_order.groups) == ["moved", "new", "stayed"]
 
 
-def test_group_that_died_where_it_was_before_lives_on_where_it_is_now() -> None:
-    """The old partition's records expire later than the group's newest commit."""
+def test_group_whose_old_partition_expired_exists_in_the_new_one() -> None:
+    """The records in the old partition expire after the group's newest commit."""
     fleet = _of_two_shards([("stayed", 6, 10)], [("moved", 1, 20)])
     world = World()
     world.read([(commit_key("moved", "t", 0), commit_value(5, 30))])

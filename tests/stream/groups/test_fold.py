@@ -60,7 +60,7 @@ ODD = st.sampled_from(
 LOGS = st.lists(st.tuples(st.integers(0, 1), st.one_of(KEYS, KEYS, ODD), VALUES | st.binary(max_size=12)), max_size=40)
 
 
-def test_a_key_with_a_negative_partition_is_refused_and_counted() -> None:
+def test_a_key_with_a_negative_partition_is_rejected_and_counted() -> None:
     """Neither a commit nor a tombstone of such a key reaches the state; both are counted with their reason."""
     log: list[Raw] = [
         (0, commit_key("g", "t", -255), commit_value(1, 1)),
@@ -75,7 +75,7 @@ def test_a_key_with_a_negative_partition_is_refused_and_counted() -> None:
 
 
 def batch_of(log: list[Raw], first: int) -> RecordColumns:
-    """Make a batch of records at consecutive positions."""
+    """Return a batch of records at consecutive positions."""
     return RecordColumns(
         np.array([partition for partition, _, _ in log], np.int32),
         np.arange(first, first + len(log)),
@@ -86,7 +86,7 @@ def batch_of(log: list[Raw], first: int) -> RecordColumns:
 
 
 def folded(log: list[Raw], cuts: list[int], placement: Placement) -> tuple[dict[Any, Any], DecodeStats]:
-    """Fold the log in batches cut there, and read the deltas back by (offsets partition, group, topic, partition)."""
+    """Fold the log in these batches and return the runs by (offsets partition, group, topic, partition)."""
     fold = Fold(placement, slot_ms=SLOT_MS, keep_slots=KEEP)
     borders = [0, *sorted(min(cut, len(log)) for cut in cuts), len(log)]
     for begin, end in itertools.pairwise(borders):
@@ -106,14 +106,14 @@ def folded(log: list[Raw], cuts: list[int], placement: Placement) -> tuple[dict[
 
 
 def named(runs: Runs) -> list[tuple[tuple[str, str, int], dict[str, Any]]]:
-    """Pair each run with the names in its key."""
+    """Yield each run with the names in its key."""
     read = decode_keys(runs.keys)
     names = zip(read.group.to_pylist(), read.topic.to_pylist(), read.partition.tolist(), strict=True)
     return [(name, read_run(runs, row)) for row, name in enumerate(names)]
 
 
 def walked(log: list[Raw]) -> tuple[dict[Any, Any], DecodeStats]:
-    """Walk the log with the scalar interpreter."""
+    """Return the expected result, computed record by record with the scalar interpreter."""
     histories: dict[Any, list[Commit]] = collections.defaultdict(list)
     records: dict[Any, Any] = {}
     tally = DecodeStats()
@@ -139,8 +139,8 @@ def walked(log: list[Raw]) -> tuple[dict[Any, Any], DecodeStats]:
 
 @examples(120)
 @given(log=LOGS, cuts=st.lists(st.integers(0, 40), max_size=4), sub_shards=st.sampled_from([1, 3]))
-def test_the_fold_of_any_records_is_what_a_walk_gives(log: list[Raw], cuts: list[int], sub_shards: int) -> None:
-    """Mixed kinds, versions and garbage: same runs, same records kept, same counts and faults."""
+def test_the_fold_equals_a_record_by_record_evaluation(log: list[Raw], cuts: list[int], sub_shards: int) -> None:
+    """Runs, records, counts and faults are equal for mixed kinds, versions and garbage."""
     seen, tally = folded(log, cuts, Placement(2, sub_shards))
     wanted, counts = walked(log)
     assert seen == wanted
@@ -148,7 +148,7 @@ def test_the_fold_of_any_records_is_what_a_walk_gives(log: list[Raw], cuts: list
 
 
 def test_the_details_are_those_of_the_last_commit() -> None:
-    """Leader epoch, metadata and topic id, read by columns or, where they decline, by the scalar interpreter."""
+    """Leader epoch, metadata and topic id are decoded by the columnar or else by the scalar interpreter."""
     key = commit_key("g", "t", 0)
     for last in (
         commit_value(9, 1, version=4, metadata="now", leader_epoch=7, topic_id=b"x" * 16),
@@ -166,8 +166,8 @@ def test_the_details_are_those_of_the_last_commit() -> None:
         assert delta.runs.expire_time.tolist() == [-1]
 
 
-def test_a_name_that_grows_when_repaired_is_cut_not_fatal() -> None:
-    """The longest name of broken bytes still gives one readable key."""
+def test_a_name_that_grows_when_repaired_is_truncated() -> None:
+    """The longest name of invalid bytes still gives a readable key."""
     key = b"\x00\x01\x7f\xff" + b"\xff" * 32767 + b"\x00\x01t\x00\x00\x00\x00"
     fold = Fold(Placement(1, 1), slot_ms=SLOT_MS, keep_slots=KEEP)
     fold.add(batch_of([(0, key, commit_value(1, 1))], 0))
@@ -176,8 +176,8 @@ def test_a_name_that_grows_when_repaired_is_cut_not_fatal() -> None:
     assert (set(group), topic) == ({"\N{REPLACEMENT CHARACTER}"}, "t")
 
 
-def test_a_batch_of_garbage_moves_only_the_position() -> None:
-    """Nothing to keep is still read: the delta says how far, the tally what was wrong, with samples."""
+def test_a_batch_of_garbage_advances_only_the_position() -> None:
+    """The delta has the position of the last record, and the counts have the faults with samples."""
     fold = Fold(Placement(1, 1), slot_ms=SLOT_MS, keep_slots=KEEP)
     fold.add(batch_of([(0, b"\x00\x01junk", b""), (0, None, b"v")], 5))
     ((_, delta),) = fold.drain()
@@ -187,8 +187,8 @@ def test_a_batch_of_garbage_moves_only_the_position() -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1, 5])
-def test_a_tally_survives_its_json(count: int) -> None:
-    """Counts and samples arrive at the driver as the task wrote them, and add up."""
+def test_decode_stats_round_trip_through_json(count: int) -> None:
+    """Counts and samples are equal after the round trip, and can be added."""
     fold = Fold(Placement(1, 1), slot_ms=SLOT_MS, keep_slots=KEEP)
     fold.add(batch_of([(0, b"\x00\x01junk", None), (0, None, b"v"), (0, group_key("g"), None)] * count, 0))
     back = DecodeStats.from_json(fold.stats.to_json())

@@ -1,4 +1,4 @@
-"""Placement: groups go where the broker puts them, and shards are as many as were wanted."""
+"""Placement: the partition of a group is the broker's, and the number of shards is the wanted one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ JAVA = [
 
 
 @pytest.mark.parametrize(("name", "hashed", "partition"), JAVA, ids=[name or "empty" for name, _, _ in JAVA])
-def test_names_hash_as_in_java(name: str, hashed: int, partition: int) -> None:
+def test_names_are_hashed_as_in_java(name: str, hashed: int, partition: int) -> None:
     """The 32-bit hash over UTF-16 units, and the partition of a topic of 50."""
     assert java_hash(name) == hashed
     assert partition_for(name, 50) == partition
@@ -27,12 +27,12 @@ def test_names_hash_as_in_java(name: str, hashed: int, partition: int) -> None:
 
 @pytest.mark.parametrize(("partitions", "sub_shards"), [(50, 1), (4, 16), (1, 64), (100, 1), (24, 3)])
 def test_about_the_wanted_number_of_shards(partitions: int, sub_shards: int) -> None:
-    """A partition is split only so far that about 64 shards result."""
+    """Partitions are split so that about 64 shards result."""
     assert Placement.build(partitions, 64).sub_shards == sub_shards
 
 
 def test_a_group_stays_in_the_shards_of_its_partition() -> None:
-    """Sub-shards of a partition follow each other, are all used, and hold nothing of another partition."""
+    """The sub-shards of a partition are consecutive, all used, and hold no group of another partition."""
     placement = Placement.build(4, 64)
     shards = {placement.shard(2, f"group-{n}") for n in range(500)}
     assert shards == set(range(32, 48))

@@ -1,4 +1,4 @@
-"""The state of a shard: insensitive to batch borders and to re-delivery, and the same after a trip through bytes."""
+"""The state of a shard does not depend on batch borders and repeated delivery."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Entry = tuple[bytes, Commit]
 
 @st.composite
 def logs(draw: st.DrawFn) -> list[Entry]:
-    """Draw a log of one shard: commits and tombstones of a few keys, positions rising through all of them."""
+    """Generate the log of a shard: commits and tombstones of a few keys at rising positions."""
     steps = draw(
         st.lists(st.tuples(st.sampled_from(KEYS), st.one_of(st.none(), st.integers(0, 6)), st.integers(0, 60)))
     )
@@ -32,7 +32,7 @@ def logs(draw: st.DrawFn) -> list[Entry]:
 
 
 def delta_of(log: list[Entry]) -> ShardDelta:
-    """Fold a stretch of the log, its records standing for memberships as well."""
+    """Return the delta of a part of the log, whose records also serve as membership records."""
     runs = join_runs([run_of(key, [commit]) for key, commit in log], KEEP)
     records = MembershipRecords(
         keys=pa.array([group_key(NAMES[key]) for key, _ in log], pa.binary()),
@@ -44,7 +44,7 @@ def delta_of(log: list[Entry]) -> ShardDelta:
 
 
 def seen(shard: ShardState) -> dict[str, Any]:
-    """Read a state as plain values, whatever the order of its rows."""
+    """Return a state as plain values, independent of the order of its rows."""
     return {
         "runs": {key: read_run(shard.runs, row) for row, key in enumerate(shard.runs.keys.to_pylist())},
         "records": dict(zip(shard.records.keys.to_pylist(), shard.records.values.to_pylist(), strict=True)),
@@ -53,7 +53,7 @@ def seen(shard: ShardState) -> dict[str, Any]:
 
 
 def wanted(log: list[Entry]) -> dict[str, Any]:
-    """Say what a state must hold after the log, by walking it."""
+    """Return the expected state after the log, computed entry by entry."""
     per_key = {key: [commit for k, commit in log if k == key] for key in KEYS}
     alive = {key: history for key, history in per_key.items() if history and history[-1].offset is not None}
     return {
@@ -64,7 +64,7 @@ def wanted(log: list[Entry]) -> dict[str, Any]:
 
 
 def split(log: list[Entry], cuts: list[int]) -> list[list[Entry]]:
-    """Cut the log into stretches that are not empty."""
+    """Return the log split into parts that are not empty."""
     borders = [0, *sorted(min(cut, len(log)) for cut in cuts), len(log)]
     return [log[a:b] for a, b in itertools.pairwise(borders) if a < b]
 
@@ -72,7 +72,7 @@ def split(log: list[Entry], cuts: list[int]) -> list[list[Entry]]:
 @examples(60)
 @given(log=logs(), cuts=st.lists(st.integers(0, 40), max_size=6))
 def test_batch_borders_do_not_matter(log: list[Entry], cuts: list[int]) -> None:
-    """One batch or many: the state is what a walk through the log gives, and forgets what was tombstoned."""
+    """For one batch or many, the state is the expected one, without keys that end with a tombstone."""
     state = empty_state()
     for piece in split(log, cuts):
         state, _ = reduce(state, [delta_of(piece)], KEEP)
@@ -91,8 +91,8 @@ def test_deltas_of_one_batch_may_come_in_any_order(log: list[Entry], cuts: list[
 
 @examples(60)
 @given(log=logs().filter(bool), cuts=st.lists(st.integers(0, 40), max_size=4), again=st.integers(0, 5))
-def test_what_was_read_before_changes_nothing(log: list[Entry], cuts: list[int], again: int) -> None:
-    """A batch delivered twice leaves the state and the change of the second time empty."""
+def test_records_read_again_change_nothing(log: list[Entry], cuts: list[int], again: int) -> None:
+    """A batch delivered again does not change the state and gives an empty change."""
     state, pieces = empty_state(), split(log, cuts)
     for piece in pieces:
         state, _ = reduce(state, [delta_of(piece)], KEEP)
@@ -102,8 +102,8 @@ def test_what_was_read_before_changes_nothing(log: list[Entry], cuts: list[int],
     assert not len(change.records)
 
 
-def test_a_stretch_that_was_partly_seen_keeps_the_offsets_true() -> None:
-    """A run that straddles the state's position replaces what was known: offsets are right, the count starts over."""
+def test_a_partly_seen_run_replaces_the_stored_one() -> None:
+    """The offsets of a run that straddles the state's position are correct; its counts start again."""
     log = [(KEYS[0], Commit(n, 10 * n, n)) for n in range(6)]
     state, _ = reduce(empty_state(), [delta_of(log[:4])], KEEP)
     state, _ = reduce(state, [delta_of(log[2:])], KEEP)
@@ -112,8 +112,8 @@ def test_a_stretch_that_was_partly_seen_keeps_the_offsets_true() -> None:
 
 @examples(60)
 @given(logs().filter(bool))
-def test_the_change_says_what_is_gone(log: list[Entry]) -> None:
-    """Every key of the batch is in the change, the deleted ones as runs without commits and records without value."""
+def test_the_change_has_deletions(log: list[Entry]) -> None:
+    """Every key of the batch is in the change; deleted keys are runs without commits and records without value."""
     _, change = reduce(empty_state(), [delta_of(log)], KEEP)
     gone = {key for key in KEYS if any(k == key for k, _ in log)} - set(wanted(log)["runs"])
     dead = change.runs.keys.filter(pa.array(change.runs.spans.commits == 0)).to_pylist()
@@ -124,7 +124,7 @@ def test_the_change_says_what_is_gone(log: list[Entry]) -> None:
     }
 
 
-def test_an_empty_shard_has_nothing() -> None:
-    """The start of every state: no runs, no records, nothing read."""
+def test_an_empty_state_has_no_rows() -> None:
+    """It has no runs, no records, and the position of a shard that has read nothing."""
     assert seen(empty_state()) == {"runs": {}, "records": {}, "position": -1}
     assert len(no_runs()) == len(no_records()) == 0

@@ -1,4 +1,4 @@
-"""Names and ranks stay the same values for as long as nothing that they tell of changed."""
+"""Row labels and row order stay the same objects until a row or a group changes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from stream.groups.row_order import RowLabels, RowOrder, ShardLabels
 
 
 def rows(*keys: tuple[str, str, int]) -> ShardLabels:
-    """Give the names of a shard's rows."""
+    """Return the labels of a shard's rows."""
     groups, topics, partitions = zip(*keys, strict=True)
     named = (pa.array(names, pa.string()).dictionary_encode() for names in (groups, topics))
     return (*named, np.array(partitions, np.int32))
@@ -19,7 +19,7 @@ ONE, OTHER = rows(("b", "t", 1), ("a", "u", 0)), rows(("c", "t", 0), ("a", "t", 
 
 
 def test_rows_are_ordered_by_group_topic_and_partition() -> None:
-    """Over all shards, with the groups among them that have no rows."""
+    """The order is over all shards and includes groups without rows."""
     ranks = RowOrder(RowLabels([ONE, OTHER]), frozenset({"b", "aa"}))
     assert ranks.groups == ["a", "aa", "b", "c"]
     assert ranks.topics == ["t", "u"]
@@ -29,22 +29,22 @@ def test_rows_are_ordered_by_group_topic_and_partition() -> None:
     assert ranks.partition.tolist() == [2, 0, 1, 0]
 
 
-def test_nothing_has_an_order_too() -> None:
-    """Without rows there are only the groups."""
+def test_the_order_of_no_rows_is_empty() -> None:
+    """Without rows there are only groups."""
     ranks = RowOrder(RowLabels([]), frozenset({"a"}))
     assert (ranks.groups, ranks.topics, ranks.order.tolist(), ranks.group.tolist()) == (["a"], [], [], [])
 
 
-def test_the_same_shards_are_the_same_names() -> None:
-    """By identity: another shard, one more or one less, or another order of them is something else."""
+def test_the_same_shards_have_the_same_labels() -> None:
+    """Shards are compared by identity, number and order."""
     names = RowLabels([ONE, OTHER])
     assert names.for_shards([ONE, OTHER]) is names
     for others in ([ONE], [OTHER, ONE], [ONE, OTHER, ONE], [ONE, rows(("c", "t", 0), ("a", "t", 2))]):
         assert names.for_shards(others) is not names
 
 
-def test_another_group_is_another_order() -> None:
-    """Also one without rows: it has its place among the others."""
+def test_another_group_changes_the_order() -> None:
+    """This includes a group without rows, which has a place in the order."""
     names = RowLabels([ONE])
     ranks = RowOrder(names, frozenset({"x"}))
     assert ranks.for_labels(names, {"x"}) is ranks

@@ -1,4 +1,4 @@
-"""Membership records as Kafka writes them, by the fields that a story is about; everything else has a plain default."""
+"""Builders of membership records as Kafka writes them; fields that are not given have a default."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ NAMES = {ORDERS: "orders", PAYMENTS: "payments"}
 
 
 def told(records: Iterable[Written], group: str = "g") -> Membership | None:
-    """Read records in this order; give what is known of a group then."""
+    """Return the membership of a group after these records, applied one by one."""
     return memberships(records).by_group.get(group)
 
 
 def memberships(records: Iterable[Written]) -> Memberships:
-    """Read records in this order, at once."""
+    """Return the memberships after these records, applied at once."""
     read = Memberships()
     read.apply(column(records))
     return read
 
 
 def column(records: Iterable[Written]) -> MembershipRecords:
-    """Put records into the columns of a shard."""
+    """Return records as columns of a shard."""
     rows = list(records)
     keys, values = pa.array([key for key, _ in rows], pa.binary()), pa.array([value for _, value in rows], pa.binary())
     return MembershipRecords(keys, values, np.arange(len(rows)), np.zeros(len(rows), np.int64))
 
 
 def record(number: int, key: dict[str, Any], fields: dict[str, Any], layout: Message | None = None) -> Written:
-    """Write a record of a type; fields that are not given have their default."""
+    """Return a record of a type; fields that are not given have their default."""
     record_type = BY_NUMBER[number]
     message = layout or record_type.value
     assert message is not None
@@ -57,38 +57,38 @@ def record(number: int, key: dict[str, Any], fields: dict[str, Any], layout: Mes
 
 
 def gone(written: Written) -> Written:
-    """Give the tombstone of a record."""
+    """Return the tombstone of a record."""
     return written[0], None
 
 
 def subscription(*topics: str, version: int = 3, rack: str | None = None, tail: bytes = b"") -> bytes:
-    """Give what a classic consumer wants, as it sends it."""
+    """Return the subscription of a classic consumer."""
     fields = {"topics": topics, "user_data": None, "owned_partitions": (), "generation_id": -1, "rack_id": rack}
     body = write(embedded.CONSUMER_SUBSCRIPTION, min(version, 3), fields)
     return struct.pack(">h", version) + body + tail
 
 
 def assignment(parts: Parts, *, version: int = 3, user_data: bytes | None = None) -> bytes:
-    """Give what a classic consumer got, as its leader sends it."""
+    """Return the assignment of a classic consumer."""
     rows = [{"topic": topic, "partitions": tuple(partitions)} for topic, partitions in parts.items()]
     body = write(embedded.CONSUMER_ASSIGNMENT, min(version, 3), {"assigned_partitions": rows, "user_data": user_data})
     return struct.pack(">h", version) + body
 
 
 def connect_work(tasks: Parts) -> bytes:
-    """Give what a Connect worker got: connectors and their tasks."""
+    """Return the assignment of a Connect worker: connectors and their tasks."""
     rows = [{"connector": name, "tasks": tuple(numbers)} for name, numbers in tasks.items()]
     fields = {"error": 0, "leader": "w", "leader_url": "u", "config_offset": 7, "assignment": rows}
     return struct.pack(">h", 1) + write(embedded.CONNECT_ASSIGNMENT, 1, {**fields, "revoked": (), "delay": 0})
 
 
 def connect_metadata() -> bytes:
-    """Give what a Connect worker tells of itself."""
+    """Return the metadata of a Connect worker."""
     return struct.pack(">h", 0) + write(embedded.CONNECT_METADATA, 0, {"url": "u", "config_offset": 7})
 
 
 def classic_member(name: str, *, instance: str | None = None, wants: bytes = b"", has: bytes = b"") -> dict[str, Any]:
-    """Give a member of a classic group."""
+    """Return a member of a classic group."""
     return {
         "member_id": name,
         "group_instance_id": instance,
@@ -104,7 +104,7 @@ def classic_member(name: str, *, instance: str | None = None, wants: bytes = b""
 def classic(
     *members: dict[str, Any], generation: int = 1, kind: str = "consumer", protocol: str = "range", time: int = 1234
 ) -> Written:
-    """Give a classic group's record; without members it is Empty."""
+    """Return the record of a classic group; without members it is Empty."""
     fields = {
         "protocol_type": kind,
         "generation": generation,
@@ -117,17 +117,17 @@ def classic(
 
 
 def group_epoch(number: int, *, kind: int = 3, **fields: Any) -> Written:
-    """Give the group's epoch (types 3, 11 and 17)."""
+    """Return the group epoch (types 3, 11 and 17)."""
     return record(kind, {"group_id": "g"}, {"epoch": number, **fields})
 
 
 def target_epoch(number: int, *, kind: int = 6) -> Written:
-    """Give the epoch of the target assignment (types 6, 12 and 20)."""
+    """Return the epoch of the target assignment (types 6, 12 and 20)."""
     return record(kind, {"group_id": "g"}, {"assignment_epoch": number})
 
 
 def member(name: str, *topics: str, instance: str | None = None, regex: str | None = None, **fields: Any) -> Written:
-    """Give a member of a consumer group (type 5)."""
+    """Return a member of a consumer group (type 5)."""
     plain = {
         "instance_id": instance,
         "rack_id": None,
@@ -142,12 +142,12 @@ def member(name: str, *topics: str, instance: str | None = None, regex: str | No
 
 
 def target(name: str, parts: Parts, *, kind: int = 7) -> Written:
-    """Give what a member is to own (types 7 and 13)."""
+    """Return the target assignment of a member (types 7 and 13)."""
     return record(kind, {"group_id": "g", "member_id": name}, {"topic_partitions": _rows(parts)})
 
 
 def stands(name: str, epoch: int, parts: Parts, *, state: int = 0, gives_up: Parts | None = None) -> Written:
-    """Give where a member of a consumer group stands and what it owns (type 8)."""
+    """Return the current assignment of a member of a consumer group (type 8)."""
     fields = {
         "member_epoch": epoch,
         "previous_member_epoch": epoch - 1,
@@ -159,37 +159,37 @@ def stands(name: str, epoch: int, parts: Parts, *, state: int = 0, gives_up: Par
 
 
 def resolved(regex: str, *topics: str) -> Written:
-    """Give what a regular expression matches (type 16)."""
+    """Return the topics that match a regular expression (type 16)."""
     return record(16, {"group_id": "g", "regular_expression": regex}, {"topics": topics, "version": 1, "timestamp": 1})
 
 
 def sharer(name: str, *topics: str) -> Written:
-    """Give a member of a share group (type 10)."""
+    """Return a member of a share group (type 10)."""
     fields = {"rack_id": None, "client_id": "c", "client_host": "/h", "subscribed_topic_names": topics}
     return record(10, {"group_id": "g", "member_id": name}, fields)
 
 
 def shares(name: str, epoch: int, parts: Parts) -> Written:
-    """Give what a member of a share group has (type 14)."""
+    """Return the current assignment of a member of a share group (type 14)."""
     fields = {"member_epoch": epoch, "previous_member_epoch": 0, "state": 0, "assigned_partitions": _rows(parts)}
     return record(14, {"group_id": "g", "member_id": name}, fields)
 
 
 def share_state(topics: dict[bytes, str], deleting: dict[bytes, str] | None = None) -> Written:
-    """Give the topics that a share group keeps state of (type 15)."""
+    """Return the topics with state of a share group (type 15)."""
     rows = tuple({"topic_id": topic_id, "topic_name": name, "partitions": (0,)} for topic_id, name in topics.items())
     going = tuple({"topic_id": topic_id, "topic_name": name} for topic_id, name in (deleting or {}).items())
     return record(15, {"group_id": "g"}, {"initialized_topics": rows, "deleting_topics": going})
 
 
 def worker(name: str, *, instance: str | None = None) -> Written:
-    """Give a member of a streams group (type 19)."""
+    """Return a member of a streams group (type 19)."""
     fields = {"instance_id": instance, "rack_id": None, "client_id": "c", "client_host": "/h", "process_id": "p"}
     return record(19, {"group_id": "g", "member_id": name}, fields)
 
 
 def works(name: str, epoch: int, *, state: int = 1, **tasks: Parts) -> Written:
-    """Give the tasks that a member of a streams group runs: `active`, `standby`, `warmup` (type 22)."""
+    """Return the tasks of a member of a streams group: `active`, `standby`, `warmup` (type 22)."""
     names = [
         role + when for when in ("_tasks", "_tasks_pending_revocation") for role in ("active", "standby", "warmup")
     ]
@@ -199,7 +199,7 @@ def works(name: str, epoch: int, *, state: int = 1, **tasks: Parts) -> Written:
 
 
 def topology(epoch: int, *, regexes: Sequence[str] = (), **sources: Sequence[str]) -> Written:
-    """Give a topology: per subtopology its sources, of which those with a dash are repartition topics (type 23)."""
+    """Return a topology: source topics by subtopology; names with a dash are repartition topics (type 23)."""
     parts = [
         {
             "subtopology_id": name.removeprefix("s"),

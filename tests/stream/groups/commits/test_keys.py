@@ -18,7 +18,7 @@ KEYS = st.lists(st.one_of(COMMITS, st.builds(group_key, NAMES), ODD), max_size=2
 
 @given(KEYS)
 def test_the_group_of_a_canonical_key_is_that_of_the_key(keys: list[bytes]) -> None:
-    """Read from the beginning of the key alone, it is what the decoded key says, for every key of a commit."""
+    """The group read from the start of the key equals the group of the decoded key, for every commit key."""
     column = pa.array(keys, pa.binary())
     distinct = DistinctKeys.build(column, decode_keys(column))
     canonical = distinct.canonical_keys.take(pa.array(distinct.canonical[:-1][distinct.role[:-1] == RecordRole.COMMIT]))

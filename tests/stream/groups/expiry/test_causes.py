@@ -1,4 +1,4 @@
-"""Why offsets and groups went, and how it is said: a story per row."""
+"""Causes of removals and the sentences about transitions: an example per row."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ UNSET: Final = OffsetsRetention(None, None, "unknown")
 
 
 def ended(after: int, **facts: Any) -> Removal:
-    """Give the end, so long after the last commit, of one offset of topic `t`, of an empty KIP-848 group."""
+    """Return the removal of an offset of topic `t` of an empty KIP-848 group, this long after the last commit."""
     told = {
         "kind": "consumer",
         "state": "Empty",
@@ -45,13 +45,13 @@ def ended(after: int, **facts: Any) -> Removal:
 
 
 def classic(after: int, state: str, protocol: str = "consumer", **facts: Any) -> Removal:
-    """Give the end of an offset of a classic group that became what it was two days after the commit."""
+    """Return the removal of an offset of a classic group that entered its state two days after the commit."""
     told = {"kind": "classic", "state": state, "state_time": COMMIT + 2 * DAY, "protocol_type": protocol}
     return ended(after, **{**told, **facts})
 
 
 def topics(**there: bool | None) -> Callable[[str], bool | None]:
-    """Answer for these topics; any other is there."""
+    """Return a `topic_exists` with these results; every other topic exists."""
     return lambda topic: there.get(topic, True)
 
 
@@ -158,15 +158,15 @@ ENDS: Final = [
     [row[1:] for row in STORIES + ENDS],
     ids=[row[0] for row in STORIES + ENDS],
 )
-def test_why(
+def test_the_cause_follows_from_the_evidence(
     ending: Removal, retention: OffsetsRetention, topic_exists: Callable[[str], bool | None], cause: RemovalCause
 ) -> None:
-    """Each story ends in the cause that a person who saw it all would name."""
+    """Each example has the cause that an observer of all events would name."""
     assert cause_of(ending, retention, topic_exists) is cause
 
 
-def test_topics_are_asked_only_where_it_matters() -> None:
-    """What expired needs no word of the cluster."""
+def test_topics_are_looked_up_only_if_needed() -> None:
+    """The cause of an expiration does not depend on the cluster."""
 
     def refuse(topic: str) -> bool | None:
         raise AssertionError(topic)
@@ -183,10 +183,10 @@ def test_topics_are_asked_only_where_it_matters() -> None:
     st.one_of(st.none(), st.integers(0, 90)),
     st.sampled_from(ExpiryRules),
 )
-def test_looking_back_agrees_with_looking_ahead(  # noqa: PLR0917 -- hypothesis passes them in this order
+def test_the_due_time_equals_the_prediction(  # noqa: PLR0917 -- hypothesis passes them in this order
     kind: str, state: str, protocol: str, since: int | None, stored: int | None, rules: ExpiryRules
 ) -> None:
-    """The hour in an ending is the one that was predicted for the offset, if nobody subscribed to its topic."""
+    """The due time of a removal is the predicted time of the offset, if its topic was not subscribed to."""
     retention = OffsetsRetention(70, None, "broker", rules)
     group = Membership(kind, state, 0, protocol, state_time=since, subscribed=frozenset())
     fleet = columns([Offset("g", "t", 0, 40, -1 if stored is None else stored)], {"g": group})
@@ -196,8 +196,8 @@ def test_looking_back_agrees_with_looking_ahead(  # noqa: PLR0917 -- hypothesis 
     assert predict(fleet, retention).offset.tolist() == [due_time(ending, retention)]
 
 
-def test_never_is_looked_back_at_as_never() -> None:
-    """A group that loses nothing by time has no hour."""
+def test_an_offset_that_never_expires_has_no_due_time() -> None:
+    """Offsets of a group whose retention does not count have no due time."""
     assert due_time(classic(0, "Stable", "connect"), KNOWN) == NEVER
 
 
@@ -205,7 +205,7 @@ def test_never_is_looked_back_at_as_never() -> None:
 
 
 def happened(what: TransitionType, ending: Removal | None = None, **facts: Any) -> Transition:
-    """Give a transition."""
+    """Return a transition."""
     return Transition(what, 5, 7, live=True, removal=ending, **facts)
 
 
@@ -320,15 +320,15 @@ SAID: Final = [
 
 
 @pytest.mark.parametrize(("transition", "cause", "retention", "text"), SAID, ids=[row[-1][:60] for row in SAID])
-def test_what_a_person_reads(
+def test_sentences_of_transitions(
     transition: Transition, cause: RemovalCause | None, retention: OffsetsRetention | None, text: str
 ) -> None:
-    """Each happening has its sentence, and an end the evidence for its cause."""
+    """Each transition has its sentence; a removal has the evidence for its cause."""
     assert transition_sentence(transition, cause, retention) == text
 
 
-def test_every_happening_has_a_sentence() -> None:
-    """Whatever the lifecycle tells can be said, with every cause and with nothing known."""
+def test_every_transition_has_a_sentence() -> None:
+    """Every type of transition has a sentence, with every cause and without evidence."""
     for what in TransitionType:
         for cause in (None, *RemovalCause):
             assert transition_sentence(happened(what, ended(DAY)), cause)

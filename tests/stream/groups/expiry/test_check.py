@@ -1,4 +1,4 @@
-"""Predictions held against what came: every outcome as a story, and laws of counting."""
+"""The check of predictions: every outcome as an example, and properties of the counts."""
 
 from __future__ import annotations
 
@@ -21,40 +21,40 @@ MINUTE: Final = 60_000
 INTERVAL: Final = 10 * MINUTE
 SETTINGS: Final = OffsetsRetention(7 * 1440 * MINUTE, INTERVAL, "broker")
 HOUR: Final = 10**12
-"""When the offset of a story expires."""
+"""The time at which the offset of an example expires."""
 LATE: Final = INTERVAL + SLACK_MS
 MISSING: Final = 2 * INTERVAL + SLACK_MS
 
 
 def forgotten(time: int, *, group: str = "g", last_time: int = 0, expire_time: int | None = None) -> RemovedOffset:
-    """Give the end of an offset of partition 0 of topic `t`."""
+    """Return the removal of the offset of partition 0 of topic `t`."""
     return RemovedOffset(Offset(group, "t", 0, 0).key, group, "t", 0, time, last_time, expire_time)
 
 
 def keys(*groups: str) -> pa.BinaryArray:
-    """Give the keys of the offset of each of these groups."""
+    """Return the key of the offset of each of these groups."""
     return pa.array([Offset(group, "t", 0, 0).key for group in groups], pa.binary())
 
 
 def hours(*values: int) -> Times:
-    """Give a column of hours."""
+    """Return a column of predicted times."""
     return np.array(values, np.int64)
 
 
 def arrive(watch: ExpiryCheck, time: int, hour: int = HOUR) -> PredictionOutcome | None:
-    """Let the tombstone of group `g` come."""
+    """Record the tombstone of group `g`."""
     (outcome,) = watch.record_tombstones([forgotten(time)], hours(hour), SETTINGS)
     return outcome
 
 
 def look(watch: ExpiryCheck, now: int, hour: int = HOUR) -> bool:
-    """Tick with the offset of group `g` still there; tell whether it is missing its tombstone."""
+    """Update with the existing offset of group `g`; return whether its tombstone is missing."""
     (missing,) = watch.update(keys("g"), hours(hour), now, SETTINGS).tolist()
     return bool(missing)
 
 
 def told(watch: ExpiryCheck) -> dict[str, int]:
-    """Give the counts that are not zero."""
+    """Return the counts that are not zero."""
     return {str(outcome): count for outcome, count in watch.outcomes().items() if count}
 
 
@@ -76,16 +76,18 @@ def told(watch: ExpiryCheck) -> dict[str, int]:
         pytest.param(5, UNKNOWN, None, None, id="nothing had been predicted"),
     ],
 )
-def test_tombstones(time: int, hour: int, outcome: PredictionOutcome | None, seconds: float | None) -> None:
-    """What a tombstone says of the prediction, by its time; only what expired has an error."""
+def test_the_time_of_a_tombstone_decides_the_outcome(
+    time: int, hour: int, outcome: PredictionOutcome | None, seconds: float | None
+) -> None:
+    """Each tombstone has one outcome; only expired offsets have an error."""
     watch = ExpiryCheck()
     assert arrive(watch, time, hour) is outcome
     assert told(watch) == ({} if outcome is None else {str(outcome): 1})
     assert (watch.errors().count, watch.errors().total) == ((0, 0.0) if seconds is None else (1, seconds))
 
 
-def test_a_deletion_is_told_from_an_expiry_where_offsets_are_kept_for_a_minute() -> None:
-    """Of a short retention only the last tenth counts as early, and never less than the clocks' tolerance."""
+def test_deletion_and_expiration_are_distinguished_with_a_retention_of_a_minute() -> None:
+    """With a short retention only its last tenth counts as early, and at least the tolerance of clocks."""
     short, watch = OffsetsRetention(MINUTE, 5_000, "broker"), ExpiryCheck()
     found = [
         watch.record_tombstones([forgotten(HOUR - early)], hours(HOUR), short)[0]
@@ -99,8 +101,8 @@ def test_a_deletion_is_told_from_an_expiry_where_offsets_are_kept_for_a_minute()
     ]
 
 
-def test_the_histogram_is_cumulative_and_has_all() -> None:
-    """Each error falls at or below its bounds; one beyond the last is only in the count."""
+def test_the_histogram_is_cumulative_and_complete() -> None:
+    """Each error is counted at every bound that is not below it; an error above all bounds is only in the total."""
     watch = ExpiryCheck()
     for seconds in (-2, 0, 1, 599, 660, 100_000):
         arrive(watch, HOUR + seconds * 1000)
@@ -111,9 +113,9 @@ def test_the_histogram_is_cumulative_and_has_all() -> None:
 
 
 class TestMissing:
-    """An offset that is still there after its hour."""
+    """Offsets that still exist after their predicted time."""
 
-    def test_two_looks_of_the_broker_are_waited_for(self) -> None:
+    def test_a_tombstone_is_missing_after_two_check_intervals(self) -> None:
         """Not yet, then missing; and counted once, however long it stays."""
         watch = ExpiryCheck()
         assert [look(watch, now) for now in (HOUR - 1, HOUR, HOUR + LATE, HOUR + MISSING)] == [False] * 4
@@ -121,7 +123,7 @@ class TestMissing:
         assert [look(watch, HOUR + MISSING + more) for more in (1, 2, 10**9)] == [True] * 3
         assert told(watch) == {"missing": 1}
 
-    def test_one_that_comes_after_all_is_not_counted_again(self) -> None:
+    def test_a_missing_tombstone_that_arrives_is_not_counted_again(self) -> None:
         """It is late, which its error tells."""
         watch = ExpiryCheck()
         look(watch, HOUR - 1)
@@ -140,7 +142,7 @@ class TestMissing:
         assert look(watch, later + MISSING + 1, later)
         assert told(watch) == {"missing": 2}
 
-    def test_overdue_when_the_watch_begins(self) -> None:
+    def test_an_offset_overdue_at_the_first_update_is_due_since_then(self) -> None:
         """The brokers, or we, may have been away: the broker gets its two looks from now on."""
         watch = ExpiryCheck()
         begin = HOUR + 10 * MISSING
@@ -148,7 +150,7 @@ class TestMissing:
         assert not look(watch, begin + MISSING)
         assert look(watch, begin + MISSING + 1)
 
-    def test_an_hour_that_had_passed_when_it_came_into_the_world(self) -> None:
+    def test_a_predicted_time_in_the_past_is_due_since_it_was_predicted(self) -> None:
         """A KIP-848 group drops a topic that it committed to long ago: due at once, and so neither missing nor late."""
         watch = ExpiryCheck()
         start = HOUR + 10 * MISSING
@@ -158,7 +160,7 @@ class TestMissing:
         assert arrive(watch, start + INTERVAL) is PredictionOutcome.KEPT
         assert watch.errors().total == 600.0
 
-    def test_gone_before_a_tick_could_see_it_due(self) -> None:
+    def test_an_offset_may_be_removed_before_an_update_sees_it_due(self) -> None:
         """The same between two ticks: it became due after the last one."""
         watch = ExpiryCheck()
         start = HOUR + 10 * MISSING
@@ -166,14 +168,14 @@ class TestMissing:
         assert arrive(watch, start + 1000) is PredictionOutcome.KEPT
         assert watch.errors().total == 1.0
 
-    def test_a_tombstone_from_before_the_first_tick(self) -> None:
+    def test_a_tombstone_may_come_before_the_first_update(self) -> None:
         """Written before the watch began and read after: between its hour and our first look anything is right."""
         watch = ExpiryCheck()
         look(watch, HOUR + 10 * MISSING)
         assert arrive(watch, HOUR + MISSING) is PredictionOutcome.KEPT
         assert watch.errors().total == 0.0
 
-    def test_after_a_standstill_the_wait_begins_anew(self) -> None:
+    def test_overdue_time_starts_again_after_a_restart(self) -> None:
         """While brokers are away they forget nothing; what was missing before stays counted."""
         watch = ExpiryCheck()
         ahead = HOUR + MISSING
@@ -187,7 +189,7 @@ class TestMissing:
         assert watch.update(keys("g", "h"), hours(HOUR, ahead), back + MISSING + 1, SETTINGS).tolist() == [True, True]
         assert told(watch) == {"missing": 2}
 
-    def test_what_is_kept_or_not_known_is_never_missing(self) -> None:
+    def test_offsets_without_a_predicted_time_are_never_missing(self) -> None:
         """And rows may come in any order."""
         watch = ExpiryCheck()
         for now in (HOUR, HOUR + MISSING + 1):
@@ -196,8 +198,8 @@ class TestMissing:
         assert missing.tolist() == [True, False, False]
         assert told(watch) == {"missing": 1}
 
-    def test_missing_stays_missing_under_a_longer_interval(self) -> None:
-        """What was told is not taken back, nor told again, when the brokers turn out to look more rarely."""
+    def test_a_missing_tombstone_stays_missing_with_a_longer_interval(self) -> None:
+        """A counted tombstone stays counted, once, when the check interval turns out to be longer."""
         watch = ExpiryCheck()
         rarely = OffsetsRetention(SETTINGS.retention_ms, 10 * INTERVAL, "broker")
         for now, settings in ((HOUR - 1, SETTINGS), (HOUR + MISSING + 1, SETTINGS), (HOUR + MISSING + 2, rarely)):
@@ -206,15 +208,15 @@ class TestMissing:
         watch.update(keys("g"), hours(HOUR), HOUR + 100 * MISSING, rarely)
         assert told(watch) == {"missing": 1}
 
-    def test_a_fleet_without_rows(self) -> None:
+    def test_a_driver_state_without_rows_has_no_missing_tombstones(self) -> None:
         """There is nothing to miss."""
         watch = ExpiryCheck()
         assert watch.update(keys(), hours(), HOUR, SETTINGS).tolist() == []
         assert watch.record_tombstones([], hours(), SETTINGS) == []
 
 
-def test_the_hour_of_what_is_gone_is_that_of_its_last_commit() -> None:
-    """By the group's membership before; the groups that are not asked for do not matter."""
+def test_the_prediction_for_a_removed_offset_is_that_of_its_last_commit() -> None:
+    """It uses the membership from before the removal; other groups have no effect."""
     empty = Membership("classic", "Empty", 0, "consumer", state_time=1000)
     gone = [
         forgotten(0, group="a", last_time=10),
@@ -237,7 +239,7 @@ def test_the_hour_of_what_is_gone_is_that_of_its_last_commit() -> None:
     )
 )
 def test_every_prediction_is_counted_once(steps: list[tuple[str, int, int | None]]) -> None:
-    """Whatever ticks and tombstones come, a prediction has one outcome, and what expired has an error."""
+    """For any sequence of updates and tombstones a prediction has one outcome, and every expiration an error."""
     watch = ExpiryCheck()
     predictions, expired = 0, 0
     now = 0
@@ -255,8 +257,8 @@ def test_every_prediction_is_counted_once(steps: list[tuple[str, int, int | None
 
 
 @pytest.mark.parametrize("rows", [0, 3])
-def test_columns_of_the_fleet_fit(rows: int) -> None:
-    """What `predict` gives for a fleet is what `tick` takes."""
+def test_predictions_of_the_driver_state_can_be_checked(rows: int) -> None:
+    """The result of `predict` is a valid argument of `update`."""
     fleet = columns([Offset("g", "t", number, 0) for number in range(rows)], {})
     watch = ExpiryCheck()
     for now in (0, MISSING + 1):

@@ -1,4 +1,4 @@
-"""When the broker forgets: each line of Kafka's rules as a story, and the columns against a slow, obvious answer."""
+"""Predicted expirations: each of Kafka's rules as an example, and columns against a slow, obvious implementation."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from tests.support.offsets import Offset, columns
 DAY: Final = 86_400_000
 WEEK: Final = 7 * DAY
 COMMIT: Final = 1_000 * DAY
-"""When every offset of the stories was committed."""
+"""The commit time of every offset of the examples."""
 EMPTIED: Final = COMMIT + 2 * DAY
-"""When every empty group of the stories became so."""
+"""The time at which every empty group of the examples became empty."""
 
 OLD, KIP_211, KAFKA_8730, NEW, NEWEST = ExpiryRules
 KIP_211_ON: Final = (KIP_211, KAFKA_8730, NEW, NEWEST)
@@ -31,14 +31,14 @@ KIP_211_ON: Final = (KIP_211, KAFKA_8730, NEW, NEWEST)
 def classic(
     state: str | None, protocol: str | None, topics: set[str] | None = None, since: int | None = EMPTIED
 ) -> Membership:
-    """Give a classic group."""
+    """Return a classic group."""
     subscribed = None if topics is None else frozenset(topics)
     members = 0 if state == "Empty" else 2
     return Membership("classic", state, members, protocol, state_time=since, subscribed=subscribed)
 
 
 def newer(kind: str, state: str | None, topics: set[str] | None) -> Membership:
-    """Give a group of a newer kind."""
+    """Return a group of a newer kind."""
     return Membership(
         kind, state, 0 if state == "Empty" else 2, subscribed=None if topics is None else frozenset(topics)
     )
@@ -124,7 +124,7 @@ STORIES: Final = [
 def told(
     group: Membership | None, rules: ExpiryRules, *, stored: int = -1, retention: int | None = WEEK
 ) -> ExpiryPrediction:
-    """Predict for one offset of topic `t` of one group."""
+    """Return the prediction for an offset of topic `t` of a group."""
     memberships = {} if group is None else {"g": group}
     return predict(
         columns([Offset("g", "t", 0, COMMIT, stored)], memberships), OffsetsRetention(retention, None, "broker", rules)
@@ -137,7 +137,7 @@ def told(
     ids=[f"{story} ({rules})" for story, versions, *_ in STORIES for rules in versions],
 )
 class TestStories:
-    """One offset of topic `t`, its group as told, under the rules of every version that the story is true for."""
+    """An offset of topic `t` of a given group, under the rules of every version that the example applies to."""
 
     def test_retention(self, rules: ExpiryRules, group: Membership | None, expected: int) -> None:
         """The offset expires when the story says."""
@@ -174,8 +174,10 @@ ENDS: Final = [
 @pytest.mark.parametrize(
     ("group", "commits", "soonest", "end"), [row[1:] for row in ENDS], ids=[row[0] for row in ENDS]
 )
-def test_the_end_of_groups(group: Membership | None, commits: list[int], soonest: int | None, end: int | None) -> None:
-    """The first offset that goes, and the group itself, a week after the numbers of the story; None is never."""
+def test_groups_expire_with_their_last_offset(
+    group: Membership | None, commits: list[int], soonest: int | None, end: int | None
+) -> None:
+    """The first offset to expire, and the group itself, a week after the times of the example; None is never."""
     offsets = [Offset("g", "t", partition, commit) for partition, commit in enumerate(commits)]
     found = predict(columns(offsets, {"g": group} if group else {}), OffsetsRetention(WEEK, None, "broker"))
 
@@ -186,8 +188,8 @@ def test_the_end_of_groups(group: Membership | None, commits: list[int], soonest
     assert (found.soonest.tolist(), found.group.tolist()) == ([after(soonest)], [after(end)])
 
 
-def test_one_offset_of_unknown_end_makes_the_group_unknown() -> None:
-    """With the retention unknown, an offset that carries its own expiry does not pass for the group's first or last."""
+def test_an_offset_with_unknown_expiration_makes_the_group_unknown() -> None:
+    """With an unknown retention, an offset with its own expire timestamp is not taken for the group's first or last."""
     offsets = [Offset("g", "t", 0, 5, stored=100), Offset("g", "t", 1, 5)]
     found = predict(columns(offsets, {}), OffsetsRetention(None, None, "unknown"))
     assert found.offset.tolist() == [100, UNKNOWN]
@@ -195,15 +197,15 @@ def test_one_offset_of_unknown_end_makes_the_group_unknown() -> None:
 
 
 def test_a_kept_offset_keeps_the_group() -> None:
-    """An offset in a topic still subscribed to does not go, so the first expiry is that of another one."""
+    """An offset of a subscribed topic does not expire, so the first expiration is that of another offset."""
     offsets = [Offset("g", "t", 0, 5), Offset("g", "u", 0, 9)]
     found = predict(columns(offsets, {"g": newer("consumer", "Stable", {"t"})}), OffsetsRetention(WEEK, None, "broker"))
     assert found.offset.tolist() == [NEVER, 9 + WEEK]
     assert (found.soonest.tolist(), found.group.tolist()) == ([9 + WEEK], [NEVER])
 
 
-def test_groups_are_given_in_the_order_asked_for() -> None:
-    """A table of groups in an order of its own finds its times; a name that is not there has none."""
+def test_groups_are_returned_in_the_requested_order() -> None:
+    """The caller chooses the order of groups; an unknown name never expires."""
     offsets = [Offset("b", "t", 0, 5), Offset("a", "t", 0, 9)]
     found = predict(columns(offsets, {"c": classic("Empty", "connect", since=3)}), OffsetsRetention(10, None, "broker"))
     assert found.names == ("b", "a", "c")
@@ -211,14 +213,14 @@ def test_groups_are_given_in_the_order_asked_for() -> None:
     assert (soonest.tolist(), group.tolist()) == ([19, 15, NEVER, NEVER], [19, 15, 3, NEVER])
 
 
-def test_nothing_is_predicted_of_nothing() -> None:
-    """A fleet without groups has an expiry without rows."""
+def test_an_empty_driver_state_has_an_empty_prediction() -> None:
+    """A driver state without groups gives a prediction without rows."""
     found = predict(columns([], {}), OffsetsRetention(WEEK, None, "broker"))
     assert (len(found.offset), found.names, len(found.soonest), len(found.group)) == (0, (), 0, 0)
 
 
-def test_an_empty_newer_group_without_offsets_is_due_since_its_life_says_so() -> None:
-    """Its records carry no time, but that of the record by which it became empty is remembered."""
+def test_an_empty_newer_group_without_offsets_is_due_since_it_became_empty() -> None:
+    """Its records have no state time, but its history has the time of the record that emptied it."""
     life = GroupHistory("consumer", "Empty", since=77, created=None, died=None, counts={}, transitions=())
     fleet = dataclasses.replace(columns([], {"g": newer("consumer", "Empty", set())}), histories={"g": life})
     assert predict(fleet, OffsetsRetention(WEEK, None, "broker")).group.tolist() == [77]
@@ -226,7 +228,7 @@ def test_an_empty_newer_group_without_offsets_is_due_since_its_life_says_so() ->
 
 @pytest.mark.parametrize(("rules", "kept"), [(NEW, False), (NEWEST, True)])
 def test_a_pending_commit_keeps_the_offset_and_the_group(rules: ExpiryRules, *, kept: bool) -> None:
-    """While its transaction is open, with the coordinator of 4.0; the one before did not look at transactions."""
+    """This holds while the transaction is open, with the coordinator of 4.0; the older one ignores transactions."""
     offsets = [Offset("g", "t", 0, 5), Offset("g", "t", 1, 5), Offset("h", "t", 0, 5)]
     fleet = columns(offsets, {"e": classic("Empty", "consumer", since=3)})
     pending = frozenset({offset_key("g", "t", 1), offset_key("e", "t", 0)})
@@ -265,7 +267,7 @@ WORLDS: Final = st.tuples(OFFSETS, st.dictionaries(st.sampled_from("bcde"), MEMB
 
 
 def slowly(offset: Offset, group: Membership | None, retention: int | None, rules: ExpiryRules) -> int:
-    """Give the broker's answer for one offset, written down line by line from the reference and not from the code."""
+    """Return the broker's result for one offset, implemented from the reference, not from the code."""
     if (
         rules is ExpiryRules.PER_OFFSET
     ):  # expired if expireTimestamp < now; without one, commit time + retention at load
@@ -281,7 +283,7 @@ def slowly(offset: Offset, group: Membership | None, retention: int | None, rule
 
 
 def base_slowly(offset: Offset, group: Membership | None, rules: ExpiryRules) -> int:  # noqa: PLR0911 -- a row, a return
-    """Look up the base timestamp in the table, with the topics that are exempt."""
+    """Return the base timestamp and the exempt topics from the table."""
     if group is None or group.kind == "simple":
         return offset.commit
     if group.kind == "share":
@@ -310,10 +312,10 @@ def base_slowly(offset: Offset, group: Membership | None, rules: ExpiryRules) ->
 
 
 @given(WORLDS, st.one_of(st.none(), st.integers(0, 60)), st.sampled_from(ExpiryRules))
-def test_columns_answer_as_the_slow_way_does(
+def test_columns_equal_the_slow_implementation(
     world: tuple[list[Offset], dict[str, Membership]], retention: int | None, rules: ExpiryRules
 ) -> None:
-    """Row by row, and group by group from the rows."""
+    """The result is equal for every row, and for every group computed from its rows."""
     offsets, groups = world
     found = predict(columns(offsets, groups), OffsetsRetention(retention, None, "broker", rules))
     expected = [slowly(each, groups.get(each.group), retention, rules) for each in offsets]
@@ -336,7 +338,7 @@ def test_columns_answer_as_the_slow_way_does(
 def test_a_longer_retention_expires_nothing_sooner(
     world: tuple[list[Offset], dict[str, Membership]], retention: int, more: int, rules: ExpiryRules
 ) -> None:
-    """And what never goes under one retention never goes under another."""
+    """An offset that never expires with one retention never expires with another."""
     fleet = columns(*world)
     short = predict(fleet, OffsetsRetention(retention, None, "broker", rules))
     long = predict(fleet, OffsetsRetention(retention + more, None, "broker", rules))
@@ -350,7 +352,7 @@ def test_a_longer_retention_expires_nothing_sooner(
 def test_no_offset_expires_before_its_commit_and_the_retention(
     world: tuple[list[Offset], dict[str, Membership]], retention: int, rules: ExpiryRules
 ) -> None:
-    """Unless its own expiry says so, or it counts from a state that began earlier than the commit."""
+    """Exceptions are a stored expire timestamp and a state that began before the commit."""
     offsets, groups = world
     found = predict(columns(offsets, groups), OffsetsRetention(retention, None, "broker", rules)).offset
     for offset, time in zip(offsets, found.tolist(), strict=True):
@@ -364,7 +366,7 @@ def test_no_offset_expires_before_its_commit_and_the_retention(
 def test_the_order_of_rows_does_not_matter(
     world: tuple[list[Offset], dict[str, Membership]], retention: int, random: object
 ) -> None:
-    """Rows move when shards change; each keeps its time."""
+    """Rows move when shards change; each keeps its predicted time."""
     offsets, groups = world
     order = list(range(len(offsets)))
     random.shuffle(order)  # type: ignore[attr-defined]
@@ -379,8 +381,8 @@ def test_the_order_of_rows_does_not_matter(
     )
 
 
-def test_the_check_interval_is_kafkas_own_where_nobody_says_another() -> None:
-    """Ten minutes, of whatever is known else."""
+def test_the_check_interval_defaults_to_kafkas_default() -> None:
+    """It is ten minutes if the brokers' setting is unknown."""
     unknown = OffsetsRetention(None, None, "unknown")
     assert unknown.interval_ms == 600_000
     assert dataclasses.replace(unknown, check_interval_ms=5).interval_ms == 5

@@ -1,4 +1,4 @@
-"""Laws of lives over random histories of every kind, lawful and not: only the log counts, not how it is read."""
+"""Properties of group histories over random logs, valid and invalid: only the log counts, not the batches."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ RULES = StateLimits(KEEP, keep_transitions=3, dead_grace_ms=GRACE, live_from=5)
 
 
 def pieces_of(log: Sequence[Timed], cuts: Sequence[int]) -> list[ShardDelta]:
-    """Cut a log and fold each piece alone."""
+    """Return the deltas of a log that is split at these places."""
     borders = [0, *sorted(min(cut, len(log)) for cut in cuts), len(log)]
     return [delta_of(log[begin:end], begin) for begin, end in itertools.pairwise(borders) if begin < end]
 
 
 def seen(state: ShardState | ShardChange) -> dict[str, Any]:
-    """Read of a state all that lives are about, the bytes themselves, whatever the order of its rows."""
+    """Return the histories of a state as bytes, independent of the order of its rows."""
     return {
         "lives": dict(zip(state.histories.groups.to_pylist(), state.histories.values.to_pylist(), strict=True)),
         "died": dict(zip(state.histories.groups.to_pylist(), state.histories.died.tolist(), strict=True)),
@@ -51,7 +51,7 @@ def seen(state: ShardState | ShardChange) -> dict[str, Any]:
 
 
 def reduced(deltas: Sequence[ShardDelta], rules: StateLimits = RULES) -> ShardState:
-    """Reduce deltas one after the other."""
+    """Return the state after these deltas, reduced one by one."""
     state = empty_state()
     for delta in deltas:
         state, _ = reduce(state, [delta], rules)
@@ -60,22 +60,22 @@ def reduced(deltas: Sequence[ShardDelta], rules: StateLimits = RULES) -> ShardSt
 
 @examples(60)
 @given(LOGS, CUTS)
-def test_batch_borders_do_not_show(log: list[Timed], cuts: list[int]) -> None:
-    """Cut anywhere, also inside an operation, lives come out the same to the byte, those of the dead too."""
+def test_batch_borders_do_not_change_histories(log: list[Timed], cuts: list[int]) -> None:
+    """Split anywhere, also inside an operation, histories are equal to the byte, also those of dead groups."""
     assert seen(reduced(pieces_of(log, cuts))) == seen(reduced(pieces_of(log, [])))
 
 
 @examples(10)
 @given(LOGS)
-def test_record_by_record_is_the_same(log: list[Timed]) -> None:
-    """The finest cut of all."""
+def test_single_records_give_the_same_histories(log: list[Timed]) -> None:
+    """A batch per record is the finest split."""
     assert seen(reduced(pieces_of(log, range(len(log))))) == seen(reduced(pieces_of(log, [])))
 
 
 @examples(30)
 @given(LOGS, CUTS, CUTS)
-def test_arrow_batches_do_not_show(log: list[Timed], cuts: list[int], more: list[int]) -> None:
-    """A task may get its records in any number of Arrow batches."""
+def test_arrow_batches_do_not_change_histories(log: list[Timed], cuts: list[int], more: list[int]) -> None:
+    """A task may receive its records in any number of Arrow batches."""
     if log:
         assert seen(reduced([delta_of(log, 0, cuts)])) == seen(reduced([delta_of(log, 0, more)]))
 
@@ -92,8 +92,8 @@ def test_deltas_of_one_batch_may_come_in_any_order(log: list[Timed], cuts: list[
 
 @examples(30)
 @given(LOGS, CUTS, st.integers(0, 8))
-def test_what_was_read_before_changes_nothing(log: list[Timed], cuts: list[int], again: int) -> None:
-    """A batch delivered again leaves lives as they were, and tells of no change."""
+def test_records_read_again_change_nothing(log: list[Timed], cuts: list[int], again: int) -> None:
+    """A batch delivered again changes no history and gives an empty change."""
     deltas = pieces_of(log, cuts)
     state = reduced(deltas)
     for delta in deltas[again:]:
@@ -105,8 +105,8 @@ def test_what_was_read_before_changes_nothing(log: list[Timed], cuts: list[int],
 
 @examples(30)
 @given(LOGS, st.integers(0, 40), st.integers(0, 40))
-def test_a_stretch_that_was_partly_seen_adds_what_was_not(log: list[Timed], first: int, second: int) -> None:
-    """Of records that come again together with new ones, only the new ones happen."""
+def test_a_partly_seen_batch_adds_its_new_records(log: list[Timed], first: int, second: int) -> None:
+    """Of a batch with known and new records, only the new ones have an effect."""
     one, two = sorted((min(first, len(log)), min(second, len(log))))
     if 0 < two < len(log):
         state = reduced([delta_of(log[:two], 0), delta_of(log[one:], one)])
@@ -115,8 +115,8 @@ def test_a_stretch_that_was_partly_seen_adds_what_was_not(log: list[Timed], firs
 
 @examples(25)
 @given(LOGS, CUTS, st.booleans())
-def test_bytes_hold_all_of_it(log: list[Timed], cuts: list[int], compressed: bool) -> None:  # noqa: FBT001 - drawn
-    """States, deltas and changes that go through their bytes at every step are the same in the end."""
+def test_histories_round_trip_through_bytes(log: list[Timed], cuts: list[int], compressed: bool) -> None:  # noqa: FBT001 - drawn
+    """With a round trip of states, deltas and changes at every step the final state is the same."""
     state = empty_state()
     for delta in pieces_of(log, cuts):
         state, change = reduce(unpack_state(pack(state, compressed=compressed)), [unpack_delta(pack(delta))], RULES)
@@ -133,8 +133,8 @@ def _numbers(shard: ShardDelta | ShardChange) -> list[np.ndarray[Any, Any]]:
 
 @examples(25)
 @given(LOGS)
-def test_sub_shards_do_not_show(log: list[Timed]) -> None:
-    """A partition split into sub-shards keeps the same lives, each group's in its own."""
+def test_sub_shards_do_not_change_histories(log: list[Timed]) -> None:
+    """A partition split into sub-shards has the same histories, each in the shard of its group."""
     placement, fold = Placement(1, 3), Fold(Placement(1, 3), slot_ms=SLOT_MS, keep_slots=KEEP)
     if log:
         fold.add(batch_of(log, 0))
@@ -149,8 +149,8 @@ def test_sub_shards_do_not_show(log: list[Timed]) -> None:
 
 @examples(30)
 @given(LOGS, CUTS)
-def test_lives_agree_with_what_is_there(log: list[Timed], cuts: list[int]) -> None:
-    """A group lives as long as a record or an offset of it does, as the kind and in the state that those show."""
+def test_histories_agree_with_memberships_and_offsets(log: list[Timed], cuts: list[int]) -> None:
+    """A group is not dead while it has a record or an offset, and has the kind and the state of its membership."""
     columns = read(log, cuts).fleet.columns()
     living = {group: life for group, life in columns.histories.items() if life.died is None}
     assert living.keys() == {*columns.memberships, *columns.group.to_pylist()}
@@ -164,8 +164,8 @@ def test_lives_agree_with_what_is_there(log: list[Timed], cuts: list[int]) -> No
 
 @examples(50)
 @given(LOGS)
-def test_births_and_deaths_take_turns(log: list[Timed]) -> None:
-    """Created first and once, then death and rebirth in turn; positions rise, counts add up."""
+def test_creations_and_deaths_alternate(log: list[Timed]) -> None:
+    """A group is created once, then deaths and recreations alternate; positions rise, counts add up."""
     for life in lives_in(read(log).state).values():
         turns = [each.type for each in life.transitions if each.type in _TURNS]
         wanted = [TransitionType.CREATED, *itertools.chain.from_iterable(itertools.repeat(_TURNS[1:], len(turns)))]

@@ -1,4 +1,4 @@
-"""What happened to a group, told from its records: a story per row, read whole and record by record."""
+"""Transitions from records: an example per row, read as one batch and record by record."""
 
 from __future__ import annotations
 
@@ -33,28 +33,28 @@ DEAD_CLASSIC = gone(classic())
 
 
 def generation(number: int, *names: str) -> Written:
-    """Write a classic generation."""
+    """Return the record of a classic generation."""
     return classic(*(classic_member(name) for name in names), generation=number)
 
 
 def static(number: int, *names: str) -> Written:
-    """Write a classic generation of static members: their ids change from start to start, their instances do not."""
+    """Return a classic generation of static members: member ids change with every start, instance ids do not."""
     members = (classic_member(name, instance=name.partition("#")[0]) for name in names)
     return classic(*members, generation=number)
 
 
 def joins(name: str, epoch: int) -> list[Written]:
-    """Let a member join a consumer group that assigns at once."""
+    """Return the records of a member that joins a consumer group and gets an assignment at once."""
     return [member(name, "t"), group_epoch(epoch), target(name, {}), target_epoch(epoch), stands(name, epoch, {})]
 
 
 def leaves(name: str, epoch: int) -> list[Written]:
-    """Let a member leave a consumer group."""
+    """Return the records of a member that leaves a consumer group."""
     return [gone(stands(name, 1, {})), gone(target(name, {})), gone(member(name)), group_epoch(epoch)]
 
 
 def deleted(*names: str) -> list[Written]:
-    """Write the tombstones of a consumer group, in Kafka's order; that of type 4 always."""
+    """Return the tombstones of a consumer group in Kafka's order; the one of type 4 is always written."""
     seen_topics = (b"\x00\x04\x00\x01g", None)
     per_member = [gone(write(name)) for write in (_stands, _target) for name in names]
     members = [gone(member(name)) for name in names]
@@ -358,13 +358,13 @@ OTHERS = [
     [row[1:] for row in (*CLASSIC, *SIMPLE, *CONSUMER, *CONVERSIONS, *OTHERS)],
     ids=[row[0] for row in (*CLASSIC, *SIMPLE, *CONSUMER, *CONVERSIONS, *OTHERS)],
 )
-def test_what_happened(log: list[tuple[int, bytes, bytes | None]], wanted: list[str]) -> None:
-    """Each story gives these transitions and no other, however it is cut."""
+def test_transitions_follow_from_the_log(log: list[tuple[int, bytes, bytes | None]], wanted: list[str]) -> None:
+    """Each example has exactly these transitions, however it is split."""
     assert lines(log) == wanted
 
 
-def test_the_evidence_of_a_death_is_all_that_was_known() -> None:
-    """Kind, state and its time, protocol, and of the offsets how many, whose, and the ages of their last commits."""
+def test_a_death_has_all_evidence() -> None:
+    """It has kind, state and its time, protocol, and the number, topics and last commits of the offsets."""
     log = [
         *at(10, generation(1, "a")),
         *commits(11, 0, 1, topic="u"),
@@ -392,8 +392,8 @@ def test_the_evidence_of_a_death_is_all_that_was_known() -> None:
     assert (death.time, death.position) == (30, 9)
 
 
-def test_a_death_without_offsets_remembers_the_last_ones_that_went() -> None:
-    """Topic deletion first, the sweep minutes later: the death tells what went before it, and when."""
+def test_a_death_without_offsets_has_the_offsets_removed_last() -> None:
+    """If offsets are removed with their topic minutes before the group, the death has these offsets and the time."""
     log = [*at(10, generation(1)), *commits(11, 0), *forgets(30, 0), *at(600, DEAD_CLASSIC)]
     ending = life(log).transitions[-1].removal
     assert ending is not None
@@ -401,8 +401,8 @@ def test_a_death_without_offsets_remembers_the_last_ones_that_went() -> None:
     assert ending.time == 600
 
 
-def test_the_stored_expiry_is_evidence_too() -> None:
-    """A commit of an old broker carries when it expires; the greatest of those that went is told."""
+def test_the_stored_expire_timestamp_is_evidence() -> None:
+    """A commit of an old broker has an expire timestamp; the greatest of the removed ones is kept."""
     log = [
         (10, *_v1_commit(0, expires=100)),
         (10, *_v1_commit(1, expires=300)),
@@ -421,8 +421,8 @@ def _v1_commit(partition: int, expires: int) -> Written:
     )
 
 
-def test_dates_and_states_along_a_life() -> None:
-    """Since when it is in its state, when it was created and when it died."""
+def test_states_and_their_times() -> None:
+    """A history has the start of the state, the creation and the death."""
     log = [*at(10, NOBODY_YET), *at(20, generation(1, "a")), *at(30, generation(2, "a")), *commits(35, 0)]
     seen = life(log)
     assert (seen.kind, seen.state, seen.since, seen.created, seen.died) == ("classic", "Stable", 30, 10, None)
@@ -435,8 +435,8 @@ def test_dates_and_states_along_a_life() -> None:
     assert (seen.kind, seen.state, seen.since, seen.created, seen.died) == ("simple", "Empty", 70, 70, None)
 
 
-def test_the_state_of_a_newer_group_is_dated_by_its_pieces() -> None:
-    """Assigning, Reconciling, Stable: each since the record that made it so."""
+def test_the_state_of_a_newer_group_starts_with_its_records() -> None:
+    """Assigning, Reconciling and Stable each start at the time of the record that caused them."""
     log = at(10, member("a"), group_epoch(2))
     assert (life(log).state, life(log).since) == ("Assigning", 10)
     log += at(20, target_epoch(2))
@@ -447,8 +447,8 @@ def test_the_state_of_a_newer_group_is_dated_by_its_pieces() -> None:
     assert (life(log).state, life(log).since) == ("Stable", 30)
 
 
-def test_the_ring_keeps_the_newest_and_the_counts_all() -> None:
-    """More transitions than are kept push the oldest out; how often what happened is counted still."""
+def test_the_newest_transitions_are_kept_and_all_are_counted() -> None:
+    """Transitions beyond the limit replace the oldest ones; the counts include all."""
     rules = StateLimits(KEEP, keep_transitions=4)
     log = [record for n in range(1, 12) for record in at(10 * n, generation(n, "a"))]
     seen = life(log, rules)
@@ -456,8 +456,8 @@ def test_the_ring_keeps_the_newest_and_the_counts_all() -> None:
     assert seen.counts == {"created": 1, "rebalanced": 11}
 
 
-def test_within_the_grace_it_is_reborn_after_it_created() -> None:
-    """What comes long after a death has nothing to do with it: counts and history begin anew."""
+def test_a_group_is_recreated_within_the_grace_period_and_created_after_it() -> None:
+    """After the grace period counts and transitions start again."""
     rules = StateLimits(KEEP, dead_grace_ms=100)
     log = [*commits(10, 0), *forgets(20, 0)]
     again = life(log + commits(120, 0), rules)
@@ -467,8 +467,8 @@ def test_within_the_grace_it_is_reborn_after_it_created() -> None:
     assert anew.counts == {"created": 1}
 
 
-def test_what_was_read_before_the_news_begins_is_not_live() -> None:
-    """Replayed history raises no alarm: transitions up to the position where the catch-up ends are marked."""
+def test_replayed_transitions_are_not_live() -> None:
+    """Transitions before the position at which the catch-up ends are marked, so that they trigger no alert."""
     log = [*commits(10, 0), *forgets(20, 0), *commits(30, 0)]
     seen = life(log, StateLimits(KEEP, live_from=2))
     assert [each.live for each in seen.transitions] == [False, False, True]

@@ -22,7 +22,7 @@ COUNTS = {"orders": 3, "payments": 2}
 
 @pytest.fixture(scope="module")
 def rows() -> list[LogRow]:
-    """Give the membership records of the capture, in the order of the log."""
+    """Return the membership records of the capture, in log order."""
     return [
         row
         for row in CaptureFile(RECORDED).rows()
@@ -31,7 +31,7 @@ def rows() -> list[LogRow]:
 
 
 def moments(rows: list[LogRow], group: str) -> list[tuple[Memberships, Membership]]:
-    """Give what was known of a group after each record that is about it."""
+    """Return the memberships of a group after each of its records."""
     found = []
     for end, row in enumerate(rows, 1):
         read = Memberships()
@@ -42,8 +42,8 @@ def moments(rows: list[LogRow], group: str) -> list[tuple[Memberships, Membershi
     return found
 
 
-def test_a_classic_group_of_two_and_its_end(rows: list[LogRow]) -> None:
-    """One member, two, and nobody: librdkafka's own blobs are read."""
+def test_a_classic_group_with_two_members_and_its_end(rows: list[LogRow]) -> None:
+    """The group has one member, two, and none; the blobs of librdkafka are decoded."""
     told = [known for _, known in moments(rows, "classic-group")]
     assert max(one.members for one in told) == 2
     pair = next((read, one) for read, one in moments(rows, "classic-group") if one.members == 2)
@@ -58,8 +58,8 @@ def test_a_classic_group_of_two_and_its_end(rows: list[LogRow]) -> None:
     assert (told[-1].state, told[-1].subscribed) == ("Empty", frozenset())
 
 
-def test_a_static_member_restarts_under_its_name(rows: list[LogRow]) -> None:
-    """Its id changed, its name did not: nobody came and nobody went."""
+def test_a_static_member_keeps_its_instance_id_after_a_restart(rows: list[LogRow]) -> None:
+    """Its member id changed, its instance id did not: no member joined or left."""
     told = [(read, one) for read, one in moments(rows, "static-group") if "static:instance-0" in one.member_names]
     ids = [
         each.member_id for read, _ in told for each in read.members("static-group") if each.instance_id == "instance-0"
@@ -69,7 +69,7 @@ def test_a_static_member_restarts_under_its_name(rows: list[LogRow]) -> None:
 
 
 def test_a_consumer_group_with_a_regular_expression(rows: list[LogRow]) -> None:
-    """Joined, subscribed by expression, resolved, assigned: each step as the log tells it, then Empty."""
+    """It joins, subscribes with a regular expression that is resolved, is assigned partitions, and becomes Empty."""
     told = moments(rows, "consumer-group")
     states = list(dict.fromkeys(one.state for _, one in told))
     assert states[-1] == "Empty"
@@ -85,8 +85,8 @@ def test_a_consumer_group_with_a_regular_expression(rows: list[LogRow]) -> None:
     assert {each.regex for each in read.members("consumer-group", ids)} == {None, "(^ord.*)|(^pay.*)"}
 
 
-def test_a_share_group_names_its_topics(rows: list[LogRow]) -> None:
-    """Its records alone tell topic names, so that its members need no cluster to be shown."""
+def test_a_share_group_has_topic_names(rows: list[LogRow]) -> None:
+    """Its records have topic names, so its members can be shown without the cluster."""
     read, last = [(read, one) for read, one in moments(rows, "share-group") if one.idle == 0 and one.members][-1]
     (member,) = read.members("share-group")
     assert (last.state, last.subscribed, last.idle) == ("Stable", frozenset({"orders"}), 0)
@@ -96,7 +96,7 @@ def test_a_share_group_names_its_topics(rows: list[LogRow]) -> None:
 
 
 def test_a_streams_group_reads_its_repartition_topic(rows: list[LogRow]) -> None:
-    """All topics with offsets are subscribed to, the internal one too, and every partition has a task."""
+    """All topics with offsets are subscribed, also the repartition topic, and every partition has a task."""
     read, last = [(read, one) for read, one in moments(rows, "streams-group") if one.idle == 0 and one.members][-1]
     (member,) = read.members("streams-group")
     internal = "streams-group-KSTREAM-AGGREGATE-STATE-STORE-0000000002-repartition"
@@ -114,8 +114,8 @@ EPOCHS: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("group", "fields"), EPOCHS, ids=[row[0] for row in EPOCHS])
-def test_the_end_of_the_capture(rows: list[LogRow], group: str, fields: dict[str, Any]) -> None:
-    """Everybody left: the epochs stay, and nobody wants or owns anything."""
+def test_groups_at_the_end_of_the_capture(rows: list[LogRow], group: str, fields: dict[str, Any]) -> None:
+    """All members left: the epochs stay, and no topic is subscribed or owned."""
     _, last = moments(rows, group)[-1]
     fields |= {"state": "Empty", "members": 0, "subscribed": frozenset(), "idle": 0, "member_names": frozenset()}
     assert {name: getattr(last, name) for name in fields} == fields

@@ -76,31 +76,31 @@ HISTORIES = st.lists(st.one_of(SOME, SOME.map(gone)), max_size=25)
 
 
 def seen(read: Memberships) -> tuple[dict[str, Membership], tuple[Member, ...], dict[bytes, str]]:
-    """Give all that can be asked."""
+    """Return all results of the public methods."""
     return dict(read.by_group), read.members("g", {}), read.topic_ids()
 
 
 def newest(history: list[Written], *, tombstones: bool) -> list[Written]:
-    """Give what compaction leaves: the last record per key, with or without the tombstones."""
+    """Return the log after compaction: the last record per key, with or without tombstones."""
     last = dict(history)
     return [(key, value) for key, value in last.items() if tombstones or value is not None]
 
 
 @given(HISTORIES, st.randoms(use_true_random=False), st.booleans())
-def test_what_compaction_leaves_tells_what_the_whole_history_tells(
+def test_the_compacted_log_gives_the_same_memberships_as_the_whole_log(
     history: list[Written],
     chance: random.Random,
     tombstones: bool,  # noqa: FBT001 -- drawn, not chosen
 ) -> None:
-    """In any order: a seeded driver, a rebuilt one and one that was there all the time agree, idle owners and all."""
+    """In any order of records, a seeded, a rebuilt and a continuously updated driver agree."""
     left = newest(history, tombstones=tombstones)
     chance.shuffle(left)
     assert seen(memberships(left)) == seen(memberships(history))
 
 
 @given(HISTORIES, st.integers(1, 6))
-def test_batches_and_questions_between_change_nothing(history: list[Written], size: int) -> None:
-    """What is kept to go on with is worth what is read anew."""
+def test_batches_and_reads_between_them_change_nothing(history: list[Written], size: int) -> None:
+    """Cached groups equal groups that are decoded again."""
     read = Memberships()
     for start in range(0, len(history), size):
         read.apply(column(history[start : start + size]))
@@ -110,7 +110,7 @@ def test_batches_and_questions_between_change_nothing(history: list[Written], si
 
 @given(HISTORIES, HISTORIES)
 def test_records_applied_again_change_nothing(history: list[Written], more: list[Written]) -> None:
-    """A batch that Spark delivers twice is the same batch."""
+    """A batch that Spark delivers twice has the effect of one."""
     read = memberships([*history, *more])
     before = seen(read)
     read.apply(column(newest(more, tombstones=True)))
@@ -118,8 +118,8 @@ def test_records_applied_again_change_nothing(history: list[Written], more: list
 
 
 @given(HISTORIES)
-def test_the_sums_are_those_of_the_members(history: list[Written]) -> None:
-    """Who is idle and away in the sum is so in the detail, and nobody owns what no member shows."""
+def test_the_counts_are_those_of_the_members(history: list[Written]) -> None:
+    """Idle and away members are the same in counts and details, and every owned partition is a member's."""
     read = memberships(history)
     known = read.by_group.get("g")
     detail = read.members("g", NAMES)
@@ -135,8 +135,8 @@ def test_the_sums_are_those_of_the_members(history: list[Written]) -> None:
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_any_bytes_are_survived(seed: int) -> None:
-    """Records of every type with any legal values, and spoiled ones among them, raise nothing when they are asked."""
+def test_no_bytes_raise_an_error(seed: int) -> None:
+    """Records of every type with any valid values, and damaged ones among them, raise no error."""
     chance = random.Random(seed)  # noqa: S311 -- no secret
     types = [each for each in RECORD_TYPES if each.number >= 2 and not each.removed]
     written: list[Written] = []

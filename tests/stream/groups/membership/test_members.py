@@ -1,4 +1,4 @@
-"""The members of one group in detail: what a person sees who looks at it."""
+"""The members of one group in the detail view."""
 
 from __future__ import annotations
 
@@ -246,34 +246,34 @@ STORIES: list[tuple[str, list[Written], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("written", "expected"), [row[1:] for row in STORIES], ids=[row[0] for row in STORIES])
-def test_a_member_is_shown_as_its_records_say(written: list[Written], expected: dict[str, Any]) -> None:
-    """Each story's one member has these fields."""
+def test_the_fields_of_a_member_follow_from_its_records(written: list[Written], expected: dict[str, Any]) -> None:
+    """The only member of each example has these fields."""
     (found,) = memberships(written).members("g", NAMES)
     assert {name: getattr(found, name) for name in expected} == expected
 
 
-def test_members_stand_in_the_order_of_their_ids() -> None:
-    """Two looks at a group can be compared, whatever order its records came in."""
+def test_members_are_sorted_by_id() -> None:
+    """The order of the records does not change the order of the members."""
     consumers = [member(name, "t") for name in "cab"]
     assert [each.member_id for each in memberships(consumers).members("g")] == ["a", "b", "c"]
     classics = [classic(*(classic_member(name) for name in "cab"))]
     assert [each.member_id for each in memberships(classics).members("g")] == ["a", "b", "c"]
 
 
-def test_the_groups_own_names_of_topics_are_used() -> None:
-    """A share group's records name its topics: no cluster is needed."""
+def test_topic_names_in_the_groups_records_are_used() -> None:
+    """The records of a share group have topic names, so the cluster is not needed."""
     (found,) = memberships([sharer("m", "orders"), shares("m", 3, {ORDERS: [0]}), share_state(NAMES)]).members("g")
     assert found.assignment == (("orders", (0,)),)
 
 
 @pytest.mark.parametrize("written", [[], [gone(classic())], [classic()], [group_epoch(2)]])
-def test_a_group_without_members_has_none_to_show(written: list[Written]) -> None:
-    """One that is not known, gone, or Empty gives no members."""
+def test_a_group_without_members_has_no_details(written: list[Written]) -> None:
+    """An unknown, removed or Empty group returns no members."""
     assert memberships(written).members("g", NAMES) == ()
 
 
-def test_as_many_are_idle_in_detail_as_in_the_sum() -> None:
-    """What the metric counts, a person can find."""
+def test_idle_members_are_counted_as_in_the_membership() -> None:
+    """The detail view marks as many members idle as the metric counts."""
     read = memberships([member(name, "orders") for name in "abc"])
     read.apply(column([stands("a", 1, {ORDERS: [0]}), stands("b", 1, {})]))
     assert [each.idle for each in read.members("g")] == [False, True, True]
@@ -281,7 +281,7 @@ def test_as_many_are_idle_in_detail_as_in_the_sum() -> None:
 
 
 def test_a_member_is_a_value() -> None:
-    """It holds for as long as its reader wants: nothing that comes later changes it."""
+    """Later records do not change it."""
     read = memberships([member("m", "orders"), stands("m", 1, {ORDERS: [0]})])
     (before,) = read.members("g", NAMES)
     read.apply(column([stands("m", 2, {ORDERS: [1]})]))

@@ -1,4 +1,4 @@
-"""What the living records of a group tell of it: every field, for every kind, in odd cases too."""
+"""Memberships from current records: every field, for every kind, with unusual cases."""
 
 from __future__ import annotations
 
@@ -476,22 +476,22 @@ EVERY = [*CLASSIC, *CONSUMER, *OTHERS, *CONVERTED]
 
 
 @pytest.mark.parametrize(("written", "expected"), [row[1:] for row in EVERY], ids=[row[0] for row in EVERY])
-def test_a_group_is_told_as_its_records_say(written: list[Written], expected: dict[str, Any]) -> None:
-    """Each story ends with these fields."""
+def test_the_membership_follows_from_the_records(written: list[Written], expected: dict[str, Any]) -> None:
+    """Each example ends with these fields."""
     found = told(written)
     assert found is not None
     assert {name: getattr(found, name) for name in expected} == expected
 
 
 @pytest.mark.parametrize("written", [row[1] for row in NO_OWNER], ids=[row[0] for row in NO_OWNER])
-def test_a_group_without_living_records_is_not_told(written: list[Written]) -> None:
-    """What is gone, or was never sound, makes no group."""
+def test_a_group_without_current_records_has_no_membership(written: list[Written]) -> None:
+    """Removed and unreadable records make no group."""
     assert told(written) is None
 
 
 @pytest.mark.parametrize("written", [row[1] for row in EVERY], ids=[row[0] for row in EVERY])
-def test_records_at_once_and_one_by_one_tell_the_same(written: list[Written]) -> None:
-    """Batch borders do not matter, and asking between does not either."""
+def test_records_at_once_and_one_by_one_give_the_same_membership(written: list[Written]) -> None:
+    """Neither batch borders nor reads between records change the result."""
     read = memberships([])
     for one in written:
         read.apply(column([one]))
@@ -500,8 +500,8 @@ def test_records_at_once_and_one_by_one_tell_the_same(written: list[Written]) ->
 
 
 @pytest.mark.parametrize("written", [row[1] for row in EVERY], ids=[row[0] for row in EVERY])
-def test_what_is_taken_away_leaves_nothing_behind(written: list[Written]) -> None:
-    """Record by record, also in orders in which no broker forgets: what lives tells the same as if it were all."""
+def test_tombstones_leave_no_trace(written: list[Written]) -> None:
+    """After each tombstone, in any order, the membership is that of the remaining records alone."""
     read = memberships(written)
     living = dict(written)
     for key in list(living):
@@ -511,8 +511,8 @@ def test_what_is_taken_away_leaves_nothing_behind(written: list[Written]) -> Non
         assert read.by_group.get("g") == told(living.items())
 
 
-def test_apply_gives_the_groups_that_were_touched() -> None:
-    """Callers look again only at groups that records are about, and objects of the others stay the same."""
+def test_apply_returns_the_touched_groups() -> None:
+    """Memberships of other groups stay the same objects."""
     read = memberships([classic(), record(3, {"group_id": "h"}, {"epoch": 1})])
     before = read.by_group["h"]
     assert read.apply(column([classic(classic_member("a"))])) == {"g"}
@@ -521,15 +521,15 @@ def test_apply_gives_the_groups_that_were_touched() -> None:
 
 
 def test_groups_with_the_same_topics_share_one_set() -> None:
-    """A hundred thousand groups have few different subscriptions: they cost memory once."""
+    """Equal subscriptions of many groups are in memory once."""
     one, other = told([classic(classic_member("a", wants=T))]), told([classic(classic_member("b", wants=T))])
     assert one is not None
     assert other is not None
     assert one.subscribed is other.subscribed
 
 
-def test_what_is_owned_is_not_printed() -> None:
-    """Bits of partitions are for counting: a person gets them by topic, from the members' detail."""
+def test_owned_partitions_are_not_in_the_repr() -> None:
+    """Masks are for counting; the detail view has partitions by topic."""
     found = told([*JOINED, stands("a", 2, {ORDERS: [0, 1]})])
     assert found is not None
     assert found.owned
@@ -561,8 +561,8 @@ IDS = [
 
 
 @pytest.mark.parametrize(("written", "names"), [row[1:] for row in IDS], ids=[row[0] for row in IDS])
-def test_the_names_of_topic_ids_that_records_tell(written: list[Written], names: dict[bytes, str]) -> None:
-    """Of one group and of all; a group that is not known tells none."""
+def test_topic_names_in_records(written: list[Written], names: dict[bytes, str]) -> None:
+    """They are returned for one group and for all; an unknown group has none."""
     read = memberships(written)
     assert read.topic_ids("g") == read.topic_ids() == names
     assert read.topic_ids("another") == {}

@@ -11,37 +11,37 @@ from stream.groups.membership.modern_group import ModernGroup
 
 
 def member(name: str) -> facts.ConsumerMemberRecorded:
-    """Give a member that joined."""
+    """Return a member of a consumer group."""
     return facts.ConsumerMemberRecorded("g", name, None, None, "c", "/h", ("t",), None, 300, None, None, ())
 
 
 def streams_member(name: str) -> facts.StreamsMemberRecorded:
-    """Give a streams member that joined."""
+    """Return a member of a streams group."""
     return facts.StreamsMemberRecorded("g", name, None, None, "c", "/h", 300, 1, "p", None, ())
 
 
 def epoch(number: int, *, kind: Any = "consumer", valid: int | None = None) -> facts.GroupEpochRecorded:
-    """Give the group's epoch."""
+    """Return the group epoch."""
     return facts.GroupEpochRecorded("g", kind, number, None, valid)
 
 
 def target(number: int, kind: Any = "consumer") -> facts.TargetAssignmentRecorded:
-    """Give the epoch of the target assignment."""
+    """Return the epoch of the target assignment."""
     return facts.TargetAssignmentRecorded("g", kind, number, None)
 
 
 def owns(name: str, number: int, state: str | None = "stable") -> facts.MemberAssignmentRecorded:
-    """Give where a member stands."""
+    """Return the current assignment of a member."""
     return facts.MemberAssignmentRecorded("g", "consumer", name, number, number - 1, state, (), ())
 
 
 def streams_owns(name: str, number: int) -> facts.StreamsMemberAssignmentRecorded:
-    """Give where a streams member stands."""
+    """Return the current assignment of a streams member."""
     return facts.StreamsMemberAssignmentRecorded("g", name, number, number - 1, "stable", (), (), (), (), (), ())
 
 
 def topology(number: int) -> facts.StreamsTopologyRecorded:
-    """Give a streams topology."""
+    """Return a streams topology."""
     return facts.StreamsTopologyRecorded("g", number, ())
 
 
@@ -100,7 +100,7 @@ STREAMS = [
 
 @pytest.mark.parametrize(("told", "state", "members"), [row[1:] for row in CONSUMER], ids=[row[0] for row in CONSUMER])
 def test_the_state_of_a_consumer_group(told: list[object], state: str, members: int) -> None:
-    """Each story ends in the state that Kafka's tools would print."""
+    """Each example ends in the state that Kafka's tools print."""
     roster = ModernGroup("consumer")
     for event in told:
         roster.apply(event)
@@ -109,7 +109,7 @@ def test_the_state_of_a_consumer_group(told: list[object], state: str, members: 
 
 @pytest.mark.parametrize(("told", "state"), [row[1:] for row in STREAMS], ids=[row[0] for row in STREAMS])
 def test_the_state_of_a_streams_group(told: list[object], state: str | None) -> None:
-    """As a consumer group's, but NotReady without a valid topology, and unknown where the log does not tell."""
+    """As for a consumer group, but NotReady without a valid topology, and unknown if the log does not show it."""
     roster = ModernGroup("streams")
     for event in told:
         roster.apply(event)
@@ -117,7 +117,7 @@ def test_the_state_of_a_streams_group(told: list[object], state: str | None) -> 
 
 
 def test_the_state_of_a_share_group() -> None:
-    """Share groups are Empty or Stable, and nothing between."""
+    """Share groups are either Empty or Stable."""
     roster = ModernGroup("share")
     roster.apply(epoch(5, kind="share"))
     assert roster.state == "Empty"

@@ -17,22 +17,22 @@ NUMBERS = st.lists(st.one_of(st.integers(0, 200), st.sampled_from([-1, HIGHEST, 
 
 
 @given(NUMBERS)
-def test_bits_are_the_set_of_possible_partitions(numbers: list[int]) -> None:
-    """There and back, without those that no topic can have: a client may write any number, and must not cost memory."""
+def test_a_mask_is_the_set_of_possible_partitions(numbers: list[int]) -> None:
+    """Masks round trip without impossible partitions: a client may write any number, which must not cost memory."""
     assert partitions_in_mask(partition_mask(tuple(numbers))) == tuple(
         sorted({one for one in numbers if 0 <= one <= HIGHEST})
     )
 
 
 @given(st.integers(0, 300))
-def test_the_first_partitions_are_those_of_a_topic(count: int) -> None:
-    """A topic of so many partitions has those from 0 on."""
+def test_the_mask_of_a_topic_has_all_its_partitions(count: int) -> None:
+    """Partitions are numbered from 0."""
     assert partitions_in_mask(mask_of_first(count)) == tuple(range(count))
 
 
 @given(st.lists(st.tuples(st.sampled_from("tuv"), NUMBERS.map(tuple)), max_size=5))
-def test_rows_of_a_topic_are_one(rows: list[tuple[str, tuple[int, ...]]]) -> None:
-    """By topic, once, with every partition that any row names."""
+def test_rows_of_a_topic_are_merged(rows: list[tuple[str, tuple[int, ...]]]) -> None:
+    """Each topic occurs once, with the partitions of all its rows."""
     every: dict[str, set[int]] = {}
     for topic, numbers in rows:
         every.setdefault(topic, set()).update(one for one in numbers if 0 <= one <= HIGHEST)

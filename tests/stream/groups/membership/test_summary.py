@@ -1,4 +1,4 @@
-"""The outline of a group says, of what it says at all, what membership says."""
+"""The summary of a group equals its membership in all fields that it has."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HISTORIES = st.lists(st.one_of(RECORDS, RECORDS.map(gone)), max_size=20)
 
 
 def outlined(told: Membership | None) -> MembershipSummary | None:
-    """Take from a membership what an outline has."""
+    """Return the fields of a membership that a summary has."""
     if told is None:
         return None
     return MembershipSummary(
@@ -37,15 +37,15 @@ def outlined(told: Membership | None) -> MembershipSummary | None:
 
 
 @given(HISTORIES)
-def test_outline_and_membership_agree(history: list[tuple[bytes, bytes | None]]) -> None:
-    """The quick reading and the full one never differ, for any records in any order."""
+def test_summary_and_membership_are_equal(history: list[tuple[bytes, bytes | None]]) -> None:
+    """They are equal for any records in any order."""
     outlines = MembershipSummaries()
     outlines.apply(column(history))
     assert outlines.get("g") == outlined(memberships(history).by_group.get("g"))
 
 
-def test_a_group_is_named_by_its_key_whatever_its_type() -> None:
-    """All membership keys begin with their group, broken UTF-8 in it repaired as Java does it."""
+def test_keys_of_every_type_begin_with_the_group() -> None:
+    """All membership keys begin with their group; invalid UTF-8 is repaired as in Java."""
     chance = random.Random(5)  # noqa: S311 - any records will do
     for number in (2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15, 16, 17, 19, 20, 21, 22, 23):
         for _ in range(20):
@@ -58,7 +58,7 @@ def test_a_group_is_named_by_its_key_whatever_its_type() -> None:
 
 @pytest.mark.parametrize(("at", "wanted"), [(-1, None), (0, 0), (1234, 1234)])
 def test_an_unknown_state_time_is_none(at: int, wanted: int | None) -> None:
-    """Kafka's -1 is no moment."""
+    """Kafka writes -1 for an unknown time."""
     outlines = MembershipSummaries()
     outlines.apply(column([classic(time=at)]))
     outline = outlines.get("g")

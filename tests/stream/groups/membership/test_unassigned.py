@@ -1,4 +1,4 @@
-"""What groups leave to nobody: partitions without an owner, topics without a subscriber."""
+"""Unassigned partitions: partitions without an owner, topics without a subscriber."""
 
 from __future__ import annotations
 
@@ -194,10 +194,10 @@ IDS = [row[0] for row in STORIES]
 @pytest.mark.parametrize(
     ("written", "offsets", "counts", "unowned", "unsubscribed"), [row[1:] for row in STORIES], ids=IDS
 )
-def test_what_a_group_leaves_to_nobody(
+def test_unassigned_partitions_of_a_group(
     written: list[Written], offsets: list[str], counts: dict[str, int], unowned: Any, unsubscribed: Any
 ) -> None:
-    """In full for one group, and the same as counts among all."""
+    """The result for one group equals the counts among all groups."""
     found = memberships(written).by_group
     assert find_unassigned(found["g"], offsets, counts, NAMES) == UnassignedPartitions(unowned, unsubscribed)
     counted = UnassignedTracker().update(found, rows([("g", topic) for topic in offsets]), counts, NAMES)
@@ -207,19 +207,19 @@ def test_what_a_group_leaves_to_nobody(
 
 
 def rows(offsets: list[tuple[str, str]]) -> tuple[pa.DictionaryArray, pa.DictionaryArray]:
-    """Give committed offsets as the fleet has them: a group and a topic each."""
+    """Return committed offsets as columns of the driver state: group and topic."""
     columns = ([group for group, _ in offsets], [topic for _, topic in offsets])
     groups, topics = (pa.array(column, pa.string()).dictionary_encode() for column in columns)
     return groups, topics
 
 
 def a_group(subscribed: set[str], owned: dict[str, int]) -> Membership:
-    """Give a group with one member."""
+    """Return a group with one member."""
     return Membership("classic", "Stable", 1, subscribed=frozenset(subscribed), owned=tuple(owned.items()))
 
 
-def test_all_groups_at_once_are_each_judged_as_one_alone() -> None:
-    """Over ticks in which groups, counts, names and offsets change at random, the cache never tells what was."""
+def test_counts_of_all_groups_equal_those_of_each_group() -> None:
+    """Over ticks with random changes of groups, counts, names and offsets, the cache never returns old counts."""
     chance = random.Random(7)  # noqa: S311 -- no secret
     topics = [f"t{number}" for number in range(6)]
     every = UnassignedTracker()
@@ -245,30 +245,30 @@ def test_all_groups_at_once_are_each_judged_as_one_alone() -> None:
         assert found.unowned.keys() == found.unsubscribed.keys() == fleet.keys()
 
 
-def test_a_name_that_comes_to_be_known_is_used() -> None:
-    """A group is judged again when the cluster names a topic that its records knew by id only."""
+def test_a_topic_name_is_used_when_it_becomes_known() -> None:
+    """A group is counted again when the cluster returns the name of a topic that its records have by id only."""
     every = UnassignedTracker()
     found = memberships([member("a", "orders"), stands("a", 1, {ORDERS: [0]})]).by_group
     assert every.update(found, rows([]), COUNTS, {}).unowned == {}
     assert every.update(found, rows([]), COUNTS, NAMES).unowned == {"g": 2}
 
 
-def test_of_a_group_that_rebalances_it_is_not_known_who_owns_what() -> None:
-    """The log has a classic group's generation before only: nothing is counted as unowned meanwhile."""
+def test_the_owners_in_a_rebalancing_group_are_unknown() -> None:
+    """The log has only the previous generation of a classic group, so no partition counts as unowned."""
     found = memberships([classic(classic_member("a", wants=BOTH))]).by_group
     counted = UnassignedTracker().update(found, rows([("g", "audit")]), COUNTS, {}, {"g"})
     assert counted.unowned == {}
     assert counted.unsubscribed == {"g": 1}
 
 
-def test_the_topics_whose_counts_are_needed() -> None:
-    """All that any group subscribes to, whether it has offsets or not."""
+def test_partition_counts_are_needed_for_all_subscribed_topics() -> None:
+    """This includes topics without offsets."""
     fleet = {"a": a_group({"t", "u"}, {}), "b": a_group({"t"}, {}), "c": Membership("simple", "Empty", 0)}
     assert subscribed_topics(fleet) == {"t", "u"}
     assert subscribed_topics({}) == set()
 
 
-def test_no_offsets_and_no_groups() -> None:
-    """An empty cluster has no counts."""
+def test_an_empty_cluster_has_no_counts() -> None:
+    """Without groups and offsets both counts are empty."""
     found = UnassignedTracker().update({}, rows([]), {}, {})
     assert (found.unowned, found.unsubscribed) == ({}, {})
