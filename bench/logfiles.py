@@ -15,7 +15,7 @@ from typing import Final
 
 from decoders.log.columns import partition_columns
 from decoders.log.partition import PartitionLog
-from tests.decoders.log import logwriter as write
+from sandbox.kafka import log_writer as write
 
 ROUNDS: Final = 3
 CODECS: Final = {"none": write.NONE, "zstd": write.ZSTD}

@@ -22,7 +22,6 @@ UNTESTED: Final[dict[str, str]] = {
     "stream/offline/folder.py": "tested as a command, in tests/stream/cli and tests/integration/test_offline.py",
     "stream/offline/live.py": "needs a broker: tests/integration/test_offline.py",
     "stream/offline/open_source.py": "tested as a command, in tests/stream/cli",
-    "stream/offline/time_range.py": "tested as an option of commands, in tests/stream/cli",
     "stream/service/job.py": "needs Spark and a broker: tests/integration",
     "stream/service/run.py": "a whole process: tests/integration",
     "stream/spark/types.py": "names for annotations only",
@@ -91,6 +90,13 @@ def test_public_class_names_are_unique_in_the_product() -> None:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places[node.name].append(str(path))
     assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}
+
+
+@pytest.mark.parametrize("tree", [*PRODUCT, "sandbox", "bench", "deploy"])
+def test_only_tests_import_tests(tree: str) -> None:
+    """Tests are no package, so import contracts do not cover them: nothing else imports them."""
+    importers = {str(path.relative_to(ROOT)): imported(path) for path in (ROOT / tree).rglob("*.py")}
+    assert [path for path, names in importers.items() if any(name.split(".")[0] == "tests" for name in names)] == []
 
 
 def test_the_root_of_stream_has_few_modules() -> None:

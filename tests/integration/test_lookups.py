@@ -14,6 +14,7 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from kafka.protocol.producer import ProduceRequest
 
+from sandbox.kafka import log_writer as logwriter
 from sandbox.kafka.broker import Broker
 from sandbox.kafka.tools import describe_groups, run_tool
 from sandbox.kafka.topics import create_topics
@@ -24,7 +25,6 @@ from stream.cluster.transport.client import Cluster
 from stream.groups.placement import partition_for
 from stream.health.features.end_history import NOT_ANSWERED
 from stream.health.verdict import Verdict
-from tests.decoders.log import logwriter
 from tests.integration.ticks import PARTITIONS, Monitor, transactional, write
 from tests.integration.traffic import commit, consumer
 

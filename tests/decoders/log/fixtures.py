@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from decoders.log.partition import PartitionLog
-from tests.decoders.log import logwriter as write
+from sandbox.kafka import log_writer as write
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

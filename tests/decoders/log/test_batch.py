@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from decoders.log.batch import HEADER, LogRecord, RecordBatch, record_batch, sequence_at, varint
 from decoders.log.codecs import Codec
 from decoders.log.errors import Damaged, LogFault
-from tests.decoders.log import logwriter as write
+from sandbox.kafka import log_writer as write
 
 TOMBSTONE = bytes.fromhex(
     "00000000000000050000003d000000030239dbe02600000000000000000000000004d200000000000004d2ffffffffffffffffffff"

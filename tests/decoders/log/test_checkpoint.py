@@ -10,7 +10,7 @@ import pytest
 from decoders.log.checkpoint import KraftSnapshot, SnapshotId, read_snapshot, snapshot_id
 from decoders.log.control import ControlType
 from decoders.log.errors import LogError, LogFault
-from tests.decoders.log import logwriter as write
+from sandbox.kafka import log_writer as write
 from tests.decoders.log.fixtures import RECORDED
 
 if TYPE_CHECKING:

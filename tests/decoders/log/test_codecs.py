@@ -15,7 +15,7 @@ from decoders.log.blockwalk import xxh32_short
 from decoders.log.codecs import Codec, decompress
 from decoders.log.errors import Damaged, LogFault
 from decoders.log.zstd_many import decompress_together
-from tests.decoders.log import logwriter as write
+from sandbox.kafka import log_writer as write
 
 COMPRESSED = [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD]
 

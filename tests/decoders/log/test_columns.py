@@ -15,7 +15,7 @@ from decoders.log.batch import record_batch
 from decoders.log.columns import SCHEMA, partition_columns
 from decoders.log.errors import LogFault
 from decoders.log.vectors import HEADER_TYPE, PADDING, Part, read_fast
-from tests.decoders.log import logwriter as write
+from sandbox.kafka import log_writer as write
 from tests.decoders.log.fixtures import RECORDED_SEGMENTS, opened, partition, simple_batches
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from decoders.log.state_files import (
     read_partition_offsets,
     read_producer_snapshot,
 )
-from tests.decoders.log import logwriter as write
+from sandbox.kafka import log_writer as write
 from tests.decoders.log.fixtures import RECORDED, opened
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from decoders.log.batch import LogRecord
 from decoders.log.errors import Damaged, LogFault
 from decoders.log.legacy import LegacyBatch, legacy_batch
-from tests.decoders.log import logwriter as write
+from sandbox.kafka import log_writer as write
 
 KEY = b"\0\x02\0\x01g"
 GOLDEN = {

@@ -14,7 +14,7 @@ from decoders.log.directory import PartitionDirectory, list_segments, read_direc
 from decoders.log.errors import LogError, LogFault
 from decoders.log.partition import PartitionLog
 from decoders.log.transactions import BatchOutcome, OngoingTransaction
-from tests.decoders.log import logwriter as write
+from sandbox.kafka import log_writer as write
 from tests.decoders.log.fixtures import RECORDED, opened, partition, simple_batches
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 
 from decoders.log.errors import LogFault
 from decoders.log.segment import CHUNK, Segment
-from tests.decoders.log import logwriter as write
+from sandbox.kafka import log_writer as write
 from tests.decoders.log.fixtures import RECORDED_SEGMENTS, simple_batches
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ import pytest
 
 from exporters.http.server import HttpServer
 from exporters.text.exposition import PublishedSnapshot
+from sandbox.kafka import log_writer as write
 from stream.cli import app as cli
 from stream.cli.render.stdout import printable, printable_json
 from stream.errors import ExitCode
-from tests.decoders.log import logwriter as write
 from tests.exporters.snapshots import detail, snapshot, status
 from tests.stream.groups import written
 from tests.stream.offline.captures import capture_of, row

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from sandbox.kafka import log_writer as write
 from stream.cli import app as cli
 from stream.errors import ExitCode
 from stream.offline.capture import CaptureFile
 from stream.wording import utc_time
-from tests.decoders.log import logwriter as write
 from tests.stream.offline.captures import RECORDED, capture_of, commit, row
 from tests.support.raw import commit_key, commit_value
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from sandbox.kafka import log_writer as write
 from stream.cluster import fetch_records as records
 from stream.cluster.fetch_records import OffsetRange, read_records, stretches
 from stream.cluster.transport.errors import NotAuthorised, Unreachable
-from tests.decoders.log import logwriter as write
 from tests.support.fleets import ends_of
 
 if TYPE_CHECKING:

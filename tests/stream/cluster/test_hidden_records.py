@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from sandbox.kafka import log_writer as logwriter
 from stream.cluster.hidden_records import HiddenBatch, read_hidden
-from tests.decoders.log import logwriter
 from tests.support.scripted_cluster import AWAY, Answers, ScriptedCluster, says
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sandbox.kafka import log_writer as write
 from stream.cluster.log_tails import TailRead, TailRequest, read_tails
 from stream.cluster.transport.error_codes import ErrorReason
-from tests.decoders.log import logwriter as write
 from tests.support.scripted_cluster import AWAY, TOO_OLD, ScriptedCluster, says
 
 if TYPE_CHECKING:

@@ -21,6 +21,7 @@ import cramjam
 import fastavro
 import pytest
 
+from sandbox.kafka import log_writer as write
 from stream.cli import app as cli
 from stream.errors import ExitCode
 from stream.offline import capture as capture_module
@@ -28,7 +29,6 @@ from stream.offline import container
 from stream.offline.capture import SCHEMA, CaptureFile, CaptureWriter
 from stream.offline.replay import Replay
 from stream.offline.rows import OFFSETS_TOPIC, LogRow, UnreadableRefusal, UnwritableRefusal
-from tests.decoders.log import logwriter as write
 from tests.stream.offline.captures import ORIGIN, RECORDED, capture_of, commit, row
 from tests.support.limits import full_after
 from tests.support.raw import commit_key, commit_value

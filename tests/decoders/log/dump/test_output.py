@@ -9,7 +9,7 @@ import pytest
 from decoders.log.batch import LogRecord
 from decoders.log.dump import decoders as dumpdecoders
 from decoders.log.dump.output import Dump, DumpOptions, as_text
-from tests.decoders.log import logwriter as write
+from sandbox.kafka import log_writer as write
 from tests.decoders.log.fixtures import RECORDED
 from tests.decoders.log.recording import files_of, lines_of
 
