@@ -182,10 +182,10 @@ class EndHistory:
     def brackets(self, rows: Ints, offset: Ints) -> Brackets:
         """Return the points between which these offsets were written."""
         after = self._search(self._offset, rows, offset)
-        times, left, right, found = self._bracket(rows, after)
+        times, left, right, quality = self._bracket(rows, after)
         ends = self._offset.reshape(-1)
-        since = np.where(found == BracketQuality.OLDER, -1, times[left])
-        return Brackets(since, times[right], ends[left], ends[right], found)
+        since = np.where(quality == BracketQuality.OLDER, -1, times[left])
+        return Brackets(since, times[right], ends[left], ends[right], quality)
 
     def oldest_time(self, rows: Ints) -> Ints:
         """Return the time of the oldest point, -1 where there is none."""
@@ -227,11 +227,11 @@ class EndHistory:
         """Return all times as one flat array, the indices of the points on both sides in it, and the quality."""
         count = self._count[rows]
         flat, last = rows * self._points, np.maximum(count - 1, 0)
-        found = np.full(len(rows), BracketQuality.BETWEEN, np.int8)
-        found[after >= count] = BracketQuality.NEWER
-        found[after == 0] = BracketQuality.OLDER
-        found[count == 0] = BracketQuality.UNKNOWN
-        return self._time.reshape(-1), flat + np.maximum(after - 1, 0), flat + np.minimum(after, last), found
+        quality = np.full(len(rows), BracketQuality.BETWEEN, np.int8)
+        quality[after >= count] = BracketQuality.NEWER
+        quality[after == 0] = BracketQuality.OLDER
+        quality[count == 0] = BracketQuality.UNKNOWN
+        return self._time.reshape(-1), flat + np.maximum(after - 1, 0), flat + np.minimum(after, last), quality
 
     def _search(self, column: Ints, rows: Ints, value: Ints) -> Ints:
         """Return how many points of each row are at or below the value.

@@ -91,13 +91,13 @@ def lag(committed: NDArray[np.int64], places: NDArray[np.int64], ends: Partition
     return Lag(np.where(known, end - np.minimum(np.maximum(committed, start), end), 0), known, beyond, row)
 
 
-def distances(committed: Ints, found: Lag, ends: PartitionEnds) -> OffsetDistances:
-    """Return the distances of commits from the ends of their partitions; `found` is the result of `lag`."""
-    answered = _answered(found, ends)
-    high, start = (_of_rows(column, found, answered) for column in (ends.high_watermark, ends.log_start))
+def distances(committed: Ints, lags: Lag, ends: PartitionEnds) -> OffsetDistances:
+    """Return the distances of commits from the ends of their partitions; `lags` is the result of `lag`."""
+    answered = _answered(lags, ends)
+    high, start = (_of_rows(column, lags, answered) for column in (ends.high_watermark, ends.log_start))
     unknown = np.full(len(committed), NOT_KNOWN, np.int64)
-    stable = unknown if ends.last_stable is None else _of_rows(ends.last_stable, found, answered)
-    is_valid = found.known & (committed >= 0)
+    stable = unknown if ends.last_stable is None else _of_rows(ends.last_stable, lags, answered)
+    is_valid = lags.known & (committed >= 0)
     readable = np.maximum(stable - np.maximum(committed, start), 0)
     return OffsetDistances(
         high_watermark=high,
@@ -109,14 +109,14 @@ def distances(committed: Ints, found: Lag, ends: PartitionEnds) -> OffsetDistanc
     )
 
 
-def _answered(found: Lag, ends: PartitionEnds) -> Flags:
+def _answered(lags: Lag, ends: PartitionEnds) -> Flags:
     if not len(ends.place):
-        return np.zeros(len(found.row), np.bool_)
-    answered: Flags = (found.row >= 0) & ends.known[found.row]
+        return np.zeros(len(lags.row), np.bool_)
+    answered: Flags = (lags.row >= 0) & ends.known[lags.row]
     return answered
 
 
-def _of_rows(column: Ints, found: Lag, answered: Flags) -> Ints:
+def _of_rows(column: Ints, lags: Lag, answered: Flags) -> Ints:
     if not len(column):
-        return np.full(len(found.row), NOT_KNOWN, np.int64)
-    return np.where(answered, column[found.row], NOT_KNOWN)
+        return np.full(len(lags.row), NOT_KNOWN, np.int64)
+    return np.where(answered, column[lags.row], NOT_KNOWN)

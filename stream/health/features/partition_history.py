@@ -56,9 +56,9 @@ class PartitionHistory:
         self._topics_removed = 0
         self._tick, self._gap = tick, _GAP_TICKS * tick
         self._columns = _Columns.empty()
-        # By group name: when it was last seen to rebalance.
+        # By group name: when it was last observed to rebalance.
         self._rebalanced: dict[str, int] = {}
-        # By group, topic and partition without a commit: since when it belongs to the group, when it was last seen.
+        # By group, topic and partition without a commit: since when it belongs to the group, when it was last observed.
         self._uncommitted: dict[tuple[str, str, int], tuple[int, int]] = {}
 
     @property
@@ -155,7 +155,7 @@ class PartitionHistory:
         self._columns.unanswered[:] = self._columns.answered >= 0
 
     def settled_since(self, inputs: HealthInputs) -> Ints:
-        """Return since when (ms) each group has been in its stage, or when it was last seen to rebalance if later.
+        """Return since when (ms) each group has been in its stage, or when it was last observed to rebalance if later.
 
         -1 where not known. The end of a rebalance may be known before the record of it has been read.
         """

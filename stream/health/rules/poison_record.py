@@ -36,11 +36,11 @@ def _families(window: Window) -> tuple[Ints, int, Flags]:
     A family should make progress together: the partitions of one member, or of one topic of the group where owners are
     not known.
     """
-    seen = window.inputs
-    owner = np.full(len(window), -1, np.int64) if seen.owner is None else seen.owner
+    inputs = window.inputs
+    owner = np.full(len(window), -1, np.int64) if inputs.owner is None else inputs.owner
     by_member = owner >= 0
-    sibling = np.where(by_member, owner, (np.int64(1) << 30) + seen.topic)
-    _, family = np.unique((seen.group << 31) | sibling, return_inverse=True)
+    sibling = np.where(by_member, owner, (np.int64(1) << 30) + inputs.topic)
+    _, family = np.unique((inputs.group << 31) | sibling, return_inverse=True)
     return family, int(family.max(initial=-1)) + 1, by_member
 
 

@@ -21,7 +21,7 @@ from stream.health.limits import HealthLimits
 from tests.stream.health.random_inputs import sequence
 
 RECORDED = Path(__file__).parent / "recorded_windows.json"
-SEEDS = range(8)
+SEEDS = (*range(8), 23)
 _NO_COLUMNS = frozenset({"inputs", "limits", "now"})
 
 
