@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 
 STORED: Final = Path(__file__).parent / "stored"
 """States as the state store held them, per offsets partition, of the recorded capture. Written once by the version
-whose format they have, never anew."""
+whose format they have; never written again."""
 CAPTURE: Final = Path(__file__).resolve().parents[2] / "captures" / "all-kinds.avro"
 PARTITIONS: Final = (0, 1, 3)
 
 
-def seen(shard: ShardState | ShardDelta | ShardChange) -> dict[str, Any]:
+def tables_of(shard: ShardState | ShardDelta | ShardChange) -> dict[str, Any]:
     """Return the tables of a shard as plain values, independent of the order of its rows."""
     histories = no_histories() if isinstance(shard, ShardDelta) else shard.histories
     tombstones = no_tombstones() if isinstance(shard, ShardState) else shard.tombstones
@@ -70,12 +70,12 @@ def test_shards_round_trip_through_bytes(log: list[Timed], compressed: bool) -> 
     """States, deltas and changes are equal after a round trip, and so are later states."""
     delta = delta_of(log, 0) if log else empty_delta()
     state, change = reduce(empty_state(), [delta], EVERYTHING)
-    assert seen(unpack_delta(pack(delta, compressed=compressed))) == seen(delta)
-    assert seen(unpack_change(pack(change, compressed=compressed))) == seen(change)
-    assert seen(unpack_state(pack(state, compressed=compressed))) == seen(state)
+    assert tables_of(unpack_delta(pack(delta, compressed=compressed))) == tables_of(delta)
+    assert tables_of(unpack_change(pack(change, compressed=compressed))) == tables_of(change)
+    assert tables_of(unpack_state(pack(state, compressed=compressed))) == tables_of(state)
     more = delta_of([*commits(9000, 0, 1, group="z"), *forgets(9001, 0, group="a")], 1000)
     back = unpack_state(pack(state, compressed=compressed))
-    assert seen(reduce(back, [more], EVERYTHING)[0]) == seen(reduce(state, [more], EVERYTHING)[0])
+    assert tables_of(reduce(back, [more], EVERYTHING)[0]) == tables_of(reduce(state, [more], EVERYTHING)[0])
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def stored(number: int, partition: int) -> ShardState:
 @pytest.mark.parametrize("partition", PARTITIONS)
 def test_a_state_of_format_1_is_read_completely(partition: int) -> None:
     """Runs, slots and records are equal to those of today; histories have no transitions."""
-    old, new = seen(stored(1, partition)), seen(replayed()[partition])
+    old, new = tables_of(stored(1, partition)), tables_of(replayed()[partition])
     for name in ("runs", "metadata", "epochs", "records", "written", "position"):
         assert old[name] == new[name]
     for group, life in lives_in(stored(1, partition)).items():
@@ -111,7 +111,7 @@ def test_a_state_of_format_2_is_read_exactly(partition: int) -> None:
     assert FORMAT == 2
     old, new = stored(2, partition), replayed()[partition]
     assert lives_in(old) == lives_in(new)
-    assert {**seen(old), "histories": None} == {**seen(new), "histories": None}
+    assert {**tables_of(old), "histories": None} == {**tables_of(new), "histories": None}
 
 
 def test_histories_continue_after_the_upgrade() -> None:
@@ -124,14 +124,14 @@ def test_histories_continue_after_the_upgrade() -> None:
         *commits(9_000_000_000_001, 0, group="static-group"),
     ]
     state, _ = reduce(state, [delta_of(log, 71)], EVERYTHING)
-    told = [line(each) for each in lives_in(state)["static-group"].transitions]
-    assert told == ["9000000000000 dead classic/Empty offsets=1", "9000000000001 reborn"]
+    lines = [line(each) for each in lives_in(state)["static-group"].transitions]
+    assert lines == ["9000000000000 dead classic/Empty offsets=1", "9000000000001 reborn"]
 
 
 def test_a_driver_state_seeded_from_format_1_has_all_histories() -> None:
     """After an upgrade all groups have a history before any of their records is read."""
-    fleet = DriverState()
+    driver = DriverState()
     for partition in PARTITIONS:
-        fleet.seed(partition, stored(1, partition))
-    columns = fleet.columns()
+        driver.seed(partition, stored(1, partition))
+    columns = driver.columns()
     assert columns.histories.keys() == {*columns.memberships, *columns.group.to_pylist()}

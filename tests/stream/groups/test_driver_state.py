@@ -38,9 +38,11 @@ RECORDS: st.SearchStrategy[Raw] = st.one_of(
 )
 
 
-def seen(fleet: DriverState) -> tuple[dict[tuple[str, str, int], int], dict[str, tuple[str | None, int]]]:
+def offsets_and_memberships(
+    driver: DriverState,
+) -> tuple[dict[tuple[str, str, int], int], dict[str, tuple[str | None, int]]]:
     """Return offsets and memberships as plain values."""
-    columns = fleet.columns()
+    columns = driver.columns()
     names = zip(columns.group.to_pylist(), columns.topic.to_pylist(), columns.partition.tolist(), strict=True)
     offsets = dict(zip(names, columns.runs.spans.last_offset.tolist(), strict=True))
     return offsets, {name: (known.state, known.members) for name, known in columns.memberships.items()}
@@ -55,7 +57,7 @@ def test_changes_and_the_final_state_give_the_same_driver_state(batches: list[li
         world.read(batch)
     restarted = DriverState()
     restarted.seed(0, world.state)
-    assert seen(restarted) == seen(world.fleet)
+    assert offsets_and_memberships(restarted) == offsets_and_memberships(world.fleet)
     assert restarted.columns().histories == world.fleet.columns().histories
 
 
@@ -65,11 +67,11 @@ def test_a_change_applied_again_has_no_effect(batches: list[list[Raw]], again: i
     """A micro-batch that Spark delivers again, also late, does not change the driver state."""
     world = World()
     changes = [world.read(batch) for batch in batches]
-    before = seen(world.fleet)
+    before = offsets_and_memberships(world.fleet)
     lives = world.fleet.columns().histories
     assert world.fleet.apply(0, changes[-1]) == NO_EVENTS
     assert world.fleet.apply(0, changes[again % len(changes)]) == NO_EVENTS
-    assert seen(world.fleet) == before
+    assert offsets_and_memberships(world.fleet) == before
     assert world.fleet.columns().histories == lives
 
 
@@ -111,15 +113,15 @@ def test_transitions_are_events_of_their_batch() -> None:
     """Each batch has only its own transitions; a batch with commits only has none."""
     world = World(StateLimits(KEEP, live_from=3))
     member = classic_member("a")
-    told = []
+    lines = []
     for log in (
         [*commits(10, 0), *at(20, classic(member))],
         [*commits(30, 0)],
         [*at(40, classic(generation=2)), *forgets(50, 0)],
     ):
         world.take(delta_of(log, world.state.position + 1))
-        told.append([(group, line(each), each.live) for group, each in world.news.transitions])
-    assert told == [
+        lines.append([(group, line(each), each.live) for group, each in world.news.transitions])
+    assert lines == [
         [("g", "10 created", False), ("g", "20 rebalanced +1", False)],
         [],
         [("g", "40 emptied -1", True), ("g", "50 forgotten classic/Empty offsets=1", True)],
@@ -152,13 +154,13 @@ def test_groups_dropped_from_the_state_are_dropped_on_the_driver() -> None:
 
 def test_members_are_found_in_any_shard() -> None:
     """The shard of the group is found; an unknown group has no members."""
-    fleet = DriverState()
+    driver = DriverState()
     for shard, name in enumerate("ab"):
         world = World()
         world.take(delta_of(at(10, _of(name, classic(classic_member(f"member-{name}")))), 0))
-        fleet.seed(shard, world.state)
-    assert [each.member_id for each in fleet.members("b")] == ["member-b"]
-    assert fleet.members("c") == ()
+        driver.seed(shard, world.state)
+    assert [each.member_id for each in driver.members("b")] == ["member-b"]
+    assert driver.members("c") == ()
 
 
 def _of(group: str, written: tuple[bytes, bytes | None]) -> tuple[bytes, bytes | None]:
@@ -178,7 +180,7 @@ def test_churn_leaves_a_bounded_state(batches: int) -> None:
             log += [*commits(time, 0, 1, group=name), *forgets(time + 1000, 0, 1, group=name)]
         world.take(delta_of(log, batch * 4000))
         sizes.append(len(world.state.histories))
-    assert world.news.transitions, "the last batch has something to tell"
+    assert world.news.transitions, "the last batch has transitions"
     assert world.state.position == 4 * batches * 1000 - 1
     # A group each ten seconds: those of twice the grace are kept, and at most what one batch brought.
     assert max(sizes) <= 2 * hour // 10_000 + 1000
@@ -258,30 +260,30 @@ def test_a_stored_run_of_a_negative_partition_is_dropped() -> None:
     world.read([(commit_key("g", "t", at), commit_value(7, 1)) for at in range(2)])
     keys = pa.array([world.state.runs.keys[0].as_py(), commit_key("g", "t", -255)], pa.binary())
     stored = dataclasses.replace(world.state, runs=dataclasses.replace(world.state.runs, keys=keys))
-    fleet = DriverState()
-    fleet.seed(0, stored)
-    columns = fleet.columns()
+    driver = DriverState()
+    driver.seed(0, stored)
+    columns = driver.columns()
     assert (columns.group.to_pylist(), columns.partition.tolist(), len(columns.runs)) == (["g"], [0], 1)
 
 
 def _of_two_shards(old: list[tuple[str, int, int]], new: list[tuple[str, int, int]]) -> DriverState:
     """Return the driver state of two offsets partitions, with commits as (group, offset, time in ms)."""
-    fleet = DriverState()
+    driver = DriverState()
     for shard, rows in enumerate((old, new)):
         world = World()
         world.read([(commit_key(group, "t", 0), commit_value(offset, time)) for group, offset, time in rows])
         world.read([(group_key(group), group_value(shard + 1, ["m"])) for group, _, _ in rows])
-        fleet.seed(shard, world.state)
-    return fleet
+        driver.seed(shard, world.state)
+    return driver
 
 
 def test_group_whose_coordinator_moved_is_shown_once() -> None:
     """After partitions were added, a group has records in two; its coordinator has those of the newer one."""
-    fleet = _of_two_shards([("moved", 5, 10), ("stayed", 6, 10)], [("moved", 1, 20), ("new", 3, 20)])
-    offsets, memberships = seen(fleet)
+    driver = _of_two_shards([("moved", 5, 10), ("stayed", 6, 10)], [("moved", 1, 20), ("new", 3, 20)])
+    offsets, memberships = offsets_and_memberships(driver)
     assert offsets == {("moved", "t", 0): 1, ("stayed", "t", 0): 6, ("new", "t", 0): 3}
     assert memberships.keys() == {"moved", "stayed", "new"}
-    columns = fleet.columns()
+    columns = driver.columns()
     assert columns.memberships["moved"].generation == 2
     assert len(columns.runs) == 3
     assert sorted(columns.row_order.groups) == ["moved", "new", "stayed"]
@@ -289,10 +291,10 @@ def test_group_whose_coordinator_moved_is_shown_once() -> None:
 
 def test_group_whose_old_partition_expired_exists_in_the_new_one() -> None:
     """The records in the old partition expire after the group's newest commit."""
-    fleet = _of_two_shards([("stayed", 6, 10)], [("moved", 1, 20)])
+    driver = _of_two_shards([("stayed", 6, 10)], [("moved", 1, 20)])
     world = World()
     world.read([(commit_key("moved", "t", 0), commit_value(5, 30))])
     world.read([(commit_key("moved", "t", 0), None)])
-    fleet.seed(2, world.state)
-    assert seen(fleet)[0] == {("moved", "t", 0): 1, ("stayed", "t", 0): 6}
-    assert fleet.columns().histories["moved"].died is None
+    driver.seed(2, world.state)
+    assert offsets_and_memberships(driver)[0] == {("moved", "t", 0): 1, ("stayed", "t", 0): 6}
+    assert driver.columns().histories["moved"].died is None

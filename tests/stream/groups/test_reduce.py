@@ -43,7 +43,7 @@ def delta_of(log: list[Entry]) -> ShardDelta:
     return ShardDelta(runs, records, log[-1][1].position)
 
 
-def seen(shard: ShardState) -> dict[str, Any]:
+def tables_of(shard: ShardState) -> dict[str, Any]:
     """Return a state as plain values, independent of the order of its rows."""
     return {
         "runs": {key: read_run(shard.runs, row) for row, key in enumerate(shard.runs.keys.to_pylist())},
@@ -52,7 +52,7 @@ def seen(shard: ShardState) -> dict[str, Any]:
     }
 
 
-def wanted(log: list[Entry]) -> dict[str, Any]:
+def expected_tables(log: list[Entry]) -> dict[str, Any]:
     """Return the expected state after the log, computed entry by entry."""
     per_key = {key: [commit for k, commit in log if k == key] for key in KEYS}
     alive = {key: history for key, history in per_key.items() if history and history[-1].offset is not None}
@@ -76,7 +76,7 @@ def test_batch_borders_do_not_matter(log: list[Entry], cuts: list[int]) -> None:
     state = empty_state()
     for piece in split(log, cuts):
         state, _ = reduce(state, [delta_of(piece)], KEEP)
-    assert seen(state) == wanted(log)
+    assert tables_of(state) == expected_tables(log)
 
 
 @examples(60)
@@ -86,7 +86,7 @@ def test_deltas_of_one_batch_may_come_in_any_order(log: list[Entry], cuts: list[
     deltas = [delta_of(piece) for piece in split(log, cuts)]
     order.shuffle(deltas)
     state, _ = reduce(empty_state(), deltas, KEEP)
-    assert seen(state) == wanted(log)
+    assert tables_of(state) == expected_tables(log)
 
 
 @examples(60)
@@ -97,7 +97,7 @@ def test_records_read_again_change_nothing(log: list[Entry], cuts: list[int], ag
     for piece in pieces:
         state, _ = reduce(state, [delta_of(piece)], KEEP)
     same, change = reduce(state, [delta_of(pieces[again % len(pieces)])], KEEP)
-    assert seen(same) == seen(state)
+    assert tables_of(same) == tables_of(state)
     assert not len(change.runs)
     assert not len(change.records)
 
@@ -115,7 +115,7 @@ def test_a_partly_seen_run_replaces_the_stored_one() -> None:
 def test_the_change_has_deletions(log: list[Entry]) -> None:
     """Every key of the batch is in the change; deleted keys are runs without commits and records without value."""
     _, change = reduce(empty_state(), [delta_of(log)], KEEP)
-    gone = {key for key in KEYS if any(k == key for k, _ in log)} - set(wanted(log)["runs"])
+    gone = {key for key in KEYS if any(k == key for k, _ in log)} - set(expected_tables(log)["runs"])
     dead = change.runs.keys.filter(pa.array(change.runs.spans.commits == 0)).to_pylist()
     assert set(change.runs.keys.to_pylist()) == {key for key, _ in log}
     assert set(dead) == gone
@@ -126,5 +126,5 @@ def test_the_change_has_deletions(log: list[Entry]) -> None:
 
 def test_an_empty_state_has_no_rows() -> None:
     """It has no runs, no records, and the position of a shard that has read nothing."""
-    assert seen(empty_state()) == {"runs": {}, "records": {}, "position": -1}
+    assert tables_of(empty_state()) == {"runs": {}, "records": {}, "position": -1}
     assert len(no_runs()) == len(no_records()) == 0

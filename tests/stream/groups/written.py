@@ -28,7 +28,7 @@ PAYMENTS = bytes(15) + b"p"
 NAMES = {ORDERS: "orders", PAYMENTS: "payments"}
 
 
-def told(records: Iterable[Written], group: str = "g") -> Membership | None:
+def membership_after(records: Iterable[Written], group: str = "g") -> Membership | None:
     """Return the membership of a group after these records, applied one by one."""
     return memberships(records).by_group.get(group)
 

@@ -29,7 +29,7 @@ UNSET: Final = OffsetsRetention(None, None, "unknown")
 
 def ended(after: int, **facts: Any) -> Removal:
     """Return the removal of an offset of topic `t` of an empty KIP-848 group, this long after the last commit."""
-    told = {
+    defaults = {
         "kind": "consumer",
         "state": "Empty",
         "state_time": None,
@@ -41,13 +41,13 @@ def ended(after: int, **facts: Any) -> Removal:
         "expire_time": None,
         "time": COMMIT + after,
     }
-    return Removal(**{**told, **facts})
+    return Removal(**{**defaults, **facts})
 
 
 def classic(after: int, state: str, protocol: str = "consumer", **facts: Any) -> Removal:
     """Return the removal of an offset of a classic group that entered its state two days after the commit."""
-    told = {"kind": "classic", "state": state, "state_time": COMMIT + 2 * DAY, "protocol_type": protocol}
-    return ended(after, **{**told, **facts})
+    defaults = {"kind": "classic", "state": state, "state_time": COMMIT + 2 * DAY, "protocol_type": protocol}
+    return ended(after, **{**defaults, **facts})
 
 
 def topics(**there: bool | None) -> Callable[[str], bool | None]:
@@ -70,7 +70,7 @@ STORIES: Final = [
     ("expired, and the topic was deleted since", ended(WEEK + MINUTE), KNOWN, GONE, RemovalCause.EXPIRED),
     ("expired long after its hour, for the brokers were away", ended(9 * DAY), KNOWN, GONE, RemovalCause.EXPIRED),
     ("expired, and the topics cannot be asked", ended(WEEK + MINUTE), KNOWN, UNASKED, RemovalCause.EXPIRED),
-    ("nobody knows the retention", ended(DAY), UNSET, GONE, RemovalCause.UNKNOWN),
+    ("unknown retention", ended(DAY), UNSET, GONE, RemovalCause.UNKNOWN),
     ("its own terms need no retention", ended(DAY, expire_time=COMMIT + DAY), UNSET, THERE, RemovalCause.EXPIRED),
     ("its own terms come first", ended(WEEK, expire_time=COMMIT + 2 * WEEK), KNOWN, THERE, RemovalCause.DELETED),
     ("no commit is known", ended(DAY, last_commit=None), KNOWN, THERE, RemovalCause.UNKNOWN),
@@ -189,11 +189,11 @@ def test_the_due_time_equals_the_prediction(  # noqa: PLR0917 -- hypothesis pass
     """The due time of a removal is the predicted time of the offset, if its topic was not subscribed to."""
     retention = OffsetsRetention(70, None, "broker", rules)
     group = Membership(kind, state, 0, protocol, state_time=since, subscribed=frozenset())
-    fleet = columns([Offset("g", "t", 0, 40, -1 if stored is None else stored)], {"g": group})
+    group_columns = columns([Offset("g", "t", 0, 40, -1 if stored is None else stored)], {"g": group})
     ending = ended(
         0, kind=kind, state=state, state_time=since, protocol_type=protocol, last_commit=40, expire_time=stored
     )
-    assert predict(fleet, retention).offset.tolist() == [due_time(ending, retention)]
+    assert predict(group_columns, retention).offset.tolist() == [due_time(ending, retention)]
 
 
 def test_an_offset_that_never_expires_has_no_due_time() -> None:

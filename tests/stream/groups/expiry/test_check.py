@@ -53,7 +53,7 @@ def look(watch: ExpiryCheck, now: int, hour: int = HOUR) -> bool:
     return bool(missing)
 
 
-def told(watch: ExpiryCheck) -> dict[str, int]:
+def nonzero_counts(watch: ExpiryCheck) -> dict[str, int]:
     """Return the counts that are not zero."""
     return {str(outcome): count for outcome, count in watch.outcomes().items() if count}
 
@@ -68,11 +68,11 @@ def told(watch: ExpiryCheck) -> dict[str, int]:
         pytest.param(HOUR - TOLERANCE_MS, HOUR, PredictionOutcome.KEPT, -5.0, id="its clock is behind ours"),
         pytest.param(HOUR - TOLERANCE_MS - 1, HOUR, PredictionOutcome.EARLY, None, id="shortly before its hour"),
         pytest.param(HOUR - LATE, HOUR, PredictionOutcome.EARLY, None, id="one look of the broker before its hour"),
-        pytest.param(HOUR - LATE - 1, HOUR, PredictionOutcome.DELETED, None, id="somebody deleted it"),
+        pytest.param(HOUR - LATE - 1, HOUR, PredictionOutcome.DELETED, None, id="deleted"),
         pytest.param(
             HOUR - 6 * 1440 * MINUTE, HOUR, PredictionOutcome.DELETED, None, id="deleted days before its hour"
         ),
-        pytest.param(5, NEVER, PredictionOutcome.DELETED, None, id="somebody deleted what never goes by itself"),
+        pytest.param(5, NEVER, PredictionOutcome.DELETED, None, id="deleted although it never expires by itself"),
         pytest.param(5, UNKNOWN, None, None, id="nothing had been predicted"),
     ],
 )
@@ -82,7 +82,7 @@ def test_the_time_of_a_tombstone_decides_the_outcome(
     """Each tombstone has one outcome; only expired offsets have an error."""
     watch = ExpiryCheck()
     assert arrive(watch, time, hour) is outcome
-    assert told(watch) == ({} if outcome is None else {str(outcome): 1})
+    assert nonzero_counts(watch) == ({} if outcome is None else {str(outcome): 1})
     assert (watch.errors().count, watch.errors().total) == ((0, 0.0) if seconds is None else (1, seconds))
 
 
@@ -119,17 +119,17 @@ class TestMissing:
         """Not yet, then missing; and counted once, however long it stays."""
         watch = ExpiryCheck()
         assert [look(watch, now) for now in (HOUR - 1, HOUR, HOUR + LATE, HOUR + MISSING)] == [False] * 4
-        assert told(watch) == {}
+        assert nonzero_counts(watch) == {}
         assert [look(watch, HOUR + MISSING + more) for more in (1, 2, 10**9)] == [True] * 3
-        assert told(watch) == {"missing": 1}
+        assert nonzero_counts(watch) == {"missing": 1}
 
     def test_a_missing_tombstone_that_arrives_is_not_counted_again(self) -> None:
-        """It is late, which its error tells."""
+        """It is late, and has an error."""
         watch = ExpiryCheck()
         look(watch, HOUR - 1)
         look(watch, HOUR + MISSING + 1)
         assert arrive(watch, HOUR + MISSING + 1) is PredictionOutcome.LATE
-        assert told(watch) == {"missing": 1}
+        assert nonzero_counts(watch) == {"missing": 1}
         assert watch.errors().total == (MISSING + 1) / 1000
 
     def test_a_new_commit_is_a_new_prediction(self) -> None:
@@ -140,7 +140,7 @@ class TestMissing:
         later = HOUR + 3 * MISSING
         assert not look(watch, HOUR + 2 * MISSING, later)
         assert look(watch, later + MISSING + 1, later)
-        assert told(watch) == {"missing": 2}
+        assert nonzero_counts(watch) == {"missing": 2}
 
     def test_an_offset_overdue_at_the_first_update_is_due_since_then(self) -> None:
         """The brokers, or we, may have been away: the broker gets its two looks from now on."""
@@ -185,9 +185,9 @@ class TestMissing:
         back = ahead + 10 * MISSING
         assert watch.update(keys("g", "h"), hours(HOUR, ahead), back, SETTINGS).tolist() == [True, False]
         assert watch.update(keys("g", "h"), hours(HOUR, ahead), back + MISSING, SETTINGS).tolist() == [True, False]
-        assert told(watch) == {"missing": 1}
+        assert nonzero_counts(watch) == {"missing": 1}
         assert watch.update(keys("g", "h"), hours(HOUR, ahead), back + MISSING + 1, SETTINGS).tolist() == [True, True]
-        assert told(watch) == {"missing": 2}
+        assert nonzero_counts(watch) == {"missing": 2}
 
     def test_offsets_without_a_predicted_time_are_never_missing(self) -> None:
         """And rows may come in any order."""
@@ -196,7 +196,7 @@ class TestMissing:
             watch.update(keys("a", "b", "c"), hours(NEVER, UNKNOWN, HOUR), now, SETTINGS)
         missing = watch.update(keys("c", "b", "a"), hours(HOUR, UNKNOWN, NEVER), HOUR + MISSING + 2, SETTINGS)
         assert missing.tolist() == [True, False, False]
-        assert told(watch) == {"missing": 1}
+        assert nonzero_counts(watch) == {"missing": 1}
 
     def test_a_missing_tombstone_stays_missing_with_a_longer_interval(self) -> None:
         """A counted tombstone stays counted, once, when the check interval turns out to be longer."""
@@ -206,7 +206,7 @@ class TestMissing:
             missing = watch.update(keys("g"), hours(HOUR), now, settings).tolist()
         assert missing == [True]
         watch.update(keys("g"), hours(HOUR), HOUR + 100 * MISSING, rarely)
-        assert told(watch) == {"missing": 1}
+        assert nonzero_counts(watch) == {"missing": 1}
 
     def test_a_driver_state_without_rows_has_no_missing_tombstones(self) -> None:
         """There is nothing to miss."""
@@ -259,8 +259,8 @@ def test_every_prediction_is_counted_once(steps: list[tuple[str, int, int | None
 @pytest.mark.parametrize("rows", [0, 3])
 def test_predictions_of_the_driver_state_can_be_checked(rows: int) -> None:
     """The result of `predict` is a valid argument of `update`."""
-    fleet = columns([Offset("g", "t", number, 0) for number in range(rows)], {})
+    group_columns = columns([Offset("g", "t", number, 0) for number in range(rows)], {})
     watch = ExpiryCheck()
     for now in (0, MISSING + 1):
-        missing = watch.update(fleet.runs.keys, np.zeros(rows, np.int64), now, SETTINGS)
+        missing = watch.update(group_columns.runs.keys, np.zeros(rows, np.int64), now, SETTINGS)
     assert missing.tolist() == [True] * rows

@@ -72,12 +72,12 @@ STORIES: Final = [
         classic("CompletingRebalance", "consumer", {"u"}),
         NEVER,
     ),
-    ("a subscription that nobody can read keeps everything", KIP_211_ON, classic("Stable", "consumer"), NEVER),
+    ("a subscription that cannot be decoded keeps everything", KIP_211_ON, classic("Stable", "consumer"), NEVER),
     ("a living group of Connect workers keeps everything", KIP_211_ON, classic("Stable", "connect"), NEVER),
     ("what state a group is in is not known", KIP_211_ON, classic(None, "consumer", {"u"}), UNKNOWN),
     ("offsets without a group count for themselves", KIP_211_ON, None, OF_COMMIT),
     (
-        "so do those of a group that nobody ever joined",
+        "so do those of a group that no member ever joined",
         KIP_211_ON,
         Membership("simple", "Empty", 0, state_time=EMPTIED),
         OF_COMMIT,
@@ -121,7 +121,7 @@ STORIES: Final = [
 ]
 
 
-def told(
+def predicted_for(
     group: Membership | None, rules: ExpiryRules, *, stored: int = -1, retention: int | None = WEEK
 ) -> ExpiryPrediction:
     """Return the prediction for an offset of topic `t` of a group."""
@@ -141,18 +141,18 @@ class TestStories:
 
     def test_retention(self, rules: ExpiryRules, group: Membership | None, expected: int) -> None:
         """The offset expires when the story says."""
-        assert told(group, rules).offset.tolist() == [expected]
+        assert predicted_for(group, rules).offset.tolist() == [expected]
 
     def test_stored_expiry_wins(self, rules: ExpiryRules, group: Membership | None, expected: int) -> None:
         """An expiry that was stored with the commit counts instead, in a group that is up for expiry at all."""
         stored = COMMIT + 5
         counts = stored + (rules is OLD) if expected >= 0 else expected
-        assert told(group, rules, stored=stored).offset.tolist() == [counts]
+        assert predicted_for(group, rules, stored=stored).offset.tolist() == [counts]
 
     def test_unknown_retention(self, rules: ExpiryRules, group: Membership | None, expected: int) -> None:
         """Without the retention no time is invented; what is kept for ever, and what carries its own, is known."""
-        assert told(group, rules, retention=None).offset.tolist() == [UNKNOWN if expected >= 0 else expected]
-        stored = told(group, rules, retention=None, stored=COMMIT).offset.tolist()
+        assert predicted_for(group, rules, retention=None).offset.tolist() == [UNKNOWN if expected >= 0 else expected]
+        stored = predicted_for(group, rules, retention=None, stored=COMMIT).offset.tolist()
         assert stored == [COMMIT + (rules is OLD) if expected >= 0 else expected]
 
 
@@ -222,17 +222,17 @@ def test_an_empty_driver_state_has_an_empty_prediction() -> None:
 def test_an_empty_newer_group_without_offsets_is_due_since_it_became_empty() -> None:
     """Its records have no state time, but its history has the time of the record that emptied it."""
     life = GroupHistory("consumer", "Empty", since=77, created=None, died=None, counts={}, transitions=())
-    fleet = dataclasses.replace(columns([], {"g": newer("consumer", "Empty", set())}), histories={"g": life})
-    assert predict(fleet, OffsetsRetention(WEEK, None, "broker")).group.tolist() == [77]
+    group_columns = dataclasses.replace(columns([], {"g": newer("consumer", "Empty", set())}), histories={"g": life})
+    assert predict(group_columns, OffsetsRetention(WEEK, None, "broker")).group.tolist() == [77]
 
 
 @pytest.mark.parametrize(("rules", "kept"), [(NEW, False), (NEWEST, True)])
 def test_a_pending_commit_keeps_the_offset_and_the_group(rules: ExpiryRules, *, kept: bool) -> None:
     """This holds while the transaction is open, with the coordinator of 4.0; the older one ignores transactions."""
     offsets = [Offset("g", "t", 0, 5), Offset("g", "t", 1, 5), Offset("h", "t", 0, 5)]
-    fleet = columns(offsets, {"e": classic("Empty", "consumer", since=3)})
+    group_columns = columns(offsets, {"e": classic("Empty", "consumer", since=3)})
     pending = frozenset({offset_key("g", "t", 1), offset_key("e", "t", 0)})
-    found = predict(dataclasses.replace(fleet, pending=pending), OffsetsRetention(10, None, "broker", rules))
+    found = predict(dataclasses.replace(group_columns, pending=pending), OffsetsRetention(10, None, "broker", rules))
     assert found.offset.tolist() == [15, NEVER if kept else 15, 15]
     soonest, group = found.for_groups(["e", "g", "h"])
     assert (soonest.tolist(), group.tolist()) == ([NEVER, 15, 15], [NEVER, NEVER, 15] if kept else [3, 15, 15])
@@ -339,9 +339,9 @@ def test_a_longer_retention_expires_nothing_sooner(
     world: tuple[list[Offset], dict[str, Membership]], retention: int, more: int, rules: ExpiryRules
 ) -> None:
     """An offset that never expires with one retention never expires with another."""
-    fleet = columns(*world)
-    short = predict(fleet, OffsetsRetention(retention, None, "broker", rules))
-    long = predict(fleet, OffsetsRetention(retention + more, None, "broker", rules))
+    group_columns = columns(*world)
+    short = predict(group_columns, OffsetsRetention(retention, None, "broker", rules))
+    long = predict(group_columns, OffsetsRetention(retention + more, None, "broker", rules))
     assert (short.offset <= long.offset).all()
     assert ((short.offset < 0) == (long.offset < 0)).all()
     assert (short.soonest <= long.soonest).all()

@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 RULES = StateLimits(KEEP, keep_transitions=3, dead_grace_ms=GRACE, live_from=5)
 
 
-def pieces_of(log: Sequence[Timed], cuts: Sequence[int]) -> list[ShardDelta]:
+def deltas_of(log: Sequence[Timed], cuts: Sequence[int]) -> list[ShardDelta]:
     """Return the deltas of a log that is split at these places."""
     borders = [0, *sorted(min(cut, len(log)) for cut in cuts), len(log)]
     return [delta_of(log[begin:end], begin) for begin, end in itertools.pairwise(borders) if begin < end]
 
 
-def seen(state: ShardState | ShardChange) -> dict[str, Any]:
+def histories_of(state: ShardState | ShardChange) -> dict[str, Any]:
     """Return the histories of a state as bytes, independent of the order of its rows."""
     return {
         "lives": dict(zip(state.histories.groups.to_pylist(), state.histories.values.to_pylist(), strict=True)),
@@ -62,14 +62,14 @@ def reduced(deltas: Sequence[ShardDelta], rules: StateLimits = RULES) -> ShardSt
 @given(LOGS, CUTS)
 def test_batch_borders_do_not_change_histories(log: list[Timed], cuts: list[int]) -> None:
     """Split anywhere, also inside an operation, histories are equal to the byte, also those of dead groups."""
-    assert seen(reduced(pieces_of(log, cuts))) == seen(reduced(pieces_of(log, [])))
+    assert histories_of(reduced(deltas_of(log, cuts))) == histories_of(reduced(deltas_of(log, [])))
 
 
 @examples(10)
 @given(LOGS)
 def test_single_records_give_the_same_histories(log: list[Timed]) -> None:
     """A batch per record is the finest split."""
-    assert seen(reduced(pieces_of(log, range(len(log))))) == seen(reduced(pieces_of(log, [])))
+    assert histories_of(reduced(deltas_of(log, range(len(log))))) == histories_of(reduced(deltas_of(log, [])))
 
 
 @examples(30)
@@ -77,28 +77,28 @@ def test_single_records_give_the_same_histories(log: list[Timed]) -> None:
 def test_arrow_batches_do_not_change_histories(log: list[Timed], cuts: list[int], more: list[int]) -> None:
     """A task may receive its records in any number of Arrow batches."""
     if log:
-        assert seen(reduced([delta_of(log, 0, cuts)])) == seen(reduced([delta_of(log, 0, more)]))
+        assert histories_of(reduced([delta_of(log, 0, cuts)])) == histories_of(reduced([delta_of(log, 0, more)]))
 
 
 @examples(30)
 @given(LOGS, CUTS, st.randoms())
 def test_deltas_of_one_batch_may_come_in_any_order(log: list[Timed], cuts: list[int], order: random.Random) -> None:
     """Spark gives no order within a batch; log positions do."""
-    deltas = pieces_of(log, cuts)
+    deltas = deltas_of(log, cuts)
     order.shuffle(deltas)
     state, _ = reduce(empty_state(), deltas, RULES)
-    assert seen(state) == seen(reduced(pieces_of(log, [])))
+    assert histories_of(state) == histories_of(reduced(deltas_of(log, [])))
 
 
 @examples(30)
 @given(LOGS, CUTS, st.integers(0, 8))
 def test_records_read_again_change_nothing(log: list[Timed], cuts: list[int], again: int) -> None:
     """A batch delivered again changes no history and gives an empty change."""
-    deltas = pieces_of(log, cuts)
+    deltas = deltas_of(log, cuts)
     state = reduced(deltas)
     for delta in deltas[again:]:
         same, change = reduce(state, [delta], RULES)
-        assert seen(same) == seen(state)
+        assert histories_of(same) == histories_of(state)
         assert not len(change.histories)
         assert not len(change.tombstones)
 
@@ -110,7 +110,7 @@ def test_a_partly_seen_batch_adds_its_new_records(log: list[Timed], first: int, 
     one, two = sorted((min(first, len(log)), min(second, len(log))))
     if 0 < two < len(log):
         state = reduced([delta_of(log[:two], 0), delta_of(log[one:], one)])
-        assert seen(state)["lives"] == seen(reduced(pieces_of(log, [])))["lives"]
+        assert histories_of(state)["lives"] == histories_of(reduced(deltas_of(log, [])))["lives"]
 
 
 @examples(25)
@@ -118,12 +118,12 @@ def test_a_partly_seen_batch_adds_its_new_records(log: list[Timed], first: int, 
 def test_histories_round_trip_through_bytes(log: list[Timed], cuts: list[int], compressed: bool) -> None:  # noqa: FBT001 - drawn
     """With a round trip of states, deltas and changes at every step the final state is the same."""
     state = empty_state()
-    for delta in pieces_of(log, cuts):
+    for delta in deltas_of(log, cuts):
         state, change = reduce(unpack_state(pack(state, compressed=compressed)), [unpack_delta(pack(delta))], RULES)
         back = unpack_change(pack(change))
-        assert seen(back) == seen(change)
+        assert histories_of(back) == histories_of(change)
         assert [column.tolist() for column in _numbers(back)] == [column.tolist() for column in _numbers(change)]
-    assert seen(unpack_state(pack(state))) == seen(reduced(pieces_of(log, cuts)))
+    assert histories_of(unpack_state(pack(state))) == histories_of(reduced(deltas_of(log, cuts)))
 
 
 def _numbers(shard: ShardDelta | ShardChange) -> list[np.ndarray[Any, Any]]:
@@ -141,10 +141,10 @@ def test_sub_shards_do_not_change_histories(log: list[Timed]) -> None:
     found: dict[str, Any] = {}
     for shard, delta in fold.drain():
         state, _ = reduce(empty_state(), [delta], EVERYTHING)
-        mine = lives_in(state)
-        assert all(placement.shard(0, group) == shard for group in mine)
-        found |= mine
-    assert found == lives_in(reduced(pieces_of(log, []), EVERYTHING))
+        in_shard = lives_in(state)
+        assert all(placement.shard(0, group) == shard for group in in_shard)
+        found |= in_shard
+    assert found == lives_in(reduced(deltas_of(log, []), EVERYTHING))
 
 
 @examples(30)
@@ -155,8 +155,8 @@ def test_histories_agree_with_memberships_and_offsets(log: list[Timed], cuts: li
     living = {group: life for group, life in columns.histories.items() if life.died is None}
     assert living.keys() == {*columns.memberships, *columns.group.to_pylist()}
     for group, life in living.items():
-        told = columns.memberships.get(group)
-        assert (life.kind, life.state) == ((told.kind, told.state) if told else ("simple", "Empty"))
+        membership = columns.memberships.get(group)
+        assert (life.kind, life.state) == ((membership.kind, membership.state) if membership else ("simple", "Empty"))
     for life in columns.histories.values():
         assert life.created is not None
         assert (life.state == "Dead") is (life.died is not None)

@@ -224,12 +224,12 @@ CONSUMER = [
         ["10 created", "10 rebalanced +1"],
     ),
     (
-        "somebody who came and left before any assignment was there when it emptied",
+        "a member that joined and left before any assignment is counted when the group empties",
         [*at(10, *joins("a", 1)), *at(20, member("b"), group_epoch(2)), *at(30, *leaves("b", 3), *leaves("a", 4))],
         ["10 created", "10 rebalanced +1", "30 emptied -2"],
     ),
     (
-        "the last member leaves and 4.4 writes an assignment of nobody: emptied, not rebalanced",
+        "the last member leaves and 4.4 writes an empty assignment: emptied, not rebalanced",
         [*at(10, *joins("a", 1)), *at(20, *leaves("a", 2), target_epoch(2))],
         ["10 created", "10 rebalanced +1", "20 emptied -1"],
     ),
@@ -287,7 +287,7 @@ CONVERSIONS = [
         ["10 created", "20 converted classic>consumer", "20 rebalanced +1"],
     ),
     (
-        "an empty consumer group is deleted for a classic one that nobody has synced yet",
+        "an empty consumer group is deleted for a classic one that no member has synced yet",
         [
             *at(10, *joins("a", 1)),
             *at(20, *leaves("a", 2)),
@@ -462,9 +462,9 @@ def test_a_group_is_recreated_within_the_grace_period_and_created_after_it() -> 
     log = [*commits(10, 0), *forgets(20, 0)]
     again = life(log + commits(120, 0), rules)
     assert [each.type.value for each in again.transitions] == ["created", "dead", "reborn"]
-    anew = life(log + commits(121, 0), rules)
-    assert [each.type.value for each in anew.transitions] == ["created"]
-    assert anew.counts == {"created": 1}
+    recreated = life(log + commits(121, 0), rules)
+    assert [each.type.value for each in recreated.transitions] == ["created"]
+    assert recreated.counts == {"created": 1}
 
 
 def test_replayed_transitions_are_not_live() -> None:

@@ -44,8 +44,8 @@ def moments(rows: list[LogRow], group: str) -> list[tuple[Memberships, Membershi
 
 def test_a_classic_group_with_two_members_and_its_end(rows: list[LogRow]) -> None:
     """The group has one member, two, and none; the blobs of librdkafka are decoded."""
-    told = [known for _, known in moments(rows, "classic-group")]
-    assert max(one.members for one in told) == 2
+    after_each = [known for _, known in moments(rows, "classic-group")]
+    assert max(one.members for one in after_each) == 2
     pair = next((read, one) for read, one in moments(rows, "classic-group") if one.members == 2)
     detail = pair[0].members("classic-group")
     assert pair[1].subscribed == frozenset({"orders"})
@@ -55,27 +55,32 @@ def test_a_classic_group_with_two_members_and_its_end(rows: list[LogRow]) -> Non
     assert {each.assignor for each in detail} == {pair[1].protocol}
     assert all(each.client_host == "/127.0.0.1" and not each.unreadable for each in detail)
     assert find_unassigned(pair[1], ["orders", "payments"], COUNTS, {}) == UnassignedPartitions((), ("payments",))
-    assert (told[-1].state, told[-1].subscribed) == ("Empty", frozenset())
+    assert (after_each[-1].state, after_each[-1].subscribed) == ("Empty", frozenset())
 
 
 def test_a_static_member_keeps_its_instance_id_after_a_restart(rows: list[LogRow]) -> None:
     """Its member id changed, its instance id did not: no member joined or left."""
-    told = [(read, one) for read, one in moments(rows, "static-group") if "static:instance-0" in one.member_names]
+    after_each = [(read, one) for read, one in moments(rows, "static-group") if "static:instance-0" in one.member_names]
     ids = [
-        each.member_id for read, _ in told for each in read.members("static-group") if each.instance_id == "instance-0"
+        each.member_id
+        for read, _ in after_each
+        for each in read.members("static-group")
+        if each.instance_id == "instance-0"
     ]
     assert len(set(ids)) > 1
-    assert all(one.member_names <= {"static:instance-0", "static:instance-1"} for _, one in told)
+    assert all(one.member_names <= {"static:instance-0", "static:instance-1"} for _, one in after_each)
 
 
 def test_a_consumer_group_with_a_regular_expression(rows: list[LogRow]) -> None:
     """It joins, subscribes with a regular expression that is resolved, is assigned partitions, and becomes Empty."""
-    told = moments(rows, "consumer-group")
-    states = list(dict.fromkeys(one.state for _, one in told))
+    after_each = moments(rows, "consumer-group")
+    states = list(dict.fromkeys(one.state for _, one in after_each))
     assert states[-1] == "Empty"
     assert {"Stable", "Assigning", "Reconciling"} <= set(states)
-    assert any(one.unresolved == 1 and one.idle == 1 for _, one in told)
-    read, both = next((read, one) for read, one in told if one.members == 2 and one.state == "Stable" and one.idle == 0)
+    assert any(one.unresolved == 1 and one.idle == 1 for _, one in after_each)
+    read, both = next(
+        (read, one) for read, one in after_each if one.members == 2 and one.state == "Stable" and one.idle == 0
+    )
     assert both.subscribed == frozenset({"orders", "payments"})
     assert (both.group_epoch, both.assignment_epoch, both.away, both.unresolved) == (3, 3, 0, 0)
     ids = dict(

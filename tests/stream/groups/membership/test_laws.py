@@ -1,4 +1,4 @@
-"""Laws of membership: what is told depends on the newest record per key alone, however it was read."""
+"""Properties of memberships: they depend on the newest record per key alone, not on the batches."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ SOME: st.SearchStrategy[Written] = st.one_of(
 HISTORIES = st.lists(st.one_of(SOME, SOME.map(gone)), max_size=25)
 
 
-def seen(read: Memberships) -> tuple[dict[str, Membership], tuple[Member, ...], dict[bytes, str]]:
+def all_results(read: Memberships) -> tuple[dict[str, Membership], tuple[Member, ...], dict[bytes, str]]:
     """Return all results of the public methods."""
     return dict(read.by_group), read.members("g", {}), read.topic_ids()
 
@@ -95,7 +95,7 @@ def test_the_compacted_log_gives_the_same_memberships_as_the_whole_log(
     """In any order of records, a seeded, a rebuilt and a continuously updated driver agree."""
     left = newest(history, tombstones=tombstones)
     chance.shuffle(left)
-    assert seen(memberships(left)) == seen(memberships(history))
+    assert all_results(memberships(left)) == all_results(memberships(history))
 
 
 @given(HISTORIES, st.integers(1, 6))
@@ -105,16 +105,16 @@ def test_batches_and_reads_between_them_change_nothing(history: list[Written], s
     for start in range(0, len(history), size):
         read.apply(column(history[start : start + size]))
         read.by_group.get("g")
-    assert seen(read) == seen(memberships(history))
+    assert all_results(read) == all_results(memberships(history))
 
 
 @given(HISTORIES, HISTORIES)
 def test_records_applied_again_change_nothing(history: list[Written], more: list[Written]) -> None:
     """A batch that Spark delivers twice has the effect of one."""
     read = memberships([*history, *more])
-    before = seen(read)
+    before = all_results(read)
     read.apply(column(newest(more, tombstones=True)))
-    assert seen(read) == before
+    assert all_results(read) == before
 
 
 @given(HISTORIES)

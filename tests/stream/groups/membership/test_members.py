@@ -40,7 +40,7 @@ STREAMS_USER_DATA = struct.pack(">iiiiii", 1, 0, 2, 2, 5, 0) + struct.pack(">iii
 
 STORIES: list[tuple[str, list[Written], dict[str, Any]]] = [
     (
-        "a classic consumer, as its blobs tell",
+        "a classic consumer with its blobs",
         [
             classic(
                 classic_member(
@@ -140,7 +140,7 @@ STORIES: list[tuple[str, list[Written], dict[str, Any]]] = [
         {"assignment": (), "unreadable": ("subscription", "assignment"), "idle": None},
     ),
     (
-        "a protocol that nobody knows",
+        "an unknown protocol",
         [classic(classic_member("m", wants=b"x", has=b"y"), kind="sr", protocol="v0")],
         {"assignment": (), "unreadable": ("subscription", "assignment"), "idle": None},
     ),

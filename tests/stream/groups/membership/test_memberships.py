@@ -22,6 +22,7 @@ from tests.stream.groups.written import (
     gone,
     group_epoch,
     member,
+    membership_after,
     memberships,
     record,
     resolved,
@@ -32,7 +33,6 @@ from tests.stream.groups.written import (
     subscription,
     target,
     target_epoch,
-    told,
     topology,
     worker,
     works,
@@ -88,7 +88,7 @@ CLASSIC = [
         {"state_time": None},
     ),
     (
-        "just created by the first JoinGroup: nobody has joined, so it is simple",
+        "just created by the first JoinGroup: no member has joined, so it is simple",
         [classic(generation=0, kind="", time=-1)],
         {"kind": "simple", "state": "Empty", "protocol_type": None, "subscribed": None, "idle": 0},
     ),
@@ -157,7 +157,7 @@ CLASSIC = [
         {"kind": "classic", "protocol_type": "connect", "subscribed": None, "owned": None, "idle": 1},
     ),
     (
-        "a protocol that nobody knows: its bytes are not guessed at",
+        "an unknown protocol: its bytes are not decoded",
         [classic(classic_member("a", wants=b"x", has=b"y"), kind="sr", protocol="v0")],
         {"subscribed": None, "owned": None, "idle": None, "members": 1, "protocol_type": "sr"},
     ),
@@ -254,7 +254,7 @@ CONSUMER = [
         {"subscribed": set(), "unresolved": 0},
     ),
     (
-        "nobody uses the regular expression any more",
+        "the regular expression is no longer used",
         [member("a", "orders"), resolved("pay.*", "payments")],
         {"subscribed": {"orders"}},
     ),
@@ -456,7 +456,7 @@ CONVERTED = [
         {"kind": "classic"},
     ),
     (
-        "deleted and made anew as a share group; a late tombstone of the old kind changes nothing",
+        "deleted and created again as a share group; a late tombstone of the old kind changes nothing",
         [*JOINED, *map(gone, JOINED), sharer("a", "orders"), gone(member("a")), gone(group_epoch(2))],
         {"kind": "share", "members": 1},
     ),
@@ -478,7 +478,7 @@ EVERY = [*CLASSIC, *CONSUMER, *OTHERS, *CONVERTED]
 @pytest.mark.parametrize(("written", "expected"), [row[1:] for row in EVERY], ids=[row[0] for row in EVERY])
 def test_the_membership_follows_from_the_records(written: list[Written], expected: dict[str, Any]) -> None:
     """Each example ends with these fields."""
-    found = told(written)
+    found = membership_after(written)
     assert found is not None
     assert {name: getattr(found, name) for name in expected} == expected
 
@@ -486,7 +486,7 @@ def test_the_membership_follows_from_the_records(written: list[Written], expecte
 @pytest.mark.parametrize("written", [row[1] for row in NO_OWNER], ids=[row[0] for row in NO_OWNER])
 def test_a_group_without_current_records_has_no_membership(written: list[Written]) -> None:
     """Removed and unreadable records make no group."""
-    assert told(written) is None
+    assert membership_after(written) is None
 
 
 @pytest.mark.parametrize("written", [row[1] for row in EVERY], ids=[row[0] for row in EVERY])
@@ -496,7 +496,7 @@ def test_records_at_once_and_one_by_one_give_the_same_membership(written: list[W
     for one in written:
         read.apply(column([one]))
         read.by_group.get("g")
-    assert read.by_group.get("g") == told(written)
+    assert read.by_group.get("g") == membership_after(written)
 
 
 @pytest.mark.parametrize("written", [row[1] for row in EVERY], ids=[row[0] for row in EVERY])
@@ -508,7 +508,7 @@ def test_tombstones_leave_no_trace(written: list[Written]) -> None:
         read.by_group.get("g")
         read.apply(column([(key, None)]))
         del living[key]
-        assert read.by_group.get("g") == told(living.items())
+        assert read.by_group.get("g") == membership_after(living.items())
 
 
 def test_apply_returns_the_touched_groups() -> None:
@@ -522,7 +522,10 @@ def test_apply_returns_the_touched_groups() -> None:
 
 def test_groups_with_the_same_topics_share_one_set() -> None:
     """Equal subscriptions of many groups are in memory once."""
-    one, other = told([classic(classic_member("a", wants=T))]), told([classic(classic_member("b", wants=T))])
+    one, other = (
+        membership_after([classic(classic_member("a", wants=T))]),
+        membership_after([classic(classic_member("b", wants=T))]),
+    )
     assert one is not None
     assert other is not None
     assert one.subscribed is other.subscribed
@@ -530,7 +533,7 @@ def test_groups_with_the_same_topics_share_one_set() -> None:
 
 def test_owned_partitions_are_not_in_the_repr() -> None:
     """Masks are for counting; the detail view has partitions by topic."""
-    found = told([*JOINED, stands("a", 2, {ORDERS: [0, 1]})])
+    found = membership_after([*JOINED, stands("a", 2, {ORDERS: [0, 1]})])
     assert found is not None
     assert found.owned
     assert "owned" not in repr(found)

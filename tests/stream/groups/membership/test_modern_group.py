@@ -46,7 +46,7 @@ def topology(number: int) -> facts.StreamsTopologyRecorded:
 
 
 CONSUMER = [
-    ("nobody is there", [epoch(3)], "Empty", 0),
+    ("no members", [epoch(3)], "Empty", 0),
     ("joined, the target not yet made", [member("a"), epoch(2)], "Assigning", 1),
     ("the target is made, the member is not there yet", [member("a"), epoch(2), target(2)], "Reconciling", 1),
     ("all are where they should be", [member("a"), epoch(2), target(2), owns("a", 2)], "Stable", 1),
@@ -94,24 +94,26 @@ STREAMS = [
         ],
         "Stable",
     ),
-    ("nobody is there: Empty comes before NotReady", [topology(2), epoch(2, kind="streams", valid=1)], "Empty"),
+    ("no members: Empty takes precedence over NotReady", [topology(2), epoch(2, kind="streams", valid=1)], "Empty"),
 ]
 
 
-@pytest.mark.parametrize(("told", "state", "members"), [row[1:] for row in CONSUMER], ids=[row[0] for row in CONSUMER])
-def test_the_state_of_a_consumer_group(told: list[object], state: str, members: int) -> None:
+@pytest.mark.parametrize(
+    ("records", "state", "members"), [row[1:] for row in CONSUMER], ids=[row[0] for row in CONSUMER]
+)
+def test_the_state_of_a_consumer_group(records: list[object], state: str, members: int) -> None:
     """Each example ends in the state that Kafka's tools print."""
     roster = ModernGroup("consumer")
-    for event in told:
+    for event in records:
         roster.apply(event)
     assert (roster.state, len(roster.members)) == (state, members)
 
 
-@pytest.mark.parametrize(("told", "state"), [row[1:] for row in STREAMS], ids=[row[0] for row in STREAMS])
-def test_the_state_of_a_streams_group(told: list[object], state: str | None) -> None:
+@pytest.mark.parametrize(("records", "state"), [row[1:] for row in STREAMS], ids=[row[0] for row in STREAMS])
+def test_the_state_of_a_streams_group(records: list[object], state: str | None) -> None:
     """As for a consumer group, but NotReady without a valid topology, and unknown if the log does not show it."""
     roster = ModernGroup("streams")
-    for event in told:
+    for event in records:
         roster.apply(event)
     assert roster.state == state
 

@@ -51,7 +51,7 @@ STORIES: list[tuple[str, list[Written], list[str], dict[str, int], Any, Any]] = 
         (),
     ),
     (
-        "an assignor left some to nobody",
+        "an assignor left some partitions unassigned",
         [classic(classic_member("a", wants=BOTH, has=assignment({"orders": [1]})))],
         ["orders"],
         COUNTS,
@@ -103,8 +103,8 @@ STORIES: list[tuple[str, list[Written], list[str], dict[str, int], Any, Any]] = 
         None,
         None,
     ),
-    ("nobody is there: the state says so, and nothing else", [classic()], ["orders"], COUNTS, None, None),
-    ("nobody is there in a newer group", [group_epoch(4)], ["orders"], COUNTS, None, None),
+    ("no members: only the state says so", [classic()], ["orders"], COUNTS, None, None),
+    ("no members in a newer group", [group_epoch(4)], ["orders"], COUNTS, None, None),
     (
         "a subscription cannot be read",
         [classic(classic_member("a", wants=b"\0", has=assignment({"orders": [0]})))],
@@ -114,7 +114,7 @@ STORIES: list[tuple[str, list[Written], list[str], dict[str, int], Any, Any]] = 
         None,
     ),
     (
-        "an assignment cannot be read: the subscription still tells what nobody wants",
+        "an undecodable assignment: unsubscribed topics are still known",
         [classic(classic_member("a", wants=BOTH, has=b"\0"))],
         ["orders", "audit"],
         COUNTS,
@@ -136,7 +136,7 @@ STORIES: list[tuple[str, list[Written], list[str], dict[str, int], Any, Any]] = 
         None,
     ),
     (
-        "the cluster did not tell how many partitions a topic has",
+        "the cluster did not return the partition count of a topic",
         [member("a", "orders", "audit"), stands("a", 1, {ORDERS: [0]})],
         ["orders"],
         COUNTS,
@@ -180,7 +180,7 @@ STORIES: list[tuple[str, list[Written], list[str], dict[str, int], Any, Any]] = 
         ("audit",),
     ),
     (
-        "what is owned beyond a topic's end, or of a topic that nobody wants, does not count",
+        "partitions beyond a topic's count, or of an unsubscribed topic, do not count",
         [classic(classic_member("a", wants=subscription("orders"), has=assignment({"orders": [0, 9], "audit": [1]})))],
         [],
         COUNTS,
@@ -223,26 +223,26 @@ def test_counts_of_all_groups_equal_those_of_each_group() -> None:
     chance = random.Random(7)  # noqa: S311 -- no secret
     topics = [f"t{number}" for number in range(6)]
     every = UnassignedTracker()
-    fleet: dict[str, Membership] = {}
+    all_memberships: dict[str, Membership] = {}
     counts = dict.fromkeys(topics, 4)
     for _ in range(60):
         for name in chance.sample("abcdefgh", 3):
             if chance.random() < 0.3:
-                fleet.pop(name, None)
+                all_memberships.pop(name, None)
                 continue
             owned = {topic: chance.randrange(64) for topic in chance.sample(topics, 2)}
-            fleet[name] = a_group(set(chance.sample(topics, 2)), owned)
+            all_memberships[name] = a_group(set(chance.sample(topics, 2)), owned)
         if chance.random() < 0.5:
             counts = counts | {chance.choice(topics): chance.randrange(7)}
         offsets = [(chance.choice("abcdefghxyz"), chance.choice(topics)) for _ in range(40)]
-        found = every.update(dict(fleet), rows(offsets), counts, {})
-        for name, one in fleet.items():
+        found = every.update(dict(all_memberships), rows(offsets), counts, {})
+        for name, one in all_memberships.items():
             alone = find_unassigned(one, {topic for group, topic in offsets if group == name}, counts, {})
             assert alone.unowned is not None
             assert alone.unsubscribed is not None
             assert found.unowned[name] == sum(len(partitions) for _, partitions in alone.unowned)
             assert found.unsubscribed[name] == len(alone.unsubscribed)
-        assert found.unowned.keys() == found.unsubscribed.keys() == fleet.keys()
+        assert found.unowned.keys() == found.unsubscribed.keys() == all_memberships.keys()
 
 
 def test_a_topic_name_is_used_when_it_becomes_known() -> None:
@@ -263,8 +263,8 @@ def test_the_owners_in_a_rebalancing_group_are_unknown() -> None:
 
 def test_partition_counts_are_needed_for_all_subscribed_topics() -> None:
     """This includes topics without offsets."""
-    fleet = {"a": a_group({"t", "u"}, {}), "b": a_group({"t"}, {}), "c": Membership("simple", "Empty", 0)}
-    assert subscribed_topics(fleet) == {"t", "u"}
+    all_memberships = {"a": a_group({"t", "u"}, {}), "b": a_group({"t"}, {}), "c": Membership("simple", "Empty", 0)}
+    assert subscribed_topics(all_memberships) == {"t", "u"}
     assert subscribed_topics({}) == set()
 
 
