@@ -117,7 +117,7 @@ class MonitorJob:
         )
 
     def _configure_evaluation(self, checkpoint: CheckpointDirectory) -> None:
-        """Let the publisher continue from the verdict file of this checkpoint."""
+        """Make the publisher continue from the verdict file of this checkpoint."""
         layout = checkpoint.manifest.layout
         store = VerdictStore(checkpoint.folder, self._status.files)
         lookups = LookupScheduler(self._cluster, lookup_limits(self._config, layout.slot_ms, layout.keep_slots))

@@ -42,7 +42,7 @@ class KeptState:
     def __init__(
         self, checkpoint: CheckpointDirectory, cluster: Cluster, status: ServiceStatus, log_starts: Mapping[int, int]
     ) -> None:
-        """Take over an open checkpoint; `log_starts` are the current log start offsets of the offsets topic."""
+        """Own an open checkpoint; `log_starts` are the current log start offsets of the offsets topic."""
         self._cluster = cluster
         self._log_starts = log_starts
         self._status = status

@@ -1,1 +1,1 @@
-"""What happens once per tick, in order: context, lookups, inputs, verdicts, snapshot."""
+"""Evaluates all groups once per tick, in the order of `run_tick`."""

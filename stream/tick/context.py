@@ -39,7 +39,7 @@ class LookupResults:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClusterContext:
-    """What one tick knows of the cluster in addition to end offsets."""
+    """The facts that one tick knows of the cluster in addition to end offsets."""
 
     retention: OffsetsRetention
     partition_counts: Mapping[str, int] = dataclasses.field(default_factory=dict)

@@ -58,7 +58,7 @@ class Quarantine:
         self._logged_at: dict[str, float] = {}
         self._last_selection: tuple[GroupColumns, frozenset[str], GroupColumns] | None = None
         self.faults = 0
-        """How many times a group was put in quarantine."""
+        """The number of times a group was put in quarantine."""
 
     def __len__(self) -> int:
         return len(self._groups)
@@ -92,7 +92,7 @@ class Quarantine:
         return self._without_groups(state)
 
     def search(self, state: GroupColumns, trial: Callable[[GroupColumns], None], now: float) -> bool:
-        """Put the groups that make the evaluation fail in quarantine; return whether there are any.
+        """Quarantine the groups that make the evaluation fail; return whether there are any.
 
         There are none if the evaluation also fails without any group, does not fail again, or fails for all groups:
         then no single group is the cause.

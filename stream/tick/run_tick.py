@@ -58,7 +58,7 @@ class EndsUnavailableError(Exception):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TickStatus:
-    """What the status and the self metrics of the monitor show of a tick; the defaults are those before the first."""
+    """The part of a tick that the status and the self metrics show; the defaults are those before the first."""
 
     taken_at: float | None = None
     """When the end offsets were read (Unix seconds)."""

@@ -56,7 +56,7 @@ class VerdictHistory:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """How many groups changed to each verdict; has all verdicts."""
+        """The number of groups that changed to each verdict; has all verdicts."""
         return self._counts
 
     def record(self, evaluation: Evaluation, alive: Flags, now: float) -> None:
