@@ -1,1 +1,1 @@
-"""How lagwarden gets to where it runs: the image, the Helm chart, and the scripts that write the chart's pages."""
+"""The container image, the Helm chart with rules and dashboards, and the scripts that generate parts of them."""

@@ -34,7 +34,7 @@ _ADDRESSES: Final = {"anyOf": [{"type": "array", "items": {"type": "string"}}, {
 
 
 def config_schema() -> Schema:
-    """Give the schema of the value `config`."""
+    """Return the schema of the value `config`."""
     written = Config.model_json_schema()["$defs"]
     sections = {
         name: _section(name, written[section.__name__])

@@ -37,7 +37,7 @@ class Value:
 
 
 def values(source: str) -> list[Value]:
-    """Give the values of a `values.yaml` in its order. Raises UndescribedError.
+    """Return the values of a `values.yaml`, in its order. Raises UndescribedError.
 
     A mapping whose members have no comments is one value, however much is in it.
     """
@@ -69,7 +69,7 @@ def _walk(node: yaml.Node, lines: Sequence[str], prefix: str) -> Iterator[Value]
 
 
 def _members_described(node: yaml.Node, lines: Sequence[str]) -> bool:
-    """Tell whether a mapping's members speak for themselves: then the comment above it is about all of them."""
+    """Return whether the members of a mapping need no comments of their own: the comment above it describes all."""
     return any(
         _comment_above(lines, key.start_mark.line)
         or (isinstance(value, yaml.MappingNode) and _members_described(value, lines))

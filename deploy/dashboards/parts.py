@@ -1,4 +1,4 @@
-"""What the dashboards are made of: queries scoped to one monitor, panels with the house's defaults, variables, links.
+"""The parts of all dashboards: queries scoped to one monitor, panels with common defaults, variables, links.
 
 No metric is named here but the ones that the variables list.
 """
@@ -68,7 +68,7 @@ class Query:
 def graph(
     title: str, description: str, unit: Unit, *queries: Query, width: int = 12, stacked: bool = False
 ) -> timeseries.Panel:
-    """Make lines over time. The legend is a table with the last and the greatest value."""
+    """Return a time series panel. Its legend is a table with the last and the largest value."""
     panel = (
         timeseries.Panel()
         .title(title)
@@ -129,7 +129,7 @@ def listing(
     width: int = 12,
     labels: Sequence[str] = ("group",),
 ) -> table.Panel:
-    """Make a table: one row for each set of labels, one column for each query, by name: heading, unit, query.
+    """Return a table panel: one row per label set, one column per query, by name: heading, unit, query.
 
     Sorted by the first query's column, the greatest first; a group leads to its own dashboard.
     """

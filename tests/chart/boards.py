@@ -28,13 +28,13 @@ class PanelQuery:
 
     @property
     def name(self) -> str:
-        """Where it stands."""
+        """The position of the query, for messages."""
         return f"{self.board}: {self.panel}"
 
 
 @functools.cache
 def board(name: str) -> dict[str, Any]:
-    """Give a dashboard by its file's name."""
+    """Return a dashboard by its file name."""
     found: dict[str, Any] = json.loads((CHART / "dashboards" / f"{name}.json").read_text())
     return found
 
@@ -43,12 +43,12 @@ BOARDS: Final = {file.stem: board(file.stem) for file in FILES}
 
 
 def panels(name: str) -> list[dict[str, Any]]:
-    """Give the panels of a dashboard, rows aside."""
+    """Return the panels of a dashboard without its rows."""
     return [panel for panel in BOARDS[name]["panels"] if panel["type"] != "row"]
 
 
 def queries() -> list[PanelQuery]:
-    """Give every query of every dashboard."""
+    """Return every query of every dashboard."""
     return [
         PanelQuery(name, panel["title"], target["expr"], target["legendFormat"], target["instant"])
         for name in BOARDS
@@ -58,7 +58,7 @@ def queries() -> list[PanelQuery]:
 
 
 def annotations() -> list[PanelQuery]:
-    """Give the queries of the marks."""
+    """Return the queries of the annotations."""
     return [
         PanelQuery(name, each["name"], each["expr"], each["textFormat"], instant=False)
         for name, made in BOARDS.items()

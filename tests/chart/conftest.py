@@ -43,15 +43,15 @@ groups:
       - alert: SecondAlert
         expr: vector(1)
 """
-DASHBOARD = '{"title": "Fleet {{ not Helm\'s }}", "panels": []}\n'
+DASHBOARD = '{"title": "Overview {{ not Helm\'s }}", "panels": []}\n'
 
 
 @pytest.fixture
 def chart_with_files(tmp_path: Path) -> Path:
-    """Give a copy of the chart with one file of rules and one dashboard in it, whatever the chart itself has."""
+    """Return a copy of the chart with exactly one rule file and one dashboard."""
     copy = tmp_path / CHART.name
     shutil.copytree(CHART, copy, ignore=shutil.ignore_patterns("rules", "dashboards"))
-    for folder, name, text in (("rules", "some.yaml", RULES), ("dashboards", "fleet.json", DASHBOARD)):
+    for folder, name, text in (("rules", "some.yaml", RULES), ("dashboards", "overview.json", DASHBOARD)):
         (copy / folder).mkdir()
         (copy / folder / name).write_text(text)
     return copy

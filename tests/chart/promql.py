@@ -1,4 +1,4 @@
-"""What a PromQL expression asks for: its series, and the labels it names; by a parser that is not Prometheus'."""
+"""The series and labels that a PromQL expression uses, by a parser independent of Prometheus."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 promql_parser = pytest.importorskip("promql_parser", reason="promql-parser is not installed (the dev extra has it)")
 
 TARGET_LABELS: Final = frozenset({"job", "instance"})
-"""What a scrape adds to every series; what more it adds is the site's own business, and no query may name it."""
+"""The labels that every scrape adds. Queries must not use labels of a particular site."""
 OTHERS: Final = {
     "up": TARGET_LABELS,
     "process_start_time_seconds": TARGET_LABELS,
@@ -51,7 +51,7 @@ def parsed(expression: str) -> Any:
 
 
 def asked(expression: str) -> list[Asked]:
-    """Give every selector of an expression."""
+    """Return every selector of an expression."""
     return list(_walk(parsed(expression), ()))
 
 
@@ -77,13 +77,13 @@ def _walk(node: Any, inside: tuple[str, ...]) -> Iterator[Asked]:
 
 
 def named_labels(expression: str) -> set[str]:
-    """Give the labels by which an expression groups or matches: by, without, on, ignoring, group_left and so on."""
+    """Return the labels by which an expression groups or matches: by, without, on, ignoring, group_left and so on."""
     found = re.findall(r"\b(?:by|without|on|ignoring|group_left|group_right)\s*\(([^)]*)\)", expression)
     return {label.strip() for labels in found for label in labels.split(",") if label.strip()}
 
 
 def known(recorded: dict[str, str]) -> dict[str, frozenset[str]]:
-    """Give the labels of every series that there is; `recorded` are rules by their names, with their expressions."""
+    """Return the labels of every existing series; `recorded` has the expressions of recording rules by name."""
     series = {metric.name: frozenset(metric.labels) | TARGET_LABELS for metric in METRICS}
     for metric in METRICS:
         if metric.kind is MetricKind.HISTOGRAM:
@@ -95,7 +95,7 @@ def known(recorded: dict[str, str]) -> dict[str, frozenset[str]]:
 
 
 def faults(expression: str, series: dict[str, frozenset[str]]) -> list[str]:
-    """Say what an expression asks for that does not exist: a series, a label, a rate of what is no counter."""
+    """Return the faults of an expression: series or labels that do not exist, rates of series that are no counters."""
     found = []
     counters = {metric.name for metric in METRICS if metric.kind is MetricKind.COUNTER}
     selectors = asked(expression)

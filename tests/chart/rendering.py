@@ -23,17 +23,17 @@ Object = dict[str, Any]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Rendered:
-    """What a release would be made of."""
+    """The objects and notes of a rendered release."""
 
     objects: tuple[Object, ...]
     notes: str
 
     def of_kind(self, kind: str) -> list[Object]:
-        """Give the objects of one kind."""
+        """Return the objects of one kind."""
         return [one for one in self.objects if one["kind"] == kind]
 
     def one(self, kind: str) -> Object:
-        """Give the only object of its kind."""
+        """Return the only object of its kind."""
         (found,) = self.of_kind(kind)
         return found
 
@@ -51,13 +51,13 @@ class Rendered:
 
 
 def case(name: str) -> Object:
-    """Give the values of a case."""
+    """Return the values of a case."""
     values: Object = yaml.safe_load((CHART / "ci" / f"{name}-values.yaml").read_text())
     return values
 
 
 def merged(base: Object, change: Object) -> Object:
-    """Give `base` with the members of `change` put into it, as Helm does with several files of values."""
+    """Return `base` merged with `change`, as Helm merges several values files."""
     both = dict(base)
     for key, value in change.items():
         inner = both.get(key)
@@ -74,13 +74,13 @@ def render(values: Object, chart: Path = CHART) -> Rendered:
 
 
 def lint(values: Object) -> list[str]:
-    """Give what `helm lint --strict` has against the chart, advice aside."""
+    """Return the errors and warnings of `helm lint --strict`."""
     report = _helm().lint(str(CHART), values, strict=True)
     return [*report["errors"], *(one["error"] for one in report["messages"] if one["severity"] > 1)]
 
 
 def refusal(values: Object, chart: Path = CHART) -> str:
-    """Give the words with which these values are refused; fails if they are not."""
+    """Return the error for these values; fails if they are accepted."""
     helm = _helm()
     try:
         render(values, chart)

@@ -36,7 +36,7 @@ RECEIVERS: Final = {"critical": "pager", "warning": "tickets", "info": "none"}
 
 @pytest.fixture(scope="session")
 def amtool() -> str:
-    """Give amtool; skip where it is not here and cannot be had."""
+    """Return the path of amtool; skip if it cannot be installed."""
     try:
         return find_tool("amtool", fetch=True)
     except ToolMissingError as error:
@@ -82,7 +82,7 @@ def alertmanager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.mark.parametrize(
     ("sources", "muted"),
     [
-        pytest.param([STUCK], set(), id="a stuck group is told of"),
+        pytest.param([STUCK], set(), id="a stuck group has an alert"),
         pytest.param([STUCK, {**STALE, **HERE}], {"LagwardenGroupStuck"}, id="not while its monitor is stale"),
         pytest.param([STUCK, {**STALE, **THERE}], set(), id="another monitor's staleness is not its own"),
         pytest.param([STUCK, {**DOWN, **HERE}], {"LagwardenGroupStuck"}, id="nor while it is down"),
@@ -91,7 +91,7 @@ def alertmanager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         ),
         pytest.param([STUCK, LATE], {"LagwardenGroupTargetFastBurn"}, id="that it is late too is no news"),
         pytest.param([LATE, BEHIND], {"LagwardenGroupFallingBehind"}, id="a warning waits behind a page"),
-        pytest.param([STUCK, {**BEHIND, "group": "other"}], set(), id="another group is told of"),
+        pytest.param([STUCK, {**BEHIND, "group": "other"}], set(), id="another group has an alert"),
         pytest.param([{**STALE, **HERE}, {**DOWN, **HERE}], {"LagwardenMonitorStale"}, id="down is more than stale"),
         pytest.param([{**DOWN, **HERE}], set(), id="nothing mutes itself"),
     ],
@@ -110,7 +110,7 @@ def test_who_mutes_whom(alertmanager: str, sources: list[dict[str, str]], muted:
 
 
 def _at_home(program: str) -> list[str]:
-    """Let Debian's Alertmanager find its templates, for which it looks only where it would be installed.
+    """Make the templates of Debian's Alertmanager available at the path where it expects them.
 
     In a mount namespace of its own, what was unpacked lies there; nothing on the machine changes.
     """
@@ -142,14 +142,14 @@ def _post(url: str, alerts_given: list[dict[str, Any]]) -> None:
 def test_what_mutes_exists() -> None:
     """Every alert that an inhibition names is one of the rules'; a misspelt one would mute nothing."""
     text = EXAMPLE.read_text()
-    told = yaml.safe_load(text)["inhibit_rules"]
-    names = {word for rule in told for matcher in rule["source_matchers"] for word in _names(matcher)}
+    inhibitions = yaml.safe_load(text)["inhibit_rules"]
+    names = {word for rule in inhibitions for matcher in rule["source_matchers"] for word in _names(matcher)}
     assert len(names) > 5
     assert names <= set(alerts())
 
 
 def _names(matcher: str) -> list[str]:
-    """Give the alerts that a matcher of `alertname` means."""
+    """Return the names of alerts that a matcher of `alertname` selects."""
     name, _, pattern = matcher.replace("=~", "=").partition("=")
     if name != "alertname":
         return []

@@ -55,9 +55,9 @@ MAY_BE_EMPTY: Final = {
     "monitor: Last stable offset gap": "no transaction stays open",
     "monitor: Left out by the budget": "nothing is left out",
     "monitor: Growth of __consumer_offsets": "two polls of the cluster are needed",
-    "fleet: Died lately": "after the grace time nobody is",
-    "fleet: Lag not known": "all lags are",
-    "fleet: Turns of verdicts": "they turn now and then",
+    "overview: Recently died": "no group is, after the retention period",
+    "overview: Lag not known": "all lags are",
+    "overview: Verdict changes": "they change only now and then",
     "group: Offsets expire in": "not while it has members",
     "group: Expiry": "not while it has members",
     "group: Lag not known": "all lags are",
@@ -76,7 +76,7 @@ class World:
     prometheus: Prometheus
 
     def values(self) -> dict[str, str | list[str]]:
-        """Give what the dashboards' variables are set to."""
+        """Return the values of the dashboards' variables."""
         topics = self.prometheus.label_values(f'lagwarden_topic_lag{{group="{SICK}"}}', "topic")
         return {"job": ["lagwarden"], "instance": [f"{LOOPBACK}:{self.monitor.port}"], "group": SICK, "topic": topics}
 
@@ -145,8 +145,8 @@ def test_every_rule_is_evaluated(world: World) -> None:
 
 def test_no_rule_fires_about_the_monitor(world: World) -> None:
     """A healthy monitor on a healthy cluster has no alert of its own; what is only pending may pass."""
-    told = [alert for rule in world.prometheus.rules() for alert in rule.get("alerts", [])]
-    firing = [alert["labels"] for alert in told if alert["state"] == "firing"]
+    alerts = [alert for rule in world.prometheus.rules() for alert in rule.get("alerts", [])]
+    firing = [alert["labels"] for alert in alerts if alert["state"] == "firing"]
     assert [labels["alertname"] for labels in firing if labels["about"] == "monitor"] == []
 
 
@@ -170,10 +170,10 @@ def test_the_marks_are_asked_without_a_fault(world: World) -> None:
 def test_the_numbers_are_those_of_the_api(world: World) -> None:
     """Of one and the same snapshot, Prometheus has for every group and partition exactly what the API says."""
     at, answers = _one_snapshot(world)
-    told = {
+    compared = {
         (source, row["group"]): row for source, rows in answers.items() for row in rows if source is MetricSource.GROUPS
     }
-    assert len(told) > 8
+    assert len(compared) > 8
     fine = {str(verdict) for verdict, severity in SEVERITY.items() if severity is Severity.FINE}
     for metric in SNAPSHOT_METRICS:
         if metric.source not in answers:
@@ -189,7 +189,7 @@ def test_the_numbers_are_those_of_the_api(world: World) -> None:
 
 
 def _number(conversion: ValueConversion, value: Any) -> float:
-    """Give what the API says as the number that the metric has."""
+    """Return a value of the API in the unit of its metric."""
     match conversion:
         case ValueConversion.ONE:
             return 1.0
@@ -203,11 +203,11 @@ def _number(conversion: ValueConversion, value: Any) -> float:
 
 
 def test_the_stuck_list_is_the_apis(world: World) -> None:
-    """The Fleet's list of who needs attention has the groups that the API calls so, and its figures count them."""
+    """The list of the Overview dashboard has the groups that need attention in the API, and its numbers count them."""
     at, answers = _one_snapshot(world)
     sick = {row["group"]: row for row in answers[MetricSource.GROUPS] if row["severity"] in {"warning", "critical"}}
     assert SICK in sick
-    since, *others = [query for query in queries() if query.name == "fleet: Needs attention"]
+    since, *others = [query for query in queries() if query.name == "overview: Needs attention"]
     listed = world.prometheus.query(filled(since.expression, world.values(), SCRAPE), at)
     assert {labels["group"]: (labels["severity"], labels["verdict"]) for labels, _ in listed} == {
         group: (row["severity"], row["verdict"]) for group, row in sick.items()
@@ -217,13 +217,13 @@ def test_the_stuck_list_is_the_apis(world: World) -> None:
         wanted = {group: row[column] for group, row in sick.items() if row[column] is not None}
         assert {labels["group"]: value for labels, value in shown} == wanted
     for title in ("Critical", "Warning"):
-        (figure,) = (query for query in queries() if query.name == f"fleet: {title}")
+        (figure,) = (query for query in queries() if query.name == f"overview: {title}")
         ((_, number),) = world.prometheus.query(filled(figure.expression, world.values(), SCRAPE), at)
         assert number == sum(row["severity"] == title.lower() for row in sick.values())
 
 
 def _one_snapshot(world: World) -> tuple[float, dict[MetricSource, list[dict[str, Any]]]]:
-    """Give a moment and what the API says of the snapshot that was scraped at it: its groups and partitions."""
+    """Return a time and the API's groups and partitions of the snapshot that Prometheus scraped at that time."""
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         groups = world.api("groups")

@@ -25,7 +25,7 @@ SAMPLE: Final[dict[str, str | list[str]]] = {
     "topic": ["a.b", "c"],
 }
 VARIABLES: Final = {
-    "fleet": ["datasource", "job", "instance"],
+    "overview": ["datasource", "job", "instance"],
     "group": ["datasource", "job", "instance", "group", "topic"],
     "monitor": ["datasource", "job", "instance"],
 }
@@ -42,7 +42,7 @@ every_panel = pytest.mark.parametrize(
 # The builders would rather make the newer form, which only Grafana 12 and later read.
 @pytest.mark.filterwarnings("ignore:Prefer using dashboardv2:DeprecationWarning")
 def test_the_files_are_what_the_code_makes() -> None:
-    """Made anew, the dashboards are the files, to the letter; `python -m deploy.dashboards` renews them."""
+    """The dashboard files are current; `python -m deploy.dashboards` writes them."""
     pytest.importorskip("grafana_foundation_sdk", reason="grafana-foundation-sdk is not installed (dev extra)")
     from deploy.dashboards.__main__ import files  # noqa: PLC0415 -- it needs what may be missing
 
@@ -64,7 +64,7 @@ def test_a_dashboard_is_locked_and_found(name: str) -> None:
 
 @every_board
 def test_a_dashboard_has_the_linters_variables(name: str) -> None:
-    """A data source of its own choosing first, then job and instance; values are asked anew with the time range."""
+    """The variables are data source, job and instance; their values are queried again with the time range."""
     variables = BOARDS[name]["templating"]["list"]
     assert [each["name"] for each in variables] == VARIABLES[name]
     source, *others = variables
@@ -115,7 +115,7 @@ def test_seconds_are_shown_as_seconds(panel: dict[str, Any]) -> None:
 
 
 @every_board
-def test_panels_are_told_apart_and_do_not_overlap(name: str) -> None:
+def test_panels_have_unique_ids_and_do_not_overlap(name: str) -> None:
     """Numbers and titles are each another, and no two panels share a place."""
     every = BOARDS[name]["panels"]
     assert len({panel["id"] for panel in every}) == len(every)
@@ -176,7 +176,7 @@ def test_an_alerts_dashboard_takes_what_the_alert_gives(alert: dict[str, Any]) -
 
 @pytest.mark.parametrize("alert", alerts())
 def test_a_runbook_names_panels_that_exist(alert: str) -> None:
-    """What a runbook tells to look at is the title of a panel."""
+    """Each panel that a runbook names exists."""
     text = (ROOT / "docs" / "runbooks" / f"{alert}.md").read_text().partition("## Diagnosis")[2]
     named = {" ".join(words.split()) for words in re.findall(r"(?<![*\w])\*([A-Z_][^*]*)\*(?![*\w])", text)}
     assert named - WORDS <= {panel["title"] for name in BOARDS for panel in panels(name)}

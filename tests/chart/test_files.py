@@ -49,8 +49,8 @@ def test_rules_come_through_unchanged(chart_with_files: Path) -> None:
 
 def test_dashboards_come_through_unchanged(chart_with_files: Path) -> None:
     """A dashboard is byte for byte the file, whatever its text looks like to Helm or YAML."""
-    shown = [one for one in render(ON, chart_with_files).of_kind("ConfigMap") if "fleet.json" in one["data"]]
-    assert [one["data"]["fleet.json"] for one in shown] == [DASHBOARD]
+    shown = [one for one in render(ON, chart_with_files).of_kind("ConfigMap") if "overview.json" in one["data"]]
+    assert [one["data"]["overview.json"] for one in shown] == [DASHBOARD]
     assert shown[0]["metadata"]["labels"]["grafana_dashboard"] == "1"
 
 
@@ -95,8 +95,8 @@ def test_an_alert_leads_to_the_sites_own_places(chart_with_files: Path) -> None:
 
 def test_an_alert_that_is_not_there_cannot_be_left_out(chart_with_files: Path) -> None:
     """A misspelt name in rules.disabled is refused, with the names that there are."""
-    said = refusal(merged(ON, {"rules": {"disabled": ["FirstAlrt"]}}), chart_with_files)
-    assert 'rules.disabled: there is no alert "FirstAlrt"; there are FirstAlert, SecondAlert' in said
+    error = refusal(merged(ON, {"rules": {"disabled": ["FirstAlrt"]}}), chart_with_files)
+    assert 'rules.disabled: there is no alert "FirstAlrt"; there are FirstAlert, SecondAlert' in error
 
 
 def test_a_broken_rule_file_is_named(chart_with_files: Path) -> None:

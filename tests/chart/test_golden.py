@@ -17,8 +17,8 @@ GOLDEN: Final = Path(__file__).parent / "golden" / "default.yaml"
 
 
 def test_the_default_render_is_the_golden_one() -> None:
-    """What the least possible values install is what is written down."""
+    """The objects for minimal values equal the golden file."""
     rendered = yaml.safe_dump_all(render(case("minimal")).objects, sort_keys=True)
     if os.environ.get("LAGWARDEN_GOLDEN") == "write":
         GOLDEN.write_text(rendered)
-    assert rendered == GOLDEN.read_text(), "write it anew with LAGWARDEN_GOLDEN=write, and look at the difference"
+    assert rendered == GOLDEN.read_text(), "write it again with LAGWARDEN_GOLDEN=write and check the difference"

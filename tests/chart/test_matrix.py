@@ -27,7 +27,7 @@ def _validators() -> Any:
 
 
 def closed(schema: Any) -> Any:
-    """Give a CRD's schema so that it refuses unknown fields, as the API server's pruning would drop them."""
+    """Return a CRD's schema changed to refuse unknown fields, which an API server would silently drop."""
     if not isinstance(schema, dict):
         return [closed(part) for part in schema] if isinstance(schema, list) else schema
     shut = {key: closed(value) for key, value in schema.items()}

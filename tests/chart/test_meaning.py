@@ -1,4 +1,4 @@
-"""What the objects say to each other and to the program: names that must meet, secrets that must not be seen."""
+"""References between objects and to the program: names that must match, secrets that must not be visible."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ KEY = "-----BEGIN PRIVATE KEY-----\nMAA=\n-----END PRIVATE KEY-----\n"
 
 @pytest.fixture(params=CASES)
 def rendered(request: pytest.FixtureRequest) -> Rendered:
-    """Give the objects of each set of values in turn."""
+    """Return the objects of each set of values in turn."""
     return render(case(request.param))
 
 
 def pod_labels(rendered: Rendered) -> Object:
-    """Give the labels of the pod."""
+    """Return the labels of the pod."""
     labels: Object = rendered.one("StatefulSet")["spec"]["template"]["metadata"]["labels"]
     return labels
 
@@ -87,7 +87,7 @@ def test_the_grace_time_holds_the_programs_own_limit(rendered: Rendered) -> None
 
 
 def test_probes_never_restart_a_pod_that_only_waits(rendered: Rendered) -> None:
-    """What restarts the container asks /livez, which is green while Kafka is away; only readiness asks /readyz."""
+    """Only readiness uses /readyz; probes that restart the container use /livez, which succeeds while Kafka is away."""
     paths = {probe: rendered.container[f"{probe}Probe"]["httpGet"]["path"] for probe in ("startup", "liveness")}
     assert set(paths.values()) == {"/livez"}
     assert rendered.container["readinessProbe"]["httpGet"]["path"] == "/readyz"
@@ -120,7 +120,7 @@ def test_the_program_takes_the_settings(name: str, tmp_path: Path) -> None:
 
 
 def _written(rendered: Rendered, folder: Path) -> Path:
-    """Put the configuration file where the test can read it."""
+    """Write the configuration file of the ConfigMap to a folder."""
     own = rendered.one("StatefulSet")["metadata"]["name"]
     (found,) = (one for one in rendered.of_kind("ConfigMap") if one["metadata"]["name"] == own)
     file = folder / "lagwarden.yaml"
@@ -129,7 +129,7 @@ def _written(rendered: Rendered, folder: Path) -> Path:
 
 
 def _environment(rendered: Rendered, folder: Path) -> dict[str, str]:
-    """Give the container's variables as the pod would see them, with the mounted files under a folder of the test's."""
+    """Return the container's variables as in the pod, with mounted files below a folder of the test."""
     contents = {"tls.key": KEY, "password": "hush"}
     for volume in rendered.pod["volumes"]:
         for item in (volume.get("secret") or volume.get("configMap") or {}).get("items", []):
@@ -189,17 +189,17 @@ def test_long_names_fit() -> None:
         pytest.param(
             {"serviceMonitor": {"enabled": True}},
             "Prometheus may not select the ServiceMonitor",
-            id="a monitor that nobody selects",
+            id="a ServiceMonitor without labels",
         ),
         pytest.param(
             {"serviceMonitor": {"enabled": True, "labels": {"release": "kps"}}},
             '{"release":"kps"}',
             id="a monitor with labels: they are named",
         ),
-        pytest.param({"rules": {"enabled": True}}, "set rules.labels", id="rules that nobody selects"),
+        pytest.param({"rules": {"enabled": True}}, "set rules.labels", id="rules without labels"),
         pytest.param({"persistence": {"enabled": False}}, "reads the whole offsets topic again", id="no volume"),
     ],
 )
 def test_the_notes_say_what_is_left_to_do(change: Object, sentence: str) -> None:
-    """What a person reads after the installation fits what was installed."""
+    """The notes after the installation match the installed objects."""
     assert sentence in render(merged(case("minimal"), change)).notes

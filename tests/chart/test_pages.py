@@ -1,4 +1,4 @@
-"""What is written from something else says the same as it. Needs no Helm, so it runs with the quick tests."""
+"""Generated files are current. Needs no Helm, so it runs with the quick tests."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_the_readme_lists_the_values() -> None:
 
 
 def test_a_value_without_a_comment_is_found() -> None:
-    """A value that nobody described stops the table, by name."""
+    """A value without a description is an error with its name."""
     with pytest.raises(UndescribedError, match=r"service\.port"):
         values("service:\n  # The type.\n  type: ClusterIP\n  port: 1\n")
 
@@ -47,7 +47,7 @@ def test_the_container_port_is_the_programs_default() -> None:
 
 
 def test_the_images_build_tools_are_those_of_the_environment() -> None:
-    """What builds the wheel in the image is pinned as in requirements/dev.txt, hash by hash."""
+    """The build requirements of the image have the hashes of requirements/dev.txt."""
     environment = (ROOT / "requirements" / "dev.txt").read_text()
     lines = (ROOT / "deploy" / "image-build.txt").read_text().splitlines()
     pins = [line.strip(" \\") for line in lines if line.strip() and not line.startswith("#")]

@@ -53,7 +53,7 @@ def test_every_set_of_values_is_restricted(name: str) -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_account_has_no_token(name: str) -> None:
-    """Where the chart makes a service account, nothing else that uses it gets its token either."""
+    """A service account that the chart creates mounts its token nowhere."""
     accounts = render(case(name)).of_kind("ServiceAccount")
     assert all(account["automountServiceAccountToken"] is False for account in accounts)
 

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.chart
 
 @pytest.fixture(scope="session")
 def promtool() -> str:
-    """Give promtool; skip where it is not here and cannot be had."""
+    """Return the path of promtool; skip if it cannot be installed."""
     try:
         return find_tool("promtool", fetch=True)
     except ToolMissingError as error:
@@ -36,9 +36,9 @@ def test_the_files_pass_every_check(promtool: str) -> None:
 @pytest.mark.parametrize("alert", alerts())
 def test_an_alert_fires_when_it_should_and_only_then(alert: str, promtool: str, tmp_path: Path) -> None:
     """Every story of the alert comes out as the table says, to the word."""
-    told = [case for case in CASES if case.alert == alert]
-    said = promtool_says(promtool, told, tmp_path)
-    assert said is None, said
+    cases = [case for case in CASES if case.alert == alert]
+    output = promtool_says(promtool, cases, tmp_path)
+    assert output is None, output
 
 
 def test_a_wrong_story_is_noticed(promtool: str, tmp_path: Path) -> None:

@@ -88,11 +88,11 @@ def test_a_runbook_names_panels_and_alerts_that_exist(alert: dict[str, Any]) -> 
 @every_alert
 def test_an_alert_has_stories_of_every_kind(alert: dict[str, Any]) -> None:
     """Just before, just after, healthy but odd, series that vanish, a monitor that dies; one is read word by word."""
-    told = [case for case in CASES if case.alert == alert["alert"]]
-    assert {case.kind for case in told} == set(Kind)
-    assert [case.name for case in told if case.fires] != []
-    assert any(case.text for case in told)
-    assert len({case.name for case in told}) == len(told)
+    cases = [case for case in CASES if case.alert == alert["alert"]]
+    assert {case.kind for case in cases} == set(Kind)
+    assert [case.name for case in cases if case.fires] != []
+    assert any(case.text for case in cases)
+    assert len({case.name for case in cases}) == len(cases)
 
 
 def test_every_story_is_of_an_alert() -> None:
@@ -102,7 +102,7 @@ def test_every_story_is_of_an_alert() -> None:
 
 @pytest.mark.parametrize("verdict", [word for word, severity in SEVERITY.items() if severity >= Severity.WARNING])
 def test_every_verdict_of_a_sick_group_is_an_alert(verdict: str) -> None:
-    """For each verdict that somebody must act on there is exactly one alert that asks for it, of the same severity."""
+    """Each warning or critical verdict has exactly one alert of the same severity."""
     severity = SEVERITY[verdict].name.lower()
     asking = [
         alert["alert"]
@@ -116,7 +116,7 @@ def test_every_verdict_of_a_sick_group_is_an_alert(verdict: str) -> None:
 
 
 def _chooses(matchers: tuple[tuple[str, str, str], ...], labels: dict[str, str]) -> bool:
-    """Tell whether matchers choose a series with these labels."""
+    """Return whether matchers choose a series with these labels."""
     for name, op, value in matchers:
         hit = re.fullmatch(value, labels[name]) if "Re" in op else value == labels[name]
         if bool(hit) == ("Not" in op):

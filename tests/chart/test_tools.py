@@ -39,7 +39,7 @@ def go(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
 
 
 def module(folder: Path, checksum: str) -> str:
-    """Give a script that answers as `go mod download -json` does, with a module of that checksum."""
+    """Return a script that answers as `go mod download -json` does, with a module that has that checksum."""
     archive = folder / "module.zip"
     with zipfile.ZipFile(archive, "w") as files:
         for plural in CUSTOM.values():
@@ -57,7 +57,7 @@ def test_a_module_with_the_right_checksum_is_kept(go: Any, tmp_path: Path) -> No
 
 
 def test_a_module_with_another_checksum_is_refused(go: Any, tmp_path: Path) -> None:
-    """What is not the file that was looked at once is not used, and leaves nothing in the cache."""
+    """A file with another checksum than the pinned one is not used and leaves nothing in the cache."""
     go(module(tmp_path, "h1:another"))
     with pytest.raises(ToolsError, match="checksum h1:another") as raised:
         custom_schema(RELEASE, "ServiceMonitor")
@@ -65,14 +65,14 @@ def test_a_module_with_another_checksum_is_refused(go: Any, tmp_path: Path) -> N
     assert list((tmp_path / "cache" / "chart-tools").iterdir()) == []
 
 
-def test_no_network_is_told_apart(go: Any) -> None:
+def test_an_unreachable_network_is_an_error_of_its_own(go: Any) -> None:
     """A registry that cannot be reached is a reason of its own, with what the client said last."""
     go("echo 'dial tcp: lookup registry: no such host' >&2; exit 1")
     with pytest.raises(ToolsUnreachableError, match="no such host"):
         custom_schema(RELEASE, "ServiceMonitor")
 
 
-def test_no_go_is_told_apart(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_go_is_an_error_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Without Go the operator's CRDs cannot be had."""
     monkeypatch.setenv("LAGWARDEN_CACHE", str(tmp_path))
     monkeypatch.setattr(shutil, "which", lambda _: None)

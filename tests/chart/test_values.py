@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.chart, pytest.mark.usefixtures("helm")]
 
 
 def at(path: str, value: Any) -> Object:
-    """Give values with one value at a dotted path."""
+    """Return values with one value at a dotted path."""
     for part in reversed(path.split(".")):
         value = {part: value}
     return dict(value)
@@ -45,12 +45,12 @@ def at(path: str, value: Any) -> Object:
 )
 def test_an_unknown_value_is_refused_with_its_path(path: str, value: Any) -> None:
     """A name that no template reads is refused; the message leads to it."""
-    said = refusal(merged(case("minimal"), at(path, value)))
+    error = refusal(merged(case("minimal"), at(path, value)))
     *parents, name = path.split(".")
     if isinstance(value, dict) and "kye" in value:
         parents, name = [*parents, name], "kye"
-    assert "/".join(parents) in said.replace(".", "/")
-    assert f"'{name}'" in said or name in said
+    assert "/".join(parents) in error.replace(".", "/")
+    assert f"'{name}'" in error or name in error
 
 
 @pytest.mark.parametrize(
@@ -72,8 +72,8 @@ def test_an_unknown_value_is_refused_with_its_path(path: str, value: Any) -> Non
 )
 def test_a_wrong_value_is_refused_with_its_path(path: str, value: Any) -> None:
     """A value of the wrong kind or outside its limits is refused; the message names where it stands."""
-    said = refusal(merged(case("minimal"), at(path, value)))
-    assert path.replace(".", "/") in said.replace(".", "/")
+    error = refusal(merged(case("minimal"), at(path, value)))
+    assert path.replace(".", "/") in error.replace(".", "/")
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ EXEMPT = {"mode"}
 
 
 def value_at(values: Any, path: str, default: Any) -> Any:
-    """Give the value at a dotted path, or the default where the values do not name it."""
+    """Return the value at a dotted path, or the default if the values do not have it."""
     for part in path.split("."):
         if part not in values:
             return default
@@ -185,7 +185,7 @@ def leaves(values: Object, described: Object, prefix: str = "") -> Iterator[tupl
 
 
 def another(default: Any, described: Object) -> Any:
-    """Give a value that the schema takes and that is not the default."""
+    """Return a value that the schema accepts and that is not the default."""
     if "enum" in described:
         return next(value for value in described["enum"] if value != default)
     if isinstance(default, bool):

@@ -28,7 +28,7 @@ OTHER: Final = {"job": "lagwarden", "instance": "other-0:10848"}
 
 
 class Kind(enum.Enum):
-    """What a row shows; each alert needs one of each."""
+    """The kind of a story; each alert needs one of each."""
 
     BEFORE = "just before"
     AFTER = "just after"
@@ -39,7 +39,7 @@ class Kind(enum.Enum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Text:
-    """What a person reads in the alert."""
+    """The text of an alert."""
 
     summary: str
     description: str
@@ -67,7 +67,7 @@ class Case:
 
 
 def alerts() -> dict[str, dict[str, Any]]:
-    """Give every alert of the chart by its name, as its file has it."""
+    """Return the alerts of the chart by name, as in the rule files."""
     rules = [rule for file in FILES for group in yaml.safe_load(file.read_text())["groups"] for rule in group["rules"]]
     return {rule["alert"]: rule for rule in rules if "alert" in rule}
 
@@ -79,7 +79,7 @@ def of(metric: str, labels: Mapping[str, str] = MONITOR, /, **more: str) -> str:
 
 
 def group_test(case: Case) -> dict[str, Any]:
-    """Give a row as one test of a promtool file."""
+    """Return a story as one test of a promtool file."""
     test: dict[str, Any] = {
         "name": case.name,
         "interval": "30s",

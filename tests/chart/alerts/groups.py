@@ -7,7 +7,7 @@ from typing import Final
 from tests.chart.alerts.case import MONITOR, OTHER, Case, Kind, Text, of
 
 GROUP: Final = {**MONITOR, "group": "billing"}
-# Quotes, a backslash, letters beyond ASCII: a group is named by whoever starts it.
+# Quotes, a backslash, letters beyond ASCII: clients choose the names of groups.
 HOSTILE: Final = {**MONITOR, "group": 'say "hi" \\ größe'}
 LAG: Final = of("lagwarden_group_time_lag_seconds", GROUP)
 REBALANCES: Final = of("lagwarden_group_transitions_total", GROUP, transition="rebalanced")
@@ -19,7 +19,7 @@ def verdict(word: str, severity: str, labels: dict[str, str] = GROUP) -> str:
 
 
 def by_verdict(alert: str, word: str, severity: str, text: Text, *, minutes: int, keep: int, odd: Case) -> list[Case]:
-    """Give the stories of an alert that follows one verdict, said from the fifth minute on."""
+    """Return the stories of an alert on one verdict, which begins in the fifth minute."""
     said = {verdict(word, severity): "_x10 1x120", LAG: "0x9 300x120", REBALANCES: "0+1x130"}
     left = 10 + 2 * minutes + 8
     return [
@@ -29,14 +29,14 @@ def by_verdict(alert: str, word: str, severity: str, text: Text, *, minutes: int
         Case(
             alert,
             Kind.VANISHED,
-            "a group that ends is told of for a while, and then no more",
+            "an alert for a removed group resolves after a while",
             {verdict(word, severity): f"_x10 1x{left - 11} stale", LAG: f"0x9 300x{left - 11} stale"},
             f"{left // 2 + keep + 1}m",
         ),
         Case(
             alert,
             Kind.DEAD,
-            "a restart of the monitor ends no alert, since nobody knows better",
+            "a restart of the monitor resolves no alert",
             {verdict(word, severity): f"_x10 1x{left - 11} stale _x3 1x40"},
             f"{left // 2 + 1}m",
             [GROUP],
@@ -105,7 +105,7 @@ STUCK: Final = [
     Case(
         "LagwardenGroupStuck",
         Kind.AFTER,
-        "two monitors of two clusters have a group of the same name: only the stuck one is told of",
+        "two monitors of two clusters have a group of the same name: only the stuck one has an alert",
         {
             verdict("stopped", "critical"): "1x20",
             verdict("ok", "fine", {**OTHER, "group": "billing"}): "1x20",
@@ -172,7 +172,7 @@ LOSING: Final = by_verdict(
     odd=Case(
         "LagwardenGroupLosingData",
         Kind.ODD,
-        "what an abandoned topic loses is nobody's loss",
+        "an abandoned topic loses no records that a group needs",
         {
             verdict("abandoned", "notice"): "1x60",
             of("lagwarden_partition_lost_offsets", GROUP, topic="old", partition="0"): "0+10x60",
@@ -257,7 +257,7 @@ UNEVEN: Final = by_verdict(
     odd=Case(
         "LagwardenGroupUneven",
         Kind.ODD,
-        "what has an alert of its own is not told twice",
+        "a verdict with its own alert fires only that alert",
         {
             verdict("falling_behind", "warning"): "1x60",
             verdict("rewound", "warning", {**MONITOR, "group": "b"}): "1x60",
@@ -349,7 +349,7 @@ DIED: Final = [
     Case(
         "LagwardenGroupDied",
         Kind.ODD,
-        "a group that nobody has used for an hour expires",
+        "a group without commits for an hour expires",
         {_LAST: "0x139 stale", _DEATH: "_x140 1x20", _DIED: "_x140 4200x20"},
         "71m",
     ),
@@ -417,7 +417,7 @@ FAST: Final = [
     Case(
         "LagwardenGroupTargetFastBurn",
         Kind.ODD,
-        "a group without a target is nobody's promise",
+        "a group without a target has no alert",
         {_TIME_LAG: "86400x400", of("lagwarden_group_target_seconds", MONITOR, group="other"): "60x400"},
         "180m",
     ),

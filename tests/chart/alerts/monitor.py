@@ -34,7 +34,7 @@ DOWN: Final = [
     Case(
         "LagwardenMonitorDown",
         Kind.ODD,
-        "one of two is down, and only that one is told of",
+        "one of two is down, and only that one has an alert",
         {UP: "0x60", of("up", OTHER): "1x60"},
         "20m",
         [MONITOR],
@@ -72,7 +72,7 @@ STALE: Final = [
         {TAKEN: "0 0 0 0 120 120 120 120 240 240 240 240 360 360 360 360 480 480"},
         "8m30s",
     ),
-    Case("LagwardenMonitorStale", Kind.VANISHED, "it starts anew", {TAKEN: "0+30x10 300x3 stale"}, "9m"),
+    Case("LagwardenMonitorStale", Kind.VANISHED, "it restarts", {TAKEN: "0+30x10 300x3 stale"}, "9m"),
     Case("LagwardenMonitorStale", Kind.DEAD, "LagwardenMonitorDown tells of it", FRESH, "70m"),
 ]
 
@@ -154,7 +154,7 @@ RESTARTS: Final = [
     Case(
         "LagwardenMonitorRestarts",
         Kind.VANISHED,
-        "another program's restarts are not told of",
+        "restarts of another program have no alert",
         {of("process_start_time_seconds", job="other"): "1 2 3 4 5 6 7 8"},
         "3m",
     ),
@@ -358,7 +358,7 @@ DESCRIPTORS: Final = [
 
 
 def errors(alert: str, reason: str, text: Text, odd: Case) -> list[Case]:
-    """Give the stories of a counter that rises, or appears."""
+    """Return the stories of a counter that increases or appears."""
     labels = {**MONITOR, "record_type": "offset_commit", "version": "9", "reason": reason}
     series = of("lagwarden_decode_errors_total", labels)
     return [
