@@ -42,7 +42,7 @@ def histories(*, most: int = 30) -> st.SearchStrategy[list[Commit]]:
 
 
 def summary(history: list[Commit]) -> dict[str, Any]:
-    """Say what a run over this history must hold, by walking it record by record."""
+    """Return the expected run of this history, computed record by record."""
     out: dict[str, Any] = {"reset": False, "commits": 0, "rewinds": 0, "slots": {}}
     out |= {"rewind_from": NEVER, "rewind_to": NEVER, "rewind_time": NEVER}
     for commit in history:
@@ -105,7 +105,7 @@ def read_run(run: Runs, row: int = 0) -> dict[str, Any]:
 
 
 def expected(history: list[Commit]) -> dict[str, Any]:
-    """Give `summary` with just the fields that mean something."""
+    """Return the fields of `summary` that are valid."""
     wanted = summary(history)
     if not wanted["commits"]:
         wanted = {name: wanted[name] for name in ("reset", "commits", "last_position", "last_time", "slots")}

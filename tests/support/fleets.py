@@ -1,4 +1,4 @@
-"""Small worlds for tests: records in, the driver's fleet and its snapshots out, without Spark."""
+"""State and driver state for tests: records in, changes and columns out, without Spark."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Timed = tuple[int, bytes | None, bytes | None]
 
 
 class World:
-    """One offsets partition: its state as the state store would hold it, and the driver's fleet beside it."""
+    """One offsets partition: its state as in the state store, and the driver state."""
 
     def __init__(self, rules: StateLimits | None = None) -> None:
         self.fleet = DriverState()
@@ -39,11 +39,11 @@ class World:
         self._position = 0
 
     def read(self, records: Sequence[Raw], time: int = 0) -> ShardChange:
-        """Let a batch of records happen, all at this time (ms); give what it changed."""
+        """Reduce a batch of records with this timestamp (ms), and return the change."""
         return self.take(delta_of([(time, *record) for record in records], self._position))
 
     def take(self, delta: ShardDelta) -> ShardChange:
-        """Reduce what was read; give what it changed. `news` is what the fleet had not known."""
+        """Reduce a delta and return the change; `news` has the events of the change."""
         self._position = max(self._position, delta.position + 1)
         self.state, self.change = reduce(self.state, [delta], self._rules)
         self.news = self.fleet.apply(0, self.change)
@@ -51,7 +51,7 @@ class World:
 
 
 def delta_of(records: Sequence[Timed], position: int, cuts: Sequence[int] = ()) -> ShardDelta:
-    """Fold records from a position on, in Arrow batches cut there, and give the delta of the task that read them."""
+    """Return the delta of records from this position on, folded in Arrow batches that are split at `cuts`."""
     fold = Fold(Placement(1, 1), slot_ms=SLOT_MS, keep_slots=KEEP)
     borders = [0, *sorted(min(cut, len(records)) for cut in cuts), len(records)]
     for begin, end in itertools.pairwise(borders):
@@ -61,7 +61,7 @@ def delta_of(records: Sequence[Timed], position: int, cuts: Sequence[int] = ()) 
 
 
 def batch_of(records: Sequence[Timed], position: int) -> RecordColumns:
-    """Put records that lie next to each other in one partition into the columns that a fold takes."""
+    """Return consecutive records of one partition as the columns that a fold reads."""
     return RecordColumns(
         np.zeros(len(records), np.int32),
         np.arange(position, position + len(records)),
@@ -72,7 +72,7 @@ def batch_of(records: Sequence[Timed], position: int) -> RecordColumns:
 
 
 def ends_of(rows: Sequence[tuple[str, int, int | None, int | None, int | None, str | None]]) -> pa.Table:
-    """Give ends as the cluster answers them: topic, partition, high watermark, last stable, log start, error."""
+    """Return ends as the cluster does: topic, partition, high watermark, last stable offset, log start, error."""
     columns = list(zip(*sorted(rows, key=lambda row: row[:2]), strict=True)) or [()] * len(ENDS)
     arrays = [
         pa.array(column, field.type if not pa.types.is_dictionary(field.type) else pa.string())

@@ -75,7 +75,7 @@ OFFSETS = st.integers(0, 5)
 
 @st.composite
 def operations(draw: st.DrawFn) -> list[list[Timed]]:
-    """Draw what brokers write, operation by operation. Their clocks differ, but by less than the grace."""
+    """Generate the operations that brokers write. Their clocks differ by less than the grace period."""
     clock, drawn = 0, []
     for _ in range(draw(st.integers(0, 14))):
         clock += draw(STEPS)

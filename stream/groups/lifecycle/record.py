@@ -50,7 +50,7 @@ class GroupStatus(NamedTuple):
 
     @property
     def exists(self) -> bool:
-        """Whether the group has a record or an offset."""
+        """True if the group has a record or an offset."""
         return self.kind is not None and self.died is None
 
 

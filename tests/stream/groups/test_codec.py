@@ -22,7 +22,7 @@ from tests.support.commits import read_run
 from tests.support.fleets import delta_of
 from tests.support.histories import LOGS
 from tests.support.laws import examples
-from tests.support.lives import EVERYTHING, at, commits, forgets, line, lives_in
+from tests.support.lives import EVERYTHING, at, commits, forgets, histories_in, line
 from tests.support.raw import group_key
 
 if TYPE_CHECKING:
@@ -99,8 +99,8 @@ def test_a_state_of_format_1_is_read_completely(partition: int) -> None:
     old, new = tables_of(stored(1, partition)), tables_of(replayed()[partition])
     for name in ("runs", "metadata", "epochs", "records", "written", "position"):
         assert old[name] == new[name]
-    for group, life in lives_in(stored(1, partition)).items():
-        now = lives_in(replayed()[partition])[group]
+    for group, life in histories_in(stored(1, partition)).items():
+        now = histories_in(replayed()[partition])[group]
         assert (life.kind, life.state) == (now.kind, now.state)
         assert (life.created, life.died, life.counts, life.transitions) == (None, None, {}, ())
 
@@ -110,7 +110,7 @@ def test_a_state_of_format_2_is_read_exactly(partition: int) -> None:
     """A state of the first version with this format equals the state of the capture today."""
     assert FORMAT == 2
     old, new = stored(2, partition), replayed()[partition]
-    assert lives_in(old) == lives_in(new)
+    assert histories_in(old) == histories_in(new)
     assert {**tables_of(old), "histories": None} == {**tables_of(new), "histories": None}
 
 
@@ -124,7 +124,7 @@ def test_histories_continue_after_the_upgrade() -> None:
         *commits(9_000_000_000_001, 0, group="static-group"),
     ]
     state, _ = reduce(state, [delta_of(log, 71)], EVERYTHING)
-    lines = [line(each) for each in lives_in(state)["static-group"].transitions]
+    lines = [line(each) for each in histories_in(state)["static-group"].transitions]
     assert lines == ["9000000000000 dead classic/Empty offsets=1", "9000000000001 reborn"]
 
 

@@ -14,7 +14,7 @@ from stream.offline.capture import CaptureFile
 from stream.offline.replay import Replay
 from tests.stream.offline.captures import RECORDED, commit, generation, row
 from tests.support.laws import examples
-from tests.support.lives import line, lives_in
+from tests.support.lives import histories_in, line
 from tests.support.replayed_groups import current_state, replayed_groups
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def test_replay_reaches_the_state_of_a_running_job() -> None:
         shards = part.shards
     for shard, state in shards.items():
         driver_state.seed(shard, state)
-        assert lives_in(state) == lives_in(whole.shards[shard])
+        assert histories_in(state) == histories_in(whole.shards[shard])
         assert state.position == whole.shards[shard].position
     columns, expected = driver_state.columns(), whole.driver_state.columns()
     assert columns.memberships == expected.memberships

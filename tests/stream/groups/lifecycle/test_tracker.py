@@ -20,7 +20,7 @@ from tests.support.commits import KEEP, SLOT_MS
 from tests.support.fleets import batch_of, delta_of
 from tests.support.histories import CUTS, GRACE, LOGS, operations
 from tests.support.laws import examples
-from tests.support.lives import EVERYTHING, lives_in, read
+from tests.support.lives import EVERYTHING, histories_in, read
 
 if TYPE_CHECKING:
     import random
@@ -141,10 +141,10 @@ def test_sub_shards_do_not_change_histories(log: list[Timed]) -> None:
     found: dict[str, Any] = {}
     for shard, delta in fold.drain():
         state, _ = reduce(empty_state(), [delta], EVERYTHING)
-        in_shard = lives_in(state)
+        in_shard = histories_in(state)
         assert all(placement.shard(0, group) == shard for group in in_shard)
         found |= in_shard
-    assert found == lives_in(reduced(deltas_of(log, []), EVERYTHING))
+    assert found == histories_in(reduced(deltas_of(log, []), EVERYTHING))
 
 
 @examples(30)
@@ -166,7 +166,7 @@ def test_histories_agree_with_memberships_and_offsets(log: list[Timed], cuts: li
 @given(LOGS)
 def test_creations_and_deaths_alternate(log: list[Timed]) -> None:
     """A group is created once, then deaths and recreations alternate; positions rise, counts add up."""
-    for life in lives_in(read(log).state).values():
+    for life in histories_in(read(log).state).values():
         turns = [each.type for each in life.transitions if each.type in _TURNS]
         wanted = [TransitionType.CREATED, *itertools.chain.from_iterable(itertools.repeat(_TURNS[1:], len(turns)))]
         assert turns == wanted[: len(turns)]

@@ -26,7 +26,7 @@ from tests.stream.groups.written import (
     works,
 )
 from tests.support.commits import KEEP
-from tests.support.lives import at, commits, forgets, life, lines
+from tests.support.lives import at, commits, forgets, history_of_g, lines
 
 NOBODY_YET = classic(generation=0, kind="")
 DEAD_CLASSIC = gone(classic())
@@ -375,7 +375,7 @@ def test_a_death_has_all_evidence() -> None:
         *forgets(30, 0, topic="t"),
         *at(30, DEAD_CLASSIC),
     ]
-    (death,) = [each for each in life(log).transitions if each.type is TransitionType.DEAD]
+    (death,) = [each for each in history_of_g(log).transitions if each.type is TransitionType.DEAD]
     assert death.removal == Removal(
         kind="classic",
         state="Empty",
@@ -395,7 +395,7 @@ def test_a_death_has_all_evidence() -> None:
 def test_a_death_without_offsets_has_the_offsets_removed_last() -> None:
     """If offsets are removed with their topic minutes before the group, the death has these offsets and the time."""
     log = [*at(10, generation(1)), *commits(11, 0), *forgets(30, 0), *at(600, DEAD_CLASSIC)]
-    ending = life(log).transitions[-1].removal
+    ending = history_of_g(log).transitions[-1].removal
     assert ending is not None
     assert (ending.offsets, ending.topics, ending.last_commit, ending.offsets_time) == (0, ("t",), 11, 30)
     assert ending.time == 600
@@ -409,7 +409,7 @@ def test_the_stored_expire_timestamp_is_evidence() -> None:
         (10, *_v1_commit(2, expires=-1)),
         *forgets(400, 1, 0, 2),
     ]
-    ending = life(log).transitions[-1].removal
+    ending = history_of_g(log).transitions[-1].removal
     assert ending is not None
     assert ending.expire_time == 300
 
@@ -424,34 +424,34 @@ def _v1_commit(partition: int, expires: int) -> Written:
 def test_states_and_their_times() -> None:
     """A history has the start of the state, the creation and the death."""
     log = [*at(10, NOBODY_YET), *at(20, generation(1, "a")), *at(30, generation(2, "a")), *commits(35, 0)]
-    seen = life(log)
+    seen = history_of_g(log)
     assert (seen.kind, seen.state, seen.since, seen.created, seen.died) == ("classic", "Stable", 30, 10, None)
     log += [*at(40, generation(3)), *at(50, DEAD_CLASSIC)]
-    seen = life(log)
+    seen = history_of_g(log)
     assert (seen.kind, seen.state, seen.since, seen.created, seen.died) == ("simple", "Empty", 40, 10, None)
-    seen = life(log + forgets(60, 0))
+    seen = history_of_g(log + forgets(60, 0))
     assert (seen.kind, seen.state, seen.since, seen.created, seen.died) == ("simple", "Dead", 60, 10, 60)
-    seen = life([*log, *forgets(60, 0), *commits(70, 0)])
+    seen = history_of_g([*log, *forgets(60, 0), *commits(70, 0)])
     assert (seen.kind, seen.state, seen.since, seen.created, seen.died) == ("simple", "Empty", 70, 70, None)
 
 
 def test_the_state_of_a_newer_group_starts_with_its_records() -> None:
     """Assigning, Reconciling and Stable each start at the time of the record that caused them."""
     log = at(10, member("a"), group_epoch(2))
-    assert (life(log).state, life(log).since) == ("Assigning", 10)
+    assert (history_of_g(log).state, history_of_g(log).since) == ("Assigning", 10)
     log += at(20, target_epoch(2))
-    assert (life(log).state, life(log).since) == ("Reconciling", 20)
+    assert (history_of_g(log).state, history_of_g(log).since) == ("Reconciling", 20)
     log += at(30, stands("a", 2, {}))
-    assert (life(log).state, life(log).since) == ("Stable", 30)
+    assert (history_of_g(log).state, history_of_g(log).since) == ("Stable", 30)
     log += at(40, stands("a", 2, {ORDERS: [0]}))
-    assert (life(log).state, life(log).since) == ("Stable", 30)
+    assert (history_of_g(log).state, history_of_g(log).since) == ("Stable", 30)
 
 
 def test_the_newest_transitions_are_kept_and_all_are_counted() -> None:
     """Transitions beyond the limit replace the oldest ones; the counts include all."""
     rules = StateLimits(KEEP, keep_transitions=4)
     log = [record for n in range(1, 12) for record in at(10 * n, generation(n, "a"))]
-    seen = life(log, rules)
+    seen = history_of_g(log, rules)
     assert [each.time for each in seen.transitions] == [80, 90, 100, 110]
     assert seen.counts == {"created": 1, "rebalanced": 11}
 
@@ -460,9 +460,9 @@ def test_a_group_is_recreated_within_the_grace_period_and_created_after_it() -> 
     """After the grace period counts and transitions start again."""
     rules = StateLimits(KEEP, dead_grace_ms=100)
     log = [*commits(10, 0), *forgets(20, 0)]
-    again = life(log + commits(120, 0), rules)
+    again = history_of_g(log + commits(120, 0), rules)
     assert [each.type.value for each in again.transitions] == ["created", "dead", "reborn"]
-    recreated = life(log + commits(121, 0), rules)
+    recreated = history_of_g(log + commits(121, 0), rules)
     assert [each.type.value for each in recreated.transitions] == ["created"]
     assert recreated.counts == {"created": 1}
 
@@ -470,5 +470,5 @@ def test_a_group_is_recreated_within_the_grace_period_and_created_after_it() -> 
 def test_replayed_transitions_are_not_live() -> None:
     """Transitions before the position at which the catch-up ends are marked, so that they trigger no alert."""
     log = [*commits(10, 0), *forgets(20, 0), *commits(30, 0)]
-    seen = life(log, StateLimits(KEEP, live_from=2))
+    seen = history_of_g(log, StateLimits(KEEP, live_from=2))
     assert [each.live for each in seen.transitions] == [False, False, True]
