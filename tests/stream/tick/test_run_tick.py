@@ -1,0 +1,141 @@
+"""One tick: the order of its steps, and what its result has."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from stream.cluster.offsets_topic import NAME
+from stream.cluster.transport.errors import Unreachable
+from stream.tick import run_tick as module
+from stream.tick.context import UNKNOWN_CLUSTER
+from stream.tick.hidden_commits.model import HiddenCommits
+from stream.tick.lookups.no_lookups import NoLookups
+from stream.tick.run_tick import NO_ENDS, EndsUnavailableError, EvaluationInputs, TickParts, run_tick
+from tests.support.fleets import World, ends_of
+from tests.support.raw import commit_key, commit_value
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    import pyarrow as pa
+
+    from stream.groups.driver_state import GroupColumns
+
+COMMITTED = 1_000
+CLUSTER: Any = None
+
+
+class RecordedLookups(NoLookups):
+    """Lookups that record their calls; one commit is hidden in the log."""
+
+    topics = frozenset({"hidden"})
+    groups_with_hidden_records = frozenset({"g"})
+
+    def __init__(self, calls: list[str]) -> None:
+        self._calls = calls
+
+    def __getattribute__(self, name: str) -> Any:
+        found = super().__getattribute__(name)
+        if not name.startswith("_") and callable(found):
+            self._calls.append(name)
+        return found
+
+    def apply_hidden_commits(self, state: GroupColumns, *_: Any) -> HiddenCommits:
+        """Return another state than the log has."""
+        return HiddenCommits(dataclasses.replace(state), np.ones(len(state.runs), np.bool_))
+
+
+class Tick:
+    """A tick over one group that committed offset 4 of t-0."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.calls: list[str] = []
+        self.topics: set[str] = set()
+        self.records_of: frozenset[str] = frozenset()
+        self.is_unreachable = False
+        self.world = World()
+        self.world.read([(commit_key("g", "t", 0), commit_value(4, COMMITTED))], time=COMMITTED)
+        empty = World().fleet.columns()
+        inputs = EvaluationInputs(empty, NO_ENDS, UNKNOWN_CLUSTER, 0.0)
+        self.parts = TickParts(inputs, lookups=RecordedLookups(self.calls))
+        monkeypatch.setattr(module, "read_ends", self._read_ends)
+
+    def _copy_state(self, records_of: frozenset[str]) -> GroupColumns:
+        self.calls.append("copy state")
+        self.records_of = records_of
+        self.state = self.world.fleet.columns(records_of)
+        return self.state
+
+    def _read_ends(self, _: object, topics: Collection[str]) -> pa.Table:
+        self.calls.append("read ends")
+        self.topics = set(topics)
+        if self.is_unreachable:
+            raise Unreachable("broker-1:9092 does not answer", "is it up?")
+        return ends_of([("t", 0, 10, 10, 0, None), (NAME, 0, 100, 90, 0, None)])
+
+    def run(self) -> Any:
+        """Run the tick."""
+        return run_tick(self.parts, self._copy_state, CLUSTER, None, {0: 80}, current=True)
+
+
+@pytest.fixture
+def tick(monkeypatch: pytest.MonkeyPatch) -> Tick:
+    """Return a tick with a cluster that answers."""
+    return Tick(monkeypatch)
+
+
+def test_the_steps_of_a_tick_are_in_order(tick: Tick) -> None:
+    """End offsets are read after the state and the hidden commits; the search of offset times is left to the caller."""
+    tick.run()
+    assert tick.calls == [
+        "copy state",
+        "fetch_hidden_commits",
+        "read ends",
+        "set_read_positions",
+        "apply_hidden_commits",
+        "look_up",
+        "backfill_ends",
+        "schedule",
+    ]
+
+
+def test_a_tick_requests_the_topics_and_records_that_lookups_need(tick: Tick) -> None:
+    """In addition to the topics of commits and the offsets topic."""
+    tick.run()
+    assert tick.topics == {"t", "hidden", NAME}
+    assert tick.records_of == {"g"}
+
+
+def test_the_result_shows_the_overlaid_state(tick: Tick) -> None:
+    """With the hidden commits, not the state of the log; the status has the numbers of the same tick."""
+    result = tick.run()
+    assert result.evaluated.hidden.state is not tick.state
+    partitions = result.published.snapshot.partitions
+    assert partitions.column("lag").to_pylist() == [6]
+    assert partitions.column("offset_asked").to_pylist() == [True]
+    assert result.status.series == result.published.exposition.series > 0
+    assert result.status.taken_at == result.published.snapshot.taken_at
+    assert result.status.offsets_partitions.column("position").to_pylist() == [80]
+    assert result.positions == {0: 80}
+
+
+def test_an_unreachable_cluster_ends_the_tick_before_the_evaluation(tick: Tick) -> None:
+    """The text of the error is the cause, and the evaluator knows that a tick was missed."""
+    tick.is_unreachable = True
+    with pytest.raises(EndsUnavailableError, match="does not answer"):
+        tick.run()
+    assert tick.calls == ["copy state", "fetch_hidden_commits", "read ends"]
+
+
+def test_a_trial_publishes_and_requests_nothing(tick: Tick) -> None:
+    """It evaluates a part of the groups with the inputs of the last tick."""
+    tick.run()
+    tick.calls.clear()
+    changes = tick.parts.evaluator.changes_of("g")
+    tick.parts.try_groups(tick.state)
+    assert tick.calls == []
+    assert tick.parts.evaluator.changes_of("g") == changes
