@@ -215,7 +215,7 @@ def _pace(inputs: HealthInputs, measured: Measurements, history: PartitionHistor
     span = rising_span(inputs.slots, len(inputs), inputs.now)
     rates = produce_and_consume_rates(span, inputs.spans.last_offset, lag, past, row, end=end, now=inputs.now)
     suspects = suspect_rows(measured.unread, measured.time_lag.age, limits.tick)
-    slots = slots_of_rows(inputs.slots, suspects, len(inputs))
+    slots = slots_of_rows(inputs.slots, suspects, len(inputs))  # once: selecting them is a tenth of a tick
     patience = learn_patience(inputs, past, limits, row, suspects, slots)
     trend = trend_of_rows(slots, suspects, past, row, lag=lag, end=end, window_start=span.start_time)
     return _Pace(span, rates, patience, trend)
