@@ -12,6 +12,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from exporters.http.api import group_json, groups_json
 from exporters.text.exposition import EMPTY, PublishedSnapshot
@@ -70,7 +71,8 @@ class CaptureGroups:
 
     def group(self, name: str) -> Answer | None:
         """Return one group with its transitions, as `GET /api/v1/group?name=…`; None if there is no such group."""
-        body = group_json(self._snapshot_of(name), name, self._detail(name))
+        snapshot = self._snapshot_of(name)
+        body = group_json(snapshot, name, self._detail(name, snapshot))
         return None if body is None else json.loads(body)
 
     def commit_facts(self, name: str) -> Mapping[TopicAndPartition, Answer]:
@@ -129,11 +131,16 @@ class CaptureGroups:
                 self._newest = max(self._newest, row.timestamp)
             yield row
 
-    def _detail(self, name: str) -> GroupDetail:
+    def _detail(self, name: str, snapshot: Snapshot) -> GroupDetail:
+        """Return members and history of a group; `snapshot` has its rows only."""
+        partitions = snapshot.partitions
+        topics = (
+            partitions.filter(pc.is_valid(partitions.column("committed_offset"))).column("topic").unique().to_pylist()
+        )
         history = self._columns.histories.get(name)
         known = self._columns.memberships.get(name), None if history is None else _as_replayed(history)
         members = self._driver_state.members(name, self._context.topic_names)
-        return group_detail(name, known, members, self._columns.topics_of(name), self._context)
+        return group_detail(name, known, members, topics, self._context)
 
 
 def open_capture(path: Path, options: GroupsOptions) -> CaptureGroups:

@@ -18,7 +18,7 @@ def test_each_group_is_answered_as_by_the_api() -> None:
     names = [group["group"] for group in groups.groups()["groups"]]
     assert len(names) == 8
     for name in names:
-        body = group_json(groups._snapshot, name, groups._detail(name))
+        body = group_json(groups._snapshot, name, groups._detail(name, groups._snapshot_of(name)))
         assert body is not None
         assert groups.group(name) == json.loads(body)
 
