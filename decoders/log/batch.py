@@ -92,17 +92,17 @@ class RecordBatch(NamedTuple):
 
     @property
     def is_log_append_time(self) -> bool:
-        """Whether the broker set the timestamps; all records then have `max_timestamp`."""
+        """True if the broker set the timestamps; all records then have `max_timestamp`."""
         return bool(self.attributes & LOG_APPEND_TIME)
 
     @property
     def is_transactional(self) -> bool:
-        """Whether the batch belongs to a transaction of `producer_id` (also true for its end marker)."""
+        """True if the batch belongs to a transaction of `producer_id` (also true for its end marker)."""
         return bool(self.attributes & TRANSACTIONAL)
 
     @property
     def is_control(self) -> bool:
-        """Whether the records are control records (transaction markers, KRaft) and not data."""
+        """True if the records are control records (transaction markers, KRaft) and not data."""
         return bool(self.attributes & CONTROL)
 
     @property

@@ -43,7 +43,7 @@ class BatchBlock(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Tail:
-    """Where and why reading stopped.
+    """The position at which reading stopped, with the reason.
 
     `position` is the first byte after the valid batches, `size` the bytes from there to the end of the file,
     `frame_size` the size that the invalid batch there states (0 = unknown), `fault` None if the file ends with a batch.

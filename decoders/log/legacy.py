@@ -90,7 +90,7 @@ class LegacyBatch(NamedTuple):
 
     @property
     def is_log_append_time(self) -> bool:
-        """Whether the broker set the timestamps; all messages then have `max_timestamp`."""
+        """True if the broker set the timestamps; all messages then have `max_timestamp`."""
         return self.magic == 1 and bool(self.attributes & LOG_APPEND_TIME)
 
     def has_valid_crc(self) -> bool:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class BatchOutcome(enum.Enum):
-    """Whether the records of a batch are visible to read_committed consumers, and why."""
+    """The visibility of the records of a batch for read_committed consumers, with its reason."""
 
     PLAIN = "plain"
     """Not in a transaction: visible immediately."""
@@ -36,7 +36,7 @@ class BatchOutcome(enum.Enum):
 
     @property
     def is_visible(self) -> bool:
-        """Whether read_committed consumers see the records."""
+        """True if read_committed consumers see the records."""
         return self in {BatchOutcome.PLAIN, BatchOutcome.COMMITTED}
 
 

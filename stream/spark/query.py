@@ -83,7 +83,7 @@ def stop(query: StreamingQuery, grace: float) -> bool:
         while query.isActive and query.status["isTriggerActive"] and time.monotonic() < deadline:
             time.sleep(_POLL_SECONDS)
     except GONE_ERRORS:
-        _log.warning("Spark's JVM ended before the query was stopped; the batch will run again at the next start")
+        _log.warning("JVM ended before the query was stopped; the next start repeats the batch")
         return True
     ending = threading.Thread(target=_stop, args=(query,), name="stop", daemon=True)
     ending.start()

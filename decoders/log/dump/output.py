@@ -67,7 +67,7 @@ class DumpOptions:
 
     @property
     def is_deep(self) -> bool:
-        """Whether records are read, not only batches."""
+        """True if records are read, not only batches."""
         return self.deep_iteration or self.decode is not None
 
 
