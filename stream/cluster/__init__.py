@@ -1,1 +1,1 @@
-"""The cluster's side of the monitor: the only place that holds a Kafka client."""
+"""Requests to the Kafka cluster: the only package with a Kafka client."""

@@ -1,8 +1,8 @@
-"""Effective settings of topics and brokers, with where each value comes from.
+"""Effective settings of topics and brokers, with the source of each value.
 
-Owns the DescribeConfigs exchange. Errors are values: a setting that the user may not see, or that the broker does not
-know, has no value and says why. kafka-python's own call is not used: on a denial it answers with nothing, without a
-word.
+Sends DescribeConfigs requests. Errors are values: a setting that the user may not see, or that the broker does not
+know, has no value but a reason. kafka-python's own call is not used: on a denial it returns an empty result without an
+error.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ OFFSETS_TOPIC_SETTINGS: Final = (
     "segment.bytes",
     "segment.ms",
 )
-"""What matters of `__consumer_offsets`: how long tombstones stay readable, and whether it is compacted at all."""
+"""The settings of `__consumer_offsets` that decide how long tombstones stay readable, and if the topic is compacted."""
 
 _TOPICS_AT_ONCE: Final = 500
 _SOURCES: Final = {
@@ -46,15 +46,14 @@ _SOURCES: Final = {
     7: "dynamic_client_metrics_config",
     8: "dynamic_group_config",
 }
-"""Kafka's words (org.apache.kafka.clients.admin.ConfigEntry.ConfigSource), in small letters."""
+"""Kafka's names (org.apache.kafka.clients.admin.ConfigEntry.ConfigSource) in lower case."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TopicConfig:
-    """One setting in force. `source` is one of Kafka's words for where it was set, None where the broker is too new.
+    """One effective setting. `source` is Kafka's name for where it was set; None if the broker sends an unknown source.
 
-    `value` is None with a `reason` (NOT_FOUND: the broker does not know this setting), or where the broker keeps it
-    secret.
+    `value` is None with a `reason` (NOT_FOUND: the broker does not know this setting), or if the setting is sensitive.
     """
 
     name: str
@@ -63,7 +62,7 @@ class TopicConfig:
     reason: ErrorReason | None = None
 
     def number(self) -> int | None:
-        """Give the value as a whole number; None where it is not known or no number."""
+        """Return the value as an integer; None if it is unknown or not a number."""
         try:
             return None if self.value is None else int(self.value)
         except ValueError:
@@ -71,7 +70,7 @@ class TopicConfig:
 
 
 Settings = dict[str, TopicConfig]
-"""Settings by name: one for each name asked for."""
+"""Settings by name: one for each requested name."""
 
 
 def read_topic_config(cluster: Cluster, topic: str, names: Collection[str] = OFFSETS_TOPIC_SETTINGS) -> Settings:
@@ -81,7 +80,7 @@ def read_topic_config(cluster: Cluster, topic: str, names: Collection[str] = OFF
 
 def read_topic_configs(cluster: Cluster, topics: Collection[str], names: Collection[str]) -> dict[str, Settings]:
     """Read some settings of many topics, by topic. Raises nothing."""
-    told: dict[str, Settings] = {}
+    found: dict[str, Settings] = {}
     wanted = sorted(set(topics))
     for start in range(0, len(wanted), _TOPICS_AT_ONCE):
         some = wanted[start : start + _TOPICS_AT_ONCE]
@@ -89,29 +88,29 @@ def read_topic_configs(cluster: Cluster, topics: Collection[str], names: Collect
         try:
             answer = cluster.call_any(request)
         except ClusterError as error:
-            told |= {topic: _unknown(names, reasons.of_failure(error)) for topic in some}
+            found |= {topic: _unknown(names, reasons.of_failure(error)) for topic in some}
         else:
-            told |= _read(answer.results, some, names)
-    return told
+            found |= _read(answer.results, some, names)
+    return found
 
 
 def read_broker_configs(cluster: Cluster, nodes: Collection[int], names: Collection[str]) -> dict[int, Settings]:
-    """Read some settings of these brokers, each asked itself, by node. Raises nothing."""
+    """Read some settings of these brokers, by node; each broker answers for itself. Raises nothing."""
     wanted = sorted(set(nodes))
     kind = admin_requests.BROKER_RESOURCE
     answers = cluster.call_all([(node, admin_requests.describe_configs(kind, [str(node)], names)) for node in wanted])
-    told = {}
+    found = {}
     for node, answer in zip(wanted, answers, strict=True):
         if isinstance(answer, ClusterError):
-            told[node] = _unknown(names, reasons.of_failure(answer))
+            found[node] = _unknown(names, reasons.of_failure(answer))
         else:
-            told[node] = _read(answer.results, [str(node)], names)[str(node)]
-    return told
+            found[node] = _read(answer.results, [str(node)], names)[str(node)]
+    return found
 
 
 def _read(results: Iterable[Any], resources: Iterable[str], names: Collection[str]) -> dict[str, Settings]:
-    """Read an answer; what it does not mention is unknown for another reason, never silently left out."""
-    told = {resource: _unknown(names, ErrorReason.OTHER) for resource in resources}
+    """Parse an answer. A resource that is missing in it gets settings with the reason OTHER."""
+    found = {resource: _unknown(names, ErrorReason.OTHER) for resource in resources}
     for result in results:
         refused = reasons.of_code(result.error_code)
         settings = _unknown(names, refused or ErrorReason.NOT_FOUND)
@@ -121,8 +120,8 @@ def _read(results: Iterable[Any], resources: Iterable[str], names: Collection[st
                 for config in result.configs
                 if config.name in settings
             }
-        told[result.resource_name] = settings
-    return told
+        found[result.resource_name] = settings
+    return found
 
 
 def _unknown(names: Collection[str], reason: ErrorReason) -> Settings:

@@ -1,7 +1,7 @@
-"""Which broker coordinates a group or a transactional id: looked up in batches, remembered until it turns out wrong.
+"""The coordinators of groups and transactional ids: looked up in batches, and cached until a lookup invalidates them.
 
-The coordinator of a group leads its partition of `__consumer_offsets`. The cluster is asked for it all the same: where
-there are listeners for other clients, or partitions were added, it knows better.
+The coordinator of a group leads its partition of `__consumer_offsets`, but it is not computed from the group id: with
+several listeners, or after partitions were added, only the cluster's answer is right.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from stream.cluster.transport.client import Cluster
 
 _KEYS_AT_ONCE: Final = 1_000
-# Brokers before 3.0 are asked key by key, so not for many at a time.
+# Brokers before 3.0 take one key per request, so the number of lookups is limited.
 _SINGLE_KEYS: Final = 200
 
 
 class Coordinators:
-    """The coordinators of one cluster's groups (or, by `kind`, transactions). Remembers at most `most` of them."""
+    """The coordinators of one cluster's groups (or, by `kind`, transactional ids). Caches at most `most` of them."""
 
     def __init__(self, cluster: Cluster, kind: int = admin_requests.GROUP, *, most: int = 200_000) -> None:
         self._cluster = cluster
@@ -34,15 +34,15 @@ class Coordinators:
         self._node_of: dict[str, int] = {}
 
     def find(self, keys: Collection[str]) -> dict[str, int | ErrorReason]:
-        """Give the node that coordinates each key, or the reason why that is not known. Raises nothing."""
+        """Return the node id of each key's coordinator, or the reason why it is unknown. Raises nothing."""
         found: dict[str, int | ErrorReason] = {key: self._node_of[key] for key in keys if key in self._node_of}
         for some in _pieces([key for key in keys if key not in found], _KEYS_AT_ONCE):
-            found |= self._ask(some)
+            found |= self._look_up(some)
         self._remember(found)
         return found
 
     def forget(self, keys: Iterable[str]) -> None:
-        """Look these up anew the next time: their coordinator has said that it is not, or is away."""
+        """Remove these keys from the cache: their coordinator has moved or is unreachable."""
         for key in keys:
             self._node_of.pop(key, None)
 
@@ -51,29 +51,29 @@ class Coordinators:
         for key in list(itertools.islice(self._node_of, max(len(self._node_of) - self._most, 0))):
             del self._node_of[key]  # the oldest first
 
-    def _ask(self, keys: list[str]) -> dict[str, int | ErrorReason]:
+    def _look_up(self, keys: list[str]) -> dict[str, int | ErrorReason]:
         try:
             answer = self._cluster.call_any(admin_requests.find_coordinators(keys, self._kind))
         except Unsupported:
-            return self._ask_one_by_one(keys)
+            return self._look_up_one_by_one(keys)
         except ClusterError as error:
             return dict.fromkeys(keys, reasons.of_failure(error))
-        told: dict[str, int | ErrorReason] = dict.fromkeys(keys, ErrorReason.OTHER)
-        return told | {each.key: _node(each) for each in answer.coordinators}
+        answers: dict[str, int | ErrorReason] = dict.fromkeys(keys, ErrorReason.OTHER)
+        return answers | {each.key: _node(each) for each in answer.coordinators}
 
-    def _ask_one_by_one(self, keys: list[str]) -> dict[str, int | ErrorReason]:
-        told: dict[str, int | ErrorReason] = dict.fromkeys(keys, ErrorReason.NOT_ASKED)
+    def _look_up_one_by_one(self, keys: list[str]) -> dict[str, int | ErrorReason]:
+        answers: dict[str, int | ErrorReason] = dict.fromkeys(keys, ErrorReason.NOT_ASKED)
         for key in keys[:_SINGLE_KEYS]:
             try:
-                told[key] = _node(self._cluster.call_any(admin_requests.find_coordinator(key, self._kind)))
+                answers[key] = _node(self._cluster.call_any(admin_requests.find_coordinator(key, self._kind)))
             except ClusterError as error:
-                told[key] = reasons.of_failure(error)
-                break  # the others would not fare better, and each would wait as long
-        return told
+                answers[key] = reasons.of_failure(error)
+                break  # the other lookups would probably fail too, each after the same wait
+        return answers
 
 
 def by_node(found: dict[str, int | ErrorReason], most: int) -> Iterator[tuple[int, list[str]]]:
-    """Part the keys whose coordinator is known by it, in lists of at most `most`."""
+    """Group the keys with a known coordinator by its node, in lists of at most `most`."""
     of_node: dict[int, list[str]] = {}
     for key, node in found.items():
         if not isinstance(node, ErrorReason):

@@ -1,8 +1,8 @@
-"""The states of groups that the log does not tell, asked from their coordinators.
+"""The states of groups, described by their coordinators.
 
-A classic group that is rebalancing (PreparingRebalance, CompletingRebalance) writes nothing until it is done. So a few
-groups are described, as many as one call allows: which ones is decided by `asking`. Errors are values: a group that
-could not be asked says why.
+A classic group that is rebalancing (PreparingRebalance, CompletingRebalance) writes no record until the rebalance has
+completed, so its state is not in the log. One call describes a limited number of groups; `rate_limit` selects them.
+Errors are values: a group that could not be described has a reason.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from stream.cluster.transport.client import Cluster
 
 MOST_GROUPS: Final = 1_000
-"""How many groups one call asks for; the others come back as not asked."""
+"""The number of groups that one call describes; the others are returned with NOT_ASKED."""
 
 # The answer carries the members' subscriptions and assignments, which no version of the request can leave out.
 _GROUPS_AT_ONCE: Final = 50
 _DEAD: Final = "Dead"
-# Brokers up to 1.0 have another word for it; people read the one of today's tools.
+# Brokers up to 1.0 use another name; the one of current Kafka tools is shown.
 _NAMES: Final = {"AwaitingSync": "CompletingRebalance"}
 _MOVED: Final = frozenset(
     {ErrorReason.COORDINATOR_CHANGED, ErrorReason.NO_COORDINATOR, ErrorReason.UNREACHABLE, ErrorReason.TIMED_OUT}
@@ -37,10 +37,10 @@ _MOVED: Final = frozenset(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DescribedGroup:
-    """What a coordinator says of a group, or the reason why that is not known; then all else is None.
+    """The state of a group as its coordinator describes it, or the reason why it is unknown; then all else is None.
 
-    `state` is as Kafka's tools print it. NOT_FOUND stands for a group that the coordinator does not know as a classic
-    one: it is gone, or of a newer kind.
+    `state` is as Kafka's tools print it. NOT_FOUND: the coordinator knows no classic group of that id; the group was
+    deleted, or has a newer type.
     """
 
     group: str
@@ -54,32 +54,32 @@ class DescribedGroup:
 def describe_groups(cluster: Cluster, coordinators: Coordinators, groups: Sequence[str]) -> dict[str, DescribedGroup]:
     """Describe the first MOST_GROUPS of these groups, each known to exist. Raises nothing.
 
-    Ends within some request time-outs: coordinators are looked up, asked all at once, and, where one of them had moved,
-    looked up and asked once more.
+    Takes at most a few request time-outs: coordinators are looked up, all called at once, and, if one of them has
+    moved, looked up and called once more.
     """
     wanted = list(dict.fromkeys(groups))
-    told = {group: DescribedGroup(group, reason=ErrorReason.NOT_ASKED) for group in wanted[MOST_GROUPS:]}
-    told |= _ask(cluster, coordinators, wanted[:MOST_GROUPS])
-    stale = [group for group, described in told.items() if described.reason in _MOVED]
+    described = {group: DescribedGroup(group, reason=ErrorReason.NOT_ASKED) for group in wanted[MOST_GROUPS:]}
+    described |= _describe(cluster, coordinators, wanted[:MOST_GROUPS])
+    stale = [group for group, each in described.items() if each.reason in _MOVED]
     coordinators.forget(stale)
-    again = [group for group in stale if told[group].reason == ErrorReason.COORDINATOR_CHANGED]
-    return told | _ask(cluster, coordinators, again)
+    again = [group for group in stale if described[group].reason == ErrorReason.COORDINATOR_CHANGED]
+    return described | _describe(cluster, coordinators, again)
 
 
-def _ask(cluster: Cluster, coordinators: Coordinators, groups: Collection[str]) -> dict[str, DescribedGroup]:
+def _describe(cluster: Cluster, coordinators: Coordinators, groups: Collection[str]) -> dict[str, DescribedGroup]:
     found = coordinators.find(groups)
-    told = {
+    described = {
         group: DescribedGroup(group, reason=node if isinstance(node, ErrorReason) else ErrorReason.OTHER)
         for group, node in found.items()
     }
-    asked = list(by_node(found, _GROUPS_AT_ONCE))
-    answers = cluster.call_all([(node, admin_requests.describe_groups(some)) for node, some in asked])
-    for (_, some), answer in zip(asked, answers, strict=True):
+    batches = list(by_node(found, _GROUPS_AT_ONCE))
+    answers = cluster.call_all([(node, admin_requests.describe_groups(some)) for node, some in batches])
+    for (_, some), answer in zip(batches, answers, strict=True):
         if isinstance(answer, ClusterError):
-            told |= {group: DescribedGroup(group, reason=reasons.of_failure(answer)) for group in some}
+            described |= {group: DescribedGroup(group, reason=reasons.of_failure(answer)) for group in some}
         else:
-            told |= {each.group_id: _described(each) for each in answer.groups}
-    return told
+            described |= {each.group_id: _described(each) for each in answer.groups}
+    return described
 
 
 def _described(answer: Any) -> DescribedGroup:
@@ -87,7 +87,7 @@ def _described(answer: Any) -> DescribedGroup:
     refused = reasons.of_code(answer.error_code)
     if refused is not None:
         return DescribedGroup(group, reason=refused)
-    if answer.group_state == _DEAD:  # up to version 5 of the request this is how a broker says that it knows none
+    if answer.group_state == _DEAD:  # up to version 5 of the request, a broker describes an unknown group as Dead
         return DescribedGroup(group, reason=ErrorReason.NOT_FOUND)
     return DescribedGroup(
         group=group,

@@ -1,8 +1,8 @@
-"""Committed offsets as the coordinators themselves answer for them: what the log cannot tell while it is held back.
+"""Committed offsets fetched from the coordinators, for commits that are hidden behind an open transaction.
 
-An open transaction on a partition of `__consumer_offsets` keeps every commit behind it from a reader of committed
-records, though the coordinator has them. So the groups of that partition are asked for here until it ends. Offsets are
-asked for as they are, not only stable ones: a pending transactional commit does not count yet. Errors are values.
+An open transaction on a partition of `__consumer_offsets` hides every commit behind it from a `read_committed` reader,
+although the coordinator has them. The offsets of that partition's groups are fetched here until the transaction ends.
+The requests do not set `require_stable`: a pending transactional commit does not count yet. Errors are values.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ NAME: Final = pa.dictionary(pa.int32(), pa.string())
 GROUP_OFFSETS: Final = pa.schema(
     [
         ("group", NAME),
-        # Null in the one row of a group that could not be asked.
+        # Null in the one row of a group whose offsets could not be fetched.
         ("topic", NAME),
         ("partition", pa.int32()),
         ("committed_offset", pa.int64()),
-        # Of the last record read; null where the client did not say.
+        # Of the last record read; null if the client did not send it.
         ("leader_epoch", pa.int32()),
-        # A Reason where the offset is not known, else null.
+        # An ErrorReason if the offset is unknown, else null.
         ("error", NAME),
     ]
 )
 """One row per (group, topic, partition) with a committed offset, sorted."""
 
 MOST_GROUPS: Final = 5_000
-"""How many groups one call asks for; the others come back as not asked."""
+"""The number of groups that one call requests; the others are returned with NOT_ASKED."""
 
 _GROUPS_AT_ONCE: Final = 100
 _MOVED: Final = frozenset(
@@ -54,15 +54,15 @@ _Row = tuple[str, str | None, int | None, int | None, int | None, ErrorReason | 
 def fetch_offsets(cluster: Cluster, coordinators: Coordinators, groups: Sequence[str]) -> pa.Table:
     """Fetch all committed offsets of the first MOST_GROUPS of these groups, each known to exist: GROUP_OFFSETS.
 
-    A group without offsets has no row. Raises nothing. A coordinator that moved is looked up anew by the next call.
+    A group without offsets has no row. Raises nothing. The next call looks up a coordinator that has moved.
     """
     wanted = list(dict.fromkeys(groups))
     rows: list[_Row] = [_unknown(group, ErrorReason.NOT_ASKED) for group in wanted[MOST_GROUPS:]]
     found = coordinators.find(wanted[:MOST_GROUPS])
     rows += [_unknown(group, node) for group, node in found.items() if isinstance(node, ErrorReason)]
-    asked = list(by_node(found, _GROUPS_AT_ONCE))
-    answers = cluster.call_all([(node, admin_requests.offset_fetch(some)) for node, some in asked])
-    for (node, some), answer in zip(asked, answers, strict=True):
+    batches = list(by_node(found, _GROUPS_AT_ONCE))
+    answers = cluster.call_all([(node, admin_requests.offset_fetch(some)) for node, some in batches])
+    for (node, some), answer in zip(batches, answers, strict=True):
         rows += _fetched_by_old(cluster, node, some) if isinstance(answer, Unsupported) else _fetched(some, answer)
     coordinators.forget(group for group, *_, error in rows if error in _MOVED)
     return _table(rows)
@@ -72,14 +72,14 @@ def _fetched(groups: Collection[str], answer: Any) -> Iterator[_Row]:
     if isinstance(answer, ClusterError):
         yield from (_unknown(group, reasons.of_failure(answer)) for group in groups)
         return
-    for told in answer.groups:
-        yield from _offsets(told.group_id, told)
-    missing = set(groups) - {told.group_id for told in answer.groups}
+    for each in answer.groups:
+        yield from _offsets(each.group_id, each)
+    missing = set(groups) - {each.group_id for each in answer.groups}
     yield from (_unknown(group, ErrorReason.OTHER) for group in missing)
 
 
 def _fetched_by_old(cluster: Cluster, node: int, groups: list[str]) -> Iterator[_Row]:
-    """Ask a broker that takes one group at a time."""
+    """Fetch from a broker that takes one group per request (before 3.0)."""
     answers = cluster.call_all([(node, admin_requests.offset_fetch_of_one(group)) for group in groups])
     for group, answer in zip(groups, answers, strict=True):
         if isinstance(answer, ClusterError):
@@ -88,12 +88,12 @@ def _fetched_by_old(cluster: Cluster, node: int, groups: list[str]) -> Iterator[
             yield from _offsets(group, answer)
 
 
-def _offsets(group: str, told: Any) -> Iterator[_Row]:
-    refused = reasons.of_code(told.error_code)
+def _offsets(group: str, answer: Any) -> Iterator[_Row]:
+    refused = reasons.of_code(answer.error_code)
     if refused is not None:
         yield _unknown(group, refused)
         return
-    for topic in told.topics:
+    for topic in answer.topics:
         for p in topic.partitions:
             error = reasons.of_code(p.error_code)
             if error is not None:

@@ -1,9 +1,9 @@
-"""The records of a topic, fetched in order up to the last stable offset as it was at the start.
+"""The committed records of a topic, fetched in order up to the last stable offset at the start of the read.
 
-Owns the fetch loop: raw Fetch requests without a group, which leave no trace on the cluster, and `read_committed` as
-Kafka's own consumer does it: by the broker's list of aborted transactions. One partition after the other. A leader that
-moves is looked up again; what does not pass is raised as a ClusterError, after which the reading can be taken up behind
-the last record given.
+Sends Fetch requests without a group, which change nothing on the cluster, and filters aborted records as Kafka's
+`read_committed` consumer does, by the broker's list of aborted transactions. Partitions are read one after the other. A
+leader that moves is looked up again. A permanent failure is raised as a ClusterError; a caller can then resume after
+the last record returned.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ _MOST_BYTES: Final = 8 << 20
 _ATTEMPTS: Final = 20
 _PAUSE_SECONDS: Final = 0.25
 _DENIED: Final = 29
-_PASSING: Final = frozenset({3, 5, 6, 7, 9, 56, 74, 75, 78, 100})
-"""Kafka's error codes that pass: no leader, another leader, another epoch, a leader that is not ready."""
+_RETRIABLE: Final = frozenset({3, 5, 6, 7, 9, 56, 74, 75, 78, 100})
+"""Kafka's retriable error codes: no leader, another leader, another epoch, a leader that is not ready."""
 
 
 @dataclasses.dataclass(slots=True)
 class OffsetRange:
-    """What is to be read of one partition: from `position` to before `end`, the last stable offset of the start."""
+    """The offsets to read of one partition: from `position` to before `end`, the last stable offset at the start."""
 
     partition: int
     position: int
@@ -48,17 +48,17 @@ class OffsetRange:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FetchedRecords:
-    """Some consecutive committed records of one partition, and where the reading of it stands after them."""
+    """Consecutive committed records of one partition, and the position after them."""
 
     partition: int
     records: list[LogRecord]
     position: int
 
 
-def stretches(cluster: Cluster, topic: str, after: Mapping[int, int]) -> list[OffsetRange]:
-    """Say what there is to read of each partition: all of it, or what lies behind the offset in `after`.
+def unread_ranges(cluster: Cluster, topic: str, after: Mapping[int, int]) -> list[OffsetRange]:
+    """Return the offsets to read of each partition: the whole log, or the part after the partition's offset in `after`.
 
-    Raises ClusterError where any partition's ends are not known, for then the reading would have holes.
+    Raises ClusterError if the end offsets of any partition are unknown, because the read would then be incomplete.
     """
     found = []
     for row in read_ends(cluster, [topic]).to_pylist():
@@ -73,21 +73,21 @@ def stretches(cluster: Cluster, topic: str, after: Mapping[int, int]) -> list[Of
 
 
 def read_records(cluster: Cluster, topic: str, wanted: Iterable[OffsetRange]) -> Iterator[FetchedRecords]:
-    """Read these stretches, which move forward with the reading. Raises ClusterError."""
-    for stretch in wanted:
-        failed = 0
-        node = _leader(cluster, topic, stretch.partition)
-        while stretch.position < stretch.end:
-            fetched = None if node is None else _fetch(cluster, topic, stretch, node)
+    """Read these ranges and advance their positions. Raises ClusterError."""
+    for wanted_range in wanted:
+        failures = 0
+        node = _leader(cluster, topic, wanted_range.partition)
+        while wanted_range.position < wanted_range.end:
+            fetched = None if node is None else _fetch(cluster, topic, wanted_range, node)
             if fetched is not None:
-                failed = 0
+                failures = 0
                 yield fetched
                 continue
-            failed += 1
-            if failed >= _ATTEMPTS:
-                raise Unreachable(f"partition {stretch.partition} of {topic} has no leader", "try again later")
+            failures += 1
+            if failures >= _ATTEMPTS:
+                raise Unreachable(f"partition {wanted_range.partition} of {topic} has no leader", "try again later")
             time.sleep(_PAUSE_SECONDS)
-            node = _leader(cluster, topic, stretch.partition)
+            node = _leader(cluster, topic, wanted_range.partition)
 
 
 def _leader(cluster: Cluster, topic: str, partition: int) -> int | None:
@@ -96,54 +96,59 @@ def _leader(cluster: Cluster, topic: str, partition: int) -> int | None:
     return next((leader for leader in leaders if leader >= 0), None)
 
 
-def _fetch(cluster: Cluster, topic: str, stretch: OffsetRange, node: int) -> FetchedRecords | None:
-    """Read on from the leader; None where that may work the next time."""
-    request = requests.fetch(topic, stretch.partition, stretch.position, most_bytes=_MOST_BYTES)
+def _fetch(cluster: Cluster, topic: str, wanted_range: OffsetRange, node: int) -> FetchedRecords | None:
+    """Fetch the next records from the leader; None if the error is retriable."""
+    request = requests.fetch(topic, wanted_range.partition, wanted_range.position, most_bytes=_MOST_BYTES)
     answer = cluster.call(request, node)
-    if answer.error_code in _PASSING:
+    if answer.error_code in _RETRIABLE:
         return None
     part = answer.responses[0].partitions[0] if answer.responses else None
     code = answer.error_code if part is None else part.error_code
     if code == _DENIED:
         raise no_topic_right(topic, "Read")
     if code == requests.OUT_OF_RANGE:
-        return _skip_deleted(cluster, topic, stretch)
-    if code in _PASSING:
+        return _skip_deleted(cluster, topic, wanted_range)
+    if code in _RETRIABLE:
         return None
     if part is None or code:
-        where = f"partition {stretch.partition} of {topic}"
-        raise Unreachable(f"{where} cannot be read (Kafka error {code})", "look into the broker's log")
-    return _take(stretch, part)
+        where = f"partition {wanted_range.partition} of {topic}"
+        raise Unreachable(f"{where} cannot be read (Kafka error {code})", "see the broker's log")
+    return _committed_records(wanted_range, part)
 
 
-def _skip_deleted(cluster: Cluster, topic: str, stretch: OffsetRange) -> FetchedRecords:
-    """Go on where the log begins now: retention has deleted what was to be read next."""
-    again = {each.partition: each for each in stretches(cluster, topic, {stretch.partition: stretch.position - 1})}
-    found = again.get(stretch.partition)
-    # A log that ends before the position was cut or made anew: nothing of the stretch is left.
-    stretch.position = stretch.end if found is None or found.end < stretch.position else found.position
-    return FetchedRecords(stretch.partition, [], stretch.position)
+def _skip_deleted(cluster: Cluster, topic: str, wanted_range: OffsetRange) -> FetchedRecords:
+    """Continue at the log start offset: retention has deleted the records at the position."""
+    current = {
+        each.partition: each
+        for each in unread_ranges(cluster, topic, {wanted_range.partition: wanted_range.position - 1})
+    }
+    found = current.get(wanted_range.partition)
+    # A log that ends before the position was truncated or created again: nothing of the range is left.
+    wanted_range.position = wanted_range.end if found is None or found.end < wanted_range.position else found.position
+    return FetchedRecords(wanted_range.partition, [], wanted_range.position)
 
 
-def _take(stretch: OffsetRange, part: Any) -> FetchedRecords:
-    """Take the committed records of an answer, and move on."""
-    position = stretch.position
+def _committed_records(wanted_range: OffsetRange, part: Any) -> FetchedRecords:
+    """Return the committed records of an answer and advance the position."""
+    position = wanted_range.position
     records: list[LogRecord] = []
     try:
-        for batch, counts in _outcomes(whole_batches(bytes(part.records or b"")), part.aborted_transactions or ()):
+        for batch, is_committed in _outcomes(
+            whole_batches(bytes(part.records or b"")), part.aborted_transactions or ()
+        ):
             position = max(position, batch.last_offset + 1)
-            if counts:
-                records += [each for each in batch.records() if stretch.position <= each.offset < stretch.end]
+            if is_committed:
+                records += [each for each in batch.records() if wanted_range.position <= each.offset < wanted_range.end]
     except Damaged as fault:
-        what = f"a batch of partition {stretch.partition} cannot be read: {fault.detail}"
+        what = f"a batch of partition {wanted_range.partition} cannot be read: {fault.detail}"
         raise Malformed(what, "report it with the broker's version") from fault
-    # An answer without a batch: compaction took all that was left below the end.
-    stretch.position = stretch.end if position == stretch.position else min(position, stretch.end)
-    return FetchedRecords(stretch.partition, records, stretch.position)
+    # An answer without a batch: compaction removed everything that was left below the end.
+    wanted_range.position = wanted_range.end if position == wanted_range.position else min(position, wanted_range.end)
+    return FetchedRecords(wanted_range.partition, records, wanted_range.position)
 
 
 def whole_batches(raw: bytes) -> Iterator[LogBatch]:
-    """Give the whole batches of an answer; brokers cut the last one off wherever the answer is full."""
+    """Yield the complete batches of an answer; a broker may truncate the last one at the size limit."""
     at = 0
     while at + MAGIC_AT < len(raw):
         end = at + _FRAME.size + _FRAME.unpack_from(raw, at)[1]
@@ -154,7 +159,7 @@ def whole_batches(raw: bytes) -> Iterator[LogBatch]:
 
 
 def _outcomes(batches: Iterable[LogBatch], aborted: Iterable[Any]) -> Iterator[tuple[LogBatch, bool]]:
-    """Say of each batch whether its records are committed data.
+    """Yield each batch with True if its records are committed data.
 
     Source: org.apache.kafka.clients.consumer.internals.CompletedFetch#nextFetchedRecord.
     """

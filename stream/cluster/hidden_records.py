@@ -1,8 +1,8 @@
-"""The batches of a partition behind its last stable offset, which readers of committed records are not given.
+"""The batches of a partition after its last stable offset, which `read_committed` readers do not receive.
 
-Owns the fetching, without a group and bounded by a deadline; what the batches mean is decided by who asked. Errors are
-no exceptions here: a partition whose leader does not answer is read on at the next call, and one whose log does not
-have the position any more is given up.
+Fetches without a group, bounded by a deadline; the caller interprets the batches. Errors are not raised: a partition
+whose leader does not answer is continued at the next call, and a partition whose log no longer has the position is
+marked with `position_lost`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from stream.cluster.transport.client import Cluster
 
 _MOST_BYTES: Final = 8 << 20
-"""Of one turn, shared by the partitions; each gets at least the least, and of one batch all of it."""
+"""Bytes of one round, shared by the partitions; each gets at least _LEAST_BYTES, and always one whole batch."""
 _LEAST_BYTES: Final = 64 << 10
 
 
@@ -36,29 +36,29 @@ class HiddenBatch:
 
     records: tuple[LogRecord, ...] = ()
     producer_id: int | None = None
-    """Whose transaction the records belong to, or the marker ends; None: of no transaction."""
+    """The producer of the transaction that the records belong to or the marker ends; None: no transaction."""
     committed: bool | None = None
-    """How the marker ended the transaction; None: this is no marker."""
+    """True if the marker committed the transaction, False if it aborted it; None: not a marker."""
 
 
 @dataclasses.dataclass(slots=True)
 class HiddenRead:
-    """What was read of one partition: batches in log order, and the offset to read next."""
+    """The batches read of one partition, in log order, and the offset to read next."""
 
     position: int
     batches: list[HiddenBatch] = dataclasses.field(default_factory=list)
     complete: bool = False
-    """There was nothing more behind it."""
-    gone: bool = False
-    """The log does not have the position any more: it was cut, or made anew."""
+    """True if the log has no batch after them."""
+    position_lost: bool = False
+    """True if the log no longer has the position: it was truncated, or created again."""
 
 
 def read_hidden(
     cluster: Cluster, topic: str, positions: Mapping[int, int], *, clock: Callable[[], float], deadline: float
 ) -> dict[int, HiddenRead]:
-    """Read these partitions of a topic on from their positions to their high watermarks, in turns of one fetch each.
+    """Read these partitions of a topic from their positions to their high watermarks, in rounds of one fetch each.
 
-    No turn begins after the deadline but the first. Partitions that could not be asked are not in the answer.
+    Only the first round may begin after the deadline. Partitions that could not be read are not in the result.
     """
     try:
         leaders = find_leaders(cluster, {topic})
@@ -79,37 +79,37 @@ def read_hidden(
         more = []
         for partition, answer in zip(open_, cluster.call_all(calls), strict=True):
             read = found.get(partition) or HiddenRead(positions[partition])
-            if _take(read, answer):
+            if _add_answer(read, answer):
                 found[partition] = read
-                if not (read.complete or read.gone):
+                if not (read.complete or read.position_lost):
                     more.append(partition)
         open_ = more if clock() < deadline else []
     return found
 
 
-def _take(read: HiddenRead, answer: Any) -> bool:
-    """Take one answer; return whether it was one."""
+def _add_answer(read: HiddenRead, answer: Any) -> bool:
+    """Add one answer to the read; return False if it is an error."""
     if isinstance(answer, ClusterError) or not answer.responses:
         return False
     part = answer.responses[0].partitions[0]
     if part.error_code == requests.OUT_OF_RANGE:
-        read.gone = True
+        read.position_lost = True
         return True
     if part.error_code:
         return False
-    before = read.position
+    previous_position = read.position
     try:
         for batch in whole_batches(bytes(part.records or b"")):
-            read.batches += _seen(batch, before)
+            read.batches += _hidden_batches(batch, previous_position)
             read.position = max(read.position, batch.last_offset + 1)
     except Damaged:
         return False
-    read.complete = read.position == before
+    read.complete = read.position == previous_position
     return True
 
 
-def _seen(batch: LogBatch, position: int) -> Iterator[HiddenBatch]:
-    """Give what a batch says; nothing if all of it lies before the position."""
+def _hidden_batches(batch: LogBatch, position: int) -> Iterator[HiddenBatch]:
+    """Yield the part of a batch from the position on; nothing if all of it lies previous_position."""
     if batch.last_offset < position:
         return
     if batch.is_control:

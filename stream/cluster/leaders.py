@@ -1,6 +1,6 @@
-"""Who leads the partitions of some topics, and in which epoch: whom to ask what only a leader answers.
+"""The leaders of partitions and their epochs, for requests that only a leader answers.
 
-Asked anew each time, in one metadata request per few thousand topics; nothing is remembered.
+Read on every call, with one metadata request per few thousand topics; nothing is cached.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from stream.cluster.transport.client import Cluster
 
 Leader = tuple[int, int] | ErrorReason
-"""The node and its epoch, or why there is none."""
+"""The node and its leader epoch, or the reason why there is none."""
 
 _TOPICS_AT_ONCE: Final = 5_000
 _TOPIC: Final = -1
@@ -29,12 +29,12 @@ class Leaders:
         self._found = found
 
     def of(self, topic: str, partition: int) -> Leader:
-        """Give the leader of a partition; NOT_FOUND where there is no such partition."""
+        """Return the leader of a partition; NOT_FOUND if there is no such partition."""
         return self._found.get((topic, partition), self._found.get((topic, _TOPIC), ErrorReason.NOT_FOUND))
 
 
 def find_leaders(cluster: Cluster, topics: Collection[str]) -> Leaders:
-    """Ask for the leaders of all partitions of these topics. Raises ClusterError when no broker answers at all."""
+    """Return the leaders of all partitions of these topics. Raises ClusterError when no broker answers at all."""
     names = sorted(set(topics))
     found: dict[tuple[str, int], Leader] = {}
     for start in range(0, len(names), _TOPICS_AT_ONCE):

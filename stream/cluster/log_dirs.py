@@ -1,7 +1,7 @@
-"""How large partitions are on the brokers' disks: every replica of them, and the disks that hold them.
+"""The sizes of partitions on the brokers' disks, per replica and log directory.
 
-Asked for `__consumer_offsets`, whose size says whether the log cleaner still works: a compacted topic that only grows
-is not compacted any more. Errors are values: a broker or a disk that cannot tell has a row that says why.
+Read for `__consumer_offsets`, whose size shows if the log cleaner still works: a compacted topic that only grows is no
+longer compacted. Errors are values: a broker or a log directory without an answer has a row with the error.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ NAME: Final = pa.dictionary(pa.int32(), pa.string())
 REPLICA_SIZES: Final = pa.schema(
     [
         ("broker", pa.int32()),
-        # Null in a row that tells only an error.
+        # Null in a row that holds only an error.
         ("topic", NAME),
         ("partition", pa.int32()),
         ("log_dir", NAME),
         # Bytes of the log's segments, without indexes.
         ("size", pa.int64()),
-        # How far the replica is behind the high watermark, in offsets.
+        # The distance of the replica to the high watermark, in offsets.
         ("offset_lag", pa.int64()),
-        # A copy that is being moved to another disk; its size comes on top.
+        # A copy that is being moved to another log directory; its size is counted in addition.
         ("future", pa.bool_()),
-        # A Reason where a broker or one of its disks could not tell, else null.
+        # An ErrorReason if a broker or one of its log directories gave no sizes, else null.
         ("error", NAME),
     ]
 )
@@ -53,7 +53,7 @@ def read_replica_sizes(
     """
     nodes = sorted({broker.node for broker in cluster.brokers} if brokers is None else set(brokers))
     answers = cluster.call_all([(node, admin_requests.describe_log_dirs(partitions)) for node in nodes])
-    rows = [row for node, answer in zip(nodes, answers, strict=True) for row in _told(node, answer)]
+    rows = [row for node, answer in zip(nodes, answers, strict=True) for row in _replica_rows(node, answer)]
     rows.sort(key=lambda row: (row[0], row[1] or "", -1 if row[2] is None else row[2], row[3] or ""))
     columns = list(zip(*rows, strict=True)) or [()] * len(REPLICA_SIZES)
     arrays = [pa.array(values, field.type) for values, field in zip(columns, REPLICA_SIZES, strict=True)]
@@ -61,19 +61,19 @@ def read_replica_sizes(
 
 
 def size_per_broker(replicas: pa.Table) -> dict[int, int | None]:
-    """Sum REPLICA_SIZES up, in bytes, copies under way included; None for a broker that could not tell all of it.
+    """Return the sum of REPLICA_SIZES by broker, in bytes, future copies included; None for a broker with an error.
 
-    A broker that has no replica of them is not mentioned.
+    A broker without a replica of these partitions is not in the result.
     """
     sums: dict[int, int | None] = {}
     columns = [replicas[name].to_pylist() for name in ("broker", "size", "error")]
     for broker, size, error in zip(*columns, strict=True):
-        before = sums.get(broker, 0)
-        sums[broker] = None if error is not None or before is None else before + (size or 0)
+        subtotal = sums.get(broker, 0)
+        sums[broker] = None if error is not None or subtotal is None else subtotal + (size or 0)
     return sums
 
 
-def _told(node: int, answer: Any) -> Iterator[_Row]:
+def _replica_rows(node: int, answer: Any) -> Iterator[_Row]:
     if isinstance(answer, ClusterError):
         yield _unknown(node, reasons.of_failure(answer))
         return

@@ -1,13 +1,12 @@
-"""What stands at the ends of partitions: records, or only what no consumer is given (markers, aborted records).
+"""The ends of partition logs: the last record of data before markers and aborted records, which consumers skip.
 
-Owns the fetch of a few offsets before the high watermark, of many partitions at once, without a group; bounded in
-bytes and in time. Needs the right to read the topic. Errors are values. What to look at, and when, is the caller's.
+Fetches a few offsets before the high watermark, of many partitions at once, without a group; bounded in bytes and in
+time. Needs the right to read the topic. Errors are values. The caller decides which partitions are read, and when.
 
-What counts as data: a record outside transactions, one of a committed transaction, and one of a transaction that is
-still open, for it is unread and may come. A record of an aborted transaction does not, although a consumer that reads
-uncommitted records would be given it: nobody waits for a record that was taken back, while for a group that reads
-committed ones it would be a lag that never ends. The end of a transaction stands behind its records, so whoever reads
-up to the high watermark needs no list of aborted transactions.
+Data is a record outside transactions, a record of a committed transaction, and a record of an open transaction, which
+is unread and may become readable. A record of an aborted transaction is no data, although a `read_uncommitted` consumer
+receives it: no client waits for it, and for a `read_committed` group it would be a lag that never ends. The marker of a
+transaction follows its records, so a reader up to the high watermark needs no list of aborted transactions.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from stream.cluster.transport.client import Cluster
 
 _EACH_AT_FIRST: Final = 32 << 10
-"""Markers are 78 bytes and a tail of nothing else is what is looked for, so a first look takes little."""
+"""Markers are 78 bytes, and most tails consist only of markers, so the first fetch is small."""
 _EACH_ALONE: Final = 1 << 20
 _AT_ONCE: Final = 500
 _ROUNDS: Final = 8
@@ -41,7 +40,7 @@ _ROUNDS: Final = 8
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TailRequest:
-    """A stretch of offsets up to the high watermark `end` of its partition."""
+    """A range of offsets up to the high watermark `end` of its partition."""
 
     topic: str
     partition: int
@@ -51,9 +50,10 @@ class TailRequest:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TailRead:
-    """What was found: 1 + the offset of the last record of data, `data_from` if there is none.
+    """The result of one tail. `data_end` is 1 + the offset of the last record of data, `data_from` if there is none.
 
-    None with a `reason`: it could not be read. None without: it was not read to its end in time, or has moved.
+    None with a `reason`: the tail could not be read. None without: it was not read to its end in time, or the log no
+    longer has the position.
     """
 
     wanted: TailRequest
@@ -61,8 +61,8 @@ class TailRead:
     reason: ErrorReason | None = None
 
 
-class _Reading:
-    """One tail under way."""
+class _PendingTail:
+    """A tail whose read is in progress."""
 
     def __init__(self, wanted: TailRequest) -> None:
         self.wanted = wanted
@@ -71,26 +71,26 @@ class _Reading:
         self.batches: list[LogBatch] = []
         self.read: TailRead | None = None
 
-    def take(self, part: Any, *, alone: bool) -> int:
-        """Take a leader's answer, and give how many bytes it had. Asked alone, an empty answer means: nothing there."""
+    def add(self, part: Any, *, alone: bool) -> int:
+        """Add a leader's answer and return its size in bytes. With `alone`, an empty answer ends the read."""
         if part.error_code:
             moved = part.error_code == requests.OUT_OF_RANGE
             self.end(reason=None if moved else reasons.of_code(part.error_code))
             return 0
         raw = bytes(part.records or b"")
-        before = self.position
+        previous = self.position
         try:
             for batch in whole_batches(raw):
                 self.batches.append(batch)
                 self.position = max(self.position, batch.last_offset + 1)
-            if self.position >= self.wanted.end or (alone and self.position == before):
+            if self.position >= self.wanted.end or (alone and self.position == previous):
                 self.end(data_end=data_end(self.batches, self.wanted))
         except Damaged:
             self.end(reason=ErrorReason.OTHER)
         return len(raw)
 
     def end(self, *, data_end: int | None = None, reason: ErrorReason | None = None) -> None:
-        """Say what came of it."""
+        """Set the result and release the batches."""
         self.read = TailRead(self.wanted, data_end, reason)
         self.batches = []
 
@@ -103,13 +103,13 @@ def read_tails(
     seconds: float = 2.0,
     clock: Callable[[], float] = time.monotonic,
 ) -> list[TailRead]:
-    """Read these tails (no partition twice), an answer each, in the same order.
+    """Read these tails (no partition twice) and return one result each, in the same order.
 
-    Nothing more is asked for once `most_bytes` have come or `seconds` have gone by; one batch, and one time-out of a
-    request, may go beyond. Raises ClusterError only when no broker answers at all.
+    No request is sent after `most_bytes` were received or `seconds` have passed; the limits can be exceeded by one
+    batch and by one request time-out. Raises ClusterError only when no broker answers at all.
     """
-    readings = [_Reading(each) for each in wanted]
-    _find(cluster, readings)
+    readings = [_PendingTail(each) for each in wanted]
+    _assign_leaders(cluster, readings)
     deadline, left = clock() + seconds, most_bytes
     for number in range(_ROUNDS):
         open_ = [reading for reading in readings if reading.read is None]
@@ -119,8 +119,11 @@ def read_tails(
     return [reading.read or _unfinished(reading) for reading in readings]
 
 
-def _unfinished(reading: _Reading) -> TailRead:
-    """Tell of a tail what was seen of it: where there is a record for everybody, all behind it may be one too."""
+def _unfinished(reading: _PendingTail) -> TailRead:
+    """Return the result of a tail that was not read to its end.
+
+    If a record outside transactions was read, everything after it may be data too.
+    """
     certain = any(
         not batch.is_control and not is_transactional_data(batch) and batch.last_offset >= reading.wanted.data_from
         for batch in reading.batches
@@ -129,7 +132,7 @@ def _unfinished(reading: _Reading) -> TailRead:
 
 
 def data_end(batches: Sequence[LogBatch], wanted: TailRequest) -> int:
-    """Say where the data ends in a whole tail. Raises Damaged."""
+    """Return 1 + the offset of the last record of data in a whole tail. Raises Damaged."""
     markers = TransactionMarkers()
     for batch in batches:
         markers.add(batch)
@@ -145,13 +148,13 @@ def data_end(batches: Sequence[LogBatch], wanted: TailRequest) -> int:
 
 
 def _last_record(batch: LogBatch) -> int:
-    """Give the offset of the last record that is there: compaction takes records out of a batch, not its offsets."""
+    """Return the offset of the last record in a batch: compaction removes records but keeps the batch's offsets."""
     if not isinstance(batch, RecordBatch) or batch.record_count == batch.last_offset_delta + 1:
         return batch.last_offset
     return max((record.offset for record in batch.records()), default=-1)
 
 
-def _find(cluster: Cluster, readings: Iterable[_Reading]) -> None:
+def _assign_leaders(cluster: Cluster, readings: Iterable[_PendingTail]) -> None:
     leaders = find_leaders(cluster, {reading.wanted.topic for reading in readings})
     for reading in readings:
         leader = leaders.of(reading.wanted.topic, reading.wanted.partition)
@@ -161,38 +164,38 @@ def _find(cluster: Cluster, readings: Iterable[_Reading]) -> None:
             reading.node, reading.epoch = leader
 
 
-def _round(cluster: Cluster, readings: Sequence[_Reading], *, alone: bool, most_bytes: int) -> int:
-    """Ask for the next piece of each; give how many bytes came."""
-    asked = list(_shares(readings, 1 if alone else _AT_ONCE, most_bytes))
+def _round(cluster: Cluster, readings: Sequence[_PendingTail], *, alone: bool, most_bytes: int) -> int:
+    """Fetch the next part of each tail; return the number of bytes received."""
+    batches = list(_shares(readings, 1 if alone else _AT_ONCE, most_bytes))
     each = _EACH_ALONE if alone else _EACH_AT_FIRST
-    calls = [(some[0].node, _request(some, most_bytes=most_bytes, each=each)) for some in asked]
-    came = 0
-    for some, answer in zip(asked, cluster.call_all(calls), strict=True):
+    calls = [(some[0].node, _request(some, most_bytes=most_bytes, each=each)) for some in batches]
+    received = 0
+    for some, answer in zip(batches, cluster.call_all(calls), strict=True):
         if isinstance(answer, ClusterError):
             for reading in some:
                 reading.end(reason=reasons.of_failure(answer))
             continue
-        parts = {(told.topic, part.partition_index): part for told in answer.responses for part in told.partitions}
+        parts = {(each.topic, part.partition_index): part for each in answer.responses for part in each.partitions}
         for reading in some:
             part = parts.get((reading.wanted.topic, reading.wanted.partition))
             if part is not None:
-                came += reading.take(part, alone=alone)
+                received += reading.add(part, alone=alone)
             elif alone:
                 reading.end(reason=reasons.of_code(answer.error_code) or ErrorReason.OTHER)
-    return came
+    return received
 
 
-def _shares(readings: Sequence[_Reading], most: int, most_bytes: int) -> Iterator[list[_Reading]]:
-    """Part the tails by leader into requests; those of single tails only as many as there are bytes left for."""
-    of_node: dict[int, list[_Reading]] = {}
+def _shares(readings: Sequence[_PendingTail], most: int, most_bytes: int) -> Iterator[list[_PendingTail]]:
+    """Group the tails by leader into requests; with one tail per request, only as many as `most_bytes` allows."""
+    of_node: dict[int, list[_PendingTail]] = {}
     for reading in readings[: max(1, most_bytes // _EACH_ALONE)] if most == 1 else readings:
         of_node.setdefault(reading.node, []).append(reading)
-    for mine in of_node.values():
-        for start in range(0, len(mine), most):
-            yield mine[start : start + most]
+    for of_leader in of_node.values():
+        for start in range(0, len(of_leader), most):
+            yield of_leader[start : start + most]
 
 
-def _request(readings: Sequence[_Reading], *, most_bytes: int, each: int) -> Any:
+def _request(readings: Sequence[_PendingTail], *, most_bytes: int, each: int) -> Any:
     positions: dict[str, list[tuple[int, int, int]]] = {}
     for reading in readings:
         row = (reading.wanted.partition, reading.epoch, reading.position)

@@ -1,8 +1,8 @@
-"""Where a partition stood at a point in time: the first offset whose record is not older, and that record's time.
+"""Offsets by timestamp: the first offset whose record is not older than a time, and the time of that record.
 
-Asked rarely, to seed a history of ends: a broker opens index files for it, which costs it far more than the ends that
-`watermarks` reads at every tick. So the requests are small, and each broker has one at a time. Errors are values, a row
-each.
+Read rarely, to seed a history of end offsets: a broker opens index files for each lookup, which costs far more than the
+end offsets that `partition_offsets` reads in every tick. So the requests are small, and each broker gets one at a time.
+Errors are values, in the row of their partition.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ WANTED: Final = pa.schema(
     [
         ("topic", NAME),
         ("partition", pa.int32()),
-        # ms, or one of the stand-ins of `requests`: LATEST, EARLIEST, NEWEST.
+        # ms, or one of the special timestamps of `requests`: LATEST, EARLIEST, NEWEST.
         ("time", pa.int64()),
     ]
 )
@@ -38,14 +38,14 @@ WANTED: Final = pa.schema(
 OFFSETS_FOR_TIMES: Final = pa.schema(
     [
         *WANTED,
-        # The first offset below the high watermark whose record's time is at or after `time`; null without an error:
+        # The first offset below the high watermark whose record's time is at or after `time`; null without an error if
         # there is none.
         ("offset", pa.int64()),
-        # The time of that record in ms; null with LATEST and EARLIEST, which are no records.
+        # The time of that record in ms; null with LATEST and EARLIEST, which name no record.
         ("record_time", pa.int64()),
-        # Of that record, or of the end; null where the broker (before 2.1) or the log does not know it.
+        # Of that record, or of the end; null if the broker (before 2.1) or the log does not have it.
         ("leader_epoch", pa.int32()),
-        # A Reason where it could not be told, else null.
+        # An ErrorReason if the offset could not be read, else null.
         ("error", NAME),
     ]
 )
@@ -54,37 +54,37 @@ _PARTITIONS_AT_ONCE: Final = 2_000
 _REMOTE_STORAGE_MS: Final = 5_000
 
 _Row = tuple[str, int, int]
-_Told = tuple[int | None, int | None, int | None, ErrorReason | None]
+_Result = tuple[int | None, int | None, int | None, ErrorReason | None]
 
 
 def read_offsets_for_times(cluster: Cluster, wanted: pa.Table) -> pa.Table:
     """Read the offsets for a table with the schema WANTED; one row each, in the same order: OFFSETS_FOR_TIMES.
 
-    A partition may be asked for many times. Each broker is asked in turn, so this may take as many request time-outs as
-    there are turns. Raises ClusterError only when no broker answers at all.
+    A partition may occur several times. Each broker gets one request per round, so this may take one request time-out
+    per round. Raises ClusterError only when no broker answers at all.
     """
     columns = [wanted[name].to_pylist() for name in WANTED.names]
     rows: list[_Row] = list(zip(*columns, strict=True))
     leaders = find_leaders(cluster, {topic for topic, _, _ in rows})
-    told: list[_Told] = [(None, None, None, ErrorReason.OTHER)] * len(rows)
+    results: list[_Result] = [(None, None, None, ErrorReason.OTHER)] * len(rows)
     of_node: dict[int, list[int]] = {}
     for at, (topic, partition, _) in enumerate(rows):
         leader = leaders.of(topic, partition)
         if isinstance(leader, ErrorReason):
-            told[at] = (None, None, None, leader)
+            results[at] = (None, None, None, leader)
         else:
             of_node.setdefault(leader[0], []).append(at)
     queues = [[(node, piece) for piece in _pieces(rows, places)] for node, places in of_node.items()]
     for turn in itertools.zip_longest(*queues):
-        asked = [each for each in turn if each is not None]
-        calls = [(node, _request(rows, piece, leaders)) for node, piece in asked]
-        for (_, piece), answer in zip(asked, cluster.call_all(calls), strict=True):
-            _take(told, {(rows[at][0], rows[at][1]): at for at in piece}, answer)
-    return _table(wanted, told)
+        requested = [each for each in turn if each is not None]
+        calls = [(node, _request(rows, piece, leaders)) for node, piece in requested]
+        for (_, piece), answer in zip(requested, cluster.call_all(calls), strict=True):
+            _add_answer(results, {(rows[at][0], rows[at][1]): at for at in piece}, answer)
+    return _table(wanted, results)
 
 
 def _pieces(rows: list[_Row], places: Iterable[int]) -> Iterator[list[int]]:
-    """Part one broker's rows into requests: no partition twice in one, NEWEST apart, because old brokers refuse it."""
+    """Split one broker's rows into requests: no partition twice in one, NEWEST apart, because old brokers refuse it."""
     piled: dict[tuple[bool, int], list[int]] = {}
     times: dict[tuple[str, int, bool], int] = {}
     for at in places:
@@ -107,23 +107,23 @@ def _request(rows: list[_Row], piece: list[int], leaders: Leaders) -> Any:
     return requests.list_offsets_for_times(partitions, timeout_ms=_REMOTE_STORAGE_MS)
 
 
-def _take(told: list[_Told], place: dict[tuple[str, int], int], answer: Any) -> None:
-    """Take the answer to one request, or the error that stands in its place."""
+def _add_answer(results: list[_Result], place: dict[tuple[str, int], int], answer: Any) -> None:
+    """Add the answer to one request, or its error, to the results."""
     if isinstance(answer, ClusterError):
         reason = reasons.of_failure(answer)
         for at in place.values():
-            told[at] = (None, None, None, reason)
+            results[at] = (None, None, None, reason)
         return
     for topic in answer.topics:
         for p in topic.partitions:
             error = reasons.of_code(p.error_code)
             values = (p.offset, p.timestamp, p.leader_epoch) if error is None else (-1, -1, -1)
             offset, time, epoch = (value if value >= 0 else None for value in values)
-            told[place[topic.name, p.partition_index]] = (offset, time, epoch, error)
+            results[place[topic.name, p.partition_index]] = (offset, time, epoch, error)
 
 
-def _table(wanted: pa.Table, told: list[_Told]) -> pa.Table:
-    answers = list(zip(*told, strict=True)) or [()] * 4
+def _table(wanted: pa.Table, results: list[_Result]) -> pa.Table:
+    answers = list(zip(*results, strict=True)) or [()] * 4
     columns = [*(wanted[name] for name in WANTED.names), *answers]
     arrays = [
         pa.array(column, field.type) if isinstance(column, tuple) else column.cast(field.type)

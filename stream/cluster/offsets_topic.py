@@ -1,8 +1,8 @@
-"""Where `__consumer_offsets` stands: its identity, its partitions and their leaders, or why it cannot be read.
+"""The topic `__consumer_offsets`: its id, its partitions and their leaders, or the error why it cannot be read.
 
-Asked before the streaming query starts, because Spark's source waits for ever on a broker that is away and reads
-nothing, without a word, from a topic that is absent or denied. Never creates the topic: on a new cluster the first
-consumer does.
+Read before the streaming query starts, because Spark's source waits without limit for an unreachable broker, and reads
+nothing, without an error, from a topic that does not exist or is denied. Never creates the topic: on a new cluster the
+first consumer does.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _NO_ID: Final = uuid.UUID(int=0)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OffsetsTopic:
-    """The topic of one cluster at one moment. `leaders[i]` leads `partitions[i]`; None where no broker does.
+    """The topic of one cluster at one moment. `leaders[i]` leads `partitions[i]`; None if no broker does.
 
-    `topic_id` changes when the topic is created anew; None on brokers before 2.8, which have no topic ids.
+    `topic_id` changes when the topic is deleted and created again; None on brokers before 2.8, which have no topic ids.
     """
 
     cluster_id: str
@@ -50,14 +50,14 @@ def describe(cluster: Cluster) -> OffsetsTopic | None:
     if topic.error_code == _DENIED:
         raise no_topic_right(NAME, "Read")
     if topic.error_code != 0 and not topic.partitions:
-        raise Unreachable(f"the topic {NAME} is not ready (Kafka error {topic.error_code})", "it is asked again")
+        raise Unreachable(f"the topic {NAME} is not ready (Kafka error {topic.error_code})", "it is read again")
     if not _may_read(topic):
         raise no_topic_right(NAME, "Read")
     return _topic(answer, topic)
 
 
 def _may_read(topic: Any) -> bool:
-    """Tell whether reading is allowed; brokers before 2.3 do not say, and then reading will show it."""
+    """Return True if the user may read; also if brokers before 2.3 do not report it (the first read will show it)."""
     operations = topic.authorized_operations
     return not operations or requests.READ in operations
 

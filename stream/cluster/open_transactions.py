@@ -1,12 +1,12 @@
-"""Who holds a partition back: the open transactions on it, with their producers and since when they are open.
+"""The open transactions of partitions, with their producers and start times.
 
-The last stable offset of a partition stands still at the first record of its oldest open transaction. Asked in three
-steps (KIP-664): the partition's leader names the producers with an open transaction, the transaction coordinators tell
-which transactional ids those have, and then what each transaction is about. Errors are values, and what was learnt
-before one is kept.
+The last stable offset of a partition stays at the first record of its oldest open transaction. The lookup has three
+steps (KIP-664): the partition's leader lists the producers with an open transaction, the transaction coordinators list
+the transactional ids of those producers, and then they describe each transaction. Errors are values; the results of the
+steps before an error are kept.
 
-A transaction *hangs* when its coordinator does not count the partition among those it will end: then nobody will, until
-a person does (`kafka-transactions abort`).
+A transaction *hangs* if its coordinator does not have the partition among those it will end: it stays open until an
+operator ends it (`kafka-transactions abort`).
 """
 
 from __future__ import annotations
@@ -32,36 +32,36 @@ MOMENT: Final = pa.timestamp("ms")
 OPEN_TRANSACTIONS: Final = pa.schema(
     [
         ("partition", pa.int32()),
-        # Where its first record in this partition is. Null in the one row of a partition that could not be asked.
+        # The offset of its first record in this partition. Null in the one row of a partition with an error.
         ("start_offset", pa.int64()),
         ("producer_id", pa.int64()),
         ("producer_epoch", pa.int32()),
-        # When the producer last wrote to this partition.
+        # The time of the producer's last write to this partition.
         ("last_write_time", MOMENT),
-        # From here on by its coordinator; null where none names the producer.
+        # This and the following columns are from its coordinator; null if no coordinator lists the producer.
         ("coordinator", pa.int32()),
         ("transactional_id", pa.string()),
-        # In Kafka's words: Ongoing, PrepareCommit, PrepareAbort, CompleteCommit, CompleteAbort, Empty.
+        # Kafka's names: Ongoing, PrepareCommit, PrepareAbort, CompleteCommit, CompleteAbort, Empty.
         ("state", NAME),
         ("start_time", MOMENT),
         ("timeout_ms", pa.int64()),
-        # Whether nobody is going to end it; null where that is not known.
+        # True if no coordinator will end it; null if unknown.
         ("hanging", pa.bool_()),
-        # A Reason where something is not known, else null. NOT_FOUND: no coordinator names the producer, so either the
-        # transaction hangs, or the user may not describe its transactional id: the answers look the same. The log of
-        # the transactions can tell them apart (`stream.tick.lookups.transaction_log`).
+        # An ErrorReason if something is unknown, else null. NOT_FOUND: no coordinator lists the producer: either the
+        # transaction hangs, or the user may not describe its transactional id; the answers are the same. The
+        # transaction log distinguishes them (`stream.tick.lookups.transaction_log`).
         ("error", NAME),
     ]
 )
-"""One row per open transaction of a partition, sorted by partition and start: the first one holds the others back."""
+"""One row per open transaction of a partition, sorted by partition and start; the first limits the stable offset."""
 
 ENDS_BY_ITSELF: Final = frozenset({"Ongoing", "PrepareCommit", "PrepareAbort", "PrepareEpochFence"})
-"""The states in which a transaction holds its partitions back, and its coordinator is going to end it."""
+"""The states in which a transaction is open and its coordinator will end it."""
 
 
 @dataclasses.dataclass(slots=True)
 class _Open:
-    """A row under way; the fields are the columns."""
+    """A row in progress; the fields are the columns."""
 
     partition: int
     start_offset: int | None = None
@@ -78,7 +78,7 @@ class _Open:
 
 
 def read_open_transactions(cluster: Cluster, topic: str, partitions: Collection[int]) -> pa.Table:
-    """Find the open transactions on these partitions of a topic, by OPEN_TRANSACTIONS; none of them has no row.
+    """Return the open transactions on these partitions of a topic (OPEN_TRANSACTIONS); no row for a partition without.
 
     Needs the right to read the topic, and to describe the transactional ids. Raises ClusterError only when no broker
     answers at all.
@@ -93,7 +93,7 @@ def read_open_transactions(cluster: Cluster, topic: str, partitions: Collection[
 
 
 def _open(cluster: Cluster, topic: str, partitions: Sequence[int]) -> list[_Open]:
-    """Ask the leaders for the producers that have a transaction open."""
+    """Return a row for each producer with an open transaction, from the partitions' leaders."""
     described = cluster.metadata([topic]).topics[0]
     leader_of = {p.partition_index: p.leader_id for p in described.partitions}
     refused = reasons.of_code(described.error_code) if not leader_of else None
@@ -117,9 +117,9 @@ def _producers(partitions: Sequence[int], answer: Any) -> Iterator[_Open]:
     if isinstance(answer, ClusterError):
         yield from (_Open(partition, error=reasons.of_failure(answer)) for partition in partitions)
         return
-    told = {p.partition_index: p for topic in answer.topics for p in topic.partitions}
+    described = {p.partition_index: p for topic in answer.topics for p in topic.partitions}
     for partition in partitions:
-        p = told.get(partition)
+        p = described.get(partition)
         error = ErrorReason.OTHER if p is None else reasons.of_code(p.error_code)
         if p is None or error is not None:
             yield _Open(partition, error=error)
@@ -131,7 +131,7 @@ def _producers(partitions: Sequence[int], answer: Any) -> Iterator[_Open]:
 
 
 def _identify(cluster: Cluster, rows: Sequence[_Open]) -> None:
-    """Find out which broker coordinates each producer's transactions, and under which transactional id."""
+    """Set the coordinator and the transactional id of each producer."""
     producers = sorted({row.producer_id for row in rows if row.producer_id is not None})
     if not producers:
         return
@@ -153,38 +153,38 @@ def _identify(cluster: Cluster, rows: Sequence[_Open]) -> None:
 
 
 def _describe(cluster: Cluster, rows: Sequence[_Open], topic: str) -> None:
-    """Ask the coordinators what each transaction is about."""
+    """Set the state, the start time and the time-out of each transaction, as its coordinator describes it."""
     of_node: dict[int, list[str]] = {}
     for row in rows:
         if row.coordinator is not None and row.transactional_id is not None:
             of_node.setdefault(row.coordinator, []).append(row.transactional_id)
     calls = [(node, admin_requests.describe_transactions(sorted(set(names)))) for node, names in of_node.items()]
-    told: dict[str, Any] = {}
+    described: dict[str, Any] = {}
     for names, answer in zip(of_node.values(), cluster.call_all(calls), strict=True):
         if isinstance(answer, ClusterError):
-            told |= dict.fromkeys(names, reasons.of_failure(answer))
+            described |= dict.fromkeys(names, reasons.of_failure(answer))
         else:
-            told |= {each.transactional_id: each for each in answer.transaction_states}
+            described |= {each.transactional_id: each for each in answer.transaction_states}
     for row in rows:
         if row.transactional_id is not None:
-            _note(row, told.get(row.transactional_id, ErrorReason.OTHER), topic)
+            _set_description(row, described.get(row.transactional_id, ErrorReason.OTHER), topic)
 
 
-def _note(row: _Open, told: Any, topic: str) -> None:
-    row.error = told if isinstance(told, ErrorReason) else reasons.of_code(told.error_code)
+def _set_description(row: _Open, described: Any, topic: str) -> None:
+    row.error = described if isinstance(described, ErrorReason) else reasons.of_code(described.error_code)
     if row.error is not None:
         return
-    row.state = told.transaction_state
-    row.start_time = told.transaction_start_time_ms if told.transaction_start_time_ms >= 0 else None
-    row.timeout_ms = told.transaction_timeout_ms
-    covered = any(row.partition in each.partitions for each in told.topics if each.topic == topic)
-    # The same id may have gone on to another producer id by now, and that one's transaction is none of this one's.
-    same = told.producer_id == row.producer_id
+    row.state = described.transaction_state
+    row.start_time = described.transaction_start_time_ms if described.transaction_start_time_ms >= 0 else None
+    row.timeout_ms = described.transaction_timeout_ms
+    covered = any(row.partition in each.partitions for each in described.topics if each.topic == topic)
+    # The transactional id may have another producer id by now, with a transaction of its own.
+    same = described.producer_id == row.producer_id
     row.hanging = not (same and covered and row.state in ENDS_BY_ITSELF)
 
 
 def _confirm(rows: Sequence[_Open], again: Sequence[_Open]) -> list[_Open]:
-    """Leave out what only seemed to hang, because it ended between the questions to the leader and the coordinator."""
+    """Remove transactions that ended between the requests to the leader and to the coordinator: they do not hang."""
     still = {(row.partition, row.producer_id, row.start_offset) for row in again}
     unknown = {row.partition for row in again if row.error is not None}
     for row in rows:

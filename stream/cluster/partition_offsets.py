@@ -1,10 +1,10 @@
-"""The ends of partitions: high watermark, last stable offset and log start of every partition of the topics asked for.
+"""The end offsets of partitions: high watermark, last stable offset and log start offset of the requested topics.
 
-Owns the poll and the words for what can go wrong with one partition. Errors are values here: one denied topic, one dead
-broker or one partition without leader costs its own rows and nothing else. Only a cluster that cannot be reached at all
-raises. kafka-python's own admin calls are not used, because one such partition fails their whole answer.
+Errors are values: a denied topic, an unreachable broker or a partition without a leader affects only its own rows. Only
+a cluster that cannot be reached at all raises. kafka-python's own admin calls are not used, because one such partition
+fails their whole answer.
 
-Shape of the work: one Metadata request, then three ListOffsets per broker, all brokers at once.
+Sends one Metadata request, then three ListOffsets requests per broker, to all brokers at once.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ENDS: Final = pa.schema(
         ("high_watermark", pa.int64()),
         ("last_stable_offset", pa.int64()),
         ("log_start_offset", pa.int64()),
-        # An EndError where any of the three is null, else null.
+        # An EndError if any of the three offsets is null, else null.
         ("error", NAME),
     ]
 )
@@ -43,7 +43,7 @@ ENDS: Final = pa.schema(
 
 
 class EndError(enum.StrEnum):
-    """Why the ends of a partition are not known."""
+    """The reason why the end offsets of a partition are unknown."""
 
     UNKNOWN_TOPIC = "unknown_topic"
     INVALID_TOPIC = "invalid_topic"
@@ -72,15 +72,14 @@ _BY_CODE: Final = {
     78: EndError.NOT_AVAILABLE,  # OFFSET_NOT_AVAILABLE: a new leader does not know the high watermark yet
     100: EndError.UNKNOWN_TOPIC,
 }
-"""Kafka's error codes (org.apache.kafka.common.protocol.Errors) in our words."""
+"""Kafka's error codes (org.apache.kafka.common.protocol.Errors) and their reasons."""
 
 _ERRORS: Final = tuple(EndError)
 _NUMBER: Final = {error: number for number, error in enumerate(_ERRORS)}
 _NONE: Final = -1
 
-# The columns of offsets, in the order in which a broker is asked for them. It answers the requests of a connection one
-# after the other, so in one poll the log start is never above the last stable offset, nor that above the high
-# watermark.
+# The columns of offsets, in the order of their requests. A broker answers the requests of a connection one after the
+# other, so in one poll the log start offset is never above the last stable offset, nor that above the high watermark.
 _COLUMNS: Final = ((requests.EARLIEST, False), (requests.LATEST, True), (requests.LATEST, False))
 _LOG_START, _LAST_STABLE, _HIGH_WATERMARK = range(3)
 
@@ -90,36 +89,36 @@ _PARTITIONS_AT_ONCE: Final = 20_000
 
 
 def read_ends(cluster: Cluster, topics: Collection[str]) -> pa.Table:
-    """Read the ends of all partitions of these topics, as a table with the schema ENDS.
+    """Read the end offsets of all partitions of these topics, as a table with the schema ENDS.
 
     A topic that cannot be described (unknown, not authorised, invalid name) has one row with partition -1 and the
     error. Creates no topic. Raises ClusterError only when no broker answers at all.
     """
     poll = _Poll(sorted(set(topics)))
     for start in range(0, len(poll.names), _TOPICS_AT_ONCE):
-        poll.describe(cluster.metadata(poll.names[start : start + _TOPICS_AT_ONCE]).topics)
+        poll.add_topics(cluster.metadata(poll.names[start : start + _TOPICS_AT_ONCE]).topics)
     poll.close_rows()
-    asked = list(poll.requests())
+    requested = list(poll.requests())
     for column, rows, answer in zip(
         itertools.cycle(range(3)),
-        (rows for _, rows, _ in asked),
-        cluster.call_all([(node, request) for node, _, request in asked]),
+        (rows for _, rows, _ in requested),
+        cluster.call_all([(node, request) for node, _, request in requested]),
         strict=False,
     ):
-        poll.take(column, rows, answer)
+        poll.add_answer(column, rows, answer)
     return poll.table()
 
 
 class _Poll:
-    """One poll under way: the rows as vectors, and which request asks for which of them."""
+    """A poll in progress: the rows as vectors, and the rows of each request."""
 
     def __init__(self, names: list[str]) -> None:
         self.names = names
         self._number = {name: number for number, name in enumerate(names)}
         self._described: list[tuple[int, int, int, int, int]] = []  # topic, partition, leader, epoch, error
 
-    def describe(self, topics: Sequence[Any]) -> None:
-        """Take the metadata of some topics: a row per partition, or one row for the topic's own error."""
+    def add_topics(self, topics: Sequence[Any]) -> None:
+        """Add the metadata of some topics: a row per partition, or one row for the topic's own error."""
         rows = self._described
         for topic in topics:
             number = self._number[topic.name]
@@ -131,7 +130,7 @@ class _Poll:
                 rows.append((number, p.partition_index, p.leader_id, p.leader_epoch, error))
 
     def close_rows(self) -> None:
-        """Sort the rows and lay out the vectors."""
+        """Sort the rows and allocate the vectors."""
         self._described.sort()
         table = np.array(self._described, dtype=np.int64).reshape(-1, 5)
         self._topic, self._partition, self._leader, self._epoch, self._error = table.T.copy()
@@ -139,7 +138,7 @@ class _Poll:
         self._known = np.zeros((3, len(table)), dtype=bool)
 
     def requests(self) -> Iterator[tuple[int, dict[tuple[str, int], int], Any]]:
-        """Give (node, row of each partition asked for, request): three requests in turn for each set of rows."""
+        """Yield (node, row of each requested partition, request): three consecutive requests for each set of rows."""
         for node in np.unique(self._leader[self._error == _NONE]).tolist():
             led = np.flatnonzero((self._leader == node) & (self._error == _NONE))
             for rows in np.split(led, range(_PARTITIONS_AT_ONCE, len(led), _PARTITIONS_AT_ONCE)):
@@ -159,8 +158,8 @@ class _Poll:
             row_of[name, index] = row
         return partitions, row_of
 
-    def take(self, column: int, row_of: dict[tuple[str, int], int], answer: Any) -> None:
-        """Take a broker's answer for one column of offsets, or the error that stands in its place."""
+    def add_answer(self, column: int, row_of: dict[tuple[str, int], int], answer: Any) -> None:
+        """Add a broker's answer for one column of offsets, or its error."""
         if isinstance(answer, ClusterError):
             self._fail(np.fromiter(row_of.values(), dtype=np.int64), _of_failure(answer))
             return
@@ -179,11 +178,11 @@ class _Poll:
             self._fail(row[code == bad], _of_code(bad))
 
     def _fail(self, rows: npt.NDArray[np.int64], error: int) -> None:
-        """Note an error for rows that have none yet: the first one met is kept."""
+        """Set the error of rows that have none yet: the first one is kept."""
         self._error[rows[self._error[rows] == _NONE]] = error
 
     def table(self) -> pa.Table:
-        """Build the table. What no answer mentioned is unknown for another reason, never silently null."""
+        """Return the table. A row that no answer mentioned gets the error OTHER, never a null without an error."""
         self._fail(np.flatnonzero(~self._known.all(axis=0)), _NUMBER[EndError.OTHER])
         return pa.table(
             [

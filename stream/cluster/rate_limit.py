@@ -1,8 +1,8 @@
-"""Whom to ask for its state, and how often: the bound on what describing groups may cost the cluster.
+"""The groups to describe, and how often: limits the load of DescribeGroups requests on the cluster.
 
-Pure: the time is an argument. A group is worth asking where the log may be silent about it: a classic group with
-members, because a rebalance shows in no record until it is over, and one whose record is recent, because a first member
-that is joining has written nothing yet either.
+Pure: the time is an argument. A group needs a description if its state may not be in the log: a classic group with
+members, because a rebalance writes no record until it has completed, and one with a recent record, because a first
+member that is joining has not caused a record yet.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from stream.groups.membership.memberships import Membership
 
 
-def worth_asking(memberships: Mapping[str, Membership], now: int, recent_ms: int) -> list[str]:
-    """Name the classic groups that have members, or changed their state within `recent_ms` before `now` (ms)."""
+def describe_candidates(memberships: Mapping[str, Membership], now: int, recent_ms: int) -> list[str]:
+    """Return the classic groups that have members, or changed their state within `recent_ms` before `now` (ms)."""
     return [
         group
         for group, membership in memberships.items()
@@ -26,42 +26,42 @@ def worth_asking(memberships: Mapping[str, Membership], now: int, recent_ms: int
 
 
 class RequestBudget:
-    """Chooses the groups to ask now: those that wait longest, at most so many per second on average.
+    """Selects the groups to describe now: those that have waited longest, within an average rate.
 
-    `per_second` groups are saved up to `most`, which is also what one choice gives at most. A group waits since it was
-    last asked, or since it was first worth asking; it is not chosen again within `again_ms`. So each one's turn comes,
-    however many new ones turn up.
+    A token bucket: it gains `per_second` groups up to `most`, which is also the limit of one selection. A group waits
+    since it was last selected, or since it was first a candidate; it is not selected again within `again_ms`. So every
+    candidate is selected at some time, however many new ones appear.
     """
 
     def __init__(self, *, per_second: float, most: int, again_ms: int) -> None:
         self._per_second = per_second
         self._most = most
         self._again_ms = again_ms
-        self._saved = float(most)
-        self._then: int | None = None
+        self._available = float(most)
+        self._last_time: int | None = None
         self._waits_since: dict[str, int] = {}
-        self._asked: set[str] = set()
+        self._selected: set[str] = set()
 
-    def choose(self, worth: Iterable[str], now: int) -> list[str]:
-        """Choose among the groups worth asking at `now` (ms), and take it that they are asked.
+    def choose(self, candidates: Iterable[str], now: int) -> list[str]:
+        """Return the groups to describe at `now` (ms), and record them as described.
 
-        What is not worth asking any more is forgotten, so this remembers no more groups than it is given.
+        A group that is no longer a candidate is removed, so the memory is bounded by the number of candidates.
         """
-        self._save(now)
-        since = {group: self._waits_since.get(group, now) for group in worth}
+        self._add_budget(now)
+        since = {group: self._waits_since.get(group, now) for group in candidates}
         due = [group for group, when in since.items() if not self._too_soon(group, now - when)]
-        due.sort(key=lambda group: (since[group], group in self._asked, group))
-        chosen = due[: int(self._saved)]
-        self._saved -= len(chosen)
-        self._waits_since = since | dict.fromkeys(chosen, now)
-        self._asked = (self._asked & since.keys()).union(chosen)
-        return chosen
+        due.sort(key=lambda group: (since[group], group in self._selected, group))
+        selected = due[: int(self._available)]
+        self._available -= len(selected)
+        self._waits_since = since | dict.fromkeys(selected, now)
+        self._selected = (self._selected & since.keys()).union(selected)
+        return selected
 
     def _too_soon(self, group: str, waited: int) -> bool:
-        return group in self._asked and 0 <= waited < self._again_ms
+        return group in self._selected and 0 <= waited < self._again_ms
 
-    def _save(self, now: int) -> None:
-        """Let the budget grow with the time; a clock that was set back adds nothing."""
-        elapsed = 0 if self._then is None else max(now - self._then, 0)
-        self._then = now
-        self._saved = min(self._saved + elapsed * self._per_second / 1000, float(self._most))
+    def _add_budget(self, now: int) -> None:
+        """Add the budget of the elapsed time; a clock that was set back adds nothing."""
+        elapsed = 0 if self._last_time is None else max(now - self._last_time, 0)
+        self._last_time = now
+        self._available = min(self._available + elapsed * self._per_second / 1000, float(self._most))

@@ -1,9 +1,9 @@
-"""How long the brokers keep offsets, how often they look for expired ones, and by which version's rules.
+"""The brokers' settings for offset expiration: retention, check interval, and the rules of their version.
 
-Asks every broker for two of its settings and for the requests it knows; refuses to interpret what they mean for a group
-(`stream.groups.expiry.broker_rules`). Both are static settings of a broker, in minutes and milliseconds; no version has
-another form of either (`org.apache.kafka.coordinator.group.GroupCoordinatorConfig`). A broker that may not be asked, or
-is away, costs nothing but its own word: the configured fallback stands in when none answers.
+Reads two settings and the supported API versions of every broker; their meaning for a group is in
+`stream.groups.expiry.broker_rules`. Both are static settings of a broker, in minutes and milliseconds, with the same
+form in all versions (`org.apache.kafka.coordinator.group.GroupCoordinatorConfig`). A broker that denies the request or
+is unreachable is left out; the configured values apply if no broker answers.
 """
 
 from __future__ import annotations
@@ -27,68 +27,68 @@ CHECK_INTERVAL: Final = "offsets.retention.check.interval.ms"
 _MINUTE_MS: Final = 60_000
 _DENIED: Final = 31  # CLUSTER_AUTHORIZATION_FAILED
 
-_MARKS: Final = (
-    # ConsumerGroupHeartbeat learnt regular expressions in 4.0, whose only group coordinator is that of KIP-848.
+_RULES_SINCE: Final = (
+    # ConsumerGroupHeartbeat has regular expressions since 4.0, whose only group coordinator is that of KIP-848.
     (ExpiryRules.NONE_PENDING, 68, 1),
-    # KIP-814 brought the newest JoinGroup, in 3.2.
+    # KIP-814 added the newest JoinGroup, in 3.2.
     (ExpiryRules.UNSUBSCRIBED_IF_STABLE, 11, 9),
-    # KIP-496 brought OffsetDelete and the expiry of topics that are not subscribed to, in 2.4.
+    # KIP-496 added OffsetDelete and the expiration of topics that are not subscribed to, in 2.4.
     (ExpiryRules.UNSUBSCRIBED, 47, 0),
-    # KIP-211 took the retention out of OffsetCommit, in 2.1.
+    # KIP-211 removed the retention from OffsetCommit, in 2.1.
     (ExpiryRules.EMPTY_ONLY, 8, 5),
 )
-"""A broker that knows this request (its number) in this version has at least these rules; newest first.
+"""A broker that supports this API key in this version has at least these rules; newest first.
 
-The ranges of requests belong to the binary, and so do the rules. The finalised metadata.version may lag behind it.
+Supported API versions depend on the binary, and so do the rules. The finalised metadata.version may be older.
 """
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Told:
-    """What one broker says of itself. None: it does not."""
+class _BrokerSettings:
+    """The settings of one broker; None if unknown."""
 
     node: int
     retention_ms: int | None = None
     check_interval_ms: int | None = None
     rules: ExpiryRules | None = None
-    # Why it does not tell its settings, a clause for a person.
-    silence: str | None = None
+    # The reason why its settings are unknown, a clause for the log.
+    error: str | None = None
 
 
 def read_retention(
     cluster: Cluster, configured_ms: int | None = None, configured_check_interval_ms: int | None = None
 ) -> OffsetsRetention:
-    """Ask all brokers; of values that differ the smallest and the oldest rules count, and a remark says so.
+    """Return the settings of all brokers; if they differ, the smallest values and the oldest rules, with a remark.
 
-    The configured ones (ms) stand in for what no broker tells. Raises nothing: a cluster that is away tells nothing.
+    The configured values (ms) apply to what no broker reports. Raises nothing, also if the cluster is unreachable.
     """
-    told = _ask(cluster)
-    remarks = [remark for each in told if (remark := _silence(each))]
-    kept = _smallest(RETENTION, {each.node: each.retention_ms for each in told}, remarks)
-    interval = _smallest(CHECK_INTERVAL, {each.node: each.check_interval_ms for each in told}, remarks)
+    brokers = _read(cluster)
+    remarks = [remark for each in brokers if (remark := _remark(each))]
+    kept = _smallest(RETENTION, {each.node: each.retention_ms for each in brokers}, remarks)
+    interval = _smallest(CHECK_INTERVAL, {each.node: each.check_interval_ms for each in brokers}, remarks)
     source: Source = "broker" if kept is not None else "unknown" if configured_ms is None else "configuration"
     return OffsetsRetention(
         retention_ms=configured_ms if kept is None else kept,
         check_interval_ms=configured_check_interval_ms if interval is None else interval,
         source=source,
-        rules=_oldest({each.node: each.rules for each in told}, remarks),
+        rules=_oldest({each.node: each.rules for each in brokers}, remarks),
         remarks=tuple(remarks),
     )
 
 
 def rules_of(api_versions: Mapping[int, int]) -> ExpiryRules:
-    """Recognise a broker's rules by the newest version of each request that it knows (ApiVersions)."""
-    for rules, request, version in _MARKS:
+    """Return a broker's rules, derived from the newest version of each API key that it supports (ApiVersions)."""
+    for rules, request, version in _RULES_SINCE:
         if api_versions.get(request, -1) >= version:
             return rules
     return ExpiryRules.PER_OFFSET
 
 
-def _ask(cluster: Cluster) -> list[_Told]:
+def _read(cluster: Cluster) -> list[_BrokerSettings]:
     try:
         cluster.metadata()
     except ClusterError:
-        return []  # whoever depends on the cluster says so louder
+        return []  # other parts of the monitor report an unreachable cluster
     nodes = [broker.node for broker in cluster.brokers]
     settings = [
         (
@@ -107,20 +107,22 @@ def _ask(cluster: Cluster) -> list[_Told]:
     ]
 
 
-def _settings(node: int, answer: Any) -> _Told:
+def _settings(node: int, answer: Any) -> _BrokerSettings:
     if isinstance(answer, ClusterError):
-        return _Told(node, silence=answer.what)
+        return _BrokerSettings(node, error=answer.what)
     result = answer.results[0]
     if result.error_code:
         denied = "DescribeConfigs on the cluster is not granted to lagwarden's user"
-        return _Told(node, silence=denied if result.error_code == _DENIED else f"Kafka error {result.error_code}")
+        return _BrokerSettings(
+            node, error=denied if result.error_code == _DENIED else f"Kafka error {result.error_code}"
+        )
     values = {each.name: _number(each.value) for each in result.configs}
     minutes = values.get(RETENTION)
-    return _Told(
+    return _BrokerSettings(
         node,
         retention_ms=None if minutes is None else minutes * _MINUTE_MS,
         check_interval_ms=values.get(CHECK_INTERVAL),
-        silence=f"it knows no {RETENTION}" if minutes is None else None,
+        error=f"it has no {RETENTION}" if minutes is None else None,
     )
 
 
@@ -134,8 +136,8 @@ def _number(value: str | None) -> int | None:
     return int(value) if value is not None and value.isdecimal() else None
 
 
-def _silence(told: _Told) -> str | None:
-    return f"broker {told.node} does not tell its {RETENTION}: {told.silence}" if told.silence else None
+def _remark(broker: _BrokerSettings) -> str | None:
+    return f"broker {broker.node} does not report its {RETENTION}: {broker.error}" if broker.error else None
 
 
 def _smallest(name: str, values: Mapping[int, int | None], remarks: list[str]) -> int | None:
@@ -146,7 +148,7 @@ def _smallest(name: str, values: Mapping[int, int | None], remarks: list[str]) -
 
 
 def _oldest(rules: Mapping[int, ExpiryRules | None], remarks: list[str]) -> ExpiryRules:
-    """Give the oldest rules of all; the newest ones where no broker tells its version."""
+    """Return the oldest rules of all brokers; the newest ones if no broker reports its version."""
     known = {node: value for node, value in rules.items() if value is not None}
     if len(set(known.values())) > 1:
         remarks.append(f"brokers are of different versions ({_each(known)}): the oldest one's expiry rules count")

@@ -1,8 +1,8 @@
-"""What follows from the cluster's layout: replicas that are missing, leaders out of place, brokers with too much.
+"""Facts derived from the topology: under-replicated partitions, non-preferred leaders, skew of brokers.
 
-Pure: a function of a Topology, over whole columns. The percentages are those of CMAK (kafka.manager.model.ActorModel,
-TopicIdentity), with its words: integer percent, rounded down; a broker hosts what it is in sync with. Where CMAK
-divides as floating-point numbers, here the ceiling is exact.
+Pure: a function of a Topology, over whole columns. The percentages and their names are those of CMAK
+(kafka.manager.model.ActorModel, TopicIdentity): integer percent, rounded down; a broker hosts the partitions of which
+it is an in-sync replica. CMAK divides floating-point numbers; here the ceiling is exact.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PARTITION_FACTS: Final = pa.schema(
         ("replicas", pa.int32()),
         ("in_sync", pa.int32()),
         ("under_replicated", pa.bool_()),
-        # Whether the first of the replicas leads; false where nobody does.
+        # True if the first of the replicas leads; false if no broker leads.
         ("preferred_leader", pa.bool_()),
         ("leaderless", pa.bool_()),
     ]
@@ -57,10 +57,10 @@ TOPIC_FACTS: Final = pa.schema(
 
 
 def partition_facts(topology: Topology) -> pa.Table:
-    """Tell of each partition whether all is in sync and the right broker leads."""
+    """Return PARTITION_FACTS: replicas in sync and leadership of each partition."""
     table = topology.partitions.combine_chunks()
     replicas, in_sync = (pc.list_value_length(table[name]) for name in ("replicas", "in_sync"))
-    none = pa.scalar([-1], pa.list_(pa.int32()))  # a list without elements has no first one, and that is an error
+    none = pa.scalar([-1], pa.list_(pa.int32()))  # list_element raises on an empty list
     first = pc.list_element(pc.if_else(pc.equal(replicas, 0), none, table["replicas"]), 0)
     leaderless = pc.is_null(table["leader"])
     columns = [
@@ -76,7 +76,7 @@ def partition_facts(topology: Topology) -> pa.Table:
 
 
 def topic_facts(topology: Topology) -> pa.Table:
-    """Sum the facts up by topic, with CMAK's percentages."""
+    """Return TOPIC_FACTS: the sums of the partition facts by topic, with CMAK's percentages."""
     facts = partition_facts(topology)
     topic: pa.DictionaryArray = _one(facts["topic"])
     # Rows are sorted by topic, so a topic's first row is its first partition.
@@ -101,7 +101,7 @@ def topic_facts(topology: Topology) -> pa.Table:
         "brokers": hosts,
         "brokers_skewed_percent": _above(hosting, count * factor, hosts),
         "brokers_leader_skewed_percent": _above(leading, count, hosts),
-        # A broker that has just gone can still be in sync.
+        # A broker that has just stopped can still be in sync.
         "brokers_spread_percent": np.minimum(100 * hosts // (len(topology.brokers) or 1), 100),
     }
     names = pa.DictionaryArray.from_arrays(pa.array(numbers, pa.int32()), topic.dictionary)
@@ -109,7 +109,7 @@ def topic_facts(topology: Topology) -> pa.Table:
 
 
 class _PerBroker(NamedTuple):
-    """How many partitions of a topic one broker has: a row per topic and broker that has any."""
+    """The number of partitions of a topic per broker: a row per topic and broker with at least one."""
 
     topic: Int64s
     partitions: Int64s
@@ -121,20 +121,20 @@ def _per_broker(topic: Int64s, node: Int64s) -> _PerBroker:
 
 
 def _in_sync(topology: Topology, at: Int64s) -> tuple[Int64s, Int64s]:
-    """Give topic and node of every replica that is in sync."""
+    """Return topic and node of every replica that is in sync."""
     lists = _one(topology.partitions["in_sync"])
     return at[pc.list_parent_indices(lists).to_numpy()], pc.list_flatten(lists).to_numpy().astype(np.int64)
 
 
 def _leaders(topology: Topology, at: Int64s) -> tuple[Int64s, Int64s]:
-    """Give topic and node of every leader."""
+    """Return topic and node of every leader."""
     leader = _one(topology.partitions["leader"])
     led = leader.is_valid().to_numpy(zero_copy_only=False)
     return at[led], leader.drop_null().to_numpy().astype(np.int64)
 
 
 def _above(brokers: _PerBroker, total: Int64s, hosts: Int64s) -> Int64s:
-    """Give per topic the percentage of its hosts that have more than their share of the total, rounded up."""
+    """Return, per topic, the percentage of its hosts that have more than their share of the total, rounded up."""
     divisor = np.maximum(hosts, 1)
     share = -(-total // divisor)
     above = brokers.topic[brokers.partitions > share[brokers.topic]]
@@ -142,5 +142,5 @@ def _above(brokers: _PerBroker, total: Int64s, hosts: Int64s) -> Int64s:
 
 
 def _one(column: pa.ChunkedArray) -> Any:
-    """Give a column as one array; an empty one has no chunk to begin with."""
+    """Return a column as one array; an empty column has no chunk."""
     return column.combine_chunks()

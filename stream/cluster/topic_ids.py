@@ -1,10 +1,10 @@
-"""Which topic an id stands for, over time: names and ids of the topics that are there, and of those that are gone.
+"""The names and ids of existing and of deleted topics.
 
-A topic that is deleted and created anew keeps its name and gets another id, so a commit that carries the old id is a
-commit to a log that no longer exists. Pure: what is there is told by the caller, and so is the time.
+A topic that is deleted and created again keeps its name and gets another id, so a commit with the old id refers to a
+log that no longer exists. Pure: the caller passes the topics and the time.
 
-The name of a deleted topic is kept for as long as something refers to its id. What nothing refers to is kept for a
-grace time all the same, because a reference may be read later than the deletion; and never more than a set number.
+The name of a deleted topic is kept while something refers to its id. An id without references is kept for a grace
+period, because a reference may be read later than the deletion. The number of deleted topics is bounded.
 """
 
 from __future__ import annotations
@@ -18,34 +18,34 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TopicIncarnation:
-    """One life of a topic's name. Times in ms, by the clock of whoever looked.
+    """A topic with its id, from creation to deletion. Times in ms, by the caller's clock.
 
-    It was created at some time up to `first_seen`, and deleted at some time between `last_seen` and `gone`, which is
-    None while it is there. `replaces` is the id that the name had before, None if none is remembered.
+    It was created at some time up to `first_seen`, and deleted at some time between `last_seen` and `deleted`, which is
+    None while it exists. `replaces` is the previous id of the name, None if none is known.
     """
 
     name: str
     topic_id: bytes
     first_seen: int
     last_seen: int
-    gone: int | None = None
+    deleted: int | None = None
     replaces: bytes | None = None
 
 
 class TopicIds:
-    """The ids of topics and what became of them.
+    """The ids of topics, with their creation and deletion.
 
-    Remembers every topic that is there and looked at, and at most `most_gone` deleted ones.
+    Holds every observed topic that exists, and at most `most_deleted` deleted ones.
     """
 
-    def __init__(self, *, grace_ms: int = 600_000, most_gone: int = 10_000) -> None:
+    def __init__(self, *, grace_ms: int = 600_000, most_deleted: int = 10_000) -> None:
         self._grace_ms = grace_ms
-        self._most_gone = most_gone
+        self._most_deleted = most_deleted
         self._of_id: dict[bytes, TopicIncarnation] = {}
         self._current: dict[str, bytes] = {}
         self._newest: dict[str, bytes] = {}
         self.dropped = 0
-        """How many deleted topics were forgotten although something referred to them, for there were too many."""
+        """The number of deleted topics that were removed by the bound although something referred to them."""
 
     def __len__(self) -> int:
         return len(self._of_id)
@@ -53,79 +53,69 @@ class TopicIds:
     def observe(
         self, ids: Mapping[str, bytes], now: int, *, absent: Collection[str] | None = None
     ) -> list[TopicIncarnation]:
-        """Take in the ids by name as the cluster told them at `now`; give the topics that were created anew.
+        """Add the ids by name that the cluster reported at `now`; return the topics that were created again.
 
-        `absent` are the names that the cluster said it does not know. None: `ids` are those of all topics, so that
-        whatever is missing is gone. A name in neither was not asked for or could not be told, and stays as it was.
+        `absent` are the names that do not exist. None: `ids` has all topics of the cluster, so a missing one does not
+        exist. A name in neither was not requested or could not be described, and is left unchanged.
         """
-        anew = []
+        created_again = []
         for name, topic_id in ids.items():
             if self._current.get(name) == topic_id:
                 self._of_id[topic_id] = dataclasses.replace(self._of_id[topic_id], last_seen=now)
             else:
-                born = self._start(name, topic_id, now)
-                if born.replaces is not None:
-                    anew.append(born)
+                created = self._start_topic(name, topic_id, now)
+                if created.replaces is not None:
+                    created_again.append(created)
         for name in [*self._current] if absent is None else absent:
             if name not in ids:
-                self._end(name, now)
-        return anew
-
-    def name_of(self, topic_id: bytes) -> str | None:
-        """Give the name of a topic, also of a deleted one that is remembered."""
-        known = self._of_id.get(topic_id)
-        return None if known is None else known.name
+                self._mark_deleted(name, now)
+        return created_again
 
     def id_of(self, name: str) -> bytes | None:
-        """Give the id that a name has now; None where there is no such topic, or it has no id."""
+        """Return the current id of a name; None if there is no such topic, or it has no id."""
         return self._current.get(name)
 
     def known(self, topic_id: bytes) -> TopicIncarnation | None:
-        """Give what is remembered of an id."""
+        """Return the topic of an id; None if it is unknown."""
         return self._of_id.get(topic_id)
 
-    def created_anew(self, name: str) -> TopicIncarnation | None:
-        """Give the life that a name has now if it had another one before, as far as that is remembered."""
-        life = self._of_id.get(self._current.get(name, b""))
-        return life if life is not None and life.replaces is not None else None
+    def prune(self, in_use: Collection[bytes], now: int) -> None:
+        """Remove deleted topics and topics that are no longer observed.
 
-    def forget(self, in_use: Collection[bytes], now: int) -> None:
-        """Let topics go that nobody needs: deleted ones, and ones that nobody looks at any more.
-
-        What is not in use goes when its grace is over; then, of more deleted ones than the bound allows, the oldest. Of
-        those the ones in use go last, and are counted in `dropped`.
+        A topic that is not in use is removed when its grace period has passed; then, if there are more deleted topics
+        than the bound, the oldest. Of those the ones in use are removed last, and are counted in `dropped`.
         """
         used = frozenset(in_use)
-        gone = []
-        for life in list(self._of_id.values()):
-            referred = life.topic_id in used
-            over = now - (life.last_seen if life.gone is None else life.gone) >= self._grace_ms
+        deleted = []
+        for topic in list(self._of_id.values()):
+            referred = topic.topic_id in used
+            over = now - (topic.last_seen if topic.deleted is None else topic.deleted) >= self._grace_ms
             if over and not referred:
-                self._drop(life.topic_id)
-            elif life.gone is not None:
-                gone.append((referred, life.gone, life.topic_id))
-        for referred, _, topic_id in sorted(gone)[: max(len(gone) - self._most_gone, 0)]:
+                self._drop(topic.topic_id)
+            elif topic.deleted is not None:
+                deleted.append((referred, topic.deleted, topic.topic_id))
+        for referred, _, topic_id in sorted(deleted)[: max(len(deleted) - self._most_deleted, 0)]:
             self._drop(topic_id)
             self.dropped += referred
 
-    def _start(self, name: str, topic_id: bytes, now: int) -> TopicIncarnation:
-        self._end(name, now)
-        back = self._of_id.get(topic_id)
-        if back is not None:  # it was there all the while: a broker with old metadata had not heard of it yet
-            born = dataclasses.replace(back, last_seen=now, gone=None)
+    def _start_topic(self, name: str, topic_id: bytes, now: int) -> TopicIncarnation:
+        self._mark_deleted(name, now)
+        known = self._of_id.get(topic_id)
+        if known is not None:  # it was not deleted: a broker with stale metadata did not have it yet
+            created = dataclasses.replace(known, last_seen=now, deleted=None)
         else:
-            born = TopicIncarnation(name, topic_id, now, now, replaces=self._newest.get(name))
-        self._of_id[topic_id] = born
+            created = TopicIncarnation(name, topic_id, now, now, replaces=self._newest.get(name))
+        self._of_id[topic_id] = created
         self._current[name] = self._newest[name] = topic_id
-        return born if back is None else dataclasses.replace(born, replaces=None)
+        return created if known is None else dataclasses.replace(created, replaces=None)
 
-    def _end(self, name: str, now: int) -> None:
+    def _mark_deleted(self, name: str, now: int) -> None:
         topic_id = self._current.pop(name, None)
         if topic_id is not None:
-            self._of_id[topic_id] = dataclasses.replace(self._of_id[topic_id], gone=now)
+            self._of_id[topic_id] = dataclasses.replace(self._of_id[topic_id], deleted=now)
 
     def _drop(self, topic_id: bytes) -> None:
         name = self._of_id.pop(topic_id).name
-        for known in (self._newest, self._current):
-            if known.get(name) == topic_id:
-                del known[name]
+        for ids in (self._newest, self._current):
+            if ids.get(name) == topic_id:
+                del ids[name]

@@ -1,8 +1,8 @@
-"""How the cluster is laid out at one moment: brokers, controller, topics with their ids, partitions.
+"""The topology of the cluster: brokers, controller, topics with their ids, partitions.
 
-Owns one bounded poll: a metadata request (or one per few thousand topics, where topics are named) and one for the
-controller. Errors are values: a topic that cannot be described has a row that says why. Pure data out; what follows
-from it is told by `cluster_facts` and `topic_ids`.
+One poll sends a Metadata request (for named topics, one per few thousand topics) and one request for the controller.
+Errors are values: a topic that cannot be described has a row with the error. Facts derived from the topology are in
+`topic_health` and `topic_ids`.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _NODES: Final = pa.list_(pa.int32())
 TOPICS: Final = pa.schema(
     [
         ("topic", pa.string()),
-        # Changes when the topic is deleted and created anew; null before Kafka 2.8, which has no ids.
+        # Changes when the topic is deleted and created again; null before Kafka 2.8, which has no ids.
         ("topic_id", pa.binary(16)),
         ("internal", pa.bool_()),
-        # How many partitions; null with an error.
+        # The number of partitions; null with an error.
         ("partitions", pa.int32()),
-        # A Reason where the topic could not be described, else null.
+        # An ErrorReason if the topic could not be described, else null.
         ("error", pa.string()),
     ]
 )
@@ -44,13 +44,13 @@ REPLICAS: Final = pa.schema(
     [
         ("topic", NAME),
         ("partition", pa.int32()),
-        # Null: no broker leads it at the moment.
+        # Null: the partition has no leader.
         ("leader", pa.int32()),
         ("leader_epoch", pa.int32()),
         # Node ids; the first of them is the preferred leader.
         ("replicas", _NODES),
         ("in_sync", _NODES),
-        # Replicas whose broker or disk is away.
+        # Replicas whose broker or log directory is offline.
         ("offline", _NODES),
     ]
 )
@@ -63,10 +63,10 @@ _NO_PARTITIONS: Final = pa.DictionaryArray.from_arrays(pa.array([], pa.int32()),
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Topology:
-    """The layout of a cluster. `topics` has the schema TOPICS, `partitions` the schema REPLICAS.
+    """The topology of a cluster. `topics` has the schema TOPICS, `partitions` the schema REPLICAS.
 
     `controller` is the node of the active controller: with KRaft the leader of the metadata quorum, which may be no
-    broker at all. None where that is not known, and then `controller_error` says why.
+    broker at all. None if it is unknown; `controller_error` then has the reason.
     """
 
     cluster_id: str | None
@@ -77,20 +77,20 @@ class Topology:
     partitions: pa.Table
 
     def ids(self) -> dict[str, bytes]:
-        """Give the id of each topic that has one, by name."""
+        """Return the id of each topic that has one, by name."""
         rows = zip(self.topics["topic"].to_pylist(), self.topics["topic_id"].to_pylist(), strict=True)
         return {name: topic_id for name, topic_id in rows if topic_id is not None}
 
     def absent(self) -> list[str]:
-        """Give the topics that were asked for by name and do not exist."""
+        """Return the topics that were requested by name and do not exist."""
         rows = zip(self.topics["topic"].to_pylist(), self.topics["error"].to_pylist(), strict=True)
         return [name for name, error in rows if error == ErrorReason.NOT_FOUND]
 
 
 def read_topology(cluster: Cluster, topics: Collection[str] | None = None, *, brief: bool = False) -> Topology:
-    """Read the layout of these topics, or of all that the user may describe (others are then left out).
+    """Read the topology of these topics, or of all that the user may describe (others are then left out).
 
-    `brief` is for who asks often: topics with ids and counts only, no partitions, and nobody is asked who controls.
+    `brief` is for frequent polls: topics with ids and counts only, no partitions, and no request for the controller.
     Creates no topic. Raises ClusterError when no broker answers at all.
     """
     answers = [cluster.metadata(some) for some in _pieces(topics)]
@@ -116,10 +116,10 @@ def _pieces(topics: Collection[str] | None) -> Iterator[list[str] | None]:
 
 
 def _controller(cluster: Cluster, named: int) -> int | ErrorReason:
-    """Find the active controller.
+    """Return the node of the active controller, or the reason why it is unknown.
 
-    Metadata names it truly with ZooKeeper only: with KRaft a broker names any broker, to which admin requests may go
-    (kafka.server.metadata.KRaftMetadataCache#getControllerId in 3.x: a random one that is alive).
+    Metadata names it with ZooKeeper only: with KRaft the response has any broker that accepts admin requests
+    (kafka.server.metadata.KRaftMetadataCache#getControllerId in 3.x: a random broker that is alive).
     """
     try:
         answer = cluster.call_any(admin_requests.describe_quorum())
@@ -129,13 +129,13 @@ def _controller(cluster: Cluster, named: int) -> int | ErrorReason:
         return reasons.of_failure(error)
     if answer.error_code:
         return reasons.of_code(answer.error_code) or ErrorReason.OTHER
-    told = [partition for topic in answer.topics for partition in topic.partitions]
-    if not told:
+    quorum = [partition for topic in answer.topics for partition in topic.partitions]
+    if not quorum:
         return ErrorReason.OTHER
-    refused = reasons.of_code(told[0].error_code)
+    refused = reasons.of_code(quorum[0].error_code)
     if refused is not None:
         return refused
-    leader: int = told[0].leader_id
+    leader: int = quorum[0].leader_id
     return leader if leader >= 0 else ErrorReason.NO_LEADER
 
 

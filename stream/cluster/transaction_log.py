@@ -1,12 +1,11 @@
-"""What `__transaction_state` itself tells of transactions: whom the admin API does not name.
+"""Open transactions from the log of the transaction coordinators, `__transaction_state`.
 
-The log of the transaction coordinators holds for every transactional id its producer, the partitions of its transaction
-and since when it is open. To read it takes the right to read that topic alone, and no coordinator has to answer. So it
-names a transaction where the leaders or the coordinators do not: without the right to read the topic or to describe
-the transactional id, while a coordinator is away, and, as far as compaction has left its records, for a producer that
-its coordinator has forgotten.
+For each transactional id the log has its producer, the partitions of its transaction and the start time. Reading it
+needs the right to read that topic alone, and no coordinator has to answer. It identifies a transaction if the leaders
+or the coordinators do not: without the right to read the topic or to describe the transactional id, while a coordinator
+is unreachable, and, if compaction has not removed its records, for a producer that its coordinator has removed.
 
-One reading goes from the start of the topic to its end, at several ticks if need be, and keeps only what is asked for.
+One scan reads the topic from start to end, over several ticks if needed, and keeps only the requested producers.
 Source: org.apache.kafka.coordinator.transaction.TransactionLog; KIP-98, KIP-890.
 """
 
@@ -19,7 +18,7 @@ from decoders.cluster_events import TransactionalIdExpired, TransactionStateReco
 from decoders.interpret import events
 from decoders.records import Record
 from decoders.scalar import decode_transaction
-from stream.cluster.fetch_records import read_records, stretches
+from stream.cluster.fetch_records import read_records, unread_ranges
 from stream.cluster.leaders import find_leaders
 from stream.cluster.open_transactions import ENDS_BY_ITSELF
 from stream.cluster.transport.error_codes import ErrorReason
@@ -36,73 +35,75 @@ NAME: Final = "__transaction_state"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OngoingTransactionsByProducer:
-    """What a reading has found: the newest record of each transactional id that is open or was asked for."""
+    """The result of a scan: the newest record of each transactional id that is open or was requested."""
 
     asked: frozenset[int]
-    """The producer ids that were asked for."""
+    """The requested producer ids."""
     open: dict[str, TransactionStateRecorded]
-    """By transactional id, those that were open at the end of the reading."""
+    """The transactions that were open at the end of the scan, by transactional id."""
     producers: dict[int, TransactionStateRecorded]
-    """By producer id, of those that were asked for, the newest record that names it, if there is one."""
+    """The newest record of each requested producer id that has one, by producer id."""
     undecoded: int
-    """Records that cannot be read: whom nothing names may stand in one of them."""
+    """The number of records that cannot be decoded; a producer without a record may be in one of them."""
 
     def on(self, topic: str, partition: int) -> list[TransactionStateRecorded]:
-        """Give the open ones that write to this partition, the oldest first."""
-        mine = [
+        """Return the open transactions that write to this partition, the oldest first."""
+        found = [
             each
             for each in self.open.values()
             if any(name == topic and partition in numbers for name, numbers in each.partitions)
         ]
-        return sorted(mine, key=lambda each: each.start_timestamp or each.last_update_timestamp)
+        return sorted(found, key=lambda each: each.start_timestamp or each.last_update_timestamp)
 
 
 def has_transactions(cluster: Cluster) -> bool:
-    """Return False if no transaction has ever been made in the cluster: the topic of their coordinators is not there.
+    """Return False if the cluster never had a transaction: the topic `__transaction_state` does not exist.
 
-    True also where the brokers do not tell. Raises ClusterError when no broker answers at all.
+    True also if the brokers do not report it. Raises ClusterError when no broker answers at all.
     """
     return find_leaders(cluster, [NAME]).of(NAME, 0) is not ErrorReason.NOT_FOUND
 
 
 class TransactionLogScan:
-    """One reading of the whole topic as it is now, for these producers. Raises ClusterError, also in `go_on`."""
+    """A scan of the whole topic up to its current end, for these producers. Raises ClusterError, also in `resume`."""
 
     def __init__(self, cluster: Cluster, producers: Collection[int]) -> None:
         self._asked = frozenset(producers)
         self._cluster = cluster
-        self._left = [each for each in stretches(cluster, NAME, {}) if each.position < each.end]
+        self._remaining = [each for each in unread_ranges(cluster, NAME, {}) if each.position < each.end]
         self._open: dict[str, TransactionStateRecorded] = {}
-        self._named: dict[int, TransactionStateRecorded] = {}
+        self._newest: dict[int, TransactionStateRecorded] = {}
         self._undecoded = 0
 
-    def go_on(self, clock: Callable[[], float], deadline: float) -> OngoingTransactionsByProducer | None:
-        """Read on, at least one answer, until the deadline; None while something is left for the next time."""
-        for fetched in read_records(self._cluster, NAME, self._left):
-            self._take(fetched.records)
+    def resume(self, clock: Callable[[], float], deadline: float) -> OngoingTransactionsByProducer | None:
+        """Continue until the deadline, at least for one fetch; None while the scan is not complete."""
+        for fetched in read_records(self._cluster, NAME, self._remaining):
+            self._add_records(fetched.records)
             if clock() >= deadline:
                 break
-        self._left = [each for each in self._left if each.position < each.end]
+        self._remaining = [each for each in self._remaining if each.position < each.end]
         return (
-            None if self._left else OngoingTransactionsByProducer(self._asked, self._open, self._named, self._undecoded)
+            None
+            if self._remaining
+            else OngoingTransactionsByProducer(self._asked, self._open, self._newest, self._undecoded)
         )
 
-    def _take(self, records: Iterable[LogRecord]) -> None:
+    def _add_records(self, records: Iterable[LogRecord]) -> None:
         for each in records:
             record = decode_transaction(each.key, each.value)
             if not isinstance(record, Record):
                 self._undecoded += 1
                 continue
-            for said in events(record):
-                self._note(said)
+            for event in events(record):
+                self._add_event(event)
 
-    def _note(self, said: Event) -> None:
-        if isinstance(said, TransactionStateRecorded):
-            if said.producer_id in self._asked:
-                self._named[said.producer_id] = said
-            if said.transaction_state in ENDS_BY_ITSELF:
-                self._open[said.transactional_id] = said
+    def _add_event(self, event: Event) -> None:
+        if isinstance(event, TransactionStateRecorded):
+            if event.producer_id in self._asked:
+                self._newest[event.producer_id] = event
+            if event.transaction_state in ENDS_BY_ITSELF:
+                self._open[event.transactional_id] = event
             else:
-                self._open.pop(said.transactional_id, None)
-        elif isinstance(said, TransactionalIdExpired):
-            self._open.pop(said.transactional_id, None)
+                self._open.pop(event.transactional_id, None)
+        elif isinstance(event, TransactionalIdExpired):
+            self._open.pop(event.transactional_id, None)

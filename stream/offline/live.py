@@ -6,7 +6,7 @@ import base64
 import uuid
 from typing import TYPE_CHECKING, Any, Final
 
-from stream.cluster.fetch_records import read_records, stretches
+from stream.cluster.fetch_records import read_records, unread_ranges
 from stream.offline.rows import LogRow, Origin, UnreadableRefusal
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class LiveTopics:
         """Yield the committed rows, topic by topic, partition by partition. Raises ClusterError."""
         last_offsets = after or {}
         ranges: dict[str, list[OffsetRange]] = {
-            topic: stretches(
+            topic: unread_ranges(
                 self._cluster, topic, {number: last for (name, number), last in last_offsets.items() if name == topic}
             )
             for topic in self._topics

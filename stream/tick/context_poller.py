@@ -13,7 +13,7 @@ import structlog
 
 from stream.cluster.coordinators import Coordinators
 from stream.cluster.describe_groups import describe_groups
-from stream.cluster.rate_limit import RequestBudget, worth_asking
+from stream.cluster.rate_limit import RequestBudget, describe_candidates
 from stream.cluster.retention_config import read_retention
 from stream.cluster.topic_ids import TopicIds
 from stream.cluster.topology import read_topology
@@ -104,7 +104,7 @@ class ContextPoller:
 
     def _poll_states(self, state: GroupColumns, now: int) -> dict[str, str]:
         """Return the described states that the log does not show, by group."""
-        candidates = worth_asking(state.memberships, now, _RECENT_MS)
+        candidates = describe_candidates(state.memberships, now, _RECENT_MS)
         chosen = self._budget.choose(candidates, now)
         described = describe_groups(self._cluster, self._coordinators, chosen) if chosen else {}
         self._described |= {group: (now, each.state) for group, each in described.items() if each.state is not None}
@@ -122,7 +122,7 @@ class ContextPoller:
         in_use = {topic_id for topic_id in state.runs.topic_id.unique().to_pylist() if topic_id is not None}
         for membership in state.memberships.values():
             in_use.update(topic for topic, _ in membership.owned or () if isinstance(topic, bytes))
-        self._topics.forget(in_use, int(now * 1000))
+        self._topics.prune(in_use, int(now * 1000))
         self._names = {topic_id: name for topic_id, name in self._names.items() if self._topics.known(topic_id)}
         self._recreated = {name: seen for name, seen in self._recreated.items() if self._topics.id_of(name)}
 

@@ -17,7 +17,7 @@ from sandbox.kafka.broker import Broker
 from sandbox.kafka.tools import delete_group, delete_offsets, describe_groups, describe_state
 from sandbox.kafka.topics import create_topics
 from sandbox.waiting import LIMIT, wait_until
-from stream.cluster.fetch_records import read_records, stretches
+from stream.cluster.fetch_records import read_records, unread_ranges
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.transport.client import Cluster
 from stream.groups.expiry.predict import OffsetsRetention
@@ -100,7 +100,7 @@ class Ticks:
 
     def tick(self) -> None:
         """Read up to the last stable offsets, and publish."""
-        for fetched in read_records(self.cluster, NAME, stretches(self.cluster, NAME, self._read_to)):
+        for fetched in read_records(self.cluster, NAME, unread_ranges(self.cluster, NAME, self._read_to)):
             self._read_to[fetched.partition] = fetched.position - 1
             if fetched.records:
                 self._take(fetched.partition, fetched.records)

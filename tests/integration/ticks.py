@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from sandbox.waiting import LIMIT
-from stream.cluster.fetch_records import read_records, stretches
+from stream.cluster.fetch_records import read_records, unread_ranges
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.partition_offsets import read_ends
 from stream.groups.driver_state import DriverState
@@ -64,7 +64,7 @@ class Monitor:
 
     def read(self) -> GroupColumns:
         """Read the log on, up to its last stable offsets."""
-        for fetched in read_records(self.cluster, NAME, stretches(self.cluster, NAME, self._read_to)):
+        for fetched in read_records(self.cluster, NAME, unread_ranges(self.cluster, NAME, self._read_to)):
             self._read_to[fetched.partition] = fetched.position - 1
             if fetched.records:
                 self._take(fetched.partition, fetched.records)

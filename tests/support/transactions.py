@@ -55,7 +55,7 @@ class Log:
         self.fault: ClusterError | None = None
         self.begun = 0
         self.fetched = 0
-        monkeypatch.setattr(transaction_log, "stretches", self._stretches)
+        monkeypatch.setattr(transaction_log, "unread_ranges", self._stretches)
         monkeypatch.setattr(transaction_log, "read_records", self._read)
 
     def _stretches(self, _: object, topic: str, after: dict[int, int]) -> list[OffsetRange]:

@@ -1,1 +1,1 @@
-"""Connections, requests and errors of the Kafka client, below the modules that ask one question each."""
+"""Connections, requests and errors of the Kafka client, used by the modules of `stream.cluster`."""

@@ -1,8 +1,8 @@
-"""The requests about groups, configs, transactions and disks, built by name; those about offsets are in `requests`.
+"""Requests about groups, configs, transactions and log directories; those about offsets are in `requests`.
 
-None of them changes anything on the cluster, with one exception to know of: a broker that is asked for a coordinator
-creates the coordinators' topic where it does not exist yet. So ask only for groups and transactional ids that are known
-to exist, because then the topic does too.
+They change nothing on the cluster, with one exception: FindCoordinator makes the broker create the coordinators' topic
+if it does not exist. So send it only for groups and transactional ids that are known to exist, because then the topic
+exists too.
 """
 
 from __future__ import annotations
@@ -25,34 +25,34 @@ if TYPE_CHECKING:
 
 GROUP: Final = 0
 TRANSACTION: Final = 1
-"""What a coordinator coordinates (FindCoordinatorRequest's KeyType)."""
+"""The type of a coordinator's keys (FindCoordinatorRequest's KeyType)."""
 
 TOPIC_RESOURCE: Final = 2
 BROKER_RESOURCE: Final = 4
-"""Whose config is asked for (org.apache.kafka.common.config.ConfigResource.Type)."""
+"""The type of the configured resource (org.apache.kafka.common.config.ConfigResource.Type)."""
 
 _METADATA_PARTITION: Final = "__cluster_metadata"
 
 
 def find_coordinators(keys: Sequence[str], kind: int) -> Any:
-    """Ask any broker for the coordinators of many groups or transactional ids (KIP-699, brokers from 3.0)."""
+    """Build a request to any broker for the coordinators of many keys (KIP-699, brokers from 3.0)."""
     return FindCoordinatorRequest(key_type=kind, coordinator_keys=list(keys), min_version=4)
 
 
 def find_coordinator(key: str, kind: int) -> Any:
-    """Ask any broker for one coordinator, in the form that brokers before 3.0 know."""
+    """Build a request to any broker for one coordinator, in the form of brokers before 3.0."""
     return FindCoordinatorRequest(key=key, key_type=kind, min_version=1 if kind else 0, max_version=3)
 
 
 def describe_groups(groups: Sequence[str]) -> Any:
-    """Ask a coordinator for the state and the members of these groups, as classic groups."""
+    """Build a request to a coordinator for the state and the members of these groups, as classic groups."""
     return DescribeGroupsRequest(groups=list(groups), include_authorized_operations=False)
 
 
 def offset_fetch(groups: Sequence[str]) -> Any:
-    """Ask a coordinator for all committed offsets of many groups (KIP-709, brokers from 3.0).
+    """Build a request to a coordinator for all committed offsets of many groups (KIP-709, brokers from 3.0).
 
-    Not for stable ones only: an offset that is overtaken by an open transaction is given all the same.
+    Without `require_stable`: an offset with a pending transactional commit is returned too.
     """
     return OffsetFetchRequest(
         groups=[
@@ -61,18 +61,18 @@ def offset_fetch(groups: Sequence[str]) -> Any:
         ],
         require_stable=False,
         min_version=8,
-        max_version=9,  # from 10 on the answer names topics by their id
+        max_version=9,  # from version 10 on, the response has topic ids instead of names
     )
 
 
 def offset_fetch_of_one(group: str) -> Any:
-    """Ask a coordinator for all committed offsets of one group, in the form that brokers before 3.0 know."""
-    # Before version 2 a request for all topics would mean: for none.
+    """Build a request to a coordinator for all committed offsets of one group, in the form of brokers before 3.0."""
+    # Before version 2, null topics mean no topic instead of all topics.
     return OffsetFetchRequest(group_id=group, topics=None, require_stable=False, min_version=2, max_version=7)
 
 
 def describe_configs(kind: int, resources: Collection[str], names: Collection[str]) -> Any:
-    """Ask for some settings of topics (any broker answers) or of one broker (which must be asked itself)."""
+    """Build a request for settings of topics (to any broker) or of one broker (to that broker)."""
     return DescribeConfigsRequest(
         resources=[
             DescribeConfigsRequest.DescribeConfigsResource(
@@ -82,39 +82,39 @@ def describe_configs(kind: int, resources: Collection[str], names: Collection[st
         ],
         include_synonyms=False,
         include_documentation=False,
-        min_version=1,  # version 0 does not tell where a value comes from
+        min_version=1,  # version 0 has no source of a value
     )
 
 
 def describe_quorum() -> Any:
-    """Ask any broker which controller leads the metadata quorum (KIP-595); brokers with ZooKeeper do not know this."""
+    """Build a request to any broker for the leader of the metadata quorum (KIP-595); unsupported with ZooKeeper."""
     topic = DescribeQuorumRequest.TopicData
     partition = topic.PartitionData(partition_index=0)
     return DescribeQuorumRequest(topics=[topic(topic_name=_METADATA_PARTITION, partitions=[partition])])
 
 
 def describe_producers(topic: str, partitions: Sequence[int]) -> Any:
-    """Ask a leader for the producers that it knows of these partitions (KIP-664, brokers from 2.8)."""
+    """Build a request to a leader for the active producers of these partitions (KIP-664, brokers from 2.8)."""
     return DescribeProducersRequest(
         topics=[DescribeProducersRequest.TopicRequest(name=topic, partition_indexes=list(partitions))]
     )
 
 
 def list_transactions(producers: Sequence[int]) -> Any:
-    """Ask a broker which of these producers' transactions it coordinates (KIP-664, brokers from 3.0).
+    """Build a request to a broker for the transactions of these producers it coordinates (KIP-664, brokers from 3.0).
 
-    A transactional id that the user may not describe is left out without a word.
+    The broker leaves out a transactional id that the user may not describe, without an error.
     """
     return ListTransactionsRequest(state_filters=[], producer_id_filters=list(producers))
 
 
 def describe_transactions(transactional_ids: Sequence[str]) -> Any:
-    """Ask a transaction coordinator for the transactions that it coordinates (KIP-664, brokers from 3.0)."""
+    """Build a request to a transaction coordinator for the state of its transactions (KIP-664, brokers from 3.0)."""
     return DescribeTransactionsRequest(transactional_ids=list(transactional_ids))
 
 
 def describe_log_dirs(partitions: Mapping[str, Sequence[int]]) -> Any:
-    """Ask a broker for the size on its disks of these partitions' replicas (KIP-113)."""
+    """Build a request to a broker for the sizes of its replicas of these partitions (KIP-113)."""
     topic = DescribeLogDirsRequest.DescribableLogDirTopic
     return DescribeLogDirsRequest(
         topics=[topic(topic=name, partitions=list(indexes)) for name, indexes in partitions.items()]

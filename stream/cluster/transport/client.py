@@ -1,8 +1,8 @@
-"""The connection to the Kafka cluster: raw requests, guarded by time limits, with errors that name their cause.
+"""The client of the Kafka cluster: raw requests with time limits, and errors that name their cause.
 
-Owns the I/O thread, every connection and the library's settings. Refuses to interpret: `offsets_topic` and
-`watermarks` know what an answer means. Nothing runs in the background: a connection is opened when a request needs it
-and opened anew after it broke, so that a cluster that comes back is found by the next request.
+Owns the I/O thread, every connection and the library's settings. Does not interpret answers; the modules of
+`stream.cluster` do. Nothing runs in the background: a connection is opened, also after it broke, when a request needs
+it, so the next request finds a cluster that is available again.
 
 Threads: every method may be called from any thread; one I/O thread does the work.
 """
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 _TUNING: Final = {
     "client_id": "lagwarden",
-    # With the library's 5, the sixth request to a broker fails at once instead of waiting its turn.
+    # With the library's 5, the sixth request to a broker fails at once instead of waiting in the queue.
     "max_in_flight_requests_per_connection": 100,
     # The metadata of some ten thousand topics is larger than the library's 1 MB.
     "receive_message_max_bytes": 100_000_000,
     "reconnect_backoff_ms": 50,
-    # With the library's 30 s a broker that came back is found half a minute later.
+    # With the library's 30 s, a restarted broker is found up to half a minute later.
     "reconnect_backoff_max_ms": 1_000,
-    # Encoding a large request is no fault worth a warning.
+    # Encoding a large request takes long and needs no warning.
     "slow_task_threshold_secs": 0,
 }
 _CONNECT_SECONDS: Final = 5.0
@@ -43,7 +43,7 @@ _RETRY_SECONDS: Final = 0.5
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Broker:
-    """One broker as the cluster's metadata names it."""
+    """One broker of the cluster's metadata."""
 
     node: int
     host: str
@@ -52,10 +52,10 @@ class Broker:
 
 
 class Cluster:
-    """A client of one cluster. Opens nothing until the first request; `close` it, or use it in a `with`.
+    """A client of one cluster. Opens no connection before the first request; `close` it, or use it in a `with`.
 
-    `security` holds the library's options for protocol, TLS and login (`stream.config.kafka_login.client_options`);
-    `request_timeout` is the limit of one request in seconds, also of opening the connection for it.
+    `security` has the library's options for protocol, TLS and login (`stream.config.kafka_login.client_options`);
+    `request_timeout` is the limit of one request in seconds, including the connection set-up.
     """
 
     def __init__(
@@ -102,9 +102,9 @@ class Cluster:
         return tuple(sorted((Broker(b.node_id, b.host, b.port, b.rack) for b in known), key=lambda b: b.node))
 
     def connect(self, timeout: float) -> None:
-        """Reach any broker within `timeout` seconds, trying again while the cause may pass.
+        """Connect to any broker within `timeout` seconds, with retries while the error is retriable.
 
-        Raises the ClusterError that names the cause: at once where waiting does not help, else the last one met.
+        Raises the ClusterError that names the cause: at once if it is not retriable, else the last one.
         """
         deadline = time.monotonic() + timeout
         while True:
@@ -118,17 +118,17 @@ class Cluster:
                 return
 
     def metadata(self, topics: Collection[str] | None = (), *, operations: bool = False) -> Any:
-        """Ask any broker for the cluster's brokers and for these topics, None for all; learns the brokers from it.
+        """Return the metadata of the brokers and of these topics (None: all topics), and update the known brokers.
 
-        Tries the known brokers, then the bootstrap addresses, until one answers. Raises ClusterError when none does:
-        the most telling cause of all that were met.
+        Tries the known brokers, then the bootstrap addresses, until one answers. Raises ClusterError when none does: of
+        all errors the first that is not retriable, else the first.
         """
         return self._run(
             lambda: self._exchange.metadata(requests.metadata(topics, operations=operations)), self._seconds
         )
 
     def call(self, request: Any, node: int) -> Any:
-        """Send one request to one broker and give its answer, error codes and all. Raises ClusterError."""
+        """Send one request to one broker and return its answer, error codes included. Raises ClusterError."""
         answer = self.call_all([(node, request)])[0]
         if isinstance(answer, ClusterError):
             raise answer
@@ -137,14 +137,14 @@ class Cluster:
     def call_any(self, request: Any) -> Any:
         """Send a request that any broker can answer to one after the other until one does.
 
-        Raises ClusterError when none does: the most telling cause of all that were met.
+        Raises ClusterError when none does: of all errors the first that is not retriable, else the first.
         """
         return self._run(lambda: self._exchange.any(request), self._seconds)
 
     def call_all(self, calls: Sequence[tuple[int, Any]]) -> list[Any]:
-        """Send many (node, request) pairs at once and give the answers in the same order.
+        """Send many (node, request) pairs at once and return the answers in the same order.
 
-        A failure is a value: the ClusterError stands in the place of the answer. Requests to one broker are answered
+        A failure is a value: a ClusterError instead of the answer. Requests to one broker are answered
         in the order given. Ends within the request time-out, whatever the brokers do.
         """
         if not calls:
@@ -160,7 +160,7 @@ class Cluster:
         self._net.close()
 
     def _run(self, work: Callable[[], Coroutine[Any, Any, Any]], seconds: float) -> Any:
-        """Run a coroutine on the I/O thread and wait for it, though never for ever: looking up a name can block it."""
+        """Run a coroutine on the I/O thread and wait for it with a limit, because a DNS lookup can block it."""
         if self._connections.closed:
             raise Unreachable("the connection to the cluster is closed", "lagwarden is stopping")
         done = threading.Event()

@@ -1,7 +1,7 @@
-"""Names the cause of a failure: from an exception of the Kafka library to one of our errors, with two sentences.
+"""Converts exceptions of the Kafka library into a ClusterError with its cause and an advice.
 
-Owns every sentence about a connection that a person reads. A pure function of the exception, of where it happened and
-of the configured security protocol.
+Contains all messages about connections. Pure functions of the exception, the address and the configured security
+protocol.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _NOT_TLS: Final = ("WRONG_VERSION_NUMBER", "UNEXPECTED_EOF_WHILE_READING", "HTTP
 
 
 def named(error: BaseException, where: str, security_protocol: str) -> ClusterError:
-    """Give the error that a person understands for an exception met while talking to `where` (host:port)."""
+    """Return the ClusterError for an exception that was raised in an exchange with `where` (host:port)."""
     if isinstance(error, ClusterError):
         return error
     tls = next((cause for cause in _causes(error) if isinstance(cause, ssl.SSLError)), None)
@@ -48,21 +48,21 @@ def named(error: BaseException, where: str, security_protocol: str) -> ClusterEr
             return explain(error, where, security_protocol)
     return Malformed(
         f"the exchange with {where} failed in the client: {type(error).__name__}: {error}",
-        "this is a fault of lagwarden; please report it with this line",
+        "this is an error in lagwarden; please report it with this line",
     )
 
 
 def closed_on_first_request(where: str, security_protocol: str) -> ClusterError:
-    """Say what it means that the broker takes the connection, tells its versions, and hangs up on the first request."""
+    """Return the error for a broker that answers ApiVersions but closes the connection on the first request."""
     wanted = "SASL_SSL" if security_protocol == "SSL" else "SASL_PLAINTEXT"
     return WrongProtocol(
-        f"{where} closes the connection on the first request over {security_protocol}: its listener wants a login",
+        f"{where} closes the connection on the first request over {security_protocol}: its listener requires a login",
         f"set kafka.security_protocol={wanted} with kafka.sasl_mechanism, kafka.sasl_username and kafka.sasl_password",
     )
 
 
 def no_topic_right(topic: str, operation: str) -> NotAuthorised:
-    """Say that the user lacks a right on a topic, and how to grant it."""
+    """Return the error for a missing right on a topic, with the advice to grant it."""
     return NotAuthorised(
         f"no right to {operation} topic {topic}",
         f"grant {operation} on topic {topic} to lagwarden's user (`lagwarden acls` prints the commands)",
@@ -70,7 +70,7 @@ def no_topic_right(topic: str, operation: str) -> NotAuthorised:
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Walk an exception, what it wraps and what caused it: kafka-python wraps in the arguments."""
+    """Yield an exception, the exceptions it wraps and its causes; kafka-python wraps in the arguments."""
     while error is not None:
         yield error
         wrapped = next((argument for argument in error.args if isinstance(argument, BaseException)), None)
@@ -88,7 +88,7 @@ def _tls(error: ssl.SSLError, where: str) -> ClusterError:
         )
     if "ALERT" in reason and ("CERTIFICATE" in reason or "UNKNOWN_CA" in reason):
         return TlsRefused(
-            f"{where} does not accept our client certificate, or misses one ({_words(reason)})",
+            f"{where} does not accept the client certificate, or requires one ({_words(reason)})",
             "set kafka.ssl_certificate_file and kafka.ssl_key_file to a certificate that the broker trusts",
         )
     return TlsRefused(f"the TLS handshake with {where} failed ({_words(reason)})", "check the kafka.ssl_* options")
@@ -99,7 +99,7 @@ def _words(reason: str) -> str:
 
 
 def _login(error: BaseException, where: str, _: str) -> ClusterError:
-    # The library prefixes the broker's sentence with the class of the error, and the error with its number.
+    # The library prefixes the broker's message with the class of the error, and the error with its number.
     text = re.sub(r"^(\[Error \d+\] )?(\w+Error: )*", "", str(error))
     return LoginRefused(f"{where} refuses the login: {text or 'no reason given'}", _CHECK_LOGIN)
 
@@ -113,7 +113,7 @@ def _mechanism(_: BaseException, where: str, __: str) -> ClusterError:
 
 def _no_sasl_here(_: BaseException, where: str, security_protocol: str) -> ClusterError:
     wanted = "SSL" if security_protocol == "SASL_SSL" else "PLAINTEXT"
-    return WrongProtocol(f"{where} takes no login on this listener", f"set kafka.security_protocol={wanted}")
+    return WrongProtocol(f"{where} does not accept a login on this listener", f"set kafka.security_protocol={wanted}")
 
 
 def _speaks_tls(_: BaseException, where: str, security_protocol: str) -> ClusterError:
@@ -127,7 +127,7 @@ def _no_kafka(error: BaseException, where: str, _: str) -> ClusterError:
 
 def _denied(error: BaseException, where: str, _: str) -> ClusterError:
     return NotAuthorised(
-        f"{where} denies a request for want of a right ({error})",
+        f"{where} denies a request because a right is missing ({error})",
         "grant what `lagwarden acls` prints to lagwarden's user",
     )
 
@@ -135,7 +135,9 @@ def _denied(error: BaseException, where: str, _: str) -> ClusterError:
 def _too_old(error: BaseException, where: str, _: str) -> ClusterError:
     if "MetadataRequest" in str(error):
         return WrongProtocol(f"{where} is a KRaft controller, not a broker", "name brokers in kafka.bootstrap_servers")
-    return Unsupported(f"the broker {where} does not know a request ({error})", "see the README for supported versions")
+    return Unsupported(
+        f"the broker {where} does not support a request ({error})", "see the README for supported versions"
+    )
 
 
 def _timed_out(_: BaseException, where: str, __: str) -> ClusterError:
@@ -176,4 +178,4 @@ _BY_CLASS: Final = (
         _away,
     ),
 )
-"""The first row whose class fits words the error. Order matters where one class is a kind of another."""
+"""The first row whose class matches builds the error. Order matters if one class is a subclass of another."""

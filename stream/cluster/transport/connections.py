@@ -1,17 +1,17 @@
-"""Connections to brokers: kafka-python's manager with five faults mended, each found on a real broker.
+"""Connections to brokers: kafka-python's connection manager with five corrections, each found on a real broker.
 
-Owns the subclasses and nothing else; `client` is the only user. kafka-python is pinned to one minor release because
-this module overrides methods that it does not document. What is mended, and why:
+Contains only the subclasses; `client` is the only user. kafka-python is pinned to one minor release because this module
+overrides undocumented methods. The corrections:
 
-- *Last words.* A broker that refuses a login answers and hangs up at once. The library drops an answer that arrives
-  together with the end of the stream, so that a wrong password reads "socket disconnected". Here the answer is read
-  first.
-- *TLS at the other end.* A TLS listener answers a plain client with a TLS alert, which the library takes for the length
-  of a frame. Here it is recognised.
-- *A silent TLS listener.* The library's handshake has no time limit, and every later request queues behind it.
-- *Leaked sockets.* A refused connection leaves its socket to the garbage collector.
-- *Second thoughts.* The library remembers a refused login for ever and bootstraps again in the background, without
-  limit and with the auto-creation of topics on. Here nothing happens that nobody asked for.
+- *Answer before the end of the stream.* A broker that refuses a login answers and closes the connection at once. The
+  library drops an answer that arrives together with the end of the stream, so that a wrong password is reported as
+  "socket disconnected". Here the answer is read first.
+- *TLS listener.* A TLS listener answers a plaintext client with a TLS alert, which the library parses as the length of
+  a frame. Here it is recognised.
+- *TLS listener without an answer.* The library's handshake has no time limit, and every later request queues behind it.
+- *Leaked sockets.* The library leaves the socket of a refused connection to the garbage collector.
+- *Background activity.* The library keeps a refused login for ever and bootstraps again in the background, without
+  limit and with the auto-creation of topics on. Here connections are opened only for requests.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from kafka.net.manager import KafkaConnectionManager
 from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 
 _TLS_ALERT: Final = b"\x15\x03"
-_LAST_WORDS_SECONDS: Final = 0.05
+_DELIVERY_SECONDS: Final = 0.05
 
 
 class SpeaksTlsError(KafkaProtocolError):  # type: ignore[misc]
-    """The other end answered a plain request with a TLS alert."""
+    """The listener answered a plaintext request with a TLS alert."""
 
 
-class _ReadsLastWords:
-    """Delivers what came with the end of the stream before it reports the end."""
+class _ReadsFinalAnswer:
+    """Delivers the bytes that arrived with the end of the stream before it reports the end."""
 
     async def _read_from_sock(self: Any) -> None:
         while self._read and not self._closed:
@@ -45,12 +45,12 @@ class _ReadsLastWords:
                 return
             if error:
                 if received:  # the coroutine that waits for this answer runs before the connection is torn down
-                    await self._net.sleep(_LAST_WORDS_SECONDS)
+                    await self._net.sleep(_DELIVERY_SECONDS)
                 self.abort(error=error)
                 return
 
     def _deliver(self: Any, received: bytes) -> bool:
-        """Hand the bytes to the connection; False when they ended it."""
+        """Pass the bytes to the connection; return False if they closed it."""
         self.last_read = time.monotonic()
         if self._protocol is None:
             return False
@@ -63,10 +63,10 @@ class _ReadsLastWords:
         return True
 
     def _refuse_alert(self, received: bytes) -> None:
-        """Raise if the bytes are no Kafka frame but a known other thing."""
+        """Raise SpeaksTlsError if the bytes are a TLS alert instead of a Kafka frame."""
 
 
-class _PlainTransport(_ReadsLastWords, KafkaTCPTransport):  # type: ignore[misc]
+class _PlainTransport(_ReadsFinalAnswer, KafkaTCPTransport):  # type: ignore[misc]
     """Bytes over TCP."""
 
     def _refuse_alert(self, received: bytes) -> None:
@@ -75,11 +75,11 @@ class _PlainTransport(_ReadsLastWords, KafkaTCPTransport):  # type: ignore[misc]
             raise SpeaksTlsError("answered with a TLS alert")
 
 
-class _TlsTransport(_ReadsLastWords, KafkaSSLTransport):  # type: ignore[misc]
+class _TlsTransport(_ReadsFinalAnswer, KafkaSSLTransport):  # type: ignore[misc]
     """Bytes over TLS."""
 
     async def handshake_until(self, deadline: float | None) -> None:
-        """Shake hands; KafkaTimeoutError when it takes longer than to `deadline` (monotonic seconds)."""
+        """Do the TLS handshake. Raises KafkaTimeoutError after `deadline` (monotonic seconds)."""
         while True:
             try:
                 self._sock.do_handshake()
@@ -92,13 +92,13 @@ class _TlsTransport(_ReadsLastWords, KafkaSSLTransport):  # type: ignore[misc]
 
 
 class Connections(KafkaConnectionManager):  # type: ignore[misc]
-    """The manager of all connections, which acts only when asked."""
+    """The manager of all connections, without background activity."""
 
     def maybe_raise_auth_failure(self, node_id: object) -> None:
-        """Forget a refused login: rights and passwords change, and the caller decides whether to try again."""
+        """Ignore a refused login: rights and passwords change, and the caller decides about retries."""
 
     def get_connection(self, node_id: object, **options: Any) -> Any:
-        """Give the node's connection, opening it if needed, without a background refresh when it breaks."""
+        """Return the node's connection, opened if needed, without a background refresh when it breaks."""
         return super().get_connection(node_id, **{**options, "refresh_metadata_on_err": False})
 
     async def _build_transport(self, node: Any, timeout_at: float | None = None) -> Any:
@@ -117,7 +117,7 @@ class Connections(KafkaConnectionManager):  # type: ignore[misc]
         return transport
 
     async def _open_socket(self, host: str, port: int, deadline: float | None) -> socket.socket:
-        """Connect to the first address of a host that accepts; raises what the last one met if none does."""
+        """Connect to the first address of a host that accepts. Raises the error of the last address if none does."""
         network = KafkaNetSocket()
         problem: Exception = KafkaConnectionError("DNS Resolution failure")
         for family, kind, protocol, _, address in network.dns_lookup(host, port):
@@ -127,7 +127,7 @@ class Connections(KafkaConnectionManager):  # type: ignore[misc]
                 for option in self.config["socket_options"]:
                     candidate.setsockopt(*option)
                 await network.sock_connect(self._net, candidate, address, timeout_at=deadline)
-            except Exception as error:  # noqa: BLE001 -- the next address may do, and the last error is raised
+            except Exception as error:  # noqa: BLE001 -- the next address may work, and the last error is raised
                 candidate.close()
                 problem = error
             else:

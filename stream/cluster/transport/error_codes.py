@@ -1,7 +1,6 @@
-"""Why the cluster does not tell something: the words that stand in the place of a value.
+"""The reasons why a value of the cluster is unknown, with their mapping from Kafka's error codes and ClusterErrors.
 
-Owns the translation of Kafka's error codes and of our own ClusterErrors into them. `watermarks` has words of its own
-for the ends of partitions, which the read model shows.
+`partition_offsets` has reasons of its own for end offsets, which the read model exports.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ErrorReason(enum.StrEnum):
-    """Why something is not known."""
+    """The reason why a value is unknown."""
 
     NOT_AUTHORIZED = "not_authorized"
     NOT_FOUND = "not_found"
@@ -49,7 +48,7 @@ _BY_CODE: Final = {
     16: ErrorReason.COORDINATOR_CHANGED,
     17: ErrorReason.INVALID,  # INVALID_TOPIC_EXCEPTION
     24: ErrorReason.INVALID,  # INVALID_GROUP_ID
-    29: ErrorReason.NOT_AUTHORIZED,  # of a topic, and then a group, the cluster, a transactional id
+    29: ErrorReason.NOT_AUTHORIZED,  # topic; 30 is a group, 31 the cluster, 53 a transactional id
     30: ErrorReason.NOT_AUTHORIZED,
     31: ErrorReason.NOT_AUTHORIZED,
     35: ErrorReason.UNSUPPORTED,
@@ -65,16 +64,16 @@ _BY_CODE: Final = {
     100: ErrorReason.NOT_FOUND,  # UNKNOWN_TOPIC_ID
     105: ErrorReason.NOT_FOUND,  # TRANSACTIONAL_ID_NOT_FOUND
 }
-"""Kafka's error codes (org.apache.kafka.common.protocol.Errors) in our words."""
+"""Kafka's error codes (org.apache.kafka.common.protocol.Errors) and their reasons."""
 
 
 def of_code(code: int) -> ErrorReason | None:
-    """Word an error code of an answer; None for the code of success."""
+    """Return the reason for an error code of an answer; None for success (0)."""
     return _BY_CODE.get(code, ErrorReason.OTHER) if code else None
 
 
 def of_failure(error: ClusterError) -> ErrorReason:
-    """Word the ClusterError that stands in the place of an answer."""
+    """Return the reason for a ClusterError that took the place of an answer."""
     if isinstance(error, TimedOut):
         return ErrorReason.TIMED_OUT
     if isinstance(error, NotAuthorised):

@@ -1,11 +1,10 @@
-"""Why the cluster does not answer as wanted: one class per cause that a person treats differently.
+"""The errors of requests to the cluster: one class per cause that needs a different action.
 
-No Kafka library here: these are the words in which `client` speaks to the rest of lagwarden. Each class is a `Refusal`
-with its exit code, and says by `passes` whether waiting may help: a broker that is away comes back by itself, a wrong
-password does not.
+Independent of the Kafka library. Each class is a `Refusal` with its exit code; `passes` is True if the error may end
+without an action: an unreachable broker may restart, a wrong password stays wrong.
 """
 
-# ruff: noqa: N818 -- each class is named after what the world did, as a person would say it: "login refused"
+# ruff: noqa: N818 -- each class is named after its cause: "login refused"
 from __future__ import annotations
 
 from typing import ClassVar
@@ -14,10 +13,10 @@ from stream.errors import ExitCode, Refusal
 
 
 class ClusterError(Refusal):
-    """The cluster, or one broker of it, did not answer as wanted. The base; only its subclasses are raised."""
+    """The cluster, or one broker of it, did not answer as expected. The base; only its subclasses are raised."""
 
     passes: ClassVar[bool] = False
-    """Whether it may pass by itself, so that trying again makes sense."""
+    """True if the error is retriable: it may end without an action."""
 
 
 class Unreachable(ClusterError):
@@ -28,21 +27,21 @@ class Unreachable(ClusterError):
 
 
 class CutOff(Unreachable):
-    """A connection that was good broke before the answer came."""
+    """An established connection broke before the answer."""
 
 
 class TimedOut(Unreachable):
-    """There is a connection, or the start of one, but no answer within the limit."""
+    """There is a connection, or an attempt at one, but no answer within the limit."""
 
 
 class WrongProtocol(ClusterError):
-    """Something answers, but not in the configured security protocol, or it is not a Kafka broker."""
+    """The listener does not use the configured security protocol, or is not a Kafka broker."""
 
     code = ExitCode.WRONG_PROTOCOL
 
 
 class TlsRefused(ClusterError):
-    """The TLS handshake failed over a certificate."""
+    """The TLS handshake failed, in most cases because of a certificate."""
 
     code = ExitCode.TLS_REFUSED
 
@@ -54,18 +53,18 @@ class LoginRefused(ClusterError):
 
 
 class NotAuthorised(ClusterError):
-    """The login is good, but a right is missing."""
+    """The login succeeded, but a right is missing."""
 
     code = ExitCode.NOT_AUTHORISED
 
 
 class Unsupported(ClusterError):
-    """The broker is too old, or too new, for what it was asked."""
+    """The broker is too old, or too new, for the request."""
 
     code = ExitCode.WRONG_PROTOCOL
 
 
 class Malformed(ClusterError):
-    """The request could not be encoded, or the answer not decoded: a fault of lagwarden or its library."""
+    """The request could not be encoded, or the answer not decoded: an error in lagwarden or its library."""
 
     code = ExitCode.INTERNAL

@@ -1,8 +1,7 @@
-"""Requests and answers on the I/O thread: whom to ask, for how long, and what it means when no answer comes.
+"""Requests and answers on the I/O thread: the order of the nodes, the time limits and the errors.
 
-Owns the order in which nodes are asked and the guards around every wait. `client` runs its coroutines on the I/O
-thread; nothing here may be called from elsewhere. A failure of one node is a value, a ClusterError in the place of the
-answer.
+`client` runs the coroutines on the I/O thread; no other thread may call them. A failure of one node is a value: a
+ClusterError instead of the answer.
 """
 
 from __future__ import annotations
@@ -22,13 +21,13 @@ if TYPE_CHECKING:
     from stream.cluster.transport.connections import Connections
 
 GRACE_SECONDS: Final = 0.5
-"""How much later than a request's own limit the guards around it strike."""
-# A broker that is stopping also cuts connections off, though hardly three new ones in a row.
-_CUT_OFF_TWICE_MORE: Final = 2
+"""The additional time, in seconds, before the outer time limit ends a request that exceeded its own."""
+# A broker that is stopping also closes connections, but hardly three new ones in a row.
+_RETRIES_AFTER_CUT_OFF: Final = 2
 
 
 class Exchange:
-    """Talks to the nodes of one cluster. `seconds` is the limit of one request, connecting included."""
+    """Exchanges requests with the nodes of one cluster. `seconds` is the limit of one request, connecting included."""
 
     def __init__(self, net: Any, connections: Connections, security_protocol: str, seconds: float) -> None:
         self._net = net
@@ -44,57 +43,59 @@ class Exchange:
         self._connections.close()
 
     async def metadata(self, request: Any) -> Any:
-        """Ask one node after the other until one knows brokers; raises the most telling ClusterError of all met."""
-        node, answer = await self._first(self._brokers_by, request)
-        self._learn(node, answer)
+        """Return the first metadata answer with brokers. Raises the first permanent ClusterError, else the first."""
+        node, answer = await self._first(self._metadata_of, request)
+        self._update_brokers(node, answer)
         return answer
 
     async def any(self, request: Any) -> Any:
-        """Ask one node after the other until one answers; raises the most telling ClusterError of all met."""
+        """Return the answer of the first node that answers. Raises the first permanent ClusterError, else the first."""
         return (await self._first(self._ask, request))[1]
 
     async def _first(self, ask: Callable[[object, Any, float], Awaitable[Any]], request: Any) -> tuple[object, Any]:
-        """Give the first node that answers, and its answer, within the limit of one request."""
+        """Return the first node that answers, and its answer, within the limit of one request."""
         deadline = time.monotonic() + self._seconds
-        met: list[ClusterError] = []
+        errors: list[ClusterError] = []
         for node in self._candidates():
             left = deadline - time.monotonic()
             if left <= 0:
                 break
-            # A silent broker must leave time for the others.
+            # One broker without an answer must not use up the time for the others.
             answer = await ask(node, request, min(left, max(1.0, self._seconds / 3)))
             if not isinstance(answer, ClusterError):
                 return node, answer
-            met.append(answer)
+            errors.append(answer)
         raise min(
-            met, key=lambda error: error.passes, default=TimedOut("no broker answers in time", "it is tried again")
+            errors,
+            key=lambda error: error.passes,
+            default=TimedOut("no broker answers in time", "the request is retried"),
         )
 
-    async def _brokers_by(self, node: object, request: Any, seconds: float) -> Any:
-        """Ask a node for metadata; one that has just started may not know a broker yet, which is no answer."""
-        answer = await self._introduced(node, request, seconds)
+    async def _metadata_of(self, node: object, request: Any, seconds: float) -> Any:
+        """Return a node's metadata, or Unreachable if it does not know any broker yet, as just after its start."""
+        answer = await self._first_answer(node, request, seconds)
         if isinstance(answer, ClusterError) or answer.brokers:
             return answer
-        return Unreachable(f"{self._where(node)} knows no brokers yet", "it has just started; wait")
+        return Unreachable(f"{self._where(node)} does not know any broker yet", "it has just started; wait")
 
     def _candidates(self) -> list[object]:
-        """List the nodes worth asking: the one that answered last, the others, then the bootstrap addresses."""
+        """Return the nodes to try: the one that answered last, the other brokers, then the bootstrap addresses."""
         known = [broker.node_id for broker in self._connections.cluster.brokers()]
         known.sort(key=lambda node: node != self._preferred)
         return known + [broker.node_id for broker in self._connections.cluster.bootstrap_brokers()]
 
-    async def _introduced(self, node: object, request: Any, seconds: float) -> Any:
-        """Ask a node that may be a stranger; tell a listener that wants a login from a broker that goes away."""
+    async def _first_answer(self, node: object, request: Any, seconds: float) -> Any:
+        """Return a node's first answer; if it closes the connection, retry, because the broker may only be stopping."""
         answer = await self._ask(node, request, seconds)
-        for _ in range(_CUT_OFF_TWICE_MORE):
+        for _ in range(_RETRIES_AFTER_CUT_OFF):
             if self._logs_in or not isinstance(answer, CutOff):
                 return answer
             answer = await self._ask(node, request, seconds)
-        wants_login = not self._logs_in and isinstance(answer, CutOff)
-        return causes.closed_on_first_request(self._where(node), self._protocol) if wants_login else answer
+        requires_login = not self._logs_in and isinstance(answer, CutOff)
+        return causes.closed_on_first_request(self._where(node), self._protocol) if requires_login else answer
 
-    def _learn(self, node: object, answer: Any) -> None:
-        """Keep the brokers and the cluster id of a metadata answer; its topics are the caller's."""
+    def _update_brokers(self, node: object, answer: Any) -> None:
+        """Update the brokers and the cluster id from a metadata answer; its topics are not kept."""
         brokers_only = copy.copy(answer)
         brokers_only.topics = []
         self._connections.cluster.update_metadata(brokers_only)
@@ -104,29 +105,31 @@ class Exchange:
             self._preferred = node
 
     async def _ask(self, node: object, request: Any, seconds: float) -> Any:
-        """Send one request to one node; the ClusterError is a value."""
-        return (await self._talk(node, [request], seconds))[0]
+        """Return a node's answer to one request, or the ClusterError."""
+        return (await self._exchange_with(node, [request], seconds))[0]
 
     async def all(self, calls: Sequence[tuple[object, Any]]) -> list[Any]:
-        """Talk to all nodes at the same time, and put the answers back in the order of the calls."""
+        """Send to all nodes at the same time and return the answers in the order of the calls."""
         by_node: dict[object, list[int]] = {}
-        for place, (node, _) in enumerate(calls):
-            by_node.setdefault(node, []).append(place)
-        talks = [
-            self._net.call_soon_with_future(self._talk, node, [calls[place][1] for place in places], self._seconds)
-            for node, places in by_node.items()
+        for index, (node, _) in enumerate(calls):
+            by_node.setdefault(node, []).append(index)
+        exchanges = [
+            self._net.call_soon_with_future(
+                self._exchange_with, node, [calls[index][1] for index in indexes], self._seconds
+            )
+            for node, indexes in by_node.items()
         ]
         answers: list[Any] = [None] * len(calls)
-        for talk, places in zip(talks, by_node.values(), strict=True):
-            for place, answer in zip(places, await talk, strict=True):
-                answers[place] = answer
+        for exchange, indexes in zip(exchanges, by_node.values(), strict=True):
+            for index, answer in zip(indexes, await exchange, strict=True):
+                answers[index] = answer
         return answers
 
-    async def _talk(self, node: object, wanted: Sequence[Any], seconds: float) -> list[Any]:
-        """Send requests to one node, one behind the other, and await the answers; each ClusterError is a value.
+    async def _exchange_with(self, node: object, wanted: Sequence[Any], seconds: float) -> list[Any]:
+        """Send requests to one node, one after the other, and return the answers; each ClusterError is a value.
 
-        Sends on a connection that stands only: the library loses a request that it cannot encode while it connects, and
-        every other one that waits for the same connection.
+        Sends only on an established connection: the library loses a request that it cannot encode while it connects,
+        and every other one that waits for the same connection.
         """
         guard = time.monotonic() + seconds + GRACE_SECONDS / 2
         connection = None
@@ -139,19 +142,19 @@ class Exchange:
         return [await self._answer(node, connection, answer, guard) for answer in sent]
 
     def _send(self, connection: Any, request: Any, guard: float) -> Any:
-        """Give the library's future, or in its place the exception that sending met."""
+        """Give the library's future, or in its index the exception that sending errors."""
         try:
             left = guard - time.monotonic() - GRACE_SECONDS / 2
-            # A copy, because the library writes the version that this broker speaks into the request.
+            # A copy, because the library writes the broker's API version into the request.
             return connection.send_request(copy.copy(request), request_timeout_ms=max(left, 0) * 1000)
         except Exception as error:  # noqa: BLE001 -- one bad request must not lose the other answers
             return error
 
     async def _answer(self, node: object, connection: Any, sent: Any, guard: float) -> Any:
-        """Await one answer."""
+        """Return one answer, or its ClusterError."""
         try:
             if isinstance(sent, Exception):
-                raise sent  # noqa: TRY301 -- one place words all failures
+                raise sent  # noqa: TRY301 -- one place converts all failures
             answer = await self._until(sent, guard)
         except Exception as error:  # noqa: BLE001 -- every failure becomes a named value
             return self._named(node, connection, error)
@@ -164,10 +167,10 @@ class Exchange:
 
     def _named(self, node: object, connection: Any, error: Exception) -> ClusterError:
         if isinstance(error, NodeNotReadyError) and node in self._last_error:
-            return self._last_error[node]  # it waits before it connects again: the cause is the last one
+            return self._last_error[node]  # in its reconnect back-off: the cause is the last error
         named = causes.named(error, self._where(node), self._protocol)
-        greeted = connection is not None and connection.init_future.succeeded()
-        if greeted and isinstance(error, KafkaConnectionError) and isinstance(named, Unreachable):
+        was_connected = connection is not None and connection.init_future.succeeded()
+        if was_connected and isinstance(error, KafkaConnectionError) and isinstance(named, Unreachable):
             named = CutOff(named.what, named.advice)
         self._last_error[node] = named
         return named

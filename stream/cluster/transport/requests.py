@@ -1,7 +1,7 @@
-"""The requests that we send, built by name. The library is used in this package only.
+"""Requests about metadata, offsets and records. The Kafka library is used in this package only.
 
-Every request states what must not be left to a default: no topic is ever created by asking for it, and no broker that
-is too old for a field may answer as if the field had not been sent.
+Every request sets the fields whose default would be wrong: no request creates a topic, and no broker that is too old
+for a field may ignore it.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ NEWEST: Final = -3
 """Timestamps that stand for the end of a partition, its start, and its record with the greatest timestamp (KIP-734)."""
 
 OUT_OF_RANGE: Final = 1
-"""Kafka's error code for a position that a log does not have (any more)."""
+"""Kafka's error code for a position that a log does not have (OFFSET_OUT_OF_RANGE)."""
 
 # AclOperation.READ in Kafka's numbering, as it appears in the authorised operations of a topic (KIP-430).
 READ: Final = 3
 
 
 def metadata(topics: Collection[str] | None, *, operations: bool = False) -> Any:
-    """Ask for brokers, and for partitions and leaders of these topics; none of them is created by it.
+    """Build a request for brokers, and for partitions and leaders of these topics; it creates no topic.
 
-    None asks for every topic that the user may describe: a broker leaves the others out without a word. With
-    `operations` each topic also tells what the user may do with it (KIP-430, brokers from 2.3).
+    None requests every topic that the user may describe; a broker leaves the others out without an error. With
+    `operations` each topic has the operations that the user may do (KIP-430, brokers from 2.3).
     """
     return MetadataRequest(
         topics=None if topics is None else [MetadataRequest.MetadataRequestTopic(name=name) for name in topics],
@@ -44,11 +44,10 @@ def metadata(topics: Collection[str] | None, *, operations: bool = False) -> Any
 def list_offsets(
     partitions: Mapping[str, Sequence[tuple[int, int]]], timestamp: int, *, committed: bool = False
 ) -> Any:
-    """Ask one broker for an offset of each (partition, leader epoch) of these topics that it leads.
+    """Build a request to a leader for an offset of each (partition, leader epoch) of these topics.
 
-    `timestamp` is LATEST, EARLIEST or milliseconds. LATEST gives the high watermark, or with `committed` the last
-    stable offset. A leader epoch that the broker does not hold is answered with an error instead of a stale offset
-    (KIP-320).
+    `timestamp` is LATEST, EARLIEST or milliseconds. LATEST returns the high watermark, or with `committed` the last
+    stable offset. A leader epoch other than the broker's returns an error instead of a stale offset (KIP-320).
     """
     timed = {name: [(index, epoch, timestamp) for index, epoch in indexes] for name, indexes in partitions.items()}
     return list_offsets_for_times(timed, committed=committed)
@@ -57,10 +56,10 @@ def list_offsets(
 def list_offsets_for_times(
     partitions: Mapping[str, Sequence[tuple[int, int, int]]], *, committed: bool = False, timeout_ms: int = 0
 ) -> Any:
-    """Ask one broker for an offset of each (partition, leader epoch, timestamp) of these topics that it leads.
+    """Build a request to a leader for an offset of each (partition, leader epoch, timestamp) of these topics.
 
-    As `list_offsets`, with a timestamp each; NEWEST too, which brokers before 3.0 do not know. A partition must not
-    occur twice in one request. `timeout_ms` is how long the broker may wait for a remote storage (KIP-1075).
+    As `list_offsets`, with a timestamp per partition; also NEWEST, which brokers before 3.0 do not support. A partition
+    must not occur twice in one request. `timeout_ms` is how long the broker may wait for a remote storage (KIP-1075).
     """
     partition = ListOffsetsRequest.ListOffsetsTopic.ListOffsetsPartition
     newest = any(timestamp == NEWEST for rows in partitions.values() for _, _, timestamp in rows)
@@ -78,20 +77,20 @@ def list_offsets_for_times(
             for name, rows in partitions.items()
         ],
         timeout_ms=timeout_ms,
-        # Version 1 has no isolation level: the end would pass for the last stable offset. Before version 7 the newest
-        # record would pass for one that is later than all.
+        # Version 1 has no isolation level: it returns the high watermark as the last stable offset. Before version 7,
+        # NEWEST would be taken for a time later than all records.
         min_version=7 if newest else 2,
     )
 
 
 def fetch(topic: str, partition: int, position: int, *, most_bytes: int) -> Any:
-    """Ask the leader of a partition for the batches from a position up to the last stable offset.
+    """Build a request to a leader for the batches from a position up to the last stable offset.
 
-    The answer names the aborted transactions among them; records of those are for the asker to leave out.
+    The answer lists the aborted transactions among them; the caller has to leave out their records.
     """
     return FetchRequest(
         replica_id=-1,
-        max_wait_ms=0,  # what is asked for is there: nothing waits for new records
+        max_wait_ms=0,  # the requested records exist: do not wait for new ones
         min_bytes=0,
         max_bytes=most_bytes,
         isolation_level=1,
@@ -114,18 +113,18 @@ def fetch(topic: str, partition: int, position: int, *, most_bytes: int) -> Any:
         ],
         forgotten_topics_data=[],
         rack_id="",
-        min_version=5,  # version 4 does not tell where the log starts, older ones know no transactions
-        max_version=12,  # from 13 on a topic is named by its id, which older brokers do not have
+        min_version=5,  # version 4 has no log start offset, older ones have no transactions
+        max_version=12,  # from version 13 on, requests have topic ids, which older brokers do not have
     )
 
 
 def fetch_tails(
     positions: Mapping[str, Sequence[tuple[int, int, int]]], *, most_bytes: int, most_bytes_each: int
 ) -> Any:
-    """Ask one broker for the batches of each (partition, leader epoch, position) of these topics that it leads.
+    """Build a request to a leader for the batches of each (partition, leader epoch, position) of these topics.
 
-    Up to the high watermark, whatever becomes of open transactions. Of the first partition that has anything at least
-    one batch comes, however large; of the others nothing where the bounds do not leave room for one.
+    Up to the high watermark, including open transactions. The first partition with records returns at least one batch
+    of any size; the others return nothing if the limits leave no space for one.
     """
     partition = FetchRequest.FetchTopic.FetchPartition
     return FetchRequest(

@@ -45,7 +45,7 @@ class HiddenLogReader:
             log = self.logs[partition]
             if read is None:
                 continue
-            if read.gone:
+            if read.position_lost:
                 del self.logs[partition]
                 continue
             log.add(read.batches)

@@ -67,7 +67,7 @@ class TransactionLogLookup:
 
     def _continue(self, scan: TransactionLogScan) -> None:
         try:
-            self._found = scan.go_on(self._clock, self._clock() + self._limits.request_seconds)
+            self._found = scan.resume(self._clock, self._clock() + self._limits.request_seconds)
         except ClusterError as error:
             self._give_up(error)
             return

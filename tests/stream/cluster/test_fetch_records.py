@@ -10,7 +10,7 @@ import pytest
 
 from sandbox.kafka import log_writer as write
 from stream.cluster import fetch_records as records
-from stream.cluster.fetch_records import OffsetRange, read_records, stretches
+from stream.cluster.fetch_records import OffsetRange, read_records, unread_ranges
 from stream.cluster.transport.errors import NotAuthorised, Unreachable
 from tests.support.fleets import ends_of
 
@@ -164,7 +164,7 @@ def test_the_stretches_are_what_is_there_now(monkeypatch: pytest.MonkeyPatch) ->
     """From the log's start, or behind what is known, to the last stable offset."""
     rows = [("t", 0, 20, 15, 3, None), ("t", 1, 9, 9, 0, None)]
     monkeypatch.setattr(records, "read_ends", lambda *_: ends_of(rows))
-    assert stretches(FakeCluster([]), "t", {1: 6}) == [OffsetRange(0, 3, 15), OffsetRange(1, 7, 9)]  # type: ignore[arg-type]
+    assert unread_ranges(FakeCluster([]), "t", {1: 6}) == [OffsetRange(0, 3, 15), OffsetRange(1, 7, 9)]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("word", "error"), [("not_authorized", NotAuthorised), ("no_leader", Unreachable)])
@@ -174,4 +174,4 @@ def test_a_partition_without_ends_is_no_empty_one(
     """A reading with a hole would pass for the whole: it is refused."""
     monkeypatch.setattr(records, "read_ends", lambda *_: ends_of([("t", 0, None, None, None, word)]))
     with pytest.raises(error):
-        stretches(FakeCluster([]), "t", {})  # type: ignore[arg-type]
+        unread_ranges(FakeCluster([]), "t", {})  # type: ignore[arg-type]

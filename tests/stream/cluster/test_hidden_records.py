@@ -67,7 +67,7 @@ def test_it_reads_to_the_end() -> None:
         (7, True, []),
         (None, None, [3]),
     ]
-    assert (told.position, told.complete, told.gone) == (4, True, False)
+    assert (told.position, told.complete, told.position_lost) == (4, True, False)
     assert told.batches[1] == HiddenBatch(producer_id=7, committed=True)
 
 
@@ -80,7 +80,7 @@ def test_it_stops_at_the_deadline() -> None:
 def test_a_log_without_the_position_is_given_up() -> None:
     """It was cut or made anew: what was read of it before is not to be believed."""
     (told,) = read({"Metadata": topic_of(1), "FetchRequest": log(code=OUT_OF_RANGE)}, {0: 5}).values()
-    assert (told.gone, told.batches) == (True, [])
+    assert (told.position_lost, told.batches) == (True, [])
 
 
 @pytest.mark.parametrize(

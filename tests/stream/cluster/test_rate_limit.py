@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.cluster.rate_limit import RequestBudget, worth_asking
+from stream.cluster.rate_limit import RequestBudget, describe_candidates
 from stream.groups.membership.memberships import Membership
 
 NOW = 1_000_000
@@ -30,7 +30,7 @@ STEPS = st.lists(
 )  # fmt: skip
 def test_what_is_worth_asking(membership: Membership, *, worth: bool) -> None:
     """Only where the log may be silent."""
-    assert worth_asking({"g": membership}, NOW, RECENT) == ["g"] * worth
+    assert describe_candidates({"g": membership}, NOW, RECENT) == ["g"] * worth
 
 
 def test_longest_waiting_first() -> None:

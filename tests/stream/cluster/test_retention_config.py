@@ -122,21 +122,21 @@ STORIES: Final[list[tuple[str, dict[int, Any], int | None, OffsetsRetention]]] =
         {1: (None, NEW), 2: (told("10080"), NEW)},
         5,
         OffsetsRetention(
-            WEEK, 600_000, "broker", SAME, (f"broker 1 does not tell its {RETENTION}: it refuses the connection",)
+            WEEK, 600_000, "broker", SAME, (f"broker 1 does not report its {RETENTION}: it refuses the connection",)
         ),
     ),
     (
         "no right to ask, and nothing configured",
         {1: (31, NEW)},
         None,
-        OffsetsRetention(None, None, "unknown", SAME, (f"broker 1 does not tell its {RETENTION}: {DENIED}",)),
+        OffsetsRetention(None, None, "unknown", SAME, (f"broker 1 does not report its {RETENTION}: {DENIED}",)),
     ),
     (
         "no right to ask, but configured; its version is known all the same",
         {1: (31, (2, 3))},
         WEEK,
         OffsetsRetention(
-            WEEK, 77, "configuration", ExpiryRules.EMPTY_ONLY, (f"broker 1 does not tell its {RETENTION}: {DENIED}",)
+            WEEK, 77, "configuration", ExpiryRules.EMPTY_ONLY, (f"broker 1 does not report its {RETENTION}: {DENIED}",)
         ),
     ),
     (
@@ -160,7 +160,7 @@ STORIES: Final[list[tuple[str, dict[int, Any], int | None, OffsetsRetention]]] =
         "another error",
         {1: (42, NEW)},
         None,
-        OffsetsRetention(None, None, "unknown", SAME, (f"broker 1 does not tell its {RETENTION}: Kafka error 42",)),
+        OffsetsRetention(None, None, "unknown", SAME, (f"broker 1 does not report its {RETENTION}: Kafka error 42",)),
     ),
     (
         "a broker that hides the value",
@@ -171,7 +171,7 @@ STORIES: Final[list[tuple[str, dict[int, Any], int | None, OffsetsRetention]]] =
             600_000,
             "configuration",
             SAME,
-            (f"broker 1 does not tell its {RETENTION}: it knows no {RETENTION}",),
+            (f"broker 1 does not report its {RETENTION}: it has no {RETENTION}",),
         ),
     ),
     ("the whole cluster is away", {}, WEEK, OffsetsRetention(WEEK, 77, "configuration", SAME)),
@@ -225,7 +225,7 @@ class TestBroker:
         )
         _deny_describe_configs(broker.bootstrap)
         expected = OffsetsRetention(
-            WEEK, None, "configuration", SAME, (f"broker 1 does not tell its {RETENTION}: {DENIED}",)
+            WEEK, None, "configuration", SAME, (f"broker 1 does not report its {RETENTION}: {DENIED}",)
         )
         with Cluster([broker.bootstrap]) as cluster:
             wait_until(lambda: read_retention(cluster, WEEK) == expected, "the rights to be known to the broker")

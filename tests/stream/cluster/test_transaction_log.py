@@ -19,7 +19,7 @@ def read(
 ) -> OngoingTransactionsByProducer:
     """Read a whole log at once."""
     Log(monkeypatch, records)
-    found = TransactionLogScan(cast("Any", None), producers).go_on(lambda: 0.0, 1.0)
+    found = TransactionLogScan(cast("Any", None), producers).resume(lambda: 0.0, 1.0)
     assert found is not None
     return found
 
@@ -80,5 +80,5 @@ def test_a_long_log_is_read_in_several_goes(monkeypatch: pytest.MonkeyPatch) -> 
     """Each takes at least one answer, and what was read is not read again."""
     log = Log(monkeypatch, [record(f"id-{number}") for number in range(3)])
     reading = TransactionLogScan(cast("Any", None), ())
-    assert [reading.go_on(lambda: 2.0, 1.0) is None for _ in range(3)] == [True, True, False]
+    assert [reading.resume(lambda: 2.0, 1.0) is None for _ in range(3)] == [True, True, False]
     assert (log.begun, log.fetched) == (1, 3)

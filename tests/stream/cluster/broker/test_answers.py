@@ -126,10 +126,10 @@ def test_layout(cluster: Cluster, admin: AdminClient, broker: Broker) -> None:
     assert facts["on-layout"]["preferred_replicas_percent"] == facts["on-layout"]["brokers_spread_percent"] == 100
 
 
-def test_a_topic_made_anew(cluster: Cluster, admin: AdminClient, broker: Broker) -> None:
-    """Between two looks a topic is deleted and created: the same name, another id, the second one as the tool says."""
+def test_a_recreated_topic_has_a_new_id(cluster: Cluster, admin: AdminClient, broker: Broker) -> None:
+    """A topic that is deleted and created between two polls has the same name and a new id."""
     ids = TopicIds()
-    name = "on-anew"
+    name = "on-recreated"
     create_topics(broker.bootstrap, {name: 1})
     first = read_topology(cluster, [name])
     assert ids.observe(first.ids(), 1, absent=first.absent()) == []
@@ -137,21 +137,23 @@ def test_a_topic_made_anew(cluster: Cluster, admin: AdminClient, broker: Broker)
     wait_until(lambda: read_topology(cluster, [name]).absent() == [name], "the topic to be gone")
     create_topics(broker.bootstrap, {name: 2})
     second = read_topology(cluster, [name])
-    (anew,) = ids.observe(second.ids(), 2, absent=second.absent())
-    assert (anew.name, anew.replaces, anew.first_seen) == (name, first.ids()[name], 2)
-    theirs = admin.describe_topics(TopicCollection([name]))[name].result(LIMIT).topic_id
-    assert base64.b64decode(f"{theirs}==") == anew.topic_id
-    assert ids.name_of(first.ids()[name]) == name
+    (created,) = ids.observe(second.ids(), 2, absent=second.absent())
+    assert (created.name, created.replaces, created.first_seen) == (name, first.ids()[name], 2)
+    expected = admin.describe_topics(TopicCollection([name]))[name].result(LIMIT).topic_id
+    assert base64.b64decode(f"{expected}==") == created.topic_id
+    deleted = ids.known(first.ids()[name])
+    assert deleted is not None
+    assert deleted.name == name
 
 
 def test_settings_of_topics_and_brokers(cluster: Cluster, admin: AdminClient, broker: Broker) -> None:
     """Values and sources are those of the other client, and a change shows with its source."""
     resource = ConfigResource(ResourceType.TOPIC, OFFSETS_TOPIC)
-    theirs = admin.describe_configs([resource])[resource].result(LIMIT)
+    expected = admin.describe_configs([resource])[resource].result(LIMIT)
     ours = read_topic_config(cluster, OFFSETS_TOPIC)
     for name in OFFSETS_TOPIC_SETTINGS:
-        if name in theirs:
-            assert (ours[name].value, ours[name].reason) == (theirs[name].value, None)
+        if name in expected:
+            assert (ours[name].value, ours[name].reason) == (expected[name].value, None)
         else:
             assert (ours[name].value, ours[name].reason) == (None, ErrorReason.NOT_FOUND)
     assert (ours["cleanup.policy"].value, ours["cleanup.policy"].source) == ("compact", "dynamic_topic_config")
@@ -189,9 +191,9 @@ def test_states_of_groups(cluster: Cluster, admin: AdminClient, broker: Broker) 
             "on-simple": DescribedGroup("on-simple", "Empty", 0),
             "on-gone": DescribedGroup("on-gone", reason=ErrorReason.NOT_FOUND),
         }
-        theirs = admin.describe_consumer_groups(["on-busy", "on-simple"])
-        assert theirs["on-busy"].result(LIMIT).state == ConsumerGroupState.STABLE
-        assert theirs["on-simple"].result(LIMIT).state == ConsumerGroupState.EMPTY
+        expected = admin.describe_consumer_groups(["on-busy", "on-simple"])
+        assert expected["on-busy"].result(LIMIT).state == ConsumerGroupState.STABLE
+        assert expected["on-simple"].result(LIMIT).state == ConsumerGroupState.EMPTY
         # The first member does not poll, so it does not join again: the group waits for it, and writes nothing.
         with member(broker.bootstrap, "on-busy", "on-states") as second:
 
@@ -236,9 +238,9 @@ def test_offsets_at_times(cluster: Cluster, admin: AdminClient, broker: Broker) 
     for at in asked[3:]:
         key = TopicPartition(topic, 0)
         spec = OffsetSpec.for_timestamp(at)
-        theirs = admin.list_offsets({key: spec}, isolation_level=IsolationLevel.READ_UNCOMMITTED)[key].result(LIMIT)
+        expected = admin.list_offsets({key: spec}, isolation_level=IsolationLevel.READ_UNCOMMITTED)[key].result(LIMIT)
         ours = next(row[2] for row in found if row[:2] == (0, at))
-        assert theirs.offset == (-1 if ours is None else ours)
+        assert expected.offset == (-1 if ours is None else ours)
 
 
 def test_fetched_offsets(cluster: Cluster, admin: AdminClient, broker: Broker) -> None:
@@ -255,8 +257,8 @@ def test_fetched_offsets(cluster: Cluster, admin: AdminClient, broker: Broker) -
         ("on-fetched-a", "on-fetched-too", 0, 2**40, None, None),
         ("on-fetched-b", "on-fetched", 1, 5, None, None),
     ]
-    theirs = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions("on-fetched-a")])["on-fetched-a"]
-    assert {(each.topic, each.partition): each.offset for each in theirs.result(LIMIT).topic_partitions} == offsets
+    expected = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions("on-fetched-a")])["on-fetched-a"]
+    assert {(each.topic, each.partition): each.offset for each in expected.result(LIMIT).topic_partitions} == offsets
 
 
 def test_who_holds_the_offsets_topic_back(cluster: Cluster, broker: Broker) -> None:

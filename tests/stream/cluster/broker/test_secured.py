@@ -249,7 +249,7 @@ def test_wrong_password_says_so(secured: Secured, mechanism: str, user: str) -> 
 @pytest.mark.parametrize(
     ("listener", "options", "kind", "text"),
     [
-        pytest.param("SASL", {}, WrongProtocol, "wants a login", id="no login where one is wanted"),
+        pytest.param("SASL", {}, WrongProtocol, "requires a login", id="no login where one is wanted"),
         pytest.param("SASLTLS", {}, WrongProtocol, "speaks TLS, not PLAINTEXT", id="plain to TLS"),
         pytest.param("CONTROLLER", {}, WrongProtocol, "KRaft controller", id="a controller"),
         pytest.param("PLAIN", {"security_protocol": "SSL"}, WrongProtocol, "does not speak TLS", id="TLS to plain"),
@@ -257,7 +257,7 @@ def test_wrong_password_says_so(secured: Secured, mechanism: str, user: str) -> 
             "SASLTLS",
             {"security_protocol": "SSL", "ssl_ca_file": "CA"},
             WrongProtocol,
-            "wants a login",
+            "requires a login",
             id="TLS without login",
         ),
         pytest.param("SASLTLS", {"security_protocol": "SSL"}, TlsRefused, "is not accepted", id="unknown authority"),
@@ -285,7 +285,7 @@ def test_login_to_a_listener_without_one(secured: Secured) -> None:
     """Credentials offered to a plain listener are a wrong protocol, not a wrong password."""
     error = refused(secured.login("PLAIN", "alice", PASSWORD))
     assert type(error) is WrongProtocol
-    assert "takes no login" in error.what
+    assert "does not accept a login" in error.what
 
 
 def test_mechanism_that_is_not_offered(secured: Secured) -> None:
