@@ -10,7 +10,7 @@ import pytest
 from sandbox.kafka.broker import Broker
 from sandbox.kafka.jars import JarError, broker_jars
 from sandbox.kafka.java import JavaMissingError, find_java
-from tests.support.laws import load_profile
+from tests.support.hypothesis_profiles import load_profile
 from tests.support.logging_state import logging_as_before
 
 if TYPE_CHECKING:

@@ -26,11 +26,11 @@ from tests.stream.groups.written import (
     worker,
     works,
 )
-from tests.support.lives import at, commits, forgets, renamed
+from tests.support.group_histories import at, commits, forgets, renamed
 
 if TYPE_CHECKING:
-    from tests.support.fleets import Timed
-    from tests.support.lives import Written
+    from tests.support.driver_states import Timed
+    from tests.support.group_histories import Written
 
 GROUPS = st.sampled_from("abc")
 MEMBERS = st.sampled_from("mno")

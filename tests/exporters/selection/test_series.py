@@ -21,7 +21,7 @@ from exporters.selection.series import EVERYTHING, Granularity, SeriesSelection,
 from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
 from tests.exporters.cluster_facts import facts
 from tests.exporters.snapshots import HOSTILE_NAMES, NOON, small_snapshot, snapshot, table
-from tests.support.laws import examples
+from tests.support.hypothesis_profiles import examples
 
 if TYPE_CHECKING:
     from exporters.readmodel import Snapshot

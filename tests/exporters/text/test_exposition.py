@@ -22,7 +22,7 @@ from exporters.text.compressed_text import InflatedText
 from exporters.text.exposition import EMPTY, ExpositionFormat, PublishedSnapshot, comment_lines, gzipped, render
 from exporters.text.self_metrics import render_self_metrics
 from tests.exporters.snapshots import HOSTILE_NAMES, NOON, small_snapshot, snapshot, status
-from tests.support.laws import examples
+from tests.support.hypothesis_profiles import examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable

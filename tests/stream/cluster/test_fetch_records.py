@@ -12,7 +12,7 @@ from sandbox.kafka import log_writer as write
 from stream.cluster import fetch_records as records
 from stream.cluster.fetch_records import OffsetRange, read_records, unread_ranges
 from stream.cluster.transport.errors import NotAuthorised, Unreachable
-from tests.support.fleets import ends_of
+from tests.support.driver_states import ends_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

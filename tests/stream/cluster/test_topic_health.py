@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.cluster.topic_health import PARTITION_FACTS, TOPIC_FACTS, partition_facts, topic_facts
-from tests.support.laws import examples
+from tests.support.hypothesis_profiles import examples
 from tests.support.topologies import Partition, layout
 
 

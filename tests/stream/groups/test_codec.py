@@ -19,17 +19,17 @@ from stream.offline.capture import CaptureFile
 from stream.offline.replay import Replay
 from tests.stream.groups.written import classic, gone
 from tests.support.commits import read_run
-from tests.support.fleets import delta_of
+from tests.support.driver_states import delta_of
+from tests.support.group_histories import EVERYTHING, at, commits, forgets, histories_in, line
 from tests.support.histories import LOGS
-from tests.support.laws import examples
-from tests.support.lives import EVERYTHING, at, commits, forgets, histories_in, line
+from tests.support.hypothesis_profiles import examples
 from tests.support.raw import group_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from stream.groups.shard import ShardChange
-    from tests.support.fleets import Timed
+    from tests.support.driver_states import Timed
 
 STORED: Final = Path(__file__).parent / "stored"
 """States as the state store held them, per offsets partition, of the recorded capture. Written once by the version

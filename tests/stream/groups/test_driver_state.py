@@ -18,9 +18,9 @@ from stream.groups.driver_state import NO_EVENTS, DriverState, RemovedOffset
 from stream.groups.reduce import StateLimits
 from tests.stream.groups.written import classic, classic_member
 from tests.support.commits import KEEP
-from tests.support.fleets import Raw, World, delta_of
-from tests.support.laws import examples
-from tests.support.lives import at, commits, forgets, line
+from tests.support.driver_states import Raw, ShardReader, delta_of
+from tests.support.group_histories import at, commits, forgets, line
+from tests.support.hypothesis_profiles import examples
 from tests.support.raw import commit_key, commit_value, group_key, group_value
 
 if TYPE_CHECKING:
@@ -52,36 +52,36 @@ def offsets_and_memberships(
 @given(st.lists(st.lists(RECORDS, min_size=1, max_size=6), max_size=6))
 def test_changes_and_the_final_state_give_the_same_driver_state(batches: list[list[Raw]]) -> None:
     """A restart has no effect: seeding with the final state equals applying all changes."""
-    world = World()
+    shard_reader = ShardReader()
     for batch in batches:
-        world.read(batch)
+        shard_reader.read(batch)
     restarted = DriverState()
-    restarted.seed(0, world.state)
-    assert offsets_and_memberships(restarted) == offsets_and_memberships(world.fleet)
-    assert restarted.columns().histories == world.fleet.columns().histories
+    restarted.seed(0, shard_reader.state)
+    assert offsets_and_memberships(restarted) == offsets_and_memberships(shard_reader.driver_state)
+    assert restarted.columns().histories == shard_reader.driver_state.columns().histories
 
 
 @examples(40)
 @given(st.lists(st.lists(RECORDS, min_size=1, max_size=6), min_size=1, max_size=6), st.integers(0, 5))
 def test_a_change_applied_again_has_no_effect(batches: list[list[Raw]], again: int) -> None:
     """A micro-batch that Spark delivers again, also late, does not change the driver state."""
-    world = World()
-    changes = [world.read(batch) for batch in batches]
-    before = offsets_and_memberships(world.fleet)
-    lives = world.fleet.columns().histories
-    assert world.fleet.apply(0, changes[-1]) == NO_EVENTS
-    assert world.fleet.apply(0, changes[again % len(changes)]) == NO_EVENTS
-    assert offsets_and_memberships(world.fleet) == before
-    assert world.fleet.columns().histories == lives
+    shard_reader = ShardReader()
+    changes = [shard_reader.read(batch) for batch in batches]
+    before = offsets_and_memberships(shard_reader.driver_state)
+    lives = shard_reader.driver_state.columns().histories
+    assert shard_reader.driver_state.apply(0, changes[-1]) == NO_EVENTS
+    assert shard_reader.driver_state.apply(0, changes[again % len(changes)]) == NO_EVENTS
+    assert offsets_and_memberships(shard_reader.driver_state) == before
+    assert shard_reader.driver_state.columns().histories == lives
 
 
 def test_rows_keep_their_labels() -> None:
     """After rows were added, removed and added again, the labels of each row are those in its key."""
-    world = World()
-    world.read([(commit_key(group, "t", n), commit_value(n, 1)) for group in "abc" for n in range(3)])
-    world.read([(commit_key("b", "t", 1), None), (commit_key("a", "t", 0), commit_value(9, 2))])
-    world.read([(commit_key("d", "u", 7), commit_value(5, 3))])
-    columns = world.fleet.columns()
+    shard_reader = ShardReader()
+    shard_reader.read([(commit_key(group, "t", n), commit_value(n, 1)) for group in "abc" for n in range(3)])
+    shard_reader.read([(commit_key("b", "t", 1), None), (commit_key("a", "t", 0), commit_value(9, 2))])
+    shard_reader.read([(commit_key("d", "u", 7), commit_value(5, 3))])
+    columns = shard_reader.driver_state.columns()
     read = decode_keys(columns.runs.keys)
     assert columns.group.to_pylist() == read.group.to_pylist()
     assert columns.topic.to_pylist() == read.topic.to_pylist()
@@ -90,11 +90,11 @@ def test_rows_keep_their_labels() -> None:
 
 def test_every_removed_offset_is_an_event_with_its_last_commit() -> None:
     """This includes offsets committed before or after in the same batch, and excludes unknown offsets."""
-    world = World()
-    world.take(delta_of([*commits(10, 0, 1), *_expiring(20, 2, expires=500)], 0))
+    shard_reader = ShardReader()
+    shard_reader.apply(delta_of([*commits(10, 0, 1), *_expiring(20, 2, expires=500)], 0))
     log = [*forgets(30, 0, 2, 9), *commits(40, 0, 3), *forgets(50, 3), *forgets(60, 0), *commits(70, 0)]
-    world.take(delta_of(log, 3))
-    assert sorted(world.news.removed_offsets, key=lambda each: each.time) == [
+    shard_reader.apply(delta_of(log, 3))
+    assert sorted(shard_reader.events.removed_offsets, key=lambda each: each.time) == [
         RemovedOffset(commit_key("g", "t", 0), "g", "t", 0, 30, 10, None),
         RemovedOffset(commit_key("g", "t", 2), "g", "t", 2, 30, 20, 500),
         RemovedOffset(commit_key("g", "t", 3), "g", "t", 3, 50, 40, None),
@@ -111,7 +111,7 @@ def _expiring(time: int, partition: int, *, expires: int) -> list[tuple[int, byt
 
 def test_transitions_are_events_of_their_batch() -> None:
     """Each batch has only its own transitions; a batch with commits only has none."""
-    world = World(StateLimits(KEEP, live_from=3))
+    shard_reader = ShardReader(StateLimits(KEEP, live_from=3))
     member = classic_member("a")
     lines = []
     for log in (
@@ -119,8 +119,8 @@ def test_transitions_are_events_of_their_batch() -> None:
         [*commits(30, 0)],
         [*at(40, classic(generation=2)), *forgets(50, 0)],
     ):
-        world.take(delta_of(log, world.state.position + 1))
-        lines.append([(group, line(each), each.live) for group, each in world.news.transitions])
+        shard_reader.apply(delta_of(log, shard_reader.state.position + 1))
+        lines.append([(group, line(each), each.live) for group, each in shard_reader.events.transitions])
     assert lines == [
         [("g", "10 created", False), ("g", "20 rebalanced +1", False)],
         [],
@@ -130,35 +130,37 @@ def test_transitions_are_events_of_their_batch() -> None:
 
 def test_dead_groups_stay_until_they_are_dropped() -> None:
     """A dead group keeps its history without rows and membership until the caller drops it or it is recreated."""
-    world = World(StateLimits(KEEP, dead_grace_ms=None))
+    shard_reader = ShardReader(StateLimits(KEEP, dead_grace_ms=None))
     log = [*commits(10, 0, group="a"), *commits(10, 0, group="b"), *commits(10, 0, group="c")]
-    world.take(delta_of([*log, *forgets(20, 0, group="a"), *forgets(30, 0, group="b")], 0))
-    columns = world.fleet.columns()
+    shard_reader.apply(delta_of([*log, *forgets(20, 0, group="a"), *forgets(30, 0, group="b")], 0))
+    columns = shard_reader.driver_state.columns()
     assert {group: life.died for group, life in columns.histories.items()} == {"a": 20, "b": 30, "c": None}
     assert columns.group.to_pylist() == ["c"]
-    world.fleet.drop_dead(30, now=2000)
-    assert world.fleet.columns().histories.keys() == {"b", "c"}
-    world.take(delta_of(commits(40, 0, group="b"), 5))
-    world.fleet.drop_dead(1000, now=2000)
-    assert world.fleet.columns().histories.keys() == {"b", "c"}
+    shard_reader.driver_state.drop_dead(30, now=2000)
+    assert shard_reader.driver_state.columns().histories.keys() == {"b", "c"}
+    shard_reader.apply(delta_of(commits(40, 0, group="b"), 5))
+    shard_reader.driver_state.drop_dead(1000, now=2000)
+    assert shard_reader.driver_state.columns().histories.keys() == {"b", "c"}
 
 
 def test_groups_dropped_from_the_state_are_dropped_on_the_driver() -> None:
     """The grace period of the state, by the records' timestamps, also removes histories on the driver."""
-    world = World(StateLimits(KEEP, dead_grace_ms=100))
-    world.take(delta_of([*commits(10, 0, group="a"), *forgets(20, 0, group="a"), *commits(30, 0, group="b")], 0))
-    assert world.fleet.columns().histories.keys() == {"a", "b"}
-    world.take(delta_of(commits(10_000, 0, group="b"), 3))
-    assert world.fleet.columns().histories.keys() == {"b"}
+    shard_reader = ShardReader(StateLimits(KEEP, dead_grace_ms=100))
+    shard_reader.apply(
+        delta_of([*commits(10, 0, group="a"), *forgets(20, 0, group="a"), *commits(30, 0, group="b")], 0)
+    )
+    assert shard_reader.driver_state.columns().histories.keys() == {"a", "b"}
+    shard_reader.apply(delta_of(commits(10_000, 0, group="b"), 3))
+    assert shard_reader.driver_state.columns().histories.keys() == {"b"}
 
 
 def test_members_are_found_in_any_shard() -> None:
     """The shard of the group is found; an unknown group has no members."""
     driver = DriverState()
     for shard, name in enumerate("ab"):
-        world = World()
-        world.take(delta_of(at(10, _of(name, classic(classic_member(f"member-{name}")))), 0))
-        driver.seed(shard, world.state)
+        shard_reader = ShardReader()
+        shard_reader.apply(delta_of(at(10, _of(name, classic(classic_member(f"member-{name}")))), 0))
+        driver.seed(shard, shard_reader.state)
     assert [each.member_id for each in driver.members("b")] == ["member-b"]
     assert driver.members("c") == ()
 
@@ -171,22 +173,22 @@ def _of(group: str, written: tuple[bytes, bytes | None]) -> tuple[bytes, bytes |
 def test_churn_leaves_a_bounded_state(batches: int) -> None:
     """Of tens of thousands of groups that exist for a second, only those of the last hours are kept."""
     hour = 3_600_000
-    world = World(StateLimits(KEEP, dead_grace_ms=hour))
+    shard_reader = ShardReader(StateLimits(KEEP, dead_grace_ms=hour))
     sizes = []
     for batch in range(batches):
         log = []
         for number in range(batch * 1000, batch * 1000 + 1000):
             time, name = number * 10_000, f"throw-away-{number}"
             log += [*commits(time, 0, 1, group=name), *forgets(time + 1000, 0, 1, group=name)]
-        world.take(delta_of(log, batch * 4000))
-        sizes.append(len(world.state.histories))
-    assert world.news.transitions, "the last batch has transitions"
-    assert world.state.position == 4 * batches * 1000 - 1
+        shard_reader.apply(delta_of(log, batch * 4000))
+        sizes.append(len(shard_reader.state.histories))
+    assert shard_reader.events.transitions, "the last batch has transitions"
+    assert shard_reader.state.position == 4 * batches * 1000 - 1
     # A group each ten seconds: those of twice the grace are kept, and at most what one batch brought.
     assert max(sizes) <= 2 * hour // 10_000 + 1000
-    assert len(pack(world.state)) < 2 << 20
-    assert (len(world.state.runs), len(world.state.records)) == (0, 0)
-    assert len(world.fleet.columns().histories) == sizes[-1]
+    assert len(pack(shard_reader.state)) < 2 << 20
+    assert (len(shard_reader.state.runs), len(shard_reader.state.records)) == (0, 0)
+    assert len(shard_reader.driver_state.columns().histories) == sizes[-1]
 
 
 SHARDED: st.SearchStrategy[list[tuple[int, list[Raw]]]] = st.lists(
@@ -218,11 +220,11 @@ def table(columns: GroupColumns) -> list[tuple[Any, ...]]:
 @given(SHARDED, st.sets(st.integers(0, 7)))
 def test_reading_columns_has_no_effect(batches: list[tuple[int, list[Raw]]], looks: set[int]) -> None:
     """Earlier reads do not change the rows, and returned columns do not change later."""
-    worlds = [World() for _ in range(3)]
+    shard_readers = [ShardReader() for _ in range(3)]
     looked, unseen = DriverState(), DriverState()
     given_before: list[tuple[GroupColumns, list[tuple[Any, ...]]]] = []
     for number, (shard, batch) in enumerate(batches):
-        change = worlds[shard].read([(key.replace(b"t", b"%d" % shard), value) for key, value in batch])
+        change = shard_readers[shard].read([(key.replace(b"t", b"%d" % shard), value) for key, value in batch])
         looked.apply(shard, change)
         unseen.apply(shard, change)
         if number in looks:
@@ -242,24 +244,24 @@ def test_reading_columns_has_no_effect(batches: list[tuple[int, list[Raw]]], loo
 
 def test_commits_of_known_offsets_move_no_row() -> None:
     """The order is computed again only when an offset or a group is added or removed."""
-    world = World()
-    world.read([(commit_key(group, "t", n), commit_value(n, 1)) for group in "abc" for n in range(3)])
-    first = world.fleet.columns().row_order
-    world.read([(commit_key("b", "t", 1), commit_value(7, 2)), (commit_key("a", "t", 0), commit_value(9, 2))])
-    assert world.fleet.columns().row_order is first
-    world.read([(group_key("d"), group_value(1, ["m"]))])
-    second = world.fleet.columns().row_order
+    shard_reader = ShardReader()
+    shard_reader.read([(commit_key(group, "t", n), commit_value(n, 1)) for group in "abc" for n in range(3)])
+    first = shard_reader.driver_state.columns().row_order
+    shard_reader.read([(commit_key("b", "t", 1), commit_value(7, 2)), (commit_key("a", "t", 0), commit_value(9, 2))])
+    assert shard_reader.driver_state.columns().row_order is first
+    shard_reader.read([(group_key("d"), group_value(1, ["m"]))])
+    second = shard_reader.driver_state.columns().row_order
     assert second is not first
-    world.read([(commit_key("b", "t", 1), None)])
-    assert world.fleet.columns().row_order is not second
+    shard_reader.read([(commit_key("b", "t", 1), None)])
+    assert shard_reader.driver_state.columns().row_order is not second
 
 
 def test_a_stored_run_of_a_negative_partition_is_dropped() -> None:
     """A state written before such keys were rejected is read without them; other rows are unchanged."""
-    world = World()
-    world.read([(commit_key("g", "t", at), commit_value(7, 1)) for at in range(2)])
-    keys = pa.array([world.state.runs.keys[0].as_py(), commit_key("g", "t", -255)], pa.binary())
-    stored = dataclasses.replace(world.state, runs=dataclasses.replace(world.state.runs, keys=keys))
+    shard_reader = ShardReader()
+    shard_reader.read([(commit_key("g", "t", at), commit_value(7, 1)) for at in range(2)])
+    keys = pa.array([shard_reader.state.runs.keys[0].as_py(), commit_key("g", "t", -255)], pa.binary())
+    stored = dataclasses.replace(shard_reader.state, runs=dataclasses.replace(shard_reader.state.runs, keys=keys))
     driver = DriverState()
     driver.seed(0, stored)
     columns = driver.columns()
@@ -270,10 +272,10 @@ def _of_two_shards(old: list[tuple[str, int, int]], new: list[tuple[str, int, in
     """Return the driver state of two offsets partitions, with commits as (group, offset, time in ms)."""
     driver = DriverState()
     for shard, rows in enumerate((old, new)):
-        world = World()
-        world.read([(commit_key(group, "t", 0), commit_value(offset, time)) for group, offset, time in rows])
-        world.read([(group_key(group), group_value(shard + 1, ["m"])) for group, _, _ in rows])
-        driver.seed(shard, world.state)
+        shard_reader = ShardReader()
+        shard_reader.read([(commit_key(group, "t", 0), commit_value(offset, time)) for group, offset, time in rows])
+        shard_reader.read([(group_key(group), group_value(shard + 1, ["m"])) for group, _, _ in rows])
+        driver.seed(shard, shard_reader.state)
     return driver
 
 
@@ -292,9 +294,9 @@ def test_group_whose_coordinator_moved_is_shown_once() -> None:
 def test_group_whose_old_partition_expired_exists_in_the_new_one() -> None:
     """The records in the old partition expire after the group's newest commit."""
     driver = _of_two_shards([("stayed", 6, 10)], [("moved", 1, 20)])
-    world = World()
-    world.read([(commit_key("moved", "t", 0), commit_value(5, 30))])
-    world.read([(commit_key("moved", "t", 0), None)])
-    driver.seed(2, world.state)
+    shard_reader = ShardReader()
+    shard_reader.read([(commit_key("moved", "t", 0), commit_value(5, 30))])
+    shard_reader.read([(commit_key("moved", "t", 0), None)])
+    driver.seed(2, shard_reader.state)
     assert offsets_and_memberships(driver)[0] == {("moved", "t", 0): 1, ("stayed", "t", 0): 6}
     assert driver.columns().histories["moved"].died is None

@@ -23,7 +23,7 @@ from stream.groups.placement import Placement
 from stream.groups.reduce import reduce
 from stream.groups.shard import empty_state
 from tests.support.commits import KEEP, SLOT_MS, Commit, expected, read_run
-from tests.support.laws import examples
+from tests.support.hypothesis_profiles import examples
 from tests.support.raw import commit_key, commit_value, group_key, group_value
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from stream.groups.commits.run_table import join_runs, no_runs
 from stream.groups.reduce import reduce
 from stream.groups.shard import MembershipRecords, ShardDelta, ShardState, empty_state, no_records
 from tests.support.commits import KEEP, Commit, expected, read_run, run_of
-from tests.support.laws import examples
+from tests.support.hypothesis_profiles import examples
 from tests.support.raw import commit_key, group_key, group_value
 
 NAMES = {commit_key(name, "t", 0): name for name in "abc"}

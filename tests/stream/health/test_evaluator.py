@@ -29,7 +29,7 @@ from tests.stream.health.simulator import (
     look,
     watch,
 )
-from tests.support.laws import examples
+from tests.support.hypothesis_profiles import examples
 
 STEADY = evenly(100)
 V = Verdict

@@ -14,7 +14,7 @@ from stream.offline.capture import SCHEMA, CaptureFile, CaptureWriter
 from stream.offline.replay import Replay
 from stream.offline.rows import OFFSETS_TOPIC, LogRow, Origin, UnreadableRefusal
 from tests.stream.offline.captures import ORIGIN, RECORDED, capture_of, commit, row
-from tests.support.laws import examples
+from tests.support.hypothesis_profiles import examples
 from tests.support.replayed_groups import replayed_groups
 
 if TYPE_CHECKING:

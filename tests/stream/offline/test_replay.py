@@ -13,8 +13,8 @@ from stream.groups.driver_state import DriverState
 from stream.offline.capture import CaptureFile
 from stream.offline.replay import Replay
 from tests.stream.offline.captures import RECORDED, commit, generation, row
-from tests.support.laws import examples
-from tests.support.lives import histories_in, line
+from tests.support.group_histories import histories_in, line
+from tests.support.hypothesis_profiles import examples
 from tests.support.replayed_groups import current_state, replayed_groups
 
 if TYPE_CHECKING:

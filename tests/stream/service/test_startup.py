@@ -14,7 +14,7 @@ from stream.service import startup
 from stream.service.startup import log_bounds, wait_for_log_bounds, wait_for_offsets_topic
 from stream.service.status import WAITING, ServiceStatus
 from stream.tick.ends_index import EndsIndex
-from tests.support.fleets import ends_of
+from tests.support.driver_states import ends_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -21,7 +21,7 @@ from stream.groups.shard import empty_state
 from stream.spark import fold_task, task_progress
 from stream.spark.fold_task import FoldTask
 from tests.support.commits import KEEP, SLOT_MS, read_run
-from tests.support.laws import examples
+from tests.support.hypothesis_profiles import examples
 from tests.support.raw import commit_key, commit_value
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import random
     from typing import Any
 
-    from tests.support.fleets import Timed
+    from tests.support.driver_states import Timed
 
 GROUPS: Final = ("g", "", "h", "ü€😀", "\x1b[2J", "a/b", "x" * 300, "..", "\ufffd")
 TOPICS: Final = ("t", "u", "", "gone", "__consumer_offsets", "\u202e", "T" * 260)

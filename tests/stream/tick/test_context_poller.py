@@ -15,7 +15,7 @@ from stream.cluster.transport.errors import Unreachable
 from stream.groups.expiry.predict import OffsetsRetention
 from stream.tick import context_poller
 from stream.tick.context_poller import ContextPoller
-from tests.support.fleets import World
+from tests.support.driver_states import ShardReader
 from tests.support.raw import commit_key, commit_value, group_key, group_value
 
 if TYPE_CHECKING:
@@ -77,17 +77,17 @@ class Ticks:
     """A poller, and one classic group with one member."""
 
     def __init__(self, per_tick: int = 10) -> None:
-        self.world = World()
+        self.shard = ShardReader()
         self.poller = ContextPoller(cast("Cluster", object()), OffsetsRetention(None, None, "unknown"), per_tick, 10.0)
         self.read([(commit_key("g", "t", 0), commit_value(1, 1)), (group_key("g"), group_value(1, ["m"]))], NOON - 60)
 
     def read(self, records: list[Any], at: float) -> None:
         """Read a batch of records written at this time (seconds)."""
-        self.world.read(records, time=int(at * 1000))
+        self.shard.read(records, time=int(at * 1000))
 
     def poll(self, after: float = 0.0, topics: set[str] | None = None) -> ClusterContext:
         """Look so many seconds after noon."""
-        return self.poller.poll(self.world.fleet.columns(), topics or {"t"}, NOON + after)
+        return self.poller.poll(self.shard.driver_state.columns(), topics or {"t"}, NOON + after)
 
 
 def test_a_topic_exists_or_does_not_or_is_unknown(answers: Answers) -> None:

@@ -10,7 +10,7 @@ import pytest
 from stream.cluster.partition_offsets import ENDS
 from stream.health.features import lag as lags
 from stream.tick.ends_index import EndsIndex
-from tests.support.fleets import ends_of
+from tests.support.driver_states import ends_of
 
 INDEX = EndsIndex(
     ends_of(

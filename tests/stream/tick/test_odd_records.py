@@ -33,8 +33,8 @@ from stream.tick.context import UNKNOWN_CLUSTER, ClusterContext
 from stream.tick.publisher import Publisher
 from stream.tick.verdicts.evaluate import VerdictEvaluator
 from tests.stream.tick.odd_records import GROUPS, OFFSETS, TOPICS, some_records
-from tests.support.fleets import World, delta_of, ends_of
-from tests.support.laws import examples
+from tests.support.driver_states import ShardReader, delta_of, ends_of
+from tests.support.hypothesis_profiles import examples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,10 +95,10 @@ def publisher_after(chance: random.Random, ticks: int) -> tuple[Publisher, Servi
     publisher = Publisher(evaluator=VerdictEvaluator(rules=rules), choice=choice)
     poller = cast("ContextPoller", RandomPoller(chance))
     ticker = Ticker(publisher, status, CLUSTER, poller, tick_interval=10, trigger_interval=1)
-    world, position = World(), 0
+    shard, position = ShardReader(), 0
     for _ in range(ticks):
         records = some_records(chance)
-        publisher.apply([(0, world.take(delta_of(records, position)))], catching_up=False)
+        publisher.apply([(0, shard.apply(delta_of(records, position)))], catching_up=False)
         position += len(records)
         assert ticker.tick(current=chance.random() < 0.8) is not None
     shown = status.monitor_status()

@@ -10,7 +10,7 @@ import pytest
 from stream.cluster.offsets_topic import NAME
 from stream.tick.ends_index import EndsIndex
 from stream.tick.offsets_topic_lag import OffsetsTopicLag, UnansweredPartition
-from tests.support.fleets import ends_of
+from tests.support.driver_states import ends_of
 
 # The story, (high watermark, last stable offset) at each second, and since when the gap stands at the last.
 STORIES: list[tuple[str, list[tuple[int | None, int | None]], int | None]] = [

@@ -19,7 +19,7 @@ from stream.tick import run_tick
 from stream.tick.publisher import Publisher
 from stream.tick.verdicts.evaluate import VerdictEvaluator
 from stream.tick.verdicts.store import VerdictStore
-from tests.support.fleets import World, ends_of
+from tests.support.driver_states import ShardReader, ends_of
 from tests.support.raw import commit_key, commit_value, group_key, group_value
 
 if TYPE_CHECKING:
@@ -78,18 +78,18 @@ def tick(publisher: Publisher, status: ServiceStatus) -> TickResult | None:
     return ticker_of(publisher, status).tick(current=False)
 
 
-def world_of(offset: int) -> World:
-    """Return a world in which g committed this offset on t-0."""
-    world = World()
-    world.read([(commit_key("g", "t", 0), commit_value(offset, 1))])
-    return world
+def shard_of(offset: int) -> ShardReader:
+    """Return a shard in which g committed this offset on t-0."""
+    shard = ShardReader()
+    shard.read([(commit_key("g", "t", 0), commit_value(offset, 1))])
+    return shard
 
 
 def test_a_tick_publishes_what_was_applied_before_it(ends: Ends, status: ServiceStatus) -> None:
     """The snapshot has the commits and their lag; end offsets of only the needed topics are requested."""
     publisher = Publisher()
     assert publisher.current() is None
-    publisher.apply([(0, world_of(4).change)], catching_up=False)
+    publisher.apply([(0, shard_of(4).change)], catching_up=False)
     assert tick(publisher, status) is not None
     published = publisher.current()
     assert published is not None
@@ -102,7 +102,7 @@ def test_a_tick_publishes_what_was_applied_before_it(ends: Ends, status: Service
 def test_the_last_snapshot_stays_while_kafka_is_unreachable(ends: Ends, status: ServiceStatus) -> None:
     """A missing answer changes nothing that is published; the status shows it until Kafka answers again."""
     publisher = Publisher()
-    publisher.apply([(0, world_of(4).change)], catching_up=False)
+    publisher.apply([(0, shard_of(4).change)], catching_up=False)
     tick(publisher, status)
     before = publisher.current()
     ends.error = Unreachable("broker-1:9092 does not answer", "is it up?")
@@ -172,8 +172,8 @@ def test_positions_are_those_before_the_ends(
 def test_details_are_those_of_the_published_snapshot(ends: Ends, status: ServiceStatus) -> None:  # noqa: ARG001 - replaces the request
     """They have members and history; None before the first snapshot, for an unknown group, after the grace period."""
     publisher = Publisher(dead_grace=3600.0)
-    now, world = int(time.time() * 1000), World()
-    publisher.apply([(0, world.read([(group_key("g"), group_value(1, ["m"]))], time=now - 3000))], catching_up=False)
+    now, shard = int(time.time() * 1000), ShardReader()
+    publisher.apply([(0, shard.read([(group_key("g"), group_value(1, ["m"]))], time=now - 3000))], catching_up=False)
     assert publisher.details("g") is None, "no snapshot yet"
     tick(publisher, status)
     detail = publisher.details("g")
@@ -182,7 +182,7 @@ def test_details_are_those_of_the_published_snapshot(ends: Ends, status: Service
     assert [(each.transition, each.came) for each in detail.transitions] == [("created", 0), ("rebalanced", 1)]
     assert publisher.details("stranger") is None
 
-    publisher.apply([(0, world.read([(group_key("g"), None)], time=now - 1000))], catching_up=False)
+    publisher.apply([(0, shard.read([(group_key("g"), None)], time=now - 1000))], catching_up=False)
     tick(publisher, status)
     detail = publisher.details("g")
     assert detail is not None
@@ -191,7 +191,7 @@ def test_details_are_those_of_the_published_snapshot(ends: Ends, status: Service
     assert deaths == {"deleted": 0, "expired": 0, "topic deleted": 0, "unknown": 1}
 
     publisher = Publisher(dead_grace=0.5)
-    publisher.seed([(0, world.state)])
+    publisher.seed([(0, shard.state)])
     tick(publisher, status)
     assert publisher.details("g") is None
 
@@ -199,7 +199,7 @@ def test_details_are_those_of_the_published_snapshot(ends: Ends, status: Service
 def test_a_wrong_snapshot_is_withdrawn(ends: Ends, status: ServiceStatus, tmp_path: Path) -> None:  # noqa: ARG001 - replaces the request
     """After a gap in the records there is neither snapshot nor detail."""
     publisher = Publisher(evaluator=VerdictEvaluator(store=VerdictStore(tmp_path)))
-    publisher.apply([(0, world_of(4).change)], catching_up=False)
+    publisher.apply([(0, shard_of(4).change)], catching_up=False)
     tick(publisher, status)
     publisher.clear()
     assert (publisher.current(), publisher.details("g")) == (None, None)
@@ -212,7 +212,7 @@ def test_verdicts_are_published_and_stored(ends: Ends, status: ServiceStatus, tm
     publisher = Publisher()
     publisher.evaluate_with(VerdictEvaluator(store=VerdictStore(tmp_path)))
     ends.rows = [("t", 0, 4, 4, 0, None), (NAME, 0, 100, 90, 0, None)]
-    publisher.apply([(0, world_of(4).change)], catching_up=False)
+    publisher.apply([(0, shard_of(4).change)], catching_up=False)
     tick(publisher, status)
     published, detail = publisher.current(), publisher.details("g")
     assert published is not None

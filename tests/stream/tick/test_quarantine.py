@@ -30,7 +30,7 @@ from stream.tick.publisher import Publisher
 from stream.tick.snapshot import groups as snapshot_groups
 from stream.tick.terminations import Terminations
 from tests.stream.groups import written
-from tests.support.fleets import World, ends_of
+from tests.support.driver_states import ShardReader, ends_of
 from tests.support.raw import commit_key, commit_value, group_key
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Monitor:
             tick_interval=10,
             trigger_interval=1,
         )
-        self.world = World()
+        self.shard = ShardReader()
         for group in "abcde":
             self.join(group, BAD if group == "c" else 1)
             self.commit(group, 4)
@@ -87,7 +87,7 @@ class Monitor:
 
     def read(self, key: bytes, value: bytes | None) -> None:
         """Apply a record."""
-        self.publisher.apply([(0, self.world.read([(key, value)], time=int(time.time() * 1000)))], catching_up=False)
+        self.publisher.apply([(0, self.shard.read([(key, value)], time=int(time.time() * 1000)))], catching_up=False)
 
     def tick(self) -> dict[str, dict[str, Any]]:
         """Tick; return the groups that are shown."""
@@ -312,16 +312,18 @@ def test_a_removal_that_cannot_be_evaluated_is_counted(monitor: Monitor, monkeyp
 
 def test_predictions_are_checked_group_by_group_if_one_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tombstones of the other groups are still checked."""
-    world, terminations = World(), Terminations()
-    world.read([(commit_key(group, "t", 0), commit_value(1, 1000)) for group in "abc"], time=1000)
-    before = world.fleet.columns()
-    world.read([(commit_key(group, "t", 0), None) for group in "abc"], time=2000)
-    terminations.record(world.news, catching_up=False)
+    shard, terminations = ShardReader(), Terminations()
+    shard.read([(commit_key(group, "t", 0), commit_value(1, 1000)) for group in "abc"], time=1000)
+    before = shard.driver_state.columns()
+    shard.read([(commit_key(group, "t", 0), None) for group in "abc"], time=2000)
+    terminations.record(shard.events, catching_up=False)
     context = FixedPoller().poll()
     expiry_times = expiry.predict(before, context.retention)
     failing = raising(real_prediction(), lambda forgotten, *_: any(each.group == "b" for each in forgotten))
     monkeypatch.setattr("stream.tick.terminations.predict_removed", failing)
-    counts = terminations.check_predictions(world.fleet.columns(), expiry_times, context.retention, 3.0, current=True)
+    counts = terminations.check_predictions(
+        shard.driver_state.columns(), expiry_times, context.retention, 3.0, current=True
+    )
     counted = {row["outcome"]: row["offsets"] for row in counts.checks.to_pylist()}
     assert (counted["deleted"], terminations.faults) == (2, 1)
 

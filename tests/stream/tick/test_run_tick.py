@@ -15,7 +15,7 @@ from stream.tick.context import UNKNOWN_CLUSTER
 from stream.tick.hidden_commits.model import HiddenCommits
 from stream.tick.lookups.no_lookups import NoLookups
 from stream.tick.run_tick import NO_ENDS, EndsUnavailableError, EvaluationInputs, TickParts, run_tick
-from tests.support.fleets import World, ends_of
+from tests.support.driver_states import ShardReader, ends_of
 from tests.support.raw import commit_key, commit_value
 
 if TYPE_CHECKING:
@@ -57,9 +57,9 @@ class Tick:
         self.topics: set[str] = set()
         self.records_of: frozenset[str] = frozenset()
         self.is_unreachable = False
-        self.world = World()
-        self.world.read([(commit_key("g", "t", 0), commit_value(4, COMMITTED))], time=COMMITTED)
-        empty = World().fleet.columns()
+        self.shard = ShardReader()
+        self.shard.read([(commit_key("g", "t", 0), commit_value(4, COMMITTED))], time=COMMITTED)
+        empty = ShardReader().driver_state.columns()
         inputs = EvaluationInputs(empty, NO_ENDS, UNKNOWN_CLUSTER, 0.0)
         self.parts = TickParts(inputs, lookups=RecordedLookups(self.calls))
         monkeypatch.setattr(module, "read_ends", self._read_ends)
@@ -67,7 +67,7 @@ class Tick:
     def _copy_state(self, records_of: frozenset[str]) -> GroupColumns:
         self.calls.append("copy state")
         self.records_of = records_of
-        self.state = self.world.fleet.columns(records_of)
+        self.state = self.shard.driver_state.columns(records_of)
         return self.state
 
     def _read_ends(self, _: object, topics: Collection[str]) -> pa.Table:

@@ -12,7 +12,7 @@ from stream.groups.membership.unassigned import UnassignedTracker
 from stream.groups.reduce import StateLimits
 from stream.tick.context import ClusterContext
 from stream.tick.terminations import TerminationCounts, Terminations
-from tests.support.fleets import World
+from tests.support.driver_states import ShardReader
 from tests.support.raw import commit_key, commit_value, group_key, group_value
 
 DAY = 86_400_000
@@ -23,7 +23,7 @@ class Life:
     """One group that commits at time 0, and its terminations."""
 
     def __init__(self, live_from: int = 0) -> None:
-        self.world = World(StateLimits(keep_slots=10, live_from=live_from))
+        self.shard = ShardReader(StateLimits(keep_slots=10, live_from=live_from))
         self.terminations = Terminations()
         self.catching_up = False
         self.topics = {"t": 1}
@@ -32,12 +32,12 @@ class Life:
 
     def read(self, records: list[Any], time: int) -> None:
         """Read a batch of records."""
-        self.world.read(records, time=time)
-        self.terminations.record(self.world.news, catching_up=self.catching_up)
+        self.shard.read(records, time=time)
+        self.terminations.record(self.shard.events, catching_up=self.catching_up)
 
     def tick(self, now: int, *, current: bool = True, unread: frozenset[str] = frozenset()) -> TerminationCounts:
         """Run a tick at this time (ms)."""
-        state = self.world.fleet.columns()
+        state = self.shard.driver_state.columns()
         self.requested_topics = self.terminations.topics_in_question(state)
         context = ClusterContext(RETENTION, self.topics, recreated=self.recreated)
         self.context = context.for_groups(state, UnassignedTracker(), self.terminations.decide_causes(state, context))
@@ -49,7 +49,7 @@ class Life:
     @property
     def cause(self) -> str:
         """The published cause of the group's death."""
-        life = self.world.fleet.columns().histories["g"]
+        life = self.shard.driver_state.columns().histories["g"]
         return str(self.context.decided_cause("g", life.transitions[-1]))
 
 

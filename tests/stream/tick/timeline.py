@@ -12,7 +12,7 @@ from tests.stream.groups import written
 from tests.support.commits import SLOT_MS
 
 if TYPE_CHECKING:
-    from tests.support.lives import Written
+    from tests.support.group_histories import Written
 
 START = 1_700_000_000
 """The start in Unix seconds."""

@@ -19,7 +19,7 @@ from stream.cli.top.model import (
     type_character,
 )
 from tests.stream.cli.top.api_answers import groups_of, healthy_groups
-from tests.support.laws import examples
+from tests.support.hypothesis_profiles import examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable

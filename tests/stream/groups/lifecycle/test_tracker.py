@@ -17,17 +17,17 @@ from stream.groups.placement import Placement
 from stream.groups.reduce import StateLimits, reduce
 from stream.groups.shard import empty_state
 from tests.support.commits import KEEP, SLOT_MS
-from tests.support.fleets import batch_of, delta_of
+from tests.support.driver_states import batch_of, delta_of
+from tests.support.group_histories import EVERYTHING, histories_in, read
 from tests.support.histories import CUTS, GRACE, LOGS, operations
-from tests.support.laws import examples
-from tests.support.lives import EVERYTHING, histories_in, read
+from tests.support.hypothesis_profiles import examples
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Sequence
 
     from stream.groups.shard import ShardChange, ShardDelta, ShardState
-    from tests.support.fleets import Timed
+    from tests.support.driver_states import Timed
 
 RULES = StateLimits(KEEP, keep_transitions=3, dead_grace_ms=GRACE, live_from=5)
 
@@ -151,7 +151,7 @@ def test_sub_shards_do_not_change_histories(log: list[Timed]) -> None:
 @given(LOGS, CUTS)
 def test_histories_agree_with_memberships_and_offsets(log: list[Timed], cuts: list[int]) -> None:
     """A group is not dead while it has a record or an offset, and has the kind and the state of its membership."""
-    columns = read(log, cuts).fleet.columns()
+    columns = read(log, cuts).driver_state.columns()
     living = {group: life for group, life in columns.histories.items() if life.died is None}
     assert living.keys() == {*columns.memberships, *columns.group.to_pylist()}
     for group, life in living.items():
@@ -184,20 +184,20 @@ def test_every_transition_is_an_event_once(drawn: list[list[Timed]], cuts: list[
     """The events of all batches are the transitions of the final histories; a repeated change causes no event."""
     borders = [0, *sorted(min(cut, len(drawn)) for cut in cuts), len(drawn)]
     batches = [list(itertools.chain.from_iterable(drawn[a:b])) for a, b in itertools.pairwise(borders)]
-    world = read([])
+    shard_reader = read([])
     seen_events: list[Any] = []
     position = 0
     for batch in filter(None, batches):
-        change = world.take(delta_of(batch, position))
+        change = shard_reader.apply(delta_of(batch, position))
         position += len(batch)
         # Consecutive operations may have the same time and so be one operation that the end of the batch cuts in two.
         # Its first transitions are then replaced, or dropped with the history of a group that turns out not to exist.
-        histories = world.fleet.columns().histories
+        histories = shard_reader.driver_state.columns().histories
         seen_events = [
             (group, each) for group, each in seen_events if group in histories and each in histories[group].transitions
         ]
-        seen_events += world.news.transitions
-        assert world.fleet.apply(0, change).transitions == ()
-    histories = world.fleet.columns().histories
+        seen_events += shard_reader.events.transitions
+        assert shard_reader.driver_state.apply(0, change).transitions == ()
+    histories = shard_reader.driver_state.columns().histories
     transitions = [(group, each) for group, history in histories.items() for each in history.transitions]
     assert sorted(seen_events, key=repr) == sorted(transitions, key=repr)

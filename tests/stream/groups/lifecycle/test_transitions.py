@@ -26,7 +26,7 @@ from tests.stream.groups.written import (
     works,
 )
 from tests.support.commits import KEEP
-from tests.support.lives import at, commits, forgets, history_of_g, lines
+from tests.support.group_histories import at, commits, forgets, history_of_g, lines
 
 NOBODY_YET = classic(generation=0, kind="")
 DEAD_CLASSIC = gone(classic())

@@ -17,7 +17,7 @@ from stream.health.burrow.rules import BurrowStatus, evaluate
 from stream.health.features.lag import PartitionEnds
 from stream.health.inputs import NO_COMMIT, GroupInputs, GroupStage, HealthInputs
 from stream.health.verdict import Severity
-from tests.support.laws import examples
+from tests.support.hypothesis_profiles import examples
 
 NOON = 1_700_000_000_000
 TICK = 10_000

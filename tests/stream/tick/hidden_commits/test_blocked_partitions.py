@@ -19,7 +19,7 @@ from stream.tick.hidden_commits.model import BlockedOffsetsPartition
 from stream.tick.lookups import open_transactions as lookup
 from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.open_transactions import OpenTransactionLookup
-from tests.support.fleets import ends_of
+from tests.support.driver_states import ends_of
 from tests.support.scripted_cluster import no_cluster
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from stream.groups.commits.run_table import join_runs
 from stream.tick.hidden_commits.commits import FetchedCommits, FetchedOffsets, LoggedCommits, offset_key
 from tests.support.commits import KEEP, SLOT_MS
-from tests.support.fleets import World, delta_of
-from tests.support.laws import examples
+from tests.support.driver_states import ShardReader, delta_of
+from tests.support.hypothesis_profiles import examples
 from tests.support.raw import commit_key, commit_value
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Coordinator:
     """One offsets partition: its commits, how far its log is readable, and what a monitor shows of it."""
 
     def __init__(self) -> None:
-        self.logged = World()
+        self.logged = ShardReader()
         self.now = 0
         self.low = 0
         self.read_to = 0
@@ -66,7 +66,7 @@ class Coordinator:
                 (time, commit_key("g", key, 0), None if offset is None else commit_value(offset, time))
                 for time, key, offset in new
             ]
-            self.logged.take(delta_of(timed, self.read_to))
+            self.logged.apply(delta_of(timed, self.read_to))
         self.read_to = max(self.read_to, stable)
         self.commits.set_log_ends({0: len(self.records)})
 
@@ -85,7 +85,7 @@ class Coordinator:
         }
 
     def _logged_commits(self) -> LoggedCommits:
-        return LoggedCommits(self.logged.fleet.columns().runs)
+        return LoggedCommits(self.logged.driver_state.columns().runs)
 
 
 def test_a_fetched_offset_counts_as_a_commit_at_the_time_of_its_first_fetch() -> None:

@@ -21,7 +21,7 @@ from stream.tick.hidden_commits.groups import HiddenGroups
 from stream.tick.hidden_commits.model import BlockedOffsetsPartition
 from stream.tick.lookups.budget import LookupLimits
 from tests.stream.groups import written
-from tests.support.fleets import World, ends_of
+from tests.support.driver_states import ShardReader, ends_of
 from tests.support.raw import commit_key, commit_value, group_key, group_value, text
 from tests.support.scripted_cluster import no_cluster
 
@@ -42,7 +42,7 @@ class Cluster:
     """Coordinators that answer from a table, and an offsets topic with a hidden part, tick after tick."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, **limits: Any) -> None:
-        self.world = World()
+        self.shard = ShardReader()
         self.offsets: dict[tuple[str, str, int], int] = {}
         self.errors: dict[str, str] = {}
         self.requested: list[list[str]] = []
@@ -92,13 +92,13 @@ class Cluster:
         """Commit an offset; a hidden one is known to the coordinator only."""
         self.offsets[group, topic, 0] = offset
         if not hidden:
-            self.world.read([(commit_key(group, topic, 0), commit_value(offset, self.now))], time=self.now)
+            self.shard.read([(commit_key(group, topic, 0), commit_value(offset, self.now))], time=self.now)
 
     def tick(self, *blocked: int, fetch_first: bool = False) -> HiddenCommits:
         """Run a tick while these offsets partitions are blocked; `fetch_first`: fetch before the ends are read."""
         self.now += TICK
-        state = self.world.fleet.columns(self.groups.groups_with_records)
-        self.groups.set_read_positions({0: self.world._position})
+        state = self.shard.driver_state.columns(self.groups.groups_with_records)
+        self.groups.set_read_positions({0: self.shard._position})
         if fetch_first:
             self.groups.fetch(state, self.now)
         own = [(NAME, p, self.high, self.stable if p in blocked else self.high, 0, None) for p in range(PARTITIONS)]
@@ -176,7 +176,7 @@ def test_the_log_counts_again_once_it_has_been_read(cluster: Cluster) -> None:
     cluster.tick(0)
     closed = cluster.tick()
     assert offsets(closed)[GROUP, "t"] == (30, True), "the log has not been read yet"
-    cluster.world._position = 15
+    cluster.shard._position = 15
     cluster.commit(GROUP, 25)
     again = cluster.tick()
     assert (offsets(again)[GROUP, "t"], again.answered_groups) == ((25, False), frozenset())
@@ -188,7 +188,7 @@ def test_an_answer_stays_valid_while_the_log_is_read_in_part(cluster: Cluster) -
     cluster.tick(0)
     cluster.high = 20
     cluster.tick(0)
-    cluster.world._position = 12
+    cluster.shard._position = 12
     cluster.commit(GROUP, 15)
     assert offsets(cluster.tick())[GROUP, "t"] == (30, True)
     assert offsets(cluster.tick())[GROUP, "t"] == (15, False)
@@ -246,9 +246,9 @@ def test_share_groups_are_not_fetched(cluster: Cluster) -> None:
     """Their offsets are in another topic; a group with members and without commits is fetched."""
     share, members = IN_0[1], IN_0[2]
     record = written.record(11, {"group_id": share}, {"epoch": 1})
-    cluster.world.read([record])
-    assert cluster.world.fleet.columns().memberships[share].kind == "share"
-    cluster.world.read([(group_key(members), group_value(1, ["m"]))])
+    cluster.shard.read([record])
+    assert cluster.shard.driver_state.columns().memberships[share].kind == "share"
+    cluster.shard.read([(group_key(members), group_value(1, ["m"]))])
     cluster.tick(0)
     assert sorted(cluster.requested[0]) == sorted([GROUP, members])
 
@@ -299,8 +299,8 @@ def test_the_hidden_part_counts_until_the_job_has_read_it(cluster: Cluster) -> N
     del cluster.offsets[GROUP, "t", 0]
     cluster.tick(0)
     assert (GROUP, "t") not in offsets(cluster.tick()), "readable, not read yet"
-    cluster.world._position = cluster.high - 1
-    cluster.world.read([(commit_key(GROUP, "t", 0), None)], time=cluster.now)
+    cluster.shard._position = cluster.high - 1
+    cluster.shard.read([(commit_key(GROUP, "t", 0), None)], time=cluster.now)
     shown = cluster.tick()
     assert (shown.unread_groups, shown.state.histories[GROUP].died) == (frozenset(), cluster.now - TICK)
 
@@ -313,7 +313,7 @@ def test_hidden_membership_records_are_applied(cluster: Cluster) -> None:
         written.target_epoch(2),
         written.stands("m", -2, {}),
     ]
-    cluster.world.read(records_of_group(*left))
+    cluster.shard.read(records_of_group(*left))
     before = cluster.tick(0).state.memberships[GROUP]
     assert (before.state, before.away) == ("Reconciling", 1)
     returned = [
@@ -334,7 +334,7 @@ def test_hidden_membership_records_are_applied(cluster: Cluster) -> None:
 
 def test_a_classic_group_without_its_record_is_a_simple_group(cluster: Cluster) -> None:
     """It keeps its offsets and is Empty."""
-    cluster.world.read([(group_key(GROUP), group_value(1, ["m"]))])
+    cluster.shard.read([(group_key(GROUP), group_value(1, ["m"]))])
     cluster.tick(0)
     cluster.write((group_key(GROUP), None))
     cluster.tick(0)
@@ -416,7 +416,7 @@ def test_records_that_cannot_be_evaluated_leave_the_group_unchanged(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An internal error removes no group and does not fail the tick."""
-    cluster.world.read([(group_key(GROUP), group_value(1, ["m"]))])
+    cluster.shard.read([(group_key(GROUP), group_value(1, ["m"]))])
     cluster.tick(0)
     cluster.write((group_key(GROUP), group_value(2, ["m", "n"])))
     cluster.tick(0)

@@ -11,7 +11,7 @@ from decoders.log.batch import LogRecord
 from stream.cluster.hidden_records import HiddenBatch
 from stream.tick.hidden_commits.commits import offset_key
 from stream.tick.hidden_commits.log import HiddenLog, NewestRecord
-from tests.support.laws import examples
+from tests.support.hypothesis_profiles import examples
 from tests.support.raw import commit_key, commit_value, group_key, group_value
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from stream.groups.commits.runs import columns_of
 from stream.tick.hidden_commits.commits import FetchedCommits, FetchedOffsets, offset_key
 from stream.tick.hidden_commits.overlay import Overlay, decode_names, logged_rows
 from tests.support.commits import KEEP, SLOT_MS
-from tests.support.fleets import World
-from tests.support.laws import examples
+from tests.support.driver_states import ShardReader
+from tests.support.hypothesis_profiles import examples
 from tests.support.raw import commit_key, commit_value
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def fetched_commits(offsets: dict[Key, int]) -> FetchedCommits:
     offset = np.array(list(offsets.values()), np.int64)
     partition, low = np.zeros(count, np.int64), np.full(count, 10**6)
     fetched = FetchedOffsets(5_000, keys, offset, np.full(count, 3, np.int32), partition, low)
-    commits.add(fetched, logged_rows(World().fleet.columns(), frozenset()).log)
+    commits.add(fetched, logged_rows(ShardReader().driver_state.columns(), frozenset()).log)
     return commits
 
 
@@ -46,9 +46,9 @@ def offsets_of(state: GroupColumns) -> dict[Key, int]:
 @given(st.dictionaries(KEYS, st.integers(0, 9), min_size=1), st.dictionaries(KEYS, st.integers(10, 19), min_size=1))
 def test_each_commit_is_in_its_own_row(log: dict[Key, int], more: dict[Key, int]) -> None:
     """In any order; names, ranks and keys of the rows agree, and slots stay with their rows."""
-    world = World()
-    world.read([(commit_key(*key), commit_value(offset, 1_000)) for key, offset in log.items()], time=1_000)
-    state = world.fleet.columns()
+    shard = ShardReader()
+    shard.read([(commit_key(*key), commit_value(offset, 1_000)) for key, offset in log.items()], time=1_000)
+    state = shard.driver_state.columns()
     before = [column.copy() for column in columns_of(state.runs.spans)]
     logged = logged_rows(state, frozenset("abc"))
     overlaid, flags = Overlay(KEEP).add(state, logged, fetched_commits(more).runs)
@@ -77,9 +77,9 @@ def test_each_commit_is_in_its_own_row(log: dict[Key, int], more: dict[Key, int]
 
 def test_without_a_new_row_the_row_order_is_the_same_object() -> None:
     """So are the names of groups and topics."""
-    world = World()
-    world.read([(commit_key("a", "t", 0), commit_value(1, 1))])
-    state = world.fleet.columns()
+    shard = ShardReader()
+    shard.read([(commit_key("a", "t", 0), commit_value(1, 1))])
+    state = shard.driver_state.columns()
     overlaid, _ = Overlay(KEEP).add(state, logged_rows(state, frozenset("a")), fetched_commits({("a", "t", 0): 9}).runs)
     assert (overlaid.row_order is state.row_order, overlaid.group is state.group, overlaid.topic is state.topic) == (
         True,

@@ -10,26 +10,26 @@ from stream.tick.context import UNKNOWN_CLUSTER
 from stream.tick.inputs.assignment import AssignmentInputs
 from stream.tick.inputs.rows import RowFinder
 from tests.stream.groups import written
-from tests.support.fleets import World
+from tests.support.driver_states import ShardReader
 from tests.support.raw import commit_key, commit_value
 
 
 def test_the_assignment_is_reused_until_a_state_changes() -> None:
     """A commit does not change it; a described rebalance and a new assignment do."""
-    world, finder, assignment = World(), RowFinder(), AssignmentInputs()
+    shard, finder, assignment = ShardReader(), RowFinder(), AssignmentInputs()
 
     def owner(described: dict[str, str]) -> list[int]:
-        state, context = world.fleet.columns(), dataclasses.replace(UNKNOWN_CLUSTER, described_states=described)
+        state, context = shard.driver_state.columns(), dataclasses.replace(UNKNOWN_CLUSTER, described_states=described)
         return assignment.build(finder.find(state, context), state, context).owner.tolist()
 
     def assign(*partitions: int) -> None:
         member = written.classic_member("m", wants=written.subscription("t"), has=written.assignment({"t": partitions}))
-        world.read([written.classic(member)])
+        shard.read([written.classic(member)])
 
     assign(0)
-    world.read([(commit_key("g", "t", 0), commit_value(1, 1))])
+    shard.read([(commit_key("g", "t", 0), commit_value(1, 1))])
     assert owner({}) == [0]
-    world.read([(commit_key("g", "t", 0), commit_value(2, 2))])
+    shard.read([(commit_key("g", "t", 0), commit_value(2, 2))])
     assert owner({}) == [0]
     assert owner({"g": "PreparingRebalance"}) == [NOT_KNOWN]
     assert owner({}) == [0]

@@ -28,16 +28,16 @@ from tests.stream.groups import written
 from tests.stream.tick.health_inputs import health_inputs
 from tests.stream.tick.timeline import LIMITS, START, START_MS, TICK, end, generation
 from tests.support.commits import SLOT_MS
-from tests.support.fleets import World, ends_of
-from tests.support.laws import examples
-from tests.support.lives import renamed
+from tests.support.driver_states import ShardReader, ends_of
+from tests.support.group_histories import renamed
+from tests.support.hypothesis_profiles import examples
 from tests.support.raw import commit_key, commit_value, group_key, group_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from tests.support.fleets import Raw
-    from tests.support.lives import Written
+    from tests.support.driver_states import Raw
+    from tests.support.group_histories import Written
 
 LONG_PAST = 10_000
 """A log position behind all records of the stories: they are history from before the monitor started."""
@@ -129,7 +129,7 @@ def play(stories: Mapping[str, Story], live_from: int) -> dict[str, tuple[Verdic
 
     Returns the verdicts of the partition and of the group at the last tick, by the name of the story.
     """
-    world, evaluator = World(StateLimits(60, live_from=live_from)), Evaluator(LIMITS)
+    shard, evaluator = ShardReader(StateLimits(60, live_from=live_from)), Evaluator(LIMITS)
     groups = dict(zip(string.ascii_lowercase, stories.values(), strict=False))
     since: dict[str, int] = {}
     for second in range(0, 900 + 1, TICK):
@@ -141,12 +141,12 @@ def play(stories: Mapping[str, Story], live_from: int) -> dict[str, tuple[Verdic
             offset = story.commit(second)
             if offset is not None:
                 records.append((commit_key(group, story.topic, 0), commit_value(offset, now)))
-        world.read(records, now)
+        shard.read(records, now)
         described = {group: story.described for group, story in groups.items() if story.described and second > 600}
         context = dataclasses.replace(UNKNOWN_CLUSTER, described_states=described)
         since = rebalancing_since(since, context, now)
         context = dataclasses.replace(context, rebalancing_since=since)
-        inputs = health_inputs(world.fleet.columns(), ends_at(second), now / 1000, context, LIMITS)
+        inputs = health_inputs(shard.driver_state.columns(), ends_at(second), now / 1000, context, LIMITS)
         result = evaluator.evaluate(inputs)
     assert inputs.groups.names == (*groups, "z")
     assert inputs.group.tolist() == list(range(len(groups) + 1)), "one row per group"
@@ -225,11 +225,11 @@ def test_state_and_dates_of_a_group(
     records: list[tuple[int, bytes]], described: dict[str, str], expected: dict[str, Any]
 ) -> None:
     """Stage, dates and rebalances follow from the group history and from DescribeGroups."""
-    world = World()
+    shard = ShardReader()
     for time, value in records:
-        world.read([(group_key("g"), value)], START_MS + time)
+        shard.read([(group_key("g"), value)], START_MS + time)
     context = dataclasses.replace(UNKNOWN_CLUSTER, described_states=described)
-    groups = health_inputs(world.fleet.columns(), ends_of([]), START + 10 * 60, context).groups
+    groups = health_inputs(shard.driver_state.columns(), ends_of([]), START + 10 * 60, context).groups
     moments = {"since", "emptied", "refilled"}
     values = {name: int(getattr(groups, name)[0]) for name in expected}
     assert values == {
@@ -267,43 +267,43 @@ KINDS: list[tuple[str, list[Raw], GroupStage, bool]] = [
 @pytest.mark.parametrize(("records", "stage", "static"), [k[1:] for k in KINDS], ids=[k[0] for k in KINDS])
 def test_the_stage_of_every_group_type(records: list[Raw], stage: GroupStage, static: bool) -> None:  # noqa: FBT001 - a row
     """Kafka's states of all group types are mapped to a stage; static members are recognised."""
-    world = World()
-    world.read(records, START_MS)
-    groups = health_inputs(world.fleet.columns(), ends_of([]), START).groups
+    shard = ShardReader()
+    shard.read(records, START_MS)
+    groups = health_inputs(shard.driver_state.columns(), ends_of([]), START).groups
     assert (GroupStage(int(groups.stage[0])), bool(groups.static[0])) == (stage, static)
     assert int(groups.members[0]) == (NOT_KNOWN if stage is GroupStage.OFFSETS_ONLY else 1)
 
 
 def test_share_groups_are_pointed_to_their_own_topic() -> None:
     """They commit no offsets; the sentence names the topic that has them, and the next step the tool of Kafka."""
-    world = World()
-    world.read([written.group_epoch(2, kind=11), written.sharer("m", "orders")], START_MS)
-    share = Evaluator().evaluate(health_inputs(world.fleet.columns(), ends_of([]), START))
+    shard = ShardReader()
+    shard.read([written.group_epoch(2, kind=11), written.sharer("m", "orders")], START_MS)
+    share = Evaluator().evaluate(health_inputs(shard.driver_state.columns(), ends_of([]), START))
     assert share.group_sentence(0) == share.group_finding(0).sentence
     assert "__share_group_state" in share.group_finding(0).sentence
     assert "kafka-share-groups.sh" in share.group_finding(0).next_step
-    world = World()
-    world.read([written.classic(written.classic_member("m"))], START_MS)
-    other = Evaluator().evaluate(health_inputs(world.fleet.columns(), ends_of([]), START))
+    shard = ShardReader()
+    shard.read([written.classic(written.classic_member("m"))], START_MS)
+    other = Evaluator().evaluate(health_inputs(shard.driver_state.columns(), ends_of([]), START))
     assert "watch them there" in other.group_finding(0).next_step
     assert "watch them there" not in share.group_finding(0).next_step
 
 
 def test_a_group_without_a_history_is_dated_by_its_record() -> None:
     """Such a group is from before histories were stored; its record has the broker's time of the state."""
-    world = World()
-    world.read([(group_key("g"), group_value(1, ["m"], time=START_MS - 9))], START_MS)
-    state = dataclasses.replace(world.fleet.columns(), histories={})
+    shard = ShardReader()
+    shard.read([(group_key("g"), group_value(1, ["m"], time=START_MS - 9))], START_MS)
+    state = dataclasses.replace(shard.driver_state.columns(), histories={})
     groups = health_inputs(state, ends_of([]), START).groups
     assert (groups.since.tolist(), groups.rebalances.tolist()) == ([START_MS - 9], [0])
 
 
 def test_a_dead_group_has_no_members_and_no_rows() -> None:
     """It stays among the groups as long as the read model shows it."""
-    world = World()
-    world.read([(group_key("g"), ALIVE), (commit_key("g", "t", 0), commit_value(1, 1))], START_MS)
-    world.read([(group_key("g"), None), (commit_key("g", "t", 0), None)], START_MS + 1000)
-    inputs = health_inputs(world.fleet.columns(), ends_of([]), START + 2)
+    shard = ShardReader()
+    shard.read([(group_key("g"), ALIVE), (commit_key("g", "t", 0), commit_value(1, 1))], START_MS)
+    shard.read([(group_key("g"), None), (commit_key("g", "t", 0), None)], START_MS + 1000)
+    inputs = health_inputs(shard.driver_state.columns(), ends_of([]), START + 2)
     assert (len(inputs), inputs.groups.names, inputs.groups.members.tolist()) == (0, ("g",), [0])
     assert Evaluator().evaluate(inputs).group_finding(0).verdict is V.UNKNOWN
 
@@ -317,9 +317,9 @@ def test_subscriptions_and_owners_by_names_and_by_ids() -> None:
     known = dataclasses.replace(UNKNOWN_CLUSTER, topic_names=written.NAMES)
 
     def owners(records: list[Raw], context: Any = known) -> tuple[list[int], list[int]]:
-        world = World()
-        world.read([*commits, *records], START_MS)
-        inputs = health_inputs(world.fleet.columns(), ends_of([]), START, context)
+        shard = ShardReader()
+        shard.read([*commits, *records], START_MS)
+        inputs = health_inputs(shard.driver_state.columns(), ends_of([]), START, context)
         assert inputs.owner is not None
         assert inputs.subscribed is not None
         return inputs.owner.tolist(), inputs.subscribed.tolist()
@@ -339,10 +339,10 @@ def test_subscriptions_and_owners_by_names_and_by_ids() -> None:
 
 def test_context_and_lookups_become_columns() -> None:
     """Expiry and retention by row, transactions by place, recreated topics by number; what is not known is -1."""
-    world = World()
+    shard = ShardReader()
     commits = [("h", "b", 1, 70), ("g", "c", 0, 60), ("g", "a", 0, 50)]
-    world.read([(commit_key(g, t, p), commit_value(1, time)) for g, t, p, time in commits], START_MS)
-    state = world.fleet.columns()
+    shard.read([(commit_key(g, t, p), commit_value(1, time)) for g, t, p, time in commits], START_MS)
+    state = shard.driver_state.columns()
     now = START
     context = dataclasses.replace(
         UNKNOWN_CLUSTER,
@@ -380,8 +380,8 @@ def test_context_and_lookups_become_columns() -> None:
 
 def test_ends_are_sorted_by_place() -> None:
     """Topics that no group uses and topics that could not be described have none; a missing offset is not known."""
-    world = World()
-    world.read([(commit_key("g", topic, 0), commit_value(1, 1)) for topic in "ab"], START_MS)
+    shard = ShardReader()
+    shard.read([(commit_key("g", topic, 0), commit_value(1, 1)) for topic in "ab"], START_MS)
     ends = ends_of(
         [
             ("0", 0, 7, 7, 0, None),
@@ -392,7 +392,7 @@ def test_ends_are_sorted_by_place() -> None:
         ]
     )
     unsorted = ends.take(list(reversed(range(len(ends)))))
-    inputs = health_inputs(world.fleet.columns(), unsorted, START).ends
+    inputs = health_inputs(shard.driver_state.columns(), unsorted, START).ends
     b = 1 << 32
     assert (inputs.place.tolist(), inputs.known.tolist()) == ([b, b | 1, b | 2], [True, False, True])
     assert (inputs.high_watermark.tolist(), inputs.log_start.tolist()) == ([25, 9, 9], [3, 0, 1])
@@ -402,7 +402,7 @@ def test_ends_are_sorted_by_place() -> None:
 
 def test_without_groups_nothing_is_evaluated() -> None:
     """No groups, no rows, no ends, and no error."""
-    inputs = health_inputs(World().fleet.columns(), ends_of([]), START)
+    inputs = health_inputs(ShardReader().driver_state.columns(), ends_of([]), START)
     result = Evaluator().evaluate(inputs)
     assert (len(inputs), inputs.groups.names, len(inputs.ends.place), len(result.group_verdict)) == (0, (), 0, 0)
 
@@ -412,12 +412,12 @@ PLACES = st.tuples(st.sampled_from(["b", "a", "é"]), st.sampled_from(["y", "x"]
 
 def test_a_group_whose_ends_were_never_known_is_unknown() -> None:
     """Its only topic does not exist from the first tick on."""
-    world = World()
-    world.read([(commit_key("g", "t", 0), commit_value(5, START_MS))], time=START_MS)
+    shard = ShardReader()
+    shard.read([(commit_key("g", "t", 0), commit_value(5, START_MS))], time=START_MS)
     evaluator = Evaluator(LIMITS)
     for tick in range(3):
         ends = ends_of([("t", -1, None, None, None, "unknown_topic")])
-        inputs = health_inputs(world.fleet.columns(), ends, START + TICK * tick, limits=LIMITS)
+        inputs = health_inputs(shard.driver_state.columns(), ends, START + TICK * tick, limits=LIMITS)
         result = evaluator.evaluate(inputs)
         assert result.row_finding(0).verdict is V.UNKNOWN
 
@@ -426,9 +426,9 @@ def test_a_group_whose_ends_were_never_known_is_unknown() -> None:
 @given(st.lists(st.tuples(PLACES, st.integers(0, 99), st.integers(0, 99)), min_size=1, max_size=30), st.randoms())
 def test_the_order_of_the_driver_state_does_not_matter(commits: list[Any], chance: Any) -> None:
     """Shuffled rows give the same columns and slots, sorted as in the read model."""
-    world = World()
-    world.read([(commit_key(*place), commit_value(offset, time)) for place, offset, time in commits], START_MS)
-    state = world.fleet.columns()
+    shard = ShardReader()
+    shard.read([(commit_key(*place), commit_value(offset, time)) for place, offset, time in commits], START_MS)
+    state = shard.driver_state.columns()
     order = list(range(len(state.runs)))
     chance.shuffle(order)
     rows = np.array(order, np.int64)

@@ -14,18 +14,18 @@ from stream.groups.commits.runs import columns_of
 from stream.tick.context import UNKNOWN_CLUSTER, ClusterContext
 from stream.tick.inputs.rows import InputRows, RowFinder
 from tests.stream.groups import written
-from tests.support.fleets import Raw, World
-from tests.support.laws import examples
+from tests.support.driver_states import Raw, ShardReader
+from tests.support.hypothesis_profiles import examples
 from tests.support.raw import commit_key, commit_value
 
 Place = tuple[str, str, int]
 
 
-def world_of(commits: list[Place], *records: Raw) -> World:
-    """Return a world with commits of these partitions and these records."""
-    world = World()
-    world.read([*((commit_key(*place), commit_value(at + 1, 1)) for at, place in enumerate(commits)), *records])
-    return world
+def shard_of(commits: list[Place], *records: Raw) -> ShardReader:
+    """Return a shard with commits of these partitions and these records."""
+    shard = ShardReader()
+    shard.read([*((commit_key(*place), commit_value(at + 1, 1)) for at, place in enumerate(commits)), *records])
+    return shard
 
 
 def context_of(names: dict[bytes, str] | None = None, **counts: int) -> ClusterContext:
@@ -94,7 +94,7 @@ def test_rows_without_a_commit(
     commits: list[Place], records: list[Raw], context: ClusterContext, uncommitted: list[Place]
 ) -> None:
     """Each case has the rows of its commits, and these."""
-    state = world_of(commits, *records).fleet.columns()
+    state = shard_of(commits, *records).driver_state.columns()
     rows = RowFinder().find(state, context)
     assert [each for each, known in zip(named(rows), rows.committed, strict=True) if not known] == uncommitted
     assert named(rows) == sorted([*commits, *uncommitted])
@@ -111,7 +111,7 @@ PLACES = st.lists(
 def test_every_commit_has_one_row(commits: list[Place], partitions_t: int, partitions_u: int) -> None:
     """Columns and slots of the driver state are aligned with the rows, for any rows without a commit."""
     member = written.classic_member("m", wants=written.subscription("t", "u"), has=written.assignment({"t": (0,)}))
-    state = world_of(commits, written.classic(member)).fleet.columns()
+    state = shard_of(commits, written.classic(member)).driver_state.columns()
     rows = RowFinder().find(state, context_of(t=partitions_t, u=partitions_u))
     belonging = {("g", "t", at) for at in range(partitions_t)} | {("g", "u", at) for at in range(partitions_u)}
     assert named(rows) == sorted(belonging | set(commits))
@@ -126,26 +126,26 @@ def test_every_commit_has_one_row(commits: list[Place], partitions_t: int, parti
 
 def test_rows_beyond_the_limit_are_omitted_and_counted() -> None:
     """The limit holds for all groups together; rows with a commit are never omitted."""
-    state = world_of([("g", "t", 4)], classic("t")).fleet.columns()
+    state = shard_of([("g", "t", 4)], classic("t")).driver_state.columns()
     rows = RowFinder(most=2).find(state, context_of(t=6))
     assert (len(rows), rows.omitted, int(rows.committed.sum())) == (3, 3, 1)
 
 
 def test_unchanged_rows_are_the_same_object() -> None:
     """A commit changes no row; a member, a partition or a new key does."""
-    world = world_of([("g", "t", 0)], classic("t"))
+    shard = shard_of([("g", "t", 0)], classic("t"))
     finder = RowFinder()
-    before = finder.find(world.fleet.columns(), context_of(t=2))
-    world.read([(commit_key("g", "t", 0), commit_value(9, 9))])
-    assert finder.find(world.fleet.columns(), context_of(t=2)) is before
-    assert len(finder.find(world.fleet.columns(), context_of(t=3))) == 3
-    world.read([classic("u")])
-    assert len(finder.find(world.fleet.columns(), context_of(t=3))) == 1
-    world.read([(commit_key("g", "t", 1), commit_value(9, 9))])
-    assert len(finder.find(world.fleet.columns(), context_of(t=3))) == 2
+    before = finder.find(shard.driver_state.columns(), context_of(t=2))
+    shard.read([(commit_key("g", "t", 0), commit_value(9, 9))])
+    assert finder.find(shard.driver_state.columns(), context_of(t=2)) is before
+    assert len(finder.find(shard.driver_state.columns(), context_of(t=3))) == 3
+    shard.read([classic("u")])
+    assert len(finder.find(shard.driver_state.columns(), context_of(t=3))) == 1
+    shard.read([(commit_key("g", "t", 1), commit_value(9, 9))])
+    assert len(finder.find(shard.driver_state.columns(), context_of(t=3))) == 2
 
 
 def test_columns_with_several_numbers_per_row_are_aligned() -> None:
     """A topic id is two numbers."""
-    rows: Any = RowFinder().find(world_of([("g", "t", 1)], classic("t")).fleet.columns(), context_of(t=2))
+    rows: Any = RowFinder().find(shard_of([("g", "t", 1)], classic("t")).driver_state.columns(), context_of(t=2))
     assert rows.align(np.array([[7, 8]]), 0).tolist() == [[0, 0], [7, 8]]

@@ -19,7 +19,7 @@ from stream.tick.snapshot.build import build_evaluated
 from stream.tick.snapshot.groups import timestamps
 from stream.tick.verdicts.evaluate import VerdictEvaluator
 from tests.stream.groups import written
-from tests.support.fleets import World, ends_of
+from tests.support.driver_states import ShardReader, ends_of
 from tests.support.raw import commit_key, commit_value, group_key, group_value
 
 if TYPE_CHECKING:
@@ -33,44 +33,46 @@ LATEST = 253_402_300_799_999
 ODD = [NOW + 3_600_000, LATEST, LATEST + 1, 2**63 - 1, -2, -62_135_596_800_001, -(2**63)]
 
 
-def snapshot_at(evaluator: VerdictEvaluator, world: World, now: int, end: int) -> Snapshot:
+def snapshot_at(evaluator: VerdictEvaluator, shard: ShardReader, now: int, end: int) -> Snapshot:
     """Evaluate a tick at which partition 0 of t has this end offset; return the snapshot."""
-    state = world.fleet.columns()
+    state = shard.driver_state.columns()
     context = UNKNOWN_CLUSTER.for_groups(state, UnassignedTracker())
     ends = EndsIndex(ends_of([("t", 0, end, end, 0, None)]))
     evaluated = evaluator.evaluate(nothing_hidden(state), ends, context, now / 1000)
     return build_evaluated(evaluated, context, now / 1000)
 
 
-def inputs_at(builder: InputBuilder, world: World, now: int) -> HealthInputs:
+def inputs_at(builder: InputBuilder, shard: ShardReader, now: int) -> HealthInputs:
     """Return the inputs of health at `now` (ms), without any end offset."""
-    return builder.build(nothing_hidden(world.fleet.columns()), EndsIndex(ends_of([])), UNKNOWN_CLUSTER, now / 1000)[1]
+    return builder.build(
+        nothing_hidden(shard.driver_state.columns()), EndsIndex(ends_of([])), UNKNOWN_CLUSTER, now / 1000
+    )[1]
 
 
-def one_group(commit_time: int, state_time: int = NOW) -> World:
-    """Return a world in which a group with one member committed once, at offset 5, with this stored time."""
+def one_group(commit_time: int, state_time: int = NOW) -> ShardReader:
+    """Return a shard in which a group with one member committed once, at offset 5, with this stored time."""
     member = written.classic_member("m", wants=written.subscription("t"), has=written.assignment({"t": (0,)}))
-    world = World()
-    world.read([written.classic(member, time=state_time)], time=NOW)
-    world.read([(commit_key("g", "t", 0), commit_value(5, commit_time))], time=NOW)
-    return world
+    shard = ShardReader()
+    shard.read([written.classic(member, time=state_time)], time=NOW)
+    shard.read([(commit_key("g", "t", 0), commit_value(5, commit_time))], time=NOW)
+    return shard
 
 
 @pytest.mark.parametrize("commit_time", [NOW, NOW + 86_400_000, 2**63 - 1, -(2**63), -1])
 def test_a_commit_time_in_the_future_does_not_hide_that_a_group_stopped(commit_time: int) -> None:
     """A group that makes no progress while records arrive is stopped, for any stored time of its last commit."""
-    evaluator, world = VerdictEvaluator(), one_group(commit_time)
+    evaluator, shard = VerdictEvaluator(), one_group(commit_time)
     for tick in range(120):
-        shown = snapshot_at(evaluator, world, NOW + tick * TICK, 5 + 10 * tick)
+        shown = snapshot_at(evaluator, shard, NOW + tick * TICK, 5 + 10 * tick)
     assert shown.groups.column("verdict").to_pylist() == ["stopped"]
 
 
 @pytest.mark.parametrize("commit_time", ODD)
 def test_an_odd_commit_time_is_marked_and_replaced(commit_time: int) -> None:
     """The commit time is when the commit was first seen, or null; partition, group and metric say that it is odd."""
-    evaluator, world = VerdictEvaluator(), one_group(commit_time)
+    evaluator, shard = VerdictEvaluator(), one_group(commit_time)
     for tick in range(3):
-        shown = snapshot_at(evaluator, world, NOW + tick * TICK, 10)
+        shown = snapshot_at(evaluator, shard, NOW + tick * TICK, 10)
     row = first(shown.partitions)
     assert row["commit_time"] == (NOW if commit_time > 0 else None)
     assert row["odd_time"] is True
@@ -97,45 +99,45 @@ def test_times_that_can_be_right_are_not_odd() -> None:
 
 def test_the_time_of_first_sight_is_kept_while_rows_change() -> None:
     """A commit in the future keeps it when rows are added; a new commit has a new one."""
-    world, builder = one_group(2**62), InputBuilder()
+    shard, builder = one_group(2**62), InputBuilder()
 
     def commit_times(now: int) -> list[int]:
-        inputs = inputs_at(builder, world, now)
+        inputs = inputs_at(builder, shard, now)
         return inputs.spans.last_time.tolist()  # type: ignore[no-any-return]
 
     assert commit_times(NOW) == [NOW]
-    world.read([(commit_key("a", "s", 0), commit_value(5, NOW))], time=NOW)
-    world.read([(commit_key("h", "t", 7), commit_value(5, 2**62))], time=NOW)
+    shard.read([(commit_key("a", "s", 0), commit_value(5, NOW))], time=NOW)
+    shard.read([(commit_key("h", "t", 7), commit_value(5, 2**62))], time=NOW)
     assert commit_times(NOW + TICK) == [NOW, NOW, NOW + TICK]
-    world.read([(commit_key("g", "t", 0), commit_value(6, 2**62))], time=NOW)
+    shard.read([(commit_key("g", "t", 0), commit_value(6, 2**62))], time=NOW)
     assert commit_times(NOW + 2 * TICK) == [NOW, NOW + 2 * TICK, NOW + TICK]
 
 
 def test_slots_in_the_future_are_left_out() -> None:
     """The commit window of health ends now."""
-    world = one_group(NOW)
-    world.read([(commit_key("g", "t", 0), commit_value(6, 2**62))], time=NOW)
-    inputs = inputs_at(InputBuilder(), world, NOW)
+    shard = one_group(NOW)
+    shard.read([(commit_key("g", "t", 0), commit_value(6, 2**62))], time=NOW)
+    inputs = inputs_at(InputBuilder(), shard, NOW)
     assert inputs.slots.time.tolist() == [NOW]
 
 
 def test_a_state_time_in_the_future_counts_from_its_first_sight() -> None:
     """A group is in its state since the first tick, not since the time in its record."""
-    world, builder = World(), InputBuilder()
-    world.read([(group_key("g"), group_value(1, ["m"], time=2**62))], time=2**62)
+    shard, builder = ShardReader(), InputBuilder()
+    shard.read([(group_key("g"), group_value(1, ["m"], time=2**62))], time=2**62)
     for tick in range(3):
-        inputs = inputs_at(builder, world, NOW + tick * TICK)
+        inputs = inputs_at(builder, shard, NOW + tick * TICK)
         assert inputs.groups.since.tolist() == [NOW]
 
 
 def test_every_time_of_a_snapshot_has_a_calendar_date() -> None:
     """Groups with any odd times are listed as JSON, with years up to 9999."""
-    world = World()
+    shard = ShardReader()
     for at, time in enumerate(ODD):
         records = [(group_key(f"g{at}"), group_value(1, ["m"], time=time)), (group_key(f"d{at}"), None)]
-        world.read([(group_key(f"d{at}"), group_value(1, [], time=time)), *records], time=time)
-        world.read([(commit_key(f"g{at}", "t", 0), commit_value(5, time))], time=time)
-    shown = snapshot_at(VerdictEvaluator(), world, NOW, 10)
+        shard.read([(group_key(f"d{at}"), group_value(1, [], time=time)), *records], time=time)
+        shard.read([(commit_key(f"g{at}", "t", 0), commit_value(5, time))], time=time)
+    shown = snapshot_at(VerdictEvaluator(), shard, NOW, 10)
     listed = groups_json(PublishedSnapshot(shown, EMPTY)).decode()
     assert "292278994" not in listed
     assert "-29227" not in listed
@@ -150,10 +152,10 @@ def test_timestamps_end_with_the_year_9999() -> None:
 
 def test_an_expiry_stored_by_a_client_is_clamped_and_marked() -> None:
     """Value version 1 stores an expiry of the client's choice: 2^63-1 means "never" and is the last time shown."""
-    world = World()
+    shard = ShardReader()
     value = commit_value(5, NOW, version=1)[:-8] + (2**63 - 1).to_bytes(8, "big")
-    world.read([(commit_key("g", "t", 0), value)], time=NOW)
-    row = first(snapshot_at(VerdictEvaluator(), world, NOW, 10).partitions)
+    shard.read([(commit_key("g", "t", 0), value)], time=NOW)
+    row = first(snapshot_at(VerdictEvaluator(), shard, NOW, 10).partitions)
     assert (row["offset_expiry_time"], row["odd_time"]) == (LATEST, True)
 
 
@@ -162,8 +164,8 @@ def test_a_commit_at_the_end_of_time_never_expires_early() -> None:
     around = dataclasses.replace(
         UNKNOWN_CLUSTER, retention=dataclasses.replace(UNKNOWN_CLUSTER.retention, retention_ms=604_800_000)
     )
-    world = World()
-    world.read([(commit_key("g", "t", 0), commit_value(5, 2**63 - 1))], time=NOW)
-    context = around.for_groups(world.fleet.columns(), UnassignedTracker())
+    shard = ShardReader()
+    shard.read([(commit_key("g", "t", 0), commit_value(5, 2**63 - 1))], time=NOW)
+    context = around.for_groups(shard.driver_state.columns(), UnassignedTracker())
     assert context.expiry is not None
     assert context.expiry.offset.tolist() == [2**63 - 1]

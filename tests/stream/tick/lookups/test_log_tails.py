@@ -17,7 +17,7 @@ from stream.tick.lookups import log_tails as lookup
 from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.log_tails import LogTailLookup
 from tests.stream.health.panes import Row, pane
-from tests.support.fleets import ends_of
+from tests.support.driver_states import ends_of
 from tests.support.scripted_cluster import no_cluster
 
 if TYPE_CHECKING:

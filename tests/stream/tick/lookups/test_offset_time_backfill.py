@@ -17,7 +17,7 @@ from stream.tick.lookups import offset_time_backfill as lookup
 from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.offset_time_backfill import COARSE, FINE, backfill
 from tests.stream.tick.health_inputs import health_inputs
-from tests.support.fleets import World, ends_of
+from tests.support.driver_states import ShardReader, ends_of
 from tests.support.raw import commit_key, commit_value
 from tests.support.scripted_cluster import no_cluster
 
@@ -69,13 +69,13 @@ def log(monkeypatch: pytest.MonkeyPatch) -> Log:
 
 def inputs_of(committed: dict[tuple[str, int], int], end: int = 10_000, log_start: int = 0) -> HealthInputs:
     """Return the inputs of a tick with one group and these commits by (topic, partition)."""
-    world = World()
-    world.read(
+    shard = ShardReader()
+    shard.read(
         [(commit_key("g", *place), commit_value(offset, NOON * MS)) for place, offset in committed.items()],
         time=NOON * MS,
     )
     ends = ends_of([(topic, partition, end, end, log_start, None) for topic, partition in committed])
-    return health_inputs(world.fleet.columns(), ends, float(NOON))
+    return health_inputs(shard.driver_state.columns(), ends, float(NOON))
 
 
 def test_the_history_covers_hours(log: Log) -> None:

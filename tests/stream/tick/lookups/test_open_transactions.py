@@ -15,7 +15,7 @@ from stream.tick.lookups import open_transactions as lookup
 from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.open_transactions import OpenTransactionLookup, blocked_partitions, still_blocked
 from tests.stream.health.panes import SECOND, Row, pane
-from tests.support.fleets import ends_of
+from tests.support.driver_states import ends_of
 from tests.support.scripted_cluster import no_cluster
 
 if TYPE_CHECKING:

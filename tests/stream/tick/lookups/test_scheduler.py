@@ -19,7 +19,7 @@ from stream.tick.ends_index import EndsIndex
 from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.scheduler import LookupScheduler
 from tests.stream.tick.health_inputs import health_inputs
-from tests.support.fleets import World, ends_of
+from tests.support.driver_states import ShardReader, ends_of
 from tests.support.raw import commit_key, commit_value
 from tests.support.scripted_cluster import AWAY, ScriptedCluster
 
@@ -36,19 +36,19 @@ class Ticks:
     """Evaluates a group that has read all of `t` but its last offset, tick after tick."""
 
     def __init__(self, cluster: ScriptedCluster) -> None:
-        self.world = World()
+        self.shard = ShardReader()
         self.lookups = LookupScheduler(cast("Any", cluster), LookupLimits(), clock=lambda: self.now)
         self.evaluator = Evaluator()
         self.now = NOON
         self.ends: list[tuple[str, int, int, int, int, None]] = [("t", 0, 100, 100, 0, None), (NAME, 0, 9, 9, 0, None)]
-        self.world.read([(commit_key("g", "t", 0), commit_value(99, int(NOON * 1000)))], time=int(NOON * 1000))
+        self.shard.read([(commit_key("g", "t", 0), commit_value(99, int(NOON * 1000)))], time=int(NOON * 1000))
 
     def tick(self) -> EvaluationResult:
         """Run the lookups and the evaluation of the next tick."""
         self.now += 10
         ends = ends_of(self.ends)
-        self.lookups.fetch_hidden_commits(self.world.fleet.columns(), self.now)
-        hidden = self.lookups.apply_hidden_commits(self.world.fleet.columns(), EndsIndex(ends), self.now)
+        self.lookups.fetch_hidden_commits(self.shard.driver_state.columns(), self.now)
+        hidden = self.lookups.apply_hidden_commits(self.shard.driver_state.columns(), EndsIndex(ends), self.now)
         self.results = self.lookups.look_up(hidden.state, EndsIndex(ends), self.now)
         context = dataclasses.replace(UNKNOWN_CLUSTER, lookups=self.results)
         result = self.evaluator.evaluate(health_inputs(hidden.state, ends, self.now, context))
@@ -81,7 +81,7 @@ def test_no_lookup_raises_while_the_cluster_is_unreachable(unreachable: Scripted
     assert ticks.results.tails is not None
     assert len(ticks.results.tails.place) == 0
     assert [blocked.offsets_partition for blocked in ticks.lookups.blocked_partitions] == [0]
-    inputs = health_inputs(ticks.world.fleet.columns(), ends_of(ticks.ends), ticks.now)
+    inputs = health_inputs(ticks.shard.driver_state.columns(), ends_of(ticks.ends), ticks.now)
     assert ticks.lookups.backfill_ends(inputs) is None
     requests = {type(request).__name__ for _, request in unreachable.asked}
     assert {"DescribeConfigsRequest", "FindCoordinatorRequest"} <= requests
@@ -154,7 +154,7 @@ def test_tails_are_numbered_by_the_given_driver_state(
     ticks = Ticks(unreachable)
     for _ in range(3):
         ticks.tick()
-    ticks.world.read([(commit_key("g", "a", 0), commit_value(1, 1))])
+    ticks.shard.read([(commit_key("g", "a", 0), commit_value(1, 1))])
     ticks.ends.append(("a", 0, 1, 1, 0, None))
     result = ticks.tick()
     assert result.window.lag.tolist() == [0, 0]

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from exporters.readmodel import GROUPS, PARTITIONS, UNKNOWN_LAGS
 from stream.tick.snapshot import build as snapshot
-from tests.support.fleets import World, ends_of
-from tests.support.laws import examples
+from tests.support.driver_states import ShardReader, ends_of
+from tests.support.hypothesis_profiles import examples
 from tests.support.raw import commit_key, commit_value, group_key, group_value
 
 # The story, what was committed on t-0, the partition's (high watermark, log start, error) or None, lag, reason.
@@ -38,10 +38,10 @@ def test_the_lag_of_a_partition(
     committed: int, end: tuple[int | None, int | None, str | None], lag: int | None, reason: str | None
 ) -> None:
     """It is the lag of the story, or none with a reason."""
-    world = World()
-    world.read([(commit_key("g", "t", 0), commit_value(committed, 7))])
+    shard = ShardReader()
+    shard.read([(commit_key("g", "t", 0), commit_value(committed, 7))])
     high, start, error = end
-    built = snapshot.build(world.fleet.columns(), ends_of([("t", 0, high, high, start, error)]), 1.0)
+    built = snapshot.build(shard.driver_state.columns(), ends_of([("t", 0, high, high, start, error)]), 1.0)
     (row,) = rows(built.partitions)
     assert (row["committed_offset"], row["lag"], row["lag_unknown_reason"]) == (committed, lag, reason)
     (group,) = rows(built.groups)
@@ -62,17 +62,17 @@ def test_the_lag_of_a_partition(
 )
 def test_a_partition_that_the_cluster_does_not_know(ends: list[Any], reason: str) -> None:
     """It has no numbers, and one reason."""
-    world = World()
-    world.read([(commit_key("g", "t", 0), commit_value(3, 7))])
-    (row,) = rows(snapshot.build(world.fleet.columns(), ends_of(ends), 1.0).partitions)
+    shard = ShardReader()
+    shard.read([(commit_key("g", "t", 0), commit_value(3, 7))])
+    (row,) = rows(snapshot.build(shard.driver_state.columns(), ends_of(ends), 1.0).partitions)
     assert (row["lag"], row["high_watermark"], row["log_start_offset"]) == (None, None, None)
     assert row["lag_unknown_reason"] == reason
 
 
 def test_group_sums_cover_known_partitions() -> None:
     """Sum and maximum of the known lags; partitions with unknown lag are counted by reason."""
-    world = World()
-    world.read(
+    shard = ShardReader()
+    shard.read(
         [
             (commit_key("g", "a", 0), commit_value(1, 50)),
             (commit_key("g", "a", 1), commit_value(1, 70)),
@@ -84,7 +84,7 @@ def test_group_sums_cover_known_partitions() -> None:
     ends = ends_of(
         [("a", 0, 4, 4, 0, None), ("a", 1, 11, 11, 0, None), ("gone", -1, None, None, None, "unknown_topic")]
     )
-    built = snapshot.build(world.fleet.columns(), ends, 1.0)
+    built = snapshot.build(shard.driver_state.columns(), ends, 1.0)
     g, h = rows(built.groups)
     assert (g["lag_sum"], g["lag_max"], g["partitions"], g["partitions_lag_unknown"]) == (13, 10, 4, 2)
     assert (h["lag_sum"], h["lag_max"], h["partitions"], h["partitions_lag_unknown"]) == (2, 2, 1, 0)
@@ -94,10 +94,10 @@ def test_group_sums_cover_known_partitions() -> None:
 
 def test_type_and_state_come_from_the_membership_records() -> None:
     """Stable with members, Empty without; a group with only offsets is simple; newer types combine their records."""
-    world = World()
+    shard = ShardReader()
     member = bytes.fromhex("00000002720263032f68020274000000012c08756e69666f726d00")
     consumer = (b"\x00\x05\x00\x01k\x00\x02m1", member)
-    world.read(
+    shard.read(
         [
             (group_key("busy"), group_value(7, ["m1", "m2"])),
             (group_key("left"), group_value(8, [])),
@@ -106,7 +106,7 @@ def test_type_and_state_come_from_the_membership_records() -> None:
             consumer,
         ]
     )
-    by_name = {row["group"]: row for row in rows(snapshot.build(world.fleet.columns(), ends_of([]), 1.0).groups)}
+    by_name = {row["group"]: row for row in rows(snapshot.build(shard.driver_state.columns(), ends_of([]), 1.0).groups)}
     seen = {name: (row["kind"], row["state"], row["members"], row["generation"]) for name, row in by_name.items()}
     assert seen == {
         "busy": ("classic", "Stable", 2, 7),
@@ -120,8 +120,8 @@ def test_type_and_state_come_from_the_membership_records() -> None:
 
 def test_tombstones_remove_rows_and_groups() -> None:
     """A deleted offset is in no table; a dead group has one row in state Dead."""
-    world = World()
-    world.read(
+    shard = ShardReader()
+    shard.read(
         [
             (commit_key("g", "t", 0), commit_value(1, 1)),
             (commit_key("g", "t", 1), commit_value(1, 1)),
@@ -129,17 +129,17 @@ def test_tombstones_remove_rows_and_groups() -> None:
         ],
         time=1000,
     )
-    world.read([(commit_key("g", "t", 1), None)], time=2000)
-    built = snapshot.build(world.fleet.columns(), ends_of([]), 1.0)
+    shard.read([(commit_key("g", "t", 1), None)], time=2000)
+    built = snapshot.build(shard.driver_state.columns(), ends_of([]), 1.0)
     assert [row["partition"] for row in rows(built.partitions)] == [0]
-    world.read([(commit_key("g", "t", 0), None), (group_key("g"), None)], time=3000)
-    built = snapshot.build(world.fleet.columns(), ends_of([]), 1.0)
+    shard.read([(commit_key("g", "t", 0), None), (group_key("g"), None)], time=3000)
+    built = snapshot.build(shard.driver_state.columns(), ends_of([]), 1.0)
     assert (len(built.partitions), len(built.groups), len(built.unknown_lags)) == (0, 1, 0)
     (dead,) = rows(built.groups)
     assert (dead["state"], dead["kind"], dead["members"], dead["partitions"]) == ("Dead", "classic", 0, 0)
     assert (dead["lag_sum"], dead["last_commit_time"], dead["death_cause"]) == (None, None, "unknown")
-    world.fleet.drop_dead(died_before=2**62, now=2**62)
-    built = snapshot.build(world.fleet.columns(), ends_of([]), 1.0)
+    shard.driver_state.drop_dead(died_before=2**62, now=2**62)
+    built = snapshot.build(shard.driver_state.columns(), ends_of([]), 1.0)
     assert (len(built.groups), len(built.transitions)) == (0, 0)
 
 
@@ -152,12 +152,12 @@ def test_tombstones_remove_rows_and_groups() -> None:
 )
 def test_tables_are_sorted_typed_and_agree(commits: list[tuple[str, str, int, int]]) -> None:
     """Rows are sorted by their labels, columns have the types of the read model, and group sums match partitions."""
-    world = World()
+    shard = ShardReader()
     records = [(commit_key(*place), commit_value(offset, 1)) for *place, offset in commits]
     for begin in range(0, len(records), 5):
-        world.read(records[begin : begin + 5])
+        shard.read(records[begin : begin + 5])
     ends = ends_of([(topic, partition, 5, 5, 0, None) for topic in ("x", "y") for partition in range(3)])
-    built = snapshot.build(world.fleet.columns(), ends, 1.0)
+    built = snapshot.build(shard.driver_state.columns(), ends, 1.0)
     assert (built.partitions.schema, built.groups.schema) == (PARTITIONS, GROUPS)
     assert built.unknown_lags.schema == UNKNOWN_LAGS
     listed = rows(built.partitions)
@@ -174,10 +174,10 @@ def test_tables_are_sorted_typed_and_agree(commits: list[tuple[str, str, int, in
 @pytest.mark.parametrize("offset", [-1, -1001, -(2**63)])
 def test_a_negative_offset_has_no_lag(offset: int) -> None:
     """A broker treats such a commit as none: the lag is unknown, with its own reason."""
-    world = World()
-    world.read([(commit_key("g", "t", 0), commit_value(offset, 1)), (commit_key("g", "t", 1), commit_value(0, 1))])
+    shard = ShardReader()
+    shard.read([(commit_key("g", "t", 0), commit_value(offset, 1)), (commit_key("g", "t", 1), commit_value(0, 1))])
     ends = ends_of([("t", partition, 10, 10, 0, None) for partition in range(2)])
-    built = snapshot.build(world.fleet.columns(), ends, 1.0)
+    built = snapshot.build(shard.driver_state.columns(), ends, 1.0)
     assert [(row["lag"], row["lag_unknown_reason"]) for row in rows(built.partitions)] == [
         (None, "negative_offset"),
         (10, None),

@@ -18,7 +18,7 @@ from stream.tick.verdicts.evaluate import VerdictEvaluator
 from stream.tick.verdicts.store import VerdictStore
 from tests.stream.groups import written
 from tests.stream.tick.timeline import LIMITS, START, START_MS, TICK, end, generation
-from tests.support.fleets import World, ends_of
+from tests.support.driver_states import ShardReader, ends_of
 from tests.support.raw import commit_key, commit_value, group_key
 
 if TYPE_CHECKING:
@@ -37,26 +37,26 @@ class Story:
     """A group `g` on t-0 that reads all until some second, ticked every ten seconds."""
 
     def __init__(self, reads_until: int = 600, *, members: bool = True) -> None:
-        self.world = World()
+        self.shard = ShardReader()
         self.second = 0
         self._until = reads_until
         self.backfill: Callable[[HealthInputs], tuple[Ints, Ints]] | None = None
         self.hide: Callable[[GroupColumns], HiddenCommits] | None = None
         if members:
-            self.world.read([generation(1, "m")], START_MS)
+            self.shard.read([generation(1, "m")], START_MS)
 
     def read(self) -> None:
         """Advance ten seconds without a tick."""
         self.second += TICK
         now = START + self.second
         if self.second <= self._until:
-            self.world.read([(commit_key("g", "t", 0), commit_value(end(self.second - 5), now * 1000))], now * 1000)
+            self.shard.read([(commit_key("g", "t", 0), commit_value(end(self.second - 5), now * 1000))], now * 1000)
 
     def evaluate(self, evaluator: VerdictEvaluator, partitions: int = 1) -> tuple[EvaluatedTick, ClusterContext]:
         """Advance ten seconds and evaluate."""
         self.read()
         now = START + self.second
-        state = self.world.fleet.columns()
+        state = self.shard.driver_state.columns()
         ends = EndsIndex(ends_of([("t", at, end(self.second), end(self.second), 0, None) for at in range(partitions)]))
         cluster = dataclasses.replace(UNKNOWN_CLUSTER, partition_counts={"t": partitions})
         context = cluster.for_groups(state, UnassignedTracker())
@@ -173,12 +173,12 @@ def test_a_rebalance_storm_of_many_members_is_found() -> None:
     names = [written.classic_member(f"m{at}", wants=written.subscription("t")) for at in range(20)]
     for every, verdict in ((1, "rebalance_storm"), (20, "falling_behind")):
         evaluator, story = VerdictEvaluator(LIMITS), Story(0, members=False)
-        story.world = World(StateLimits(keep_slots=60, keep_transitions=32))
+        story.shard = ShardReader(StateLimits(keep_slots=60, keep_transitions=32))
         for tick in range(90):
             now = START + story.second
-            story.world.read([(commit_key("g", "t", 0), commit_value(100_000 + 10 * tick, now * 1000))], now * 1000)
+            story.shard.read([(commit_key("g", "t", 0), commit_value(100_000 + 10 * tick, now * 1000))], now * 1000)
             if tick % every == 0:
-                story.world.read([written.classic(*names, generation=tick + 1, time=-1)], now * 1000)
+                story.shard.read([written.classic(*names, generation=tick + 1, time=-1)], now * 1000)
             story.evaluate(evaluator)
         assert row(story.tick(evaluator)[1].groups)["verdict"] == verdict
 
@@ -187,7 +187,7 @@ def test_a_dead_group_has_no_verdict() -> None:
     """In its grace period it is shown as dead, without a verdict."""
     evaluator, story = VerdictEvaluator(LIMITS), Story(600)
     story.run(evaluator, 700)
-    story.world.read([(group_key("g"), None), (commit_key("g", "t", 0), None)], (START + 701) * 1000)
+    story.shard.read([(group_key("g"), None), (commit_key("g", "t", 0), None)], (START + 701) * 1000)
     evaluated, shown = story.tick(evaluator)
     dead = row(shown.groups)
     columns = ("verdict", "severity", "verdict_since", "verdict_partitions", "sentence", "time_lag_max", "held_back")
@@ -200,7 +200,7 @@ def test_a_snapshot_without_an_evaluation_has_no_verdicts() -> None:
     """A capture has no end offsets: all columns of health are null, and there are no counts."""
     story = Story(600)
     story.run(VerdictEvaluator(LIMITS), 60)
-    shown = snapshot.build(story.world.fleet.columns(), ends_of([]), START + 60)
+    shown = snapshot.build(story.shard.driver_state.columns(), ends_of([]), START + 60)
     columns = ("lost", "margin", "time_lag", "produce_rate", "trend", "verdict", "verdict_since", "offset_asked")
     assert [row(shown.partitions)[name] for name in columns] == [None] * len(columns)
     assert row(shown.groups)["verdict"] is None

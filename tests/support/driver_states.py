@@ -27,26 +27,26 @@ Timed = tuple[int, bytes | None, bytes | None]
 """A record's timestamp (ms), key and value."""
 
 
-class World:
-    """One offsets partition: its state as in the state store, and the driver state."""
+class ShardReader:
+    """Reads the records of one offsets partition into its state, as in the state store, and into the driver state."""
 
-    def __init__(self, rules: StateLimits | None = None) -> None:
-        self.fleet = DriverState()
+    def __init__(self, limits: StateLimits | None = None) -> None:
+        self.driver_state = DriverState()
         self.state = empty_state()
         self.change = ShardChange(no_runs(), no_records(), NOTHING_READ)
-        self.news = NO_EVENTS
-        self._rules = rules or StateLimits(KEEP)
+        self.events = NO_EVENTS
+        self._limits = limits or StateLimits(KEEP)
         self._position = 0
 
     def read(self, records: Sequence[Raw], time: int = 0) -> ShardChange:
         """Reduce a batch of records with this timestamp (ms), and return the change."""
-        return self.take(delta_of([(time, *record) for record in records], self._position))
+        return self.apply(delta_of([(time, *record) for record in records], self._position))
 
-    def take(self, delta: ShardDelta) -> ShardChange:
-        """Reduce a delta and return the change; `news` has the events of the change."""
+    def apply(self, delta: ShardDelta) -> ShardChange:
+        """Reduce a delta and return the change; `events` are those of the change."""
         self._position = max(self._position, delta.position + 1)
-        self.state, self.change = reduce(self.state, [delta], self._rules)
-        self.news = self.fleet.apply(0, self.change)
+        self.state, self.change = reduce(self.state, [delta], self._limits)
+        self.events = self.driver_state.apply(0, self.change)
         return self.change
 
 

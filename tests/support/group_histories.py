@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from stream.groups.lifecycle.record import unpack_history
 from stream.groups.reduce import StateLimits
 from tests.support.commits import KEEP
-from tests.support.fleets import World, delta_of
+from tests.support.driver_states import ShardReader, delta_of
 from tests.support.raw import commit_key, commit_value
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from stream.groups.lifecycle.model import GroupHistory, Transition
     from stream.groups.shard import ShardState
-    from tests.support.fleets import Timed
+    from tests.support.driver_states import Timed
 
     Written = tuple[bytes, bytes | None]
 
@@ -44,14 +44,14 @@ def renamed(written: Written, group: str) -> Written:
     return key[:4] + group.encode() + key[5:], value
 
 
-def read(log: Sequence[Timed], cuts: Sequence[int] = (), rules: StateLimits = EVERYTHING) -> World:
-    """Return the world after a log, read in batches that are split at these places."""
-    world = World(rules)
+def read(log: Sequence[Timed], cuts: Sequence[int] = (), limits: StateLimits = EVERYTHING) -> ShardReader:
+    """Return the shard after a log, read in batches that are split at these places."""
+    shard_reader = ShardReader(limits)
     borders = [0, *sorted(min(cut, len(log)) for cut in cuts), len(log)]
     for begin, end in itertools.pairwise(borders):
         if begin < end:
-            world.take(delta_of(log[begin:end], begin))
-    return world
+            shard_reader.apply(delta_of(log[begin:end], begin))
+    return shard_reader
 
 
 def histories_in(state: ShardState) -> Mapping[str, GroupHistory]:
@@ -60,10 +60,10 @@ def histories_in(state: ShardState) -> Mapping[str, GroupHistory]:
     return {name.decode(): unpack_history(value) for name, value in packed}
 
 
-def history_of_g(log: Sequence[Timed], rules: StateLimits = EVERYTHING) -> GroupHistory:
+def history_of_g(log: Sequence[Timed], limits: StateLimits = EVERYTHING) -> GroupHistory:
     """Return the history of `g` after a log; reading it whole and record by record must give the same."""
-    whole = histories_in(read(log, rules=rules).state)
-    assert histories_in(read(log, range(len(log)), rules).state) == whole
+    whole = histories_in(read(log, limits=limits).state)
+    assert histories_in(read(log, range(len(log)), limits).state) == whole
     return whole["g"]
 
 
@@ -78,6 +78,6 @@ def line(transition: Transition) -> str:
     return " ".join(words)
 
 
-def lines(log: Sequence[Timed], rules: StateLimits = EVERYTHING) -> list[str]:
+def lines(log: Sequence[Timed], limits: StateLimits = EVERYTHING) -> list[str]:
     """Return the transitions of `g` as lines."""
-    return [line(each) for each in history_of_g(log, rules).transitions]
+    return [line(each) for each in history_of_g(log, limits).transitions]
