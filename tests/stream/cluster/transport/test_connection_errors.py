@@ -28,7 +28,7 @@ from stream.errors import ExitCode, Refusal
         pytest.param(
             kafka.errors.IncompatibleBrokerVersion("no ListOffsets"),
             errors.Unsupported,
-            "does not know",
+            "does not support",
             id="an old broker",
         ),
         pytest.param(kafka.errors.RequestTimedOutError(), errors.TimedOut, "in time", id="a request that timed out"),
