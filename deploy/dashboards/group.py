@@ -60,7 +60,7 @@ def group() -> Dashboard:
                     colours=("red", ((86_400.0, "orange"), (259_200.0, "green"))),
                 ),
             ],
-            "Lag": [
+            "Lag over time": [
                 graph(
                     "Time lag against target",
                     "Age of the oldest unread record, and the target of the group, if configured.",

@@ -269,7 +269,7 @@ def test_output_to_a_full_disk_is_one_line(words: list[str]) -> None:
         )
     assert ended.returncode == ExitCode.UNWRITABLE
     last = [line for line in ended.stderr.splitlines() if line.startswith("error: ")]
-    assert last == ["error: the output cannot be written: No space left on device; free space, or send it elsewhere"]
+    assert last == ["error: cannot write the output: No space left on device; free space or redirect it"]
     assert "Traceback" not in ended.stderr
 
 
