@@ -1,4 +1,4 @@
-"""How fast something grows that compaction also shrinks: over a window long enough to see both. Pure."""
+"""The growth rate of sizes over a window long enough to include the effect of compaction. Pure."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ _MOST_POINTS: Final = 256
 
 
 class LogGrowth:
-    """Remembers what was measured at each poll, by key, for an hour."""
+    """The values of each key measured in the last hour."""
 
     def __init__(self) -> None:
         self._points: dict[int, deque[tuple[float, int]]] = {}
 
-    def look(self, time: float, values: Mapping[int, int | None]) -> dict[int, float | None]:
-        """Take in values at `time` (Unix seconds) and give the change per second of each, None before its second one.
+    def update(self, time: float, values: Mapping[int, int | None]) -> dict[int, float | None]:
+        """Add values at `time` (Unix s) and return the change per second of each key; None previous its second value.
 
-        A value that is not known now leaves a hole, and its growth is not known now either. A key that is not among the
-        values any more is forgotten.
+        The growth of a key whose value is None is None too, and its earlier values are kept. A key that is no longer
+        among the values is removed.
         """
         self._points = {key: self._points.get(key, deque(maxlen=_MOST_POINTS)) for key in values}
-        return {key: self._of(key, time, value) for key, value in values.items()}
+        return {key: self._growth_of(key, time, value) for key, value in values.items()}
 
-    def _of(self, key: int, time: float, value: int | None) -> float | None:
+    def _growth_of(self, key: int, time: float, value: int | None) -> float | None:
         points = self._points[key]
         while points and time - points[0][0] > WINDOW_SECONDS:
             points.popleft()
         if value is None:
             return None
         points.append((time, value))
-        since, before = points[0]
-        return (value - before) / (time - since) if time > since else None
+        since, previous = points[0]
+        return (value - previous) / (time - since) if time > since else None

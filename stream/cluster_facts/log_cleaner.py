@@ -1,16 +1,16 @@
-"""Whether the brokers' log cleaner still keeps `__consumer_offsets` small: judged by sizes over time. Pure.
+"""Detects from the sizes of `__consumer_offsets` that the log cleaner of a broker has stopped. Pure.
 
-No broker tells its clients that its cleaner has died, nor how dirty a log is (both are JMX only). But sizes do: a log
-is compacted once what was written since the last time is more than `min.cleanable.dirty.ratio` of it, the active
-segment left out (kafka.log.LogCleanerManager#grabFilthiestCompactedLog). So a log that was compacted down to some size
-may grow by that size times ratio / (1 - ratio), and by the active segment, and is then due; another segment of what is
-written meanwhile is granted here. Nothing but compaction makes a log of this topic smaller. All bounds come from the
-topic's own settings, none is a number of bytes.
+The state of the cleaner and the dirty ratio of a log are available only over JMX, but sizes show both: a log is
+compacted when the part written since the last compaction, without the active segment, is more than
+`min.cleanable.dirty.ratio` of it (kafka.log.LogCleanerManager#grabFilthiestCompactedLog). So a log that was compacted
+to some size may grow by that size times ratio / (1 - ratio) and by the active segment before it is due; one more
+segment is allowed for what is written until then. Only compaction makes a log of this topic smaller. All limits come
+from the topic's settings; there is no fixed number of bytes.
 
-Three signs: a replica has outgrown its bound without ever having shrunk; replicas in sync of one partition differ by
-more than compaction on both would allow; a log is larger than the keys that live in it explain. The last two show also
-where the cleaner died long before anybody looked. Each must stay for a while: a cleaner may have other large logs to do
-first. An open transaction that hangs holds compaction back too, and so looks the same.
+Three signs: a replica has grown past its limit without ever shrinking; in-sync replicas of one partition differ by more
+than compaction on both allows; a log is larger than its live keys explain. The last two also find a cleaner that
+stopped long before the monitor started. A sign must persist for a while, because a cleaner may have other large logs to
+compact first. A hanging transaction also prevents compaction and causes the same signs.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
 
 PATIENCE_SECONDS: Final = 600.0
-"""How long a log may be overdue: cleaners do the filthiest log first, and a few of several gigabytes take minutes."""
+"""The time a log may be overdue: a cleaner compacts the dirtiest log first, and several gigabytes take minutes."""
 
 _SEGMENTS: Final = 2
-"""The active segment, which is never compacted, and what is written while the log waits for its turn."""
+"""The active segment, which is never compacted, and one for what is written until the log is compacted."""
 _MEASURED_RECORDS: Final = 100
-"""Over so many offsets, at least, the bytes of a record are measured."""
-# A batch keeps its header of 61 bytes when compaction leaves only one of its records, which is about as large.
+"""The minimum number of offsets over which the size of a record is measured."""
+# A batch keeps its header of 61 bytes if compaction leaves one of its records, which has about the same size.
 _BATCH_FACTOR: Final = 2
 
 Replica = tuple[int, int]
@@ -38,38 +38,38 @@ Replica = tuple[int, int]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CompactionConfig:
-    """The settings of `__consumer_offsets` that bound its size."""
+    """The settings of `__consumer_offsets` that limit its size."""
 
     segment_bytes: int
     dirty_ratio: float
-    # What is younger is not compacted (min.compaction.lag.ms).
+    # Younger records are not compacted (min.compaction.lag.ms).
     lag_seconds: float = 0.0
 
     def allowed(self, clean: float) -> float:
-        """Give the largest size in bytes of a log whose clean part is this large, before it has been compacted."""
+        """Return the largest size in bytes that a log with a clean part of this size may have before compaction."""
         return clean / (1 - min(self.dirty_ratio, 0.99)) + _SEGMENTS * self.segment_bytes
 
     @property
     def patience(self) -> float:
-        """How long a log may be overdue, in seconds."""
+        """The time a log may be overdue, in seconds."""
         return PATIENCE_SECONDS + self.lag_seconds
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OffsetsPartitionSizes:
-    """The offsets topic at one moment. Time in Unix seconds, sizes in bytes."""
+    """The sizes of the offsets topic at one time. Time in Unix seconds, sizes in bytes."""
 
     time: float
     replicas: Mapping[Replica, int]
-    # The replicas that are in sync: others may still be copying.
+    # The in-sync replicas: others may still be copying.
     in_sync: Collection[Replica]
     high_watermarks: Mapping[int, int]
-    # How many keys live in each partition; None while that is not known. Called only when it matters.
+    # Returns the number of live keys per partition, None if unknown. Called only if a log is large.
     keys: Callable[[], Mapping[int, int] | None] = lambda: None
 
 
 class _Log(NamedTuple):
-    """One replica over time: its size, and the size and the moment since which it only grows."""
+    """One replica over time: its size, and the size (`floor`) and the time since which it has only grown."""
 
     size: int
     floor: int
@@ -77,7 +77,7 @@ class _Log(NamedTuple):
 
 
 class _Overdue(NamedTuple):
-    """A replica that is larger than it should be; ordered by how much."""
+    """A replica that is larger than allowed; ordered by the excess in bytes."""
 
     excess: float
     sign: str
@@ -86,7 +86,7 @@ class _Overdue(NamedTuple):
 
 
 class CleanerWatch:
-    """Remembers sizes from poll to poll; bounded by the replicas that there are."""
+    """The sizes of replicas over several polls; bounded by the number of replicas."""
 
     def __init__(self) -> None:
         self._logs: dict[Replica, _Log] = {}
@@ -94,8 +94,8 @@ class CleanerWatch:
         self._record_bytes = 0.0
         self._since: dict[tuple[str, Replica], float] = {}
 
-    def look(self, sizes: OffsetsPartitionSizes, limits: CompactionConfig) -> list[str]:
-        """Take in the sizes and give a sentence for each broker and sign that has stayed; none: all is well."""
+    def evaluate(self, sizes: OffsetsPartitionSizes, limits: CompactionConfig) -> list[str]:
+        """Add the sizes and return a sentence for each broker and persistent sign; an empty list if there is none."""
         self._measure(sizes)
         self._logs = {replica: self._grown(replica, size, sizes.time) for replica, size in sizes.replicas.items()}
         found = [*self._outgrown(sizes.time, limits), *_differing(sizes, limits), *self._unexplained(sizes, limits)]
@@ -107,7 +107,7 @@ class CleanerWatch:
         )
 
     def _measure(self, sizes: OffsetsPartitionSizes) -> None:
-        """Learn how many bytes a record takes: the most that was seen, as a compaction in between hides some."""
+        """Update the size of a record: the maximum seen, because a compaction between two polls hides some bytes."""
         for (broker, partition), log in self._logs.items():
             written = sizes.high_watermarks.get(partition, 0) - self._ends.get(partition, math.inf)
             grown = sizes.replicas.get((broker, partition), 0) - log.size
@@ -116,41 +116,41 @@ class CleanerWatch:
         self._ends = dict(sizes.high_watermarks)
 
     def _grown(self, replica: Replica, size: int, time: float) -> _Log:
-        before = self._logs.get(replica)
-        if before is None or size < before.size:
+        previous = self._logs.get(replica)
+        if previous is None or size < previous.size:
             return _Log(size, size, time)
-        return before._replace(size=size)
+        return previous._replace(size=size)
 
     def _outgrown(self, time: float, limits: CompactionConfig) -> Iterator[_Overdue]:
-        """Find the logs that have grown past their bound without shrinking: their clean part was below the floor."""
+        """Yield the logs that have grown past their limit without shrinking: their clean part was below the floor."""
         for replica, log in self._logs.items():
             allowed = limits.allowed(log.floor)
             if log.size > allowed:
-                told = (
+                sentence = (
                     f"{_where(replica)} has grown from {_bytes(log.floor)} to {_bytes(log.size)} in"
                     f" {(time - log.since) / 3600:.1f} h without being compacted, which was due at {_bytes(allowed)}"
                 )
-                yield _Overdue(log.size - allowed, "growth", replica, told)
+                yield _Overdue(log.size - allowed, "growth", replica, sentence)
 
     def _unexplained(self, sizes: OffsetsPartitionSizes, limits: CompactionConfig) -> Iterator[_Overdue]:
-        """Find the logs that are larger than their living keys explain, by the bytes that a record was seen to take."""
+        """Yield the logs that are larger than their live keys explain at the measured size of a record."""
         large = {replica: size for replica, size in sizes.replicas.items() if size > limits.allowed(0)}
         keys = sizes.keys() if large and self._record_bytes else None
         if keys is None:
             return
         for replica, size in large.items():
-            living = keys.get(replica[1], 0)
-            allowed = limits.allowed(living * self._record_bytes * _BATCH_FACTOR)
+            live = keys.get(replica[1], 0)
+            allowed = limits.allowed(live * self._record_bytes * _BATCH_FACTOR)
             if size > allowed:
-                told = (
-                    f"{_where(replica)} takes {_bytes(size)} for {living} living keys in records of up to"
+                sentence = (
+                    f"{_where(replica)} takes {_bytes(size)} for {live} live keys in records of up to"
                     f" {_bytes(self._record_bytes)}; compaction would keep it below {_bytes(allowed)}"
                 )
-                yield _Overdue(size - allowed, "keys", replica, told)
+                yield _Overdue(size - allowed, "keys", replica, sentence)
 
 
 def _differing(sizes: OffsetsPartitionSizes, limits: CompactionConfig) -> Iterator[_Overdue]:
-    """Find the replicas that are larger than the smallest one in sync allows: each broker compacts its own copy."""
+    """Yield the replicas that are larger than the smallest in-sync one allows: each broker compacts its own replica."""
     smallest: dict[int, tuple[int, int]] = {}
     for broker, partition in sizes.in_sync:
         size = sizes.replicas.get((broker, partition))
@@ -160,20 +160,19 @@ def _differing(sizes: OffsetsPartitionSizes, limits: CompactionConfig) -> Iterat
         least, holder = smallest.get(replica[1], (size, replica[0]))
         allowed = limits.allowed(least)
         if size > allowed:
-            told = (
-                f"{_where(replica)} takes {_bytes(size)}, and {_bytes(least)} on broker {holder}: only there it shrinks"
-            )
-            yield _Overdue(size - allowed, "replicas", replica, told)
+            sizes_of_both = f"{_bytes(size)}, and {_bytes(least)} on broker {holder}"
+            sentence = f"{_where(replica)} takes {sizes_of_both}: only the latter is compacted"
+            yield _Overdue(size - allowed, "replicas", replica, sentence)
 
 
 def _worst_of_each_broker(overdue: list[_Overdue]) -> list[str]:
-    """Give a sentence for each broker and sign, about the worst of its replicas and how many others there are."""
-    told = []
+    """Return a sentence for each broker and sign: its worst replica and the number of others."""
+    sentences = []
     for broker, sign in sorted({(each.replica[0], each.sign) for each in overdue}):
-        alike = [each for each in overdue if (each.replica[0], each.sign) == (broker, sign)]
-        others = f" (and {len(alike) - 1} more of its partitions)" if len(alike) > 1 else ""
-        told.append(max(alike).sentence + others)
-    return told
+        same_sign = [each for each in overdue if (each.replica[0], each.sign) == (broker, sign)]
+        others = f" (and {len(same_sign) - 1} more of its partitions)" if len(same_sign) > 1 else ""
+        sentences.append(max(same_sign).sentence + others)
+    return sentences
 
 
 def _where(replica: Replica) -> str:

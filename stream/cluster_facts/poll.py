@@ -1,8 +1,8 @@
-"""One poll of the cluster: layout, settings, the size of the offsets topic, and what follows from them.
+"""One poll of the cluster: topology, settings, the size of the offsets topic, and the facts derived from them.
 
-Owns what is asked and how much of it: one request for all topics, one for the controller, one or two per broker, one
-per few hundred topics that groups read. Nothing is changed on the cluster and no topic is created. What could not be
-asked is null and counted; only a cluster of which no broker answers is an error.
+Sends one request for all topics, one for the controller, one or two per broker, and one per few hundred topics that
+groups read. Changes nothing on the cluster and creates no topic. A value that could not be read is null and counted;
+raises only if no broker answers.
 """
 
 from __future__ import annotations
@@ -58,14 +58,14 @@ OFFSETS_SETTINGS: Final = (
     "segment.ms",
 )
 MOST_TOPICS: Final = 2_000
-"""Of how many topics the settings are asked, the first by name."""
+"""The maximum number of topics whose settings are read, the first by name."""
 
 _RECORDS_OF_A_MEMBER: Final = 3
-"""Of the newer kinds of groups: the member, what it is to own, what it owns. And as many of the group."""
+"""Records of a member in newer group types: metadata, target and current assignment. A group has as many."""
 
 
-class _OnDisk(NamedTuple):
-    """The offsets topic's replicas (REPLICA_SIZES), and what their sizes say of the log cleaner."""
+class _OffsetsTopicSizes(NamedTuple):
+    """The offsets topic's replicas (REPLICA_SIZES), and the state of the log cleaner derived from them."""
 
     replicas: pa.Table
     suspect: bool | None
@@ -73,7 +73,7 @@ class _OnDisk(NamedTuple):
 
 
 class ClusterPoll:
-    """Asks, poll after poll, and remembers sizes between them; used by one thread alone."""
+    """Polls the cluster and keeps sizes between polls; used by one thread only."""
 
     def __init__(self, cluster: Cluster, most_partitions_shown: int) -> None:
         self._cluster = cluster
@@ -81,8 +81,8 @@ class ClusterPoll:
         self._cleaner = CleanerWatch()
         self._growth = LogGrowth()
 
-    def look(self, snapshot: Snapshot | None, now: float) -> ClusterFacts:
-        """Ask at `now` (Unix seconds); the snapshot tells which topics groups read. Raises ClusterError."""
+    def poll(self, snapshot: Snapshot | None, now: float) -> ClusterFacts:
+        """Return the facts at `now` (Unix s); the snapshot has the topics that groups read. Raises ClusterError."""
         began = time.perf_counter()
         topology = read_topology(self._cluster)
         partitions = tables.partitions_table(topology)
@@ -91,9 +91,9 @@ class ClusterPoll:
         of_topics, left_out = self._topic_settings(topology, snapshot)
         configs = tables.configs_table(of_brokers, of_topics)
         offsets = partitions.filter(pc.equal(partitions["topic"], NAME))
-        disk = self._on_disk(now, offsets, of_topics.get(NAME, {}), of_brokers, snapshot)
+        disk = self._offsets_topic_sizes(now, offsets, of_topics.get(NAME, {}), of_brokers, snapshot)
         sizes = size_per_broker(disk.replicas)
-        unknown = tables.unknown_of(topology, disk.replicas, configs)
+        unknown = tables.count_unknown(topology, disk.replicas, configs)
         unknown["topic setting", ErrorReason.NOT_ASKED] += left_out
         unknown["partition series", "not_shown"] += len(partitions) - len(shown)
         return ClusterFacts(
@@ -107,7 +107,7 @@ class ClusterPoll:
             cluster_topics=tables.topics_table(topology),
             topic_partitions=partitions,
             partitions_shown=shown,
-            offsets_replicas=tables.offsets_replicas_table(sizes, self._growth.look(now, sizes), disk.replicas),
+            offsets_replicas=tables.offsets_replicas_table(sizes, self._growth.update(now, sizes), disk.replicas),
             configs=configs,
             unknown_facts=tables.unknown_table(unknown),
             cleaner_suspect=disk.suspect,
@@ -115,27 +115,27 @@ class ClusterPoll:
         )
 
     def _topic_settings(self, topology: Topology, snapshot: Snapshot | None) -> tuple[dict[str, Settings], int]:
-        """Give the settings by topic, and of how many topics that groups read they were not asked."""
-        there = set(topology.topics.filter(pc.is_valid(topology.topics["partitions"]))["topic"].to_pylist())
-        read = set() if snapshot is None else there & set(snapshot.partitions["topic"].unique().to_pylist())
-        asked = sorted(read - {NAME})[:MOST_TOPICS]
-        told = read_topic_configs(self._cluster, asked, TOPIC_SETTINGS)
-        if NAME in there:
-            told[NAME] = read_topic_config(self._cluster, NAME, OFFSETS_SETTINGS)
-        return told, len(read - {NAME}) - len(asked)
+        """Return the settings by topic, and the number of topics that groups read whose settings were not read."""
+        existing = set(topology.topics.filter(pc.is_valid(topology.topics["partitions"]))["topic"].to_pylist())
+        read = set() if snapshot is None else existing & set(snapshot.partitions["topic"].unique().to_pylist())
+        requested = sorted(read - {NAME})[:MOST_TOPICS]
+        settings = read_topic_configs(self._cluster, requested, TOPIC_SETTINGS)
+        if NAME in existing:
+            settings[NAME] = read_topic_config(self._cluster, NAME, OFFSETS_SETTINGS)
+        return settings, len(read - {NAME}) - len(requested)
 
-    def _on_disk(
+    def _offsets_topic_sizes(
         self, now: float, offsets: pa.Table, topic: Settings, brokers: Mapping[int, Settings], snapshot: Snapshot | None
-    ) -> _OnDisk:
-        """Ask for the sizes of the offsets topic, whose partitions are given (TOPIC_PARTITIONS), and judge them."""
-        asked = {NAME: offsets["partition"].to_pylist()} if len(offsets) else {}
-        replicas = read_replica_sizes(self._cluster, asked, None if asked else [])
+    ) -> _OffsetsTopicSizes:
+        """Read and evaluate the sizes of the offsets topic, with its partitions (TOPIC_PARTITIONS) as `offsets`."""
+        partitions = {NAME: offsets["partition"].to_pylist()} if len(offsets) else {}
+        replicas = read_replica_sizes(self._cluster, partitions, None if partitions else [])
         evidence, limits = _turned_off(topic, brokers), _limits(topic)
-        there = replicas.filter(pc.fill_null(pc.invert(replicas["future"]), fill_value=False))
-        judged = limits is not None and len(there) > 0
-        if limits is not None and judged:
-            evidence += self._cleaner.look(self._sizes(now, there, offsets, snapshot), limits)
-        return _OnDisk(replicas, bool(evidence) if evidence or judged else None, tuple(evidence))
+        current = replicas.filter(pc.fill_null(pc.invert(replicas["future"]), fill_value=False))
+        evaluated = limits is not None and len(current) > 0
+        if limits is not None and evaluated:
+            evidence += self._cleaner.evaluate(self._sizes(now, current, offsets, snapshot), limits)
+        return _OffsetsTopicSizes(replicas, bool(evidence) if evidence or evaluated else None, tuple(evidence))
 
     def _sizes(
         self, now: float, replicas: pa.Table, offsets: pa.Table, snapshot: Snapshot | None
@@ -147,7 +147,7 @@ class ClusterPoll:
             replicas={(broker, partition): size for broker, partition, size in rows},
             in_sync={(broker, partition) for partition, brokers in in_sync for broker in brokers},
             high_watermarks=self._high_watermarks(),
-            keys=lambda: None if snapshot is None else living_keys(snapshot, len(offsets)),
+            keys=lambda: None if snapshot is None else estimate_live_keys(snapshot, len(offsets)),
         )
 
     def _high_watermarks(self) -> dict[int, int]:
@@ -159,11 +159,11 @@ class ClusterPoll:
         return dict(zip(known["partition"].to_pylist(), known["high_watermark"].to_pylist(), strict=True))
 
 
-def living_keys(snapshot: Snapshot, offsets_partitions: int) -> dict[int, int]:
-    """Estimate how many keys live in each partition of `__consumer_offsets`, rather too many than too few.
+def estimate_live_keys(snapshot: Snapshot, offsets_partitions: int) -> dict[int, int]:
+    """Estimate the number of live keys per partition of `__consumer_offsets`; an upper bound.
 
-    One for each committed offset; for a group as many as the newer kinds have at most, which is one of each record for
-    itself and one of each for a member.
+    One for each committed offset; for each group as many as the newer group types have at most, which is one of each
+    record for itself and one of each per member.
     """
     keys: dict[int, int] = {}
     columns = (snapshot.groups[name].to_pylist() for name in ("group", "partitions", "members"))
@@ -174,7 +174,7 @@ def living_keys(snapshot: Snapshot, offsets_partitions: int) -> dict[int, int]:
 
 
 def _turned_off(topic: Settings, brokers: Mapping[int, Settings]) -> list[str]:
-    """Give a sentence for each setting that keeps the offsets topic from being compacted."""
+    """Return a sentence for each setting that prevents the compaction of the offsets topic."""
     policy = _value(topic, "cleanup.policy")
     found = [] if policy is None or "compact" in policy else [f"cleanup.policy of {NAME} is {policy}, not compact"]
     return found + [
@@ -185,7 +185,7 @@ def _turned_off(topic: Settings, brokers: Mapping[int, Settings]) -> list[str]:
 
 
 def _limits(topic: Settings) -> CompactionConfig | None:
-    """Read what bounds the size of the offsets topic; None where it may not be known."""
+    """Return the settings that limit the size of the offsets topic; None if they are unknown."""
     segment, ratio = _value(topic, "segment.bytes"), _value(topic, "min.cleanable.dirty.ratio")
     if segment is None or ratio is None:
         return None

@@ -1,6 +1,6 @@
-"""What a poll of the cluster was told, as the tables of `exporters.cluster.model`. Pure.
+"""The results of a poll of the cluster as the tables of `exporters.cluster.model`. Pure.
 
-Owns the order in which partitions get series of their own when there are too many, and what counts as unknown.
+Also selects the partitions that get series of their own if there are too many, and counts unknown facts.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from stream.cluster.topology import Topology
 
 Unknown = Counter[tuple[str, str]]
-"""How much is not known, by fact and reason."""
+"""The number of unknown values, by fact and reason."""
 
 _RATIOS: Final = {
     "preferred_leaders_ratio": "preferred_replicas_percent",
@@ -44,12 +44,12 @@ _RATIOS: Final = {
 
 
 def poll_table(time: float, seconds: float, suspect: bool | None) -> pa.Table:  # noqa: FBT001 -- a value of a row
-    """Tell of the poll itself (POLLS)."""
+    """Return the row of the poll itself (POLLS)."""
     return _table([(int(time * 1000), seconds, suspect)], POLLS)
 
 
 def brokers_table(topology: Topology) -> pa.Table:
-    """Tell of the brokers (BROKERS)."""
+    """Return a row per broker (BROKERS)."""
     leads = _count(topology.partitions["leader"].drop_null())
     holds = _count(pc.list_flatten(topology.partitions["replicas"]))
     return _table(
@@ -62,12 +62,12 @@ def brokers_table(topology: Topology) -> pa.Table:
 
 
 def controllers_table(topology: Topology) -> pa.Table:
-    """Tell of the controller (CONTROLLERS)."""
+    """Return the row of the active controller, if known (CONTROLLERS)."""
     return _table([] if topology.controller is None else [(topology.controller, True)], CONTROLLERS)
 
 
 def topics_table(topology: Topology) -> pa.Table:
-    """Tell of the topics that have partitions (CLUSTER_TOPICS)."""
+    """Return a row per topic that has partitions (CLUSTER_TOPICS)."""
     facts = topic_facts(topology)
     columns = [
         pc.divide(facts[_RATIOS[name]].cast(pa.float64()), 100.0) if name in _RATIOS else facts[name]
@@ -77,7 +77,7 @@ def topics_table(topology: Topology) -> pa.Table:
 
 
 def partitions_table(topology: Topology) -> pa.Table:
-    """Tell of every partition (TOPIC_PARTITIONS)."""
+    """Return a row per partition (TOPIC_PARTITIONS)."""
     facts, rows = partition_facts(topology), topology.partitions
     columns = [
         *(rows[name] for name in ("topic", "partition", "leader", "leader_epoch")),
@@ -88,20 +88,20 @@ def partitions_table(topology: Topology) -> pa.Table:
 
 
 def shown_partitions(partitions: pa.Table, most: int) -> pa.Table:
-    """Give at most so many rows of TOPIC_PARTITIONS in their order, those worst off first of all."""
+    """Return at most `most` rows of TOPIC_PARTITIONS in their order, preferably leaderless or under-replicated ones."""
     if partitions.num_rows <= most:
         return partitions
     leaderless = pc.is_null(partitions["leader"]).to_numpy()
     under, preferred = (partitions[name].to_numpy() for name in ("under_replicated", "preferred_leader"))
-    trouble = np.where(leaderless, 3, np.where(under, 2, np.where(preferred, 0, 1)))
-    worst = np.argsort(-trouble, kind="stable")[:most]
+    severity = np.where(leaderless, 3, np.where(under, 2, np.where(preferred, 0, 1)))
+    worst = np.argsort(-severity, kind="stable")[:most]
     return partitions.take(pa.array(np.sort(worst)))
 
 
 def offsets_replicas_table(
     sizes: Mapping[int, int | None], growth: Mapping[int, float | None], replicas: pa.Table
 ) -> pa.Table:
-    """Tell of the offsets topic's size on each broker (OFFSETS_REPLICAS); `replicas` has the errors (REPLICA_SIZES)."""
+    """Return the offsets topic's size per broker (OFFSETS_REPLICAS); `replicas` (REPLICA_SIZES) has the errors."""
     errors = replicas.filter(pc.is_valid(replicas["error"]))
     reasons = dict(zip(errors["broker"].to_pylist(), errors["error"].to_pylist(), strict=True))
     rows = [(node, size, growth.get(node), reasons.get(node)) for node, size in sorted(sizes.items())]
@@ -109,9 +109,9 @@ def offsets_replicas_table(
 
 
 def configs_table(brokers: Mapping[int, Settings], topics: Mapping[str, Settings]) -> pa.Table:
-    """Tell the settings in force (CONFIGS); one that the broker does not know is no gap, and is left out."""
-    scopes = [("broker", str(node), told) for node, told in sorted(brokers.items())]
-    scopes += [("topic", name, told) for name, told in sorted(topics.items())]
+    """Return the effective settings (CONFIGS), without settings that the broker does not know."""
+    scopes = [("broker", str(node), settings) for node, settings in sorted(brokers.items())]
+    scopes += [("topic", name, settings) for name, settings in sorted(topics.items())]
     rows = [
         (scope, name, each.name, each.value, each.source, each.reason)
         for scope, name, settings in scopes
@@ -121,21 +121,21 @@ def configs_table(brokers: Mapping[int, Settings], topics: Mapping[str, Settings
     return _table(rows, CONFIGS)
 
 
-def unknown_of(topology: Topology, replicas: pa.Table, configs: pa.Table) -> Unknown:
-    """Count what was asked and not told."""
+def count_unknown(topology: Topology, replicas: pa.Table, configs: pa.Table) -> Unknown:
+    """Count the values that were requested and are unknown."""
     unknown: Unknown = Counter()
     if topology.controller_error is not None:
         unknown["controller", topology.controller_error] += 1
     unknown.update(("topic", reason) for reason in topology.topics["error"].drop_null().to_pylist())
     unknown.update(("offsets topic size", reason) for reason in replicas["error"].drop_null().to_pylist())
-    silent = configs.filter(pc.is_valid(configs["unknown_reason"]))
-    rows = zip(silent["scope"].to_pylist(), silent["unknown_reason"].to_pylist(), strict=True)
+    unknown_settings = configs.filter(pc.is_valid(configs["unknown_reason"]))
+    rows = zip(unknown_settings["scope"].to_pylist(), unknown_settings["unknown_reason"].to_pylist(), strict=True)
     unknown.update((f"{scope} setting", reason) for scope, reason in rows)
     return unknown
 
 
 def unknown_table(unknown: Unknown) -> pa.Table:
-    """Tell what is not known (UNKNOWN_FACTS)."""
+    """Return the numbers of unknown values (UNKNOWN_FACTS)."""
     return _table(
         [(fact, reason, amount) for (fact, reason), amount in sorted(unknown.items()) if amount], UNKNOWN_FACTS
     )

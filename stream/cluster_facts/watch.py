@@ -1,9 +1,8 @@
-"""The watch over the cluster beside the groups: a poll at its own slow rhythm, rendered and swapped in.
+"""Polls facts about the cluster at an interval of its own and publishes the rendered result.
 
 It has a thread and connections of its own, because a broker answers the requests of a connection one after the other:
-a slow answer about disks or settings must never hold up a tick. Nothing here raises. A poll that no broker answers
-leaves what was seen before; after the third in a row that is taken away, for a leader or a replica of minutes ago is no
-fact any more.
+a slow answer about log directories or settings must not delay a tick. Nothing here raises. A failed poll keeps the last
+result; after the third failure in a row the result is discarded, because leaders and replicas change within minutes.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
 _log = structlog.get_logger(__name__)
 _SOON_SECONDS: Final = 10.0
-"""The rhythm before there are groups whose topics could be asked about, and after a poll that failed."""
+"""The interval before the first snapshot with the topics that groups read, and after a failed poll."""
 _STOP_SECONDS: Final = 2.0
 _MOST_FAILED: Final = 3
 
@@ -43,13 +42,13 @@ _RIGHTS: Final = {
     "topic setting": "DescribeConfigs on topic *",
     "topic": "Describe on topic *",
 }
-"""The right that each fact needs."""
+"""The required right by fact."""
 
 
 class ClusterWatch:
-    """Polls on a thread of its own while it is entered (`with watch:`); `current` may be called from any thread.
+    """Polls on a thread of its own inside `with watch:`; `current` may be called from any thread.
 
-    `interval` in seconds, 0 for never. `published` gives the groups' snapshot, whose topics are asked about.
+    `interval` in seconds, 0 for never. `published` returns the snapshot with the topics whose settings are read.
     """
 
     def __init__(
@@ -69,33 +68,34 @@ class ClusterWatch:
         self._current: PublishedCluster | None = None
         self._failed = 0
         self._denied: set[str] = set()
-        # A daemon: a broker that does not answer cannot keep the process alive.
+        # A daemon thread: a broker that does not answer cannot delay the end of the process.
         self._thread = threading.Thread(target=self._run, name="cluster-watch", daemon=True)
 
     @classmethod
-    def of(cls, config: Config, published: Callable[[], PublishedSnapshot | None]) -> Self:
-        """Make the watch that the configuration wants."""
+    def from_config(cls, config: Config, published: Callable[[], PublishedSnapshot | None]) -> Self:
+        """Return the watch with the options of the configuration."""
         kafka = config.kafka
 
         def connect() -> Cluster:
-            options = security.client_options(kafka)
-            return Cluster(kafka.bootstrap_servers, options, request_timeout=kafka.request_timeout)
+            login = security.client_options(kafka)
+            return Cluster(kafka.bootstrap_servers, login, request_timeout=kafka.request_timeout)
 
-        asked = config.cluster
-        return cls(connect, published, asked.interval, asked.partitions_shown, selection_from_options(config.metrics))
+        options = config.cluster
+        selection = selection_from_options(config.metrics)
+        return cls(connect, published, options.interval, options.partitions_shown, selection)
 
     def current(self) -> PublishedCluster | None:
-        """Give what the last poll saw; None before the first, after three that failed, and where there are none."""
+        """Return the result of the last poll; None before the first, after three failures, and without polls."""
         return self._current
 
     def __enter__(self) -> Self:
-        """Start, if it is to poll at all."""
+        """Start the thread if `interval` is not 0."""
         if self._interval:
             self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop; a poll that waits for a broker is left to end by itself."""
+        """Stop the thread; does not wait for a poll that waits for a broker."""
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join(_STOP_SECONDS)
@@ -105,42 +105,42 @@ class ClusterWatch:
             with self._connect() as cluster:
                 poll = ClusterPoll(cluster, self._most_shown)
                 while not self._stopping.is_set():
-                    self._once(poll)
+                    self._poll_once(poll)
                     self._stopping.wait(self._pause())
-        except Exception as error:  # noqa: BLE001 -- what is wrong with the connection is said by the job, louder
-            _log.warning("the cluster is not watched", cause=str(error))
+        except Exception as error:  # noqa: BLE001 -- the job reports connection errors itself
+            _log.warning("cluster polls stopped", cause=str(error))
 
-    def _once(self, poll: ClusterPoll) -> None:
+    def _poll_once(self, poll: ClusterPoll) -> None:
         try:
             published = self._published()
-            facts = poll.look(published.snapshot if published else None, time.time())
+            facts = poll.poll(published.snapshot if published else None, time.time())
             self._current = PublishedCluster.build(facts, self._choice)
         except ClusterError as error:
             self._fail(str(error))
-        except Exception as error:  # noqa: BLE001 -- one answer that nobody foresaw must not end the watch
+        except Exception as error:  # noqa: BLE001 -- one unexpected answer must not end the polls
             self._fail(f"{type(error).__name__}: {error}")
         else:
             self._failed = 0
-            self._say_denied(facts)
+            self._log_denied(facts)
 
     def _fail(self, cause: str) -> None:
         self._failed += 1
         if self._failed == _MOST_FAILED:
             self._current = None
-            _log.warning("the facts about the cluster are not known any more", cause=cause)
+            _log.warning("cluster facts discarded", cause=cause)
 
     def _pause(self) -> float:
-        eager = self._failed > 0 or self._published() is None
-        return min(self._interval, _SOON_SECONDS) if eager else self._interval
+        is_early = self._failed > 0 or self._published() is None
+        return min(self._interval, _SOON_SECONDS) if is_early else self._interval
 
-    def _say_denied(self, facts: ClusterFacts) -> None:
-        """Name each right that is missing, once."""
+    def _log_denied(self, facts: ClusterFacts) -> None:
+        """Log each missing right once."""
         rows = facts.unknown_facts.select(["fact", "reason"]).to_pylist()
         rights = {_RIGHTS[row["fact"]] for row in rows if row["reason"] == ErrorReason.NOT_AUTHORIZED}
         if missing := rights - self._denied:
             self._denied |= missing
             _log.warning(
-                "some facts about the cluster may not be asked",
+                "cluster facts not authorised",
                 grant=sorted(missing),
                 how="`lagwarden acls` prints the commands",
             )

@@ -47,7 +47,7 @@ def run(config: Config) -> int:
     status = ServiceStatus(metadata.version("lagwarden"), config.job.freshness_limit)
     publisher = Publisher(config.groups.dead_grace, choice=selection_from_options(config.metrics))
     stopping = _stop_signals()
-    watch = ClusterWatch.of(config, publisher.current)
+    watch = ClusterWatch.from_config(config, publisher.current)
     with _http_server(config, publisher, status, watch), watch:
         session = _open_in_background(_session_options(config))
         try:

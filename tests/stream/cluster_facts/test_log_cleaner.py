@@ -58,7 +58,7 @@ def watched(
         given_sizes = OffsetsPartitionSizes(
             step * EVERY, by_replica, [*by_replica][:in_sync], {0: step * 1_000}, **fields
         )
-        told.append(watch.look(given_sizes, limits))
+        told.append(watch.evaluate(given_sizes, limits))
     return told
 
 
@@ -74,8 +74,8 @@ def first_found(told: list[list[str]]) -> float | None:
         pytest.param(log(30_000, 48), id="a young cluster: nothing, then a segment, then the first compaction"),
         pytest.param(log(2_000_000, 12, clean=5 * MB), id="so busy that a segment is full before the next look"),
         pytest.param(log(300, 24 * 20, clean=3 * MB), id="so quiet that a segment takes four days"),
-        pytest.param(log(50_000, 48, clean=700 * MB), id="many living keys: half a gigabyte of dirt is allowed"),
-        pytest.param(log(50_000, 200, clean=20 * MB, more=5 * MB), id="ever more living keys: a gigabyte in the end"),
+        pytest.param(log(50_000, 48, clean=700 * MB), id="many live keys: half a gigabyte of dirt is allowed"),
+        pytest.param(log(50_000, 200, clean=20 * MB, more=5 * MB), id="ever more live keys: a gigabyte in the end"),
         pytest.param([40 * MB] * 2_000, id="nobody commits"),
         pytest.param([int(MB + n * MB / 20) for n in range(3_000)], id="a slow growth within the two segments"),
     ],
@@ -87,7 +87,7 @@ def test_a_working_cleaner_is_no_suspect(sizes: Iterable[int]) -> None:
 
 @given(st.floats(100, 5_000_000), st.floats(0, 1e9), st.integers(1 * MB, 500 * MB), st.floats(0, 0.95))
 def test_no_traffic_makes_a_working_cleaner_a_suspect(rate: float, clean: float, segment: int, start: float) -> None:
-    """Any rate, any amount of living keys, any segment size, and whenever the watch begins."""
+    """Any rate, any amount of live keys, any segment size, and whenever the watch begins."""
     sizes = [*log(rate, 6, clean=clean, segment=segment)]
     sizes = sizes[int(len(sizes) * start) :]
     assert first_found(watched(sizes, limits=CompactionConfig(segment, LIMITS.dirty_ratio))) is None
@@ -189,7 +189,7 @@ def test_one_sentence_for_each_broker_and_sign() -> None:
     watch = CleanerWatch()
     for step in range(20):
         replicas = {(broker, p): step * (10 + p) * MB * broker for broker in (1, 2) for p in range(3)}
-        told = watch.look(OffsetsPartitionSizes(step * 600, replicas, [], {}), LIMITS)
+        told = watch.evaluate(OffsetsPartitionSizes(step * 600, replicas, [], {}), LIMITS)
     one, two = told
     assert one.startswith("partition 2 of __consumer_offsets on broker 1 has grown from 0 B to 228.0 MB in 3.2 h")
     assert two.startswith("partition 2 of __consumer_offsets on broker 2 has grown from 0 B to 456.0 MB")
@@ -201,4 +201,4 @@ def test_a_replica_that_moves_away_is_forgotten() -> None:
     watch = CleanerWatch()
     for step, size in enumerate([0, 900 * MB, None, 900 * MB, 900 * MB]):
         replicas = {} if size is None else {(1, 0): size}
-        assert watch.look(OffsetsPartitionSizes(step * 3600, replicas, [], {}), LIMITS) == []
+        assert watch.evaluate(OffsetsPartitionSizes(step * 3600, replicas, [], {}), LIMITS) == []

@@ -108,7 +108,7 @@ def described(broker: Broker, *arguments: str) -> list[tuple[str, int, int | Non
 def test_layout_controller_and_settings(poll: ClusterPoll, brokers: tuple[Broker, Broker]) -> None:
     """Leaders, replicas, in-sync replicas, the controller, and the settings with their source, as the tools say."""
     one, two = brokers
-    facts = poll.look(snapshot([{"group": "cw", "topic": "cw-two", "partition": 0}]), time.time())
+    facts = poll.poll(snapshot([{"group": "cw", "topic": "cw-two", "partition": 0}]), time.time())
     assert as_the_tool(facts) == described(one)
     assert {row["broker"]: row["port"] for row in facts.brokers.to_pylist()} == {1: one.port, 2: two.port}
     quorum = tool("org.apache.kafka.tools.MetadataQuorumCommand", one, "describe", "--status")
@@ -144,7 +144,7 @@ def test_sizes_on_every_broker(poll: ClusterPoll, brokers: tuple[Broker, Broker]
             each["broker"]: sum(p["size"] for disk in each["logDirs"] for p in disk["partitions"])
             for each in answer["brokers"]
         }
-        facts = poll.look(None, time.time())
+        facts = poll.poll(None, time.time())
         told = facts.offsets_replicas.to_pylist()
         assert {row["unknown_reason"] for row in told} == {None}
         assert facts.cleaner_suspect is False
@@ -156,12 +156,12 @@ def test_sizes_on_every_broker(poll: ClusterPoll, brokers: tuple[Broker, Broker]
 def test_a_broker_goes_and_comes_back(poll: ClusterPoll, brokers: tuple[Broker, Broker]) -> None:
     """Under-replicated, leaderless and led by another than the preferred broker: seen when it is so, and when not."""
     one, two = brokers
-    before = poll.look(None, time.time())
+    before = poll.poll(None, time.time())
     assert _trouble(before) == {}
     two.kill()
     try:
-        wait_until(lambda: _trouble(poll.look(None, time.time())).get(("cw-on-two", 0)) == "leaderless", "the loss")
-        facts = poll.look(None, time.time())
+        wait_until(lambda: _trouble(poll.poll(None, time.time())).get(("cw-on-two", 0)) == "leaderless", "the loss")
+        facts = poll.poll(None, time.time())
         assert as_the_tool(facts) == described(one)
         under = {(topic, p) for topic, p, *_ in described(one, "--under-replicated-partitions")}
         ours = facts.topic_partitions.to_pylist()
@@ -175,7 +175,7 @@ def test_a_broker_goes_and_comes_back(poll: ClusterPoll, brokers: tuple[Broker, 
         two.start()
     wait_until(lambda: not _values(poll, "under_replicated") and not _values(poll, "leaderless"), "all to be in sync")
     tool("org.apache.kafka.tools.LeaderElectionCommand", one, "--election-type", "preferred", "--all-topic-partitions")
-    wait_until(lambda: _trouble(poll.look(None, time.time())) == {}, "the preferred leaders")
+    wait_until(lambda: _trouble(poll.poll(None, time.time())) == {}, "the preferred leaders")
 
 
 def _trouble(facts: ClusterFacts) -> dict[tuple[str, int], str]:
@@ -192,7 +192,7 @@ def _trouble(facts: ClusterFacts) -> dict[tuple[str, int], str]:
 
 
 def _values(poll: ClusterPoll, name: str) -> int:
-    return sum(poll.look(None, time.time()).cluster_topics[name].to_pylist())
+    return sum(poll.poll(None, time.time()).cluster_topics[name].to_pylist())
 
 
 def test_shown_beside_the_groups(brokers: tuple[Broker, Broker]) -> None:
@@ -239,15 +239,15 @@ def test_a_real_log_cleaner(make_broker: MakeBroker, backoff: str, *, suspect: b
     groups = snapshot(groups=[{"group": "cw-much", "partitions": 300, "members": 0}])
     with Cluster([broker.bootstrap]) as cluster:
         poll = ClusterPoll(cluster, 100)
-        assert poll.look(groups, 0).cleaner_suspect is False
+        assert poll.poll(groups, 0).cleaner_suspect is False
         commit(broker.bootstrap, "cw-much", keys, times=200)
         if not suspect:
             wait_until(lambda: _size(broker.data) < 2 * 1048576, "the cleaner to have done its work")
-        assert poll.look(groups, 60).cleaner_suspect is False, "nobody is suspected at first sight"
-        facts = poll.look(groups, 60 + PATIENCE_SECONDS)
+        assert poll.poll(groups, 60).cleaner_suspect is False, "nobody is suspected at first sight"
+        facts = poll.poll(groups, 60 + PATIENCE_SECONDS)
     assert facts.cleaner_suspect is suspect
-    signs: list[Any] = [re.search(r"without being compacted|living keys", each) for each in facts.cleaner_evidence]
-    assert [sign.group() for sign in signs] == (["without being compacted", "living keys"] if suspect else [])
+    signs: list[Any] = [re.search(r"without being compacted|live keys", each) for each in facts.cleaner_evidence]
+    assert [sign.group() for sign in signs] == (["without being compacted", "live keys"] if suspect else [])
     assert b"cleaner_suspect " + (b"1" if suspect else b"0") in _text(facts)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from stream.cluster.transport.errors import Unreachable
 from stream.cluster_facts.log_cleaner import PATIENCE_SECONDS
-from stream.cluster_facts.poll import BROKER_SETTINGS, OFFSETS_SETTINGS, TOPIC_SETTINGS, ClusterPoll, living_keys
+from stream.cluster_facts.poll import BROKER_SETTINGS, OFFSETS_SETTINGS, TOPIC_SETTINGS, ClusterPoll, estimate_live_keys
 from stream.groups.placement import partition_for
 from tests.exporters.snapshots import snapshot
 from tests.support.scripted_cluster import AWAY, ScriptedCluster, says
@@ -104,7 +104,7 @@ def poll_of(script: Answers) -> tuple[ClusterPoll, ScriptedCluster]:
 def test_all_that_is_asked() -> None:
     """One look at a healthy cluster: brokers, controller, topics, the settings that matter, sizes; no gap."""
     poll, cluster = poll_of(answers(topic(OFFSETS, 2), topic("read", 3), topic("not-read")))
-    facts = poll.look(snapshot([{"group": "g", "topic": "read", "partition": 0}]), 100.0)
+    facts = poll.poll(snapshot([{"group": "g", "topic": "read", "partition": 0}]), 100.0)
     assert (facts.taken_at, facts.controller, facts.cleaner_suspect, facts.cleaner_evidence) == (100.0, 1, False, ())
     assert facts.brokers["broker"].to_pylist() == [1, 2]
     assert facts.cluster_topics["topic"].to_pylist() == [OFFSETS, "not-read", "read"]
@@ -125,7 +125,7 @@ def test_bounded() -> None:
     many = [topic(f"t{n:04}") for n in range(2_200)]
     poll, cluster = poll_of(answers(topic(OFFSETS), *many))
     read = snapshot([{"group": "g", "topic": each.name, "partition": 0} for each in many])
-    facts = poll.look(read, 0)
+    facts = poll.poll(read, 0)
     assert (cluster.count("DescribeConfigsRequest"), cluster.count("DescribeLogDirsRequest")) == (2 + 4 + 1, 2)
     assert [tuple(row.values()) for row in facts.unknown_facts.to_pylist()] == [
         ("partition series", "not_shown", 2_101),
@@ -138,9 +138,9 @@ def test_growth_between_two_polls() -> None:
     """The second look knows how fast the offsets topic grows on each broker."""
     script = answers(topic(OFFSETS, 2))
     poll, _ = poll_of(script)
-    poll.look(None, 0)
+    poll.poll(None, 0)
     script["DescribeLogDirsRequest"] = sizes(150, 850)
-    assert poll.look(None, 100).offsets_replicas["growth"].to_pylist() == [7.0, 7.0]
+    assert poll.poll(None, 100).offsets_replicas["growth"].to_pylist() == [7.0, 7.0]
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_what_is_refused_is_lost_alone(
 ) -> None:
     """Each refusal is counted with its reason, and all else is told."""
     poll, _ = poll_of(answers(topic(OFFSETS, 2), **{kind: answer}))
-    facts = poll.look(None, 0)
+    facts = poll.poll(None, 0)
     assert [tuple(row.values()) for row in facts.unknown_facts.to_pylist()] == facts_lost
     assert facts.cleaner_suspect is suspect
     assert facts.topic_partitions.num_rows == 2
@@ -193,7 +193,7 @@ def test_what_is_refused_is_lost_alone(
 def test_before_the_first_commit() -> None:
     """A cluster without an offsets topic is asked for no sizes, and its cleaner is neither good nor bad."""
     poll, cluster = poll_of(answers(topic("t")))
-    facts = poll.look(None, 0)
+    facts = poll.poll(None, 0)
     assert (facts.offsets_replicas.num_rows, facts.cleaner_suspect, facts.unknown_facts.num_rows) == (0, None, 0)
     assert cluster.count("DescribeLogDirsRequest") == 0
 
@@ -215,7 +215,7 @@ def test_before_the_first_commit() -> None:
 def test_turned_off(values: dict[str, str], evidence: tuple[str, ...]) -> None:
     """Settings that forbid compaction are evidence at once, whatever the sizes."""
     poll, _ = poll_of(answers(topic(OFFSETS, 2), DescribeConfigsRequest=configs(VALUES | values)))
-    facts = poll.look(None, 0)
+    facts = poll.poll(None, 0)
     assert (facts.cleaner_suspect, facts.cleaner_evidence) == (bool(evidence), evidence)
 
 
@@ -223,10 +223,10 @@ def test_a_topic_that_only_grows() -> None:
     """The bounds come from the topic's settings, and the verdict waits its time."""
     script = answers(topic(OFFSETS, 2), DescribeLogDirsRequest=sizes(0, 0))
     poll, _ = poll_of(script)
-    assert poll.look(None, 0).cleaner_suspect is False
+    assert poll.poll(None, 0).cleaner_suspect is False
     script["DescribeLogDirsRequest"] = sizes(MB, 3 * MB)
-    assert poll.look(None, 60).cleaner_suspect is False
-    facts = poll.look(None, 60 + PATIENCE_SECONDS)
+    assert poll.poll(None, 60).cleaner_suspect is False
+    facts = poll.poll(None, 60 + PATIENCE_SECONDS)
     assert facts.cleaner_suspect is True
     assert [sentence[:49] for sentence in facts.cleaner_evidence] == [
         "partition 1 of __consumer_offsets on broker 1 has",
@@ -239,7 +239,7 @@ def test_no_broker_answers() -> None:
     """That is the only error."""
     poll, _ = poll_of(answers(Metadata=lambda *_: AWAY))
     with pytest.raises(Unreachable):
-        poll.look(None, 0)
+        poll.poll(None, 0)
 
 
 def test_living_keys() -> None:
@@ -254,4 +254,4 @@ def test_living_keys() -> None:
     wanted: dict[int, int] = {}
     for group, keys in (("one", 10 + 3 + 6), ("two", 5 + 3), ("simple", 3)):
         wanted[partition_for(group, 50)] = wanted.get(partition_for(group, 50), 0) + keys
-    assert living_keys(groups, 50) == wanted
+    assert estimate_live_keys(groups, 50) == wanted

@@ -123,7 +123,7 @@ def test_gaps_are_counted() -> None:
     )
     replicas = table(REPLICA_SIZES, [{"broker": n, "error": "not_authorized"} for n in (1, 2)])
     silent = [{"scope": scope, "name": "n", "key": "k", "unknown_reason": "timed_out"} for scope in ("broker", "topic")]
-    unknown = tables.unknown_of(topology, replicas, table(model.CONFIGS, silent))
+    unknown = tables.count_unknown(topology, replicas, table(model.CONFIGS, silent))
     assert unknown == {
         ("controller", "not_authorized"): 1,
         ("topic", "invalid"): 1,

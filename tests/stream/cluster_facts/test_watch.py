@@ -33,7 +33,7 @@ class Polls:
         self.last = outcomes[-1]
         self._first = list(outcomes[:-1])
 
-    def look(self, groups: Snapshot | None, _now: float) -> ClusterFacts:
+    def poll(self, groups: Snapshot | None, _now: float) -> ClusterFacts:
         """Give what comes next."""
         self.looks.append(groups)
         outcome = self._first.pop(0) if self._first else self.last
@@ -89,7 +89,7 @@ def test_old_facts_are_taken_away(watching: Any, logged: list[Any]) -> None:
         assert len(polls.looks) >= 4 + 3
         polls.last = facts()
         wait_until(lambda: watch.current() is not None, "the cluster to be back")
-    lost = [line for line in logged if line["event"].startswith("the facts about the cluster are not known")]
+    lost = [line for line in logged if line["event"] == "cluster facts discarded"]
     assert [line["cause"] for line in lost] == [str(AWAY)]
 
 
@@ -134,10 +134,10 @@ def test_a_poll_that_hangs_does_not_hold_up_the_stop(watching: Any, monkeypatch:
     entered, released = threading.Event(), threading.Event()
 
     class Hanging(Polls):
-        def look(self, groups: Snapshot | None, now: float) -> ClusterFacts:
+        def poll(self, groups: Snapshot | None, now: float) -> ClusterFacts:
             entered.set()
             released.wait(30)
-            return super().look(groups, now)
+            return super().poll(groups, now)
 
     with watching(Hanging(facts())):
         assert entered.wait(30)

@@ -353,7 +353,7 @@ class TestRights:
 
     def test_the_watch_of_a_user_without_rights(self, secured: Secured) -> None:
         """What bob may not know is counted and leaves no series, the rights are named in one line, the rest is told."""
-        watch = ClusterWatch.of(load(flags=secured.login("SASL", "bob", "bob-secret")), lambda: None)
+        watch = ClusterWatch.from_config(load(flags=secured.login("SASL", "bob", "bob-secret")), lambda: None)
         with structlog.testing.capture_logs() as lines, watch:
             wait_until(lambda: bool(lines), "the line")
         published = watch.current()
