@@ -1,7 +1,7 @@
-"""`python -m bench`: everything in one run, as tables. Exits with 1 when an answer differs from the oracle's.
+"""`python -m bench`: all benchmarks in one run, as tables. Exits with 1 when an answer differs from the oracle's.
 
-Speed does not change the exit code: it is a property of the machine and of what else runs on it; the last table says
-which targets were met.
+Speed does not change the exit code, because it depends on the machine and its load; the last table shows which targets
+were met.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 
 QUICK: Final = 500_000
 SMALL: Final = 1_000_000
-USUAL: Final = 5_000_000
+DEFAULT: Final = 5_000_000
 LARGE: Final = 20_000_000
 _LIMIT: Final = 900.0
-_READY_SECONDS: Final = {SMALL: 20.0, USUAL: 20.0, LARGE: 35.0}
+_READY_SECONDS: Final = {SMALL: 20.0, DEFAULT: 20.0, LARGE: 35.0}
 _RESTART_SECONDS: Final = 12.0
 _STEADY_SECONDS: Final = dict(zip(STEADY_GROUPS, (1.0, 1.0, 1.5), strict=True))
 
 
 class Results:
-    """What a run has found so far."""
+    """The measurements of a run so far."""
 
     def __init__(self) -> None:
         self.warm: list[Measured] = []
@@ -48,7 +48,7 @@ class Results:
         self.scrapes: list[Scrape] = []
 
     def measure_warm(self, bootstrap: str, records: int, scratch: Path, repeats: int) -> None:
-        """Measure source, pipeline and steady batches in a process of their own. It writes to the topic: last."""
+        """Measure source, pipeline and steady batches in a separate process. It writes to the topic: run it last."""
         out = scratch / "warm.json"
         command = [sys.executable, "-m", "bench.warm", "--bootstrap", bootstrap, "--records", str(records)]
         with (scratch / "warm.log").open("w") as log:
@@ -68,7 +68,7 @@ class Results:
         self.differences += result["differences"]
 
     def measure_service(self, bootstrap: str, traffic: Traffic, scratch: Path) -> None:
-        """Measure `lagwarden run`, from nothing and again."""
+        """Measure `lagwarden run` from an empty checkpoint and after a restart."""
         starts = start_and_restart(bootstrap, traffic, final_state(traffic), scratch)
         self.starts[traffic.records] = starts
         for start in starts:
@@ -89,13 +89,13 @@ class Results:
         return max(row.rate for row in self.warm if row.what.startswith(what) and "warm" in row.what)
 
     def targets(self) -> list[Target]:
-        """Hold what was found against what was promised."""
+        """Return the targets with the measured values."""
         found = []
         if self.warm:
             ratio = self.warm_rate("pipeline") / self.warm_rate("raw source")
             found.append(Target("pipeline : raw source, warm", 0.7, ratio, "", at_least=True))
         for records, (first, *again) in self.starts.items():
-            limit = _READY_SECONDS.get(records, _READY_SECONDS[USUAL])
+            limit = _READY_SECONDS.get(records, _READY_SECONDS[DEFAULT])
             found.append(Target(f"process start to ready, {records:,} records", limit, first.seconds, "s"))
             found += [
                 Target(f"restart to ready, {records:,} records", _RESTART_SECONDS, each.seconds, "s") for each in again
@@ -106,18 +106,18 @@ class Results:
 
 
 def main() -> int:
-    """Run what the options ask for."""
+    """Run the benchmarks that the options select."""
     given = _options()
     began = time.monotonic()
     print(f"{dt.datetime.now(dt.UTC):%Y-%m-%d %H:%M} UTC, {report.machine()}\n", flush=True)
     results = Results()
-    usual = QUICK if given.quick else given.records
-    for records in _sizes(given, usual):
+    default = QUICK if given.quick else given.records
+    for records in _sizes(given, default):
         with tempfile.TemporaryDirectory(prefix="lagwarden-bench-") as scratch, broker_with(Traffic(records)) as broker:
             _say(f"wrote {records:,} records; measuring lagwarden run", began)
             if not given.no_service:
                 results.measure_service(broker.bootstrap, Traffic(records), Path(scratch))
-            if records == usual:
+            if records == default:
                 _say("measuring source, pipeline and steady batches in one JVM", began)
                 results.measure_warm(broker.bootstrap, records, Path(scratch), given.repeats)
     results.scrapes = scrapes()
@@ -127,7 +127,7 @@ def main() -> int:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("--records", type=int, default=USUAL, help=f"records of the topic (default {USUAL:,})")
+    parser.add_argument("--records", type=int, default=DEFAULT, help=f"records of the topic (default {DEFAULT:,})")
     parser.add_argument("--quick", action="store_true", help=f"only {QUICK:,} records, two minutes")
     parser.add_argument("--large", action="store_true", help=f"also a start at {LARGE:,} records")
     parser.add_argument("--no-service", action="store_true", help="leave out `lagwarden run`")
@@ -135,9 +135,9 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _sizes(given: argparse.Namespace, usual: int) -> list[int]:
+def _sizes(given: argparse.Namespace, default: int) -> list[int]:
     more = [SMALL] if not (given.quick or given.no_service) else []
-    return sorted({usual, *more, *([LARGE] if given.large else [])})
+    return sorted({default, *more, *([LARGE] if given.large else [])})
 
 
 def _say(what: str, began: float) -> None:

@@ -1,7 +1,7 @@
-"""How fast records are decoded, by both interpreters, in records per CPU second of one core.
+"""Measures the decoding of records by both interpreters, in records per CPU second of one core.
 
 `python -m bench.decode [RECORDS]`: the benchmark's own traffic (value versions 1, 3 and 4, offset and group tombstones
-left out), in Arrow batches as a task sees them. The best of some rounds counts: other load only adds.
+left out), in Arrow batches as a task sees them. The best of several rounds counts, because other load only adds time.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SCALAR_ROWS: Final = 50_000
 
 
 def best(work: Callable[[], object]) -> float:
-    """Give the least CPU seconds of some rounds."""
+    """Return the lowest CPU seconds of several rounds."""
     times = []
     for _ in range(ROUNDS):
         began = time.process_time()
@@ -37,12 +37,12 @@ def best(work: Callable[[], object]) -> float:
 
 
 def rows(records: int) -> list[tuple[str, int, float]]:
-    """Measure: what, how many records, CPU seconds."""
+    """Return the measurements: description, number of records, CPU seconds."""
     traffic = Traffic(records)
     chunk = next(chunks(traffic))
-    spelled = values(traffic, chunk)
-    commits = [value for value, kind in zip(spelled, chunk.kind, strict=True) if kind == Kind.COMMIT]
-    groups = [value for value, kind in zip(spelled, chunk.kind, strict=True) if kind == Kind.MEMBERSHIP]
+    encoded = values(traffic, chunk)
+    commits = [value for value, kind in zip(encoded, chunk.kind, strict=True) if kind == Kind.COMMIT]
+    groups = [value for value, kind in zip(encoded, chunk.kind, strict=True) if kind == Kind.MEMBERSHIP]
     keys = commit_keys(traffic)
     value_batches = [pa.array(commits[at : at + BATCH], pa.binary()) for at in range(0, len(commits), BATCH)]
     distinct = pa.array(keys, pa.binary())
@@ -62,7 +62,7 @@ def rows(records: int) -> list[tuple[str, int, float]]:
         ("columnar: distinct keys", len(distinct), best(lambda: decode_keys(distinct))),
         ("scalar: offset commits, key and value", len(few), best(lambda: decode_each(keys[0], few))),
         ("scalar: group metadata of 500 bytes", len(groups), best(lambda: decode_each(group_key, groups))),
-        ("... only checked", len(groups), best(lambda: decode_each(group_key, groups, scalar.NO_FIELDS))),
+        ("... validated only", len(groups), best(lambda: decode_each(group_key, groups, scalar.NO_FIELDS))),
     ]
 
 

@@ -1,6 +1,6 @@
-"""The traffic as bytes: keys and values of `__consumer_offsets`, spelled with `struct` and numpy alone.
+"""The traffic as bytes: keys and values of `__consumer_offsets`, encoded with `struct` and numpy alone.
 
-Knows nothing of `decoders`, whose work the benchmark checks. Layouts: Kafka's OffsetCommitKey, OffsetCommitValue,
+Independent of `decoders`, whose results the benchmark checks. Layouts: Kafka's OffsetCommitKey, OffsetCommitValue,
 GroupMetadataKey and GroupMetadataValue.
 """
 
@@ -23,23 +23,23 @@ if TYPE_CHECKING:
 
 _EPOCH: Final = 7
 TOPIC_ID: Final = bytes(range(0x10, 0x20))
-"""Of every topic, where no cluster gave them others."""
+"""The id of every topic unless a cluster assigned another."""
 _NOTE: Final = b"checkpointed by worker 3"
 _SESSION_MS: Final = 604_800_000
-"""A week: a broker that loads the topic must not find the members dead within the benchmark and write so."""
+"""A week: a broker that loads the topic must not expire the members during the benchmark and write tombstones."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Layout:
-    """One layout of a commit's value: the fields in order (big-endian, packed) and those that never change."""
+    """One layout of a commit's value: the fields in order (big-endian, packed) and the constant fields."""
 
     share: float
-    """Of all commits."""
+    """The share of all commits."""
     fields: tuple[tuple[str, str], ...]
     constants: dict[str, Any]
 
     def encode(self, offset: NDArray[np.int64], time: NDArray[np.int64], topic_id: NDArray[np.void]) -> list[bytes]:
-        """Spell one value per element."""
+        """Return one value per element."""
         rows = np.zeros(len(offset), np.dtype(list(self.fields)))
         rows["offset"], rows["time"] = offset, time
         for name, constant in self.constants.items():
@@ -56,7 +56,7 @@ _TIME: Final = ("time", ">i8")
 _NOTE_FIELD: Final = ("metadata", f"S{len(_NOTE)}")
 
 LAYOUTS: Final = (
-    # Kafka 0.9 to 2.0, and clients that name their own retention.
+    # Kafka 0.9 to 2.0, and clients that set their own retention.
     Layout(
         0.10,
         (*_HEAD, ("metadata_length", ">i2"), _TIME, ("expire_time", ">i8")),
@@ -69,7 +69,7 @@ LAYOUTS: Final = (
         (*_HEAD, _EPOCH_FIELD, ("metadata_length", ">i2"), _NOTE_FIELD, _TIME),
         {"version": 3, "leader_epoch": _EPOCH, "metadata_length": len(_NOTE), "metadata": _NOTE},
     ),
-    # Kafka from 4.1 on: compact string (length + 1) and tags; with the topic id and, as transactions write it, without.
+    # Kafka from 4.1 on: compact string (length + 1) and tags; with the topic id and, as in transactions, without.
     Layout(
         0.40,
         (*_HEAD, _EPOCH_FIELD, ("metadata_length", "u1"), _TIME, ("tags", "V3"), ("topic_id", "V16")),
@@ -89,7 +89,7 @@ LAYOUTS: Final = (
 
 
 def commit_keys(traffic: Traffic) -> list[bytes]:
-    """Spell the key (type 1) of every (group, topic, partition)."""
+    """Return the key (type 1) of every (group, topic, partition)."""
     return [
         struct.pack(">h", 1) + _text(traffic.group(group)) + _text(traffic.topic(group)) + struct.pack(">i", partition)
         for group in range(traffic.groups)
@@ -98,39 +98,39 @@ def commit_keys(traffic: Traffic) -> list[bytes]:
 
 
 def group_keys(traffic: Traffic) -> list[bytes]:
-    """Spell the key (type 2) of every group."""
+    """Return the key (type 2) of every group."""
     return [struct.pack(">h", 2) + _text(traffic.group(group)) for group in range(traffic.groups)]
 
 
 def values(traffic: Traffic, chunk: Chunk, topic_ids: Sequence[bytes] = ()) -> list[bytes | None]:
-    """Spell the value of every record of a chunk; None for tombstones. `topic_ids` has the id of every topic."""
+    """Return the value of every record of a chunk; None for tombstones. `topic_ids` has the id of every topic."""
     ids = np.array([np.void(each) for each in topic_ids or [TOPIC_ID] * traffic.topics])
     topic = chunk.key // traffic.partitions_per_group % traffic.topics
-    spelled = np.full(len(chunk), None, object)
+    encoded = np.full(len(chunk), None, object)
     commits = np.flatnonzero(chunk.kind == Kind.COMMIT)
     layout = layout_of(chunk.first + commits)
     for number, each in enumerate(LAYOUTS):
         rows = commits[layout == number]
         if len(rows):
-            # Through a list: numpy would cut bytes at a zero if it made them an array of its own.
-            spelled[rows] = np.array(
+            # Through a list: a numpy bytes array drops trailing zero bytes.
+            encoded[rows] = np.array(
                 [*each.encode(chunk.offset[rows], chunk.time[rows], ids[topic[rows]]), None], object
             )[:-1]
     for row in np.flatnonzero(chunk.kind == Kind.MEMBERSHIP).tolist():
-        spelled[row] = group_value(traffic, int(chunk.key[row]), int(chunk.offset[row]), int(chunk.time[row]))
-    listed: list[bytes | None] = spelled.tolist()
+        encoded[row] = group_value(traffic, int(chunk.key[row]), int(chunk.offset[row]), int(chunk.time[row]))
+    listed: list[bytes | None] = encoded.tolist()
     return listed
 
 
 def layout_of(index: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Choose each record's layout by its index, in the shares of `LAYOUTS`."""
-    dice = (index * 2_654_435_761 % 2**32) / 2**32
+    """Return the layout number of each record index, in the shares of `LAYOUTS`."""
+    uniform = (index * 2_654_435_761 % 2**32) / 2**32
     limits = np.cumsum([each.share for each in LAYOUTS[:-1]])
-    return np.searchsorted(limits, dice, side="right")
+    return np.searchsorted(limits, uniform, side="right")
 
 
 def group_value(traffic: Traffic, number: int, generation: int, time: int) -> bytes:
-    """Spell group metadata (v3) of a stable classic group of two or three members, who share all it reads."""
+    """Return group metadata (v3) of a stable classic group of two or three members that share all its partitions."""
     name, topic = traffic.group(number), traffic.topic(number)
     members = [f"{name}-consumer-{at}-5f0c1f3e-7a54-4f0b-9f0e-2f6f1f4b1a2c" for at in range(member_count(number))]
     shares = [range(at, traffic.partitions_per_group, len(members)) for at in range(len(members))]
@@ -141,7 +141,7 @@ def group_value(traffic: Traffic, number: int, generation: int, time: int) -> by
 
 
 def member_count(number: int) -> int:
-    """Tell how many members a group has."""
+    """Return the number of members of a group."""
     return 2 + number % 2
 
 

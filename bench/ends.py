@@ -1,6 +1,6 @@
-"""How long the ends of all partitions take: 10,000 of them, from one broker, with one client.
+"""Measures the lookup of all end offsets: 10,000 partitions, one broker, one client.
 
-Run: python -m bench.ends [partitions]. Exits with 1 when an end is not the one that was written.
+Run: python -m bench.ends [partitions]. Exits with 1 when an end offset differs from the number of records written.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ def main() -> int:
         with Cluster([broker.bootstrap]) as cluster:
             cluster.connect(_WAIT)
             seconds, wrong = _measure(cluster, names, written)
-    middle = float(np.median(seconds))
+    median = float(np.median(seconds))
     found = f"{len(names) * _PER_TOPIC:,} partitions of {len(names)} topics"
-    heads = ("ends of", "seconds (middle)", "fastest", "slowest")
-    print(table(heads, [(found, f"{middle:.2f}", f"{min(seconds):.2f}", f"{max(seconds):.2f}")]))
+    heads = ("ends of", "seconds (median)", "fastest", "slowest")
+    print(table(heads, [(found, f"{median:.2f}", f"{min(seconds):.2f}", f"{max(seconds):.2f}")]))
     print()
-    print(target_table([Target(f"ends of {found}", _LIMIT, middle, "s")]))
-    print("\nEvery end is as written." if not wrong else f"\nWRONG: {wrong} ends")
+    print(target_table([Target(f"ends of {found}", _LIMIT, median, "s")]))
+    print("\nEvery end offset equals the number of records written." if not wrong else f"\nWRONG: {wrong} end offsets")
     return 1 if wrong else 0
 
 
@@ -57,16 +57,16 @@ def _write(bootstrap: str, names: list[str]) -> dict[tuple[str, int], int]:
 
 
 def _measure(cluster: Cluster, names: list[str], written: dict[tuple[str, int], int]) -> tuple[list[float], int]:
-    """Read all ends so many times; give the seconds of each time, and how many ends were wrong."""
+    """Read all end offsets `_TIMES` times; return the seconds of each read and the number of wrong end offsets."""
     seconds, wrong = [], 0
     for _ in range(_TIMES):
         begin = time.perf_counter()
         ends = read_ends(cluster, names)
         seconds.append(time.perf_counter() - begin)
         columns = (ends.column(name).to_pylist() for name in ("topic", "partition", "high_watermark"))
-        told = {(topic, partition): high for topic, partition, high in zip(*columns, strict=True)}
+        high_watermarks = {(topic, partition): high for topic, partition, high in zip(*columns, strict=True)}
         wrong += sum(
-            told.get((name, partition)) != written.get((name, partition), 0)
+            high_watermarks.get((name, partition)) != written.get((name, partition), 0)
             for name in names
             for partition in range(_PER_TOPIC)
         )

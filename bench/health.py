@@ -1,4 +1,4 @@
-"""How long one evaluation of health takes: 200,000 partitions on one core, in fleets that are well and that are not.
+"""Measures one evaluation of health: 200,000 partitions on one core, with different shares of stopped consumers.
 
 Run: python -m bench.health [partitions]
 """
@@ -39,62 +39,62 @@ _LIMIT: Final = 1.0
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Timed:
-    """One fleet: how long its ticks took, and how much of it was sick at the last."""
+    """The measurements of one scenario; `needs_action` counts the partitions of the last tick that need action."""
 
     what: str
     seconds: list[float]
     needs_action: int
     megabytes: float
     sentence: float
-    """Seconds to say what is the matter with one group."""
+    """Seconds to build the verdict sentence of one group."""
 
 
 def main() -> None:
     """Measure and print."""
     size = int(sys.argv[1]) if len(sys.argv) > 1 else PARTITIONS
-    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # one core, whatever numpy would like
-    fleets = [measure(f"{share:.0%} of the rows stuck", size, share) for share in (0.0, 0.02, 1.0)]
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # one core, also for numpy's threads
+    scenarios = [measure(f"{share:.0%} of the rows stuck", size, share) for share in (0.0, 0.02, 1.0)]
     heads = (
-        "fleet",
+        "scenario",
         "partitions",
-        "tick s (middle)",
+        "tick s (median)",
         "fastest",
         "slowest",
         "rows sick",
         "history MB",
         "sentence us",
     )
-    print(table(heads, [_cells(each, size) for each in fleets]))
+    print(table(heads, [_cells(each, size) for each in scenarios]))
     print()
     print(
         target_table(
             [
                 Target(f"{size:,} partitions, {each.what}", _LIMIT, float(np.median(each.seconds)), "s")
-                for each in fleets
+                for each in scenarios
             ]
         )
     )
 
 
 def measure(what: str, size: int, stuck: float) -> Timed:
-    """Judge one fleet tick by tick; the first ticks, in which the histories are made, count too."""
-    fleet = _Fleet(size, stuck)
-    judge = Evaluator()
+    """Evaluate one scenario tick by tick; the first ticks, which fill the histories, count too."""
+    scenario = _Scenario(size, stuck)
+    evaluator = Evaluator()
     seconds: list[float] = []
-    judged: EvaluationResult | None = None
+    result: EvaluationResult | None = None
     for tick in range(_TICKS):
-        seen = fleet.at(_NOW + tick * _TICK)
+        inputs = scenario.inputs_at(_NOW + tick * _TICK)
         begin = time.process_time()
-        judged = judge.evaluate(seen)
+        result = evaluator.evaluate(inputs)
         seconds.append(time.process_time() - begin)
-    assert judged is not None
+    assert result is not None
     begin = time.process_time()
-    said = [judged.group_sentence(group) for group in range(len(judged.group_verdict))]
-    sentence = (time.process_time() - begin) / len(said)
-    return Timed(what, seconds, int(needs_action(judged.verdict).sum()), judge.history.nbytes / 1e6, sentence)
+    sentences = [result.group_sentence(group) for group in range(len(result.group_verdict))]
+    sentence = (time.process_time() - begin) / len(sentences)
+    return Timed(what, seconds, int(needs_action(result.verdict).sum()), evaluator.history.nbytes / 1e6, sentence)
 
 
-class _Fleet:
+class _Scenario:
     """Groups of a hundred partitions, twenty to a topic, written at 1 to 1,000 records per second."""
 
     def __init__(self, size: int, stuck: float) -> None:
@@ -109,8 +109,8 @@ class _Fleet:
         self._groups = [f"group-{at:05}" for at in range(min(_GROUPS, size))]
         self._topics = [f"topic-{at:05}" for at in range(size // _PER_TOPIC + 1)]
 
-    def at(self, now: int) -> HealthInputs:
-        """Show the fleet at one moment: every group commits every five seconds, the stuck ones stopped at the start."""
+    def inputs_at(self, now: int) -> HealthInputs:
+        """Return the inputs at `now` (ms): every group commits every five seconds; stuck rows stopped at the start."""
         committed_at = np.where(self._stuck, _NOW, now - now % 5_000)
         committed = self._written(committed_at)
         none = np.full(self._size, runs.NEVER)

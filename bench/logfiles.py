@@ -1,7 +1,8 @@
-"""How fast log files are read: a partition of offset commits, by batch size and codec, as Arrow columns.
+"""Measures the reading of log files: a partition of offset commits, by batch size and codec, as Arrow columns.
 
-`python -m bench.logfiles [RECORDS]` prints MB/s of the file and of what it expands to, and records/s, in CPU seconds of
-one core (wall time on an idle machine). Files lie in the page cache: it is the reader that is measured, not the disk.
+`python -m bench.logfiles [RECORDS]` prints MB/s of the file and of its uncompressed batches, and records/s, in CPU
+seconds of one core (wall time on an idle machine). The files are in the page cache, so the reader is measured and not
+the disk.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ CODECS: Final = {"none": write.NONE, "zstd": write.ZSTD}
 
 
 def commit(offset: int) -> write.Rec:
-    """Give a record as brokers write for a commit: 2,000 groups, twelve partitions."""
+    """Return the record of a commit, as brokers write it: 2,000 groups, twelve partitions."""
     group, topic = b"group-%05d" % (offset % 2_000), b"orders.events.v1"
     key = struct.pack(">hh", 1, len(group)) + group + struct.pack(">h", len(topic)) + topic
     value = struct.pack(">hqihq", 3, offset * 7, 5, 0, 1_700_000_000_000 + offset)
@@ -30,7 +31,7 @@ def commit(offset: int) -> write.Rec:
 
 
 def write_log(path: Path, codec: int, per_batch: int, records: int) -> int:
-    """Write a segment, and give the bytes that its batches expand to."""
+    """Write a segment, and return the uncompressed size of its batches in bytes."""
     expanded = 0
     with (path / f"{0:020}.log").open("wb") as log:
         for base in range(0, records, per_batch):
@@ -42,7 +43,7 @@ def write_log(path: Path, codec: int, per_batch: int, records: int) -> int:
 
 
 def read(path: Path) -> tuple[float, int]:
-    """Read a partition as columns: CPU seconds, and rows."""
+    """Read a partition as columns, and return the CPU seconds and the number of rows."""
     began = time.process_time()
     log = PartitionLog.open(path)
     assert isinstance(log, PartitionLog)

@@ -1,6 +1,6 @@
-"""What must remain of the traffic: computed from its columns alone, without `decoders` and `stream`.
+"""The expected final state of the traffic, computed from its columns alone, without `decoders` and `stream`.
 
-The benchmark's figures count only where the job's answer is this one.
+Measurements of the benchmark are valid only when the job's state equals this one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FinalState:
-    """The last word on every key and every group; elements that are not `alive` mean nothing else."""
+    """The last state of every key and group; the other columns are undefined where `alive` is False."""
 
     alive: NDArray[np.bool_]
     offset: NDArray[np.int64]
@@ -28,11 +28,11 @@ class FinalState:
     commits: NDArray[np.int64]
     """Commits since the last tombstone of the key."""
     group_alive: NDArray[np.bool_]
-    """Whether the group's membership is known (its offsets may be known without)."""
+    """True where the group's membership is known; its offsets may be known without it."""
     generation: NDArray[np.int64]
 
     def apply(self, chunk: Chunk) -> None:
-        """Take the next records in."""
+        """Apply the next records."""
         self._apply_offsets(chunk)
         rows = (chunk.kind == Kind.MEMBERSHIP) | (chunk.kind == Kind.GROUP_TOMBSTONE)
         last = _last_rows(chunk.key, np.flatnonzero(rows), len(self.group_alive))
@@ -55,8 +55,8 @@ class FinalState:
         self.time[committed] = chunk.time[last_commit[committed]]
 
 
-def nothing_yet(traffic: Traffic) -> FinalState:
-    """Give the state before the first record."""
+def initial_state(traffic: Traffic) -> FinalState:
+    """Return the state before the first record."""
     keys, groups = traffic.keys, traffic.groups
     return FinalState(
         alive=np.zeros(keys, np.bool_),
@@ -69,15 +69,15 @@ def nothing_yet(traffic: Traffic) -> FinalState:
 
 
 def final_state(traffic: Traffic) -> FinalState:
-    """Say what remains of the whole traffic."""
-    state = nothing_yet(traffic)
+    """Return the state after the whole traffic."""
+    state = initial_state(traffic)
     for chunk in chunks(traffic):
         state.apply(chunk)
     return state
 
 
 def _last_rows(key: NDArray[np.int32], rows: NDArray[np.intp], size: int) -> NDArray[np.int64]:
-    """For each key its last row among these (ascending), -1 where there is none."""
+    """Return for each key its last row among `rows` (ascending); -1 where there is none."""
     last = np.full(size, -1, np.int64)
     np.maximum.at(last, key[rows], rows)
     return last

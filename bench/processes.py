@@ -1,4 +1,4 @@
-"""What a process tree costs: CPU seconds and resident memory of driver, JVM and Python workers, from /proc."""
+"""CPU seconds and resident memory of a process tree, for driver, JVM and Python workers, from /proc."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class Process:
     parent: int
     name: str
     cpu_seconds: float
-    """Its own, and that of its children that ended."""
+    """CPU time of the process and of its children that have ended."""
     resident_bytes: int
 
 
 def parse_stat(stat: str) -> Process:
-    """Read a line of /proc/PID/stat; the name may hold spaces and parentheses."""
+    """Parse a line of /proc/PID/stat; the name may contain spaces and parentheses."""
     before, _, after = stat.rpartition(")")
     pid, _, name = before.partition(" (")
     fields = after.split()
@@ -43,7 +43,7 @@ def parse_stat(stat: str) -> Process:
 
 
 def roles(table: Mapping[int, Process], root: int) -> dict[int, str]:
-    """Say what each process of a tree is: the root is the driver, java below it the JVM, all below that workers."""
+    """Return the role of each process of a tree: the root is the driver, java below it the JVM, all below workers."""
     children = defaultdict(list)
     for process in table.values():
         children[process.parent].append(process.pid)
@@ -59,12 +59,12 @@ def roles(table: Mapping[int, Process], root: int) -> dict[int, str]:
 
 
 def cpu_seconds(root: int) -> Counter[str]:
-    """Give the CPU seconds used so far by a tree, per role."""
+    """Return the CPU seconds used so far by a tree, per role."""
     return _per_role(root, "cpu_seconds")
 
 
 def resident_bytes(root: int) -> Counter[str]:
-    """Give the resident memory of a tree, per role. Pages that forked workers share count once for each."""
+    """Return the resident memory of a tree in bytes, per role. Shared pages of forked workers count once per worker."""
     return _per_role(root, "resident_bytes")
 
 
@@ -86,7 +86,7 @@ def _process_table() -> Iterator[Process]:
 
 
 class Watch:
-    """Over a `with` block: CPU used, and the highest memory seen, of the tree below `root`; both per role."""
+    """Measures CPU used and peak memory of the tree below `root`, per role, over a `with` block."""
 
     def __init__(self, root: int | None = None) -> None:
         self._root = root or os.getpid()
@@ -104,7 +104,7 @@ class Watch:
         self.stop()
 
     def stop(self) -> None:
-        """Take the figures now, while the tree is there; what the end of the block would do otherwise."""
+        """End the measurement now, before the tree ends; otherwise the end of the block does it."""
         if self._over.is_set():
             return
         self._over.set()

@@ -1,4 +1,4 @@
-"""Measurements as Markdown tables, with what was wanted beside what was found."""
+"""Measurements as Markdown tables, with targets next to the measured values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _COSTS: Final = ("CPU s", *(f"peak MB {role}" for role in ROLES))
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Target:
-    """One thing that was promised: the limit, and what was measured."""
+    """A performance target: the limit, and the measured value."""
 
     what: str
     limit: float
@@ -32,12 +32,12 @@ class Target:
 
     @property
     def met(self) -> bool:
-        """Whether the promise is kept."""
+        """True when the measured value is within the limit."""
         return self.found >= self.limit if self.at_least else self.found <= self.limit
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Lay out a Markdown table that can also be read as it is; numbers stand to the right."""
+    """Return an aligned Markdown table; all columns but the first are aligned to the right."""
     widths = [max(len(row[at]) for row in (heads, *rows)) for at in range(len(heads))]
     rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
     lines = [
@@ -51,7 +51,7 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def catch_up_table(rows: Sequence[Measured], raw_rate: float) -> str:
-    """Show how fast a topic is read; the ratio is to the raw source in the warm JVM."""
+    """Return the table of full reads of the topic; the ratio is to the raw source in the warm JVM."""
     heads = ("reading the whole topic", "records", "seconds", "records/s", "to raw", *_COSTS)
     cells = [
         (
@@ -68,8 +68,8 @@ def catch_up_table(rows: Sequence[Measured], raw_rate: float) -> str:
 
 
 def steady_table(rows: Sequence[Measured]) -> str:
-    """Show the triggers of steady traffic."""
-    heads = ("steady traffic", "trigger s (middle)", "fastest", "slowest", *_COSTS)
+    """Return the table of triggers under steady traffic."""
+    heads = ("steady traffic", "trigger s (median)", "fastest", "slowest", *_COSTS)
     cells = [
         (
             row.what,
@@ -82,7 +82,7 @@ def steady_table(rows: Sequence[Measured]) -> str:
 
 
 def service_table(starts: Mapping[int, Sequence[Start]]) -> str:
-    """Show the starts of `lagwarden run`, by records in the topic."""
+    """Return the table of starts of `lagwarden run`, by records in the topic."""
     heads = ("lagwarden run", "records in topic", "seconds", "records read", "SIGTERM to exit s", "answer", *_COSTS)
     cells = [
         (
@@ -101,7 +101,7 @@ def service_table(starts: Mapping[int, Sequence[Start]]) -> str:
 
 
 def scrape_table(rows: Sequence[Scrape]) -> str:
-    """Show what a reader of `/metrics` waits for."""
+    """Return the table of scrapes of `/metrics`."""
     heads = ("scrape on loopback", "series", "bytes", "milliseconds")
     return table(
         heads, [(row.encoding, f"{row.series:,}", f"{row.size:,}", f"{row.seconds * 1000:.1f}") for row in rows]
@@ -109,7 +109,7 @@ def scrape_table(rows: Sequence[Scrape]) -> str:
 
 
 def target_table(targets: Sequence[Target]) -> str:
-    """Show promises and what became of them."""
+    """Return the table of targets, with the measured values."""
     heads = ("target", "limit", "measured", "met")
     return table(
         heads,
@@ -126,7 +126,7 @@ def target_table(targets: Sequence[Target]) -> str:
 
 
 def machine() -> str:
-    """Say in a line what the figures were measured on."""
+    """Return a line that describes the machine."""
     cores = len(os.sched_getaffinity(0))
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     load = os.getloadavg()[0]

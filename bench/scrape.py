@@ -1,6 +1,6 @@
-"""A scrape of many series: how long a reader on loopback waits for bytes that are ready.
+"""Measures a scrape of many series: the time until a client on loopback has the rendered bytes.
 
-Reader and server share this process and its interpreter lock, so the true figure is rather lower.
+Client and server share this process and its interpreter lock, so a real scrape is rather faster.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _REPEATS: Final = 21
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Scrape:
-    """The middle of some scrapes."""
+    """The median of several scrapes."""
 
     encoding: str
     series: int
@@ -46,7 +46,7 @@ class Scrape:
 
 
 def scrapes() -> list[Scrape]:
-    """Render a snapshot once, and scrape it plain and compressed."""
+    """Render a snapshot once, scrape it plain and compressed, and return both measurements."""
     published = PublishedSnapshot.build(_snapshot())
     status = _status(published)
     server = HttpServer(LOOPBACK, 0, lambda: published, lambda: status)
@@ -125,7 +125,7 @@ def _snapshot() -> Snapshot:
 
 
 def _table(schema: pa.Schema, columns: dict[str, object]) -> pa.Table:
-    """Build a table of a schema; a column that is not given is null, a plain one takes the schema's type."""
+    """Return a table of a schema; missing columns are null, plain values get the type of the schema."""
     rows = len(next(iter(columns.values())))  # type: ignore[arg-type]
     arrays = [
         pa.array(columns[field.name]).cast(field.type) if field.name in columns else pa.nulls(rows, field.type)

@@ -1,4 +1,4 @@
-"""`lagwarden run` as its users start it: from the start of the process to a true answer, and again after a stop."""
+"""Measures `lagwarden run`: from the start of the process to a correct answer, and again after a stop."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _RECORDS_READ: Final = "lagwarden_records_read_total{"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Start:
-    """One start of the service: seconds to `/readyz` saying 200, what that took, and whether the answer was true."""
+    """One start: seconds until `/readyz` answers 200, CPU and memory until then, differences from the oracle."""
 
     what: str
     seconds: float
@@ -73,7 +73,7 @@ def _command(bootstrap: str, port: int, checkpoint: Path) -> list[str]:
 
 
 def _get(port: int, path: str) -> tuple[int, bytes]:
-    """Ask; status 0 while nobody answers."""
+    """Return status and body of a GET request; status 0 while nothing listens on the port."""
     connection = http.client.HTTPConnection(LOOPBACK, port, timeout=10)
     try:
         connection.request("GET", path)

@@ -1,7 +1,7 @@
-"""A `__consumer_offsets` full of the benchmark's traffic on a real broker, and the topics whose lag it is about.
+"""Writes the benchmark's traffic to `__consumer_offsets` of a real broker, and fills the monitored topics.
 
-The bytes of every key and value are the same at each run; the timestamps of the records themselves are those of the
-writing (the client writes batches three times as fast without).
+The bytes of every key and value are the same in each run. The record timestamps are the time of writing: the client
+writes batches three times as fast without explicit timestamps.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 _LIMIT: Final = 60.0
 
-_AS_A_BROKER_WOULD: Final = {
+_BROKER_TOPIC_CONFIG: Final = {
     "cleanup.policy": "compact",
     "compression.type": "producer",
     "segment.bytes": str(100 << 20),
-    # Not as a broker would: what is measured must not be compacted away while it is measured.
+    # Unlike a broker's default: the records must not be compacted during the measurement.
     "min.compaction.lag.ms": str(1 << 40),
 }
 _PROPERTIES: Final = {
-    # Should this broker load the topic some day: nothing in it is old enough to be expired.
+    # If this broker loads the topic, no offset in it is old enough to expire.
     "offsets.retention.minutes": "2147483647",
 }
 _PRODUCER: Final = {
-    # The one name under which a broker lets a client write to an internal topic.
+    # The only client id that a broker allows to write to an internal topic.
     "client.id": "__admin_client",
     "enable.idempotence": True,
     "linger.ms": 50,
@@ -55,7 +55,7 @@ _PRODUCER: Final = {
 
 @contextlib.contextmanager
 def broker_with(traffic: Traffic) -> Iterator[Broker]:
-    """Start a broker of the benchmark's own and write the whole traffic to it."""
+    """Start a broker and write the whole traffic to it."""
     with broker_for(traffic) as broker:
         writer = Writer(broker.bootstrap, traffic)
         for chunk in chunks(traffic):
@@ -65,15 +65,15 @@ def broker_with(traffic: Traffic) -> Iterator[Broker]:
 
 @contextlib.contextmanager
 def broker_for(traffic: Traffic) -> Iterator[Broker]:
-    """Start a broker of the benchmark's own, with topics as the traffic has them and no group yet."""
+    """Start a broker with the topics of the traffic and no group."""
     with Broker(offsets_partitions=traffic.offsets_partitions, heap="512m", properties=_PROPERTIES) as broker:
-        create_topics(broker.bootstrap, {OFFSETS_TOPIC: traffic.offsets_partitions}, _AS_A_BROKER_WOULD)
+        create_topics(broker.bootstrap, {OFFSETS_TOPIC: traffic.offsets_partitions}, _BROKER_TOPIC_CONFIG)
         fill_monitored_topics(broker.bootstrap, traffic)
         yield broker
 
 
 def fill_monitored_topics(bootstrap: str, traffic: Traffic) -> None:
-    """Make the topics that the groups read, with as many records as the highest commit claims."""
+    """Create the topics that the groups read, with `log_end` records per partition."""
     create_topics(bootstrap, dict.fromkeys(traffic.topic_names(), traffic.partitions_per_group))
     producer = Producer({**_PRODUCER, "bootstrap.servers": bootstrap})
     batch = [{"value": b"x"}] * traffic.log_end
@@ -84,10 +84,10 @@ def fill_monitored_topics(bootstrap: str, traffic: Traffic) -> None:
 
 
 def topic_ids(bootstrap: str, names: Sequence[str]) -> list[bytes]:
-    """Ask for the ids of topics: a commit that names another id is one of a topic that was there before."""
+    """Return the ids of topics: a commit with another topic id belongs to a deleted topic of that name."""
     admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
-    told = admin.describe_topics(TopicCollection(list(names)))
-    ids = [told[name].result(_LIMIT).topic_id for name in names]
+    descriptions = admin.describe_topics(TopicCollection(list(names)))
+    ids = [descriptions[name].result(_LIMIT).topic_id for name in names]
     halves = ((each.get_most_significant_bits(), each.get_least_significant_bits()) for each in ids)
     return [struct.pack(">qq", *both) for both in halves]
 
@@ -106,17 +106,17 @@ class Writer:
         )
 
     def write(self, chunk: Chunk) -> None:
-        """Write a chunk, and return when the broker has it. Raises RuntimeError when it refuses a record."""
+        """Write a chunk and wait for the acknowledgements. Raises RuntimeError when the broker refuses a record."""
         of_group = (chunk.kind == Kind.MEMBERSHIP) | (chunk.kind == Kind.GROUP_TOMBSTONE)
         group = np.where(of_group, chunk.key, chunk.key // self._traffic.partitions_per_group)
         keys = np.where(of_group, self._group_keys[group], self._commit_keys[np.where(of_group, 0, chunk.key)])
-        spelled = _objects(values(self._traffic, chunk, self._topic_ids))
+        encoded = _objects(values(self._traffic, chunk, self._topic_ids))
         home = self._home[group]
-        # Partition by partition, which keeps each one's order and makes full batches.
+        # Partition by partition: keeps the order within each and fills the batches.
         order = np.argsort(home, kind="stable")
         ends = np.flatnonzero(np.diff(home[order], append=-1)) + 1
         for rows in np.split(order, ends[:-1]):
-            batch = [{"key": key, "value": value} for key, value in zip(keys[rows], spelled[rows], strict=True)]
+            batch = [{"key": key, "value": value} for key, value in zip(keys[rows], encoded[rows], strict=True)]
             _produce(self._producer, OFFSETS_TOPIC, int(home[rows[0]]), batch)
         _flush(self._producer)
 
@@ -129,10 +129,10 @@ def _objects(items: list[Any]) -> NDArray[np.object_]:
 
 def _produce(producer: Producer, topic: str, partition: int, batch: list[dict[str, Any]]) -> None:
     if producer.produce_batch(topic, batch, partition=partition) != len(batch):
-        raise RuntimeError(f"{topic}-{partition}: not every record of the benchmark was taken by the producer")
+        raise RuntimeError(f"{topic}-{partition}: the producer did not accept every record of the benchmark")
     producer.poll(0)
 
 
 def _flush(producer: Producer) -> None:
     if left := producer.flush(_LIMIT):
-        raise RuntimeError(f"the broker did not take {left} records of the benchmark within {_LIMIT:.0f} s")
+        raise RuntimeError(f"the broker did not acknowledge {left} records of the benchmark within {_LIMIT:.0f} s")

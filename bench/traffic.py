@@ -1,6 +1,6 @@
-"""What the benchmark's `__consumer_offsets` says, as columns: deterministic, and made in chunks of bounded memory.
+"""The records of the benchmark's `__consumer_offsets` as columns: deterministic, in chunks of bounded memory.
 
-Owns who commits what and when; `bench.encoding` spells it in bytes, `bench.oracle` says what remains of it. Every
+Defines which group commits which offset when; `bench.encoding` encodes it, `bench.oracle` has the final state. Every
 column is a function of the record's index and of the seed of its chunk, so that 20 million records need no more memory
 than one chunk of them.
 """
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 CHUNK: Final = 500_000
-"""Records that are made and written at a time."""
+"""Records per chunk."""
 SEED: Final = 20_260_101
 START_MS: Final = 1_767_225_600_000
-"""2026-01-01T00:00:00Z: when the first record was written. One record per millisecond follows."""
+"""2026-01-01T00:00:00Z: the time of the first record. One record per millisecond follows."""
 HOT_KEYS: Final = 0.1
 HOT_TRAFFIC: Final = 0.5
 MEMBERSHIPS: Final = 0.005
 TOMBSTONES: Final = 0.005
 GROUP_TOMBSTONES: Final = 0.1
-"""Of the tombstones, those that delete a group's membership; the others delete a committed offset."""
+"""The share of tombstones that delete a group's membership; the others delete a committed offset."""
 
 
 class Kind(enum.IntEnum):
-    """What a record is."""
+    """The kind of a record."""
 
     COMMIT = 0
     MEMBERSHIP = 1
@@ -55,7 +55,7 @@ class Traffic:
 
     @property
     def keys(self) -> int:
-        """How many (group, topic, partition) there are. Key k belongs to group k // partitions_per_group."""
+        """The number of (group, topic, partition). Key k belongs to group k // partitions_per_group."""
         return self.groups * self.partitions_per_group
 
     def group(self, number: int) -> str:
@@ -73,13 +73,13 @@ class Traffic:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Chunk:
-    """Some consecutive records, one element per record."""
+    """Consecutive records, one element per record."""
 
     first: int
     """Index of the first record in the whole traffic."""
     kind: NDArray[np.int8]
     key: NDArray[np.int32]
-    """Number of the (group, topic, partition); for memberships and their tombstones number of the group."""
+    """Number of the (group, topic, partition); for memberships and their tombstones the number of the group."""
     offset: NDArray[np.int64]
     """The committed offset; for memberships the generation; 0 for tombstones."""
     time: NDArray[np.int64]
@@ -90,13 +90,13 @@ class Chunk:
 
 
 def chunks(traffic: Traffic) -> Iterator[Chunk]:
-    """Give the whole traffic in log order."""
+    """Yield the whole traffic in log order."""
     for first in range(0, traffic.records, CHUNK):
         yield _chunk(traffic, first, min(CHUNK, traffic.records - first))
 
 
 def one_commit_each(traffic: Traffic, groups: int, number: int) -> Chunk:
-    """Give round `number` of what follows the traffic: one commit of each of the first `groups` groups."""
+    """Return round `number` after the traffic: one commit of each of the first `groups` groups."""
     return Chunk(
         first=traffic.records,
         kind=np.full(groups, Kind.COMMIT, np.int8),
@@ -120,22 +120,22 @@ def _chunk(traffic: Traffic, first: int, size: int) -> Chunk:
 
 
 def _kinds(random: np.random.Generator, size: int) -> NDArray[np.int8]:
-    dice = random.random(size)
+    uniform = random.random(size)
     limits = np.cumsum([MEMBERSHIPS, TOMBSTONES * GROUP_TOMBSTONES, TOMBSTONES * (1 - GROUP_TOMBSTONES)])
     order = np.array([Kind.MEMBERSHIP, Kind.GROUP_TOMBSTONE, Kind.OFFSET_TOMBSTONE, Kind.COMMIT], np.int8)
-    return order[np.searchsorted(limits, dice, side="right")]
+    return order[np.searchsorted(limits, uniform, side="right")]
 
 
 def _keys(random: np.random.Generator, traffic: Traffic, size: int) -> NDArray[np.int32]:
-    """Draw keys; the hot ones are every tenth, so that every group and every offsets partition has its share."""
+    """Return random keys; every tenth key is hot, so that all groups and offsets partitions have hot keys."""
     step = round(1 / HOT_KEYS)
     rank = random.integers(0, traffic.keys // step, size)
-    beside = random.integers(1, step, size)
-    return (rank * step + np.where(random.random(size) < HOT_TRAFFIC, 0, beside)).astype(np.int32)
+    cold_rank = random.integers(1, step, size)
+    return (rank * step + np.where(random.random(size) < HOT_TRAFFIC, 0, cold_rank)).astype(np.int32)
 
 
 def _offsets(traffic: Traffic, key: NDArray[np.int32], index: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Let each key walk towards its own last offset; some stop half-way, some are set back once."""
+    """Return offsets that rise to the last offset of each key; some keys stop half-way, some are reset once."""
     last = traffic.log_end // 2 + (key.astype(np.int64) * 7919) % (traffic.log_end // 2)
     reached = np.where(key % 17 == 0, np.minimum(index, traffic.records // 2), index)
     offset = last * reached // traffic.records

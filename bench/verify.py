@@ -1,4 +1,4 @@
-"""Holds the job's state against the oracle, and says in one line how they differ."""
+"""Compares the job's state with the oracle, and describes each kind of difference in one line."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ _SAMPLE: Final = re.compile(
 _EACH_PARTITION: Final = ("committed_offset", "commit_timestamp_seconds", "lag")
 
 
-def differences(fleet: GroupColumns, wanted: FinalState, traffic: Traffic) -> list[str]:
-    """Give a line for each kind of difference between what the job knows and what is true; none when all agrees."""
+def differences(columns: GroupColumns, wanted: FinalState, traffic: Traffic) -> list[str]:
+    """Return a line for each kind of difference between the job's state and the oracle's; empty when they agree."""
     number = {key: row for row, key in enumerate(commit_keys(traffic))}
-    known = [number.get(_key(fleet, row), -1) for row in range(len(fleet.partition))]
+    known = [number.get(_key(columns, row), -1) for row in range(len(columns.partition))]
     rows = np.array(known, np.int64)
     if (rows < 0).any() or len(np.unique(rows)) != len(rows):
-        return ["the job knows keys that were never written, or knows some twice"]
+        return ["the job has keys that were never written, or has some twice"]
     found = []
     alive = np.zeros(traffic.keys, np.bool_)
     alive[rows] = True
     if wrong := int((alive != wanted.alive).sum()):
-        found.append(f"{wrong} of {traffic.keys} keys are alive in one and not in the other")
+        found.append(f"{wrong} of {traffic.keys} keys exist in only one of job and oracle")
     both = wanted.alive[rows]
-    spans = fleet.runs.spans
+    spans = columns.runs.spans
     for name, job, true in (
         ("offset", spans.last_offset, wanted.offset),
         ("commit time", spans.last_time, wanted.time),
         ("number of commits", spans.commits, wanted.commits),
     ):
         if wrong := int((job[both] != true[rows[both]]).sum()):
-            found.append(f"{wrong} keys with another {name}")
+            found.append(f"{wrong} keys with a wrong {name}")
     return found + _membership_differences(
-        {name: row.generation for name, row in fleet.memberships.items()}, wanted, traffic
+        {name: row.generation for name, row in columns.memberships.items()}, wanted, traffic
     )
 
 
@@ -57,18 +57,18 @@ def _membership_differences(generations: Mapping[str, int | None], wanted: Final
         if wanted.group_alive[number]
     }
     wrong = sum(generations.get(name) != true.get(name) for name in generations.keys() | true.keys())
-    return [f"{wrong} groups with another membership"] if wrong else []
+    return [f"{wrong} groups with a wrong membership"] if wrong else []
 
 
-def _key(fleet: GroupColumns, row: int) -> bytes:
-    """Spell the key of a row from its three columns, so that the job's decoding of names is checked too."""
-    group, topic = fleet.group[row].as_py().encode(), fleet.topic[row].as_py().encode()
+def _key(columns: GroupColumns, row: int) -> bytes:
+    """Return the record key of a row, encoded from its three columns, so that decoded names are checked too."""
+    group, topic = columns.group[row].as_py().encode(), columns.topic[row].as_py().encode()
     lengths = struct.pack(">hh", 1, len(group)), struct.pack(">h", len(topic))
-    return b"".join((lengths[0], group, lengths[1], topic, struct.pack(">i", int(fleet.partition[row]))))
+    return b"".join((lengths[0], group, lengths[1], topic, struct.pack(">i", int(columns.partition[row]))))
 
 
 def metric_differences(text: str, wanted: FinalState, traffic: Traffic) -> list[str]:
-    """Hold the text of `/metrics` against the truth: committed offset, commit time and lag of every partition."""
+    """Return how `/metrics` differs from the oracle: committed offset, commit time and lag of every partition."""
     shown: dict[str, dict[tuple[str, str, int], float]] = {}
     for name, group, topic, partition, value in _SAMPLE.findall(text):
         shown.setdefault(name, {})[group, topic, int(partition)] = float(value)
@@ -85,5 +85,5 @@ def metric_differences(text: str, wanted: FinalState, traffic: Traffic) -> list[
         here = shown.get(name, {})
         wrong = sum(here.get(labels) != true[name].get(labels) for labels in here.keys() | true[name].keys())
         if wrong:
-            found.append(f"{wrong} partitions with another {name} in /metrics")
+            found.append(f"{wrong} partitions with a wrong {name} in /metrics")
     return found

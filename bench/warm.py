@@ -1,7 +1,7 @@
-"""One JVM, measured from within: the raw source and the whole pipeline, each cold and warm, then steady batches.
+"""Measures one JVM: the raw source and the whole pipeline, each cold and warm, then steady batches.
 
-Runs as a process of its own (`python -m bench.warm`), so that its driver's figures are those of a job and not of the
-benchmark that wrote the topic; writes its measurements as JSON to a file.
+Runs in a separate process (`python -m bench.warm`), so that the driver's measurements do not include the benchmark that
+wrote the topic; writes its measurements as JSON to a file.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from bench.oracle import FinalState, nothing_yet
+from bench.oracle import FinalState, initial_state
 from bench.processes import Watch
 from bench.topic import Writer
 from bench.traffic import Traffic, chunks, one_commit_each
@@ -59,7 +59,7 @@ class Measured:
     cpu: dict[str, float]
     peak: dict[str, int]
     batch_seconds: tuple[float, ...] = ()
-    """What Spark says of the triggers that worked."""
+    """Seconds of each measured trigger, from Spark's progress reports."""
 
     @property
     def rate(self) -> float:
@@ -79,12 +79,12 @@ class Bench:
         self._end = traffic.records
 
     def raw(self, what: str) -> Measured:
-        """Read the whole topic to nothing."""
-        return self._to_nothing(what, self._records(what))
+        """Read the whole topic and discard the records."""
+        return self._discard(what, self._records(what))
 
     def through_python(self, what: str) -> Measured:
-        """Read the whole topic to nothing, by way of Python tasks that decode nothing: no pipeline can be faster."""
-        return self._to_nothing(what, self._records(what).mapInArrow(_nothing, "shard int"))
+        """Read the whole topic through Python tasks that decode nothing: an upper bound for any pipeline."""
+        return self._discard(what, self._records(what).mapInArrow(_nothing, "shard int"))
 
     def _records(self, what: str) -> DataFrame:
         job = self._job(what)
@@ -96,7 +96,7 @@ class Bench:
         )
         return records.coalesce(self._tasks)
 
-    def _to_nothing(self, what: str, records: DataFrame) -> Measured:
+    def _discard(self, what: str, records: DataFrame) -> Measured:
         job = self._job(what)
         sink = (
             records.writeStream.format("noop")
@@ -107,17 +107,17 @@ class Bench:
         query.stop()
         return measured
 
-    def pipeline(self, what: str, fleet: DriverState) -> tuple[Measured, StreamingQuery]:
-        """Run the job from an empty checkpoint until it has read all; the query goes on."""
+    def pipeline(self, what: str, driver_state: DriverState) -> tuple[Measured, StreamingQuery]:
+        """Run the job from an empty checkpoint until it has read all records; the query keeps running."""
 
         def apply(table: pa.Table, _number: int) -> None:
             for shard, change in zip(table.column("shard").to_pylist(), table.column("change"), strict=True):
-                fleet.apply(shard, unpack_change(change.as_py()))
+                driver_state.apply(shard, unpack_change(change.as_py()))
 
         return self._until_end(what, lambda: pipeline.start(self._spark, self._job(what), apply))
 
     def steady(self, query: StreamingQuery, writer: Writer, rounds: Sequence[Chunk]) -> Measured:
-        """Let each round of commits be one trigger, and measure these."""
+        """Write each round of commits before one trigger, and measure these triggers."""
         seconds = []
         with Watch() as watch:
             for each in rounds:
@@ -126,9 +126,9 @@ class Bench:
                 self._end += len(each)
                 seconds.append(_wait(query, self._end))
         cpu = {role: used / len(rounds) for role, used in watch.cpu.items()}
-        middle = sorted(seconds)[len(seconds) // 2]
+        median = sorted(seconds)[len(seconds) // 2]
         groups = len(rounds[0])
-        return Measured(f"steady batch of {groups:,} groups", groups, middle, cpu, dict(watch.peak), tuple(seconds))
+        return Measured(f"steady batch of {groups:,} groups", groups, median, cpu, dict(watch.peak), tuple(seconds))
 
     def _until_end(self, what: str, start: Callable[[], StreamingQuery]) -> tuple[Measured, StreamingQuery]:
         with Watch() as watch:
@@ -155,14 +155,14 @@ class Bench:
 
 
 def _nothing(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Receive a task's rows and give none."""
+    """Consume the rows of a task and yield none."""
     for _ in batches:
         pass
     yield from ()
 
 
 def _wait(query: StreamingQuery, end: int) -> float:
-    """Wait until all records before the end were read; give what Spark says of the last batch. Raises TimeoutError."""
+    """Wait until all records before `end` are read; return Spark's duration of the last batch. Raises TimeoutError."""
     deadline = time.monotonic() + _LIMIT
     while time.monotonic() < deadline:
         if not query.isActive:
@@ -170,17 +170,17 @@ def _wait(query: StreamingQuery, end: int) -> float:
         report = last_report(query)
         if report is not None and sum(report.positions.values()) >= end and report.worked:
             return report.seconds
-        time.sleep(0.05)  # each look makes the JVM write its report
+        time.sleep(0.05)  # each poll makes the JVM serialize its report
     raise TimeoutError(f"not all {end:,} records were read within {_LIMIT:.0f} s")
 
 
 def _sleep_past_trigger() -> None:
-    """Sleep until a trigger has just begun, so that what is written now belongs to the next one, all of it."""
+    """Sleep until a trigger has just begun, so that all records written now belong to the next one."""
     time.sleep(TRIGGER_SECONDS - time.time() % TRIGGER_SECONDS + 0.3)
 
 
 def measure(bootstrap: str, traffic: Traffic, repeats: int, scratch: Path) -> dict[str, Any]:
-    """Measure everything of one JVM."""
+    """Return all measurements of one JVM."""
     tasks = len(os.sched_getaffinity(0))
     options = SessionOptions(f"local[{tasks}]", "2g", "127.0.0.1", connector_jars(), tasks)
     spark = open_session(options)
@@ -188,12 +188,12 @@ def measure(bootstrap: str, traffic: Traffic, repeats: int, scratch: Path) -> di
     rows = [bench.raw(f"raw source {turn}") for turn in _turns(repeats)]
     rows += [bench.through_python(f"the same through Python, {turn}") for turn in _turns(repeats)[1:]]
     for turn in _turns(repeats):
-        fleet = DriverState()
-        measured, query = bench.pipeline(f"pipeline {turn}", fleet)
+        driver_state = DriverState()
+        measured, query = bench.pipeline(f"pipeline {turn}", driver_state)
         rows.append(measured)
         if turn != _turns(repeats)[-1]:
             query.stop()
-    steady, wrong = _steady(bench, query, fleet, bootstrap, traffic)
+    steady, wrong = _steady(bench, query, driver_state, bootstrap, traffic)
     query.stop()
     spark.stop()
     return {"rows": [dataclasses.asdict(row) for row in rows + steady], "differences": wrong}
@@ -204,23 +204,23 @@ def _turns(repeats: int) -> list[str]:
 
 
 def _steady(
-    bench: Bench, query: StreamingQuery, fleet: DriverState, bootstrap: str, traffic: Traffic
+    bench: Bench, query: StreamingQuery, driver_state: DriverState, bootstrap: str, traffic: Traffic
 ) -> tuple[list[Measured], list[str]]:
     """Check the catch-up against the oracle, then measure steady batches and check again."""
     larger = dataclasses.replace(traffic, groups=max(*STEADY_GROUPS, traffic.groups))
     writer = Writer(bootstrap, larger)
-    wanted: FinalState = nothing_yet(larger)
+    wanted: FinalState = initial_state(larger)
     for chunk in chunks(traffic):
         wanted.apply(chunk)
-    wrong = [f"after the catch-up: {line}" for line in differences(fleet.columns(), wanted, larger)]
+    wrong = [f"after the catch-up: {line}" for line in differences(driver_state.columns(), wanted, larger)]
     rows, number = [], 0
-    for groups in (max(STEADY_GROUPS), *STEADY_GROUPS):  # the first makes the groups known, and is not counted
+    for groups in (max(STEADY_GROUPS), *STEADY_GROUPS):  # the first creates the groups and is not counted
         rounds = [one_commit_each(larger, groups, number + at) for at in range(STEADY_ROUNDS)]
         number += STEADY_ROUNDS
         rows.append(bench.steady(query, writer, rounds))
         for each in rounds:
             wanted.apply(each)
-    wrong += [f"after the steady batches: {line}" for line in differences(fleet.columns(), wanted, larger)]
+    wrong += [f"after the steady batches: {line}" for line in differences(driver_state.columns(), wanted, larger)]
     return rows[1:], wrong
 
 

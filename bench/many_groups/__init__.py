@@ -1,4 +1,4 @@
-"""Measures a monitor over very many groups: a generated topic, a real process, one tick by its steps.
+"""Measures a monitor of very many groups: a generated topic, a real process, the steps of one tick.
 
 Benchmarks of single parts are in `bench`.
 """

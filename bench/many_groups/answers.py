@@ -1,7 +1,7 @@
-"""A fleet in the topic, and what a monitor must say of it: a sample of groups is held against the oracle.
+"""Writes many groups to the topic, and compares a sample of a monitor's answers with the oracle.
 
-A text of millions of lines is not compared line by line: groups and partitions are counted over all, and for some
-groups everything that is told of them is compared.
+The exposition has millions of lines and is not compared line by line: groups and partitions are counted over all, and
+for a sample of groups the whole answer of the API is compared.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import datetime as dt
 from typing import TYPE_CHECKING, Any, Final
 
 from bench.encoding import member_count
-from bench.many_groups.groups_topic import beginnings, commits_of
-from bench.oracle import nothing_yet
+from bench.many_groups.groups_topic import commit_round, initial_records
+from bench.oracle import initial_state
 from bench.topic import Writer
 
 if TYPE_CHECKING:
@@ -24,19 +24,19 @@ SAMPLE: Final = 100
 _PARTITIONS: Final = "lagwarden_group_partitions"
 
 
-class Wanted:
-    """What must be known of a fleet: the oracle's numbers, in the words of the API."""
+class ExpectedAnswers:
+    """The expected answers of the API for all groups, from the state of the oracle."""
 
     def __init__(self, traffic: Traffic) -> None:
         self._traffic = traffic
-        self._state = nothing_yet(traffic)
+        self._state = initial_state(traffic)
 
     def apply(self, chunk: Chunk) -> None:
-        """Take in what was written."""
+        """Apply the records of a chunk."""
         self._state.apply(chunk)
 
     def group(self, number: int) -> dict[str, Any]:
-        """Give what must be told of a group."""
+        """Return the expected fields of a group."""
         return {
             "kind": "classic",
             "state": "Stable",
@@ -50,7 +50,7 @@ class Wanted:
         }
 
     def partitions(self, number: int) -> list[dict[str, Any]]:
-        """Give what must be told of each of its partitions."""
+        """Return the expected fields of each partition of a group."""
         traffic, each = self._traffic, self._traffic.partitions_per_group
         return [
             {
@@ -63,50 +63,50 @@ class Wanted:
             for partition, row in enumerate(range(number * each, (number + 1) * each))
         ]
 
-    def differences(self, number: int, told: dict[str, Any]) -> list[str]:
-        """Give a line for each thing that is told otherwise of a group; more may be told."""
+    def differences(self, number: int, answer: dict[str, Any]) -> list[str]:
+        """Return a line for each field of a group that differs; additional fields are ignored."""
         wrong = [
-            f"{name} is {told.get(name)!r} and not {value!r}"
+            f"{name} is {answer.get(name)!r} and not {value!r}"
             for name, value in self.group(number).items()
-            if told.get(name) != value
+            if answer.get(name) != value
         ]
         partitions = self.partitions(number)
-        shown = [{name: row.get(name) for name in partitions[0]} for row in told.get("by_partition", ())]
+        shown = [{name: row.get(name) for name in partitions[0]} for row in answer.get("by_partition", ())]
         if shown != partitions:
             wrong.append("partitions differ")
         return [f"{self._traffic.group(number)}: {line}" for line in wrong]
 
 
-class Fleet:
-    """A fleet in the topic of a broker: written at once, then committing as told."""
+class WrittenGroups:
+    """Many groups in the offsets topic of a broker: all written at first, then committing in rounds."""
 
     def __init__(self, traffic: Traffic, bootstrap: str) -> None:
         self.traffic = traffic
         self.bootstrap = bootstrap
-        self._wanted = Wanted(traffic)
+        self._expected = ExpectedAnswers(traffic)
         self._writer = Writer(bootstrap, traffic)
         self._rounds = 0
-        for chunk in beginnings(traffic):
+        for chunk in initial_records(traffic):
             self._write(chunk)
 
     def commit(self, groups: int) -> int:
-        """Let the next groups commit; give how many records that was."""
+        """Write commits of the next `groups` groups, and return the number of records."""
         self._rounds += 1
-        return self._write(commits_of(self.traffic, groups, self._rounds))
+        return self._write(commit_round(self.traffic, groups, self._rounds))
 
     def differences(self, monitor: Monitor) -> list[str]:
-        """Give a line for each thing that a monitor says otherwise; none when all agrees."""
+        """Return a line for each difference of a monitor's answers; empty when they agree."""
         counts = monitor.samples(_PARTITIONS)
         found = []
         if len(counts) != self.traffic.groups or sum(counts.values()) != self.traffic.keys:
             found.append(f"{len(counts)} groups of {sum(counts.values()):.0f} partitions in /metrics")
         for number in range(0, self.traffic.groups, max(1, self.traffic.groups // SAMPLE)):
-            found += self._wanted.differences(number, monitor.group(self.traffic.group(number)))
+            found += self._expected.differences(number, monitor.group(self.traffic.group(number)))
         return found
 
     def _write(self, chunk: Chunk) -> int:
         self._writer.write(chunk)
-        self._wanted.apply(chunk)
+        self._expected.apply(chunk)
         return len(chunk)
 
 

@@ -1,7 +1,7 @@
-"""What a large fleet has written: for every group its membership once and one commit for each partition it reads.
+"""The records of very many groups: for every group its membership once and one commit for each partition it reads.
 
-Owns which records those are, as chunks that `bench.encoding` spells. The columns are those of `bench.traffic`; what
-must remain of them is what `bench.oracle` says.
+Defines the records as chunks of columns, as in `bench.traffic`; `bench.encoding` encodes them and `bench.oracle`
+computes the final state.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
 GROUPS_AT_ONCE: Final = 10_000
 
 
-def fleet_of(groups: int, partitions: int) -> Traffic:
-    """Size the traffic of so many groups of so many partitions."""
+def traffic_of(groups: int, partitions: int) -> Traffic:
+    """Return the traffic of `groups` groups with `partitions` partitions each."""
     return Traffic(records=groups * (partitions + 1), groups=groups, partitions_per_group=partitions)
 
 
-def beginnings(traffic: Traffic) -> Iterator[Chunk]:
-    """Give all of it, some groups at a time: their memberships, then their commits."""
+def initial_records(traffic: Traffic) -> Iterator[Chunk]:
+    """Yield the records of all groups, in chunks of `GROUPS_AT_ONCE` groups: memberships first, then commits."""
     for first in range(0, traffic.groups, GROUPS_AT_ONCE):
         groups = np.arange(first, min(first + GROUPS_AT_ONCE, traffic.groups), dtype=np.int32)
         yield _chunk(traffic, groups, first * (traffic.partitions_per_group + 1), 0, with_memberships=True)
 
 
-def commits_of(traffic: Traffic, groups: int, number: int) -> Chunk:
-    """Give round `number` (from 1) of what follows: all partitions of so many groups are committed, a little further.
+def commit_round(traffic: Traffic, groups: int, number: int) -> Chunk:
+    """Return round `number` (from 1): commits of all partitions of `groups` groups, one offset further.
 
-    Each round is that of the next groups, so that no two rounds of a run touch the same ones before all had theirs.
+    Each round continues with the next groups, so that no group commits twice before all have committed.
     """
     chosen = (np.arange(groups) + groups * (number - 1)) % traffic.groups
     return _chunk(traffic, chosen.astype(np.int32), traffic.records + number * 1000, number, with_memberships=False)
@@ -46,7 +46,7 @@ def _chunk(traffic: Traffic, groups: NDArray[np.int32], first: int, number: int,
     keys = (groups.astype(np.int64)[:, None] * each + np.arange(each)).ravel().astype(np.int32)
     leading = groups if with_memberships else groups[:0]
     key = np.concatenate([leading, keys])
-    # Every key has an offset of its own; it moves by one a round, and none is above the end of its partition.
+    # Keys have different offsets that grow by one per round; none is above the end of its partition.
     offset = np.concatenate([np.ones(len(leading), np.int64), keys.astype(np.int64) * 7919 % 900 + number % 100])
     kind = np.full(len(key), Kind.COMMIT, np.int8)
     kind[: len(leading)] = Kind.MEMBERSHIP

@@ -1,7 +1,7 @@
-"""`lagwarden run` over a large fleet, from outside: its starts, its batches, its ticks, its memory, its answers.
+"""`lagwarden run` on very many groups, measured from outside: starts, batches, ticks, memory, answers.
 
 Everything is read from its own endpoints and from /proc. A tick is timed from the moment that its ends were read (the
-snapshot's own timestamp) until readers see the snapshot; CPU is counted beside it, for the machine may be busy.
+snapshot's own timestamp) until readers see the snapshot; CPU is measured as well, because the machine may be busy.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TRIGGER_SECONDS: Final = 5.0
 _READY_LIMIT: Final = 900.0
 _LIMIT: Final = 300.0
 _STOP_SECONDS: Final = 90.0
-_LOOK_SECONDS: Final = 0.05
+_POLL_SECONDS: Final = 0.05
 _BATCHES: Final = "lagwarden_batches_total"
 _BATCH_SECONDS: Final = "lagwarden_last_batch_duration_seconds"
 _READ: Final = "lagwarden_records_read_total"
@@ -35,7 +35,7 @@ _SNAPSHOT: Final = "lagwarden_snapshot_timestamp_seconds"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Start:
-    """A start of the service, until `/readyz` says 200. Memory is the highest of each role until then."""
+    """A start of the service, until `/readyz` answers 200. Memory is the peak of each role until then."""
 
     what: str
     seconds: float
@@ -62,7 +62,7 @@ class Batch:
 
 
 class Monitor:
-    """A running `lagwarden run` of a benchmark's own."""
+    """A `lagwarden run` that the benchmark starts and stops."""
 
     def __init__(self, bootstrap: str, checkpoint: Path, log: Path, settings: Mapping[str, str]) -> None:
         self._port = free_port()
@@ -84,14 +84,14 @@ class Monitor:
         self._process.kill()
 
     def ready(self, what: str) -> Start:
-        """Wait until it is ready."""
+        """Wait until the monitor is ready, and return the measurements of its start."""
         self._until(lambda: self._get("/readyz")[0] == http.client.OK, "ready", _READY_LIMIT)
         seconds = time.monotonic() - self._began
         self._watch.stop()
         return Start(what, seconds, dict(self._watch.cpu), dict(self._watch.peak))
 
     def stop(self) -> float:
-        """Ask it to end, and give how long that took. Raises RuntimeError where it did not end well."""
+        """Send SIGTERM, and return the seconds until the exit. Raises RuntimeError when the exit code is not 0."""
         began = time.monotonic()
         code = self._process.terminate(_STOP_SECONDS)
         if code:
@@ -99,36 +99,36 @@ class Monitor:
         return time.monotonic() - began
 
     def number(self, metric: str) -> float:
-        """Give the sum of a metric's samples as they are now; 0 where there is none."""
+        """Return the sum of the current samples of a metric; 0 if there is none."""
         return sum(self.samples(metric).values())
 
     def samples(self, metric: str) -> dict[str, float]:
-        """Give a metric's samples, by their labels as text."""
+        """Return the samples of a metric, by name with labels."""
         text = self._get(f"/metrics?name[]={metric}")[1].decode()
         lines = (line.rpartition(" ") for line in text.splitlines() if line.startswith(metric))
         return {name: float(value) for name, _, value in lines}
 
     def group(self, name: str) -> dict[str, Any]:
-        """Give all that is told of a group."""
+        """Return the answer of `/api/v1/group` for a group."""
         answer: dict[str, Any] = json.loads(self._get(f"/api/v1/group?name={urllib.parse.quote(name)}")[1])
         return answer
 
     def scrape(self, encoding: str) -> tuple[int, float]:
-        """Read all of `/metrics`: bytes on the wire, and seconds."""
+        """Scrape `/metrics`, and return the bytes on the wire and the seconds."""
         began = time.monotonic()
         return len(self._get("/metrics", encoding)[1]), time.monotonic() - began
 
     def resident(self) -> int:
-        """Give what the driver's process holds now."""
+        """Return the resident bytes of the driver process."""
         return resident_bytes(self._process.pid)[DRIVER]
 
     def peak(self) -> int:
-        """Give the most that the driver's process has ever held."""
+        """Return the peak resident bytes of the driver process."""
         status = Path(f"/proc/{self._process.pid}/status").read_text().splitlines()
         return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM:"))
 
     def ticks(self, count: int) -> list[Tick]:
-        """Watch so many ticks; the first that is seen only starts the clocks."""
+        """Return the measurements of `count` ticks; the first observed snapshot only starts the clocks."""
         found: list[Tick] = []
         before = self._next_snapshot(self.number(_SNAPSHOT))[0]
         used = cpu_seconds(self._process.pid)[DRIVER]
@@ -159,10 +159,10 @@ class Monitor:
         while not fact():
             if not self._process.running or time.monotonic() > deadline:
                 raise RuntimeError(f"lagwarden was not {what} after {limit:.0f} s:\n{_tail(self._log)}")
-            time.sleep(_LOOK_SECONDS)
+            time.sleep(_POLL_SECONDS)
 
     def _get(self, path: str, encoding: str = "identity") -> tuple[int, bytes]:
-        """Ask; status 0 while nobody answers."""
+        """Return status and body of a GET request; status 0 while nothing listens on the port."""
         connection = http.client.HTTPConnection(LOOPBACK, self._port, timeout=60)
         try:
             connection.request("GET", path, headers={"Accept-Encoding": encoding})
@@ -175,7 +175,7 @@ class Monitor:
 
 
 def folder_bytes(folder: Path) -> int:
-    """Give what the files of a folder hold; one that goes meanwhile counts as nothing."""
+    """Return the total size of the files of a folder; files that are deleted meanwhile count as 0."""
     total = 0
     for path in folder.rglob("*"):
         try:

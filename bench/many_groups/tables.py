@@ -1,4 +1,4 @@
-"""Tables of what `bench.many_groups` measured: starts, batches, ticks, the steps of one tick, memory and targets."""
+"""Tables of `bench.many_groups`: starts, batches, ticks, the steps of one tick, memory and targets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MB: Final = 2**20
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Results:
-    """What a run has found. Memory is in bytes, of the driver's process alone."""
+    """The measurements of a run. Memory is that of the driver process, in bytes."""
 
     traffic: Traffic
     starts: list[Start]
@@ -35,22 +35,22 @@ class Results:
     """By encoding: bytes on the wire and seconds."""
     differences: list[str]
     tiny_resident: int = 0
-    """Of a driver that watches next to nothing."""
+    """Resident memory of a driver with a few small groups."""
     steps: dict[str, Any] = dataclasses.field(default_factory=dict)
-    """What `bench.many_groups.tick` wrote."""
+    """The output of `bench.many_groups.tick`."""
 
     def per_partition(self, size: float) -> float:
-        """Share what is held among the partitions, without what is held for none."""
+        """Return bytes per partition, without the memory of a driver with few groups."""
         return (size - self.tiny_resident) / self.traffic.keys
 
     @property
     def targets(self) -> list[Target]:
-        """Hold what was found against what was promised."""
+        """The targets with the measured values."""
         return [Target("driver memory per partition", _BYTES_PER_PARTITION, self.per_partition(self.resident), "B")]
 
 
 def tables(results: Results) -> list[str]:
-    """Give every table of a run."""
+    """Return every table of a run."""
     return [
         _starts(results.starts),
         _batches(results.batches),
@@ -79,20 +79,20 @@ def _batches(batches: Sequence[Batch]) -> str:
     heads = (
         "steady batches",
         "commits",
-        "batch s (middle)",
+        "batch s (median)",
         "fastest",
         "slowest",
         *(f"CPU s {role}" for role in ROLES),
     )
     seconds = [batch.seconds for batch in batches]
-    middle = (statistics.median(batch.cpu.get(role, 0.0) for batch in batches) for role in ROLES)
+    medians = (statistics.median(batch.cpu.get(role, 0.0) for batch in batches) for role in ROLES)
     numbers = (statistics.median(seconds), min(seconds), max(seconds))
     row = (f"{len(batches)} batches", f"{batches[0].records:,}", *(f"{each:.2f}" for each in numbers))
-    return table(heads, [(*row, *(f"{each:.1f}" for each in middle))])
+    return table(heads, [(*row, *(f"{each:.1f}" for each in medians))])
 
 
 def _ticks(ticks: Sequence[Tick]) -> str:
-    heads = ("ticks", "ends read to seen s (middle)", "fastest", "slowest", "between ticks s", "driver CPU s")
+    heads = ("ticks", "ends read to seen s (median)", "fastest", "slowest", "between ticks s", "driver CPU s")
     seconds = [tick.seconds for tick in ticks]
     row = (
         f"{len(ticks)} ticks",
@@ -121,15 +121,15 @@ def _steps(found: dict[str, Any]) -> str:
 
 
 def _sizes(results: Results) -> str:
-    held = results.steps["resident"]
+    resident = results.steps["resident"]
     rows = [
         ("state, packed", results.steps["state_bytes"]),
         ("checkpoint on disk", results.checkpoint),
         *((f"/metrics, {encoding}", size) for encoding, (size, _) in results.scrapes.items()),
-        ("driver, one process: state alone", held["fleet"]),
-        ("driver, one process: with what it publishes", held["published"]),
-        ("driver of lagwarden run, less one of no groups", results.resident - results.tiny_resident),
-        ("the same at its highest", results.peak - results.tiny_resident),
+        ("driver, one process: state alone", resident["state"]),
+        ("driver, one process: with the published snapshot", resident["published"]),
+        ("driver of lagwarden run, minus a driver with few groups", results.resident - results.tiny_resident),
+        ("the same, peak", results.peak - results.tiny_resident),
     ]
     keys = results.traffic.keys
     cells = [(what, f"{size / _MB:,.1f}", f"{size / keys:,.0f}") for what, size in rows]

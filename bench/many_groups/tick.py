@@ -1,6 +1,6 @@
-"""A tick over a large fleet, measured in a process of its own: what each step takes, and what the driver holds.
+"""Measures a tick of very many groups in a separate process: the cost of each step, and the driver's memory.
 
-The state is made by the job's own fold and reduce, without Spark, and handed to the driver's fleet as at a restart.
+The job's own fold and reduce build the state, without Spark; the driver state is seeded with it as at a restart.
 Runs as `python -m bench.many_groups.tick`; writes its measurements as JSON to a file.
 """
 
@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 from bench.encoding import TOPIC_ID, commit_keys, group_keys, values
-from bench.many_groups.groups_topic import beginnings, commits_of, fleet_of
+from bench.many_groups.groups_topic import commit_round, initial_records, traffic_of
 from bench.processes import parse_stat
 from bench.traffic import Kind
 from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
@@ -62,7 +62,7 @@ _DAY_MS: Final = 86_400_000
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Step:
-    """One step of a tick. CPU of all threads of the process: the machine may be busy with other things."""
+    """One step of a tick. CPU is that of all threads of the process, because the machine may be busy."""
 
     what: str
     seconds: float
@@ -70,7 +70,7 @@ class Step:
 
 
 class Job:
-    """Fold and reduce as the job does it, shard by shard, the state packed between the batches."""
+    """Folds and reduces like the job, shard by shard; the state is packed between batches."""
 
     def __init__(self, traffic: Traffic, shards: int) -> None:
         self._traffic = traffic
@@ -82,7 +82,7 @@ class Job:
         self.states: dict[int, bytes] = {}
 
     def read(self, chunk: Chunk) -> Iterator[tuple[int, ShardChange]]:
-        """Take a chunk in as one batch; give the shards' changes."""
+        """Read a chunk as one batch, and yield the change of each shard."""
         fold = Fold(self._placement, slot_ms=_SLOT_MS, keep_slots=_RULES.keep_slots)
         fold.add(self._batch(chunk))
         for shard, delta in fold.drain():
@@ -97,7 +97,7 @@ class Job:
         keys = np.where(of_group, self._keys[True][group], self._keys[False][np.where(of_group, 0, chunk.key)])
         home = self._home[group]
         order = np.argsort(home, kind="stable")
-        spelled = _objects(values(self._traffic, chunk))
+        encoded = _objects(values(self._traffic, chunk))
         counts = np.bincount(home, minlength=len(self._ends))
         starts = np.cumsum(counts) - counts
         position = self._ends[home[order]] + np.arange(len(order)) - starts[home[order]]
@@ -107,12 +107,12 @@ class Job:
             position=position,
             time=chunk.time[order],
             keys=pa.array(keys[order].tolist(), pa.binary()),
-            values=pa.array(spelled[order].tolist(), pa.binary()),
+            values=pa.array(encoded[order].tolist(), pa.binary()),
         )
 
 
 def ends_of(traffic: Traffic) -> pa.Table:
-    """Give what the cluster would answer for the topics of the traffic (schema `partition_offsets.ENDS`)."""
+    """Return the end offsets of the topics of the traffic (schema `partition_offsets.ENDS`)."""
     names, each = traffic.topic_names(), traffic.partitions_per_group
     rows = len(names) * each
     columns: dict[str, Any] = {
@@ -129,21 +129,21 @@ def ends_of(traffic: Traffic) -> pa.Table:
 
 
 def make(traffic: Traffic, shards: int, committing: int, folder: Path) -> None:
-    """Make the state after all beginnings, and the changes of some more batches; leave both in a folder."""
+    """Write the state after the initial records, and the changes of `TICKS` more batches, to a folder."""
     job = Job(traffic, shards)
-    for chunk in beginnings(traffic):
+    for chunk in initial_records(traffic):
         for _ in job.read(chunk):
             pass
     (folder / "states").write_bytes(pickle.dumps(job.states))
     rounds = [
-        [(shard, pack(change)) for shard, change in job.read(commits_of(traffic, committing, number + 1))]
+        [(shard, pack(change)) for shard, change in job.read(commit_round(traffic, committing, number + 1))]
         for number in range(TICKS)
     ]
     (folder / "rounds").write_bytes(pickle.dumps(rounds))
 
 
 def measure(traffic: Traffic, shards: int, committing: int) -> dict[str, Any]:
-    """Make the state in another process, then seed a fleet with it here, and tick."""
+    """Build the state in another process, then seed a driver state with it here, and tick."""
     with tempfile.TemporaryDirectory(prefix="lagwarden-bench-") as scratch:
         folder = Path(scratch)
         maker = multiprocessing.get_context("spawn").Process(target=make, args=(traffic, shards, committing, folder))
@@ -162,7 +162,7 @@ def measure(traffic: Traffic, shards: int, committing: int) -> dict[str, Any]:
 
 
 class Ticking:
-    """The driver's part of the job: a fleet, and what it publishes."""
+    """The driver's part of the job: the driver state and the published snapshot."""
 
     def __init__(self, traffic: Traffic) -> None:
         self._ends = EndsIndex(ends_of(traffic))
@@ -170,7 +170,7 @@ class Ticking:
         ids = dict.fromkeys(traffic.topic_names(), TOPIC_ID)
         retention = OffsetsRetention(7 * _DAY_MS, None, "broker")
         self._context = ClusterContext(retention, partition_counts=counts, topic_ids=ids)
-        self._fleet = DriverState()
+        self._driver_state = DriverState()
         self._unassigned = UnassignedTracker()
         self._evaluator = VerdictEvaluator()
         self._now = time.time()
@@ -181,34 +181,36 @@ class Ticking:
         self._began = resident()
 
     def seed(self, states: dict[int, bytes]) -> None:
-        """Begin with the state, as after a restart."""
+        """Seed the driver state, as after a restart."""
 
         def seed() -> None:
             for shard, packed in states.items():
-                self._fleet.seed(shard, unpack_state(packed))
+                self._driver_state.seed(shard, unpack_state(packed))
 
         self._timed("seed", seed)
-        self._note("fleet")
+        self._record_resident("state")
 
     def tick(self, changes: list[tuple[int, bytes]]) -> None:
-        """Take a batch in, and publish."""
-        self._timed("apply", lambda: [self._fleet.apply(shard, unpack_change(change)) for shard, change in changes])
-        fleet = self._timed("columns", self._fleet.columns)
-        context = self._timed("context", lambda: self._context.for_groups(fleet, self._unassigned))
+        """Apply a batch, and publish a snapshot."""
+        self._timed(
+            "apply", lambda: [self._driver_state.apply(shard, unpack_change(change)) for shard, change in changes]
+        )
+        state = self._timed("columns", self._driver_state.columns)
+        context = self._timed("context", lambda: self._context.for_groups(state, self._unassigned))
         self._now += _TICK_SECONDS
-        evaluated = self._timed("judge", lambda: self._evaluate(fleet, context))
+        evaluated = self._timed("evaluate", lambda: self._evaluate(state, context))
         made = self._timed("snapshot", lambda: build_evaluated(evaluated, context, self._now))
         self._published = self._timed("render", lambda: PublishedSnapshot.build(made))
         self._evaluated = evaluated
-        self._timed("give memory back", release_memory)
-        self._note("published")
+        self._timed("release memory", release_memory)
+        self._record_resident("published")
 
     def _evaluate(self, state: GroupColumns, context: ClusterContext) -> EvaluatedTick:
         """Evaluate as a tick does, without lookups."""
         return self._evaluator.evaluate(nothing_hidden(state), self._ends, context, self._now)
 
     def found(self) -> dict[str, Any]:
-        """Give every step, what the driver held, and how large the text is."""
+        """Return every step, the resident memory of the driver, and the size of the exposition."""
         assert self._published is not None
         exposition = self._published.exposition
         parts = [piece for family in exposition.families for piece in family.texts(ExpositionFormat.TEXT)]
@@ -222,7 +224,7 @@ class Ticking:
         }
 
     def digest(self) -> str:
-        """Sum up the text that was published: the same answer has the same digest, however it was made."""
+        """Return a digest of the published text, to compare runs of different versions."""
         assert self._published is not None
         text = hashlib.sha256()
         for part in self._published.exposition.plain(ExpositionFormat.TEXT):
@@ -236,13 +238,13 @@ class Ticking:
         self._steps.append(Step(what, time.perf_counter() - began, time.process_time() - used))
         return result
 
-    def _note(self, what: str) -> None:
+    def _record_resident(self, what: str) -> None:
         gc.collect()
         self._resident[what] = resident() - self._began
 
 
 def resident() -> int:
-    """Give the resident bytes of this process."""
+    """Return the resident bytes of this process."""
     return parse_stat(Path("/proc/self/stat").read_text()).resident_bytes
 
 
@@ -261,7 +263,7 @@ def main() -> None:
     parser.add_argument("--committing", type=int, default=2000)
     parser.add_argument("--out", type=Path, required=True)
     given = parser.parse_args()
-    traffic = fleet_of(given.groups, given.partitions)
+    traffic = traffic_of(given.groups, given.partitions)
     given.out.write_text(json.dumps(measure(traffic, given.shards, min(given.committing, given.groups))))
 
 

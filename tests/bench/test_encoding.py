@@ -1,4 +1,4 @@
-"""The benchmark's bytes, read back by the decoders that know nothing of them."""
+"""The encoding of the benchmark's records, checked with the independent decoders."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from stream.groups.membership.partition_bits import mask_of_first
 SIZE = Traffic(20_000, groups=50)
 
 
-def test_every_record_says_what_its_columns_say() -> None:
-    """Each record of a small traffic decodes, whatever its layout, to the key and the numbers it was made from."""
+def test_records_decode_to_the_columns_they_were_built_from() -> None:
+    """Each record of a small traffic decodes, in every layout, to the key and the numbers of its columns."""
     (chunk,) = chunks(SIZE)
     offsets, groups = commit_keys(SIZE), group_keys(SIZE)
     for row, value in enumerate(values(SIZE, chunk)):
@@ -40,26 +40,30 @@ def test_every_record_says_what_its_columns_say() -> None:
             assert read.value is None
 
 
-def test_layouts_have_their_shares() -> None:
-    """The mix of value versions is the one the table of layouts names."""
+def test_shares_of_value_versions_match_the_layouts() -> None:
+    """The shares of value versions are those of `LAYOUTS`."""
     assert sum(each.share for each in LAYOUTS) == 1
     counted = np.bincount(layout_of(np.arange(100_000)), minlength=len(LAYOUTS)) / 100_000
     np.testing.assert_allclose(counted, [each.share for each in LAYOUTS], atol=0.01)
 
 
-def test_memberships_are_as_large_as_real_ones() -> None:
-    """About 500 bytes, like a group of two members of an ordinary client; a third member makes it half as much more."""
+def test_group_metadata_has_a_realistic_size() -> None:
+    """About 500 bytes for two members of a usual client; a third member adds half of that."""
     assert 450 <= len(group_value(SIZE, 42, 7, 0)) <= 650
     assert 650 <= len(group_value(SIZE, 43, 7, 0)) <= 900
 
 
 @pytest.mark.parametrize("number", [42, 43], ids=["two members", "three members"])
-def test_members_share_what_the_group_reads(number: int) -> None:
+def test_every_partition_is_assigned_to_exactly_one_member(number: int) -> None:
     """Every partition of the group's topic is assigned to exactly one member, and all subscribe to it."""
     read = scalar.decode(group_keys(SIZE)[number], group_value(SIZE, number, 7, 0))
     assert not isinstance(read, DecodeError)
     (event,) = events(read)
     assert isinstance(event, ClassicGroupRecorded)
-    told = classic.membership(event)
-    assert (told.members, told.idle, told.subscribed) == (member_count(number), 0, {SIZE.topic(number)})
-    assert told.owned == ((SIZE.topic(number), mask_of_first(SIZE.partitions_per_group)),)
+    membership = classic.membership(event)
+    assert (membership.members, membership.idle, membership.subscribed) == (
+        member_count(number),
+        0,
+        {SIZE.topic(number)},
+    )
+    assert membership.owned == ((SIZE.topic(number), mask_of_first(SIZE.partitions_per_group)),)

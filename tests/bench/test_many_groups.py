@@ -1,4 +1,4 @@
-"""The large fleet: what is written is what it says, and the judge of its answers finds what is wrong."""
+"""The benchmark of many groups: its records, its comparison of answers, and its tables."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from bench.encoding import member_count
-from bench.many_groups import groups_topic as fleet_traffic
-from bench.many_groups.answers import Wanted
-from bench.many_groups.groups_topic import beginnings, commits_of, fleet_of
+from bench.many_groups import groups_topic
+from bench.many_groups.answers import ExpectedAnswers
+from bench.many_groups.groups_topic import commit_round, initial_records, traffic_of
 from bench.many_groups.monitor import Batch, Start, Tick
 from bench.many_groups.tables import Results, tables
 from bench.many_groups.tick import Job, measure
-from bench.oracle import nothing_yet
+from bench.oracle import initial_state
 from bench.traffic import Kind
 from stream.groups.codec import unpack_state
 from stream.groups.driver_state import DriverState
@@ -22,33 +22,33 @@ from stream.groups.driver_state import DriverState
 if TYPE_CHECKING:
     from bench.traffic import Traffic
 
-SIZE = fleet_of(7, 5)
+SIZE = traffic_of(7, 5)
 
 
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make chunks so small that the fleet has several, the last one not full."""
-    monkeypatch.setattr(fleet_traffic, "GROUPS_AT_ONCE", 3)
+    """Use chunks of three groups: the traffic has several chunks, and the last one is not full."""
+    monkeypatch.setattr(groups_topic, "GROUPS_AT_ONCE", 3)
 
 
-def wanted_of(traffic: Traffic, rounds: int = 0) -> Wanted:
-    """Give the truth after some rounds of two groups each."""
-    wanted = Wanted(traffic)
-    for chunk in (*beginnings(traffic), *(commits_of(traffic, 2, number + 1) for number in range(rounds))):
-        wanted.apply(chunk)
-    return wanted
+def expected_after(traffic: Traffic, rounds: int = 0) -> ExpectedAnswers:
+    """Return the expected answers after `rounds` rounds of two groups each."""
+    expected = ExpectedAnswers(traffic)
+    for chunk in (*initial_records(traffic), *(commit_round(traffic, 2, number + 1) for number in range(rounds))):
+        expected.apply(chunk)
+    return expected
 
 
-def told(wanted: Wanted, number: int) -> dict[str, Any]:
-    """Answer as a true monitor does."""
-    partitions = wanted.partitions(number)
-    return {**wanted.group(number), "more": 1, "by_partition": [{**row, "more": 2} for row in partitions]}
+def correct_answer(expected: ExpectedAnswers, number: int) -> dict[str, Any]:
+    """Return the answer of a correct monitor, with additional fields."""
+    partitions = expected.partitions(number)
+    return {**expected.group(number), "more": 1, "by_partition": [{**row, "more": 2} for row in partitions]}
 
 
-def test_every_group_begins_once_with_all_its_partitions() -> None:
+def test_every_group_is_written_once_with_all_its_partitions() -> None:
     """Each group's membership comes once and before its commits, and each of its offsets once."""
     memberships, keys = [], []
-    for chunk in beginnings(SIZE):
+    for chunk in initial_records(SIZE):
         of_group = chunk.kind == Kind.MEMBERSHIP
         assert of_group.argmin() == of_group.sum()
         memberships += chunk.key[of_group].tolist()
@@ -57,25 +57,25 @@ def test_every_group_begins_once_with_all_its_partitions() -> None:
     assert keys == list(range(SIZE.keys))
 
 
-def test_rounds_go_over_all_groups() -> None:
-    """Each round is the next groups' turn, with all their partitions, one offset further than any round before."""
-    rounds = [commits_of(SIZE, 2, number) for number in range(1, 5)]
+def test_commit_rounds_cycle_through_all_groups() -> None:
+    """Each round commits all partitions of the next groups, one offset further than the round before."""
+    rounds = [commit_round(SIZE, 2, number) for number in range(1, 5)]
     groups = [sorted(set((each.key // 5).tolist())) for each in rounds]
     assert groups == [[0, 1], [2, 3], [4, 5], [0, 6]]
     assert all(len(each) == 10 for each in rounds)
-    later = commits_of(SIZE, 7, 1), commits_of(SIZE, 7, 2)
+    later = commit_round(SIZE, 7, 1), commit_round(SIZE, 7, 2)
     np.testing.assert_array_equal(np.sort(later[1].offset) - np.sort(later[0].offset), 1)
-    assert max(commits_of(SIZE, 7, number).offset.max() for number in range(300)) <= SIZE.log_end
+    assert max(commit_round(SIZE, 7, number).offset.max() for number in range(300)) <= SIZE.log_end
 
 
-def test_the_job_knows_what_was_written() -> None:
-    """Fold, reduce and fleet, as the measured tick uses them, come to the oracle's state."""
-    job, fleet, state = Job(SIZE, 4), DriverState(), nothing_yet(SIZE)
-    for chunk in (*beginnings(SIZE), commits_of(SIZE, 3, 1)):
+def test_state_of_the_measured_job_equals_the_oracle() -> None:
+    """Fold, reduce and driver state, as the measured tick uses them, produce the oracle's state."""
+    job, driver_state, state = Job(SIZE, 4), DriverState(), initial_state(SIZE)
+    for chunk in (*initial_records(SIZE), commit_round(SIZE, 3, 1)):
         state.apply(chunk)
         for shard, change in job.read(chunk):
-            fleet.apply(shard, change)
-    columns = fleet.columns()
+            driver_state.apply(shard, change)
+    columns = driver_state.columns()
     assert columns.runs.spans.last_offset[columns.row_order.order].tolist() == state.offset.tolist()
     assert {name: one.members for name, one in columns.memberships.items()} == {
         SIZE.group(number): member_count(number) for number in range(SIZE.groups)
@@ -86,38 +86,38 @@ def test_the_job_knows_what_was_written() -> None:
     assert restarted.columns().memberships == columns.memberships
 
 
-@pytest.mark.parametrize("rounds", [0, 2], ids=["at first", "after commits"])
-def test_a_true_answer_has_no_differences(rounds: int) -> None:
-    """What a monitor tells besides does not matter."""
-    wanted = wanted_of(SIZE, rounds)
-    assert [wanted.differences(number, told(wanted, number)) for number in range(SIZE.groups)] == [[]] * 7
+@pytest.mark.parametrize("rounds", [0, 2], ids=["initial records", "after commits"])
+def test_correct_answer_has_no_differences(rounds: int) -> None:
+    """Additional fields of an answer are ignored."""
+    expected = expected_after(SIZE, rounds)
+    assert [expected.differences(number, correct_answer(expected, number)) for number in range(SIZE.groups)] == [[]] * 7
 
 
 @pytest.mark.parametrize("name", ["state", "members", "partitions_unowned", "topics_unsubscribed", "lag_sum"])
-def test_a_wrong_group_is_found(name: str) -> None:
-    """Anything that is told of a group and is another, or is not told, is a difference."""
-    wanted = wanted_of(SIZE)
-    answer = told(wanted, 3)
-    assert wanted.differences(3, {**answer, name: -1})
+def test_wrong_or_missing_group_field_is_a_difference(name: str) -> None:
+    """A field of a group with another value, or without one, is a difference."""
+    expected = expected_after(SIZE)
+    answer = correct_answer(expected, 3)
+    assert expected.differences(3, {**answer, name: -1})
     del answer[name]
-    assert wanted.differences(3, answer)
+    assert expected.differences(3, answer)
 
 
-def test_a_wrong_partition_is_found() -> None:
-    """One offset that is another, or a partition that is missing, is a difference; so is the answer of before."""
-    wanted, before = wanted_of(SIZE, 1), wanted_of(SIZE)
-    answer = told(wanted, 1)
+def test_wrong_or_missing_partition_is_a_difference() -> None:
+    """A wrong offset, a missing partition, and an outdated answer are differences."""
+    expected, before = expected_after(SIZE, 1), expected_after(SIZE)
+    answer = correct_answer(expected, 1)
     answer["by_partition"][2]["committed_offset"] += 1
-    assert wanted.differences(1, answer)
-    assert wanted.differences(1, {**answer, "by_partition": answer["by_partition"][:-1]})
-    assert wanted.differences(1, told(before, 1))
+    assert expected.differences(1, answer)
+    assert expected.differences(1, {**answer, "by_partition": answer["by_partition"][:-1]})
+    assert expected.differences(1, correct_answer(before, 1))
 
 
-def test_a_tick_is_measured_and_shown() -> None:
-    """A small one, taken apart for real, has every step, and a table for everything that was found."""
-    steps = measure(fleet_of(20, 3), 4, 5)
+def test_tables_show_every_step_of_a_measured_tick() -> None:
+    """A small tick, really measured, has every step, and the tables contain every measurement."""
+    steps = measure(traffic_of(20, 3), 4, 5)
     assert {step["what"] for step in steps["steps"]} == {
-        *("seed", "apply", "columns", "context", "judge", "snapshot", "render", "give memory back")
+        *("seed", "apply", "columns", "context", "evaluate", "snapshot", "render", "release memory")
     }
     assert steps["series"] > 20 * 3 * 4
     results = Results(

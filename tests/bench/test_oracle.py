@@ -1,4 +1,4 @@
-"""The oracle against the slow, obvious answer: a walk over the records, one by one."""
+"""The oracle, compared with a record-by-record computation."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ DENSE = Traffic(9_000, groups=4, partitions_per_group=5)
 
 
 @pytest.mark.parametrize("size", [9_000, 1_000, 37], ids=["one chunk", "nine chunks", "many odd chunks"])
-def test_final_state_is_that_of_a_walk(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
-    """Whatever the size of the chunks, columns and walk agree on every key and group, deleted ones too."""
+def test_final_state_equals_a_record_by_record_computation(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    """For every chunk size, both agree on every key and group, also on deleted ones."""
     monkeypatch.setattr(made, "CHUNK", size)
     # Many tombstones, so that keys die and come back within a chunk and over its borders.
     monkeypatch.setattr(made, "TOMBSTONES", 0.3)

@@ -1,4 +1,4 @@
-"""Who is who in a process tree, and what a line of the process table says."""
+"""Roles in a process tree, parsing of the process table, and measured CPU and memory."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from bench.processes import DRIVER, JVM, WORKERS, Process, Watch, parse_stat, ro
 
 
 def process(pid: int, parent: int, name: str) -> Process:
-    """Give a process that costs nothing."""
+    """Return a process without CPU time or memory."""
     return Process(pid, parent, name, 0.0, 0)
 
 
-def test_a_name_may_look_like_anything() -> None:
+def test_process_names_may_contain_spaces_and_parentheses() -> None:
     """Spaces and parentheses in a name do not shift the fields behind it."""
     stat = "42 (a) b (c) S 7 42 42 0 -1 4194304 1 0 0 0 100 200 300 400 20 0 1 0 5 1000 3 18446744073709551615"
     read = parse_stat(stat)
@@ -25,7 +25,7 @@ def test_a_name_may_look_like_anything() -> None:
 
 
 def test_roles_follow_the_tree() -> None:
-    """Java below the driver is the JVM, all that it starts are workers, and strangers are nobody's."""
+    """Java below the driver is the JVM, its descendants are workers, and unrelated processes have no role."""
     table = {
         each.pid: each
         for each in (
@@ -42,8 +42,8 @@ def test_roles_follow_the_tree() -> None:
     assert roles(table, 99) == {}
 
 
-def test_a_watch_sees_this_process() -> None:
-    """Work done in the block is counted, and memory is never nothing."""
+def test_watch_measures_the_current_process() -> None:
+    """CPU used in the block is counted, and memory is never 0."""
     with Watch() as watch:
         sum(range(3_000_000))
     assert watch.cpu[DRIVER] > 0

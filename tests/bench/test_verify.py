@@ -1,4 +1,4 @@
-"""The benchmark's judge: it must find every kind of wrong answer, or its praise is worth nothing."""
+"""The comparison with the oracle finds every kind of wrong answer."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ SIZE = Traffic(5_000, groups=10)
 
 @pytest.fixture(scope="module")
 def wanted() -> FinalState:
-    """Give the truth."""
+    """Return the final state of the oracle."""
     return final_state(SIZE)
 
 
 def exposition(state: FinalState) -> str:
-    """Write a state as `/metrics` does."""
+    """Return a state as the text of `/metrics`."""
     lines = ["# TYPE lagwarden_partition_lag gauge"]
     for key in np.flatnonzero(state.alive).tolist():
         group, partition = divmod(key, SIZE.partitions_per_group)
@@ -34,21 +34,21 @@ def exposition(state: FinalState) -> str:
     return "\n".join(lines)
 
 
-def test_the_truth_is_true(wanted: FinalState) -> None:
-    """A right answer has no differences."""
+def test_correct_metrics_have_no_differences(wanted: FinalState) -> None:
+    """The exposition of the oracle's state has no differences."""
     assert metric_differences(exposition(wanted), wanted, SIZE) == []
 
 
 @pytest.mark.parametrize("column", ["alive", "offset", "time"])
-def test_one_wrong_element_is_found(wanted: FinalState, column: str) -> None:
-    """One key that is dead, or has another offset or time, is one difference at least."""
+def test_one_wrong_element_is_a_difference(wanted: FinalState, column: str) -> None:
+    """A missing key, or a key with a wrong offset or time, is at least one difference."""
     wrong = getattr(wanted, column).copy()
     at = np.flatnonzero(wanted.alive)[7]
     wrong[at] = wrong[at] + 1 if column != "alive" else False
-    told = exposition(dataclasses.replace(wanted, **{column: wrong}))
-    assert metric_differences(told, wanted, SIZE)
+    text = exposition(dataclasses.replace(wanted, **{column: wrong}))
+    assert metric_differences(text, wanted, SIZE)
 
 
-def test_silence_is_no_answer(wanted: FinalState) -> None:
-    """An exposition without groups differs in everything."""
+def test_empty_exposition_is_a_difference(wanted: FinalState) -> None:
+    """An exposition without groups differs in every metric."""
     assert len(metric_differences("", wanted, SIZE)) == 3
