@@ -70,9 +70,10 @@ class TopApp(App[None]):
         Binding("ctrl+c", "quit", priority=True),
         Binding("ctrl+l", "redraw", priority=True),
     ]
-    # Only the terminal's own colours: they are readable on any background that a person has chosen.
+    # Only the colours of the terminal: they are readable on any background. The screens need no scrollbar: all lines fit,
+    # and one that appears while the window shrinks would take a column.
     CSS = """
-    Screen { background: ansi_default; color: ansi_default; }
+    Screen { background: ansi_default; color: ansi_default; overflow: hidden; }
     .line { height: 1; text-wrap: nowrap; text-overflow: ellipsis; }
     #sentence { height: 2; }
     VerticalScroll { scrollbar-size: 0 0; }
