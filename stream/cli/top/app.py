@@ -70,8 +70,8 @@ class TopApp(App[None]):
         Binding("ctrl+c", "quit", priority=True),
         Binding("ctrl+l", "redraw", priority=True),
     ]
-    # Only the colours of the terminal: they are readable on any background. The screens need no scrollbar: all lines fit,
-    # and one that appears while the window shrinks would take a column.
+    # Only the colours of the terminal, which are readable on any background. The screens need no scrollbar, because all
+    # lines fit; one that appears while the window shrinks would take a column.
     CSS = """
     Screen { background: ansi_default; color: ansi_default; overflow: hidden; }
     .line { height: 1; text-wrap: nowrap; text-overflow: ellipsis; }
