@@ -1,1 +1,1 @@
-"""The checkpoint directory: its format, its owner, and whether it still fits the topic."""
+"""The checkpoint directory: its format, its lock, and the checks that it is consistent with the topic."""

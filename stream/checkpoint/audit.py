@@ -1,8 +1,8 @@
-"""Checks Spark's own log in a checkpoint before a query reads it: whether its files are whole and fit each other.
+"""Checks before a query reads it that the files of Spark's log in a checkpoint are complete and consistent.
 
-Spark writes `offsets/N` before batch N runs and `commits/N` after it has ended; batch N makes version N + 1 of the
+Spark writes `offsets/N` before batch N runs and `commits/N` after it has ended; batch N writes version N + 1 of the
 state. So the newest offset is the newest commit or the one after it, and the state has no later version. Spark
-continues a log with other numbers without an error, from a wrong place. The state itself is checked by
+continues an inconsistent log without an error, from a wrong position. The state itself is checked by
 `stream.checkpoint.state_files`. Reads files only; starts no JVM.
 """
 
@@ -24,7 +24,7 @@ _VERSION: Final = re.compile(r"v\d+")
 
 
 def check_log(spark: Path) -> None:
-    """Check what the next start of the query would read of Spark's log. Raises DamagedError, and PermissionError."""
+    """Check the files of Spark's log that the next start of the query reads. Raises DamagedError, PermissionError."""
     offsets, commits = batches(spark / "offsets"), batches(spark / "commits")
     newest, committed = max(offsets, default=-1), max(commits, default=-1)
     if offsets or commits or (spark / "metadata").exists():
@@ -33,10 +33,10 @@ def check_log(spark: Path) -> None:
     _check_state_versions(spark, newest)
     if committed >= 0:
         _check_commit(spark / "commits" / str(committed))
-    # At a start Spark reads the newest two: where the newest batch begins, and where it ends.
+    # At a start Spark reads the newest two: the start and the end offsets of the newest batch.
     read = [read_offsets(spark / "offsets" / str(number)) for number in (newest - 1, newest) if number >= 0]
-    for before, after in itertools.pairwise(read):
-        behind = [partition for partition, offset in before.items() if after.get(partition, -1) < offset]
+    for previous, current in itertools.pairwise(read):
+        behind = [partition for partition, offset in previous.items() if current.get(partition, -1) < offset]
         if behind:
             problem = f"ends before offsets/{newest - 1} does, in partition {behind[0]} of {NAME}"
             raise DamagedError(spark / "offsets" / str(newest), problem)
@@ -55,42 +55,42 @@ def read_offsets(path: Path) -> dict[int, int]:
     except (ValueError, TypeError, AttributeError):
         read = {}
     if not read or not all(isinstance(offset, int) and offset >= 0 for offset in read.values()):
-        raise DamagedError(path, f"holds no positions of {NAME}")
+        raise DamagedError(path, f"has no positions of {NAME}")
     return read
 
 
 def _check_id(path: Path) -> None:
     read = _json(path, whole(path))
     if not isinstance(read, dict) or not isinstance(read.get("id"), str):
-        raise DamagedError(path, "holds no id of a query")
+        raise DamagedError(path, "has no query id")
 
 
 def _check_order(spark: Path, newest: int, committed: int) -> None:
     if newest < committed:
         raise DamagedError(spark / "offsets" / str(committed), f"is missing, although batch {committed} has ended")
     if newest > committed + 1:
-        ended = "no batch" if committed < 0 else f"batch {committed}"
-        problem = f"is missing: offsets go up to batch {newest}, but commits say that {ended} was the last to end"
+        ended = "commits has no batch" if committed < 0 else f"the last batch in commits is {committed}"
+        problem = f"is missing: the last batch in offsets is {newest}, but {ended}"
         raise DamagedError(spark / "commits" / str(newest - 1), problem)
 
 
 def _check_state_versions(spark: Path, newest: int) -> None:
-    """Refuse state of a batch that the log does not know; left there, Spark would mix it with the state to come."""
+    """Raise DamagedError if the state has a batch that the log does not have; Spark would mix it with later state."""
     for path in (spark / "state").glob("*/[0-9]*/[0-9]*"):
         version = path.name.partition(".")[0].partition("_")[0]
         if version.isdigit() and int(version) > newest + 1:
-            known = "holds no batch" if newest < 0 else f"ends with batch {newest}"
+            known = "has no batch" if newest < 0 else f"ends with batch {newest}"
             raise DamagedError(path, f"is of batch {int(version) - 1}, but the offset log {known}")
 
 
 def _check_commit(path: Path) -> None:
     lines = _lines(path)
     if len(lines) < 2 or not isinstance(_json(path, lines[1]), dict):
-        raise DamagedError(path, "is cut short")
+        raise DamagedError(path, "is truncated")
 
 
 def _lines(path: Path) -> list[str]:
-    """Read a file of Spark's log: a version, then a line of JSON each."""
+    """Return the lines of a file of Spark's log: a version, then one JSON document per line."""
     lines = whole(path).splitlines()
     if not lines or not _VERSION.fullmatch(lines[0]):
         raise DamagedError(path, "is empty" if not lines else "does not begin with a version")
@@ -103,4 +103,4 @@ def _json(path: Path, text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise DamagedError(path, "is empty" if not text else f"is no JSON ({error})") from error
+        raise DamagedError(path, "is empty" if not text else f"is not JSON ({error})") from error

@@ -1,8 +1,8 @@
-"""Whether what was read of the offsets topic still is a part of the topic of today. Pure; the words for when it is not.
+"""Checks that the state can be continued from the current offsets topic, and describes the reason if not. Pure.
 
-The state is right as long as nothing was missed between it and the topic: the same topic, positions inside its log, and
-no stop longer than `delete.retention.ms`. Tombstones leave a compacted log so long after they were cleaned (KAFKA-4545,
-KIP-354), and a reader that missed one keeps an offset, or a whole group, that no longer exists.
+The state is right if no record was missed since it was written: the same topic, positions inside its log, and no
+interruption longer than `delete.retention.ms`. Tombstones are removed from a compacted log that long after their
+compaction (KAFKA-4545, KIP-354), and a reader that missed one keeps an offset, or a whole group, that no longer exists.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ReadPositions:
-    """What has been read: the topic's id (None: the broker gives none), the next offset per partition, and when.
+    """The read positions: the topic's id (None: the broker has no ids) and the next offset per partition.
 
-    `current_at` (Unix seconds) is when the reader last had read all there was; None: not known.
+    `current_at` (Unix seconds) is the time at which the reader last had read the whole topic; None: unknown.
     """
 
     topic_id: str | None
@@ -31,9 +31,9 @@ class ReadPositions:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TopicNow:
-    """The topic of now: its id, (log start, high watermark) per partition, how long tombstones stay in it.
+    """The current topic: its id, (log start offset, high watermark) per partition, and its tombstone retention.
 
-    `tombstone_seconds` is the topic's `delete.retention.ms`; None: not known, and then Kafka's default is assumed.
+    `tombstone_seconds` is the topic's `delete.retention.ms`; None: unknown, and Kafka's default is assumed.
     """
 
     topic_id: str | None
@@ -47,23 +47,23 @@ DEFAULT_TOMBSTONE_SECONDS = 86_400.0
 
 
 def gap(past: ReadPositions, present: TopicNow) -> str | None:
-    """Say as a sentence why reading on would miss something, or None."""
+    """Return the reason, as a sentence, why reading from the positions would miss records; None if it would not."""
     if past.topic_id is not None and present.topic_id is not None and past.topic_id != present.topic_id:
-        return f"the topic {NAME} was made anew"
+        return f"the topic {NAME} was deleted and created again"
     for partition, position in sorted(past.positions.items()):
         start, end = present.bounds.get(partition, (None, None))
         if end is not None and position > end:
-            return f"partition {partition} of {NAME} ends at {end}, before the {position} that was read already"
+            return f"partition {partition} of {NAME} ends at {end}, before {position}, which was already read"
         if start is not None and position < start:
-            return f"partition {partition} of {NAME} begins at {start}, records from {position} on were missed"
-    return _too_long_away(past, present)
+            return f"partition {partition} of {NAME} begins at {start}; records from {position} on were missed"
+    return _exceeded_tombstone_retention(past, present)
 
 
-def _too_long_away(past: ReadPositions, present: TopicNow) -> str | None:
+def _exceeded_tombstone_retention(past: ReadPositions, present: TopicNow) -> str | None:
     limit = DEFAULT_TOMBSTONE_SECONDS if present.tombstone_seconds is None else present.tombstone_seconds
     if past.current_at is None or present.now - past.current_at <= limit:
         return None
-    away, kept = (
+    unread_for, kept = (
         duration_in_one_unit(seconds * 1000, exact=False) for seconds in (present.now - past.current_at, limit)
     )
-    return f"nothing was read for {away}, and {NAME} keeps tombstones for {kept}: some may have been missed"
+    return f"nothing was read for {unread_for}, but {NAME} keeps tombstones for {kept}: some may have been missed"

@@ -1,9 +1,9 @@
-"""The checkpoint: where it lies, whose it is, and whether this run may go on from it.
+"""The checkpoint directory: opened, checked, and set aside if it cannot be continued.
 
-`ROOT/v<FORMAT>/` holds one checkpoint of Spark (`spark/`), a lock, and a manifest (`lagwarden.json`) that says which
-cluster and topic it belongs to and how its state is laid out. A checkpoint that no longer fits the topic, or that is
-damaged, is never deleted: it is set aside, and the topic, which is compacted and therefore complete, is read again from
-its start. A checkpoint of another *cluster* is refused: two monitors with one directory is a mistake to be told.
+`ROOT/v<FORMAT>/` has one checkpoint of Spark (`spark/`), a lock, and a manifest (`lagwarden.json`) with its cluster,
+its topic and the layout of its state. A checkpoint that does not match the topic, or is damaged, is never deleted: it
+is set aside, and the topic, which is compacted and therefore complete, is read again from its start. A checkpoint of
+another *cluster* is refused, because two monitors with the same directory is a configuration error.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ if TYPE_CHECKING:
     from stream.cluster.offsets_topic import OffsetsTopic
 
 VERDICTS: Final = "verdicts.zip"
-"""What is kept of verdicts (`stream.tick.verdicts.store`); it goes where the state goes."""
+"""The stored verdicts (`stream.tick.verdicts.store`); set aside together with the state."""
 _CURRENT: Final = "current"
-"""An empty file whose time says when the reader last had read all there was."""
+"""An empty file whose modification time is when the reader last had read the whole topic."""
 _FAILED_STARTS: Final = "failed-starts.json"
-"""How often in a row the query failed before it ended a batch, and why; gone once a batch has ended."""
+"""The number of consecutive query failures before a batch ended, with the cause; removed when a batch has ended."""
 _MOST_FAILED_STARTS: Final = 2
 _NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CheckpointDirectory:
-    """A checkpoint this run may use, and holds the lock of."""
+    """A checkpoint that this process uses and has locked."""
 
     folder: Path
     manifest: Manifest
     positions: dict[int, int]
     """Next offset to read per offsets partition, as of the last finished batch; empty if there is none."""
     set_aside: str | None
-    """Why a former checkpoint was set aside, as a sentence; None if none was."""
+    """The reason why an earlier checkpoint was set aside, as a sentence; None if none was."""
     kept: Path | None
-    """Where the checkpoint that was set aside is kept."""
+    """The folder of the checkpoint that was set aside."""
     _fresh: Manifest = dataclasses.field(repr=False)
     _lock: IO[str] = dataclasses.field(repr=False)
 
@@ -60,11 +60,11 @@ class CheckpointDirectory:
 
     @property
     def fresh(self) -> bool:
-        """Whether nothing has been finished in it yet."""
+        """True if no batch has ended yet."""
         return not self.positions
 
-    def note_current(self) -> None:
-        """Note that all there was has been read up to now; a later start tells from it how long nobody read."""
+    def record_current(self) -> None:
+        """Record that the whole topic has been read; a later start computes the length of the interruption from it."""
         (self.folder / _CURRENT).touch()
 
     def start_over(self, reason: str) -> CheckpointDirectory:
@@ -74,30 +74,30 @@ class CheckpointDirectory:
         except OSError as error:
             raise _unusable(self.folder, error) from error
 
-    def note_failed_start(self, cause: str, *, final: bool = False) -> None:
-        """Note that the query failed before it ended a batch: after two in a row, the next start sets the state aside.
+    def record_failed_start(self, cause: str, *, final: bool = False) -> None:
+        """Record that the query failed before a batch ended: after two in a row, the next start sets the state aside.
 
-        `final` says that the cause is the state itself: then one is enough. A fresh checkpoint has no state to blame.
+        `final`: the cause is the state itself, and one failure is enough. A fresh checkpoint has no state as a cause.
         """
         if self.fresh and not final:
             return
         times = _MOST_FAILED_STARTS if final else _failed_starts(self.folder)[0] + 1
-        with contextlib.suppress(OSError):  # the process ends with this very cause anyway
+        with contextlib.suppress(OSError):  # the process ends with this cause anyway
             replace_json(self.folder / _FAILED_STARTS, {"times": times, "cause": cause})
 
-    def note_batch(self) -> None:
-        """Note that a batch has ended: what failed before it is over."""
+    def record_batch(self) -> None:
+        """Record that a batch has ended: resets the number of failures."""
         with contextlib.suppress(OSError):
             (self.folder / _FAILED_STARTS).unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Give the lock back."""
+        """Release the lock."""
         self._lock.close()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OffsetsTopicEnds:
-    """The offsets topic at start: (log start, high watermark, last stable offset) per partition, and when (Unix s)."""
+    """The offsets topic: (log start offset, high watermark, last stable offset) per partition; `now` in Unix s."""
 
     logs: dict[int, tuple[int, int, int]]
     now: float
@@ -105,23 +105,23 @@ class OffsetsTopicEnds:
 
 
 def open_checkpoint(root: Path, topic: OffsetsTopic, wanted: Layout, ends: OffsetsTopicEnds) -> CheckpointDirectory:
-    """Open or make the checkpoint for this topic.
+    """Open or create the checkpoint for this topic.
 
-    The old state is set aside if its files are damaged or do not fit each other, if positions lie outside of the logs
-    of now (a topic that was made anew or cut back), or if the reader was away for longer than tombstones stay. Raises
-    Refusal if the directory cannot be used, or belongs to something else.
+    The old state is set aside if its files are damaged or inconsistent, if positions are outside of the current logs
+    (the topic was created again or truncated), or if the interruption was longer than the tombstone retention. Raises
+    Refusal if the directory cannot be used, or belongs to another cluster or version.
     """
     folder = root / f"v{FORMAT}"
     lock = _lock(folder)
     try:
         live_from = {partition: stable for partition, (_, _, stable) in ends.logs.items()}
-        fresh = Manifest(FORMAT, topic.cluster_id, _text(topic.topic_id), wanted, live_from)
+        fresh = Manifest(FORMAT, topic.cluster_id, _id_text(topic.topic_id), wanted, live_from)
         try:
             found = read_manifest(folder)
             if found is None:
                 return _begin(folder, fresh, None, lock)
             check_cluster(folder, found, topic.cluster_id)
-            reason = _misfit(folder, found, topic, ends)
+            reason = _reason_to_set_aside(folder, found, topic, ends)
         except DamagedError as error:
             reason = str(error)
         else:
@@ -137,28 +137,28 @@ def open_checkpoint(root: Path, topic: OffsetsTopic, wanted: Layout, ends: Offse
 
 
 def _begin(folder: Path, manifest: Manifest, reason: str | None, lock: IO[str]) -> CheckpointDirectory:
-    """Make an empty checkpoint; what is there is set aside for this reason."""
+    """Create an empty checkpoint; with a `reason`, the existing one is set aside."""
     kept = None if reason is None else _set_aside(folder)
     replace_json(folder / MANIFEST, dataclasses.asdict(manifest))
     return CheckpointDirectory(folder, manifest, {}, reason, kept, manifest, lock)
 
 
-def _misfit(folder: Path, found: Manifest, topic: OffsetsTopic, ends: OffsetsTopicEnds) -> str | None:
-    """Say as a sentence why the state cannot be read on, or None. Raises DamagedError."""
+def _reason_to_set_aside(folder: Path, found: Manifest, topic: OffsetsTopic, ends: OffsetsTopicEnds) -> str | None:
+    """Return the reason, as a sentence, why the state cannot be continued, or None. Raises DamagedError."""
     check_log(folder / "spark")
     ended = batches(folder / "spark" / "commits")
     if ended:
         check_state(folder / "spark", max(ended) + 1)
     times, cause = _failed_starts(folder)
     if times >= _MOST_FAILED_STARTS:
-        return f"the query could not be continued from {folder / 'spark'}, the last time because: {cause}"
+        return f"the query could not be continued from {folder / 'spark'}; last cause: {cause}"
     past = ReadPositions(found.topic_id, positions(folder / "spark"), _current_at(folder))
     bounds = {partition: (first, high) for partition, (first, high, _) in ends.logs.items()}
-    return gap(past, TopicNow(_text(topic.topic_id), bounds, ends.now, ends.tombstone_seconds))
+    return gap(past, TopicNow(_id_text(topic.topic_id), bounds, ends.now, ends.tombstone_seconds))
 
 
 def positions(spark: Path) -> dict[int, int]:
-    """Read the positions of the last finished batch from Spark's own log; empty if there is none.
+    """Return the positions at the end of the last finished batch, from Spark's log; empty if there is none.
 
     `offsets/N` is written before batch N runs, `commits/N` after it has ended. Raises DamagedError.
     """
@@ -167,9 +167,9 @@ def positions(spark: Path) -> dict[int, int]:
 
 
 def _current_at(folder: Path) -> float | None:
-    """Tell when the reader last had read all there was; where nothing says so, when its last batch ended."""
-    noted = [folder / _CURRENT] if (folder / _CURRENT).exists() else (folder / "spark" / "commits").glob("[0-9]*")
-    return max((path.stat().st_mtime for path in noted), default=None)
+    """Return when the reader last had read the whole topic; if that is unknown, when its last batch ended."""
+    sources = [folder / _CURRENT] if (folder / _CURRENT).exists() else (folder / "spark" / "commits").glob("[0-9]*")
+    return max((path.stat().st_mtime for path in sources), default=None)
 
 
 def _lock(folder: Path) -> IO[str]:
@@ -184,7 +184,7 @@ def _lock(folder: Path) -> IO[str]:
         handle.close()
         raise Refusal(
             f"the checkpoint directory {folder} is in use by another lagwarden",
-            "stop that one, or give this one a directory of its own with --checkpoint-dir",
+            "stop the other one, or set another directory with --checkpoint-dir",
             ExitCode.CHECKPOINT_UNUSABLE,
         ) from error
     return handle
@@ -193,16 +193,16 @@ def _lock(folder: Path) -> IO[str]:
 def _unusable(folder: Path, error: OSError) -> Refusal:
     full = error.errno in _NO_SPACE
     problem = f"no space left on its volume ({error.strerror})" if full else error.strerror
-    advice = "make room there, or give a larger volume" if full else "let this user write there"
+    advice = "free some space, or use a larger volume" if full else "grant this user write access"
     return Refusal(
         f"the checkpoint directory {folder} cannot be used: {problem}",
-        f"give another one with --checkpoint-dir, or {advice}",
+        f"set another one with --checkpoint-dir, or {advice}",
         ExitCode.CHECKPOINT_UNUSABLE,
     )
 
 
 def _failed_starts(folder: Path) -> tuple[int, str]:
-    """Return how often the query failed in a row before it ended a batch, and why it did the last time."""
+    """Return the number of consecutive query failures before a batch ended, and the last cause."""
     try:
         read = json.loads((folder / _FAILED_STARTS).read_text())
         return int(read["times"]), str(read["cause"])
@@ -211,7 +211,7 @@ def _failed_starts(folder: Path) -> tuple[int, str]:
 
 
 def _set_aside(folder: Path) -> Path:
-    """Move what cannot be used out of the way, without losing it, and return where it is kept."""
+    """Move the checkpoint to a new folder beside it, and return that folder."""
     number = 1
     while (aside := folder / f"set-aside-{number}").exists():
         number += 1
@@ -222,5 +222,5 @@ def _set_aside(folder: Path) -> Path:
     return aside
 
 
-def _text(topic_id: object) -> str | None:
+def _id_text(topic_id: object) -> str | None:
     return None if topic_id is None else str(topic_id)

@@ -1,7 +1,7 @@
-"""Reads files that Spark wrote through Hadoop's local file system, and holds them against their checksums.
+"""Reads files that Spark wrote through Hadoop's local file system, and verifies their checksums.
 
-Hadoop keeps the checksums of `NAME` in `.NAME.crc`: `crc`, a zero byte, how many bytes each sum is of, then the CRC-32
-of each piece.
+Hadoop keeps the checksums of `NAME` in `.NAME.crc`: `crc`, a zero byte, the number of bytes per checksum, then the
+CRC-32 of each chunk.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ _AT_ONCE: Final = 1 << 22
 
 
 class DamagedError(Exception):
-    """A file of the checkpoint is missing or damaged. The text names the file and says what is wrong with it."""
+    """A file of the checkpoint is missing or damaged. The text has the file and the problem."""
 
     def __init__(self, path: Path, problem: str) -> None:
         super().__init__(f"{path} {problem}")
 
 
 def whole(path: Path) -> str:
-    """Read a text file and hold it against its checksums. Raises DamagedError, and PermissionError."""
+    """Return the content of a text file after verifying its checksums. Raises DamagedError, PermissionError."""
     check_sums(path)
     try:
         return path.read_bytes().decode()
     except UnicodeDecodeError as error:
-        raise DamagedError(path, "is no text") from error
+        raise DamagedError(path, "is not UTF-8 text") from error
 
 
 def sums_of(path: Path) -> Path:
-    """Return where Hadoop keeps the checksums of a file."""
+    """Return the path of a file's checksums."""
     return path.with_name(f".{path.name}.crc")
 
 
 def check_sums(path: Path) -> None:
-    """Read a file and hold it against its checksums, if it has any. Raises DamagedError, and PermissionError."""
+    """Verify the checksums of a file, if it has any. Raises DamagedError, PermissionError."""
     try:
         kept = sums_of(path).read_bytes() if sums_of(path).exists() else b""
         header = _CRC_HEADER.unpack_from(kept) if len(kept) >= _CRC_HEADER.size else (b"", 0)
@@ -50,7 +50,7 @@ def check_sums(path: Path) -> None:
     except FileNotFoundError as error:
         raise DamagedError(path, "is missing") from error
     except PermissionError:
-        raise  # a right to give, not damage
+        raise  # a missing right, not damage
     except OSError as error:
         raise DamagedError(path, f"cannot be read ({error.strerror})") from error
     if each and found != kept[_CRC_HEADER.size :]:
@@ -58,9 +58,9 @@ def check_sums(path: Path) -> None:
 
 
 def _sums(path: Path, each: int) -> Iterator[bytes]:
-    """Read a file and return the checksum of every `each` bytes; none where that is 0."""
+    """Yield the checksum of every `each` bytes of a file; none if that is 0."""
     size = max(1, _AT_ONCE // each) * each if each else _AT_ONCE
     with path.open("rb") as file:
         while content := file.read(size):
-            pieces = range(0, len(content), each) if each else ()
-            yield from (zlib.crc32(content[at : at + each]).to_bytes(4, "big") for at in pieces)
+            chunks = range(0, len(content), each) if each else ()
+            yield from (zlib.crc32(content[at : at + each]).to_bytes(4, "big") for at in chunks)

@@ -1,4 +1,4 @@
-"""The manifest of a checkpoint: which cluster and topic it belongs to, and how its state is laid out."""
+"""The manifest of a checkpoint: its cluster, its topic, and the layout of its state."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FORMAT: Final = 1
-"""Number of the layout of checkpoints; raised when state written before cannot be read on."""
+"""The version of the checkpoint format; incremented when older state cannot be continued."""
 MANIFEST: Final = "lagwarden.json"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Layout:
-    """What is fixed for the life of a checkpoint."""
+    """The options that cannot change within a checkpoint."""
 
     sub_shards: int
     offsets_partitions: int
@@ -31,27 +31,27 @@ class Layout:
 
     @property
     def placement(self) -> Placement:
-        """Where groups live in this checkpoint."""
+        """The mapping of groups to shards in this checkpoint."""
         return Placement(self.offsets_partitions, self.sub_shards)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Manifest:
-    """What stands in `lagwarden.json`."""
+    """The content of `lagwarden.json`."""
 
     format: int
     cluster_id: str
     topic_id: str | None
     layout: Layout
     live_from: dict[int, int]
-    """Ends (last stable offsets) of the offsets partitions when it was made: what is before them is replayed history.
+    """The last stable offsets of the offsets partitions at creation: records before them are replayed, not live.
 
-    Empty in checkpoints of before this was noted: then all that is read on is live.
+    Empty in checkpoints of versions without this field: all further records are live.
     """
 
 
 def read_manifest(folder: Path) -> Manifest | None:
-    """Read the manifest of a checkpoint; None where there is no checkpoint.
+    """Read the manifest of a checkpoint; None if there is no checkpoint.
 
     Raises DamagedError, Refusal if another version wrote it, and PermissionError.
     """
@@ -75,8 +75,8 @@ def read_manifest(folder: Path) -> Manifest | None:
 def _check_format(path: Path, found: int) -> None:
     if found != FORMAT:
         raise Refusal(
-            f"{path} says format {found}, this version reads format {FORMAT}: not a checkpoint of this version",
-            "start the version that wrote it, or move the directory away: the topic is then read again from its start",
+            f"{path} has format {found}, this version reads format {FORMAT}",
+            "start the version that wrote it, or move the directory; the topic is then read again from its start",
             ExitCode.CHECKPOINT_FORMAT,
         )
 
@@ -86,13 +86,13 @@ def check_cluster(folder: Path, found: Manifest, cluster_id: str) -> None:
     if found.cluster_id != cluster_id:
         raise Refusal(
             f"the checkpoint {folder} belongs to cluster {found.cluster_id}, this is cluster {cluster_id}",
-            "check --bootstrap-servers, or give this cluster a directory of its own with --checkpoint-dir",
+            "check --bootstrap-servers, or set another directory for this cluster with --checkpoint-dir",
             ExitCode.CHECKPOINT_CLUSTER,
         )
 
 
 def replace_json(path: Path, content: dict[str, Any]) -> None:
-    """Write a JSON file, whole or not at all."""
+    """Write a JSON file atomically."""
     draft = path.with_name(f"{path.name}.new")
     with draft.open("w") as handle:
         json.dump(content, handle, indent=1)

@@ -1,4 +1,4 @@
-"""Files that the process can do without: a failing write of one is logged once and counted, and ends nothing."""
+"""Optional files: a failed write is logged once and counted, and the process continues."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 _log = structlog.get_logger(__name__)
 
 HEARTBEAT: Final = "heartbeat"
-"""The file that says when the reader last had read everything."""
+"""The file whose time is when the reader last had read the whole topic."""
 VERDICTS: Final = "verdicts"
-"""The verdicts that outlive the process."""
+"""The file with the verdicts of the last tick."""
 KINDS: Final = (HEARTBEAT, VERDICTS)
 
 
@@ -31,13 +31,13 @@ class SideFiles:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._failures = collections.Counter[str]()
-        self._troubles: dict[str, str] = {}
+        self._errors: dict[str, str] = {}
 
     @contextlib.contextmanager
     def writing(self, kind: str, path: Path) -> Iterator[None]:
         """Swallow, count and log an OSError of the block, which writes a file of this kind.
 
-        The same trouble is logged once until a write succeeds again.
+        The same error is logged once until a write succeeds again.
         """
         try:
             yield
@@ -45,7 +45,7 @@ class SideFiles:
             self._fail(kind, path, error)
         else:
             with self._lock:
-                self._troubles.pop(kind, None)
+                self._errors.pop(kind, None)
 
     def table(self) -> pa.Table:
         """Return the failures by kind of file, each kind with a row from the start."""
@@ -57,7 +57,7 @@ class SideFiles:
         cause = error.strerror or str(error)
         with self._lock:
             self._failures[kind] += 1
-            is_news = self._troubles.get(kind) != cause
-            self._troubles[kind] = cause
-        if is_news:
-            _log.warning("a file cannot be written; the process goes on without it", file=str(path), cause=cause)
+            is_new = self._errors.get(kind) != cause
+            self._errors[kind] = cause
+        if is_new:
+            _log.warning("optional file not written", file=str(path), cause=cause)

@@ -1,4 +1,4 @@
-"""Positions in the text of a Kafka offset of Spark, as in its offset log and its progress reports."""
+"""Parses the JSON of Spark's Kafka source offsets, as in its offset log and its progress reports."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 
 
 def source_positions(offsets: str | None, topic: str) -> dict[int, int]:
-    """Read the positions in a Kafka offset of Spark: `{"topic": {"partition": offset}}`, in progress and checkpoint."""
+    """Return the offset per partition of a topic from `{"topic": {"partition": offset}}`; empty for None or no text."""
     if not offsets:
         return {}
     per_topic: dict[str, dict[str, int]] = json.loads(offsets)

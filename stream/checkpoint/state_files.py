@@ -1,8 +1,8 @@
 """Checks the files of Spark's state store before a query loads them. Reads files only; starts no JVM.
 
 A version of the state is its newest snapshot (`V.zip`, which lists files in `SSTs/`) and every changelog after it, per
-state partition. Spark reports a damaged file as one of many errors that do not name it, or not at all: it reads a state
-partition without files as empty, and a file with a broken block as if it ended there.
+state partition. Spark reports a damaged file with an error that does not name it, or not at all: it reads a state
+partition without files as empty, and a file with a damaged block as if it ended there.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _UNREADABLE: Final = (ValueError, TypeError, KeyError, IndexError, AttributeErro
 
 
 def check_state(spark: Path, version: int) -> None:
-    """Check all that makes up a version of the state. Raises DamagedError, and PermissionError.
+    """Check all files of a version of the state. Raises DamagedError, PermissionError.
 
     The query has one stateful operator, number 0, with one state store.
     """
@@ -34,15 +34,13 @@ def check_state(spark: Path, version: int) -> None:
 
 
 def _partitions(folder: Path) -> int:
-    """Read from the operator's metadata how many state partitions there are."""
+    """Return the number of state partitions from the operator's metadata."""
     newest = _files(folder)[-1]
     lines = whole(newest).splitlines()
     try:
         return int(json.loads(lines[1])["stateStoreInfo"][0]["numPartitions"])
     except _UNREADABLE as error:
-        raise DamagedError(
-            newest, "is empty" if not lines else "does not tell how many partitions there are"
-        ) from error
+        raise DamagedError(newest, "is empty" if not lines else "has no number of partitions") from error
 
 
 def _files(folder: Path) -> list[Path]:
@@ -62,15 +60,15 @@ def _check_partition(folder: Path, version: int) -> None:
     for path in files:
         check_sums(path)
         if checked_by_sums and not sums_of(path).exists():
-            raise DamagedError(path, "has no checksums, although files beside it have")
+            raise DamagedError(path, "has no checksums, although other files of the version have")
 
 
 def _listed_in(snapshot: Path) -> list[Path]:
-    """Return the files that a snapshot consists of beside its own."""
+    """Return the files that a snapshot lists in addition to its own."""
     check_sums(snapshot)
     try:
         with zipfile.ZipFile(snapshot) as archive:
             _, _, text = archive.read("metadata").decode().partition("\n")
         return [snapshot.parent / "SSTs" / each["dfsSstFileName"] for each in json.loads(text)["sstFiles"]]
     except (*_UNREADABLE, OSError, zipfile.BadZipFile, zlib.error, EOFError) as error:
-        raise DamagedError(snapshot, f"is no snapshot of the state ({error})") from error
+        raise DamagedError(snapshot, f"is not a state snapshot ({error})") from error

@@ -1,8 +1,8 @@
-"""Holds the positions in the state against those in Spark's offset log. Pure.
+"""Compares the positions in the state with those in Spark's offset log. Pure.
 
-A shard stands at the last record of its partition that the query was given. Where that is not the one before the
-position of the offset log, there may be only markers of transactions in between, or the state may be older than the
-offset log: the topic itself has to tell.
+The position of a shard is the last record of its partition that the query received. If that is not the record before
+the position of the offset log, either only transaction markers are in between, or the state is older than the offset
+log; only a read of the topic shows which.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 def misplaced(
     shards: Iterable[tuple[int, ShardState]], positions: Mapping[int, int], placement: Placement
 ) -> str | None:
-    """Say as a sentence which shard has read beyond the offset log, or is there twice; None if all are in place.
+    """Return, as a sentence, which shard is ahead of the offset log or duplicate; None if all are consistent.
 
     `positions` are those of the offset log: the next offsets to read.
     """
     seen: set[int] = set()
     for number, shard in shards:
         if number in seen:
-            return f"shard {number} is in the state twice"
+            return f"shard {number} occurs twice in the state"
         seen.add(number)
         partition = placement.offsets_partition(number)
         end = positions.get(partition)
         if end is None or shard.position >= end:
-            known = "does not know that partition" if end is None else f"ends at {end}"
-            return f"the state has read {NAME} to {shard.position} in partition {partition}, the offset log {known}"
+            known = "does not have that partition" if end is None else f"ends at {end}"
+            return f"the state has read partition {partition} of {NAME} up to {shard.position}, the offset log {known}"
     return None
 
 
@@ -44,9 +44,9 @@ def unseen(
     placement: Placement,
     log_starts: Mapping[int, int],
 ) -> list[tuple[int, int, int]]:
-    """Return (partition, first, end): the offsets that the offset log says were read, and the state does not have.
+    """Return (partition, first, end): the offsets that are read according to the offset log but missing in the state.
 
-    Empty where a partition is split into several shards: a record that belongs to no group moves none of them.
+    Empty if a partition has several shards: a record without a group advances none of them.
     """
     if placement.sub_shards != 1:
         return []

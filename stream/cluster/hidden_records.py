@@ -109,7 +109,7 @@ def _add_answer(read: HiddenRead, answer: Any) -> bool:
 
 
 def _hidden_batches(batch: LogBatch, position: int) -> Iterator[HiddenBatch]:
-    """Yield the part of a batch from the position on; nothing if all of it lies previous_position."""
+    """Yield the part of a batch from the position on; nothing if all of it is before."""
     if batch.last_offset < position:
         return
     if batch.is_control:

@@ -19,7 +19,7 @@ class LogGrowth:
         self._points: dict[int, deque[tuple[float, int]]] = {}
 
     def update(self, time: float, values: Mapping[int, int | None]) -> dict[int, float | None]:
-        """Add values at `time` (Unix s) and return the change per second of each key; None previous its second value.
+        """Add values at `time` (Unix s) and return the change per second of each key; None before its second value.
 
         The growth of a key whose value is None is None too, and its earlier values are kept. A key that is no longer
         among the values is removed.

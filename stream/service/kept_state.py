@@ -95,7 +95,7 @@ class KeptState:
         """Record that a batch has ended: the query has read the state and written the next."""
         if not self._has_batch:
             self._has_batch = True
-            self.checkpoint.note_batch()
+            self.checkpoint.record_batch()
 
     def record_failure(self, failure: SparkFailure, *, shown: bool) -> bool:
         """Record that the query failed, and return whether the state caused it.
@@ -107,11 +107,11 @@ class KeptState:
             # After polls of an idle source, the end of the JVM says nothing about the state.
             unrelated = is_of_kafka(failure) or (shown and is_of_the_process(failure))
             if not self._has_batch and not unrelated:
-                self.checkpoint.note_failed_start(failure.cause)
+                self.checkpoint.record_failed_start(failure.cause)
             return False
         if not shown and not self._has_started_over:
             raise StateUnusableError(f"{self.checkpoint.spark}: {failure.cause}")
-        self.checkpoint.note_failed_start(failure.cause, final=True)
+        self.checkpoint.record_failed_start(failure.cause, final=True)
         return True
 
     def _mismatch(self, shards: list[tuple[int, ShardState]]) -> str | None:

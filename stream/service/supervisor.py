@@ -161,7 +161,7 @@ class QuerySupervisor:
         self._partitions |= logs.keys()
         self._added = set(logs)
         self._query = self._start(sorted(self._partitions))
-        self._watch.read_also(logs.keys())
+        self._watch.add_partitions(logs.keys())
         return True
 
     def _stop(self, ticker: threading.Thread) -> None:

@@ -62,7 +62,7 @@ class Ticker:
                 self._batch_applied.wait(self._batch_wait)
             result = self.tick(current=watch.current)
             if result is not None:
-                watch.look(self._cluster, log_bounds(result.ends), result.positions)
+                watch.update(self._cluster, log_bounds(result.ends), result.positions)
                 if not is_ready:
                     _log.info("ready", seconds_from_start=round(time.time() - self._status.started_at, 1))
                 is_ready = True

@@ -178,7 +178,7 @@ FOUND_IN_FILES: Final[dict[str, tuple[Damage, str]]] = {
     "newest commit flipped": (lambda spark: flip(newest(spark / "commits")), r"commits/\d+ does not match"),
     "newest two commits missing": (lambda spark: remove(*numbered(spark / "commits")[-2:]), r"commits/\d+ is missing"),
     "all commits missing": (lambda spark: remove(spark / "commits"), r"commits/\d+ is missing"),
-    "offsets and commits missing": (lambda spark: remove(spark / "offsets", spark / "commits"), "holds no batch"),
+    "offsets and commits missing": (lambda spark: remove(spark / "offsets", spark / "commits"), "has no batch"),
     "newest offsets and commit missing": (
         lambda spark: remove(newest(spark / "offsets"), newest(spark / "commits")),
         "the offset log ends with",

@@ -60,7 +60,7 @@ def of_a_later_format(manifest: dict[str, Any]) -> dict[str, Any]:
     ("change", "code", "words"),
     [
         (of_another_cluster, ExitCode.CHECKPOINT_CLUSTER, ("another-cluster-id", "--checkpoint-dir")),
-        (of_a_later_format, ExitCode.CHECKPOINT_FORMAT, ("says format 99", "move the directory away")),
+        (of_a_later_format, ExitCode.CHECKPOINT_FORMAT, ("has format 99", "move the directory")),
     ],
 )
 def test_checkpoint_of_somebody_else_is_left_alone(
@@ -103,7 +103,7 @@ def test_topic_made_anew_is_read_again(used: tuple[Broker, Path], make_broker: M
     rebuilt = make_broker()
     make_topic(rebuilt.bootstrap, "t", 2)
     commit(rebuilt.bootstrap, "new", "t", {0: 1, 1: 2}, times=20)
-    assert_read_again(rebuilt, checkpoint, tmp_path, "made anew", {("new", "t", 0): 1, ("new", "t", 1): 2})
+    assert_read_again(rebuilt, checkpoint, tmp_path, "created again", {("new", "t", 0): 1, ("new", "t", 1): 2})
 
 
 def assert_read_again(

@@ -113,7 +113,7 @@ DAMAGE: Final[dict[str, tuple[Callable[[Path], None], str]]] = {
     ),
     "newest offsets cut short": (
         lambda spark: write(spark / "offsets" / "6", 'v1\n{"batchWatermarkMs":0}'),
-        "offsets/6 holds no positions",
+        "offsets/6 has no positions",
     ),
     "newest offsets cut within a line": (
         lambda spark: write(spark / "offsets" / "6", offsets({0: 60, 1: 120})[:-4], checksum=False),
@@ -125,19 +125,19 @@ DAMAGE: Final[dict[str, tuple[Callable[[Path], None], str]]] = {
     ),
     "newest offsets that are no text": (
         lambda spark: (remove(spark / "offsets" / "6"), (spark / "offsets" / "6").write_bytes(b"\xff\xfe")),
-        "offsets/6 is no text",
+        "offsets/6 is not UTF-8 text",
     ),
     "newest offsets without JSON": (
         lambda spark: write(spark / "offsets" / "6", "v1\n{\n{}"),
-        "offsets/6 is no JSON",
+        "offsets/6 is not JSON",
     ),
     "newest offsets of another topic": (
         lambda spark: write(spark / "offsets" / "6", 'v1\n{}\n{"t":{"0":5}}'),
-        "offsets/6 holds no positions",
+        "offsets/6 has no positions",
     ),
     "newest offsets with a text for a number": (
         lambda spark: write(spark / "offsets" / "6", 'v1\n{}\n{"__consumer_offsets":{"0":"5"}}'),
-        "offsets/6 holds no positions",
+        "offsets/6 has no positions",
     ),
     "newest offsets before those of the batch before": (
         lambda spark: write(spark / "offsets" / "6", offsets({0: 60, 1: 99})),
@@ -157,22 +157,22 @@ DAMAGE: Final[dict[str, tuple[Callable[[Path], None], str]]] = {
     ),
     "newest commit empty": (lambda spark: write(spark / "commits" / "6", ""), "commits/6 is empty"),
     "newest commit flipped": (lambda spark: flip(spark / "commits" / "6"), "commits/6 does not match its checksum"),
-    "newest commit cut short": (lambda spark: write(spark / "commits" / "6", "v1"), "commits/6 is cut short"),
+    "newest commit cut short": (lambda spark: write(spark / "commits" / "6", "v1"), "commits/6 is truncated"),
     "two commits missing": (
         lambda spark: remove(spark / "commits" / "5", spark / "commits" / "6"),
-        "commits/5 is missing: offsets go up to batch 6, but commits say that batch 4 was the last to end",
+        "commits/5 is missing: the last batch in offsets is 6, but the last batch in commits is 4",
     ),
     "all commits missing": (
         lambda spark: shutil.rmtree(spark / "commits"),
-        "commits/5 is missing: offsets go up to batch 6, but commits say that no batch was the last to end",
+        "commits/5 is missing: the last batch in offsets is 6, but commits has no batch",
     ),
     "metadata missing": (lambda spark: remove(spark / "metadata"), "metadata is missing"),
     "metadata empty": (lambda spark: write(spark / "metadata", ""), "metadata is empty"),
     "metadata flipped": (lambda spark: flip(spark / "metadata"), "metadata does not match its checksum"),
-    "metadata of another shape": (lambda spark: write(spark / "metadata", "[]"), "metadata holds no id"),
+    "metadata of another shape": (lambda spark: write(spark / "metadata", "[]"), "metadata has no query id"),
     "offsets and commits missing": (
         lambda spark: (shutil.rmtree(spark / "offsets"), shutil.rmtree(spark / "commits")),
-        r"state/0/./\d\.\w+ is of batch \d, but the offset log holds no batch",
+        r"state/0/./\d\.\w+ is of batch \d, but the offset log has no batch",
     ),
     "newest offsets and commit missing": (
         lambda spark: remove(spark / "offsets" / "6", spark / "commits" / "6"),

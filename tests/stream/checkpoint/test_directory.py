@@ -106,9 +106,12 @@ def test_layout_is_that_of_the_first_run(tmp_path: Path) -> None:
     ("topic", "bounds", "reason"),
     [
         pytest.param(
-            dataclasses.replace(TOPIC, topic_id=uuid.UUID(int=8)), BOUNDS, "made anew", id="another topic of that name"
+            dataclasses.replace(TOPIC, topic_id=uuid.UUID(int=8)),
+            BOUNDS,
+            "created again",
+            id="another topic of that name",
         ),
-        pytest.param(TOPIC, {0: (0, 49), 1: (0, 100)}, "ends at 49, before the 50", id="the topic lost its tail"),
+        pytest.param(TOPIC, {0: (0, 49), 1: (0, 100)}, "ends at 49, before 50", id="the topic lost its tail"),
         pytest.param(TOPIC, {0: (0, 100), 1: (71, 100)}, "records from 70 on were missed", id="away for too long"),
     ],
 )
@@ -205,10 +208,10 @@ def test_manifest_of_a_later_format_is_refused_untouched(tmp_path: Path) -> None
         finish_batch(tmp_path, 0, {0: 1})
     path = manifest(tmp_path)
     path.write_text(json.dumps({**json.loads(path.read_text()), "format": 99, "layout": "unknown"}))
-    with pytest.raises(Refusal, match="says format 99") as refused:
+    with pytest.raises(Refusal, match="has format 99") as refused:
         open_checkpoint(tmp_path, TOPIC, LAYOUT, ends(BOUNDS))
     assert refused.value.code == ExitCode.CHECKPOINT_FORMAT
-    assert "move the directory away" in refused.value.advice
+    assert "move the directory" in refused.value.advice
     assert positions(tmp_path / f"v{FORMAT}" / "spark") == {0: 1}
 
 
@@ -244,18 +247,18 @@ def test_two_failed_starts_in_a_row_set_the_state_aside_once(tmp_path: Path) -> 
         finish_batch(tmp_path, 0, {0: 1, 1: 1})
     for _ in range(2):
         with opened(tmp_path) as checkpoint:
-            checkpoint.note_failed_start("no idea")
-            checkpoint.note_batch()
+            checkpoint.record_failed_start("no idea")
+            checkpoint.record_batch()
     with opened(tmp_path) as checkpoint:
-        checkpoint.note_failed_start("no idea")
+        checkpoint.record_failed_start("no idea")
     with opened(tmp_path) as checkpoint:
         assert checkpoint.set_aside is None
-        checkpoint.note_failed_start("still no idea")
+        checkpoint.record_failed_start("still no idea")
     with opened(tmp_path) as checkpoint:
         assert checkpoint.set_aside is not None
-        assert "the last time because: still no idea" in checkpoint.set_aside
+        assert "last cause: still no idea" in checkpoint.set_aside
         for _ in range(3):
-            checkpoint.note_failed_start("it was not the state")
+            checkpoint.record_failed_start("it was not the state")
     with opened(tmp_path) as checkpoint:
         assert checkpoint.set_aside is None
 
@@ -264,7 +267,7 @@ def test_state_known_to_be_unreadable_is_set_aside_by_the_next_start(tmp_path: P
     """One such failure is enough."""
     with opened(tmp_path) as checkpoint:
         finish_batch(tmp_path, 0, {0: 1, 1: 1})
-        checkpoint.note_failed_start("1.changelog does not match its checksum", final=True)
+        checkpoint.record_failed_start("1.changelog does not match its checksum", final=True)
     with opened(tmp_path) as checkpoint:
         assert checkpoint.set_aside is not None
         assert "1.changelog does not match its checksum" in checkpoint.set_aside
@@ -349,7 +352,7 @@ def test_stop_longer_than_tombstones_stay(tmp_path: Path, away: float, kept: boo
     with opened(tmp_path) as checkpoint:
         finish_batch(tmp_path, 0, {0: 100, 1: 100})
         if noted:
-            checkpoint.note_current()
+            checkpoint.record_current()
     moment = 1_800_000_000.0
     for path in (checkpoint.folder / "current", *(checkpoint.folder / "spark" / "commits").iterdir()):
         if path.exists():

@@ -88,7 +88,7 @@ DAMAGE: Final[dict[str, tuple[Callable[[Path], object], str]]] = {
         "9.changelog has no checksums",
     ),
     "snapshot flipped": (lambda part: flip(part / "7.zip"), "1/7.zip does not match"),
-    "snapshot is no archive": (lambda part: write(part / "7.zip", b"PK nothing"), "1/7.zip is no snapshot"),
+    "snapshot is no archive": (lambda part: write(part / "7.zip", b"PK nothing"), "1/7.zip is not a state snapshot"),
     "both snapshots missing": (
         lambda part: ((part / "7.zip").unlink(), (part / "4.zip").unlink()),
         "1/1.changelog is missing",
@@ -100,7 +100,7 @@ DAMAGE: Final[dict[str, tuple[Callable[[Path], object], str]]] = {
     "metadata empty": (lambda part: write(part.parent / "_metadata" / "v2" / "0", b""), "v2/0 is empty"),
     "metadata without partitions": (
         lambda part: write(part.parent / "_metadata" / "v2" / "0", b"v2\n{}"),
-        "does not tell how many partitions",
+        "has no number of partitions",
     ),
     "metadata missing": (lambda part: shutil.rmtree(part.parent / "_metadata"), "_metadata is missing"),
     "schema missing": (lambda part: shutil.rmtree(part.parent / "_stateSchema"), "_stateSchema is missing"),

@@ -18,10 +18,10 @@ PLACEMENT = Placement(offsets_partitions=2, sub_shards=2)
     [
         ([], None),
         ([(0, 9), (1, 4), (2, 19), (3, -1)], None),
-        ([(0, 10)], "the state has read __consumer_offsets to 10 in partition 0, the offset log ends at 10"),
-        ([(0, 9), (3, 25)], "to 25 in partition 1, the offset log ends at 20"),
-        ([(4, 0)], "to 0 in partition 2, the offset log does not know that partition"),
-        ([(0, 9), (2, 5), (0, 9)], "shard 0 is in the state twice"),
+        ([(0, 10)], "the state has read partition 0 of __consumer_offsets up to 10, the offset log ends at 10"),
+        ([(0, 9), (3, 25)], "partition 1 of __consumer_offsets up to 25, the offset log ends at 20"),
+        ([(4, 0)], "partition 2 of __consumer_offsets up to 0, the offset log does not have that partition"),
+        ([(0, 9), (2, 5), (0, 9)], "shard 0 occurs twice in the state"),
     ],
 )
 def test_state_stands_where_the_offset_log_ends_or_before(shards: list[tuple[int, int]], problem: str | None) -> None:

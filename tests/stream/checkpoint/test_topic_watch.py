@@ -47,7 +47,7 @@ class World:
         """Where the notes would be."""
         return Path("checkpoint")
 
-    def note_current(self) -> None:
+    def record_current(self) -> None:
         """Count, or fail as a disk may."""
         if self.trouble:
             raise self.trouble
@@ -61,7 +61,7 @@ class World:
 
     def look(self, *logs: tuple[int, int, int]) -> str | None:
         """Look once; logs as (log start, high watermark, last stable offset)."""
-        self.watch.look(CLUSTER, dict(enumerate(logs)), self.progress.positions)
+        self.watch.update(CLUSTER, dict(enumerate(logs)), self.progress.positions)
         return self.watch.broken
 
 
@@ -89,11 +89,11 @@ def test_all_is_read_when_what_was_there_at_the_look_before_is(world: World) -> 
 @pytest.mark.parametrize(
     ("topic", "logs", "why"),
     [
-        (dataclasses.replace(TOPIC, topic_id=uuid.UUID(int=8)), ((0, 5, 5), (0, 7, 7)), "made anew"),
-        (TOPIC, ((0, 4, 4), (0, 7, 7)), "partition 0 of __consumer_offsets ends at 4, before the 5"),
-        (TOPIC, ((0, 5, 5), (8, 9, 9)), "partition 1 of __consumer_offsets begins at 8, records from 7 on were missed"),
+        (dataclasses.replace(TOPIC, topic_id=uuid.UUID(int=8)), ((0, 5, 5), (0, 7, 7)), "created again"),
+        (TOPIC, ((0, 4, 4), (0, 7, 7)), "partition 0 of __consumer_offsets ends at 4, before 5"),
+        (TOPIC, ((0, 5, 5), (8, 9, 9)), "partition 1 of __consumer_offsets begins at 8; records from 7 on were missed"),
     ],
-    ids=["made anew", "cut back", "records gone before they were read"],
+    ids=["created again", "cut back", "records gone before they were read"],
 )
 def test_break_is_believed_the_second_time(
     world: World, topic: OffsetsTopic, logs: tuple[tuple[int, int, int], ...], why: str
@@ -132,7 +132,7 @@ def test_partitions_that_were_added_are_noticed_and_read_once_their_ends_are_kno
     assert (world.watch.added, world.watch.added_logs) == ((2, 3), None)
     world.look((0, 5, 5), (0, 7, 7), (0, 0, 0), (0, 4, 3))
     assert world.watch.added_logs == {2: (0, 0, 0), 3: (0, 4, 3)}
-    world.watch.read_also((2, 3))
+    world.watch.add_partitions((2, 3))
     assert (world.watch.added, world.watch.added_logs) == ((), None)
     world.look((0, 5, 5), (0, 7, 7), (0, 0, 0), (0, 4, 3))
     assert (world.watch.added, world.watch.added_logs) == ((), None)

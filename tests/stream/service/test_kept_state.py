@@ -188,7 +188,7 @@ def test_a_state_that_cannot_be_loaded_from_a_full_volume_is_kept(root: Path, mo
         (44, 45, None),
         (44, None, None),
         (44, 48, "the state has read partition 0 of __consumer_offsets up to 45, the offset log up to 50"),
-        (50, None, "the state has read __consumer_offsets to 50 in partition 0, the offset log ends at 50"),
+        (50, None, "the state has read partition 0 of __consumer_offsets up to 50, the offset log ends at 50"),
     ],
     ids=["where the log ends", "markers follow", "unknown what follows", "a record follows", "beyond the log"],
 )

@@ -173,7 +173,7 @@ def test_the_query_starts_again_with_added_partitions(status: ServiceStatus, kil
     stopping, part = threading.Event(), _Part()
     watch = _Part(added=(1,), added_logs={1: (2, 9, 8)})
 
-    def read_also(partitions: Collection[int]) -> None:
+    def add_partitions(partitions: Collection[int]) -> None:
         assert set(partitions) == {1}
         watch.added, watch.added_logs = (), {}
         stopping.set()
@@ -182,7 +182,7 @@ def test_the_query_starts_again_with_added_partitions(status: ServiceStatus, kil
         started.append(sorted(partitions))
         return part
 
-    watch.read_also = read_also  # type: ignore[attr-defined]
+    watch.add_partitions = add_partitions  # type: ignore[attr-defined]
     any_part: Any = part
     made = QuerySupervisor(any_part, start, any_part, watch, status=status, publisher=any_part)  # type: ignore[arg-type]
     assert made.supervise([0], stopping, 60.0, lambda _, ended: ended.wait(LIMIT)) == ExitCode.OK  # type: ignore[arg-type,return-value]

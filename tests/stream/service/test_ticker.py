@@ -73,7 +73,7 @@ class FakeWatch:
     def __init__(self) -> None:
         self.looks = 0
 
-    def look(self, *_: object) -> None:
+    def update(self, *_: object) -> None:
         """Count the call."""
         self.looks += 1
 

@@ -123,7 +123,7 @@ def test_a_folder_without_write_access_is_logged_once(tmp_path: Path) -> None:
         for _ in range(3):
             file.write(StoredVerdicts("lagwarden"))
         assert file.read() is None
-    assert [line["event"] for line in lines] == ["a file cannot be written; the process goes on without it"]
+    assert [line["event"] for line in lines] == ["optional file not written"]
     assert {"file": "verdicts", "failures": 3} in files.table().to_pylist()
 
 
