@@ -1,4 +1,4 @@
-"""What the tests with a broker of their own share."""
+"""Fixtures of the tests with a broker of their own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def freeze() -> Callable[[Broker], None]:
-    """Give a function that pauses a broker and waits until the last of its threads stands."""
+    """Return a function that pauses a broker and waits until all its threads have stopped."""
 
     def freeze_it(broker: Broker) -> None:
         broker.pause()

@@ -1,4 +1,4 @@
-"""Settings with their source: what the broker says, and why it does not."""
+"""Tests of settings: value and source, or the reason why they are unknown."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def config(name: str, value: str | None, source: int = 5) -> Any:
 
 
 def result(resource: str, *configs: Any, error: int = 0) -> Any:
-    """Answer for one topic or broker."""
+    """Return the answer for one topic or broker."""
     return says(resource_name=resource, error_code=error, configs=list(configs))
 
 
 def cluster(*answers: Any) -> ScriptedCluster:
-    """Make a cluster that gives one answer after the other."""
+    """Return a cluster that returns these answers one after the other."""
     left = iter(answers)
     return ScriptedCluster({"DescribeConfigsRequest": lambda *_: next(left)})
 
@@ -36,19 +36,19 @@ def cluster(*answers: Any) -> ScriptedCluster:
             says(results=[result("t", config(NAMES[0], "compact", 1), config(NAMES[1], "9"), config("more", "x"))]),
             TopicConfig(NAMES[0], "compact", "dynamic_topic_config"),
             TopicConfig(NAMES[1], "9", "default_config"),
-            id="both known; what was not asked for is left out",
+            id="both known; an unrequested one is left out",
         ),
         pytest.param(
             says(results=[result("t", config(NAMES[0], None, 4), config(NAMES[1], "9", 99))]),
             TopicConfig(NAMES[0], None, "static_broker_config"),
             TopicConfig(NAMES[1], "9", None),
-            id="a secret, and a source that is newer than we are",
+            id="a sensitive value and an unknown source",
         ),
         pytest.param(
             says(results=[result("t", config(NAMES[1], "9"))]),
             TopicConfig(NAMES[0], reason=ErrorReason.NOT_FOUND),
             TopicConfig(NAMES[1], "9", "default_config"),
-            id="one that this broker does not have",
+            id="an unknown setting",
         ),
         pytest.param(
             says(results=[result("t", error=29)]),
@@ -58,39 +58,39 @@ def cluster(*answers: Any) -> ScriptedCluster:
         pytest.param(
             says(results=[]), *(TopicConfig(name, reason=ErrorReason.OTHER) for name in NAMES), id="an empty answer"
         ),
-        pytest.param(AWAY, *(TopicConfig(name, reason=ErrorReason.UNREACHABLE) for name in NAMES), id="nobody answers"),
-        pytest.param(
-            TOO_OLD, *(TopicConfig(name, reason=ErrorReason.UNSUPPORTED) for name in NAMES), id="an ancient broker"
-        ),
+        pytest.param(AWAY, *(TopicConfig(name, reason=ErrorReason.UNREACHABLE) for name in NAMES), id="unreachable"),
+        pytest.param(TOO_OLD, *(TopicConfig(name, reason=ErrorReason.UNSUPPORTED) for name in NAMES), id="unsupported"),
     ],
 )
-def test_of_a_topic(answer: Any, policy: TopicConfig, retention: TopicConfig) -> None:
-    """Each name asked for has its setting, with value and source or with a reason."""
+def test_each_requested_setting_of_a_topic_has_a_value_or_a_reason(
+    answer: Any, policy: TopicConfig, retention: TopicConfig
+) -> None:
+    """Each requested name has a setting, with value and source or with a reason."""
     assert read_topic_config(cluster(answer), "t", NAMES) == {NAMES[0]: policy, NAMES[1]: retention}  # type: ignore[arg-type]
 
 
-def test_of_many_topics_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A piece that fails costs its own topics."""
+def test_topics_are_requested_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A batch that fails affects only its own topics."""
     monkeypatch.setattr("stream.cluster.configs._TOPICS_AT_ONCE", 2)
     good = says(results=[result("c", config("retention.ms", "7"))])
-    told = read_topic_configs(cluster(AWAY, good), ["c", "b", "a"], ["retention.ms"])  # type: ignore[arg-type]
-    assert {topic: settings["retention.ms"].number() for topic, settings in told.items()} == {
+    found = read_topic_configs(cluster(AWAY, good), ["c", "b", "a"], ["retention.ms"])  # type: ignore[arg-type]
+    assert {topic: settings["retention.ms"].number() for topic, settings in found.items()} == {
         "a": None,
         "b": None,
         "c": 7,
     }
 
 
-def test_of_brokers_each_asked_itself() -> None:
-    """A broker that is away or denies costs its own settings."""
+def test_each_broker_is_asked_for_its_own_settings() -> None:
+    """An unreachable or denying broker affects only its own settings."""
     answers = {
         1: says(results=[result("1", config("log.cleaner.enable", "true", 4))]),
         2: AWAY,
         3: says(results=[result("3", error=31)]),
     }
     asked = ScriptedCluster({"DescribeConfigsRequest": lambda node, _: answers[node or 0]})
-    told = read_broker_configs(asked, [3, 1, 2], ["log.cleaner.enable"])  # type: ignore[arg-type]
-    assert [told[node]["log.cleaner.enable"] for node in (1, 2, 3)] == [
+    found = read_broker_configs(asked, [3, 1, 2], ["log.cleaner.enable"])  # type: ignore[arg-type]
+    assert [found[node]["log.cleaner.enable"] for node in (1, 2, 3)] == [
         TopicConfig("log.cleaner.enable", "true", "static_broker_config"),
         TopicConfig("log.cleaner.enable", reason=ErrorReason.UNREACHABLE),
         TopicConfig("log.cleaner.enable", reason=ErrorReason.NOT_AUTHORIZED),
@@ -111,6 +111,6 @@ def test_of_brokers_each_asked_itself() -> None:
         (TopicConfig("n"), None),
     ],
 )
-def test_numbers(setting: TopicConfig, number: int | None) -> None:
-    """A value that is no number has none."""
+def test_a_numeric_value_is_an_integer(setting: TopicConfig, number: int | None) -> None:
+    """A value that is not a number is None."""
     assert setting.number() == number

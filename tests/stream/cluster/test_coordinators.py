@@ -1,4 +1,4 @@
-"""Coordinators: asked for in batches, remembered, forgotten when told so, and unknown with a reason."""
+"""Tests of coordinators: batched lookups, the cache, and reasons for unknown ones."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ FIND = "FindCoordinatorRequest"
 
 
 def node_of(key: str) -> int:
-    """Give the node that coordinates a key: the number at its end."""
+    """Return the node that coordinates a key: the number at its end."""
     return int(key[-1])
 
 
 def batched(_: int | None, request: Any) -> Any:
-    """Answer for many keys, in no useful order."""
-    told = [
+    """Answer for many keys, in reverse order."""
+    coordinators = [
         says(key=key, error_code=30 if key.startswith("denied") else 0, node_id=node_of(key))
         for key in reversed(request.coordinator_keys)
         if not key.startswith("left out")
     ]
-    return says(coordinators=told)
+    return says(coordinators=coordinators)
 
 
-def test_remembered_until_forgotten() -> None:
-    """Each key is asked for once; a reason is not remembered."""
+def test_a_coordinator_is_cached_until_it_is_removed() -> None:
+    """Each key is looked up once; a reason is not cached."""
     cluster = ScriptedCluster({FIND: batched})
     coordinators = Coordinators(cluster)  # type: ignore[arg-type]
     wanted = {"a1": 1, "b2": 2, "denied1": ErrorReason.NOT_AUTHORIZED, "left out1": ErrorReason.OTHER}
     assert coordinators.find(list(wanted)) == wanted
     assert coordinators.find(["a1", "b2"]) == {"a1": 1, "b2": 2}
     assert cluster.count(FIND) == 1
-    coordinators.forget(["a1", "never asked"])
+    coordinators.forget(["a1", "never requested"])
     assert coordinators.find(["a1", "b2", "denied1"]) == {"a1": 1, "b2": 2, "denied1": ErrorReason.NOT_AUTHORIZED}
     assert [request.coordinator_keys for _, request in cluster.asked[1:]] == [["a1", "denied1"]]
 
 
-def test_bounded_batches_and_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No request is larger than its limit, and what is remembered stays below another."""
+def test_batches_and_the_cache_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests and the cache do not exceed their limits."""
     monkeypatch.setattr("stream.cluster.coordinators._KEYS_AT_ONCE", 4)
     cluster = ScriptedCluster({FIND: batched})
     coordinators = Coordinators(cluster, TRANSACTION, most=6)  # type: ignore[arg-type]
@@ -58,8 +58,8 @@ def test_bounded_batches_and_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     assert cluster.asked[-1][1].coordinator_keys == keys[:4]
 
 
-def test_old_brokers_are_asked_key_by_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before 3.0 there is no batch: as many as bearable are asked for, the others say that they were not."""
+def test_old_brokers_get_one_key_per_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before 3.0 there are no batches: a limited number of keys is looked up, the others are NOT_ASKED."""
     monkeypatch.setattr("stream.cluster.coordinators._SINGLE_KEYS", 3)
 
     def single(_: int | None, request: Any) -> Any:
@@ -70,21 +70,21 @@ def test_old_brokers_are_asked_key_by_key(monkeypatch: pytest.MonkeyPatch) -> No
     assert coordinators.find(["d4"]) == {"d4": 4}
 
 
-def test_an_old_broker_that_goes_away_is_not_asked_for_every_key() -> None:
-    """The first failure ends it, because each of the others would wait as long."""
+def test_the_first_failure_of_an_old_broker_ends_the_lookup() -> None:
+    """Each further lookup would probably wait as long."""
     answers = iter([TOO_OLD, says(error_code=0, node_id=1), SILENT])
     coordinators = Coordinators(ScriptedCluster({FIND: lambda *_: next(answers)}))  # type: ignore[arg-type]
     assert coordinators.find(["a", "b", "c"]) == {"a": 1, "b": ErrorReason.TIMED_OUT, "c": ErrorReason.NOT_ASKED}
 
 
-def test_a_cluster_that_is_away() -> None:
-    """Every key says so; nothing raises."""
+def test_an_unreachable_cluster_is_the_reason_of_every_key() -> None:
+    """Nothing is raised."""
     coordinators = Coordinators(ScriptedCluster({FIND: lambda *_: AWAY}))  # type: ignore[arg-type]
     assert coordinators.find(["a", "b"]) == {"a": ErrorReason.UNREACHABLE, "b": ErrorReason.UNREACHABLE}
     assert coordinators.find([]) == {}
 
 
-def test_parted_by_node() -> None:
-    """Keys go to their node in lists of a bounded length; those without one stay out."""
+def test_keys_are_grouped_by_node() -> None:
+    """The lists of a node are bounded; keys without a coordinator are left out."""
     found: dict[str, int | ErrorReason] = {"a": 1, "b": 0, "c": 1, "d": ErrorReason.OTHER, "e": 1}
     assert list(by_node(found, 2)) == [(1, ["a", "c"]), (1, ["e"]), (0, ["b"])]

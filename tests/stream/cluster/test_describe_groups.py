@@ -1,4 +1,4 @@
-"""Described groups: their state in Kafka's words, or the reason why it could not be asked."""
+"""Tests of described groups: their state as Kafka names it, or a reason."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ FIND, DESCRIBE = "FindCoordinatorRequest", "DescribeGroupsRequest"
 
 
 def group(name: str, state: str = "Stable", members: int = 2, **fields: Any) -> Any:
-    """Answer for one group."""
+    """Return the answer for one group."""
     usual = {"error_code": 0, "protocol_type": "consumer", "protocol_data": "range"}
     return says(group_id=name, group_state=state, members=[says()] * members, **(usual | fields))
 
 
 def everyone(_: int | None, request: Any) -> Any:
-    """Answer for each group asked about."""
+    """Answer for each requested group."""
     return says(groups=[group(name) for name in reversed(request.groups)])
 
 
-class Move:
-    """A coordinator that moves from node 1 to node 2 after it was looked up for the first time."""
+class MovingCoordinator:
+    """A coordinator that moves from node 1 to node 2 after the first lookup."""
 
     def __init__(self) -> None:
         self.node = 1
 
     def find(self, _: int | None, request: Any) -> Any:
-        """Name the coordinator of the moment."""
-        told = [says(key=key, error_code=0, node_id=self.node) for key in request.coordinator_keys]
+        """Return the current coordinator."""
+        found = [says(key=key, error_code=0, node_id=self.node) for key in request.coordinator_keys]
         self.node = 2
-        return says(coordinators=told)
+        return says(coordinators=found)
 
     def describe(self, node: int | None, request: Any) -> Any:
-        """Answer as the node that coordinates, or does not any more."""
+        """Answer as the current or as the previous coordinator."""
         code = 0 if node == self.node else 16
         return says(groups=[group(name, error_code=code) for name in request.groups])
 
 
 def at_node_one(_: int | None, request: Any) -> Any:
-    """Let node 1 coordinate everything but what is denied."""
+    """Return node 1 for all keys except the denied ones."""
     return says(
         coordinators=[
             says(key=key, error_code=30 if "denied" in key else 0, node_id=1) for key in request.coordinator_keys
@@ -70,12 +70,12 @@ def ask(
         pytest.param(
             group("g", "PreparingRebalance", protocol_data=""),
             DescribedGroup("g", "PreparingRebalance", 2, "consumer"),
-            id="rebalancing: no protocol is chosen yet",
+            id="rebalancing without a protocol",
         ),
         pytest.param(
             group("g", "AwaitingSync", protocol_data=""),
             DescribedGroup("g", "CompletingRebalance", 2, "consumer"),
-            id="the old word for a state",
+            id="the old name of a state",
         ),
         pytest.param(
             group("g", "Empty", 0, protocol_type=""), DescribedGroup("g", "Empty", 0, None, "range"), id="simple"
@@ -93,55 +93,55 @@ def ask(
             group("g", "", 0, error_code=14), DescribedGroup("g", reason=ErrorReason.COORDINATOR_LOADING), id="loading"
         ),
         pytest.param(
-            group("g", "", 0, error_code=999), DescribedGroup("g", reason=ErrorReason.OTHER), id="an error not known"
+            group("g", "", 0, error_code=999), DescribedGroup("g", reason=ErrorReason.OTHER), id="an unknown error code"
         ),
-        pytest.param(group("h"), DescribedGroup("g", reason=ErrorReason.OTHER), id="left out of the answer"),
+        pytest.param(group("h"), DescribedGroup("g", reason=ErrorReason.OTHER), id="missing in the answer"),
     ],
 )
-def test_what_a_coordinator_says(answer: Any, wanted: DescribedGroup) -> None:
-    """A state is never made up."""
-    told, _ = ask(lambda *_: says(groups=[answer]), ["g"])
-    assert told["g"] == wanted
+def test_a_group_has_its_described_state_or_a_reason(answer: Any, wanted: DescribedGroup) -> None:
+    """A state is never guessed."""
+    groups, _ = ask(lambda *_: says(groups=[answer]), ["g"])
+    assert groups["g"] == wanted
 
 
-def test_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Requests and the whole call have limits; each group has its answer, also the one that was not asked."""
+def test_requests_and_calls_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each group has a result, also beyond the limit."""
     monkeypatch.setattr("stream.cluster.describe_groups.MOST_GROUPS", 5)
     monkeypatch.setattr("stream.cluster.describe_groups._GROUPS_AT_ONCE", 2)
     names = [f"g{n}" for n in range(7)]
-    told, cluster = ask(everyone, [*names, "g0"])
-    assert {name: described.reason for name, described in told.items()} == dict.fromkeys(names[:5]) | {
+    groups, cluster = ask(everyone, [*names, "g0"])
+    assert {name: described.reason for name, described in groups.items()} == dict.fromkeys(names[:5]) | {
         "g5": ErrorReason.NOT_ASKED,
         "g6": ErrorReason.NOT_ASKED,
     }
     assert [request.groups for _, request in cluster.asked[1:]] == [["g0", "g1"], ["g2", "g3"], ["g4"]]
 
 
-def test_one_denied_group_costs_itself() -> None:
+def test_a_denied_group_does_not_affect_the_others() -> None:
     """The others are described."""
-    told, _ = ask(everyone, ["a", "denied", "b"])
-    assert [told[name].state for name in ("a", "denied", "b")] == ["Stable", None, "Stable"]
-    assert told["denied"].reason == ErrorReason.NOT_AUTHORIZED
+    groups, _ = ask(everyone, ["a", "denied", "b"])
+    assert [groups[name].state for name in ("a", "denied", "b")] == ["Stable", None, "Stable"]
+    assert groups["denied"].reason == ErrorReason.NOT_AUTHORIZED
 
 
-def test_a_coordinator_that_has_moved_is_found() -> None:
-    """It is looked up anew and asked once more, in the same call."""
-    move = Move()
-    told, cluster = ask(move.describe, ["a", "b"], move.find)
-    assert [described.state for described in told.values()] == ["Stable", "Stable"]
+def test_a_moved_coordinator_is_looked_up_again() -> None:
+    """It is looked up and called once more within the same call."""
+    move = MovingCoordinator()
+    groups, cluster = ask(move.describe, ["a", "b"], move.find)
+    assert [described.state for described in groups.values()] == ["Stable", "Stable"]
     assert (cluster.count(FIND), cluster.count(DESCRIBE)) == (2, 2)
 
 
-def test_a_coordinator_that_keeps_moving_is_not_chased() -> None:
-    """Twice is enough for one call."""
-    told, cluster = ask(lambda _, request: says(groups=[group(g, error_code=16) for g in request.groups]), ["a"])
-    assert told["a"].reason == ErrorReason.COORDINATOR_CHANGED
+def test_a_coordinator_that_moves_twice_is_not_looked_up_again() -> None:
+    """One call makes at most two lookups."""
+    groups, cluster = ask(lambda _, request: says(groups=[group(g, error_code=16) for g in request.groups]), ["a"])
+    assert groups["a"].reason == ErrorReason.COORDINATOR_CHANGED
     assert cluster.count(DESCRIBE) == 2
 
 
 @pytest.mark.parametrize(("failure", "reason"), [(AWAY, ErrorReason.UNREACHABLE), (SILENT, ErrorReason.TIMED_OUT)])
-def test_a_coordinator_that_is_away_is_looked_up_anew_the_next_time(failure: Any, reason: ErrorReason) -> None:
-    """This call does not wait for it again; the next one does not ask the dead broker first."""
+def test_an_unreachable_coordinator_is_looked_up_by_the_next_call(failure: Any, reason: ErrorReason) -> None:
+    """This call does not wait for it again; the next call does not start with the unreachable broker."""
     cluster = ScriptedCluster({FIND: at_node_one, DESCRIBE: lambda *_: failure})
     coordinators = Coordinators(cluster)  # type: ignore[arg-type]
     for looks in (1, 2):
@@ -149,7 +149,7 @@ def test_a_coordinator_that_is_away_is_looked_up_anew_the_next_time(failure: Any
         assert (cluster.count(FIND), cluster.count(DESCRIBE)) == (looks, looks)
 
 
-def test_nobody_to_ask_about() -> None:
-    """No groups, no request."""
-    told, cluster = ask(everyone, [])
-    assert (told, cluster.asked) == ({}, [])
+def test_no_groups_need_no_request() -> None:
+    """An empty list of groups sends nothing."""
+    groups, cluster = ask(everyone, [])
+    assert (groups, cluster.asked) == ({}, [])

@@ -1,4 +1,4 @@
-"""Offsets from coordinators: every one there is, and every group that could not be asked with its reason."""
+"""Tests of offsets from coordinators: all offsets, or a reason per group."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ OFFSETS: dict[str, Any] = {
 
 
 def offsets_of(group: str) -> dict[str, Any]:
-    """Give what is told of a group, as fields of an answer."""
+    """Return the fields of a group in an answer."""
     code, topics = OFFSETS[group]
     return {"error_code": code, "topics": [says(name=name, partitions=some) for name, some in topics.items()]}
 
 
 def many(_: int | None, request: Any) -> Any:
-    """Answer as a broker of today."""
+    """Answer as a broker from 3.0."""
     assert request.require_stable is False
     assert all(each.topics is None for each in request.groups), "all topics are asked for"
     asked = [each.group_id for each in request.groups]
@@ -47,7 +47,7 @@ def one(_: int | None, request: Any) -> Any:
 
 
 def at_node_one(_: int | None, request: Any) -> Any:
-    """Let node 1 coordinate all groups but one."""
+    """Return node 1 for all groups but one."""
     return says(
         coordinators=[says(key=key, error_code=15 * (key == "homeless"), node_id=1) for key in request.coordinator_keys]
     )
@@ -71,15 +71,15 @@ KNOWN = [
 ]
 
 
-@pytest.mark.parametrize("broker", [many, one], ids=["many groups at once", "one by one"])
-def test_all_there_is(broker: Any) -> None:
-    """Offsets of every group, sorted; no commit is no row, an error is one, whatever the broker's age."""
+@pytest.mark.parametrize("broker", [many, one], ids=["many groups at once", "one group per request"])
+def test_all_offsets_are_fetched(broker: Any) -> None:
+    """Rows are sorted; no commit is no row, an error is a row, for all broker versions."""
     cluster = ScriptedCluster({FIND: at_node_one, FETCH: broker})
     assert fetch(cluster, ["denied", "c", "a", "b", "a"]) == KNOWN
 
 
-def test_groups_that_could_not_be_asked() -> None:
-    """Each says why: no coordinator, an answer that leaves it out, a coordinator that has moved."""
+def test_a_group_without_an_answer_has_a_reason() -> None:
+    """No coordinator, missing in the answer, or a moved coordinator."""
     cluster = ScriptedCluster({FIND: at_node_one, FETCH: many})
     assert [(row[0], row[5]) for row in fetch(cluster, ["moved", "left out", "homeless"])] == [
         ("homeless", "no_coordinator"),
@@ -89,7 +89,7 @@ def test_groups_that_could_not_be_asked() -> None:
 
 
 def test_a_coordinator_that_moved_is_looked_up_by_the_next_call() -> None:
-    """And one that answers is not."""
+    """A coordinator that answers is not looked up again."""
     cluster = ScriptedCluster({FIND: at_node_one, FETCH: many})
     coordinators = Coordinators(cluster)  # type: ignore[arg-type]
     for _ in range(2):
@@ -98,8 +98,8 @@ def test_a_coordinator_that_moved_is_looked_up_by_the_next_call() -> None:
     assert looked_up == [["a", "moved"], ["moved"]]
 
 
-def test_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Requests and the whole call have limits; a coordinator that is away costs its groups only their offsets."""
+def test_requests_and_calls_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An unreachable coordinator affects only its own groups."""
     monkeypatch.setattr("stream.cluster.fetch_offsets.MOST_GROUPS", 3)
     monkeypatch.setattr("stream.cluster.fetch_offsets._GROUPS_AT_ONCE", 2)
     answers = iter([many(None, says(require_stable=False, groups=[says(group_id="c", topics=None)])), AWAY])
@@ -113,8 +113,8 @@ def test_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
 
 
-def test_nobody_to_ask_about() -> None:
-    """No groups, no request."""
+def test_no_groups_need_no_request() -> None:
+    """An empty list of groups sends nothing."""
     cluster = ScriptedCluster({})
     assert fetch(cluster, []) == []
     assert cluster.asked == []

@@ -1,4 +1,4 @@
-"""Fetching records: what is committed and whole is given once, and what goes wrong on the way is survived or named."""
+"""Tests of fetching records: committed records are returned once, and errors are retried or raised."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TRANSACTIONAL = 0x10
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """What the leader says to one fetch."""
+    """The leader's answer to one fetch."""
 
     raw: bytes = b""
     error: int = 0
@@ -30,7 +30,7 @@ class Answer:
 
 
 class FakeCluster:
-    """A cluster whose leader answers a script, one fetch after the other; notes from where it was asked."""
+    """A cluster whose leader returns scripted answers; records the fetched positions."""
 
     def __init__(self, answers: list[Answer], leaders: list[int] | None = None) -> None:
         self.asked: list[int] = []
@@ -38,14 +38,14 @@ class FakeCluster:
         self._leaders = leaders or [1]
 
     def metadata(self, _: object) -> Any:
-        """Name the leader; the last one stays."""
+        """Return the next leader; the last one is kept."""
         leader = self._leaders.pop(0) if len(self._leaders) > 1 else self._leaders[0]
         return SimpleNamespace(
             topics=[SimpleNamespace(partitions=[SimpleNamespace(partition_index=0, leader_id=leader)])]
         )
 
     def call(self, request: Any, _: int) -> Any:
-        """Give the next answer."""
+        """Return the next answer."""
         self.asked.append(request.topics[0].partitions[0].fetch_offset)
         answer = self._answers.pop(0)
         aborted = [SimpleNamespace(producer_id=producer, first_offset=first) for producer, first in answer.aborted]
@@ -55,7 +55,7 @@ class FakeCluster:
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait for nothing between attempts."""
+    """Do not wait between attempts."""
     monkeypatch.setattr(records, "_PAUSE_SECONDS", 0)
 
 
@@ -77,14 +77,17 @@ def _in_transaction(at: int, producer: int, count: int = 1) -> bytes:
 @pytest.mark.parametrize(
     ("answers", "offsets", "asked"),
     [
-        pytest.param([Answer(_batch(0, 10))], [*range(10)], [0], id="all at once"),
-        pytest.param([Answer(_batch(0, 4)), Answer(_batch(4, 6))], [*range(10)], [0, 4], id="piece by piece"),
+        pytest.param([Answer(_batch(0, 10))], [*range(10)], [0], id="one answer"),
+        pytest.param([Answer(_batch(0, 4)), Answer(_batch(4, 6))], [*range(10)], [0, 4], id="two answers"),
         pytest.param(
-            [Answer(_batch(0, 4) + _batch(4, 6)[:-1]), Answer(_batch(4, 6))], [*range(10)], [0, 4], id="cut off"
+            [Answer(_batch(0, 4) + _batch(4, 6)[:-1]), Answer(_batch(4, 6))],
+            [*range(10)],
+            [0, 4],
+            id="a truncated batch",
         ),
-        pytest.param([Answer(_batch(0, 20))], [*range(10)], [0], id="no further than the end of the start"),
+        pytest.param([Answer(_batch(0, 20))], [*range(10)], [0], id="not beyond the end at the start"),
         pytest.param(
-            [Answer(_batch(2) + _batch(7)), Answer()], [2, 7], [0, 8], id="gaps and a tail that compaction took"
+            [Answer(_batch(2) + _batch(7)), Answer()], [2, 7], [0, 8], id="gaps and a tail removed by compaction"
         ),
         pytest.param([Answer(error=6), Answer(_batch(0, 10))], [*range(10)], [0, 0], id="the leader has moved"),
         pytest.param(
@@ -119,28 +122,30 @@ def _in_transaction(at: int, producer: int, count: int = 1) -> bytes:
         ),
     ],
 )
-def test_what_is_given(answers: list[Answer], offsets: list[int], asked: list[int]) -> None:
-    """Committed records, each once, in order; the next fetch begins where the last whole batch ended."""
+def test_committed_records_are_returned_once_in_order(
+    answers: list[Answer], offsets: list[int], asked: list[int]
+) -> None:
+    """The next fetch begins after the last complete batch."""
     cluster = FakeCluster(answers)
     assert _read(cluster) == offsets
     assert cluster.asked == asked
 
 
-def test_reading_goes_on_inside_a_batch() -> None:
-    """Taken up behind a record in the middle of a batch, what was read before is not given again."""
+def test_a_read_can_start_inside_a_batch() -> None:
+    """Records before the position are not returned again."""
     assert _read(FakeCluster([Answer(_batch(0, 10))]), start=6) == [6, 7, 8, 9]
 
 
-def test_what_retention_deleted_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the log now begins later, reading begins there."""
+def test_deleted_records_are_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The read continues at the new log start offset."""
     monkeypatch.setattr(records, "read_ends", lambda *_: ends_of([("t", 0, 12, 12, 5, None)]))
     cluster = FakeCluster([Answer(error=1), Answer(_batch(5, 5))])
     assert _read(cluster) == [5, 6, 7, 8, 9]
     assert cluster.asked == [0, 5]
 
 
-def test_a_log_that_was_cut_ends_the_stretch(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the log now ends before the position, there is nothing to wait for."""
+def test_a_truncated_log_ends_the_range(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A log that ends before the position has no further records."""
     monkeypatch.setattr(records, "read_ends", lambda *_: ends_of([("t", 0, 3, 3, 0, None)]))
     assert _read(FakeCluster([Answer(error=1)]), start=6) == []
 
@@ -148,30 +153,30 @@ def test_a_log_that_was_cut_ends_the_stretch(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize(
     ("make", "error"),
     [
-        pytest.param(lambda: FakeCluster([Answer(error=29)]), NotAuthorised, id="no right"),
-        pytest.param(lambda: FakeCluster([Answer(error=56)] * 50), Unreachable, id="never a good answer"),
+        pytest.param(lambda: FakeCluster([Answer(error=29)]), NotAuthorised, id="denied"),
+        pytest.param(lambda: FakeCluster([Answer(error=56)] * 50), Unreachable, id="only errors"),
         pytest.param(lambda: FakeCluster([], leaders=[-1]), Unreachable, id="no leader"),
-        pytest.param(lambda: FakeCluster([Answer(error=87)]), Unreachable, id="an error that does not pass"),
+        pytest.param(lambda: FakeCluster([Answer(error=87)]), Unreachable, id="a permanent error"),
     ],
 )
-def test_what_does_not_pass_is_raised(make: Callable[[], FakeCluster], error: type[Exception]) -> None:
-    """An end with a cause, instead of a wait without one or a hole in the records."""
+def test_a_permanent_error_is_raised(make: Callable[[], FakeCluster], error: type[Exception]) -> None:
+    """The read ends with the cause instead of missing records."""
     with pytest.raises(error):
         _read(make())
 
 
-def test_the_stretches_are_what_is_there_now(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From the log's start, or behind what is known, to the last stable offset."""
+def test_ranges_end_at_the_last_stable_offset(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They begin at the log start offset or after the last read offset."""
     rows = [("t", 0, 20, 15, 3, None), ("t", 1, 9, 9, 0, None)]
     monkeypatch.setattr(records, "read_ends", lambda *_: ends_of(rows))
     assert unread_ranges(FakeCluster([]), "t", {1: 6}) == [OffsetRange(0, 3, 15), OffsetRange(1, 7, 9)]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("word", "error"), [("not_authorized", NotAuthorised), ("no_leader", Unreachable)])
-def test_a_partition_without_ends_is_no_empty_one(
+def test_a_partition_with_unknown_ends_is_refused(
     monkeypatch: pytest.MonkeyPatch, word: str, error: type[Exception]
 ) -> None:
-    """A reading with a hole would pass for the whole: it is refused."""
+    """The read would be incomplete without an error."""
     monkeypatch.setattr(records, "read_ends", lambda *_: ends_of([("t", 0, None, None, None, word)]))
     with pytest.raises(error):
         unread_ranges(FakeCluster([]), "t", {})  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Hidden records: read on from a position to the high watermark, and what is done when a leader says something else."""
+"""Tests of reading hidden records up to the high watermark, and of leaders' errors."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def log(*batches: bytes, code: int = 0) -> Callable[[int | None, Any], Any]:
 
 
 def read(answers: Answers, positions: dict[int, int], *, seconds: float = 9.0) -> dict[int, HiddenRead]:
-    """Read from a cluster that answers so; each look at the clock takes a second."""
+    """Read from a cluster with these answers; each call of the clock takes a second."""
     clock = itertools.count(0.0, 1.0)
     cluster = cast("Cluster", ScriptedCluster(answers))
     return read_hidden(cluster, "o", positions, clock=lambda: next(clock), deadline=seconds)
 
 
 def data(offset: int, *, producer: int = -1) -> bytes:
-    """Give a batch of one record, in a producer's transaction or in none."""
+    """Return a batch of one record, in a producer's transaction or in none."""
     records = [logwriter.Rec(0, 0, b"k", b"v")]
     if producer < 0:
         return logwriter.batch(offset, records)
@@ -57,30 +57,30 @@ def data(offset: int, *, producer: int = -1) -> bytes:
 BATCHES = (data(0), data(1, producer=7), logwriter.marker(2, 7, committed=True), data(3))
 
 
-def test_it_reads_to_the_end() -> None:
-    """Batches with whose they are, markers with how they ended; then there is nothing more, and that is said."""
-    (told,) = read({"Metadata": topic_of(1), "FetchRequest": log(*BATCHES)}, {0: 1}).values()
+def test_all_batches_are_read_to_the_end() -> None:
+    """Batches have their producer, markers their outcome, and the read is complete."""
+    (found,) = read({"Metadata": topic_of(1), "FetchRequest": log(*BATCHES)}, {0: 1}).values()
     assert [
-        (batch.producer_id, batch.committed, [each.offset for each in batch.records]) for batch in told.batches
+        (batch.producer_id, batch.committed, [each.offset for each in batch.records]) for batch in found.batches
     ] == [
         (7, None, [1]),
         (7, True, []),
         (None, None, [3]),
     ]
-    assert (told.position, told.complete, told.position_lost) == (4, True, False)
-    assert told.batches[1] == HiddenBatch(producer_id=7, committed=True)
+    assert (found.position, found.complete, found.position_lost) == (4, True, False)
+    assert found.batches[1] == HiddenBatch(producer_id=7, committed=True)
 
 
-def test_it_stops_at_the_deadline() -> None:
-    """What was read until then is given; the next call goes on."""
-    (told,) = read({"Metadata": topic_of(1), "FetchRequest": log(*BATCHES)}, {0: 0}, seconds=1.0).values()
-    assert (told.position, told.complete) == (2, False)
+def test_the_read_stops_at_the_deadline() -> None:
+    """The batches read until then are returned; the next call continues."""
+    (found,) = read({"Metadata": topic_of(1), "FetchRequest": log(*BATCHES)}, {0: 0}, seconds=1.0).values()
+    assert (found.position, found.complete) == (2, False)
 
 
-def test_a_log_without_the_position_is_given_up() -> None:
-    """It was cut or made anew: what was read of it before is not to be believed."""
-    (told,) = read({"Metadata": topic_of(1), "FetchRequest": log(code=OUT_OF_RANGE)}, {0: 5}).values()
-    assert (told.position_lost, told.batches) == (True, [])
+def test_a_log_without_the_position_is_marked() -> None:
+    """The log was truncated or created again, so earlier results are invalid."""
+    (found,) = read({"Metadata": topic_of(1), "FetchRequest": log(code=OUT_OF_RANGE)}, {0: 5}).values()
+    assert (found.position_lost, found.batches) == (True, [])
 
 
 @pytest.mark.parametrize(
@@ -92,8 +92,8 @@ def test_a_log_without_the_position_is_given_up() -> None:
         {"Metadata": topic_of(1), "FetchRequest": log(code=NOT_LEADER)},
         {"Metadata": topic_of(1), "FetchRequest": log(b"\0" * 8 + b"\0\0\0\x40" + b"\x02" * 64)},
     ],
-    ids=["no broker", "no leader", "a leader that is away", "one that has moved", "bytes that are no batch"],
+    ids=["no broker", "no leader", "unreachable leader", "moved leader", "malformed batch"],
 )
-def test_what_cannot_be_read_now_is_not_in_the_answer(answers: Answers) -> None:
-    """Nothing is raised, and the next call asks again."""
+def test_a_partition_that_cannot_be_read_is_not_in_the_result(answers: Answers) -> None:
+    """Nothing is raised; the next call retries."""
     assert read(answers, {0: 0}) == {}

@@ -1,4 +1,4 @@
-"""Leaders: of each partition one, or why there is none."""
+"""Tests of leaders: one per partition, or a reason."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def describe(_: int | None, names: Sequence[str]) -> Any:
-    """Describe `t` with two partitions, of which nobody leads the second; others are denied or not there."""
+    """Describe `t` with two partitions, the second without a leader; other topics are denied or do not exist."""
     partitions = [
         says(partition_index=0, leader_id=2, leader_epoch=7),
         says(partition_index=1, leader_id=-1, leader_epoch=7),
@@ -31,7 +31,7 @@ def describe(_: int | None, names: Sequence[str]) -> Any:
 
 
 def test_each_partition_has_a_leader_or_a_reason() -> None:
-    """A topic's own error stands for all its partitions; one that was not asked for is not found."""
+    """A topic's error applies to all its partitions; an unrequested topic is NOT_FOUND."""
     leaders = find_leaders(ScriptedCluster({"Metadata": describe}), ["t", "denied", "gone", "t"])  # type: ignore[arg-type]
     places = [("t", 0), ("t", 1), ("t", 2), ("denied", 5), ("gone", 0), ("never asked", 0)]
     assert [leaders.of(*place) for place in places] == [
@@ -44,14 +44,14 @@ def test_each_partition_has_a_leader_or_a_reason() -> None:
     ]
 
 
-def test_many_topics_are_asked_for_in_pieces() -> None:
-    """So that no answer grows without bound."""
+def test_topics_are_requested_in_batches() -> None:
+    """The size of an answer is bounded."""
     cluster = ScriptedCluster({"Metadata": describe})
     find_leaders(cluster, [f"t{n}" for n in range(12_000)])  # type: ignore[arg-type]
     assert [len(names) for _, names in cluster.asked] == [5_000, 5_000, 2_000]
 
 
-def test_nobody_answers() -> None:
-    """Then it is raised."""
+def test_an_unreachable_cluster_raises() -> None:
+    """The error is not a value here."""
     with pytest.raises(Unreachable):
         find_leaders(ScriptedCluster({"Metadata": lambda *_: AWAY}), ["t"])  # type: ignore[arg-type]

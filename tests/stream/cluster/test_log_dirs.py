@@ -1,4 +1,4 @@
-"""Sizes on disk: a row per replica, and a reason for every broker and disk that cannot tell."""
+"""Tests of sizes on disk: a row per replica, and a reason per broker or log directory without an answer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TOPIC = "__consumer_offsets"
 
 
 def disk(log_dir: str, sizes: dict[int, int], *, future: bool = False, error: int = 0) -> Any:
-    """One disk of an answer, with replicas of these sizes."""
+    """Return one log directory of an answer, with replicas of these sizes."""
     partitions = [
         says(partition_index=p, partition_size=size, offset_lag=0, is_future_key=future)
         for p, size in reversed(sizes.items())
@@ -22,7 +22,7 @@ def disk(log_dir: str, sizes: dict[int, int], *, future: bool = False, error: in
 
 
 def read(answers: dict[int, Any]) -> tuple[list[tuple[Any, ...]], dict[int, int | None]]:
-    """Read the sizes as tuples without the lag, and summed up."""
+    """Return the sizes as tuples without the lag, and their sums."""
     cluster = ScriptedCluster({"DescribeLogDirsRequest": lambda node, _: answers[node or 0]}, nodes=list(answers))
     table = read_replica_sizes(cluster, {TOPIC: [0, 1]})  # type: ignore[arg-type]
     assert table.schema == REPLICA_SIZES
@@ -30,7 +30,7 @@ def read(answers: dict[int, Any]) -> tuple[list[tuple[Any, ...]], dict[int, int 
     return [tuple(row.values()) for row in table.drop_columns(["offset_lag"]).to_pylist()], size_per_broker(table)
 
 
-def test_every_replica() -> None:
+def test_every_replica_has_a_row() -> None:
     """Brokers with several disks, and a copy that is being moved to another one."""
     one = says(error_code=0, results=[disk("/b", {1: 20}), disk("/a", {0: 10}), disk("/c", {0: 4}, future=True)])
     rows, sums = read({2: says(error_code=0, results=[disk("/a", {1: 21, 0: 0})]), 1: one})
@@ -50,18 +50,18 @@ def test_every_replica() -> None:
         pytest.param(AWAY, "unreachable", id="away"),
         pytest.param(TOO_OLD, "unsupported", id="before 1.0"),
         pytest.param(says(error_code=31, results=[]), "not_authorized", id="denied"),
-        pytest.param(says(error_code=0, results=[]), "not_authorized", id="denied by an older broker, without a word"),
+        pytest.param(says(error_code=0, results=[]), "not_authorized", id="denied by an older broker without an error"),
     ],
 )
 def test_a_broker_that_cannot_tell(answer: Any, reason: str) -> None:
-    """It is no broker of size 0, and the others are told."""
+    """Its size is None, not 0, and the others have sizes."""
     rows, sums = read({1: answer, 2: says(error_code=0, results=[disk("/a", {0: 5})])})
     assert rows == [(1, None, None, None, None, None, reason), (2, TOPIC, 0, "/a", 5, False, None)]
     assert sums == {1: None, 2: 5}
 
 
 def test_a_failed_disk_makes_the_sum_unknown() -> None:
-    """What the other disks hold is told, but it is not all."""
+    """The replicas of other log directories have rows, but the sum is None."""
     rows, sums = read({1: says(error_code=0, results=[disk("/a", {0: 5}), disk("/bad", {}, error=56)])})
     assert rows == [(1, None, None, "/bad", None, None, "storage_failed"), (1, TOPIC, 0, "/a", 5, False, None)]
     assert sums == {1: None}

@@ -1,4 +1,4 @@
-"""Tails: told apart by what a consumer would be given, whatever the bounds and the brokers make of the reading."""
+"""Tests of tails: data is distinguished from markers and aborted records under all limits and errors."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Leader(ScriptedCluster):
         if self.refusal is not None:
             return self.refusal
         assert (node, request.isolation_level, request.max_wait_ms) == (1, 0, 0)
-        left, first, told = request.max_bytes, True, []
+        left, first, topics = request.max_bytes, True, []
         for topic in request.topics:
             parts = []
             for p in topic.partitions:
@@ -81,8 +81,8 @@ class Leader(ScriptedCluster):
                 raw = b"" if code else self._read(topic.topic, p, min(left, p.partition_max_bytes), whole=first)
                 first, left = first and not raw, max(left - len(raw), 0)
                 parts.append(says(partition_index=p.partition, error_code=code, records=raw))
-            told.append(says(topic=topic.topic, partitions=parts))
-        return says(error_code=0, responses=told)
+            topics.append(says(topic=topic.topic, partitions=parts))
+        return says(error_code=0, responses=topics)
 
     def _read(self, topic: str, p: Any, most: int, *, whole: bool) -> bytes:
         batches = [raw for after, raw in self.logs[topic, p.partition] if after > p.fetch_offset]
@@ -197,7 +197,7 @@ def test_time_is_bounded() -> None:
     [
         pytest.param(29, ErrorReason.NOT_AUTHORIZED, id="denied"),
         pytest.param(6, ErrorReason.LEADER_CHANGED, id="moved"),
-        pytest.param("none", ErrorReason.NO_LEADER, id="nobody leads it"),
+        pytest.param("none", ErrorReason.NO_LEADER, id="no leader"),
         pytest.param(1, None, id="the log begins or ends elsewhere by now: nothing is wrong"),
     ],
 )

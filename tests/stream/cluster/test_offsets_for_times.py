@@ -33,7 +33,7 @@ def metadata(_: int | None, names: list[str]) -> Any:
     return says(topics=topics)
 
 
-def tell(topic: str, partition: int, time: int) -> tuple[int, int, int, int]:
+def offset_at(topic: str, partition: int, time: int) -> tuple[int, int, int, int]:
     """Make up offset, record time, epoch and error code of an answer; what is too late has none."""
     if time > 1_000:
         return -1, -1, -1, 0
@@ -48,11 +48,11 @@ def leader(node: int | None, request: Any) -> Any:
     for topic in reversed(request.topics):
         asked = [p.partition_index for p in topic.partitions]
         assert len(asked) == len(set(asked)), "a broker refuses a partition that occurs twice"
-        told = []
+        partitions = []
         for p in topic.partitions:
             assert (node, p.current_leader_epoch) == (node_of(topic.name, p.partition_index), p.partition_index + 5)
-            offset, time, epoch, code = tell(topic.name, p.partition_index, p.timestamp)
-            told.append(
+            offset, time, epoch, code = offset_at(topic.name, p.partition_index, p.timestamp)
+            partitions.append(
                 says(
                     partition_index=p.partition_index,
                     offset=offset,
@@ -61,7 +61,7 @@ def leader(node: int | None, request: Any) -> Any:
                     error_code=code,
                 )
             )
-        topics.append(says(name=topic.name, partitions=told))
+        topics.append(says(name=topic.name, partitions=partitions))
     return says(topics=topics)
 
 
@@ -80,7 +80,7 @@ def read(cluster: ScriptedCluster, rows: list[tuple[str, int, int]]) -> list[tup
 
 
 def expected(topic: str, partition: int, time: int, away: set[int]) -> tuple[Any, ...]:
-    """Say what is to be told of one row."""
+    """Return the expected result of one row."""
     nothing: tuple[Any, ...] = (topic, partition, time, None, None, None)
     if topic in {"denied", "none"}:
         return *nothing, "not_authorized" if topic == "denied" else "not_found"
@@ -92,8 +92,8 @@ def expected(topic: str, partition: int, time: int, away: set[int]) -> tuple[Any
         return *nothing, "unreachable"
     if time <= 1_000 and (topic, partition) == ("c", 3):
         return *nothing, "leader_changed"
-    told = tell(topic, partition, time)[:3]
-    return topic, partition, time, *(value if value >= 0 else None for value in told), None
+    values = offset_at(topic, partition, time)[:3]
+    return topic, partition, time, *(value if value >= 0 else None for value in values), None
 
 
 ROWS = st.lists(

@@ -1,4 +1,4 @@
-"""Who holds a partition back: found in three steps, each of which may fail on its own."""
+"""Tests of open transactions: three steps, each of which may fail."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ METADATA = says(
 
 
 def moment(seconds: int) -> dt.datetime:
-    """Give a point in time as Arrow gives it."""
+    """Return a time as Arrow does."""
     return dt.datetime.fromtimestamp(seconds, dt.UTC).replace(tzinfo=None)
 
 
 def producer(number: int, start: int = 40, written: int = 5_000) -> Any:
-    """Make a producer of a partition; a start of -1 means that no transaction is open."""
+    """Return a producer of a partition; a start of -1 means that no transaction is open."""
     return says(producer_id=number, producer_epoch=3, last_timestamp=written, current_txn_start_offset=start)
 
 
 def producers(of: dict[int, list[Any]], errors: dict[int, int] | None = None) -> Any:
-    """Answer as a leader, in no useful order."""
-    told = [says(partition_index=p, error_code=0, active_producers=some) for p, some in reversed(of.items())]
-    told += [says(partition_index=p, error_code=code, active_producers=[]) for p, code in (errors or {}).items()]
-    return says(topics=[says(name=TOPIC, partitions=told)])
+    """Answer as a leader, in reverse order."""
+    described = [says(partition_index=p, error_code=0, active_producers=some) for p, some in reversed(of.items())]
+    described += [says(partition_index=p, error_code=code, active_producers=[]) for p, code in (errors or {}).items()]
+    return says(topics=[says(name=TOPIC, partitions=described)])
 
 
 def listed(*known: tuple[int, str], error: int = 0) -> Any:
@@ -89,8 +89,8 @@ class World:
         return table.to_pylist()  # type: ignore[no-any-return]
 
 
-def test_the_culprit() -> None:
-    """One transaction is open, and all is known of it."""
+def test_an_open_transaction_is_described_completely() -> None:
+    """All columns are known."""
     world = World()
     assert world.read(0) == [
         {
@@ -111,8 +111,8 @@ def test_the_culprit() -> None:
     assert [node for node, _ in world.cluster.asked] == [None, 1, 1, 2, 2]
 
 
-def test_the_oldest_is_the_first_row() -> None:
-    """It holds the others back; producers without an open transaction are none of the rows, nor asked about."""
+def test_the_oldest_transaction_is_the_first_row() -> None:
+    """Producers without an open transaction have no row and are not looked up."""
     world = World()
     world.leaders = [{1: producers({0: [producer(7, 90), producer(9, -1), producer(8, 30)]})}]
     world.coordinators = {1: listed((8, "batch")), 2: listed((7, "payments"))}
@@ -126,8 +126,8 @@ def test_the_oldest_is_the_first_row() -> None:
     assert [request.producer_id_filters for request in asked] == [[7, 8], [7, 8]]
 
 
-def test_nothing_is_open() -> None:
-    """Then there is no row, and no coordinator is bothered."""
+def test_no_open_transaction_has_no_row() -> None:
+    """No coordinator gets a request."""
     world = World()
     assert world.read(1, 3) == []
     assert world.cluster.count("ListTransactionsRequest") == 0
@@ -136,15 +136,15 @@ def test_nothing_is_open() -> None:
 @pytest.mark.parametrize(
     ("described", "hanging"),
     [
-        pytest.param(about("payments", 7), False, id="will time out by itself"),
+        pytest.param(about("payments", 7), False, id="the coordinator will end it"),
         pytest.param(about("payments", 7, "PrepareAbort"), False, id="its end is being written"),
-        pytest.param(about("payments", 7, "CompleteCommit"), True, id="its coordinator thinks that it has ended"),
-        pytest.param(about("payments", 7, partitions=(1,)), True, id="its coordinator does not know of this partition"),
-        pytest.param(about("payments", 8), True, id="the id has gone on to another producer"),
+        pytest.param(about("payments", 7, "CompleteCommit"), True, id="ended for its coordinator"),
+        pytest.param(about("payments", 7, partitions=(1,)), True, id="partition unknown to its coordinator"),
+        pytest.param(about("payments", 8), True, id="transactional id with another producer"),
     ],
 )
-def test_whether_it_hangs(described: Any, *, hanging: bool) -> None:
-    """It does where the coordinator will not end it here; that is looked at twice."""
+def test_a_transaction_hangs_if_its_coordinator_will_not_end_it(described: Any, *, hanging: bool) -> None:
+    """The leader is asked a second time before."""
     world = World()
     world.described = says(transaction_states=[described])
     assert [row["hanging"] for row in world.read(0)] == [hanging]
@@ -152,33 +152,33 @@ def test_whether_it_hangs(described: Any, *, hanging: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("second_look", "hanging"),
+    ("second_answer", "hanging"),
     [
-        pytest.param(producers({0: []}), [], id="ended meanwhile: nothing hangs"),
-        pytest.param(producers({0: [producer(7, 80)]}), [], id="ended, and the next one has begun"),
-        pytest.param(AWAY, [None], id="the leader is away: not known"),
+        pytest.param(producers({0: []}), [], id="ended in between"),
+        pytest.param(producers({0: [producer(7, 80)]}), [], id="ended, and the next one has started"),
+        pytest.param(AWAY, [None], id="leader unreachable: unknown"),
     ],
 )
-def test_what_only_seemed_to_hang(second_look: Any, hanging: list[bool | None]) -> None:
-    """Between the questions to the leader and to the coordinator a transaction may end."""
+def test_a_transaction_that_ended_in_between_does_not_hang(second_answer: Any, hanging: list[bool | None]) -> None:
+    """It may end between the requests to the leader and to the coordinator."""
     world = World()
     world.described = says(transaction_states=[about("payments", 7, "CompleteCommit")])
-    world.leaders.append({1: second_look})
+    world.leaders.append({1: second_answer})
     assert [row["hanging"] for row in world.read(0)] == hanging
 
 
 @pytest.mark.parametrize(
     ("first", "second", "error"),
     [
-        pytest.param(listed(), listed(), "not_found", id="nobody names it: hanging, or denied"),
-        pytest.param(AWAY, listed(), "unreachable", id="one broker is away and might know"),
-        pytest.param(listed(), SILENT, "timed_out", id="one broker is silent and might know"),
+        pytest.param(listed(), listed(), "not_found", id="unknown: hanging, or denied"),
+        pytest.param(AWAY, listed(), "unreachable", id="one broker is unreachable"),
+        pytest.param(listed(), SILENT, "timed_out", id="one broker times out"),
         pytest.param(TOO_OLD, TOO_OLD, "unsupported", id="brokers before 3.0"),
-        pytest.param(listed(error=14), listed(), "coordinator_loading", id="a coordinator that has just started"),
+        pytest.param(listed(error=14), listed(), "coordinator_loading", id="a loading coordinator"),
     ],
 )
-def test_a_producer_without_a_name(first: Any, second: Any, error: str) -> None:
-    """What the leader told is kept; whether it hangs is not known."""
+def test_a_producer_without_transactional_id_has_a_reason(first: Any, second: Any, error: str) -> None:
+    """The leader's values are kept; `hanging` is null."""
     world = World()
     world.coordinators = {1: first, 2: second}
     (row,) = world.read(0)
@@ -197,7 +197,7 @@ def test_a_producer_without_a_name(first: Any, second: Any, error: str) -> None:
     ],
 )
 def test_a_transaction_that_cannot_be_described(described: Any, error: str) -> None:
-    """Its name is kept."""
+    """Its transactional id is kept."""
     world = World()
     world.described = described
     (row,) = world.read(0)
@@ -205,8 +205,8 @@ def test_a_transaction_that_cannot_be_described(described: Any, error: str) -> N
     assert (row["hanging"], row["error"]) == (None, error)
 
 
-def test_partitions_that_cannot_be_asked() -> None:
-    """Each says why, and the others do not suffer."""
+def test_a_partition_without_an_answer_has_a_reason() -> None:
+    """The other partitions are not affected."""
     world = World()
     world.leaders = [{1: producers({0: [producer(7)]}, {3: 29}), 2: AWAY}]
     rows = {row["partition"]: (row["producer_id"], row["error"]) for row in world.read(3, 2, 1, 0, 9, 0)}
@@ -219,14 +219,14 @@ def test_partitions_that_cannot_be_asked() -> None:
     }
 
 
-def test_a_partition_that_the_leader_leaves_out() -> None:
-    """It is not taken for one without open transactions."""
+def test_a_partition_missing_in_the_answer_has_a_reason() -> None:
+    """It is distinguished from one without open transactions."""
     world = World()
     world.leaders = [{1: says(topics=[])}]
     assert [(row["partition"], row["error"]) for row in world.read(0)] == [(0, "other")]
 
 
-def test_no_broker_at_all_raises() -> None:
-    """Then nothing is known of any partition."""
+def test_an_unreachable_cluster_raises() -> None:
+    """Nothing is known about any partition."""
     with pytest.raises(Unreachable):
         read_open_transactions(ScriptedCluster({"Metadata": lambda *_: AWAY}), TOPIC, [0])  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Whom to ask: what matters, in the order of waiting, and never more than the budget allows."""
+"""Tests of the selection of groups to describe: candidates, order of waiting, rate."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ STEPS = st.lists(
 
 
 @pytest.mark.parametrize(
-    ("membership", "worth"),
+    ("membership", "candidate"),
     [
         pytest.param(Membership("classic", "Stable", 2), True, id="members may be rebalancing"),
         pytest.param(Membership("classic", "Empty", 0, state_time=NOW - 1), True, id="just emptied"),
         pytest.param(Membership("classic", "Empty", 0, state_time=NOW - RECENT), False, id="empty for long"),
-        pytest.param(Membership("classic", "Empty", 0), False, id="empty since nobody knows when"),
-        pytest.param(Membership("consumer", "Stable", 2, state_time=NOW), False, id="newer kind: the log tells"),
+        pytest.param(Membership("classic", "Empty", 0), False, id="empty since an unknown time"),
+        pytest.param(Membership("consumer", "Stable", 2, state_time=NOW), False, id="newer group type"),
         pytest.param(Membership("simple", "Empty", 0), False, id="offsets only"),
     ],
 )  # fmt: skip
-def test_what_is_worth_asking(membership: Membership, *, worth: bool) -> None:
-    """Only where the log may be silent."""
-    assert describe_candidates({"g": membership}, NOW, RECENT) == ["g"] * worth
+def test_groups_whose_state_may_not_be_in_the_log_are_candidates(membership: Membership, *, candidate: bool) -> None:
+    """Other groups are not described."""
+    assert describe_candidates({"g": membership}, NOW, RECENT) == ["g"] * candidate
 
 
-def test_longest_waiting_first() -> None:
-    """A group that was never asked waits since it was first seen, behind those that waited before it."""
+def test_the_longest_waiting_group_is_first() -> None:
+    """A group that was never selected waits since it was first a candidate."""
     budget = RequestBudget(per_second=0.2, most=2, again_ms=1_000)
     assert budget.choose(["a", "b", "c"], 0) == ["a", "b"]
     assert budget.choose(["a", "b", "c", "d"], 10_000) == ["c", "a"]
@@ -42,24 +42,24 @@ def test_longest_waiting_first() -> None:
     assert budget.choose(["a", "b", "c", "d"], 30_000) == ["a", "c"]
 
 
-def test_a_clock_set_back_locks_nobody_out() -> None:
-    """Groups that were asked in what is now the future are due."""
+def test_a_clock_set_back_excludes_no_group() -> None:
+    """Groups that were selected at a future time are due."""
     budget = RequestBudget(per_second=100, most=10, again_ms=60_000)
     assert budget.choose(["a"], 1_000_000) == ["a"]
     assert budget.choose(["a"], 500_000) == ["a"]
 
 
 @given(STEPS, st.sampled_from([0.0, 0.3, 2.0, 50.0]), st.integers(0, 5), st.sampled_from([0, 1_000, 30_000]))
-def test_never_over_budget(steps: list[tuple[int, set[str]]], rate: float, most: int, again_ms: int) -> None:
-    """In every stretch of time no more are chosen than were saved and earned, and none too soon."""
+def test_the_rate_is_never_exceeded(steps: list[tuple[int, set[str]]], rate: float, most: int, again_ms: int) -> None:
+    """In every interval no more groups are selected than available, and none too early."""
     budget = RequestBudget(per_second=rate, most=most, again_ms=again_ms)
     now, chosen = 0, []
     last: dict[str, int] = {}
-    for pause, worth in steps:
+    for pause, candidate in steps:
         now += pause
-        last = {group: when for group, when in last.items() if group in worth}
-        some = budget.choose(sorted(worth), now)
-        assert set(some) <= worth
+        last = {group: when for group, when in last.items() if group in candidate}
+        some = budget.choose(sorted(candidate), now)
+        assert set(some) <= candidate
         assert len(some) == len(set(some)) <= most
         assert all(now - last[group] >= again_ms for group in some if group in last)
         last |= dict.fromkeys(some, now)
@@ -71,8 +71,8 @@ def test_never_over_budget(steps: list[tuple[int, set[str]]], rate: float, most:
 
 
 @given(st.integers(1, 40), st.integers(1, 5), st.integers(0, 30))
-def test_every_turn_comes(groups: int, most: int, strangers: int) -> None:
-    """With N groups and so many a turn, each is asked within N turns' worth, whatever new ones turn up meanwhile."""
+def test_every_candidate_is_selected(groups: int, most: int, strangers: int) -> None:
+    """With N groups, each is selected within a bounded number of rounds, also if new ones appear."""
     budget = RequestBudget(per_second=most, most=most, again_ms=0)
     old = [f"old{n}" for n in range(groups)]
     asked = set()

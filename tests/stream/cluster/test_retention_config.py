@@ -56,20 +56,20 @@ def test_rules_are_recognised_by_the_requests_that_a_broker_knows(version: tuple
 
 
 class Answers:
-    """A cluster whose brokers answer as told: settings (None: away, a number: an error), and a version of Kafka."""
+    """A cluster with these answers of brokers: settings (None: unreachable, a number: an error), and API versions."""
 
     def __init__(self, brokers: Mapping[int, tuple[Mapping[str, str | None] | int | None, tuple[int, ...]]]) -> None:
-        self._told = brokers
+        self._answers = brokers
         self.brokers = [SimpleNamespace(node=node) for node in brokers]
 
     def metadata(self) -> None:
         """Answer, or be away as a whole."""
-        if not self._told:
+        if not self._answers:
             raise Unreachable("nothing listens there", "start it")
 
     def call_all(self, calls: Sequence[tuple[int, Any]]) -> list[Any]:
         """Answer in the order of the calls."""
-        return [self._answer(*self._told[node], request) for node, request in calls]
+        return [self._answer(*self._answers[node], request) for node, request in calls]
 
     @staticmethod
     def _answer(settings: Mapping[str, str | None] | int | None, version: tuple[int, ...], request: Any) -> Any:
@@ -87,7 +87,7 @@ class Answers:
         return SimpleNamespace(results=[SimpleNamespace(error_code=0, configs=configs)])
 
 
-def told(minutes: str | None, interval: str | None = "600000") -> dict[str, str | None]:
+def settings(minutes: str | None, interval: str | None = "600000") -> dict[str, str | None]:
     """Give the settings as a broker tells them."""
     return {RETENTION: minutes, CHECK_INTERVAL: interval}
 
@@ -95,16 +95,16 @@ def told(minutes: str | None, interval: str | None = "600000") -> dict[str, str 
 NEW: Final = (4, 3)
 SAME: Final = ExpiryRules.NONE_PENDING
 STORIES: Final[list[tuple[str, dict[int, Any], int | None, OffsetsRetention]]] = [
-    ("one broker", {1: (told("10080"), NEW)}, None, OffsetsRetention(WEEK, 600_000, "broker", SAME)),
+    ("one broker", {1: (settings("10080"), NEW)}, None, OffsetsRetention(WEEK, 600_000, "broker", SAME)),
     (
         "the brokers' word beats the configured one",
-        {1: (told("1"), NEW)},
+        {1: (settings("1"), NEW)},
         WEEK,
         OffsetsRetention(60_000, 600_000, "broker", SAME),
     ),
     (
         "brokers that differ: whichever coordinates a group, nothing goes before the smallest",
-        {1: (told("10080"), NEW), 2: (told("1440", "5000"), NEW)},
+        {1: (settings("10080"), NEW), 2: (settings("1440", "5000"), NEW)},
         None,
         OffsetsRetention(
             86_400_000,
@@ -119,7 +119,7 @@ STORIES: Final[list[tuple[str, dict[int, Any], int | None, OffsetsRetention]]] =
     ),
     (
         "one of two is away",
-        {1: (None, NEW), 2: (told("10080"), NEW)},
+        {1: (None, NEW), 2: (settings("10080"), NEW)},
         5,
         OffsetsRetention(
             WEEK, 600_000, "broker", SAME, (f"broker 1 does not report its {RETENTION}: it refuses the connection",)
@@ -141,7 +141,7 @@ STORIES: Final[list[tuple[str, dict[int, Any], int | None, OffsetsRetention]]] =
     ),
     (
         "an upgrade is under way",
-        {1: (told("10080"), (3, 9)), 2: (told("10080"), (2, 8))},
+        {1: (settings("10080"), (3, 9)), 2: (settings("10080"), (2, 8))},
         None,
         OffsetsRetention(
             WEEK,
@@ -164,7 +164,7 @@ STORIES: Final[list[tuple[str, dict[int, Any], int | None, OffsetsRetention]]] =
     ),
     (
         "a broker that hides the value",
-        {1: (told(None), NEW)},
+        {1: (settings(None), NEW)},
         WEEK,
         OffsetsRetention(
             WEEK,
@@ -185,12 +185,12 @@ STORIES: Final[list[tuple[str, dict[int, Any], int | None, OffsetsRetention]]] =
 def test_what_is_made_of_the_answers(
     brokers: dict[int, Any], configured: int | None, expected: OffsetsRetention
 ) -> None:
-    """What counts, where it is known from, and what a person is told beside it."""
+    """What counts, where it is known from, and what a person is settings beside it."""
     cluster = cast("Cluster", Answers(brokers))
     assert read_retention(cluster, configured, None if configured is None else 77) == expected
 
 
-def test_nobody_listens() -> None:
+def test_an_unreachable_cluster_leaves_the_configured_values() -> None:
     """A cluster that is away is no error here."""
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))

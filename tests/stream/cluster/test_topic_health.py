@@ -1,4 +1,4 @@
-"""Facts of the layout: held against CMAK's formulas, written down again partition by partition."""
+"""Tests of facts of the topology, compared with CMAK's formulas computed per partition."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.topologies import Partition, layout
 
 
 def by_hand(name: str, partitions: list[Partition], brokers: int) -> dict[str, Any]:
-    """Tell a topic's facts as CMAK does, with exact fractions."""
+    """Return a topic's facts as CMAK does, with exact fractions."""
     count, factor = len(partitions), len(partitions[0][1])
     hosted = [node for _, _, isr in partitions for node in isr]
     led = [leader for leader, _, _ in partitions]
@@ -46,7 +46,7 @@ BROKERS = st.permutations(range(5))
 
 @st.composite
 def partition(draw: st.DrawFn) -> Partition:
-    """Draw a partition: some of its replicas in sync, one of those or none leading."""
+    """Generate a partition with some in-sync replicas, of which one or none leads."""
     replicas = draw(BROKERS)[: draw(st.integers(1, 4))]
     in_sync = draw(st.lists(st.sampled_from(replicas), unique=True))
     leader = draw(st.sampled_from([None, *in_sync]))
@@ -58,8 +58,8 @@ LAYOUTS = st.dictionaries(st.sampled_from(["a", "b", "c-d"]), st.lists(partition
 
 @examples(60)
 @given(LAYOUTS, st.integers(5, 9))
-def test_as_by_hand(topics: dict[str, list[Partition]], brokers: int) -> None:
-    """Columns say what the formulas say of one topic at a time."""
+def test_topic_facts_match_the_formulas(topics: dict[str, list[Partition]], brokers: int) -> None:
+    """The vectorised result equals the result per topic."""
     found = topic_facts(layout(topics, brokers))
     assert found.schema == TOPIC_FACTS
     assert found.to_pylist() == [by_hand(name, rows, brokers) for name, rows in sorted(topics.items())]
@@ -67,8 +67,8 @@ def test_as_by_hand(topics: dict[str, list[Partition]], brokers: int) -> None:
 
 @examples(40)
 @given(LAYOUTS)
-def test_of_each_partition(topics: dict[str, list[Partition]]) -> None:
-    """One row per partition, and no leader is no preferred leader."""
+def test_every_partition_has_its_facts(topics: dict[str, list[Partition]]) -> None:
+    """A partition without a leader has no preferred leader."""
     found = partition_facts(layout(topics, 5))
     assert found.schema == PARTITION_FACTS
     assert [tuple(row.values())[2:] for row in found.to_pylist()] == [
@@ -79,7 +79,7 @@ def test_of_each_partition(topics: dict[str, list[Partition]]) -> None:
 
 
 def test_a_skewed_topic() -> None:
-    """Four partitions on two of four brokers, three of them led by one: numbers worked out on paper."""
+    """Four partitions on two of four brokers, three of them led by one."""
     rows: list[Partition] = [(0, [0, 1], [0, 1]), (0, [0, 1], [0, 1]), (0, [1, 0], [0, 1]), (1, [1, 0], [1])]
     assert topic_facts(layout({"t": rows}, 4)).to_pylist() == [
         {
@@ -99,7 +99,7 @@ def test_a_skewed_topic() -> None:
 
 
 def spread(*brokers: int) -> list[Partition]:
-    """Give a partition for each of these brokers, which leads it and holds its only replica."""
+    """Return a partition for each of these brokers, which leads it and has its only replica."""
     return [(broker, [broker], [broker]) for broker in brokers]
 
 
@@ -113,7 +113,7 @@ def spread(*brokers: int) -> list[Partition]:
         ),
         pytest.param(spread(0), 3, 0, 0, 33, id="fewer partitions than brokers: no skew, little spread"),
         pytest.param(spread(0, 0, 0, 0), 3, 0, 0, 33, id="all on one broker: the average of one host is all of it"),
-        pytest.param([(None, [0], [])], 3, 0, 0, 0, id="nobody is in sync: no broker hosts it"),
+        pytest.param([(None, [0], [])], 3, 0, 0, 0, id="no in-sync replica: no broker hosts it"),
         pytest.param([(None, [0], []), *spread(1)], 2, 0, 0, 50, id="a lost partition counts for the average"),
         pytest.param(
             [(0, [0, 1], [0, 1]), (0, [0, 1], [0, 1]), (0, [0, 1], [0, 1])], 2, 0, 50, 100, id="one leads everything"
@@ -134,11 +134,15 @@ def spread(*brokers: int) -> list[Partition]:
             100,
             id="the same the other way round: a factor of one makes a broker with two skewed",
         ),
-        pytest.param(spread(0, 7), 1, 0, 0, 100, id="a broker that has just gone hosts all the same: no more than all"),
+        pytest.param(spread(0, 7), 1, 0, 0, 100, id="a broker that has just stopped: at most 100 percent"),
     ],
 )
 def test_skew_and_spread(rows: list[Partition], brokers: int, skewed: int, leaders: int, share: int) -> None:
     """The formulas of CMAK in its integer percents, odd layouts included."""
     (found,) = topic_facts(layout({"t": rows}, brokers)).to_pylist()
-    told = (found["brokers_skewed_percent"], found["brokers_leader_skewed_percent"], found["brokers_spread_percent"])
-    assert told == (skewed, leaders, share)
+    percents = (
+        found["brokers_skewed_percent"],
+        found["brokers_leader_skewed_percent"],
+        found["brokers_spread_percent"],
+    )
+    assert percents == (skewed, leaders, share)

@@ -1,4 +1,4 @@
-"""The layout of the cluster: what the metadata say, with every gap as a value."""
+"""Tests of the topology: the metadata, with errors as values."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ def topic(name: str, *partitions: Any, **fields: Any) -> Any:
 
 
 def quorum(leader: int, error: int = 0, top: int = 0) -> Any:
-    """Tell the leader of the metadata quorum."""
-    told = [says(partitions=[says(error_code=error, leader_id=leader)])]
-    return says(error_code=top, topics=[] if top else told)
+    """Return an answer with the leader of the metadata quorum."""
+    topics = [says(partitions=[says(error_code=error, leader_id=leader)])]
+    return says(error_code=top, topics=[] if top else topics)
 
 
 def layout(*described: Any, topics: Collection[str] | None = None, controller: Any = None) -> tuple[Topology, Any]:
-    """Read the layout that these metadata tell, and give the scripted cluster too."""
+    """Return the topology of these metadata, and the scripted cluster."""
     by_name = {each.name: each for each in described}
 
     def metadata(_: int | None, asked: Collection[str] | None) -> Any:
         # A broker answers in no order that would help.
-        told = [by_name[name] for name in (by_name if asked is None else asked)]
-        return says(topics=told[::-1], controller_id=2)
+        described = [by_name[name] for name in (by_name if asked is None else asked)]
+        return says(topics=described[::-1], controller_id=2)
 
     answer = quorum(1) if controller is None else controller
     cluster = ScriptedCluster({"Metadata": metadata, "DescribeQuorumRequest": lambda *_: answer})
@@ -56,7 +56,7 @@ def layout(*described: Any, topics: Collection[str] | None = None, controller: A
     return found, cluster
 
 
-def test_all_that_is_there() -> None:
+def test_all_topics_and_partitions_are_read() -> None:
     """Topics by name with id and count, partitions in order, a missing leader and a missing id as null.
 
     That one partition has no leader is the partition's affair: the topic is described all the same.
@@ -81,8 +81,8 @@ def test_all_that_is_there() -> None:
     assert [broker.node for broker in found.brokers] == [1, 2]
 
 
-def test_some_topics_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is named is asked for in bounded requests, each name once, and what does not exist is told."""
+def test_named_topics_are_requested_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each name is requested once; topics that do not exist are reported."""
     monkeypatch.setattr("stream.cluster.topology._TOPICS_AT_ONCE", 2)
     described = [topic(f"t{n}", partition(0)) for n in range(4)]
     found, cluster = layout(
@@ -93,9 +93,9 @@ def test_some_topics_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.absent() == ["none"]
 
 
-@pytest.mark.parametrize("topics", [None, []], ids=["all", "none asked for"])
-def test_no_topics(topics: list[str] | None) -> None:
-    """Tables without rows keep their schemas, and brokers are told all the same."""
+@pytest.mark.parametrize("topics", [None, []], ids=["all", "none requested"])
+def test_tables_without_rows_keep_their_schemas(topics: list[str] | None) -> None:
+    """The brokers are known without topics."""
     found, _ = layout(topics=topics)
     assert (found.topics.num_rows, found.partitions.num_rows, len(found.brokers)) == (0, 0, 2)
 
@@ -106,21 +106,23 @@ def test_no_topics(topics: list[str] | None) -> None:
         pytest.param(quorum(7), 7, None, id="KRaft: the quorum's leader, not the broker that the metadata name"),
         pytest.param(TOO_OLD, 2, None, id="ZooKeeper: the metadata name it"),
         pytest.param(quorum(0, top=31), None, ErrorReason.NOT_AUTHORIZED, id="no right to describe the cluster"),
-        pytest.param(quorum(0, error=6), None, ErrorReason.LEADER_CHANGED, id="asked in the middle of an election"),
+        pytest.param(quorum(0, error=6), None, ErrorReason.LEADER_CHANGED, id="during an election"),
         pytest.param(quorum(-1), None, ErrorReason.NO_LEADER, id="no leader"),
         pytest.param(says(error_code=0, topics=[]), None, ErrorReason.OTHER, id="an empty answer"),
-        pytest.param(AWAY, None, ErrorReason.UNREACHABLE, id="away since the metadata"),
+        pytest.param(AWAY, None, ErrorReason.UNREACHABLE, id="unreachable after the metadata"),
     ],
 )
-def test_who_controls(answer: Any, controller: int | None, error: ErrorReason | None) -> None:
-    """The active controller, or why it is not known."""
+def test_the_controller_is_known_or_has_a_reason(
+    answer: Any, controller: int | None, error: ErrorReason | None
+) -> None:
+    """The metadata name it only with ZooKeeper."""
     found, _ = layout(topic("t", partition(0)), controller=answer)
     assert (found.controller, found.controller_error) == (controller, error)
     assert found.partitions.num_rows == 1
 
 
-def test_in_brief() -> None:
-    """Ids and counts for one request."""
+def test_brief_reads_ids_and_counts_only() -> None:
+    """It sends one request."""
     cluster = ScriptedCluster({"Metadata": lambda *_: says(topics=[topic("t", partition(0))], controller_id=1)})
     found = read_topology(cluster, ["t"], brief=True)  # type: ignore[arg-type]
     assert (found.ids(), found.topics["partitions"].to_pylist()) == ({"t": ID.bytes}, [1])
@@ -128,8 +130,8 @@ def test_in_brief() -> None:
     assert len(cluster.asked) == 1
 
 
-def test_no_broker_at_all_raises() -> None:
-    """Then there is nothing to lay out."""
+def test_an_unreachable_cluster_raises() -> None:
+    """There is no topology without metadata."""
     away: Callable[..., Any] = lambda *_: AWAY  # noqa: E731 -- one word for one line
     with pytest.raises(Unreachable):
         read_topology(ScriptedCluster({"Metadata": away}))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""The log of the transactions: what is open at its end, who was who, and how a long reading is cut into ticks."""
+"""Tests of the transaction log: open transactions, producers, and scans over several ticks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def read(
     monkeypatch: pytest.MonkeyPatch, records: Sequence[LogRecord], *producers: int
 ) -> OngoingTransactionsByProducer:
-    """Read a whole log at once."""
+    """Scan a whole log at once."""
     Log(monkeypatch, records)
     found = TransactionLogScan(cast("Any", None), producers).resume(lambda: 0.0, 1.0)
     assert found is not None
@@ -32,10 +32,10 @@ def read(
         pytest.param([ONGOING, COMPLETE_COMMIT], False, id="ended"),
         pytest.param([ONGOING, COMPLETE_COMMIT, ONGOING], True, id="begun again"),
         pytest.param([ONGOING, None], False, id="its transactional id expired"),
-        pytest.param([42], False, id="a state of later times is no claim"),
+        pytest.param([42], False, id="a state of a newer version"),
     ],
 )
-def test_what_is_open_is_told_by_the_newest_record(
+def test_the_newest_record_decides_if_a_transaction_is_open(
     monkeypatch: pytest.MonkeyPatch, statuses: list[int | None], *, open_: bool
 ) -> None:
     """The last record of a transactional id counts."""
@@ -44,7 +44,7 @@ def test_what_is_open_is_told_by_the_newest_record(
 
 
 def test_the_oldest_transaction_of_a_partition_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of other partitions and of other topics are not among them."""
+    """Transactions of other partitions and topics are left out."""
     found = read(
         monkeypatch,
         [
@@ -56,7 +56,7 @@ def test_the_oldest_transaction_of_a_partition_comes_first(monkeypatch: pytest.M
     assert [each.transactional_id for each in found.on("t", 0)] == ["older", "younger"]
 
 
-def test_a_producer_is_known_by_any_record_that_is_left_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_producer_is_identified_by_any_of_its_records(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its transactional id may have another producer by now, and may even have expired."""
     found = read(
         monkeypatch,
@@ -69,15 +69,15 @@ def test_a_producer_is_known_by_any_record_that_is_left_of_it(monkeypatch: pytes
     assert found.asked == {7, 9, 10}
 
 
-def test_records_that_cannot_be_read_are_counted_and_hide_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No bytes raise."""
+def test_undecodable_records_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No bytes raise an error."""
     spoiled = [LogRecord(0, 0, None, b""), LogRecord(0, 0, b"\0\7", b"x"), LogRecord(0, 0, b"\0\0\0\1x", b"\0\0\1")]
     found = read(monkeypatch, [*spoiled, record("id")])
     assert (found.undecoded, list(found.open)) == (3, ["id"])
 
 
-def test_a_long_log_is_read_in_several_goes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each takes at least one answer, and what was read is not read again."""
+def test_a_long_log_is_scanned_in_several_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each call does at least one fetch; records are not read twice."""
     log = Log(monkeypatch, [record(f"id-{number}") for number in range(3)])
     reading = TransactionLogScan(cast("Any", None), ())
     assert [reading.resume(lambda: 2.0, 1.0) is None for _ in range(3)] == [True, True, False]

@@ -1,4 +1,4 @@
-"""The client against things that are no broker, and against a broker that goes away: every cause has its name."""
+"""Tests of the client with listeners that are not brokers, and with brokers that stop."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def says(*words: bytes) -> Callable[[socket.socket], None]:
 
 
 def silent(_: socket.socket) -> None:
-    """Take the connection and say nothing."""
+    """Accept the connection without an answer."""
 
 
 def refusal(server: str, seconds: float = 1.0, **security: Any) -> ClusterError:
@@ -83,7 +83,7 @@ LOGIN = {
 @pytest.mark.parametrize(
     ("answer", "security", "kind", "text"),
     [
-        pytest.param(silent, {}, TimedOut, "does not answer in time", id="a port that takes and says nothing"),
+        pytest.param(silent, {}, TimedOut, "does not answer in time", id="a listener without an answer"),
         pytest.param(silent, TLS, TimedOut, "does not answer in time", id="the same under TLS: no handshake"),
         pytest.param(silent, LOGIN, TimedOut, "does not answer in time", id="the same under SASL"),
         pytest.param(
@@ -106,8 +106,8 @@ LOGIN = {
             "speaks TLS, not SASL_PLAINTEXT",
             id="a TLS alert to a login",
         ),
-        pytest.param(says(), {}, Unreachable, "is not reachable", id="hangs up before it says a word"),
-        pytest.param(says(), TLS, WrongProtocol, "does not speak TLS", id="hangs up on a TLS hello"),
+        pytest.param(says(), {}, Unreachable, "is not reachable", id="closed before an answer"),
+        pytest.param(says(), TLS, WrongProtocol, "does not speak TLS", id="closed after a TLS hello"),
         pytest.param(
             says(b"\x00\x00\x00\x04\x7f\x00\x00\x00"),
             {},
@@ -117,10 +117,10 @@ LOGIN = {
         ),
     ],
 )
-def test_what_is_no_broker_is_named(
+def test_a_listener_that_is_not_a_broker_is_named(
     answer: Callable[[socket.socket], None], security: dict[str, Any], kind: type[ClusterError], text: str
 ) -> None:
-    """Whatever listens at the address, the error says what it is and where, within the time limit."""
+    """The error has the kind of listener and the address, within the time limit."""
     # Who says something is never waited for in vain; only silence takes all of its time.
     with impostor(answer) as server:
         error = refusal(server, 0.3 if answer is silent else 10.0, **security)
@@ -130,8 +130,8 @@ def test_what_is_no_broker_is_named(
     assert error.advice
 
 
-def test_nobody_listens() -> None:
-    """A refused connection is told from a silent one, and may pass."""
+def test_a_refused_connection_is_unreachable() -> None:
+    """A refused connection is distinguished from a time-out, and is retriable."""
     with socket.socket() as closed:
         closed.bind((LOOPBACK, 0))
         error = refusal(f"{LOOPBACK}:{closed.getsockname()[1]}")
@@ -145,8 +145,8 @@ def test_unknown_host() -> None:
     assert "cannot be resolved" in refusal("no-such-host.invalid:9092", 5.0).what
 
 
-def test_the_most_telling_cause_wins() -> None:
-    """With one address away and one of the wrong kind, waiting would not help, so that is what is said."""
+def test_a_permanent_cause_has_priority() -> None:
+    """With one unreachable address and one of the wrong protocol, the latter is reported."""
     with socket.socket() as closed, impostor(says(b"HTTP/1.1 400 Bad Request\r\n\r\n")) as web:
         closed.bind((LOOPBACK, 0))
         servers = [web, f"{LOOPBACK}:{closed.getsockname()[1]}"]
@@ -155,7 +155,7 @@ def test_the_most_telling_cause_wins() -> None:
 
 
 def test_connect_gives_up_at_its_limit_but_not_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    """While the cause may pass, it is tried again; the last cause is what the caller gets."""
+    """Retriable errors are retried; the last one is raised."""
     monkeypatch.setattr("stream.cluster.transport.client._RETRY_SECONDS", 0.05)
     tries = 0
 
@@ -176,8 +176,8 @@ def test_a_request_that_cannot_be_encoded_does_not_hang() -> None:
     assert isinstance(answers[0], ClusterError)
 
 
-def test_closed_is_closed() -> None:
-    """A client that was closed, even twice, says so instead of waiting."""
+def test_a_closed_client_raises() -> None:
+    """It raises instead of waiting, also after a second close."""
     cluster = Cluster(["127.0.0.1:1"])
     cluster.close()
     cluster.close()
@@ -187,24 +187,24 @@ def test_closed_is_closed() -> None:
 
 @pytest.mark.kafka
 class TestBroker:
-    """A real broker: answers, goes away, comes back."""
+    """Tests with a broker that answers, stops and restarts."""
 
-    def test_says_who_it_is(self, broker: Broker) -> None:
-        """One metadata request gives the cluster's id and its brokers."""
+    def test_metadata_have_the_cluster_id_and_the_brokers(self, broker: Broker) -> None:
+        """One metadata request is enough."""
         with Cluster([broker.bootstrap]) as cluster:
             assert cluster.cluster_id is None
             cluster.connect(10)
             assert cluster.cluster_id
             assert [(each.node, each.host, each.port) for each in cluster.brokers] == [(1, LOOPBACK, broker.port)]
 
-    def test_first_good_address_is_enough(self, broker: Broker) -> None:
-        """Addresses that are away do not matter while one answers."""
+    def test_one_reachable_address_is_enough(self, broker: Broker) -> None:
+        """Unreachable addresses have no effect while one answers."""
         with Cluster(["127.0.0.1:1", "no-such-host.invalid:1", broker.bootstrap]) as cluster:
             cluster.metadata()
             assert cluster.cluster_id
 
-    def test_asking_creates_no_topic(self, make_broker: MakeBroker) -> None:
-        """A broker that would create a topic on demand is not asked to."""
+    def test_a_metadata_request_creates_no_topic(self, make_broker: MakeBroker) -> None:
+        """Auto-creation is not requested from the broker."""
         broker = make_broker(properties={"auto.create.topics.enable": "true"})
         with Cluster([broker.bootstrap]) as cluster:
             for _ in range(2):
@@ -217,8 +217,8 @@ class TestBroker:
             answers = threads.map(lambda _: cluster.call(requests.metadata([]), 1).cluster_id, range(160))
             assert set(answers) == {cluster.cluster_id}
 
-    def test_unknown_broker_is_a_value_beside_good_answers(self, broker: Broker) -> None:
-        """One bad address in a round costs nothing but its own place."""
+    def test_an_unknown_broker_does_not_affect_other_answers(self, broker: Broker) -> None:
+        """Its error takes the place of its answer only."""
         with Cluster([broker.bootstrap]) as cluster:
             cluster.connect(10)
             answers = cluster.call_all([(1, requests.metadata([])), (77, requests.metadata([])), (1, "nonsense")])
@@ -226,8 +226,8 @@ class TestBroker:
         assert isinstance(answers[1], Unreachable)
         assert isinstance(answers[2], ClusterError)
 
-    def test_killed_and_back(self, make_broker: MakeBroker) -> None:
-        """Away, every call fails at once with the cause; back, the next call is answered, without being told."""
+    def test_a_restarted_broker_is_found_by_the_next_call(self, make_broker: MakeBroker) -> None:
+        """While it is down, every call fails at once with the cause."""
         broker = make_broker()
         with Cluster([broker.bootstrap], request_timeout=5) as cluster:
             cluster.connect(10)
@@ -241,8 +241,10 @@ class TestBroker:
             cluster.connect(10)
             assert cluster.call(requests.metadata([]), 1).cluster_id == cluster.cluster_id
 
-    def test_paused_and_on_again(self, make_broker: MakeBroker, freeze: Callable[[Broker], None]) -> None:
-        """A broker that hangs costs one time-out, not a hanging monitor; when it goes on, so do we."""
+    def test_a_paused_broker_causes_one_time_out(
+        self, make_broker: MakeBroker, freeze: Callable[[Broker], None]
+    ) -> None:
+        """After it is resumed, calls are answered again."""
         broker = make_broker()
         with Cluster([broker.bootstrap], request_timeout=1) as cluster:
             cluster.connect(10)
@@ -255,7 +257,7 @@ class TestBroker:
             broker.resume()
             cluster.connect(10)
 
-    def test_a_connection_that_breaks_is_told_from_one_that_never_was(
+    def test_a_broken_connection_is_unreachable(
         self, make_broker: MakeBroker, freeze: Callable[[Broker], None]
     ) -> None:
         """The first call after a kill meets the broken connection or the closed port, and both are Unreachable."""

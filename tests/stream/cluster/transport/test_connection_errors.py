@@ -1,4 +1,4 @@
-"""From an exception of the library to the error a person reads: the cases that no impostor can play."""
+"""Tests of the conversion of library exceptions that no test listener can cause."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from stream.errors import ExitCode, Refusal
 
 
 @pytest.mark.parametrize(
-    ("met", "kind", "text"),
+    ("raised", "kind", "text"),
     [
         pytest.param(
             kafka.errors.SaslAuthenticationFailedError("SaslAuthenticationFailedError: Nope"),
@@ -43,23 +43,23 @@ from stream.errors import ExitCode, Refusal
             kafka.errors.CorrelationIdError("x"),
             errors.WrongProtocol,
             "not a Kafka broker",
-            id="answers to nothing asked",
+            id="an answer without a request",
         ),
         pytest.param(ssl.SSLCertVerificationError("bad"), errors.TlsRefused, "not accepted", id="a certificate"),
         pytest.param(
             kafka.errors.KafkaConnectionError(ssl.SSLError(1, "TLSV13_ALERT_CERTIFICATE_REQUIRED")),
             errors.TlsRefused,
             "client certificate",
-            id="a certificate that we lack, wrapped",
+            id="a missing client certificate, wrapped",
         ),
         pytest.param(
-            AttributeError("API_VERSION"), errors.Malformed, "AttributeError: API_VERSION", id="a fault of ours"
+            AttributeError("API_VERSION"), errors.Malformed, "AttributeError: API_VERSION", id="an internal error"
         ),
     ],
 )
-def test_each_exception_has_its_class(met: Exception, kind: type[errors.ClusterError], text: str) -> None:
-    """The class decides what a program does, the sentence names the place, the advice is never empty."""
-    found = causes.named(met, "broker-7:9092", "SASL_SSL")
+def test_each_exception_has_its_class(raised: Exception, kind: type[errors.ClusterError], text: str) -> None:
+    """The message has the address, and the advice is never empty."""
+    found = causes.named(raised, "broker-7:9092", "SASL_SSL")
     assert type(found) is kind
     assert "broker-7:9092" in found.what
     assert text in found.what
@@ -67,15 +67,15 @@ def test_each_exception_has_its_class(met: Exception, kind: type[errors.ClusterE
     assert "\n" not in str(found)
 
 
-def test_an_error_with_a_name_keeps_it() -> None:
-    """Naming twice changes nothing."""
+def test_a_cluster_error_is_returned_unchanged() -> None:
+    """A second conversion changes nothing."""
     error = errors.TimedOut("what", "advice")
     assert causes.named(error, "elsewhere:1", "SSL") is error
 
 
 @pytest.mark.parametrize("kind", [errors.Unreachable, errors.CutOff, errors.TimedOut])
-def test_only_absence_passes(kind: type[errors.ClusterError]) -> None:
-    """`run` waits for a broker that is away, and for nothing else: waiting mends no password."""
+def test_only_unreachable_errors_are_retriable(kind: type[errors.ClusterError]) -> None:
+    """`run` waits for an unreachable broker only; a wrong password is permanent."""
     waiting = {each for each in _all_kinds(errors.ClusterError) if each.passes}
     assert kind in waiting
     assert {each.code for each in waiting} == {ExitCode.KAFKA_UNREACHABLE}

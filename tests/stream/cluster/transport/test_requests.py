@@ -1,4 +1,4 @@
-"""Requests as bytes: each can be sent to every broker that it is meant for, and says what it must say."""
+"""Tests of encoded requests: each can be sent in all its versions and keeps its required fields."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ SAYS: dict[str, tuple[int, str, Any]] = {
 
 
 def versions(request: Any) -> range:
-    """Give the versions in which a request may be sent."""
+    """Return the versions in which a request may be sent."""
     least, most = request._min_version or 0, request._max_version
     return range(least, (request.max_version if most is None else most) + 1)
 
 
 @pytest.mark.parametrize("name", REQUESTS)
-def test_can_be_sent_in_every_version(name: str) -> None:
-    """What is encoded reads back as the same bytes, and still says what matters."""
+def test_a_request_can_be_encoded_in_every_version(name: str) -> None:
+    """Decoding and encoding returns the same bytes, with the required fields."""
     request = REQUESTS[name]
     assert len(versions(request)) > 0
     for version in versions(request):
@@ -67,8 +67,8 @@ def test_can_be_sent_in_every_version(name: str) -> None:
             assert getattr(read, field) == value
 
 
-def test_stable_offsets_are_not_asked_for() -> None:
-    """All topics of a group, pending offsets or not: null topics, not an empty list, which would mean none."""
+def test_offset_fetch_does_not_require_stable_offsets() -> None:
+    """All topics of a group are null topics; an empty list would mean none."""
     for version in versions(REQUESTS["offsets of groups"]):
         raw = copy.copy(REQUESTS["offsets of groups"]).encode(version=version)
         groups = type(REQUESTS["offsets of groups"]).decode(raw, version=version).groups
