@@ -134,7 +134,7 @@ DEMO_GROUPS: Final = (
         '<img src=x onerror="alert(1)">&amp;\n\u202egnp.exe',
         "abandoned",
         "notice",
-        "Nobody in the group subscribes to old-topic any more, and its offsets are still kept.",
+        "No member subscribes to old-topic any more, and its offsets are still stored.",
         "Delete the offsets of this topic if it is meant: kafka-consumer-groups --delete-offsets.",
         6_000,
         4_310,

@@ -129,7 +129,7 @@ def test_verbs_about_groups_show_names_and_no_escape_sequences(
 def test_a_log_is_dumped_on_a_terminal_without_escape_sequences(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Payloads are anybody's bytes; a pipe gets them as from Kafka's own tool."""
+    """Payloads are arbitrary bytes; a pipe receives them as from Kafka's own tool."""
     records = [write.Rec(at, 0, name.encode(), name.encode()) for at, name in enumerate(HOSTILE)]
     log = tmp_path / "00000000000000000000.log"
     log.write_bytes(write.batch(0, records))

@@ -92,7 +92,7 @@ Caused by: java.io.IOException: No space left on device
     ],
 )
 def test_cause_is_one_line_that_says_what_happened(text: str, cause: str) -> None:
-    """Of pages of trace the last cause is told, with its spaces set straight; else the first line there is."""
+    """The line of an error is the last cause of the stack trace with normalised spaces, otherwise its first line."""
     assert root_cause(text) == cause
 
 

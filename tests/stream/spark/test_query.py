@@ -1,4 +1,4 @@
-"""What is told of a query that failed: one line, the one that says what happened."""
+"""The failure of a query as one line."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class RandomPoller:
             described_states={group: "PreparingRebalance" for group in GROUPS if chance.random() < 0.1},
         )
 
-    def poll(self, _fleet: GroupColumns, _topics: set[str], _now: float) -> ClusterContext:
+    def poll(self, _state: GroupColumns, _topics: set[str], _now: float) -> ClusterContext:
         """Return the context."""
         return self._context
 

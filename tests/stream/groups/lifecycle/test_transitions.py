@@ -28,7 +28,7 @@ from tests.stream.groups.written import (
 from tests.support.commits import KEEP
 from tests.support.group_histories import at, commits, forgets, history_of_g, lines
 
-NOBODY_YET = classic(generation=0, kind="")
+NO_MEMBERS_YET = classic(generation=0, kind="")
 DEAD_CLASSIC = gone(classic())
 
 
@@ -73,7 +73,7 @@ CLASSIC = [
     (
         "a first consumer comes, a second joins, both leave at once",
         [
-            *at(10, NOBODY_YET),
+            *at(10, NO_MEMBERS_YET),
             *at(20, generation(1, "a")),
             *commits(25, 0, 1),
             *at(30, generation(2, "a", "b")),
@@ -140,7 +140,7 @@ CLASSIC = [
     ),
     (
         "reborn after its death, with generations from the beginning",
-        [*at(10, generation(1)), *at(20, DEAD_CLASSIC), *at(30, NOBODY_YET), *at(40, generation(1, "a"))],
+        [*at(10, generation(1)), *at(20, DEAD_CLASSIC), *at(30, NO_MEMBERS_YET), *at(40, generation(1, "a"))],
         ["10 created", "20 dead classic/Empty offsets=0", "30 reborn", "40 rebalanced +1"],
     ),
     (
@@ -166,7 +166,7 @@ SIMPLE = [
     ("commits only", [*commits(10, 0), *commits(20, 0, 1), *commits(30, 2)], ["10 created"]),
     (
         "a first member joins where there were only offsets: nothing is converted",
-        [*commits(10, 0), *at(20, NOBODY_YET), *at(30, generation(1, "a"))],
+        [*commits(10, 0), *at(20, NO_MEMBERS_YET), *at(30, generation(1, "a"))],
         ["10 created", "30 rebalanced +1"],
     ),
     (
@@ -291,7 +291,7 @@ CONVERSIONS = [
         [
             *at(10, *joins("a", 1)),
             *at(20, *leaves("a", 2)),
-            *at(30, *deleted(), NOBODY_YET),
+            *at(30, *deleted(), NO_MEMBERS_YET),
             *at(40, generation(1, "b")),
         ],
         [
@@ -423,7 +423,7 @@ def _v1_commit(partition: int, expires: int) -> Written:
 
 def test_states_and_their_times() -> None:
     """A history has the start of the state, the creation and the death."""
-    log = [*at(10, NOBODY_YET), *at(20, generation(1, "a")), *at(30, generation(2, "a")), *commits(35, 0)]
+    log = [*at(10, NO_MEMBERS_YET), *at(20, generation(1, "a")), *at(30, generation(2, "a")), *commits(35, 0)]
     seen = history_of_g(log)
     assert (seen.kind, seen.state, seen.since, seen.created, seen.died) == ("classic", "Stable", 30, 10, None)
     log += [*at(40, generation(3)), *at(50, DEAD_CLASSIC)]

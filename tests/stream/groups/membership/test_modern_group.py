@@ -103,25 +103,25 @@ STREAMS = [
 )
 def test_the_state_of_a_consumer_group(records: list[object], state: str, members: int) -> None:
     """Each example ends in the state that Kafka's tools print."""
-    roster = ModernGroup("consumer")
+    group = ModernGroup("consumer")
     for event in records:
-        roster.apply(event)
-    assert (roster.state, len(roster.members)) == (state, members)
+        group.apply(event)
+    assert (group.state, len(group.members)) == (state, members)
 
 
 @pytest.mark.parametrize(("records", "state"), [row[1:] for row in STREAMS], ids=[row[0] for row in STREAMS])
 def test_the_state_of_a_streams_group(records: list[object], state: str | None) -> None:
     """As for a consumer group, but NotReady without a valid topology, and unknown if the log does not show it."""
-    roster = ModernGroup("streams")
+    group = ModernGroup("streams")
     for event in records:
-        roster.apply(event)
-    assert roster.state == state
+        group.apply(event)
+    assert group.state == state
 
 
 def test_the_state_of_a_share_group() -> None:
     """Share groups are either Empty or Stable."""
-    roster = ModernGroup("share")
-    roster.apply(epoch(5, kind="share"))
-    assert roster.state == "Empty"
-    roster.apply(facts.ShareMemberRecorded("g", "a", None, "c", "/h", ("t",)))
-    assert roster.state == "Stable"
+    group = ModernGroup("share")
+    group.apply(epoch(5, kind="share"))
+    assert group.state == "Empty"
+    group.apply(facts.ShareMemberRecorded("g", "a", None, "c", "/h", ("t",)))
+    assert group.state == "Stable"

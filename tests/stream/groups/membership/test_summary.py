@@ -21,18 +21,18 @@ from tests.support.histories import RECORDS
 HISTORIES = st.lists(st.one_of(RECORDS, RECORDS.map(gone)), max_size=20)
 
 
-def outlined(told: Membership | None) -> MembershipSummary | None:
+def summary_of(membership: Membership | None) -> MembershipSummary | None:
     """Return the fields of a membership that a summary has."""
-    if told is None:
+    if membership is None:
         return None
     return MembershipSummary(
-        kind=told.kind,
-        state=told.state,
-        members=told.members,
-        names=frozenset(map(digest, told.member_names)),
-        number=told.generation if told.kind in {"classic", SIMPLE} else told.assignment_epoch,
-        state_time=told.state_time,
-        protocol_type=told.protocol_type,
+        kind=membership.kind,
+        state=membership.state,
+        members=membership.members,
+        names=frozenset(map(digest, membership.member_names)),
+        number=membership.generation if membership.kind in {"classic", SIMPLE} else membership.assignment_epoch,
+        state_time=membership.state_time,
+        protocol_type=membership.protocol_type,
     )
 
 
@@ -41,7 +41,7 @@ def test_summary_and_membership_are_equal(history: list[tuple[bytes, bytes | Non
     """They are equal for any records in any order."""
     outlines = MembershipSummaries()
     outlines.apply(column(history))
-    assert outlines.get("g") == outlined(memberships(history).by_group.get("g"))
+    assert outlines.get("g") == summary_of(memberships(history).by_group.get("g"))
 
 
 def test_keys_of_every_type_begin_with_the_group() -> None:
