@@ -1,4 +1,4 @@
-"""What every test may ask for: a shared broker, brokers of its own, Hypothesis profiles."""
+"""Fixtures of all tests: a shared broker, brokers for one test, Hypothesis profiles."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ load_profile()
 
 
 class MakeBroker(Protocol):
-    """Start one more broker of the test's own; it takes the arguments of `sandbox.kafka.broker.Broker`."""
+    """Starts another broker for one test, with the arguments of `sandbox.kafka.broker.Broker`."""
 
     def __call__(self, **arguments: Any) -> Broker:
         """Start the broker."""
@@ -28,13 +28,13 @@ class MakeBroker(Protocol):
 
 @pytest.fixture(autouse=True)
 def _logging_as_before() -> Iterator[None]:
-    """Leave logging as it was: the verbs of the command line set it up."""
+    """Restore the logging configuration, which the verbs of the command line change."""
     with logging_as_before():
         yield
 
 
 def _require_jars() -> None:
-    """Skip where a broker cannot run at all; with Java there, missing jars are an error, not a reason to skip."""
+    """Skip without Java, because no broker can run. Fail when Java is installed and the jars are missing."""
     try:
         find_java()
     except JavaMissingError as missing:
@@ -42,12 +42,12 @@ def _require_jars() -> None:
     try:
         broker_jars()
     except JarError as error:
-        pytest.fail(f"the broker's jars are not there: {error}")
+        pytest.fail(f"the broker's jars are missing: {error}")
 
 
 @pytest.fixture(scope="session")
 def broker() -> Iterator[Broker]:
-    """Give the broker that all tests share: use topics and groups of your own names, do not stop it."""
+    """Return the broker that all tests share: use unique names of topics and groups, and do not stop it."""
     _require_jars()
     with Broker() as shared:
         yield shared
@@ -55,7 +55,7 @@ def broker() -> Iterator[Broker]:
 
 @pytest.fixture
 def make_broker() -> Iterator[MakeBroker]:
-    """Give a function that starts fresh brokers, which may be stopped, killed and paused; all end with the test."""
+    """Return a function that starts brokers, which a test may stop, kill and pause; all end with the test."""
     _require_jars()
     with contextlib.ExitStack() as started:
 

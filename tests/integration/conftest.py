@@ -1,4 +1,4 @@
-"""What the integration tests share: one broker whose offsets topic they may spoil, and one monitor of it."""
+"""Shared fixtures: a broker whose offsets topic tests may write to, and a monitor of it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Broker]:
-    """Give a broker with a topic `t` of three partitions; not that of all tests, for its offsets topic gets spoilt."""
+    """Return a broker with a topic `t` of three partitions; tests write invalid records to its offsets topic."""
     with Broker() as broker:
         make_topic(broker.bootstrap, "t", 3, records=100)
         commit(broker.bootstrap, "first", "t", {0: 1})
@@ -25,6 +25,6 @@ def cluster() -> Iterator[Broker]:
 
 @pytest.fixture(scope="session")
 def monitor(cluster: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Monitor]:
-    """Give a running, ready monitor of that broker: use groups of your own names, do not stop it."""
+    """Return a ready monitor of that broker: use unique group names, and do not stop it."""
     with Monitor(cluster.bootstrap, tmp_path_factory.mktemp("monitor")) as running:
         yield running.wait_ready()

@@ -28,13 +28,13 @@ LATE: Final = tuple(name for name in (f"late-{number}" for number in range(30)) 
 
 
 def add_partitions(bootstrap: str, partitions: int) -> None:
-    """Do what an operator does."""
+    """Increase the number of partitions of the offsets topic, with Kafka's tool."""
     alter = ("--alter", "--topic", OFFSETS_TOPIC, "--partitions", str(partitions))
     tools.run_tool("org.apache.kafka.tools.TopicCommand", "--bootstrap-server", bootstrap, *alter)
 
 
-def test_partitions_added_are_noticed_and_read_in_the_running_process(make_broker: MakeBroker, tmp_path: Path) -> None:
-    """Not ready until they are read; groups whose coordinator moved are shown once, and a restart changes nothing."""
+def test_added_partitions_are_read_without_a_restart(make_broker: MakeBroker, tmp_path: Path) -> None:
+    """Not ready until they are read; groups with a new coordinator are shown once, also after a restart."""
     broker = make_broker(offsets_partitions=BEFORE)
     make_topic(broker.bootstrap, "t", 2, records=100)
     for name in (*STAYING, *MOVING):

@@ -1,4 +1,4 @@
-"""What the monitor shows of every kind of group is what the cluster itself says."""
+"""The metrics of every kind of group agree with the cluster."""
 
 from __future__ import annotations
 
@@ -78,14 +78,14 @@ def test_every_kind_of_group_is_shown_as_the_official_tool_shows_it(cluster: Bro
 
 
 def _kinds(shown: Metrics) -> dict[str, tuple[str, str]]:
-    """Give kind and state of the groups of the first test whose record types are tracked."""
+    """Return kind and state of the groups of the first test whose record types are tracked."""
     rows = [own for own, _ in shown.rows("lagwarden_group_info")]
     wanted = ("kinds-simple", "kinds-classic", "kinds-static")
     return {own["group"]: (own["kind"], own["state"]) for own in rows if own["group"] in wanted}
 
 
-def test_names_of_any_characters_come_through_whole(cluster: Broker, monitor: Monitor) -> None:
-    """Quotes, backslashes, line breaks and any script stand in the labels as the group is called."""
+def test_names_with_special_characters_are_exact_labels(cluster: Broker, monitor: Monitor) -> None:
+    """Quotes, backslashes, line breaks and any script appear unchanged in the labels."""
     bootstrap = cluster.bootstrap
     for number, name in enumerate(ODD_NAMES):
         commit(bootstrap, name, "t", {0: number + 1})
@@ -98,8 +98,8 @@ def test_names_of_any_characters_come_through_whole(cluster: Broker, monitor: Mo
         delete_groups(bootstrap, ODD_NAMES)  # their names would break the official tool's tables for the other tests
 
 
-def test_living_traffic_agrees_with_the_official_tool(cluster: Broker, monitor: Monitor) -> None:
-    """With all fates of the sandbox at once, every lag and committed offset is the tool's once the traffic pauses."""
+def test_continuous_traffic_agrees_with_the_official_tool(cluster: Broker, monitor: Monitor) -> None:
+    """With all workers of the sandbox, every lag and committed offset equals the tool's once the traffic pauses."""
     with Workload(cluster.bootstrap, prefix="w-") as traffic:
         traffic.wait_until_settled()
         traffic.pause()

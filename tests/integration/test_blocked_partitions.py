@@ -1,4 +1,4 @@
-"""A running monitor while a transaction stays open on the offsets topic: no group behind it looks stopped."""
+"""A running monitor while a transaction stays open on the offsets topic: no hidden group appears stopped."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ PARTITIONS = 4
 
 
 def groups_in(partition: int) -> Iterator[str]:
-    """Give names of groups that live in this partition of the offsets topic."""
+    """Yield names of groups in this partition of the offsets topic."""
     return (name for number in range(1_000) if partition_for(name := f"behind-{number}", PARTITIONS) == partition)
 
 
 def shown(monitor: Monitor, group: str) -> dict[tuple[str, int], tuple[int, bool]]:
-    """Give a group's committed offsets by place, and whether each was asked for."""
+    """Return a group's committed offsets by partition, and whether each was fetched from its coordinator."""
     rows = monitor.get(f"/api/v1/groups/{group}").json["by_partition"]
     return {(row["topic"], row["partition"]): (row["committed_offset"], row["offset_asked"]) for row in rows}
 
 
-def test_groups_behind_an_open_transaction_are_shown_as_they_are(cluster: Broker, monitor: Monitor) -> None:
-    """Their coordinators are asked until it ends; they are marked, who holds them back is logged, and it passes."""
+def test_groups_behind_an_open_transaction_are_shown_with_fetched_offsets(cluster: Broker, monitor: Monitor) -> None:
+    """Offsets are fetched from the coordinators until it ends, and marked; its transactional id is logged."""
     bootstrap = cluster.bootstrap
     names = groups_in(2)
     holder, behind, new = next(names), next(names), next(names)
@@ -43,7 +43,7 @@ def test_groups_behind_an_open_transaction_are_shown_as_they_are(cluster: Broker
         commit(bootstrap, group, "t", {0: 1})
     monitor.wait_for(lambda: {holder, behind} <= monitor.metrics().groups, "the groups")
     with contextlib.ExitStack() as ending:
-        producer = patient_producer(bootstrap, "forgotten-producer")
+        producer = patient_producer(bootstrap, "abandoned-producer")
         producer.begin_transaction()
         ending.callback(producer.abort_transaction, LIMIT)
         commit_in(producer, bootstrap, holder, "t", {0: 90})
@@ -60,11 +60,14 @@ def test_groups_behind_an_open_transaction_are_shown_as_they_are(cluster: Broker
         }
         commit(bootstrap, behind, "t", {0: 65})
         monitor.wait_for(lambda: shown(monitor, behind)["t", 0] == (65, True), "the next hidden commit")
-        assert "forgotten-producer" in monitor.said
+        assert "abandoned-producer" in monitor.said
         ((by, _),) = monitor.metrics().rows("lagwarden_offsets_partition_held_back_info")
-        assert (by["transactional_id"], by["hanging"]) == ("forgotten-producer", "false")
-    monitor.wait_for(lambda: not any(asked for _, asked in shown(monitor, behind).values()), "the log to tell it")
+        assert (by["transactional_id"], by["hanging"]) == ("abandoned-producer", "false")
+    monitor.wait_for(
+        lambda: not any(fetched for _, fetched in shown(monitor, behind).values()),
+        "the offsets to be read from the log",
+    )
     assert shown(monitor, behind) == {("t", 0): (65, False), ("t", 1): (70, False)}
-    monitor.wait_for(lambda: new in monitor.metrics().groups, "the group that was born behind the transaction")
+    monitor.wait_for(lambda: new in monitor.metrics().groups, "the group that was created behind the transaction")
     assert monitor.metrics().value("lagwarden_group_held_back", group=behind) == 0
     assert not list(monitor.metrics().rows("lagwarden_offsets_partition_held_back_info"))

@@ -1,4 +1,4 @@
-"""The first reading of a long topic: it shows how far it is, may be stopped in its midst, and goes on from there."""
+"""The first read of a long topic: progress is shown, and a stopped catch-up continues from its position."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ TRAFFIC: Final = Traffic(
     records=300_000, groups=300, partitions_per_group=4, topics=3, offsets_partitions=4, log_end=100
 )
 SMALL_BATCHES: Final = {"job.max_offsets_per_trigger": "15000"}
-"""Twenty batches, one per second at most: long enough to be watched."""
+"""Twenty batches, one per second at most: long enough to observe."""
 
 
 def truth() -> dict[Place, int]:
-    """Give the committed offsets that remain of the traffic."""
+    """Return the final committed offsets of the traffic."""
     wanted = final_state(TRAFFIC)
     found = {}
     for key in wanted.alive.nonzero()[0].tolist():
@@ -38,19 +38,19 @@ def truth() -> dict[Place, int]:
 
 
 def midway(shown: Metrics) -> bool:
-    """Tell whether the catch-up is under way and says how far, how fast and how long still."""
+    """Return whether the catch-up is in progress with ratio, rate and remaining time."""
     ratio = shown.value("lagwarden_catch_up_ratio") or 0.0
     others = [shown.value(f"lagwarden_catch_up_{name}") or 0.0 for name in ("records_per_second", "remaining_seconds")]
     return 0.2 < ratio < 0.8 and all(others)
 
 
-def test_catch_up_is_shown_stopped_and_gone_on_with(tmp_path: Path) -> None:
-    """Metrics and log lines tell its progress; SIGTERM ends it with 0; the next run reads only what is left."""
+def test_catch_up_shows_progress_and_continues_after_a_stop(tmp_path: Path) -> None:
+    """Metrics and log lines show progress; SIGTERM ends it with 0; the next run reads only the remaining records."""
     with broker_with(TRAFFIC) as broker, Monitor(broker.bootstrap, tmp_path, SMALL_BATCHES) as monitor:
         monitor.wait_for(lambda: midway(monitor.metrics()), "the middle of the catch-up")
         shown = monitor.metrics()
         assert shown.value("lagwarden_phase_info", phase="catching up") == 1
-        assert shown.groups == set(), "half of the truth was shown"
+        assert shown.groups == set(), "incomplete groups were shown"
         assert shown.offsets_partitions("distance") == {}
         assert monitor.get("/readyz").status == 503
         assert "not read to their ends yet" in monitor.reasons()

@@ -1,4 +1,4 @@
-"""The cluster's facts in a running monitor, without anybody setting anything."""
+"""Properties of the cluster in a running monitor with default settings."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]
 
 
-def test_beside_the_groups(monitor: Monitor, cluster: Broker) -> None:
-    """Layout, settings of what groups read and the offsets topic's size stand in `/metrics` and in the API."""
+def test_cluster_properties_are_in_metrics_and_api(monitor: Monitor, cluster: Broker) -> None:
+    """`/metrics` and the API have the layout, the settings of read topics, and the size of the offsets topic."""
     wait_until(lambda: 'name="t",key="retention.ms"' in monitor.get("/metrics").text, "the settings of a read topic")
     text = monitor.get("/metrics").text
     for line in (

@@ -1,6 +1,6 @@
-"""Ticks while a real transaction is open on the offsets topic: what it hides is shown as Kafka's own tool shows it.
+"""Ticks while a real transaction is open on the offsets topic: hidden groups are shown as by Kafka's own tool.
 
-The log is read to its last stable offsets, as the job reads it, and published by the publisher itself.
+The log is read to its last stable offsets, as by the job, and published by the real publisher.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ RETENTION_SECONDS, SWEEP_SECONDS = 60, 3
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[Broker]:
-    """Give a broker with a topic, whose offsets topic exists."""
+    """Return a broker with a topic and an offsets topic."""
     with Broker() as started:
         yield _prepared(started)
 
 
 @pytest.fixture
-def forgetful() -> Iterator[Broker]:
-    """Give the same that forgets offsets after a minute."""
+def expiring_broker() -> Iterator[Broker]:
+    """Return the same with an offsets retention of one minute."""
     settings = {
         "offsets.retention.minutes": str(RETENTION_SECONDS // 60),
         "offsets.retention.check.interval.ms": str(SWEEP_SECONDS * 1000),
@@ -76,21 +76,21 @@ def _prepared(broker: Broker) -> Broker:
 
 @pytest.fixture
 def ticks(broker: Broker) -> Iterator[Ticks]:
-    """Give a monitor that has seen nothing yet."""
+    """Return a monitor without state."""
     with Cluster([broker.bootstrap]) as cluster:
         cluster.connect(LIMIT)
         yield Ticks(cluster)
 
 
 class Ticks:
-    """Reads the offsets topic and publishes, as often as it is told to."""
+    """Reads the offsets topic and publishes, once per call of `tick`."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self.status = ServiceStatus("1", 60)
         self.status.phase = RUNNING
         self.status.progress = CatchUpProgress({}, {})
-        # The grace is as short as can be: the transactions here stay open.
+        # No grace period, because the transactions here stay open.
         lookups = LookupScheduler(cluster, LookupLimits(blocked_grace=0.0))
         self.publisher = Publisher(evaluator=VerdictEvaluator(), lookups=lookups)
         poller = ContextPoller(cluster, OffsetsRetention(None, None, "unknown"), 50, 10.0)
@@ -99,21 +99,21 @@ class Ticks:
         self._read_to: dict[int, int] = {}
 
     def tick(self) -> None:
-        """Read up to the last stable offsets, and publish."""
+        """Read up to the last stable offsets, and publish a snapshot."""
         for fetched in read_records(self.cluster, NAME, unread_ranges(self.cluster, NAME, self._read_to)):
             self._read_to[fetched.partition] = fetched.position - 1
             if fetched.records:
-                self._take(fetched.partition, fetched.records)
+                self._apply(fetched.partition, fetched.records)
         assert self.status.progress is not None
         self.status.progress.finish({partition: at + 1 for partition, at in self._read_to.items()})
         assert self._ticker.tick(current=True) is not None
 
     def ticks(self, count: int = 3) -> None:
-        """Tick as often as it takes for what is hidden to be read and shown."""
+        """Tick `count` times; three ticks fetch and show hidden states."""
         for _ in range(count):
             self.tick()
 
-    def _take(self, partition: int, records: list[Any]) -> None:
+    def _apply(self, partition: int, records: list[Any]) -> None:
         fold = Fold(Placement(1, 1), slot_ms=SLOT_MS, keep_slots=KEEP)
         fold.add(
             RecordColumns(
@@ -129,50 +129,50 @@ class Ticks:
         self.publisher.apply([(partition, change)], catching_up=False)
 
     def group(self, name: str) -> dict[str, Any] | None:
-        """Give a group's row, None where there is none."""
+        """Return the row of a group; None without one."""
         published = self.publisher.current()
         assert published is not None
         return next((row for row in published.snapshot.groups.to_pylist() if row["group"] == name), None)
 
     def state(self, name: str) -> str | None:
-        """Give a group's state as it is shown."""
+        """Return the shown state of a group."""
         row = self.group(name)
         return None if row is None else row["state"]
 
     def lags(self, name: str) -> dict[tuple[str, int], int | None]:
-        """Give the lags of a group by place."""
+        """Return the lags of a group by topic and partition."""
         published = self.publisher.current()
         assert published is not None
         rows = published.snapshot.partitions.to_pylist()
         return {(row["topic"], row["partition"]): row["lag"] for row in rows if row["group"] == name}
 
     def expiry(self, name: str) -> list[Any]:
-        """Give when the offsets of a group expire."""
+        """Return the expiry times of the offsets of a group."""
         published = self.publisher.current()
         assert published is not None
         return [row["offset_expiry_time"] for row in published.snapshot.partitions.to_pylist() if row["group"] == name]
 
     def detail(self, name: str) -> GroupDetail:
-        """Give a group in full."""
+        """Return the details of a group."""
         detail = self.publisher.details(name)
         assert detail is not None
         return detail
 
     def checks(self) -> dict[str, int]:
-        """Give how many predictions ended how, zeros left out."""
+        """Return the number of offsets per outcome of a prediction, without zeros."""
         rows = self.status.tick.terminations.checks.to_pylist()
         return {row["outcome"]: row["offsets"] for row in rows if row["offsets"]}
 
 
 def names_of(partition: int, stem: str, *, count: int) -> list[str]:
-    """Give names of groups that live in this offsets partition."""
+    """Return `count` names of groups in this offsets partition."""
     named = (f"{stem}-{number}" for number in range(1_000))
     return [name for name in named if partition_for(name, PARTITIONS) == partition][:count]
 
 
 @contextlib.contextmanager
-def held_back(broker: Broker, holder: str, offsets: dict[int, int]) -> Iterator[Producer]:
-    """Keep a transaction open that has offsets of this group; at the end it is aborted unless it is committed."""
+def open_transaction(broker: Broker, holder: str, offsets: dict[int, int]) -> Iterator[Producer]:
+    """Keep a transaction with offsets of this group open; it is aborted at the end unless committed."""
     producer = patient_producer(broker.bootstrap, f"of-{holder}")
     producer.begin_transaction()
     commit_in(producer, broker.bootstrap, holder, "t", offsets)
@@ -183,18 +183,18 @@ def held_back(broker: Broker, holder: str, offsets: dict[int, int]) -> Iterator[
 
 
 def tool_states(broker: Broker) -> dict[str, str]:
-    """Give the states of all groups as Kafka's tool prints them."""
+    """Return the states of all groups from Kafka's tool."""
     return {row.group: row.state for row in describe_state(broker.bootstrap)}
 
 
 def tool_offsets(broker: Broker, group: str) -> dict[tuple[str | None, int | None], int | None]:
-    """Give the committed offsets of a group as Kafka's tool prints them."""
+    """Return the committed offsets of a group from Kafka's tool."""
     rows = describe_groups(broker.bootstrap)
     return {(row.topic, row.partition): row.current_offset for row in rows if row.group == group}
 
 
-def test_deleted_groups_and_offsets_are_gone_behind_an_open_transaction(broker: Broker, ticks: Ticks) -> None:
-    """At the next ticks, not when the transaction ends: a simple group, one of members, and one offset of two."""
+def test_deletions_behind_an_open_transaction_are_shown(broker: Broker, ticks: Ticks) -> None:
+    """Before the end of the transaction: a simple group, a group with members, and one of two offsets."""
     holder, simple, modern, half = names_of(1, "gone", count=4)
     for group in (holder, simple):
         commit(broker.bootstrap, group, "t", {0: 0})
@@ -203,7 +203,7 @@ def test_deleted_groups_and_offsets_are_gone_behind_an_open_transaction(broker: 
         join_and_commit(member, "t", {0: 0, 1: 0})
     ticks.ticks(2)
     assert [ticks.state(group) for group in (simple, modern, half)] == ["Empty"] * 3
-    with held_back(broker, holder, {0: 7}):
+    with open_transaction(broker, holder, {0: 7}):
         ticks.ticks()
         delete_group(broker.bootstrap, simple)
         delete_group(broker.bootstrap, modern)
@@ -214,14 +214,16 @@ def test_deleted_groups_and_offsets_are_gone_behind_an_open_transaction(broker: 
         assert (ticks.lags(simple), ticks.lags(modern)) == ({}, {})
         assert ticks.lags(half).keys() == tool_offsets(broker, half).keys() == {("t", 0)}
         assert [ticks.detail(group).transitions[-1].cause for group in (simple, modern)] == ["deleted", "deleted"]
-    wait_until(lambda: ticks.tick() is None and not ticks.status.tick.blocked_partitions.num_rows, "the end of it")
+    wait_until(
+        lambda: ticks.tick() is None and not ticks.status.tick.blocked_partitions.num_rows, "the end of the transaction"
+    )
     ticks.ticks(2)
     assert [ticks.state(group) for group in (simple, modern, half)] == ["Dead", "Dead", "Empty"]
     assert ticks.lags(half).keys() == {("t", 0)}
 
 
-def test_a_static_member_comes_back_behind_an_open_transaction(broker: Broker, ticks: Ticks) -> None:
-    """It is in the group again, with its partitions, and the group is as Kafka's tool says it is."""
+def test_static_member_that_returns_behind_an_open_transaction_is_shown(broker: Broker, ticks: Ticks) -> None:
+    """The member is in the group again with its partitions, and the state is that of Kafka's tool."""
     holder, group = names_of(2, "static", count=2)
     commit(broker.bootstrap, holder, "t", {0: 0})
     options: dict[str, str | int | bool] = {"group_protocol": "consumer", "group_instance_id": "one"}
@@ -231,7 +233,7 @@ def test_a_static_member_comes_back_behind_an_open_transaction(broker: Broker, t
     before = ticks.group(group)
     assert before is not None
     assert (before["state"], before["members_away"]) == ("Reconciling", 1)
-    with held_back(broker, holder, {0: 7}), consumer(broker.bootstrap, group, **options) as member:
+    with open_transaction(broker, holder, {0: 7}), consumer(broker.bootstrap, group, **options) as member:
         ticks.ticks()
         assert ticks.state(group) == "Reconciling"
         join_and_commit(member, "t", {0: 0, 1: 0})
@@ -240,19 +242,21 @@ def test_a_static_member_comes_back_behind_an_open_transaction(broker: Broker, t
         shown = ticks.group(group)
         assert shown is not None
         assert (shown["state"], shown["members"], shown["members_away"]) == ("Stable", 1, 0)
-        (told,) = ticks.detail(group).members
-        assert (told.instance_id, told.away, told.assignment) == ("one", False, (("t", (0, 1)),))
+        (member_row,) = ticks.detail(group).members
+        assert (member_row.instance_id, member_row.away, member_row.assignment) == ("one", False, (("t", (0, 1)),))
         assert ticks.detail(group).unowned == ()
-    wait_until(lambda: ticks.tick() is None and not ticks.status.tick.blocked_partitions.num_rows, "the end of it")
+    wait_until(
+        lambda: ticks.tick() is None and not ticks.status.tick.blocked_partitions.num_rows, "the end of the transaction"
+    )
     ticks.ticks(2)
     assert ticks.state(group) == tool_states(broker)[group]
 
 
-def test_offsets_expire_behind_an_open_transaction_but_not_those_it_commits(forgetful: Broker) -> None:
-    """The expired group is dead; the pending commit keeps its offset, and no expiry is told or missed for it."""
-    with Cluster([forgetful.bootstrap]) as cluster:
+def test_offsets_behind_an_open_transaction_expire_unless_it_commits_them(expiring_broker: Broker) -> None:
+    """The expired group is dead; the offset with a pending commit stays, without a predicted or missed expiry."""
+    with Cluster([expiring_broker.bootstrap]) as cluster:
         cluster.connect(LIMIT)
-        _expire_behind_a_transaction(forgetful, Ticks(cluster))
+        _expire_behind_a_transaction(expiring_broker, Ticks(cluster))
 
 
 def _expire_behind_a_transaction(broker: Broker, ticks: Ticks) -> None:
@@ -260,12 +264,12 @@ def _expire_behind_a_transaction(broker: Broker, ticks: Ticks) -> None:
     for group in (holder, pending, expired):
         commit(broker.bootstrap, group, "t", {0: 0})
     ticks.tick()
-    with held_back(broker, holder, {0: 7}) as producer:
+    with open_transaction(broker, holder, {0: 7}) as producer:
         commit_in(producer, broker.bootstrap, pending, "t", {0: 5})
         ticks.ticks()
         assert (ticks.expiry(pending), ticks.expiry(holder)) == ([None], [None])
-        (hour,) = ticks.expiry(expired)
-        assert hour is not None
+        (expiry_time,) = ticks.expiry(expired)
+        assert expiry_time is not None
         wait_until(lambda: expired not in tool_states(broker), "the expiry", limit=RETENTION_SECONDS + 60.0, pause=1.0)
         time.sleep(4 * SWEEP_SECONDS)
         ticks.ticks()
@@ -276,6 +280,6 @@ def _expire_behind_a_transaction(broker: Broker, ticks: Ticks) -> None:
         assert row is not None
         assert (ticks.state(pending), ticks.expiry(pending), row["verdict"]) == ("Empty", [None], "caught_up")
         assert ticks.checks().get("missing") is None
-    wait_until(lambda: pending not in tool_states(broker), "the expiry of what was pending", pause=1.0)
+    wait_until(lambda: pending not in tool_states(broker), "the expiry of the pending offset", pause=1.0)
     wait_until(lambda: ticks.tick() is None and ticks.state(pending) == "Dead", "its tombstone")
     assert ticks.checks().keys() <= {"kept"}

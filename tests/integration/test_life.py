@@ -1,8 +1,8 @@
-"""The life of groups of every kind on a real broker: what is found of it is what happened, and nothing else.
+"""Histories of groups of every kind on a real broker: the found transitions are exactly the expected ones.
 
-One play for all tests (`sandbox.scenarios`): real clients drive all groups at once, in rounds. After each round two
-witnesses are held against Kafka's own tools and against the transitions that stand in the scenarios: a replay of the
-offsets topic, and a monitor that is killed in the middle of the play.
+One run for all tests (`sandbox.scenarios`): real clients drive all groups at once, in rounds. After each round two
+observers are compared with Kafka's own tools and with the transitions of the scenarios: a replay of the offsets topic,
+and a monitor that is killed in the middle of the run.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(600)]
 
 KILLED_BEFORE: Final = 3
-"""The round (from 0) while whose actions the monitor is killed and started again."""
-WITNESSES: Final = ("replay", "monitor")
+"""The round (from 0) during which the monitor is killed and restarted."""
+OBSERVERS: Final = ("replay", "monitor")
 
 
 @pytest.fixture(scope="module")
-def scenes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[GroupComparison]]:
+def all_comparisons(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[GroupComparison]]:
     """Run all histories with both observers; returns every comparison."""
     folder = tmp_path_factory.mktemp("life")
     with contextlib.ExitStack() as stack:
         broker = stack.enter_context(HistoryBroker())
         java_clients = stack.enter_context(JavaClients(broker.bootstrap, folder / "java-clients.log"))
         cluster = stack.enter_context(Cluster([broker.bootstrap]))
-        # The monitor is ready when there is something to read; of the play it shall see the beginning.
+        # The monitor is ready once the topic has records; it must observe the start of the run.
         create_topics(broker.bootstrap, {"first": 1})
         commit(broker.bootstrap, "first", "first", {0: 1})
         monitor = stack.enter_context(Monitor(broker.bootstrap, folder)).wait_ready()
@@ -52,9 +52,9 @@ def scenes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[GroupCompa
                 monitor.kill()
                 monitor.start()
 
-        witnesses: list[Observer] = [replay_observer(cluster), HttpObserver(lambda path: _json(monitor, path))]
+        observers: list[Observer] = [replay_observer(cluster), HttpObserver(lambda path: _json(monitor, path))]
         with HistoryRunner(
-            java_clients, HISTORIES, witnesses, expire=broker.expire, before_round=before_round
+            java_clients, HISTORIES, observers, expire=broker.expire, before_round=before_round
         ) as runner:
             yield runner.run(print)
 
@@ -65,22 +65,24 @@ def _json(monitor: Monitor, path: str) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("name", "witness"),
+    ("name", "observer"),
     [
-        pytest.param(scenario.name, witness, id=f"{scenario.name}-{witness}")
-        for scenario, witness in itertools.product(HISTORIES, WITNESSES)
+        pytest.param(scenario.name, observer, id=f"{scenario.name}-{observer}")
+        for scenario, observer in itertools.product(HISTORIES, OBSERVERS)
     ],
 )
-def test_a_history_is_found_as_it_happened(scenes: list[GroupComparison], name: str, witness: str) -> None:
-    """After each step transitions are exactly the expected ones, and state, members and offsets the official tool's."""
-    mine = [scene for scene in scenes if scene.history == name]
-    wrong = [f"{scene.description}: {fault}" for scene in mine for fault in scene.faults_of(witness)]
+def test_observed_history_equals_the_scenario(all_comparisons: list[GroupComparison], name: str, observer: str) -> None:
+    """After each step the transitions are the expected ones, and state, members and offsets those of the tool."""
+    comparisons = [comparison for comparison in all_comparisons if comparison.history == name]
+    wrong = [
+        f"{comparison.description}: {fault}" for comparison in comparisons for fault in comparison.faults_of(observer)
+    ]
     assert not wrong, "\n".join(wrong)
-    assert mine[-1].number is None, "the play was not played to its end"
-    assert witness in mine[-1].found, f"the {witness} was away in the end"
+    assert comparisons[-1].number is None, "the run did not finish"
+    assert observer in comparisons[-1].found, f"the {observer} was unavailable at the end"
 
 
-def test_the_monitor_watched_before_it_was_killed(scenes: list[GroupComparison]) -> None:
-    """What it says in the end it has not only read after the fact."""
-    rounds = {scene.number for scene in scenes if "monitor" in scene.found}
+def test_monitor_observed_rounds_before_it_was_killed(all_comparisons: list[GroupComparison]) -> None:
+    """The monitor has observed live transitions, not only read them after the restart."""
+    rounds = {comparison.number for comparison in all_comparisons if "monitor" in comparison.found}
     assert any(number is not None and number < KILLED_BEFORE for number in rounds)

@@ -1,6 +1,6 @@
-"""What is asked beside the ends, on a real broker: tails, open transactions, and the groups that these hide.
+"""Lookups on a real broker: log tails, open transactions, and groups hidden behind them.
 
-What is asked about is the broker's doing, so the ticks are those of `tests.integration.ticks`.
+Ticks run in the test process (`tests.integration.ticks`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ TRANSACTIONAL: Final = 0x10
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[Broker]:
-    """Give a broker of our own, whose offsets topic gets held back, and which lets a transaction hang."""
+    """Return a broker without transaction verification, so that a transaction can hang."""
     with Broker(properties={"transaction.partition.verification.enable": "false"}) as started:
         create_topics(started.bootstrap, {"first": 1})
         commit(started.bootstrap, "first", "first", {0: 0})
@@ -47,20 +47,22 @@ def broker() -> Iterator[Broker]:
 
 @pytest.fixture
 def monitor(broker: Broker) -> Iterator[Monitor]:
-    """Give a monitor that has seen nothing yet."""
+    """Return a monitor without state."""
     with Cluster([broker.bootstrap]) as cluster:
         cluster.connect(LIMIT)
         yield Monitor(cluster)
 
 
 def high_watermark(broker: Broker, topic: str) -> int:
-    """Ask another client where partition 0 ends."""
-    with contextlib.closing(Consumer({"bootstrap.servers": broker.bootstrap, "group.id": "nobody"})) as asking:
-        return int(asking.get_watermark_offsets(TopicPartition(topic, 0), LIMIT, cached=False)[1])
+    """Return the high watermark of partition 0, as another client sees it."""
+    with contextlib.closing(
+        Consumer({"bootstrap.servers": broker.bootstrap, "group.id": "watermark-reader"})
+    ) as client:
+        return int(client.get_watermark_offsets(TopicPartition(topic, 0), LIMIT, cached=False)[1])
 
 
 def groups_of(partition: int, *stems: str) -> list[str]:
-    """Give a group name per stem that lives in this offsets partition."""
+    """Return a group name per stem, all in this offsets partition."""
     return [
         next(name for number in range(1000) if partition_for(name := f"{stem}-{number}", PARTITIONS) == partition)
         for stem in stems
@@ -68,7 +70,7 @@ def groups_of(partition: int, *stems: str) -> list[str]:
 
 
 def test_a_group_that_has_read_all_of_a_transactional_topic_has_no_lag(broker: Broker, monitor: Monitor) -> None:
-    """The client stands before markers and aborted records, which nobody will ever be given; a record is one again."""
+    """Markers and aborted records after the committed offset are not lag; a record of an open transaction is."""
     create_topics(broker.bootstrap, {"tails": 1})
     producer = transactional(broker, "tails")
     write(producer, "tails", 5)
@@ -95,8 +97,8 @@ def test_a_group_that_has_read_all_of_a_transactional_topic_has_no_lag(broker: B
     producer.commit_transaction(LIMIT)
 
 
-def test_an_open_transaction_on_a_topic_is_named(broker: Broker, monitor: Monitor) -> None:
-    """By its leader and its coordinator, in the verdict of the group that waits for it."""
+def test_open_transaction_is_named_in_the_verdict(broker: Broker, monitor: Monitor) -> None:
+    """The verdict of the waiting group has the transactional id, from the leader and the coordinator."""
     create_topics(broker.bootstrap, {"open": 1})
     producer = transactional(broker, "left-open")
     write(producer, "open", 4)
@@ -109,7 +111,7 @@ def test_an_open_transaction_on_a_topic_is_named(broker: Broker, monitor: Monito
     assert verdicts[10] is not Verdict.HELD_BACK, "a transaction may take two minutes"
     assert verdicts[-1] is Verdict.HELD_BACK, "one commit shows no habit of the group, and none is needed"
     assert monitor.verdict("does-not-wait", "open") is not Verdict.HELD_BACK, "it has read from the open transaction"
-    finding = monitor.judged.row_finding(monitor.row("waits", "open"))
+    finding = monitor.result.row_finding(monitor.row("waits", "open"))
     assert "left-open" in finding.sentence
     (row,) = monitor.results.transactions["open"].to_pylist()
     assert (row["transactional_id"], row["state"], row["hanging"]) == ("left-open", "Ongoing", False)
@@ -119,12 +121,12 @@ def test_an_open_transaction_on_a_topic_is_named(broker: Broker, monitor: Monito
     assert "open" not in monitor.results.transactions
 
 
-def test_a_transaction_that_no_coordinator_knows(broker: Broker, monitor: Monitor) -> None:
-    """It hangs for ever, for the log of the transactions does not know it either.
+def test_transaction_unknown_to_all_coordinators_is_hanging(broker: Broker, monitor: Monitor) -> None:
+    """`__transaction_state` has no record of it either.
 
-    Its producer is named all the same, with what a person needs to abort it by Kafka's tool.
+    The result has its producer id and start offset, which Kafka's tool needs to abort it.
     """
-    transactional(broker, "somebody-else")
+    transactional(broker, "unrelated")
     create_topics(broker.bootstrap, {"hanging": 1})
     partition = ProduceRequest.TopicProduceData.PartitionProduceData
     records = logwriter.batch(
@@ -137,9 +139,9 @@ def test_a_transaction_that_no_coordinator_knows(broker: Broker, monitor: Monito
     )
     topic = ProduceRequest.TopicProduceData(name="hanging", partition_data=[partition(index=0, records=records)])
     request = ProduceRequest(transactional_id="ghost", acks=-1, timeout_ms=5_000, topic_data=[topic], max_version=11)
-    told = monitor.cluster.call(request, 1).responses[0].partition_responses[0]
-    assert told.error_code == 0, told
-    commit(broker.bootstrap, "waits-for-a-ghost", "hanging", {0: 0})
+    response = monitor.cluster.call(request, 1).responses[0].partition_responses[0]
+    assert response.error_code == 0, response
+    commit(broker.bootstrap, "waits-for-hanging", "hanging", {0: 0})
     for _ in range(4):
         monitor.tick()
     (row,) = monitor.results.transactions["hanging"].to_pylist()
@@ -151,8 +153,8 @@ def test_a_transaction_that_no_coordinator_knows(broker: Broker, monitor: Monito
     assert "hanging" not in monitor.results.transactions
 
 
-def test_groups_behind_an_open_transaction_are_answered_by_their_coordinator(broker: Broker, monitor: Monitor) -> None:
-    """They are seen as Kafka's own tool sees them, until the log can be read again and tells the same."""
+def test_groups_behind_an_open_transaction_are_fetched_from_their_coordinator(broker: Broker, monitor: Monitor) -> None:
+    """Their offsets equal those of Kafka's own tool, during the transaction and after it."""
     create_topics(broker.bootstrap, {"gap": 2, "gap-new": 1})
     holder, hidden = groups_of(2, "holder", "hidden")
     (free,) = groups_of(3, "free")
@@ -172,38 +174,38 @@ def test_groups_behind_an_open_transaction_are_answered_by_their_coordinator(bro
     for _ in range(3):
         monitor.tick()
     assert monitor.shown(hidden) == {("gap", 0): (5, True), ("gap", 1): (6, True), ("gap-new", 0): (7, True)}
-    assert monitor.shown(free) == {("gap", 0): (9, False)}, "its offsets partition is not held back"
+    assert monitor.shown(free) == {("gap", 0): (9, False)}, "its offsets partition is not blocked"
     assert monitor.shown(holder) == {("gap", 0): (1, False)}, "what is only pending does not count"
     assert set(monitor.hidden.blocked_partitions) == {2}
     assert [group in monitor.hidden.answered_groups for group in (holder, hidden, free)] == [True, True, False]
-    agree(broker, monitor, holder, hidden, free)
+    assert_agree(broker, monitor, holder, hidden, free)
 
-    culprit = monitor.culprit()
-    assert culprit is not None
-    assert (culprit.offsets_partition, culprit.transactional_id, culprit.hanging) == (2, "holds-offsets", False)
-    assert abs(culprit.since / 1000 - time.time()) < 60
+    blocked = monitor.blocked_partition()
+    assert blocked is not None
+    assert (blocked.offsets_partition, blocked.transactional_id, blocked.hanging) == (2, "holds-offsets", False)
+    assert abs(blocked.since / 1000 - time.time()) < 60
 
     commit(broker.bootstrap, hidden, "gap", {0: 8})
     monitor.tick()
     assert monitor.shown(hidden)["gap", 0] == (8, True)
 
     producer.commit_transaction(LIMIT)
-    wait_until(lambda: not _held(monitor), "the marker")
+    wait_until(lambda: not _has_open_transaction(monitor), "the marker")
     monitor.tick()
     assert monitor.shown(hidden) == {("gap", 0): (8, False), ("gap", 1): (6, False), ("gap-new", 0): (7, False)}
     assert monitor.shown(holder) == {("gap", 0): (77, False)}
-    assert (monitor.culprit(), monitor.hidden.answered_groups) == (None, frozenset())
+    assert (monitor.blocked_partition(), monitor.hidden.answered_groups) == (None, frozenset())
     assert not monitor.hidden.fetched.any()
-    agree(broker, monitor, holder, hidden, free)
+    assert_agree(broker, monitor, holder, hidden, free)
 
 
-def _held(monitor: Monitor) -> bool:
+def _has_open_transaction(monitor: Monitor) -> bool:
     ends = read_ends(monitor.cluster, [NAME])
     return not ends.column("high_watermark").equals(ends.column("last_stable_offset"))
 
 
-def agree(broker: Broker, monitor: Monitor, *groups: str) -> None:
-    """Hold what is shown against Kafka's tool."""
+def assert_agree(broker: Broker, monitor: Monitor, *groups: str) -> None:
+    """Assert that shown offsets equal those of Kafka's tool."""
     theirs = {
         (row.group, row.topic, row.partition): row.current_offset
         for row in describe_groups(broker.bootstrap)
@@ -213,8 +215,8 @@ def agree(broker: Broker, monitor: Monitor, *groups: str) -> None:
     assert ours == theirs
 
 
-def test_the_settings_and_the_past_of_topics(broker: Broker, monitor: Monitor) -> None:
-    """Retention as Kafka has it in force, and where a partition ended an hour ago by its records' times."""
+def test_retention_and_past_end_offsets_of_topics(broker: Broker, monitor: Monitor) -> None:
+    """Retention is the effective one, and past end offsets follow from the timestamps of records."""
     create_topics(broker.bootstrap, {"kept": 1}, {"retention.ms": "987654321"})
     create_topics(broker.bootstrap, {"compacted": 1}, {"cleanup.policy": "compact"})
     producer = Producer({"bootstrap.servers": broker.bootstrap, "log_level": 0})
@@ -226,12 +228,12 @@ def test_the_settings_and_the_past_of_topics(broker: Broker, monitor: Monitor) -
     commit(broker.bootstrap, "settings", "compacted", {0: 0})
     monitor.tick()
     assert monitor.results.retention is not None
-    told = {topic: monitor.results.retention[topic] for topic in ("kept", "compacted", NAME)}
-    assert told == {"kept": 987_654_321, "compacted": -1, NAME: -1}
-    seed = monitor.lookups.backfill_ends(monitor.seen)
+    retention = {topic: monitor.results.retention[topic] for topic in ("kept", "compacted", NAME)}
+    assert retention == {"kept": 987_654_321, "compacted": -1, NAME: -1}
+    seed = monitor.lookups.backfill_ends(monitor.inputs)
     assert seed is not None
     times, offsets = seed
-    row = int(np.flatnonzero(monitor.seen.ends.place == list(monitor.seen.topics).index("kept") << 32)[0])
+    row = int(np.flatnonzero(monitor.inputs.ends.place == list(monitor.inputs.topics).index("kept") << 32)[0])
     ends = {round(now - at / 1000, -2): int(end) for at, end in zip(times.tolist(), offsets[row].tolist(), strict=True)}
     assert ends[3_600] == 2
     assert ends[14_400] == 0

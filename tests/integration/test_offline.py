@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.kafka
 
 PROPERTIES: Final = {
-    # The cleaner looks at once, and may take what is young.
+    # The cleaner runs at once, and may clean new records.
     "log.cleaner.backoff.ms": "200",
     "log.index.interval.bytes": "200",
 }
@@ -53,15 +53,15 @@ FORMATTERS: Final = "org.apache.kafka.tools.consumer.{}MessageFormatter"
 
 
 @pytest.fixture(scope="module")
-def lived() -> Iterator[Broker]:
-    """Give a broker on which groups have lived."""
+def used_broker() -> Iterator[Broker]:
+    """Return a broker with groups of several kinds."""
     with Broker(offsets_partitions=2) as broker:
-        _live_on(broker.bootstrap)
+        _write_history(broker.bootstrap)
         yield broker
 
 
-def _live_on(bootstrap: str) -> None:
-    """Make commits, members, a rewind, transactions that end either way, and a deleted group."""
+def _write_history(bootstrap: str) -> None:
+    """Create commits, members, a rewind, committed and aborted transactions, and a deleted group."""
     make_topic(bootstrap, "t", 3)
     for group in ("one", "two", "three"):
         commit(bootstrap, group, "t", {0: 5, 1: 6}, times=20)
@@ -98,11 +98,11 @@ def _groups(rows: list[LogRow]) -> dict[str, ReplayedGroup]:
     return {name: group for name, group in replayed_groups(replay).items() if not group.is_dead}
 
 
-def test_a_live_topic_and_its_log_on_disk_hold_the_same(lived: Broker, tmp_path: Path) -> None:
-    """Captured over the network or from the files, rows agree; what an aborted transaction wrote is in neither."""
+def test_live_topic_and_log_on_disk_have_the_same_records(used_broker: Broker, tmp_path: Path) -> None:
+    """Rows from the network and from files agree; records of an aborted transaction are in neither."""
     live, disk = tmp_path / "live.avro", tmp_path / "disk.avro"
-    assert cli.main(["capture", str(live), "-b", lived.bootstrap]) == ExitCode.OK
-    assert cli.main(["capture", str(disk), "--log-dir", str(lived.data)]) == ExitCode.OK
+    assert cli.main(["capture", str(live), "-b", used_broker.bootstrap]) == ExitCode.OK
+    assert cli.main(["capture", str(disk), "--log-dir", str(used_broker.data)]) == ExitCode.OK
     rows = _rows(CaptureFile(live))
     assert rows == _rows(CaptureFile(disk))
     assert CaptureFile(live).origin == CaptureFile(disk).origin
@@ -111,38 +111,40 @@ def test_a_live_topic_and_its_log_on_disk_hold_the_same(lived: Broker, tmp_path:
     assert "deleted" not in groups
 
 
-def test_an_open_transaction_does_not_count_and_is_captured_later(lived: Broker, tmp_path: Path) -> None:
-    """A live capture ends at the last stable offset; run again after the commit, it takes up what it had to leave."""
+def test_open_transaction_is_captured_after_its_commit(used_broker: Broker, tmp_path: Path) -> None:
+    """A live capture ends at the last stable offset; run again after the commit, it adds the remaining records."""
     path = tmp_path / "c.avro"
-    producer = begin_transaction(lived.bootstrap, "tx-2")
-    commit_in(producer, lived.bootstrap, "late", "t", {1: 3})
-    assert cli.main(["capture", str(path), "-b", lived.bootstrap]) == ExitCode.OK
+    producer = begin_transaction(used_broker.bootstrap, "tx-2")
+    commit_in(producer, used_broker.bootstrap, "late", "t", {1: 3})
+    assert cli.main(["capture", str(path), "-b", used_broker.bootstrap]) == ExitCode.OK
     before = _rows(CaptureFile(path))
     assert "late" not in _groups(before)
     producer.commit_transaction(30)
-    # The answer comes before the markers are written.
-    wait_until(lambda: len(_live(lived)) > len(before), "the marker of the transaction")
-    assert cli.main(["capture", str(path), "-b", lived.bootstrap]) == ExitCode.OK
+    # The commit is acknowledged before the markers are written.
+    wait_until(lambda: len(_live(used_broker)) > len(before), "the marker of the transaction")
+    assert cli.main(["capture", str(path), "-b", used_broker.bootstrap]) == ExitCode.OK
     after = _rows(CaptureFile(path))
-    assert after == _live(lived)
+    assert after == _live(used_broker)
     assert "late" in _groups(after)
 
 
-def test_decode_writes_what_the_console_formatters_write(lived: Broker, capfd: pytest.CaptureFixture[str]) -> None:
+def test_decode_writes_what_the_console_formatters_write(
+    used_broker: Broker, capfd: pytest.CaptureFixture[str]
+) -> None:
     """Offsets and groups of the live topic, object by object, as Kafka's own console consumer prints them."""
-    assert cli.main(["decode", "-b", lived.bootstrap]) == ExitCode.OK
+    assert cli.main(["decode", "-b", used_broker.bootstrap]) == ExitCode.OK
     ours = [line for line in capfd.readouterr().out.splitlines() if json.loads(line)["key"]["type"] <= 2]
-    official = _objects(_console(lived, "Offsets")) + _objects(_console(lived, "GroupMetadata"))
-    # The console consumer's own group came after we had looked.
+    official = _objects(_console(used_broker, "Offsets")) + _objects(_console(used_broker, "GroupMetadata"))
+    # The group of the console consumer was created after the capture.
     assert sorted(ours) == sorted(line for line in official if '"group":"console"' not in line)
     assert len(ours) > 100
 
 
 def test_the_cleaner_changes_no_answer(tmp_path: Path) -> None:
-    """Replay of the full log, captured before, and of what a real broker's cleaner left of it give the same groups."""
+    """Replays of the full log and of the log after a real broker's cleaner give the same groups."""
     path = tmp_path / "full.avro"
     with Broker(offsets_partitions=2, properties=PROPERTIES) as broker:
-        _live_on(broker.bootstrap)
+        _write_history(broker.bootstrap)
         capture = ["capture", str(path), "-b", broker.bootstrap]
         assert cli.main(capture) == ExitCode.OK
         # The segment written to is never cleaned: it is rolled by a commit that finds it too old.
@@ -167,7 +169,7 @@ def test_the_cleaner_changes_no_answer(tmp_path: Path) -> None:
         pytest.param(["--transaction-log-decoder"], "__transaction_state", id="transactions"),
         pytest.param(["--cluster-metadata-decoder"], "__cluster_metadata", id="metadata"),
         pytest.param(["--print-data-log"], "t-", id="plain records"),
-        pytest.param(["--deep-iteration"], OFFSETS_TOPIC, id="without what the records say"),
+        pytest.param(["--deep-iteration"], OFFSETS_TOPIC, id="without decoded records"),
         pytest.param([], OFFSETS_TOPIC, id="batches only"),
         pytest.param(["--index-sanity-check"], "", id="indexes"),
     ],
@@ -190,7 +192,7 @@ def test_dump_log_writes_what_the_official_tool_writes(
 
 @pytest.fixture(scope="module")
 def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give the log directory of a broker that has stopped in good order."""
+    """Return the log directory of a broker after a clean stop."""
     folder = tmp_path_factory.mktemp("stopped")
     with Broker(folder, offsets_partitions=1, properties=PROPERTIES) as broker:
         make_topic(broker.bootstrap, "t", 1)
@@ -205,19 +207,19 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "data"
 
 
-def test_an_address_without_a_broker_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Nothing is written where nothing can be read, and the exit code is the one of `check-config --connect`."""
+def test_address_without_a_broker_is_one_error_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No file is written, and the exit code is that of `check-config --connect`."""
     path = tmp_path / "c.avro"
     assert cli.main(["capture", str(path), "-b", "127.0.0.1:1"]) == ExitCode.KAFKA_UNREACHABLE
     assert not path.exists()
     assert "nothing listens there" in capsys.readouterr().err
 
 
-def test_a_topic_that_is_not_there_is_named(lived: Broker, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A misspelt topic is no empty capture, and is not created by asking for it."""
+def test_missing_topic_is_named(used_broker: Broker, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A wrong topic name writes no empty capture, and does not create the topic."""
     path = tmp_path / "c.avro"
     for _ in range(2):
-        assert cli.main(["capture", str(path), "-b", lived.bootstrap, "--topic", "__nope"]) == ExitCode.UNREADABLE
+        assert cli.main(["capture", str(path), "-b", used_broker.bootstrap, "--topic", "__nope"]) == ExitCode.UNREADABLE
         assert "the cluster has no topic __nope" in capsys.readouterr().err
     assert not path.exists()
 

@@ -1,4 +1,4 @@
-"""A KIP-848 member that has been told to give partitions up, beside Kafka's own tool."""
+"""A KIP-848 member that must revoke partitions, compared with Kafka's own tool."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def broker() -> Iterator[Broker]:
         yield started
 
 
-def test_partitions_that_a_member_is_giving_up_are_shown_as_its_own(broker: Broker) -> None:
+def test_partitions_pending_revocation_belong_to_the_old_member(broker: Broker) -> None:
     """A second member joins while the first does not poll: the first owns all partitions until it has revoked two."""
     bootstrap = broker.bootstrap
     with (
@@ -51,11 +51,11 @@ def test_partitions_that_a_member_is_giving_up_are_shown_as_its_own(broker: Brok
                 for partition in partitions
             }
 
-        def gives_up() -> bool:
+        def must_revoke() -> bool:
             ours()
             return {"unrevoked", "unreleased"} <= {member.state for member in monitor.members("g", names)}
 
-        wait_until(gives_up, "the first member is told to give partitions up")
+        wait_until(must_revoke, "the first member must revoke partitions")
         theirs = {(row.topic, row.partition): row.consumer_id for row in describe_groups(bootstrap) if row.consumer_id}
         assert ours() == theirs
         assert set(theirs) == {("t", number) for number in range(4)}

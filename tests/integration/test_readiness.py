@@ -1,4 +1,4 @@
-"""When the monitor says that it is ready: by its position, on whatever kind of tail the offsets topic has."""
+"""Readiness depends on the position in the offsets topic, for every kind of log tail."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from stream.groups.placement import partition_for
 from tests.integration.traffic import (
-    FORGETFUL,
+    FAST_RETENTION,
     OFFSETS_TOPIC,
     begin_transaction,
     broker_says,
@@ -31,7 +31,7 @@ pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(400)]
 
 
 def groups_by_partition(partitions: int) -> dict[int, str]:
-    """Find a group id for each offsets partition."""
+    """Return a group id for each offsets partition."""
     found: dict[int, str] = {}
     number = 0
     while len(found) < partitions:
@@ -40,12 +40,12 @@ def groups_by_partition(partitions: int) -> dict[int, str]:
     return found
 
 
-def test_new_cluster_is_waited_for_and_not_touched(make_broker: MakeBroker, tmp_path: Path) -> None:
-    """Without an offsets topic it is unready and says why, makes none itself, and is ready after the first commit."""
+def test_monitor_waits_for_the_offsets_topic_and_does_not_create_it(make_broker: MakeBroker, tmp_path: Path) -> None:
+    """Without an offsets topic it is not ready with a reason, creates none, and is ready after the first commit."""
     bootstrap = make_broker().bootstrap
     make_topic(bootstrap, "t", 1)
     with Monitor(bootstrap, tmp_path) as monitor:
-        monitor.wait_for(lambda: monitor.readiness().get("phase") == "waiting for topic", "it to see that it must wait")
+        monitor.wait_for(lambda: monitor.readiness().get("phase") == "waiting for topic", "the phase waiting for topic")
         for _ in range(3):
             monitor.wait_answering()
             assert monitor.get("/readyz").status == 503
@@ -61,15 +61,15 @@ def test_new_cluster_is_waited_for_and_not_touched(make_broker: MakeBroker, tmp_
         assert monitor.wait_read(offsets_ends(bootstrap)).committed == {("very first", "t", 0): 4}
 
 
-def test_tails_without_a_record_to_read_do_not_keep_it_waiting(make_broker: MakeBroker, tmp_path: Path) -> None:
-    """Empty, ending in a commit marker, in an abort marker, emptied, held by a transaction: it becomes ready on all."""
-    bootstrap = make_broker(offsets_partitions=6, properties=FORGETFUL).bootstrap
+def test_log_tails_without_records_do_not_delay_readiness(make_broker: MakeBroker, tmp_path: Path) -> None:
+    """Empty, ending in a commit or abort marker, emptied by retention, behind an open transaction: ready on all."""
+    bootstrap = make_broker(offsets_partitions=6, properties=FAST_RETENTION).bootstrap
     make_topic(bootstrap, "t", 3)
     group = groups_by_partition(6)
-    # 0 stays empty. Of 3 nothing is left, though its offsets go on.
+    # 0 stays empty. 3 has no records left, but a log start offset above 0.
     commit(bootstrap, group[3], "t", {0: 3}, times=5)
     expire_records(bootstrap, OFFSETS_TOPIC, 3)
-    # 1 ends in a commit's marker, 2 in an aborted transaction, of which nothing may be read.
+    # 1 ends in a commit marker, 2 in an aborted transaction, whose records are not readable.
     producer = begin_transaction(bootstrap, "ends")
     commit_in(producer, bootstrap, group[1], "t", {0: 1})
     end_transaction(bootstrap, producer, commit=True)
@@ -77,7 +77,7 @@ def test_tails_without_a_record_to_read_do_not_keep_it_waiting(make_broker: Make
     producer.begin_transaction()
     commit_in(producer, bootstrap, group[2], "t", {0: 9})
     end_transaction(bootstrap, producer, commit=False)
-    # 4 is held back by a transaction that is still open. 5 is as usual.
+    # 4 is blocked by an open transaction. 5 is a usual log.
     commit(bootstrap, group[4], "t", {0: 4})
     held = begin_transaction(bootstrap, "holds")
     commit_in(held, bootstrap, group[4], "t", {0: 8})

@@ -1,4 +1,4 @@
-"""What single records of the offsets topic do to what is shown: deletions, garbage, open transactions."""
+"""Effects of single records of the offsets topic: deletions, undecodable records, open transactions."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(400)]
 
 COMMIT: Final = commit_value(7, 1_700_000_000_000)
 GARBAGE_PARTITION: Final = 1
-"""Where the garbage goes. A coordinator loads such a partition no more, so no group of these tests may live there."""
+"""The partition of undecodable records. Its coordinator cannot load it again, so no group of these tests uses it."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Garbage:
-    """A record that is none, and how it must be counted."""
+    """An undecodable record, and the reason under which it must be counted."""
 
     key: bytes
     value: bytes | None
@@ -70,7 +70,7 @@ GARBAGE: Final = {
 
 @pytest.fixture(scope="module")
 def spoilt() -> Iterator[Broker]:
-    """Give a broker of its own, for after the garbage no coordinator of that partition serves a group again."""
+    """Return a separate broker, because its coordinator cannot load a partition with undecodable records."""
     with Broker() as broker:
         make_topic(broker.bootstrap, "t", 3, records=100)
         commit(broker.bootstrap, "among-garbage", "t", {0: 1})
@@ -79,7 +79,7 @@ def spoilt() -> Iterator[Broker]:
 
 @pytest.fixture(scope="module")
 def witness(spoilt: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Monitor]:
-    """Give a ready monitor of that broker."""
+    """Return a ready monitor of that broker."""
     with Monitor(spoilt.bootstrap, tmp_path_factory.mktemp("witness")) as running:
         yield running.wait_ready()
 
@@ -90,13 +90,13 @@ def _errors(shown: Metrics) -> dict[tuple[str, str, str], int]:
 
 
 def _known(shown: Metrics) -> tuple[object, ...]:
-    """Give all that is said about groups."""
+    """Return all series of groups."""
     infos = sorted(tuple(sorted(own.items())) for own, _ in shown.rows("lagwarden_group_info"))
     return shown.committed, shown.lags, infos, shown.by_place("lagwarden_partition_commit_timestamp_seconds")
 
 
-def test_each_kind_of_garbage_is_counted_with_its_reason_and_changes_nothing(spoilt: Broker, witness: Monitor) -> None:
-    """A record that cannot be read adds one to its own reason; every number of every group stays."""
+def test_undecodable_record_is_counted_by_reason_and_changes_nothing(spoilt: Broker, witness: Monitor) -> None:
+    """The counter of its reason grows by one; all series of groups stay the same."""
     before = witness.wait_read(offsets_ends(spoilt.bootstrap))
     spoiling = [(garbage.key, garbage.value) for garbage in GARBAGE.values()]
     assert write_raw(spoilt.bootstrap, GARBAGE_PARTITION, spoiling) == []
@@ -110,13 +110,16 @@ def test_each_kind_of_garbage_is_counted_with_its_reason_and_changes_nothing(spo
 
 
 def test_random_bytes_among_commits_cost_no_commit(spoilt: Broker, witness: Monitor) -> None:
-    """Five hundred records of random bytes between the commits of a group are all counted, and so are the commits."""
-    dice = random.Random(4)  # noqa: S311 - no secret
+    """500 records of random bytes between the commits of a group are all counted, and so are the commits."""
+    generator = random.Random(4)  # noqa: S311 - no secret
     partition = partition_for("among-garbage", 4)
     assert partition != GARBAGE_PARTITION
     before = witness.wait_read(offsets_ends(spoilt.bootstrap))
     commit(spoilt.bootstrap, "among-garbage", "t", {0: 5, 1: 6})
-    noise = [(dice.randbytes(dice.randint(2, 60)), dice.randbytes(dice.randint(0, 200))) for _ in range(500)]
+    noise = [
+        (generator.randbytes(generator.randint(2, 60)), generator.randbytes(generator.randint(0, 200)))
+        for _ in range(500)
+    ]
     assert write_raw(spoilt.bootstrap, partition, noise) == []
     commit(spoilt.bootstrap, "among-garbage", "t", {1: 7})
     after = witness.wait_read(offsets_ends(spoilt.bootstrap))
@@ -127,14 +130,14 @@ def test_random_bytes_among_commits_cost_no_commit(spoilt: Broker, witness: Moni
 
 
 def test_null_keys_cannot_come_from_a_compacted_topic(cluster: Broker) -> None:
-    """The broker refuses them, which is why no test above writes one."""
+    """The broker refuses null keys, so no test above writes one."""
     refused = write_raw(cluster.bootstrap, 0, [(None, b"x")])
     assert len(refused) == 1
     assert "INVALID_RECORD" in refused[0] or "Broker failed to validate record" in refused[0]
 
 
 def test_deleted_group_leaves_metrics_within_two_ticks(cluster: Broker, monitor: Monitor) -> None:
-    """Once its tombstones are read, a deleted group has no numbers any more, only the row that says how it died."""
+    """Once its tombstones are read, a deleted group has no series except the one with the cause of its end."""
     commit(cluster.bootstrap, "deleted", "t", {0: 1, 1: 2})
     commit(cluster.bootstrap, "neighbour", "t", {0: 3})
     assert {"deleted", "neighbour"} <= monitor.wait_read(offsets_ends(cluster.bootstrap)).groups
@@ -162,8 +165,8 @@ def test_deleted_partition_offset_leaves_metrics_within_two_ticks(cluster: Broke
     assert shown.value("lagwarden_group_partitions", group="trimmed") == 2
 
 
-def test_group_that_commits_again_after_its_deletion_is_new(cluster: Broker, monitor: Monitor) -> None:
-    """What was deleted does not come back with the next commit of the same group."""
+def test_group_that_commits_after_its_deletion_is_new(cluster: Broker, monitor: Monitor) -> None:
+    """Deleted offsets do not return with the next commit of the same group."""
     commit(cluster.bootstrap, "phoenix", "t", {0: 1, 1: 2})
     tools.delete_group(cluster.bootstrap, "phoenix")
     commit(cluster.bootstrap, "phoenix", "t", {2: 9})
@@ -171,15 +174,15 @@ def test_group_that_commits_again_after_its_deletion_is_new(cluster: Broker, mon
     assert {place: o for place, o in shown.committed.items() if place[0] == "phoenix"} == {("phoenix", "t", 2): 9}
 
 
-def test_open_transaction_shows_as_stable_gap_and_ends_with_it(cluster: Broker, monitor: Monitor) -> None:
-    """While it lasts the offsets partition has a gap, its commits wait and readiness does not; then all is shown."""
+def test_open_transaction_shows_a_stable_gap_until_its_end(cluster: Broker, monitor: Monitor) -> None:
+    """During the transaction the partition has a gap and hides its commits; then all is shown."""
     partition = partition_for("held", 4)
     commit(cluster.bootstrap, "held", "t", {0: 1})
     monitor.wait_read(offsets_ends(cluster.bootstrap))
     producer = begin_transaction(cluster.bootstrap, "holds-back")
     commit_in(producer, cluster.bootstrap, "held", "t", {1: 2})
     commit(cluster.bootstrap, "held", "t", {0: 3})
-    # Of another partition and later: once it is shown, all that may be read of the held one has been.
+    # A later commit in another partition: once shown, the blocked partition is read up to its last stable offset.
     assert partition_for("passer-by", 4) != partition
     commit(cluster.bootstrap, "passer-by", "t", {0: 7})
     shown = monitor.wait_read(offsets_ends(cluster.bootstrap))

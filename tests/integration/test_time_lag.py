@@ -1,8 +1,8 @@
-"""Time lag against the true age: of records whose send time is known, as a real producer wrote them.
+"""Time lag compared with the true age of records from a real producer, whose send times are known.
 
-A steady and a bursty topic, and on each a group that has read everything, two that keep a distance, and one that stands
-still since before the monitor was started. What is compared is the age of the first record that the shown committed
-offset leaves unread, at the moment of the snapshot.
+A steady and a bursty topic, each with a group that has read everything, two that stay behind, and one that stopped
+before the monitor started. The test compares the age of the first record after the shown committed offset, at the time
+of the snapshot.
 """
 
 from __future__ import annotations
@@ -46,30 +46,30 @@ class Written:
     topic: str
     sent: list[float] = dataclasses.field(default_factory=list)
 
-    def told(self, error: object, message: Message) -> None:
-        """Note a record that the broker has taken; records of one partition are told in their order."""
+    def on_delivery(self, error: object, message: Message) -> None:
+        """Record the send time of an acknowledged record; acknowledgements of one partition are in order."""
         assert error is None
         assert message.offset() == len(self.sent)
         self.sent.append(float(message.value().decode()))
 
     def offset_at(self, moment: float) -> int:
-        """Give the end as it was at a moment."""
+        """Return the end offset at a time (Unix seconds)."""
         return bisect.bisect_right(self.sent, moment)
 
     def age(self, committed: int, moment: float) -> float:
-        """Give how long the first unread record had waited at a moment; 0 where nothing was unread."""
+        """Return the age (s) of the first unread record at a time; 0 if all records were read."""
         return max(moment - self.sent[committed], 0.0) if committed < self.offset_at(moment) else 0.0
 
 
-class Life:
-    """Producers and groups, in a thread of their own."""
+class Clients:
+    """Runs producers and groups in a thread."""
 
     def __init__(self, bootstrap: str, clients: dict[str, Consumer]) -> None:
         self.topics = {name: Written(name) for name in ("steady", "bursty")}
         self._producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 0})
         self._clients = clients
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._live, daemon=True)
+        self._thread = threading.Thread(target=self._run, daemon=True)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -79,7 +79,7 @@ class Life:
         self._stop.set()
         self._thread.join(30)
 
-    def _live(self) -> None:
+    def _run(self) -> None:
         burst = commit = 0.0
         while not self._stop.wait(0.05):
             now = time.time()
@@ -94,7 +94,9 @@ class Life:
 
     def _write(self, topic: str, records: int) -> None:
         for _ in range(records):
-            self._producer.produce(topic, repr(time.time()).encode(), partition=0, on_delivery=self.topics[topic].told)
+            self._producer.produce(
+                topic, repr(time.time()).encode(), partition=0, on_delivery=self.topics[topic].on_delivery
+            )
 
     def _commit(self, now: float) -> None:
         for group, distance in DISTANCES.items():
@@ -110,30 +112,30 @@ class Life:
 
 @dataclasses.dataclass
 class Ages:
-    """By topic and group the (shown, true) ages in seconds, snapshot by snapshot, and when these were taken."""
+    """(shown, true) ages in seconds per topic and group, snapshot by snapshot, and the times of the snapshots."""
 
     of: dict[tuple[str, str], list[tuple[float, float]]] = dataclasses.field(default_factory=dict)
     taken_at: list[float] = dataclasses.field(default_factory=list)
 
-    def note(self, shown: Metrics, life: Life) -> None:
-        """Hold what is shown against the truth."""
+    def add(self, shown: Metrics, traffic: Clients) -> None:
+        """Add the shown and true ages of a scrape."""
         assert shown.snapshot is not None
         self.taken_at.append(shown.snapshot)
         for labels, age in shown.rows("lagwarden_partition_time_lag_seconds"):
             group, topic = labels["group"], labels["topic"]
             committed = shown.committed[group, topic, 0]
-            true = life.topics[topic].age(committed, shown.snapshot)
+            true = traffic.topics[topic].age(committed, shown.snapshot)
             self.of.setdefault((topic, group), []).append((age, true))
 
     @property
     def tick(self) -> float:
-        """How long a tick was at most; a busy machine makes them longer than was asked for."""
+        """The longest tick in seconds; on a busy machine ticks are longer than configured."""
         return max(TICK, *(after - before for before, after in itertools.pairwise(self.taken_at)))
 
 
 @pytest.fixture(scope="module")
 def ages(tmp_path_factory: pytest.TempPathFactory) -> Ages:
-    """Watch it all."""
+    """Return the ages of a run."""
     found = Ages()
     with contextlib.ExitStack() as stack:
         broker = stack.enter_context(Broker())
@@ -141,29 +143,29 @@ def ages(tmp_path_factory: pytest.TempPathFactory) -> Ages:
         clients = {group: stack.enter_context(consumer(broker.bootstrap, group)) for group in DISTANCES}
         standing = [TopicPartition(name, 0, 0) for name in ("steady", "bursty")]
         eventually(lambda: clients["still"].commit(offsets=standing, asynchronous=False))
-        life = stack.enter_context(Life(broker.bootstrap, clients))
+        traffic = stack.enter_context(Clients(broker.bootstrap, clients))
         time.sleep(BEFORE)
         folder = tmp_path_factory.mktemp("monitor")
         monitor = stack.enter_context(Monitor(broker.bootstrap, folder, {"job.tick_interval": f"{TICK}s"}))
         monitor.wait_ready()
         until = time.monotonic() + WATCHED
         while time.monotonic() < until:
-            found.note(monitor.wait_ticks(1), life)
+            found.add(monitor.wait_ticks(1), traffic)
     return found
 
 
 @pytest.mark.parametrize("topic", ["steady", "bursty"])
 @pytest.mark.parametrize("group", DISTANCES)
 def test_time_lag_is_right_to_the_tick(ages: Ages, topic: str, group: str) -> None:
-    """At every snapshot, also of what was written before the monitor began."""
+    """This holds at every snapshot, also for records from before the start of the monitor."""
     pairs = ages.of[topic, group]
     assert len(pairs) >= 8
     assert [(shown, true) for shown, true in pairs if abs(shown - true) > ages.tick] == []
 
 
 @pytest.mark.parametrize("topic", ["steady", "bursty"])
-def test_the_lives_are_what_they_are_meant_to_be(ages: Ages, topic: str) -> None:
-    """Some read everything, some are behind by much more than a tick: else nothing was proven."""
+def test_groups_of_the_run_are_behind_as_intended(ages: Ages, topic: str) -> None:
+    """Some groups read everything and some are behind by much more than a tick, so that the test is meaningful."""
     read_all = [(shown, true) for shown, true in ages.of[topic, "reads-all"] if true <= ages.tick]
     assert read_all
     assert topic == "steady" or (0.0, 0.0) in read_all

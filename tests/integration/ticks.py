@@ -49,28 +49,28 @@ TICK: Final = 10.0
 
 
 class Monitor:
-    """Reads the offsets topic and does what a tick does."""
+    """Reads the offsets topic and runs the steps of a tick."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self.lookups = LookupScheduler(cluster)
-        self.judge = Evaluator()
+        self.evaluator = Evaluator()
         self.now = time.time()
         self._states = {partition: empty_state() for partition in range(PARTITIONS)}
-        self._fleet = DriverState()
+        self._driver_state = DriverState()
         self._read_to: dict[int, int] = {}
         self.hidden: HiddenCommits
         self.results: LookupResults
 
     def read(self) -> GroupColumns:
-        """Read the log on, up to its last stable offsets."""
+        """Read new records up to the last stable offsets, and return the state."""
         for fetched in read_records(self.cluster, NAME, unread_ranges(self.cluster, NAME, self._read_to)):
             self._read_to[fetched.partition] = fetched.position - 1
             if fetched.records:
-                self._take(fetched.partition, fetched.records)
-        return self._fleet.columns()
+                self._apply(fetched.partition, fetched.records)
+        return self._driver_state.columns()
 
-    def _take(self, partition: int, records: list[Any]) -> None:
+    def _apply(self, partition: int, records: list[Any]) -> None:
         fold = Fold(Placement(1, 1), slot_ms=SLOT_MS, keep_slots=KEEP)
         fold.add(
             RecordColumns(
@@ -83,60 +83,60 @@ class Monitor:
         )
         ((_, delta),) = fold.drain()
         self._states[partition], change = reduce(self._states[partition], [delta], StateLimits(KEEP))
-        self._fleet.apply(partition, change)
+        self._driver_state.apply(partition, change)
 
     def members(self, group: str, names: Mapping[bytes, str]) -> tuple[Member, ...]:
         """Return the members of a group; `names` are those of topics by id."""
-        return self._fleet.members(group, names)
+        return self._driver_state.members(group, names)
 
     def tick(self) -> EvaluationResult:
-        """Do what the tick does, ten seconds later."""
+        """Run a tick ten seconds after the last one, and return its evaluation."""
         self.now += TICK
-        fleet = self.read()
-        self.lookups.fetch_hidden_commits(fleet, self.now)
-        topics = {NAME, *fleet.topic.dictionary.to_pylist()} | self.lookups.topics
+        state = self.read()
+        self.lookups.fetch_hidden_commits(state, self.now)
+        topics = {NAME, *state.topic.dictionary.to_pylist()} | self.lookups.topics
         ends = read_ends(self.cluster, topics)
-        self.hidden = self.lookups.apply_hidden_commits(fleet, EndsIndex(ends), self.now)
+        self.hidden = self.lookups.apply_hidden_commits(state, EndsIndex(ends), self.now)
         self.results = self.lookups.look_up(self.hidden.state, EndsIndex(ends), self.now)
         context = dataclasses.replace(UNKNOWN_CLUSTER, lookups=self.results)
-        self.seen = health_inputs(self.hidden.state, ends, self.now, context)
-        self.judged = self.judge.evaluate(self.seen)
-        self.lookups.schedule(self.judged.window)
-        return self.judged
+        self.inputs = health_inputs(self.hidden.state, ends, self.now, context)
+        self.result = self.evaluator.evaluate(self.inputs)
+        self.lookups.schedule(self.result.window)
+        return self.result
 
     def row(self, group: str, topic: str, partition: int = 0) -> int:
-        """Give the row of a group's partition, as it was judged."""
-        seen = self.seen
+        """Return the row of a group's partition in the evaluation."""
+        inputs = self.inputs
         (row,) = np.flatnonzero(
-            (seen.group == list(seen.groups.names).index(group))
-            & (seen.topic == list(seen.topics).index(topic))
-            & (seen.partition == partition)
+            (inputs.group == list(inputs.groups.names).index(group))
+            & (inputs.topic == list(inputs.topics).index(topic))
+            & (inputs.partition == partition)
         )
         return int(row)
 
     def lag(self, group: str, topic: str) -> int:
-        """Give the lag that is shown."""
-        return int(self.judged.window.lag[self.row(group, topic)])
+        """Return the shown lag."""
+        return int(self.result.window.lag[self.row(group, topic)])
 
     def verdict(self, group: str, topic: str) -> Verdict:
-        """Give the verdict that is shown."""
-        return VERDICTS[int(self.judged.verdict[self.row(group, topic)])]
+        """Return the shown verdict."""
+        return VERDICTS[int(self.result.verdict[self.row(group, topic)])]
 
     def shown(self, group: str) -> dict[tuple[str, int], tuple[int, bool]]:
-        """Give a group's commits by place: the offset, and whether it was asked for."""
-        fleet = self.hidden.state
+        """Return a group's offsets by partition, and whether each was fetched from its coordinator."""
+        state = self.hidden.state
         rows = zip(
-            fleet.group.to_pylist(),
-            fleet.topic.to_pylist(),
-            fleet.partition.tolist(),
-            fleet.runs.spans.last_offset.tolist(),
+            state.group.to_pylist(),
+            state.topic.to_pylist(),
+            state.partition.tolist(),
+            state.runs.spans.last_offset.tolist(),
             self.hidden.fetched.tolist(),
             strict=True,
         )
-        return {(topic, p): (offset, asked) for name, topic, p, offset, asked in rows if name == group}
+        return {(topic, p): (offset, fetched) for name, topic, p, offset, fetched in rows if name == group}
 
-    def culprit(self) -> BlockedOffsetsPartition | None:
-        """Give who holds the offsets topic back, if anybody does."""
+    def blocked_partition(self) -> BlockedOffsetsPartition | None:
+        """Return the first blocked offsets partition with its open transaction; None without one."""
         return next(iter(self.lookups.blocked_partitions), None)
 
 
@@ -146,7 +146,7 @@ def transactional(broker: Broker, name: str) -> Producer:
 
 
 def write(producer: Producer, topic: str, count: int) -> None:
-    """Write records in a transaction that is begun by it."""
+    """Begin a transaction and write records in it."""
     producer.begin_transaction()
     for number in range(count):
         producer.produce(topic, str(number), partition=0)

@@ -1,4 +1,4 @@
-"""Small traffic of the integration tests: topics, commits of every kind of group, and what the cluster says of them."""
+"""Traffic of the integration tests: topics, commits of every kind of group, and queries of the cluster."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from tests.support.scrape import Place
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
-FORGETFUL: Final = {"log.retention.check.interval.ms": "300", "log.initial.task.delay.ms": "100"}
-"""Properties of a broker that looks for expired records all the time."""
+FAST_RETENTION: Final = {"log.retention.check.interval.ms": "300", "log.initial.task.delay.ms": "100"}
+"""Properties of a broker that checks retention continuously."""
 
 
 def make_topic(bootstrap: str, name: str, partitions: int, records: int = 10) -> None:
-    """Make a topic with some records in each partition; a different number in each, so that none stands for another."""
+    """Create a topic with records; each partition has a different number, so that tests notice a mix-up."""
     create_topics(bootstrap, {name: partitions})
     producer = Producer({"bootstrap.servers": bootstrap, "log_level": 0})
     for partition in range(partitions):
@@ -42,7 +42,7 @@ def make_topic(bootstrap: str, name: str, partitions: int, records: int = 10) ->
 
 @contextlib.contextmanager
 def consumer(bootstrap: str, group: str, **options: str | int | bool) -> Iterator[Consumer]:
-    """Give a consumer that commits by hand; it leaves its group at the end."""
+    """Return a consumer without auto-commit; it leaves its group at the end."""
     own = {
         "bootstrap.servers": bootstrap,
         "group.id": group,
@@ -101,8 +101,8 @@ def commit_in(producer: Producer, bootstrap: str, group: str, topic: str, offset
 
 
 def write_raw(bootstrap: str, partition: int, records: Collection[tuple[bytes | None, bytes | None]]) -> list[str]:
-    """Write records straight into the offsets topic, past the group coordinator; give what the broker refused."""
-    # The one client id under which a broker lets a client write to an internal topic.
+    """Write records to the offsets topic without the group coordinator; return the errors of refused records."""
+    # The only client id that a broker allows to write to an internal topic.
     producer = Producer({"bootstrap.servers": bootstrap, "client.id": "__admin_client", "log_level": 0})
     refused: list[str] = []
     for key, value in records:
@@ -139,14 +139,14 @@ def set_topic(bootstrap: str, topic: str, config: Mapping[str, str]) -> None:
     """Change the configuration of a topic."""
     entries = [ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET) for name, value in config.items()]
     resource = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=entries)
-    admin = _admin(bootstrap)  # an answer does not come after its client is gone
+    admin = _admin(bootstrap)  # keep a reference: the answer needs its client
     admin.incremental_alter_configs([resource])[resource].result(LIMIT)
 
 
 def expire_records(bootstrap: str, topic: str, partition: int) -> None:
-    """Let retention delete all records of the topic; returns when none is left in this partition.
+    """Delete all records of the topic by retention, and wait until this partition is empty.
 
-    Its offsets go on from where they are. The broker must look often (see FORGETFUL).
+    Its offsets continue. The broker must check retention often (see FAST_RETENTION).
     """
     set_topic(bootstrap, topic, {"cleanup.policy": "delete", "retention.ms": "1"})
     place, admin = TopicPartition(topic, partition), _admin(bootstrap)
@@ -159,12 +159,12 @@ def expire_records(bootstrap: str, topic: str, partition: int) -> None:
 
 
 def topics_of(bootstrap: str) -> set[str]:
-    """Name the topics of the cluster, internal ones too."""
+    """Return the topics of the cluster, including internal ones."""
     return set(_admin(bootstrap).list_topics(timeout=LIMIT).topics)
 
 
 def tool_says(bootstrap: str) -> tuple[dict[Place, int], dict[Place, int]]:
-    """Ask Kafka's own tool for the committed offsets and lags of all groups; for names that its table can show."""
+    """Return committed offsets and lags of all groups from Kafka's own tool, for names that its table can show."""
     rows = [row for row in tools.describe_groups(bootstrap) if row.current_offset is not None]
     committed, lags = {}, {}
     for row in rows:
@@ -178,7 +178,7 @@ def tool_says(bootstrap: str) -> tuple[dict[Place, int], dict[Place, int]]:
 
 
 def broker_says(bootstrap: str, groups: Collection[str]) -> dict[Place, int]:
-    """Ask the group coordinator for committed offsets, of groups with any name."""
+    """Return committed offsets from the group coordinator, for groups with any name."""
     admin = _admin(bootstrap)
     found: dict[Place, int] = {}
     for group in groups:
@@ -194,12 +194,12 @@ def delete_groups(bootstrap: str, groups: Collection[str]) -> None:
     """Delete groups, which must be without members."""
     admin = _admin(bootstrap)
     for group in groups:
-        # One per call: of several, librdkafka leaves some unanswered.
+        # One per call: with several, librdkafka leaves some unanswered.
         admin.delete_consumer_groups([group], request_timeout=LIMIT)[group].result(LIMIT)
 
 
 def places(topic: str, offsets: Mapping[int, int]) -> list[TopicPartition]:
-    """Write offsets of a topic as the client wants them."""
+    """Return offsets of a topic as the client's type."""
     return [TopicPartition(topic, partition, offset) for partition, offset in offsets.items()]
 
 

@@ -1,7 +1,7 @@
 """A small job over a capture, and how the checkpoint of an earlier Spark release was made with it.
 
 `python -m tests.support.capture_job FOLDER`, run in an environment with that release, writes the capture, the
-checkpoint and, as `checkpoint-spark-VERSION.tar.gz`, the archive that stands in `tests/captures`.
+checkpoint and, as `checkpoint-spark-VERSION.tar.gz`, the archive in `tests/captures`.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class CaptureJob:
 
 
 def _discard(_table: pa.Table, _number: int) -> None:
-    """Take the changes of a batch; the tests read the state."""
+    """Discard the changes of a batch; the tests read the state."""
 
 
 def session_options() -> SessionOptions:

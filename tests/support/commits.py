@@ -1,4 +1,4 @@
-"""A commit history in plain Python: the slow, obvious answer that the columns are held against."""
+"""Commit histories in plain Python: a slow reference for the columnar implementation."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def run_of(key: bytes, history: list[Commit]) -> Runs:
 
 
 def _unit(key: bytes, commit: Commit) -> Runs:
-    """See one record as a run of its own."""
+    """Return one record as a run."""
     one = np.array([1], np.int64)
     dead = commit.offset is None
     slots = window.Slots(0 * one, commit.time // SLOT_MS * one, (commit.offset or 0) * one, commit.time * one, one)
@@ -90,13 +90,13 @@ def _unit(key: bytes, commit: Commit) -> Runs:
 
 
 def read_run(run: Runs, row: int = 0) -> dict[str, Any]:
-    """Read one row back in the words of `summary`."""
+    """Return one row with the keys of `summary`."""
     out: dict[str, Any] = {name: getattr(run.spans, name)[row].item() for name in runs.Spans.__dataclass_fields__}
-    mine = run.slots.take(run.slots.row == row)
+    slots = run.slots.take(run.slots.row == row)
     out["slots"] = {
         number: (offset, time, commits)
         for number, offset, time, commits in zip(
-            mine.number.tolist(), mine.offset.tolist(), mine.time.tolist(), mine.commits.tolist(), strict=True
+            slots.number.tolist(), slots.offset.tolist(), slots.time.tolist(), slots.commits.tolist(), strict=True
         )
     }
     if not out["commits"]:

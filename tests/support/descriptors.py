@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Usage:
-    """What the processes of one role hold together."""
+    """The sum of resources of all processes of one role."""
 
     processes: int = 0
     descriptors: int = 0
@@ -35,7 +35,7 @@ def usage_of(processes: Iterable[Process]) -> dict[Role, Usage]:
 
 
 def _of_process(number: int) -> Usage | None:
-    """Return what one process holds; None if it has ended."""
+    """Return the resources of one process; None if it has ended."""
     folder = Path("/proc", str(number))
     try:
         names = [_target(link) for link in (folder / "fd").iterdir()]

@@ -1,4 +1,4 @@
-"""Random histories of groups of every kind, as brokers write them and as they never would."""
+"""Random histories of groups of every kind: valid ones, as brokers write them, and invalid ones."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def operations(draw: st.DrawFn) -> list[list[Timed]]:
 
 @functools.cache
 def _all_gone(group: str) -> list[Written]:
-    """Delete all membership of a group, in some order of Kafka's."""
+    """Return the tombstones of all membership records of a group, in an order that Kafka uses."""
     each = [stands, target, shares, works]
     per_member = [
         write(name, 1, {}) if write is not target else target(name, {}) for write in each[:3] for name in "mno"

@@ -1,4 +1,4 @@
-"""Limits of the system for a part of a test, such as a disk that is full."""
+"""Resource limits for a part of a test, for example a full disk."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def full_after(size: int) -> Iterator[None]:
-    """Let no file of this process grow beyond so many bytes: the system refuses the rest, as a full disk does."""
+    """Limit files of this process to `size` bytes: larger writes fail as on a full disk."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:

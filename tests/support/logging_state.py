@@ -1,4 +1,4 @@
-"""The set-up of logging, which belongs to the process: put back after who changed it."""
+"""Restores the logging configuration of the process after a test has changed it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def logging_as_before() -> Iterator[None]:
-    """Undo at the end what `stream.logs.configure` has done inside.
+    """Undo the changes of `stream.logs.configure` at the end of the block.
 
-    What it leaves behind writes to a stream that a test has taken with it; any thread that logs after that, such as a
-    server's when it starts, puts the failure on the stderr of whatever test is running then.
+    Its handlers write to a stream that is closed after the test. A thread that logs later, such as that of a starting
+    server, would print the error to stderr of the test that runs then.
     """
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level

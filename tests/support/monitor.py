@@ -1,6 +1,6 @@
-"""`lagwarden run` as a person has it: a process of its own, asked over HTTP, stopped by signals, read by its log.
+"""Runs `lagwarden run` as a separate process, with requests over HTTP, signals, and its log.
 
-Nothing of the process is patched. Only its rhythm is faster than the default, so that a test waits for seconds.
+The process is not patched. Only its intervals are shorter than the defaults, so that a test waits for seconds.
 """
 
 from __future__ import annotations
@@ -30,33 +30,33 @@ if TYPE_CHECKING:
 FAST: Final = {
     "job.tick_interval": "1s",
     "job.trigger_interval": "1s",
-    # A test's state fits into little, and several JVMs share the machine.
+    # The state of a test is small, and several JVMs share the machine.
     "job.driver_memory": "512m",
     "http.host": LOOPBACK,
 }
 START_LIMIT: Final = 240.0
 """Seconds from the start to ready; a quiet machine needs a tenth of it."""
 STOP_LIMIT: Final = 60.0
-"""When a process that was asked to end is killed. What it promises is less, and the tests say so."""
+"""Seconds from SIGTERM until the process is killed. The documented limit is shorter, and tests assert that one."""
 _HTTP_SECONDS: Final = 10.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back over HTTP."""
+    """A response over HTTP."""
 
     status: int
     text: str
 
     @property
     def json(self) -> Any:
-        """The answer as JSON."""
+        """The body, parsed as JSON."""
         return json.loads(self.text)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Ending:
-    """How the process ended: its code (negative: the signal), how long that took, and which children outlived it."""
+    """The end of the process: exit code (negative: the signal), seconds until it, and children that outlived it."""
 
     code: int
     seconds: float
@@ -66,9 +66,8 @@ class Ending:
 class Monitor:
     """One `lagwarden run`: `with Monitor(bootstrap, folder) as monitor: monitor.wait_ready()`.
 
-    After `stop` or `kill`, `start` runs it again over the same checkpoint. `settings` are any options, and win over
-    the fast ones; `program` is what Python runs in place of ours. Whatever happens to the test, the whole process group
-    ends with it.
+    After `stop` or `kill`, `start` runs it again over the same checkpoint. `settings` are any options, and override
+    `FAST`; `program` replaces the program that Python runs. The whole process group always ends with the test.
     """
 
     def __init__(
@@ -96,9 +95,9 @@ class Monitor:
         self.kill()
 
     def start(self, *more: str) -> Self:
-        """Start the process, with more words on its command line; returns at once."""
+        """Start the process, with additional arguments; do not wait for it."""
         if self.running:
-            raise RuntimeError("the monitor runs already")
+            raise RuntimeError("the monitor is already running")
         self._log_start = self.log.stat().st_size if self.log.exists() else 0
         options = [word for key, value in self._settings.items() for word in ("--set", f"{key}={value}")]
         self._process = GuardedProcess(
@@ -115,17 +114,17 @@ class Monitor:
 
     @property
     def running(self) -> bool:
-        """Whether the process lives."""
+        """True while the process runs."""
         return self._process is not None and self._process.running
 
     @property
     def pid(self) -> int:
-        """Its process id, and that of its group."""
+        """The id of the process and of its process group."""
         return self._started.pid
 
     @property
     def jvm(self) -> int:
-        """The process id of its JVM."""
+        """The process id of the JVM."""
         (found,) = (process.pid for process in self.processes if process.role == "jvm")
         return found
 
@@ -140,27 +139,27 @@ class Monitor:
             raise RuntimeError("the monitor was not started")
         return self._process
 
-    # --- asking ---
+    # --- requests ---
 
     def get(self, path: str, accept: str = "*/*") -> Answer:
-        """Ask by HTTP; an error status is an answer. Raises OSError when nobody answers."""
-        asked = urllib.request.Request(f"http://{LOOPBACK}:{self.port}{path}", headers={"accept": accept})
+        """Send a GET request; returns error statuses too. Raises OSError without a response."""
+        request = urllib.request.Request(f"http://{LOOPBACK}:{self.port}{path}", headers={"accept": accept})
         try:
-            with urllib.request.urlopen(asked, timeout=_HTTP_SECONDS) as answer:  # noqa: S310 - http on loopback
+            with urllib.request.urlopen(request, timeout=_HTTP_SECONDS) as answer:  # noqa: S310 - http on loopback
                 return Answer(answer.status, answer.read().decode())
         except urllib.error.HTTPError as error:
             with error:
                 return Answer(error.code, error.read().decode())
 
     def readiness(self) -> dict[str, Any]:
-        """Give what `/readyz` says; empty while nobody answers."""
+        """Return the answer of `/readyz`; empty without a response."""
         with contextlib.suppress(OSError):
-            said: dict[str, Any] = self.get("/readyz").json
-            return said
+            readiness: dict[str, Any] = self.get("/readyz").json
+            return readiness
         return {}
 
     def reasons(self) -> str:
-        """Give why it is not ready, in one text."""
+        """Return the reasons why the monitor is not ready, in one text."""
         return "; ".join(self.readiness().get("reasons", []))
 
     def metrics(self) -> Metrics:
@@ -170,7 +169,7 @@ class Monitor:
     # --- waiting ---
 
     def wait_for(self, fact: Callable[[], bool], what: str, limit: float = START_LIMIT) -> None:
-        """Wait until `fact` is true. Raises AssertionError with the log when the process ends, or time is over."""
+        """Wait until `fact` is true. Raises AssertionError with the log at the end of the process or at the limit."""
 
         def seen() -> bool:
             if not self.running:
@@ -182,20 +181,20 @@ class Monitor:
         try:
             wait_until(seen, what, limit=limit)
         except TimeoutError as error:
-            raise AssertionError(f"{error}; it says {self.readiness()} and has logged\n{self.said}") from error
+            raise AssertionError(f"{error}; readiness {self.readiness()}, output\n{self.said}") from error
 
     def wait_answering(self) -> Self:
-        """Wait until it answers over HTTP."""
+        """Wait until the monitor answers over HTTP."""
         self.wait_for(lambda: self.get("/livez").status == 200, "an answer over HTTP")
         return self
 
     def wait_ready(self, limit: float = START_LIMIT) -> Self:
-        """Wait until `/readyz` is green."""
+        """Wait until `/readyz` answers 200."""
         self.wait_for(lambda: self.get("/readyz").status == 200, "the monitor to become ready", limit)
         return self
 
     def wait_ticks(self, ticks: int) -> Metrics:
-        """Let so many more snapshots be published, and give the metrics of the last."""
+        """Wait for `ticks` more snapshots, and return the metrics of the last."""
         for _ in range(ticks):
             before = self.metrics().snapshot
             self.wait_for(functools.partial(self._newer_than, before), "another snapshot", 60)
@@ -205,58 +204,58 @@ class Monitor:
         return self.metrics().snapshot != snapshot
 
     def wait_read(self, ends: Mapping[int, int]) -> Metrics:
-        """Wait until the offsets topic is read to these ends, then for two ticks: now all of it must be shown."""
+        """Wait until the offsets topic is read to these ends, then for two ticks; return the metrics after them."""
 
         def read() -> bool:
             positions = self.metrics().offsets_partitions("position")
             return all(positions.get(partition, -1) >= end for partition, end in ends.items())
 
-        self.wait_for(read, f"the reader to come to {dict(ends)}", 90)
+        self.wait_for(read, f"the reader to reach {dict(ends)}", 90)
         return self.wait_ticks(2)
 
     # --- ending ---
 
     def stop(self) -> Ending:
-        """Send SIGTERM, as a supervisor does, and see how it ends."""
+        """Send SIGTERM, as a supervisor does, and wait for the end."""
         os.kill(self.pid, signal.SIGTERM)
         return self.ending()
 
     def ending(self, limit: float = STOP_LIMIT) -> Ending:
-        """Wait for the end of the process by itself. Raises AssertionError with the log when it does not end."""
+        """Wait for the end of the process. Raises AssertionError with the log when it does not end."""
         process, began = self._started, time.monotonic()
         try:
             wait_until(lambda: not process.running, "the monitor to end", limit=limit, pause=0.05)
         except TimeoutError as error:
-            raise AssertionError(f"{error}; it has logged\n{self.said}") from error
+            raise AssertionError(f"{error}; output\n{self.said}") from error
         seconds = time.monotonic() - began
-        # A JVM needs a moment to see that its parent is gone.
+        # A JVM notices the end of its parent after a moment.
         with contextlib.suppress(TimeoutError):
             wait_until(lambda: not self.processes, "its children to end", limit=45)
         left = tuple(each.command for each in self.processes)
         return Ending(process.kill(), seconds, left)
 
     def close(self) -> None:
-        """Leave no process behind; for `contextlib.closing`."""
+        """End all processes; for `contextlib.closing`."""
         self.kill()
 
     def kill(self) -> None:
-        """End all its processes at once, as a power cut would."""
+        """Kill all processes of the monitor at once, like a power cut."""
         if self._process is not None:
             self._process.kill()
             kill_processes(self._mark, self._process.pid)
 
-    # --- what it said ---
+    # --- output ---
 
     @property
     def said(self) -> str:
-        """What it has printed since the last start."""
+        """The output since the last start."""
         with self.log.open("rb") as log:
             log.seek(self._log_start)
             return log.read().decode(errors="replace")
 
     @property
     def lines(self) -> list[dict[str, Any]]:
-        """Its log lines since the last start; what is no log line is left out."""
+        """The log lines since the last start, without other output."""
         found = []
         for line in self.said.splitlines():
             with contextlib.suppress(json.JSONDecodeError):
@@ -264,10 +263,10 @@ class Monitor:
         return [line for line in found if isinstance(line, dict)]
 
     def wait_events(self, event: str, limit: float = 30.0) -> list[dict[str, Any]]:
-        """Return the log lines of one event, once there is one: a line may follow the state that it reports."""
+        """Wait for log lines of one event and return them: a line may follow the state that it reports."""
         self.wait_for(lambda: bool(self.events(event)), f"the log event {event!r}", limit)
         return self.events(event)
 
     def events(self, event: str) -> list[dict[str, Any]]:
-        """Give the log lines of one event."""
+        """Return the log lines of one event."""
         return [line for line in self.lines if line.get("event") == event]

@@ -1,4 +1,4 @@
-"""The driver's columns from plain rows of committed offsets, without a log."""
+"""Builds the driver's columns from rows of committed offsets, without a log."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Offset:
-    """One committed offset: whose, of what, when (ms), and the expiry stored in it (-1: none)."""
+    """One committed offset: group, partition, commit time (ms), and the expiry time stored in it (-1: none)."""
 
     group: str
     topic: str
@@ -31,12 +31,12 @@ class Offset:
 
     @property
     def key(self) -> bytes:
-        """The key of its record."""
+        """The key of the record."""
         return commit_key(self.group, self.topic, self.partition)
 
 
 def columns(offsets: Sequence[Offset], memberships: Mapping[str, Membership]) -> GroupColumns:
-    """Give the columns that hold these offsets, row by row, and these groups."""
+    """Return columns with these offsets as rows, and these groups."""
     numbers = np.arange(len(offsets), dtype=np.int64)
     times = np.array([each.commit for each in offsets], np.int64)
     runs = dataclasses.replace(

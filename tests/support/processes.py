@@ -1,6 +1,6 @@
 """Processes that carry a mark in their environment, and the role that each of them has in a running monitor.
 
-A process group does not do for this: `pyspark.daemon` makes a group of its own, so the Python workers are outside the
+A process group is not sufficient: `pyspark.daemon` creates its own group, so the Python workers are outside the
 group of the monitor. The environment is inherited by every descendant and survives the death of the parent.
 """
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MARK: Final = "MONITOR_UNDER_TEST"
 Role = Literal["driver", "jvm", "daemon", "worker", "helper"]
-"""What a process does in a running monitor; a helper is a shell, a launcher or another short-lived program."""
+"""The role of a process in a running monitor; a helper is a shell, a launcher or another short-lived program."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Process:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Entry:
-    """What /proc says of a process."""
+    """A process in /proc."""
 
     parent: int
     group: int
@@ -50,11 +50,11 @@ def marked_processes(mark: dict[str, str], driver: int) -> list[Process]:
     wanted = "=".join(*mark.items()).encode()
     entries = {}
     for folder in Path("/proc").glob("[0-9]*"):
-        # A process may end while it is being read; one of another user cannot be read and is none of ours.
+        # A process may end while it is being read; one of another user cannot be read and has no mark.
         with contextlib.suppress(OSError, ValueError):
             if wanted not in (folder / "environ").read_bytes().split(b"\0"):
                 continue
-            # After the name in parentheses, which may hold anything: state, parent, process group.
+            # After the name in parentheses, which may contain any character: state, parent, process group.
             state, parent, group = (folder / "stat").read_text().rpartition(")")[2].split()[:3]
             if state not in "ZX":
                 command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")

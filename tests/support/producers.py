@@ -1,4 +1,4 @@
-"""Producers whose transactions stay open for as long as a test needs."""
+"""Producers with a long transaction timeout."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sandbox.waiting import LIMIT, eventually
 
 
 def patient_producer(bootstrap: str, transactional_id: str) -> Producer:
-    """Give a producer whose transactions may stay open for longer than a slow machine needs for a test."""
+    """Return a producer whose transactions do not time out within a test, even on a slow machine."""
     options = {"bootstrap.servers": bootstrap, "transactional.id": transactional_id, "log_level": 0}
     producer = Producer({**options, "transaction.timeout.ms": 600_000})
     eventually(lambda: producer.init_transactions(LIMIT))

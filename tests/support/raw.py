@@ -1,4 +1,4 @@
-"""Raw records of `__consumer_offsets`, spelled byte by byte and independently of the decoders."""
+"""Raw records of `__consumer_offsets`, encoded independently of the decoders."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 Text = str | bytes
-"""Text of a record; bytes where it is no UTF-8."""
+"""A string of a record; bytes for invalid UTF-8."""
 
 
 def _encoded(value: Text) -> bytes:
@@ -24,19 +24,19 @@ def text(value: Text) -> bytes:
 
 
 def commit_key(group: Text, topic: Text, partition: int, *, record_type: int = 1) -> bytes:
-    """Give a key of type 1, or of type 0 as Kafka 0.8.2 wrote it."""
+    """Return a key of type 1, or of type 0 as Kafka 0.8.2 wrote it."""
     return struct.pack(">h", record_type) + text(group) + text(topic) + struct.pack(">i", partition)
 
 
 def group_key(group: Text) -> bytes:
-    """Give a key of type 2."""
+    """Return a key of type 2."""
     return struct.pack(">h", 2) + text(group)
 
 
 def commit_value(
     offset: int, time: int, *, version: int = 3, metadata: Text = "", leader_epoch: int = -1, topic_id: bytes = b""
 ) -> bytes:
-    """Give the value of an offset commit in any of its versions."""
+    """Return the value of an offset commit in any version."""
     head = struct.pack(">hq", version, offset)
     epoch = struct.pack(">i", leader_epoch)
     if version == 4:

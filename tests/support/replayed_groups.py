@@ -32,7 +32,7 @@ class ReplayedGroup:
 
     @property
     def is_dead(self) -> bool:
-        """Whether the group was removed."""
+        """True when the group was removed."""
         return self.history.died is not None
 
 

@@ -1,4 +1,4 @@
-"""A scrape of `/metrics` as a test asks it: by metric, by labels, by place."""
+"""A scrape of `/metrics`, with queries by metric, labels and partition."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ class Metrics:
         self._samples = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
 
     def rows(self, name: str, **labels: str) -> list[tuple[dict[str, str], float]]:
-        """Give (labels, value) of all samples of a metric that carry these labels."""
+        """Return (labels, value) of all samples of a metric with these labels."""
         found = [(sample.labels, sample.value) for sample in self._samples if sample.name == name]
         return [(own, value) for own, value in found if labels.items() <= own.items()]
 
     def value(self, name: str, **labels: str) -> float | None:
-        """Give the value of the one sample that fits; None if it is absent. Raises ValueError if several fit."""
+        """Return the value of the only sample that matches; None without one. Raises ValueError if several match."""
         found = self.rows(name, **labels)
         if len(found) > 1:
             raise ValueError(f"{name}{labels} is not one sample: {found}")
         return found[0][1] if found else None
 
     def total(self, name: str, **labels: str) -> float:
-        """Sum the samples that fit."""
+        """Return the sum of the samples that match."""
         return sum(value for _, value in self.rows(name, **labels))
 
     def by_place(self, name: str) -> dict[Place, int]:
-        """Give a metric per group, topic and partition."""
+        """Return a metric per group, topic and partition."""
         return {(own["group"], own["topic"], int(own["partition"])): int(value) for own, value in self.rows(name)}
 
     def offsets_partitions(self, name: str) -> dict[int, int]:
-        """Give a metric per partition of the offsets topic, by the end of its name."""
+        """Return a metric per partition of the offsets topic; `name` is the end of the metric name."""
         rows = self.rows(f"lagwarden_offsets_partition_{name}")
         return {int(own["offsets_partition"]): int(value) for own, value in rows}
 
@@ -49,12 +49,12 @@ class Metrics:
 
     @property
     def lags(self) -> dict[Place, int]:
-        """Lags that are known."""
+        """Known lags."""
         return self.by_place("lagwarden_partition_lag")
 
     @property
     def groups(self) -> set[str]:
-        """All groups that any series names."""
+        """The groups of all series."""
         return {sample.labels["group"] for sample in self._samples if "group" in sample.labels}
 
     @property
@@ -64,5 +64,5 @@ class Metrics:
 
     @property
     def snapshot(self) -> float | None:
-        """When the snapshot was taken; another value is another tick."""
+        """The timestamp of the snapshot (Unix seconds); changes with every tick."""
         return self.value("lagwarden_snapshot_timestamp_seconds")

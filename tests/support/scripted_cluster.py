@@ -1,4 +1,4 @@
-"""A cluster without brokers: answers are written down by the kind of request, and what was asked is kept."""
+"""A cluster without brokers: scripted answers per request class, and a record of all requests."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ TOO_OLD = Unsupported("the broker does not know a request", "upgrade")
 
 
 def says(**fields: Any) -> SimpleNamespace:
-    """Make an answer, or a part of one."""
+    """Return a response, or a part of one."""
     return SimpleNamespace(**fields)
 
 
 class ScriptedCluster:
-    """Stands for a Cluster. `answers` gives, by the name of a request's class, a function of (node, request).
+    """Replaces a Cluster. `answers` has a function of (node, request) per name of a request class.
 
-    A ClusterError that such a function gives is raised or stands in the answer's place, as the real one does. Node None
-    means any broker. Every request is encoded as for the newest broker that the library knows, so that one which cannot
-    be sent fails the test.
+    A ClusterError from such a function is raised or returned as the answer, as by the real cluster. Node None
+    means any broker. Every request is encoded as for the newest broker that the library knows, so that an invalid
+    request fails the test.
     """
 
     cluster_id = "scripted"
@@ -42,23 +42,23 @@ class ScriptedCluster:
         self._answers = answers
 
     def metadata(self, topics: Collection[str] | None = ()) -> Any:
-        """Ask any broker for metadata; the request is the collection of topics."""
+        """Return metadata from any broker; the request is the collection of topics."""
         return self._raising(None, "Metadata", topics)
 
     def call(self, request: Any, node: int) -> Any:
-        """Ask one broker."""
+        """Send a request to one broker."""
         return self._raising(node, type(request).__name__, request)
 
     def call_any(self, request: Any) -> Any:
-        """Ask any broker."""
+        """Send a request to any broker."""
         return self._raising(None, type(request).__name__, request)
 
     def call_all(self, calls: list[tuple[int, Any]]) -> list[Any]:
-        """Ask many brokers; a failure is a value."""
+        """Send requests to several brokers; failures are returned as values."""
         return [self._answer(node, type(request).__name__, request) for node, request in calls]
 
     def count(self, kind: str) -> int:
-        """Tell how many requests of a class were sent."""
+        """Return the number of requests of a class."""
         return sum(type(request).__name__ == kind for _, request in self.asked)
 
     def _raising(self, node: int | None, kind: str, request: Any) -> Any:

@@ -117,7 +117,7 @@ class Program:
             start_new_session=True,
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509 -- the terminal's own keys need it
         )
-        # Held open, so that the mode can be read when the program has ended.
+        # Kept open, so that the mode can be read after the end of the program.
         self._below = below
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self.said = ""
@@ -159,7 +159,7 @@ class Program:
 
     @property
     def is_as_before(self) -> bool:
-        """Whether the terminal has its mode, normal screen and cursor of before."""
+        """True when mode, normal screen and cursor of the terminal are restored."""
         left = self.said.rpartition("\x1b[?1049h")[2]
         back = all(mark in left for mark in ("\x1b[?1049l", "\x1b[?25h", "\x1b[?7h"))
         return back and termios.tcgetattr(self._below) == self.mode
@@ -171,7 +171,7 @@ class Program:
             self._listen(0.05)
 
     def _listen(self, seconds: float) -> None:
-        """Read output, waiting at most so many seconds for its beginning."""
+        """Read output, waiting at most `seconds` for its beginning."""
         while select.select([self._terminal], [], [], seconds)[0]:
             text = self._decoder.decode(os.read(self._terminal, 65536))
             self.said += text

@@ -1,4 +1,4 @@
-"""Layouts of clusters written by hand."""
+"""Cluster topologies from literal layouts."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from stream.cluster.topology import REPLICAS, TOPICS, Topology
 from stream.cluster.transport.client import Broker
 
 Partition = tuple[int | None, list[int], list[int]]
-"""Leader, replicas, in sync."""
+"""Leader, replicas, in-sync replicas."""
 
 
 def layout(topics: dict[str, list[Partition]], brokers: int) -> Topology:
-    """Make the topology of a cluster with so many brokers, numbered from 0."""
+    """Return the topology of a cluster with `brokers` brokers, numbered from 0."""
     rows = [
         {"topic": name, "partition": number, "leader": leader, "leader_epoch": 0, "replicas": replicas, "in_sync": isr}
         for name, partitions in sorted(topics.items())

@@ -30,7 +30,7 @@ def record(
     began: int = 1_000,
     updated: int = 1_000,
 ) -> LogRecord:
-    """Write one record of a transactional id; a status of None is its tombstone."""
+    """Return one record of a transactional id; a status of None makes it a tombstone."""
     key = write_key(_TYPE, {"transactional_id": name})
     if status is None:
         return LogRecord(0, 0, key, None)
@@ -48,7 +48,7 @@ def record(
 
 
 class Log:
-    """Stands for the topic: its records come one to a fetch, all of partition 0. `fault` is raised instead."""
+    """Replaces the topic: one record per fetch, all of partition 0. Raises `fault` instead if set."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, records: Sequence[LogRecord] = ()) -> None:
         self.records = list(records)

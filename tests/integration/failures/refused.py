@@ -1,4 +1,4 @@
-"""How a refusal looks from outside."""
+"""Assertions about a refused start."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def assert_refused(monitor: Monitor, code: ExitCode, *words: str) -> None:
-    """See the process end with the code and one line of error that holds these words."""
+    """Assert that the process ends with the code and one error line with these words."""
     ending = monitor.ending(90)
     assert (ending.code, ending.left_behind) == (code, ()), monitor.said
     said = monitor.said

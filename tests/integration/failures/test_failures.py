@@ -1,4 +1,4 @@
-"""What ends the process from within: one line of cause, a code that a supervisor can tell, and no process left."""
+"""Internal failures end the process with one line of cause, a documented exit code, and no process left."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(400)]
 
 
 def kill_the_jvm(monitor: Monitor) -> None:
-    """End Spark's JVM, as the kernel does when memory is short."""
+    """Kill Spark's JVM, as the kernel does without memory."""
     os.kill(monitor.jvm, signal.SIGKILL)
 
 
 def ended_by_killed_workers(monitor: Monitor, cluster: Broker) -> bool:
-    """Give the monitor a batch, kill its Python workers, and return whether it has ended."""
+    """Write records for a batch, kill the Python workers, and return whether the monitor has ended."""
     commit(cluster.bootstrap, "unlucky", "t", {0: 1})
     for process in monitor.processes:
         if process.role == "worker":
@@ -71,11 +71,11 @@ def test_worker_that_dies_in_a_task_is_named_as_the_cause(cluster: Broker, tmp_p
         assert_query_failed(monitor, monitor.ending(30), "Python worker")
 
 
-@pytest.mark.parametrize("replaced", [False, True], ids=["gone", "a file in its place"])
+@pytest.mark.parametrize("replaced", [False, True], ids=["deleted", "replaced by a file"])
 def test_checkpoint_that_is_deleted_under_the_process_ends_it(
     cluster: Broker, tmp_path: Path, *, replaced: bool
 ) -> None:
-    """Also on a quiet cluster, where Spark writes nothing: one line that names it, and its own code."""
+    """Even on an idle cluster, where Spark writes nothing: one line that names it, and a specific exit code."""
     with Monitor(cluster.bootstrap, tmp_path) as monitor:
         monitor.wait_ready()
         shutil.rmtree(monitor.checkpoint)
@@ -88,8 +88,8 @@ def test_checkpoint_that_is_deleted_under_the_process_ends_it(
         assert "Traceback" not in monitor.said
 
 
-def test_a_tick_that_fails_ends_the_process(cluster: Broker, tmp_path: Path) -> None:
-    """A fault of our own is no reason to show old numbers for ever: it ends with its traceback and its code."""
+def test_failed_tick_ends_the_process(cluster: Broker, tmp_path: Path) -> None:
+    """An internal error ends the process with its traceback and exit code, instead of stale metrics forever."""
     fault = (
         "import sys, stream.tick.publisher as publish; from stream.cli.app import main\n"
         "ticks = iter([publish.Publisher.tick] * 2)\n"
@@ -106,7 +106,7 @@ def test_a_tick_that_fails_ends_the_process(cluster: Broker, tmp_path: Path) -> 
         )
 
 
-def test_death_of_the_driver_takes_all_with_it(cluster: Broker, tmp_path: Path) -> None:
+def test_jvm_and_workers_end_with_the_driver(cluster: Broker, tmp_path: Path) -> None:
     """Killed alone, as the kernel's OOM killer does it: JVM and workers follow, and the checkpoint is free again."""
     with Monitor(cluster.bootstrap, tmp_path) as monitor:
         monitor.wait_ready()
@@ -117,8 +117,8 @@ def test_death_of_the_driver_takes_all_with_it(cluster: Broker, tmp_path: Path) 
 
 
 @pytest.mark.long
-def test_watchdog_ends_what_hangs(make_broker: MakeBroker, tmp_path: Path) -> None:
-    """A broker that answers nothing hangs Spark for ever: after the limit the process ends itself with its own code."""
+def test_watchdog_ends_a_blocked_query(make_broker: MakeBroker, tmp_path: Path) -> None:
+    """A paused broker blocks Spark forever: after the limit the process exits with a specific code."""
     broker = make_broker()
     make_topic(broker.bootstrap, "t", 1)
     commit(broker.bootstrap, "g", "t", {0: 1})
@@ -133,7 +133,7 @@ def test_watchdog_ends_what_hangs(make_broker: MakeBroker, tmp_path: Path) -> No
         assert len(monitor.events("no micro-batch ended within the limit; ending to be started again")) == 1
 
 
-def test_told_to_stop_before_there_is_a_broker(tmp_path: Path) -> None:
+def test_sigterm_without_a_broker_ends_with_0(tmp_path: Path) -> None:
     """SIGTERM while it waits for Kafka, and while its JVM boots, ends it with 0."""
     with Monitor(f"{LOOPBACK}:9", tmp_path) as monitor:
         monitor.wait_answering()

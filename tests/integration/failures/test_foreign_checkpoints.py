@@ -1,4 +1,4 @@
-"""Checkpoints that are not for this run: refused and left alone, or set aside and the topic read again."""
+"""Checkpoints that do not fit: refused and not modified, or set aside and the topic read again."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(400)]
 
 @pytest.fixture(scope="module")
 def used(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Broker, Path]]:
-    """Give a broker that was set back to a former state, and the checkpoint of a run that had read more of it."""
+    """Return a broker reset to an earlier state, and the checkpoint of a run that had read further."""
     folder = tmp_path_factory.mktemp("used")
     with Broker(folder / "broker") as broker:
         make_topic(broker.bootstrap, "t", 2)
@@ -47,12 +47,12 @@ def used(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Broker, Pat
 
 
 def of_another_cluster(manifest: dict[str, Any]) -> dict[str, Any]:
-    """Say that the checkpoint is of another cluster."""
+    """Return a manifest of another cluster."""
     return {**manifest, "cluster_id": "another-cluster-id"}
 
 
 def of_a_later_format(manifest: dict[str, Any]) -> dict[str, Any]:
-    """Say that a later version wrote it."""
+    """Return a manifest of a later version."""
     return {**manifest, "format": 99}
 
 
@@ -63,14 +63,14 @@ def of_a_later_format(manifest: dict[str, Any]) -> dict[str, Any]:
         (of_a_later_format, ExitCode.CHECKPOINT_FORMAT, ("has format 99", "move the directory")),
     ],
 )
-def test_checkpoint_of_somebody_else_is_left_alone(
+def test_checkpoint_of_another_cluster_or_version_is_refused(
     used: tuple[Broker, Path],
     tmp_path: Path,
     change: Callable[[dict[str, Any]], dict[str, Any]],
     code: ExitCode,
     words: tuple[str, ...],
 ) -> None:
-    """Refused with what to do, and not a byte of it is touched."""
+    """The refusal says what to do, and no byte of the checkpoint changes."""
     broker, checkpoint = used
     monitor = Monitor(broker.bootstrap, tmp_path)
     shutil.copytree(checkpoint, monitor.checkpoint)
@@ -83,7 +83,7 @@ def test_checkpoint_of_somebody_else_is_left_alone(
 
 
 def test_checkpoint_in_use_is_refused(cluster: Broker, monitor: Monitor, tmp_path: Path) -> None:
-    """A second monitor does not start over the folder of a running one, which goes on undisturbed."""
+    """A second monitor does not start over the folder of a running one, which keeps running."""
     second = Monitor(cluster.bootstrap, tmp_path)
     with contextlib.closing(second.start("--checkpoint-dir", str(monitor.checkpoint))):
         assert_refused(second, ExitCode.CHECKPOINT_UNUSABLE, "in use by another lagwarden", "--checkpoint-dir")
@@ -91,14 +91,14 @@ def test_checkpoint_in_use_is_refused(cluster: Broker, monitor: Monitor, tmp_pat
     assert monitor.wait_read(offsets_ends(cluster.bootstrap)).committed["undisturbed", "t", 0] == 6
 
 
-def test_topic_set_back_is_read_again(used: tuple[Broker, Path], tmp_path: Path) -> None:
-    """A checkpoint ahead of the topic is set aside, said so, and what is shown is the topic of today."""
+def test_topic_behind_the_checkpoint_is_read_again(used: tuple[Broker, Path], tmp_path: Path) -> None:
+    """A checkpoint ahead of the topic is set aside with a log line, and the current topic is shown."""
     broker, checkpoint = used
     assert_read_again(broker, checkpoint, tmp_path, "before the", {("old", "t", 0): 1})
 
 
-def test_topic_made_anew_is_read_again(used: tuple[Broker, Path], make_broker: MakeBroker, tmp_path: Path) -> None:
-    """A cluster built anew under its old id: the checkpoint is set aside, and no group of the old one is shown."""
+def test_recreated_topic_is_read_again(used: tuple[Broker, Path], make_broker: MakeBroker, tmp_path: Path) -> None:
+    """The checkpoint of a recreated cluster with the same id is set aside, and no old group is shown."""
     _, checkpoint = used
     rebuilt = make_broker()
     make_topic(rebuilt.bootstrap, "t", 2)
@@ -109,7 +109,7 @@ def test_topic_made_anew_is_read_again(used: tuple[Broker, Path], make_broker: M
 def assert_read_again(
     broker: Broker, checkpoint: Path, folder: Path, reason: str, committed: dict[tuple[str, str, int], int]
 ) -> None:
-    """See a monitor start over a checkpoint that does not fit, and keep it."""
+    """Assert that a monitor starts over a checkpoint that does not fit, and sets it aside."""
     monitor = Monitor(broker.bootstrap, folder)
     shutil.copytree(checkpoint, monitor.checkpoint)
     with monitor:
@@ -125,5 +125,5 @@ def assert_read_again(
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Read all files of a folder."""
+    """Return the contents of all files of a folder."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}

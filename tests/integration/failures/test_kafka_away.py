@@ -1,4 +1,4 @@
-"""Kafka away, at the start and later: the monitor stays, says what it misses, and comes back by itself."""
+"""Kafka unreachable at the start and later: the monitor keeps running, names the cause, and recovers."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(500)]
 
 
-def test_broker_comes_goes_and_comes_back(make_broker: MakeBroker, tmp_path: Path) -> None:
-    """Unready with the cause while there is no broker; later an outage leaves the old snapshot, then all goes on."""
+def test_monitor_recovers_from_a_missing_broker(make_broker: MakeBroker, tmp_path: Path) -> None:
+    """Not ready with the cause without a broker; an outage keeps the old snapshot until the broker is back."""
     broker: Broker = make_broker()
     bootstrap = broker.bootstrap
     make_topic(bootstrap, "t", 2)
@@ -60,8 +60,8 @@ def test_broker_comes_goes_and_comes_back(make_broker: MakeBroker, tmp_path: Pat
 
 
 @pytest.mark.long
-def test_broker_that_hangs_does_not_keep_it_from_stopping(make_broker: MakeBroker, tmp_path: Path) -> None:
-    """A broker that takes connections and answers nothing, and then SIGTERM: exit 0 within 30 s, no process left."""
+def test_sigterm_ends_the_process_while_the_broker_is_paused(make_broker: MakeBroker, tmp_path: Path) -> None:
+    """With a broker that accepts connections without answers, SIGTERM leads to exit 0 within 30 s, no process left."""
     broker = make_broker()
     make_topic(broker.bootstrap, "t", 1)
     commit(broker.bootstrap, "g", "t", {0: 3})

@@ -1,4 +1,4 @@
-"""A monitor with exactly the rights that `lagwarden acls` grants, and groups that rest before transaction markers."""
+"""A monitor with exactly the ACLs of `lagwarden acls`, and groups that have stopped before transaction markers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _LOGIN: Final = f'org.apache.kafka.common.security.plain.PlainLoginModule requir
 
 
 class Secured(Broker):
-    """A broker on which lagwarden has the rights that `lagwarden acls` grants, and all others have every right."""
+    """A broker with the ACLs of `lagwarden acls` for lagwarden, and all rights for other users."""
 
     def __init__(self) -> None:
         (port, controller), (self.sasl, _) = free_port_pair(), free_port_pair()
@@ -59,13 +59,13 @@ class Secured(Broker):
 
 
 def grant(command: str) -> None:
-    """Run one line of the script by Kafka's own tool."""
+    """Run one line of the script with Kafka's own tool."""
     run_tool(_ACLS, *shlex.split(command)[1:])
 
 
 @pytest.fixture
 def broker() -> Iterator[Secured]:
-    """Start a broker with two topics, run the script, and make no transaction."""
+    """Start a broker with two topics, run the script, and begin no transaction."""
     with Secured() as started:
         create_topics(started.bootstrap, {"marked": 1})
         make_topic(started.bootstrap, "plain", 1)
@@ -94,10 +94,8 @@ def monitor(broker: Secured) -> Iterator[Monitor]:
         yield made
 
 
-def test_where_no_transaction_was_ever_made_a_stopped_group_is_found_without_the_right(
-    broker: Secured, monitor: Monitor
-) -> None:
-    """What is unread can only be records: there is no topic of transactions."""
+def test_stopped_group_is_found_without_the_right_if_no_transaction_exists(broker: Secured, monitor: Monitor) -> None:
+    """Without `__transaction_state`, all unread offsets are records."""
     for offset in range(6):
         commit(broker.bootstrap, "halts", "plain", {0: offset})
     for _ in range(12):
@@ -105,10 +103,8 @@ def test_where_no_transaction_was_ever_made_a_stopped_group_is_found_without_the
     assert (monitor.lag("halts", "plain"), monitor.verdict("halts", "plain")) == (5, Verdict.STOPPED)
 
 
-def test_a_member_at_rest_before_a_marker_is_unknown_until_the_right_to_read_is_granted(
-    broker: Secured, monitor: Monitor
-) -> None:
-    """It is never critical; the missing right is named, and once granted the group has read everything."""
+def test_group_before_a_marker_is_unknown_until_the_right_to_read_is_granted(broker: Secured, monitor: Monitor) -> None:
+    """The verdict is never critical and names the missing right; with the right, the group is caught up."""
     producer = transactional(broker, "marks")
     shown: list[Verdict] = []
 
@@ -127,10 +123,10 @@ def test_a_member_at_rest_before_a_marker_is_unknown_until_the_right_to_read_is_
         for _ in range(12):
             tick()
         assert (monitor.lag("rests", "marked"), shown[-1]) == (1, Verdict.UNKNOWN)
-        told = monitor.judged.row_finding(monitor.row("rests", "marked"))
-        assert "no right to Read topic marked" in told.sentence
-        assert "Grant Read on topic marked" in told.next_step
-        counted = unreadable_tails(monitor.judged.window.inputs.tails).to_pylist()
+        finding = monitor.result.row_finding(monitor.row("rests", "marked"))
+        assert "no right to Read topic marked" in finding.sentence
+        assert "Grant Read on topic marked" in finding.next_step
+        counted = unreadable_tails(monitor.result.window.inputs.tails).to_pylist()
         assert counted == [{"reason": "not_authorized", "partitions": 2}]
 
         (reading,) = (line for line in broker.script() if "TRANSACTIONAL_TOPIC" in line)

@@ -1,4 +1,4 @@
-"""What `run` refuses: one clear line that says what to do, a code of its own, and nothing lost."""
+"""Refused starts of `run`: one line that says what to do, a specific exit code, and no change on disk."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(400)]
 
 NOWHERE: Final = f"{LOOPBACK}:9"
-"""Where no broker is: for what is refused before one is asked."""
+"""An address without a broker, for refusals that need none."""
 READERS_GROUPS: Final = "spark-kafka-source-"
-"""How the names of the groups begin that Spark's source gives to its consumers, which never join one."""
+"""The prefix of the group ids of Spark's consumers, which never join a group."""
 _USERS: Final = (
     "org.apache.kafka.common.security.plain.PlainLoginModule required"
     ' user_alice="alice-secret" user_bob="bob-secret" user_carol="carol-secret";'
 )
 
 
-# --- what is refused before a broker is asked ---
+# --- refusals that need no broker ---
 
 
-def test_wrong_option_is_named_with_the_one_that_was_meant(tmp_path: Path) -> None:
-    """All faults at once, each with its nearest name, before anything is started."""
+def test_unknown_option_is_named_with_the_nearest_valid_one(tmp_path: Path) -> None:
+    """All errors are listed at once, each with the nearest valid name, before any process starts."""
     with Monitor(NOWHERE, tmp_path, {"job.tick_intervall": "5s", "http.port": "zero"}) as monitor:
         assert monitor.ending(60).code == ExitCode.USAGE
         assert "error: the configuration has 2 faults" in monitor.said
@@ -55,8 +55,8 @@ def test_wrong_option_is_named_with_the_one_that_was_meant(tmp_path: Path) -> No
         assert not monitor.checkpoint.exists()
 
 
-def test_port_in_use_is_told_at_once(tmp_path: Path) -> None:
-    """The port, how to choose another, and no checkpoint is touched."""
+def test_port_in_use_is_refused_at_once(tmp_path: Path) -> None:
+    """The line has the port and the option for another; no checkpoint is created."""
     with socket.socket() as other:
         other.bind((LOOPBACK, 0))
         other.listen()
@@ -71,7 +71,7 @@ def test_port_in_use_is_told_at_once(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def secured() -> Iterator[str]:
-    """Give the address of a listener: alice has all rights, bob only sees the offsets topic, carol lacks the groups."""
+    """Return a listener: alice has all rights, bob may only see the offsets topic, carol lacks rights on groups."""
     (port, controller), (sasl, _) = free_port_pair(), free_port_pair()
     broker = Broker(
         properties={
@@ -108,7 +108,7 @@ def _allow(user: str, name: str, operation: AclOperation, kind: ResourceType = R
 
 
 def login(user: str, password: str) -> dict[str, str]:
-    """Give the options of a login."""
+    """Return the options of a login."""
     return {
         "kafka.security_protocol": "SASL_PLAINTEXT",
         "kafka.sasl_mechanism": "PLAIN",
@@ -127,15 +127,15 @@ def login(user: str, password: str) -> dict[str, str]:
             login("bob", "bob-secret"),
             ExitCode.NOT_AUTHORISED,
             ("no right to Read topic __consumer_offsets", "lagwarden acls"),
-            id="topic one may not read",
+            id="no right to read the topic",
         ),
-        pytest.param({}, ExitCode.WRONG_PROTOCOL, ("SASL_PLAINTEXT",), id="no login where one is wanted"),
+        pytest.param({}, ExitCode.WRONG_PROTOCOL, ("SASL_PLAINTEXT",), id="no login on a SASL listener"),
     ],
 )
-def test_what_the_cluster_refuses_is_told_in_one_line(
+def test_refusal_of_the_cluster_is_one_line(
     secured: str, tmp_path: Path, options: Mapping[str, str], code: ExitCode, words: tuple[str, ...]
 ) -> None:
-    """Waiting does not help here: it ends with the cause and what to do, and never with the password."""
+    """The process does not retry: it ends with the cause and the remedy, and never prints the password."""
     with Monitor(secured, tmp_path, options) as monitor:
         assert_refused(monitor, code, *words)
         assert "wrong" not in monitor.said
@@ -149,7 +149,7 @@ def test_good_login_is_used_by_both_clients(secured: str, tmp_path: Path) -> Non
         assert "alice-secret" not in monitor.said
 
 
-def test_missing_right_on_the_readers_group_is_told_as_a_missing_right(secured: str, tmp_path: Path) -> None:
-    """A broker that checks the group of Spark's reader says no: the right is named, with the code of a missing one."""
+def test_missing_right_on_the_group_of_spark_is_a_missing_right(secured: str, tmp_path: Path) -> None:
+    """A broker that checks the group of Spark's consumer refuses it: the right is named, with that exit code."""
     with Monitor(secured, tmp_path, login("carol", "carol-secret")) as monitor:
         assert_refused(monitor, ExitCode.NOT_AUTHORISED, READERS_GROUPS)

@@ -26,36 +26,34 @@ GROUPS: Final = tuple(f"group-{number}" for number in range(20))
 
 
 SURVIVES: Final = ("verdict", "severity", "verdict_since", "verdicts")
-"""What a restart must not change of a group that goes on as it did; its sentence counts seconds."""
+"""Fields that a restart must not change for a group in the same condition; the sentence counts seconds."""
 
 
 def stop_reading(bootstrap: str, group: str) -> None:
-    """Commit a few times a second apart, short of the end, and never again: a cadence, and then silence."""
+    """Commit several times, one second apart, below the end offset, and then stop."""
     with consumer(bootstrap, group) as client:
         for offset in range(5):
             eventually(lambda offset=offset: client.commit(offsets=places("t", {0: offset}), asynchronous=False))
             time.sleep(1)
 
 
-def judged(monitor: Monitor, group: str) -> dict[str, Any]:
-    """Give what the API tells of a group; without a verdict as long as it does not know it."""
+def group_answer(monitor: Monitor, group: str) -> dict[str, Any]:
+    """Return the answer of the API for a group; the verdict is None while the group is unknown."""
     answer = monitor.get(f"/api/v1/groups/{group}")
-    told: dict[str, Any] = answer.json
-    return told if answer.status == 200 else {"verdict": None}
+    row: dict[str, Any] = answer.json
+    return row if answer.status == 200 else {"verdict": None}
 
 
 def assert_agrees(shown: Metrics, bootstrap: str) -> None:
-    """Compare all that is shown with the official tool."""
+    """Assert that committed offsets and lags equal those of the official tool."""
     committed, lags = tool_says(bootstrap)
     assert committed
     assert shown.committed == committed
     assert shown.lags == lags
 
 
-def test_what_happened_while_it_was_away_is_there_when_it_is_ready_again(
-    make_broker: MakeBroker, tmp_path: Path
-) -> None:
-    """After kill -9, and after a clean stop, readiness means agreement; what was read before is not read again."""
+def test_commits_during_downtime_are_shown_once_ready(make_broker: MakeBroker, tmp_path: Path) -> None:
+    """After kill -9 and after a clean stop, a ready monitor agrees with Kafka and has not read records twice."""
     bootstrap = make_broker().bootstrap
     make_topic(bootstrap, "t", 3, records=50)
     for number, group in enumerate(GROUPS):
@@ -74,8 +72,8 @@ def test_what_happened_while_it_was_away_is_there_when_it_is_ready_again(
         assert_agrees(monitor.wait_ready().metrics(), bootstrap)
 
         stop_reading(bootstrap, "sleeper")
-        monitor.wait_for(lambda: judged(monitor, "sleeper")["verdict"] == "stopped", "the verdict of sleeper", 60)
-        before = judged(monitor, "sleeper")
+        monitor.wait_for(lambda: group_answer(monitor, "sleeper")["verdict"] == "stopped", "the verdict of sleeper", 60)
+        before = group_answer(monitor, "sleeper")
 
         ending = monitor.stop()
         assert (ending.code, ending.left_behind) == (0, ())
@@ -90,12 +88,12 @@ def test_what_happened_while_it_was_away_is_there_when_it_is_ready_again(
         assert shown.value("lagwarden_resyncs_total") == 0
         for _ in range(5):
             monitor.wait_ticks(1)
-            after = judged(monitor, "sleeper")
+            after = group_answer(monitor, "sleeper")
             assert [after[name] for name in SURVIVES] == [before[name] for name in SURVIVES]
 
 
-def test_power_cuts_in_the_middle_of_batches_lose_nothing(make_broker: MakeBroker, tmp_path: Path) -> None:
-    """Killed while a batch runs and commits come in, in its first batch and in a later one, it agrees in the end."""
+def test_kills_during_batches_lose_nothing(make_broker: MakeBroker, tmp_path: Path) -> None:
+    """Killed during its first and a later batch under traffic, the monitor agrees with Kafka in the end."""
     bootstrap = make_broker().bootstrap
     make_topic(bootstrap, "t", 3, records=50)
     for group in GROUPS:
@@ -107,7 +105,7 @@ def test_power_cuts_in_the_middle_of_batches_lose_nothing(make_broker: MakeBroke
         try:
             wait_until(lambda: _in_a_batch(monitor.checkpoint), "the first batch", limit=120, pause=0.01)
             monitor.kill()
-            assert _in_a_batch(monitor.checkpoint), "the batch was over before the kill came"
+            assert _in_a_batch(monitor.checkpoint), "the batch ended before the kill"
 
             monitor.start().wait_ready()
             wait_until(lambda: _in_a_batch(monitor.checkpoint), "a later batch", limit=60, pause=0.01)
@@ -122,7 +120,7 @@ def test_power_cuts_in_the_middle_of_batches_lose_nothing(make_broker: MakeBroke
 
 
 def _commit_on(bootstrap: str, stopping: threading.Event) -> None:
-    """Commit for one group after the other, forwards and backwards, until told to stop."""
+    """Commit for one group after the other, forwards and backwards, until `stopping` is set."""
     for turn in itertools.count():
         for number, group in enumerate(GROUPS):
             with consumer(bootstrap, group) as client:
@@ -134,7 +132,7 @@ def _commit_on(bootstrap: str, stopping: threading.Event) -> None:
 
 
 def _in_a_batch(checkpoint: Path) -> bool:
-    """Tell whether a batch runs: Spark notes what it will read before a batch, and that it ended after it."""
+    """Return whether a batch runs: Spark writes `offsets` before a batch and `commits` after it."""
     spark = checkpoint / "v1" / "spark"
     planned, ended = (_last(spark / folder) for folder in ("offsets", "commits"))
     return planned > ended
