@@ -144,7 +144,7 @@ def test_checkpoint_that_does_not_fit_is_set_aside_whole(
     ],
 )
 def test_checkpoint_that_fits_is_kept(tmp_path: Path, topic: OffsetsTopic, bounds: dict[int, tuple[int, int]]) -> None:
-    """What is not known is no reason to begin anew, nor is a position at the very border."""
+    """An unknown value or a position at the limit is no reason to set it aside."""
     with opened(tmp_path):
         finish_batch(tmp_path, 0, {0: 50, 1: 70})
     with opened(tmp_path, topic, bounds=bounds) as checkpoint:
@@ -152,7 +152,7 @@ def test_checkpoint_that_fits_is_kept(tmp_path: Path, topic: OffsetsTopic, bound
 
 
 def test_each_one_set_aside_has_a_folder_of_its_own(tmp_path: Path) -> None:
-    """A second misfortune does not overwrite what the first left."""
+    """A later one does not overwrite an earlier one."""
     for number in range(3):
         with opened(tmp_path, dataclasses.replace(TOPIC, topic_id=uuid.UUID(int=number))):
             finish_batch(tmp_path, 0, {0: number})
@@ -161,7 +161,7 @@ def test_each_one_set_aside_has_a_folder_of_its_own(tmp_path: Path) -> None:
 
 
 def test_checkpoint_of_another_cluster_is_refused_untouched(tmp_path: Path) -> None:
-    """It is never set aside: two monitors with one folder is a mistake to be told."""
+    """It is never set aside, because two monitors with one folder is a configuration error."""
     with opened(tmp_path):
         finish_batch(tmp_path, 0, {0: 1})
     before = manifest(tmp_path).read_text()
@@ -177,7 +177,7 @@ def test_checkpoint_of_another_cluster_is_refused_untouched(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        pytest.param(None, "is missing", id="deleted beside Spark's folder"),
+        pytest.param(None, "is missing", id="deleted, with Spark's folder"),
         pytest.param("", "cannot be read", id="empty, as a full disk leaves it"),
         pytest.param("[1]", "cannot be read", id="JSON of another shape"),
         pytest.param('{"format": 1}', "cannot be read", id="fields are missing"),
@@ -203,7 +203,7 @@ def test_manifest_that_is_damaged_sets_the_state_aside(tmp_path: Path, text: str
 
 
 def test_manifest_of_a_later_format_is_refused_untouched(tmp_path: Path) -> None:
-    """It is sound, only not for this version: refused with what to do, and left as it is."""
+    """It is not damaged, so it is refused with advice and left unchanged."""
     with opened(tmp_path):
         finish_batch(tmp_path, 0, {0: 1})
     path = manifest(tmp_path)
@@ -228,7 +228,7 @@ def test_damaged_log_sets_the_state_aside(tmp_path: Path) -> None:
 
 
 def test_state_can_be_set_aside_by_the_holder_of_the_lock(tmp_path: Path) -> None:
-    """What is found to be unreadable later goes the same way, and nobody else gets in between."""
+    """State found unreadable later is set aside without releasing the lock."""
     with opened(tmp_path):
         finish_batch(tmp_path, 0, {0: 50, 1: 50})
     with opened(tmp_path, bounds={0: (0, 300), 1: (0, 300)}) as checkpoint:
@@ -302,7 +302,7 @@ def test_one_process_at_a_time(tmp_path: Path) -> None:
         pass
 
 
-def test_refusal_gives_the_lock_back(tmp_path: Path) -> None:
+def test_a_refusal_releases_the_lock(tmp_path: Path) -> None:
     """After a refusal the right process can use the folder at once."""
     with opened(tmp_path):
         pass
@@ -322,7 +322,7 @@ def test_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
 
 
 def test_positions_of_a_folder_without_batches(tmp_path: Path) -> None:
-    """No batch, no position; what Spark leaves beside its files is passed over."""
+    """Other files of Spark are ignored."""
     assert positions(tmp_path / "absent") == {}
     finish_batch(tmp_path, 0, {0: 1}, ended=False)
     assert positions(tmp_path / f"v{FORMAT}" / "spark") == {}
@@ -346,9 +346,11 @@ def test_live_begins_where_the_topic_ended_when_the_checkpoint_was_made(tmp_path
 @pytest.mark.parametrize(
     ("away", "kept"), [(0.0, True), (3500.0, True), (3700.0, False)], ids=["at once", "just in time", "too late"]
 )
-@pytest.mark.parametrize("noted", [True, False], ids=["by its note", "by its last batch"])
-def test_stop_longer_than_tombstones_stay(tmp_path: Path, away: float, kept: bool, noted: bool) -> None:  # noqa: FBT001 - a table
-    """Who was away so long may have missed that a group was deleted: the state is set aside, and it says why."""
+@pytest.mark.parametrize("noted", [True, False], ids=["by its heartbeat", "by its last batch"])
+def test_a_missed_tombstone_retention_sets_the_state_aside(
+    tmp_path: Path, away: float, *, kept: bool, noted: bool
+) -> None:
+    """A tombstone may have been missed, so the state is set aside with the reason."""
     with opened(tmp_path) as checkpoint:
         finish_batch(tmp_path, 0, {0: 100, 1: 100})
         if noted:

@@ -1,4 +1,4 @@
-"""A checkpoint that is deleted or replaced under a running process is noticed, whatever is made in its place."""
+"""Tests of the detection of a deleted or replaced checkpoint."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Give the files of a checkpoint whose query has started."""
+    """Return the folder of a checkpoint whose query has started."""
     folder = tmp_path / "checkpoint" / "v1"
     for name in ("offsets", "commits", "state/0/0"):
         (folder / "spark" / name).mkdir(parents=True)
@@ -28,14 +28,14 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def presence(folder: Path) -> Iterator[Presence]:
-    """Give a watch that has seen the checkpoint whole."""
+    """Return a Presence that has opened all files."""
     with contextlib.closing(Presence(folder)) as presence:
         assert presence.lost() is None
         yield presence
 
 
-def test_work_of_spark_is_no_loss(folder: Path, presence: Presence) -> None:
-    """Files of batches come and go."""
+def test_files_written_by_spark_are_no_loss(folder: Path, presence: Presence) -> None:
+    """Files of batches are created and deleted."""
     (folder / "spark" / "offsets" / "1").write_text("v1")
     (folder / "spark" / "offsets" / "0").unlink()
     shutil.rmtree(folder / "spark" / "state" / "0" / "0")
@@ -67,12 +67,12 @@ def make_again(path: Path) -> None:
     ],
 )
 def test_loss_is_named(folder: Path, presence: Presence, loss: Callable[[Path], object], named: str) -> None:
-    """Also when a folder of the same name, with the same content, is there again at the next look."""
+    """Also if a folder with the same name and content exists at the next check."""
     loss(folder)
     assert named in str(presence.lost())
 
 
-def test_what_comes_later_is_held_from_then_on(tmp_path: Path) -> None:
+def test_files_created_later_are_opened_then(tmp_path: Path) -> None:
     """A new checkpoint has no folders of Spark until the first batch."""
     with contextlib.closing(Presence(tmp_path / "v1")) as presence:
         assert presence.lost() is None
@@ -82,7 +82,7 @@ def test_what_comes_later_is_held_from_then_on(tmp_path: Path) -> None:
         assert "spark was deleted" in str(presence.lost())
 
 
-def test_closed_watch_holds_nothing(folder: Path) -> None:
+def test_close_closes_all_descriptors(folder: Path) -> None:
     """No descriptor stays open."""
     presence = Presence(folder)
     presence.lost()

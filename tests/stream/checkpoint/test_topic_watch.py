@@ -1,4 +1,4 @@
-"""The watch over the topic while the job runs: when all is read, and when the state is not of this topic any more."""
+"""Tests of the topic watch: when all is read, and when the state no longer matches the topic."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ CLUSTER = cast("Cluster", object())
 TOPIC = OffsetsTopic("c", uuid.UUID(int=7), (0, 1), (1, 1))
 
 
-class World:
-    """A topic, a checkpoint that counts its notes, and the watch between them."""
+class WatchedTopic:
+    """A topic, a checkpoint that counts its heartbeats, and their watch."""
 
     def __init__(self) -> None:
         self.topic: OffsetsTopic | Unreachable | None = TOPIC
@@ -59,31 +59,31 @@ class World:
             raise self.topic
         return self.topic
 
-    def look(self, *logs: tuple[int, int, int]) -> str | None:
-        """Look once; logs as (log start, high watermark, last stable offset)."""
+    def update(self, *logs: tuple[int, int, int]) -> str | None:
+        """Update once; logs as (log start offset, high watermark, last stable offset)."""
         self.watch.update(CLUSTER, dict(enumerate(logs)), self.progress.positions)
         return self.watch.broken
 
 
 @pytest.fixture
-def world(monkeypatch: pytest.MonkeyPatch) -> World:
-    """Give a world whose reader has read all there is."""
-    world = World()
-    monkeypatch.setattr(topic_watch, "describe", world.describe)
-    return world
+def watched(monkeypatch: pytest.MonkeyPatch) -> WatchedTopic:
+    """Give a watched whose reader has read all there is."""
+    watched = WatchedTopic()
+    monkeypatch.setattr(topic_watch, "describe", watched.describe)
+    return watched
 
 
-def test_all_is_read_when_what_was_there_at_the_look_before_is(world: World) -> None:
+def test_the_reader_is_current_if_it_read_the_previous_ends(watched: WatchedTopic) -> None:
     """A busy topic is always a little ahead; one that stands behind by a whole look is not read up to now."""
-    world.look((0, 5, 5), (0, 7, 7))
-    assert world.notes == 0, "there was no look before"
-    world.look((0, 9, 9), (0, 7, 7))
-    assert world.notes == 1
-    world.look((0, 20, 20), (0, 7, 7))
-    assert world.notes == 1, "9 is not read yet"
-    world.progress.finish({0: 21})
-    world.look((0, 21, 21), (0, 7, 7))
-    assert world.notes == 2
+    watched.update((0, 5, 5), (0, 7, 7))
+    assert watched.notes == 0, "there was no look before"
+    watched.update((0, 9, 9), (0, 7, 7))
+    assert watched.notes == 1
+    watched.update((0, 20, 20), (0, 7, 7))
+    assert watched.notes == 1, "9 is not read yet"
+    watched.progress.finish({0: 21})
+    watched.update((0, 21, 21), (0, 7, 7))
+    assert watched.notes == 2
 
 
 @pytest.mark.parametrize(
@@ -93,59 +93,59 @@ def test_all_is_read_when_what_was_there_at_the_look_before_is(world: World) -> 
         (TOPIC, ((0, 4, 4), (0, 7, 7)), "partition 0 of __consumer_offsets ends at 4, before 5"),
         (TOPIC, ((0, 5, 5), (8, 9, 9)), "partition 1 of __consumer_offsets begins at 8; records from 7 on were missed"),
     ],
-    ids=["created again", "cut back", "records gone before they were read"],
+    ids=["created again", "truncated", "records deleted before they were read"],
 )
-def test_break_is_believed_the_second_time(
-    world: World, topic: OffsetsTopic, logs: tuple[tuple[int, int, int], ...], why: str
+def test_a_mismatch_is_reported_at_the_second_update(
+    watched: WatchedTopic, topic: OffsetsTopic, logs: tuple[tuple[int, int, int], ...], why: str
 ) -> None:
-    """Once may be a new leader that knows less for a moment."""
-    world.topic = topic
-    assert world.look(*logs) is None
-    assert why in str(world.look(*logs))
+    """The first may be caused by a new leader with older offsets."""
+    watched.topic = topic
+    assert watched.update(*logs) is None
+    assert why in str(watched.update(*logs))
 
 
 @pytest.mark.parametrize("away", [None, Unreachable("no broker answers", "")], ids=["no topic", "no answer"])
-def test_what_cannot_be_asked_breaks_nothing(world: World, away: Unreachable | None) -> None:
+def test_an_unreachable_cluster_is_no_mismatch(watched: WatchedTopic, away: Unreachable | None) -> None:
     """A cluster that does not answer, or a topic that is gone for a moment, is asked again with the next tick."""
-    world.topic = away
-    assert [world.look((0, 5, 5), (0, 7, 7)) for _ in range(3)] == [None] * 3
+    watched.topic = away
+    assert [watched.update((0, 5, 5), (0, 7, 7)) for _ in range(3)] == [None] * 3
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EMFILE, errno.ENOENT, errno.EACCES])
-def test_a_heartbeat_that_cannot_be_written_ends_nothing(world: World, number: int) -> None:
+def test_a_failed_heartbeat_write_is_counted(watched: WatchedTopic, number: int) -> None:
     """The watch goes on, the failure is logged once and counted, and it is current all the same."""
-    world.trouble = OSError(number, "as the system says it")
+    watched.trouble = OSError(number, "as the system says it")
     with structlog.testing.capture_logs() as lines:
         for _ in range(3):
-            assert world.look((0, 5, 5), (0, 7, 7)) is None
-    assert world.watch.current
+            assert watched.update((0, 5, 5), (0, 7, 7)) is None
+    assert watched.watch.current
     assert [line["cause"] for line in lines] == ["as the system says it"]
-    assert world.files.table().to_pylist()[0] == {"file": "heartbeat", "failures": 2}
+    assert watched.files.table().to_pylist()[0] == {"file": "heartbeat", "failures": 2}
 
 
-def test_partitions_that_were_added_are_noticed_and_read_once_their_ends_are_known(world: World) -> None:
+def test_added_partitions_are_reported_with_their_ends(watched: WatchedTopic) -> None:
     """They are named at the first look; one that has no leader yet keeps the others waiting."""
-    world.look((0, 5, 5), (0, 7, 7))
-    assert (world.watch.added, world.watch.added_logs) == ((), None)
-    world.topic = dataclasses.replace(TOPIC, partitions=(0, 1, 2, 3))
-    world.look((0, 5, 5), (0, 7, 7), (0, 0, 0))
-    assert (world.watch.added, world.watch.added_logs) == ((2, 3), None)
-    world.look((0, 5, 5), (0, 7, 7), (0, 0, 0), (0, 4, 3))
-    assert world.watch.added_logs == {2: (0, 0, 0), 3: (0, 4, 3)}
-    world.watch.add_partitions((2, 3))
-    assert (world.watch.added, world.watch.added_logs) == ((), None)
-    world.look((0, 5, 5), (0, 7, 7), (0, 0, 0), (0, 4, 3))
-    assert (world.watch.added, world.watch.added_logs) == ((), None)
-    assert world.watch.broken is None
+    watched.update((0, 5, 5), (0, 7, 7))
+    assert (watched.watch.added, watched.watch.added_logs) == ((), None)
+    watched.topic = dataclasses.replace(TOPIC, partitions=(0, 1, 2, 3))
+    watched.update((0, 5, 5), (0, 7, 7), (0, 0, 0))
+    assert (watched.watch.added, watched.watch.added_logs) == ((2, 3), None)
+    watched.update((0, 5, 5), (0, 7, 7), (0, 0, 0), (0, 4, 3))
+    assert watched.watch.added_logs == {2: (0, 0, 0), 3: (0, 4, 3)}
+    watched.watch.add_partitions((2, 3))
+    assert (watched.watch.added, watched.watch.added_logs) == ((), None)
+    watched.update((0, 5, 5), (0, 7, 7), (0, 0, 0), (0, 4, 3))
+    assert (watched.watch.added, watched.watch.added_logs) == ((), None)
+    assert watched.watch.broken is None
 
 
 @pytest.mark.parametrize("answer", [TOPIC, None, Unreachable("no broker answers", "")])
-def test_broker_that_does_not_know_of_added_partitions_takes_nothing_back(
-    world: World, answer: OffsetsTopic | Unreachable | None
+def test_stale_metadata_removes_no_added_partition(
+    watched: WatchedTopic, answer: OffsetsTopic | Unreachable | None
 ) -> None:
     """A topic never loses partitions."""
-    world.topic = dataclasses.replace(TOPIC, partitions=(0, 1, 2))
-    world.look((0, 5, 5), (0, 7, 7))
-    world.topic = answer
-    world.look((0, 5, 5), (0, 7, 7))
-    assert world.watch.added == (2,)
+    watched.topic = dataclasses.replace(TOPIC, partitions=(0, 1, 2))
+    watched.update((0, 5, 5), (0, 7, 7))
+    watched.topic = answer
+    watched.update((0, 5, 5), (0, 7, 7))
+    assert watched.watch.added == (2,)

@@ -1,4 +1,4 @@
-"""Ends of partitions: right numbers, one row per partition, and every failure in the rows that it concerns."""
+"""Tests of end offsets: one row per partition, and each error only in its rows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass
 class FakeCluster:
-    """A cluster made of a table: (topic, partition) -> (leader, start, stable, end, error code of the offsets)."""
+    """A cluster with a table (topic, partition) -> (leader, start, stable, end, error code of the offsets)."""
 
     partitions: dict[tuple[str, int], tuple[int, int, int, int, int]]
     topic_errors: dict[str, int] = dataclasses.field(default_factory=dict)
@@ -41,7 +41,7 @@ class FakeCluster:
     requests: int = 0
 
     def metadata(self, names: list[str]) -> Any:
-        """Describe topics, in no useful order."""
+        """Describe topics, in reverse order."""
         topics = []
         for name in reversed(names):
             of_topic = {p: row for (topic, p), row in self.partitions.items() if topic == name}
@@ -121,14 +121,14 @@ def test_each_partition_has_one_row_with_all_or_a_reason(
         (78, "not_available"), (100, "unknown_topic"), (35, "other"), (-1, "other"), (32767, "other"),
     ],
 )  # fmt: skip
-def test_codes_of_kafka_have_our_names(code: int, error: str) -> None:
-    """A partition's error keeps its meaning; one that we do not know is still an error."""
+def test_each_error_code_has_a_reason(code: int, error: str) -> None:
+    """An unknown code is an error too."""
     cluster = FakeCluster({("t", 0): (1, 0, 5, 9, code), ("t", 1): (1, 0, 5, 9, 0)})
     assert rows(cluster, ["t"]) == [("t", 0, None, None, None, error), ("t", 1, 9, 5, 0, None)]
 
 
 def test_topic_errors_have_one_row_each() -> None:
-    """A topic that cannot be described says why, and the others do not suffer."""
+    """A topic that cannot be described has an error; the others are not affected."""
     cluster = FakeCluster({("good", 0): (1, 0, 0, 0, 0)}, topic_errors={"denied": 29, "bad name": 17, "new": 5})
     assert rows(cluster, ["good", "denied", "gone", "bad name", "new"]) == [
         ("bad name", -1, None, None, None, "invalid_topic"),
@@ -139,28 +139,28 @@ def test_topic_errors_have_one_row_each() -> None:
     ]
 
 
-def test_what_a_broker_leaves_out_is_unknown() -> None:
-    """A partition that an answer does not mention is no partition with offset 0."""
+def test_a_partition_missing_in_an_answer_is_unknown() -> None:
+    """Its offsets are null, not 0."""
     cluster = FakeCluster({("t", 0): (1, 0, 1, 2, 0), ("t", 1): (1, 0, 1, 2, 0)}, forgets={("t", 1)})
     assert rows(cluster, ["t"])[1] == ("t", 1, None, None, None, "other")
 
 
 @pytest.mark.parametrize(("failure", "error"), [(TimedOut, "timed_out"), (Unreachable, "unreachable")])
-def test_a_dead_broker_costs_its_own_partitions(failure: type[ClusterError], error: str) -> None:
-    """One broker of two does not answer: the rows of the other are there."""
+def test_an_unreachable_broker_affects_only_its_partitions(failure: type[ClusterError], error: str) -> None:
+    """One broker of two does not answer; the rows of the other are complete."""
     cluster = FakeCluster({("t", 0): (1, 0, 1, 2, 0), ("t", 1): (2, 0, 1, 2, 0)}, away={2: failure("x", "y")})
     assert [(row[1], row[2], row[5]) for row in rows(cluster, ["t"])] == [(0, 2, None), (1, None, error)]
 
 
-def test_requests_grow_with_brokers_not_with_partitions() -> None:
-    """Three requests for each broker that leads something, however much it leads."""
+def test_the_number_of_requests_depends_on_brokers_only() -> None:
+    """Three requests for each broker that leads a partition."""
     cluster = FakeCluster({("t", p): (p % 3, 0, 0, p, 0) for p in range(3000)})
     assert [row[2] for row in rows(cluster, ["t"])] == list(range(3000))
     assert cluster.requests == 9
 
 
-def test_a_huge_leader_is_asked_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beyond the limits of one request the answers are the same."""
+def test_partitions_of_a_leader_are_requested_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The result does not depend on the limits of a request."""
     monkeypatch.setattr("stream.cluster.partition_offsets._PARTITIONS_AT_ONCE", 7)
     monkeypatch.setattr("stream.cluster.partition_offsets._TOPICS_AT_ONCE", 2)
     cluster = FakeCluster({(f"t{t}", p): (p % 2, 0, t, p + t, 0) for t in range(5) for p in range(9)})
@@ -169,8 +169,8 @@ def test_a_huge_leader_is_asked_in_pieces(monkeypatch: pytest.MonkeyPatch) -> No
     assert cluster.requests > 6
 
 
-def test_nothing_asked_nothing_answered() -> None:
-    """No topics, no request, an empty table with the schema."""
+def test_no_topics_need_no_request() -> None:
+    """The table is empty and has the schema."""
     cluster = FakeCluster({})
     assert rows(cluster, []) == []
     assert cluster.requests == 0
@@ -178,10 +178,10 @@ def test_nothing_asked_nothing_answered() -> None:
 
 @pytest.mark.kafka
 class TestBroker:
-    """The same against a real broker."""
+    """Tests with real brokers."""
 
     def test_offsets_are_those_of_the_log(self, broker: Broker) -> None:
-        """Records, a deleted beginning and an open transaction are seen where they are."""
+        """Records, deleted records and an open transaction."""
         create_topics(broker.bootstrap, {"ends-a": 3, "ends-b": 1})
         plain = Producer({"bootstrap.servers": broker.bootstrap})
         for _ in range(5):
@@ -209,8 +209,8 @@ class TestBroker:
             ("ends-none", -1, None, None, None, "unknown_topic"),
         ]
 
-    def test_partitions_that_come_and_topics_that_go(self, broker: Broker) -> None:
-        """The next poll sees a topic with its new partitions, and then without itself."""
+    def test_added_partitions_and_deleted_topics_are_found(self, broker: Broker) -> None:
+        """The next poll has the new partitions, and then an unknown topic."""
         admin = AdminClient({"bootstrap.servers": broker.bootstrap})
         create_topics(broker.bootstrap, {"ends-grow": 1})
         with Cluster([broker.bootstrap]) as cluster:
@@ -223,8 +223,8 @@ class TestBroker:
             gone = [("ends-grow", -1, None, None, None, "unknown_topic")]
             wait_until(lambda: rows(cluster, ["ends-grow"]) == gone)
 
-    def test_no_broker_at_all_raises(self, make_broker: MakeBroker) -> None:
-        """Then there is nothing to put into rows: the caller gets the cause."""
+    def test_an_unreachable_cluster_raises(self, make_broker: MakeBroker) -> None:
+        """There are no rows without metadata."""
         broker = make_broker()
         create_topics(broker.bootstrap, {"t": 1})
         with Cluster([broker.bootstrap], request_timeout=2) as cluster:
@@ -237,10 +237,10 @@ class TestBroker:
             wait_until(lambda: rows(cluster, ["t"]) == [("t", 0, 0, 0, 0, None)])
 
     @pytest.mark.long
-    def test_one_broker_of_two_hangs_then_dies_then_returns(
+    def test_a_broker_that_pauses_stops_and_restarts_affects_only_its_partitions(
         self, make_broker: MakeBroker, tmp_path: Path, freeze: Callable[[Broker], None]
     ) -> None:
-        """Its partitions say so, the other broker's stay known all the while, and all of it heals by itself."""
+        """Its partitions have errors, the others stay known, and the next poll after the restart is complete."""
         first = make_broker()
         with second_broker(first, tmp_path) as second:
             servers = [first.bootstrap, second.bootstrap]
@@ -252,7 +252,7 @@ class TestBroker:
                 self.follow(cluster, second, freeze)
 
     def follow(self, cluster: Cluster, second: Broker, freeze: Callable[[Broker], None]) -> None:
-        """See the second broker hang, go on, die and return."""
+        """Pause, resume, stop and restart the second broker."""
         good = [("t", p, 0, 0, 0, None) for p in range(4)]
         wait_until(lambda: rows(cluster, ["t"]) == good)
         freeze(second)
@@ -292,7 +292,7 @@ def second_broker(first: Broker, parent: Path) -> Iterator[Broker]:
 
 
 def wait_until(condition: Any, seconds: float = 40.0) -> None:
-    """Wait for a state of the cluster; the last look decides."""
+    """Wait for a state of the cluster; the last poll decides."""
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "the cluster did not come to the state"

@@ -1,4 +1,4 @@
-"""How long brokers keep offsets: asked from real ones, and what is made of every kind of answer."""
+"""Tests of the brokers' settings for offset expiration, with scripted and real brokers."""
 
 from __future__ import annotations
 
@@ -88,13 +88,13 @@ class Answers:
 
 
 def settings(minutes: str | None, interval: str | None = "600000") -> dict[str, str | None]:
-    """Give the settings as a broker tells them."""
+    """Return the settings as a broker does."""
     return {RETENTION: minutes, CHECK_INTERVAL: interval}
 
 
 NEW: Final = (4, 3)
 SAME: Final = ExpiryRules.NONE_PENDING
-STORIES: Final[list[tuple[str, dict[int, Any], int | None, OffsetsRetention]]] = [
+CASES: Final[list[tuple[str, dict[int, Any], int | None, OffsetsRetention]]] = [
     ("one broker", {1: (settings("10080"), NEW)}, None, OffsetsRetention(WEEK, 600_000, "broker", SAME)),
     (
         "the brokers' word beats the configured one",
@@ -180,18 +180,18 @@ STORIES: Final[list[tuple[str, dict[int, Any], int | None, OffsetsRetention]]] =
 
 
 @pytest.mark.parametrize(
-    ("brokers", "configured", "expected"), [row[1:] for row in STORIES], ids=[row[0] for row in STORIES]
+    ("brokers", "configured", "expected"), [row[1:] for row in CASES], ids=[row[0] for row in CASES]
 )
-def test_what_is_made_of_the_answers(
+def test_settings_of_all_brokers_are_combined(
     brokers: dict[int, Any], configured: int | None, expected: OffsetsRetention
 ) -> None:
-    """What counts, where it is known from, and what a person is settings beside it."""
+    """The values, their source and the remarks."""
     cluster = cast("Cluster", Answers(brokers))
     assert read_retention(cluster, configured, None if configured is None else 77) == expected
 
 
 def test_an_unreachable_cluster_leaves_the_configured_values() -> None:
-    """A cluster that is away is no error here."""
+    """An unreachable cluster is not an error here."""
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         with Cluster([f"127.0.0.1:{closed.getsockname()[1]}"], request_timeout=1) as cluster:
@@ -200,23 +200,23 @@ def test_an_unreachable_cluster_leaves_the_configured_values() -> None:
 
 @pytest.mark.kafka
 class TestBroker:
-    """A real broker's own word."""
+    """Tests with a real broker."""
 
     def test_defaults(self, broker: Broker) -> None:
-        """A week and ten minutes, from a broker of today."""
+        """A week and ten minutes."""
         with Cluster([broker.bootstrap]) as cluster:
             assert read_retention(cluster, 5) == OffsetsRetention(WEEK, 600_000, "broker")
 
-    def test_there_is_no_other_form_of_either_setting(self, broker: Broker) -> None:
-        """Of all the broker's settings only these two are about how long offsets stay."""
+    def test_each_setting_has_one_form(self, broker: Broker) -> None:
+        """Only these two of the broker's settings are about offset expiration."""
         with Cluster([broker.bootstrap]) as cluster:
             cluster.connect(10)
             names = [RETENTION, CHECK_INTERVAL, "offsets.retention.ms", "offsets.retention.check.interval.minutes"]
             answer = cluster.call(admin_requests.describe_configs(admin_requests.BROKER_RESOURCE, ["1"], names), 1)
         assert {each.name for each in answer.results[0].configs} == {RETENTION, CHECK_INTERVAL}
 
-    def test_a_right_that_is_missing(self, make_broker: MakeBroker) -> None:
-        """Without DescribeConfigs on the cluster the configured value stands in, and the right is named."""
+    def test_a_missing_right_is_named(self, make_broker: MakeBroker) -> None:
+        """Without DescribeConfigs on the cluster the configured value applies."""
         broker = make_broker(
             properties={
                 "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",

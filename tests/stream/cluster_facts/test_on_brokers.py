@@ -128,9 +128,9 @@ def test_layout_controller_and_settings(poll: ClusterPoll, brokers: tuple[Broker
         )
         theirs = re.findall(r"^  ([\w.]+)=(.*?) sensitive=\w+ synonyms=\{(\w+)?", said, re.MULTILINE)
         # The first synonym is the one in force; a default that has no name of its own in the broker has none.
-        told = {key: (value, source or "DEFAULT_CONFIG") for key, value, source in theirs}
+        expected = {key: (value, source or "DEFAULT_CONFIG") for key, value, source in theirs}
         for key in wanted:
-            assert ours.get((scope, name, key)) == told.get(key), (scope, name, key)
+            assert ours.get((scope, name, key)) == expected.get(key), (scope, name, key)
     assert facts.unknown_facts.num_rows == 0
 
 
@@ -145,15 +145,15 @@ def test_sizes_on_every_broker(poll: ClusterPoll, brokers: tuple[Broker, Broker]
             for each in answer["brokers"]
         }
         facts = poll.poll(None, time.time())
-        told = facts.offsets_replicas.to_pylist()
-        assert {row["unknown_reason"] for row in told} == {None}
+        rows = facts.offsets_replicas.to_pylist()
+        assert {row["unknown_reason"] for row in rows} == {None}
         assert facts.cleaner_suspect is False
-        return {row["broker"]: row["bytes"] for row in told} == theirs and min(theirs.values()) > 0
+        return {row["broker"]: row["bytes"] for row in rows} == theirs and min(theirs.values()) > 0
 
     wait_until(as_the_tool_says, "sizes as the tool has them, between two writes of the coordinator")
 
 
-def test_a_broker_goes_and_comes_back(poll: ClusterPoll, brokers: tuple[Broker, Broker]) -> None:
+def test_a_stopped_and_restarted_broker_changes_the_facts(poll: ClusterPoll, brokers: tuple[Broker, Broker]) -> None:
     """Under-replicated, leaderless and led by another than the preferred broker: seen when it is so, and when not."""
     one, two = brokers
     before = poll.poll(None, time.time())
@@ -195,7 +195,7 @@ def _values(poll: ClusterPoll, name: str) -> int:
     return sum(poll.poll(None, time.time()).cluster_topics[name].to_pylist())
 
 
-def test_shown_beside_the_groups(brokers: tuple[Broker, Broker]) -> None:
+def test_cluster_series_are_in_the_exposition(brokers: tuple[Broker, Broker]) -> None:
     """The watch polls by itself, its series stand in `/metrics` beside those of the groups, and it stops at once."""
     groups = PublishedSnapshot.build(
         snapshot([{"group": "cw", "topic": "cw-two", "partition": 0, "committed_offset": 1}])
@@ -228,7 +228,7 @@ SMALL_SEGMENTS = {"offsets.topic.segment.bytes": "1048576", "offsets.topic.num.p
 
 @pytest.mark.parametrize(
     ("backoff", "suspect"),
-    [pytest.param("200", False, id="awake"), pytest.param("2000000000", True, id="asleep for weeks")],
+    [pytest.param("200", False, id="running"), pytest.param("2000000000", True, id="not running")],
 )
 def test_a_real_log_cleaner(make_broker: MakeBroker, backoff: str, *, suspect: bool) -> None:
     """Four segments of commits of the same few keys: a cleaner at work leaves hardly any, one asleep all of them."""
@@ -243,7 +243,7 @@ def test_a_real_log_cleaner(make_broker: MakeBroker, backoff: str, *, suspect: b
         commit(broker.bootstrap, "cw-much", keys, times=200)
         if not suspect:
             wait_until(lambda: _size(broker.data) < 2 * 1048576, "the cleaner to have done its work")
-        assert poll.poll(groups, 60).cleaner_suspect is False, "nobody is suspected at first sight"
+        assert poll.poll(groups, 60).cleaner_suspect is False, "no evidence at the first poll"
         facts = poll.poll(groups, 60 + PATIENCE_SECONDS)
     assert facts.cleaner_suspect is suspect
     signs: list[Any] = [re.search(r"without being compacted|live keys", each) for each in facts.cleaner_evidence]

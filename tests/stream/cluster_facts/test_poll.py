@@ -1,4 +1,4 @@
-"""One poll: what is asked, what becomes of it, and that every refusal costs its own fact only."""
+"""Tests of one poll: requests, results, and errors that affect only their own fact."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ VALUES = {
     "log.cleaner.enable": "true",
     "offsets.retention.minutes": "10080",
 }
-"""What the brokers here know of settings."""
+"""The settings of the brokers."""
 
 
 def topic(name: str, partitions: int = 1) -> Any:
     """Describe a topic with replicas on both brokers, led by the first."""
     usual = {"leader_id": 1, "leader_epoch": 0, "replica_nodes": [1, 2], "isr_nodes": [1, 2], "offline_replicas": []}
-    told = [says(partition_index=p, error_code=0, **usual) for p in range(partitions)]
-    return says(name=name, partitions=told, error_code=0, topic_id=None, is_internal=name == OFFSETS)
+    described = [says(partition_index=p, error_code=0, **usual) for p in range(partitions)]
+    return says(name=name, partitions=described, error_code=0, topic_id=None, is_internal=name == OFFSETS)
 
 
 def configs(values: dict[str, str], denied: Collection[str] = ()) -> Any:
@@ -64,14 +64,14 @@ def sizes(*by_partition: int) -> Any:
     """Answer for disks: the same on each broker."""
 
     def answer(_: int | None, request: Any) -> Any:
-        told = [
+        replicas = [
             says(partition_index=p, partition_size=size, offset_lag=0, is_future_key=False)
             for p, size in enumerate(by_partition)
         ]
         assert [each.topic for each in request.topics] == [OFFSETS]
         return says(
             error_code=0,
-            results=[says(error_code=0, log_dir="/d", topics=[says(name=OFFSETS, partitions=told)])],
+            results=[says(error_code=0, log_dir="/d", topics=[says(name=OFFSETS, partitions=replicas)])],
         )
 
     return answer
@@ -96,13 +96,13 @@ def answers(*topics: Any, **changes: Any) -> dict[str, Any]:
 
 
 def poll_of(script: Answers) -> tuple[ClusterPoll, ScriptedCluster]:
-    """Give a poll of a scripted cluster, and that."""
+    """Return a poll of a scripted cluster, and the cluster."""
     cluster = ScriptedCluster(script)
     return ClusterPoll(cluster, 100), cluster  # type: ignore[arg-type]
 
 
-def test_all_that_is_asked() -> None:
-    """One look at a healthy cluster: brokers, controller, topics, the settings that matter, sizes; no gap."""
+def test_a_poll_of_a_healthy_cluster_has_all_facts() -> None:
+    """Brokers, controller, topics, settings and sizes, without unknown facts."""
     poll, cluster = poll_of(answers(topic(OFFSETS, 2), topic("read", 3), topic("not-read")))
     facts = poll.poll(snapshot([{"group": "g", "topic": "read", "partition": 0}]), 100.0)
     assert (facts.taken_at, facts.controller, facts.cleaner_suspect, facts.cleaner_evidence) == (100.0, 1, False, ())
@@ -120,8 +120,8 @@ def test_all_that_is_asked() -> None:
     assert wanted == [set(BROKER_SETTINGS)] * 2 + [set(TOPIC_SETTINGS), set(OFFSETS_SETTINGS)]
 
 
-def test_bounded() -> None:
-    """However many topics there are: one request for all of them, and settings of so many that groups read."""
+def test_the_number_of_requests_is_bounded() -> None:
+    """One request for all topics, and settings of a limited number of topics that groups read."""
     many = [topic(f"t{n:04}") for n in range(2_200)]
     poll, cluster = poll_of(answers(topic(OFFSETS), *many))
     read = snapshot([{"group": "g", "topic": each.name, "partition": 0} for each in many])
@@ -135,7 +135,7 @@ def test_bounded() -> None:
 
 
 def test_growth_between_two_polls() -> None:
-    """The second look knows how fast the offsets topic grows on each broker."""
+    """The second poll has the growth rate of the offsets topic per broker."""
     script = answers(topic(OFFSETS, 2))
     poll, _ = poll_of(script)
     poll.poll(None, 0)
@@ -179,10 +179,10 @@ def test_growth_between_two_polls() -> None:
         ),
     ],
 )
-def test_what_is_refused_is_lost_alone(
+def test_an_error_affects_only_its_own_fact(
     kind: str, answer: Any, facts_lost: list[tuple[str, str, int]], *, suspect: bool | None
 ) -> None:
-    """Each refusal is counted with its reason, and all else is told."""
+    """Each error is counted with its reason, and all other facts are known."""
     poll, _ = poll_of(answers(topic(OFFSETS, 2), **{kind: answer}))
     facts = poll.poll(None, 0)
     assert [tuple(row.values()) for row in facts.unknown_facts.to_pylist()] == facts_lost
@@ -191,7 +191,7 @@ def test_what_is_refused_is_lost_alone(
 
 
 def test_before_the_first_commit() -> None:
-    """A cluster without an offsets topic is asked for no sizes, and its cleaner is neither good nor bad."""
+    """Without an offsets topic no sizes are requested, and the state of the cleaner is unknown."""
     poll, cluster = poll_of(answers(topic("t")))
     facts = poll.poll(None, 0)
     assert (facts.offsets_replicas.num_rows, facts.cleaner_suspect, facts.unknown_facts.num_rows) == (0, None, 0)
@@ -212,15 +212,15 @@ def test_before_the_first_commit() -> None:
         ),
     ],
 )
-def test_turned_off(values: dict[str, str], evidence: tuple[str, ...]) -> None:
-    """Settings that forbid compaction are evidence at once, whatever the sizes."""
+def test_settings_that_prevent_compaction_are_evidence(values: dict[str, str], evidence: tuple[str, ...]) -> None:
+    """They are evidence at once, with any sizes."""
     poll, _ = poll_of(answers(topic(OFFSETS, 2), DescribeConfigsRequest=configs(VALUES | values)))
     facts = poll.poll(None, 0)
     assert (facts.cleaner_suspect, facts.cleaner_evidence) == (bool(evidence), evidence)
 
 
-def test_a_topic_that_only_grows() -> None:
-    """The bounds come from the topic's settings, and the verdict waits its time."""
+def test_a_topic_that_only_grows_is_suspect_after_a_while() -> None:
+    """The limits come from the topic's settings."""
     script = answers(topic(OFFSETS, 2), DescribeLogDirsRequest=sizes(0, 0))
     poll, _ = poll_of(script)
     assert poll.poll(None, 0).cleaner_suspect is False
@@ -235,15 +235,15 @@ def test_a_topic_that_only_grows() -> None:
     assert facts.polls["cleaner_suspect"].to_pylist() == [True]
 
 
-def test_no_broker_answers() -> None:
-    """That is the only error."""
+def test_an_unreachable_cluster_raises() -> None:
+    """No other error is raised."""
     poll, _ = poll_of(answers(Metadata=lambda *_: AWAY))
     with pytest.raises(Unreachable):
         poll.poll(None, 0)
 
 
-def test_living_keys() -> None:
-    """A key for each offset, and the records of a group and its members, where the group's partition is."""
+def test_live_keys_are_estimated_per_partition() -> None:
+    """A key for each offset, and the records of a group and its members, in the group's partition."""
     groups = snapshot(
         groups=[
             {"group": "one", "partitions": 10, "members": 2},

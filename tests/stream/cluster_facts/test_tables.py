@@ -1,4 +1,4 @@
-"""What a poll was told, as tables: the numbers of the layout, and which partitions are shown if there are too many."""
+"""Tests of the tables of a poll: numbers of the topology, and the selection of shown partitions."""
 
 from __future__ import annotations
 
@@ -76,23 +76,23 @@ def test_every_partition() -> None:
 @pytest.mark.parametrize(
     ("most", "shown"),
     [
-        pytest.param(9, [("a", 0), ("a", 1), ("a", 2), ("b", 0), ("b", 1)], id="room for all"),
-        pytest.param(5, [("a", 0), ("a", 1), ("a", 2), ("b", 0), ("b", 1)], id="just room for all"),
+        pytest.param(9, [("a", 0), ("a", 1), ("a", 2), ("b", 0), ("b", 1)], id="all"),
+        pytest.param(5, [("a", 0), ("a", 1), ("a", 2), ("b", 0), ("b", 1)], id="exactly all"),
         pytest.param(4, [("a", 0), ("a", 1), ("a", 2), ("b", 1)], id="a good one goes, the last first"),
         pytest.param(2, [("a", 2), ("b", 1)], id="the preferred leader is the least trouble"),
-        pytest.param(1, [("b", 1)], id="nobody leading is the most"),
+        pytest.param(1, [("b", 1)], id="leaderless has priority"),
         pytest.param(0, [], id="none at all"),
     ],
 )
-def test_which_partitions_are_shown(most: int, shown: list[tuple[str, int]]) -> None:
-    """Those worst off have series first, and they stay in order."""
+def test_shown_partitions_are_bounded(most: int, shown: list[tuple[str, int]]) -> None:
+    """Leaderless and under-replicated ones have priority; the order is kept."""
     every = tables.partitions_table(layout({"a": [GOOD, ELSEWHERE, UNDER], "b": [GOOD, LOST]}, 3))
     found = tables.shown_partitions(every, most)
     assert [(row["topic"], row["partition"]) for row in found.to_pylist()] == shown
 
 
 def test_sizes_with_their_reasons() -> None:
-    """A broker that could not tell has no size, and says why."""
+    """A broker without an answer has no size but a reason."""
     replicas = table(REPLICA_SIZES, [{"broker": 1, "topic": "o", "size": 5}, {"broker": 2, "error": "storage_failed"}])
     found = tables.offsets_replicas_table({2: None, 1: 5}, {1: 0.5, 2: None}, replicas)
     assert found.schema == model.OFFSETS_REPLICAS
@@ -115,8 +115,8 @@ def test_settings() -> None:
     ]
 
 
-def test_gaps_are_counted() -> None:
-    """Everything that was asked and not told, by what it is and why."""
+def test_unknown_facts_are_counted() -> None:
+    """By fact and reason."""
     topics = table(TOPICS, [{"topic": "a", "error": "invalid"}, {"topic": "b", "partitions": 1}])
     topology = Topology(
         "c", (Broker(1, "h", 1, None),), None, ErrorReason.NOT_AUTHORIZED, topics, layout({}, 1).partitions
@@ -136,7 +136,7 @@ def test_gaps_are_counted() -> None:
 
 
 @pytest.mark.parametrize("suspect", [True, False, None])
-def test_the_poll(*, suspect: bool | None) -> None:
+def test_the_poll_has_a_row(*, suspect: bool | None) -> None:
     """When, how long, and the cleaner."""
     found = tables.poll_table(1.5, 0.25, suspect)
     assert found.schema == model.POLLS

@@ -1,4 +1,4 @@
-"""The watch: a thread that polls, keeps what it saw for a while, says what it may not ask once, and stops."""
+"""Tests of the watch thread: polls, failures, missing rights and stop."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Polls:
-    """Stands for a ClusterPoll: each look gives or raises what was put in, the last one from then on."""
+    """A fake ClusterPoll: each poll returns or raises the next result, at the end the last one."""
 
     def __init__(self, *outcomes: ClusterFacts | Exception) -> None:
         self.looks: list[Snapshot | None] = []
@@ -34,7 +34,7 @@ class Polls:
         self._first = list(outcomes[:-1])
 
     def poll(self, groups: Snapshot | None, _now: float) -> ClusterFacts:
-        """Give what comes next."""
+        """Return or raise the next result."""
         self.looks.append(groups)
         outcome = self._first.pop(0) if self._first else self.last
         if isinstance(outcome, Exception):
@@ -44,7 +44,7 @@ class Polls:
 
 @pytest.fixture
 def watching(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Give a function that makes a watch over scripted polls, with short pauses."""
+    """Return a function that creates a watch of scripted polls, with short pauses."""
     monkeypatch.setattr("stream.cluster_facts.watch._SOON_SECONDS", 0.01)
 
     def make(polls: Polls, published: PublishedSnapshot | None = None, interval: float = 0.01) -> ClusterWatch:
@@ -56,13 +56,13 @@ def watching(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @pytest.fixture
 def logged() -> Iterator[list[Any]]:
-    """Give what is logged."""
+    """Return the log lines."""
     with structlog.testing.capture_logs() as lines:
         yield lines
 
 
-def test_polls_and_publishes(watching: Any) -> None:
-    """What a poll saw is there with its series, and the polls are told which groups are known."""
+def test_the_result_of_a_poll_is_published(watching: Any) -> None:
+    """The result has its series, and the poll receives the snapshot of groups."""
     groups = PublishedSnapshot.build(snapshot([{"group": "g", "topic": "t", "partition": 0}]))
     seen = facts()
     polls = Polls(seen)
@@ -93,7 +93,7 @@ def test_old_facts_are_taken_away(watching: Any, logged: list[Any]) -> None:
     assert [line["cause"] for line in lost] == [str(AWAY)]
 
 
-@pytest.mark.parametrize("error", [AWAY, ValueError("an answer that nobody foresaw")], ids=["away", "unforeseen"])
+@pytest.mark.parametrize("error", [AWAY, ValueError("an unexpected answer")], ids=["away", "unexpected"])
 def test_no_failure_ends_it(watching: Any, error: Exception) -> None:
     """Whatever goes wrong in a poll, the next one is made."""
     polls = Polls(error, error, facts())
