@@ -142,7 +142,7 @@ class Exchange:
         return [await self._answer(node, connection, answer, guard) for answer in sent]
 
     def _send(self, connection: Any, request: Any, guard: float) -> Any:
-        """Give the library's future, or in its index the exception that sending errors."""
+        """Return the library's future, or the exception that sending raised."""
         try:
             left = guard - time.monotonic() - GRACE_SECONDS / 2
             # A copy, because the library writes the broker's API version into the request.

@@ -38,7 +38,7 @@ def offsets(read: dict[int, int]) -> str:
 
 @pytest.fixture
 def spark(tmp_path: Path) -> Path:
-    """Give a sound log of batches 2 to NEWEST, of which all have ended, with the state of two partitions."""
+    """Return an undamaged log of batches 2 to NEWEST, of which all have ended, with the state of two partitions."""
     folder = tmp_path / "spark"
     write(folder / "metadata", '{"id":"76612f7d-7ae1-4bc0-85aa-1818fff0a30a"}')
     for number in range(2, NEWEST + 1):
@@ -85,7 +85,7 @@ SOUND: Final[dict[str, Callable[[Path], None]]] = {
 
 @pytest.mark.parametrize("change", SOUND.values(), ids=SOUND.keys())
 def test_log_that_fits_is_let_pass(spark: Path, change: Callable[[Path], None]) -> None:
-    """What Spark itself leaves behind, in good order or cut off, is no damage."""
+    """Files that Spark leaves after a normal stop or a kill are no damage."""
     change(spark)
     check_log(spark)
 

@@ -1,4 +1,4 @@
-"""Whether a run may go on from a checkpoint: whose it is, what fits, what is set aside, what is refused."""
+"""Tests of opening a checkpoint: continued, set aside, or refused."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BOUNDS: Final = {0: (0, 100), 1: (0, 100)}
 
 
 def ends(bounds: dict[int, tuple[int, int]], now: float | None = None) -> OffsetsTopicEnds:
-    """Say where the topic begins and ends, with nothing unstable; tombstones stay for an hour."""
+    """Return the ends of the topic without open transactions; tombstones are kept for an hour."""
     return OffsetsTopicEnds(
         {number: (first, high, high) for number, (first, high) in bounds.items()}, now or time.time(), 3600.0
     )
@@ -64,7 +64,7 @@ def finish_batch(root: Path, number: int, read: dict[int, int], *, ended: bool =
 
 
 def manifest(root: Path) -> Path:
-    """Give the path of the manifest."""
+    """Return the path of the manifest."""
     return root / f"v{FORMAT}" / "lagwarden.json"
 
 
@@ -216,7 +216,7 @@ def test_manifest_of_a_later_format_is_refused_untouched(tmp_path: Path) -> None
 
 
 def test_damaged_log_sets_the_state_aside(tmp_path: Path) -> None:
-    """What `stream.checkpoint.audit` finds is the reason, word for word."""
+    """The reason is the message of `stream.checkpoint.audit`."""
     with opened(tmp_path):
         finish_batch(tmp_path, 0, {0: 1, 1: 1})
         finish_batch(tmp_path, 1, {0: 2, 1: 2})

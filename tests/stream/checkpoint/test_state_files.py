@@ -40,7 +40,7 @@ def snapshot(path: Path, *files: str) -> None:
 
 @pytest.fixture
 def spark(tmp_path: Path) -> Path:
-    """Give the state of two partitions: snapshots of versions 4 and 7, changelogs 5 to 10, files of both snapshots."""
+    """Return a state of two partitions: snapshots of versions 4 and 7, changelogs 5 to 10, both snapshots' files."""
     state = tmp_path / "state" / "0"
     write(state / "_metadata" / "v2" / "0", b'v2\n{"stateStoreInfo":[{"numPartitions":2}]}')
     write(state / "_stateSchema" / "default" / "0_57eb", b"schema")
@@ -55,7 +55,7 @@ def spark(tmp_path: Path) -> Path:
 
 
 def flip(path: Path) -> None:
-    """Turn one bit over."""
+    """Flip one bit."""
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 0x10
     path.write_bytes(content)

@@ -44,7 +44,7 @@ class WatchedTopic:
 
     @property
     def folder(self) -> Path:
-        """Where the notes would be."""
+        """The folder of the checkpoint."""
         return Path("checkpoint")
 
     def record_current(self) -> None:
@@ -67,7 +67,7 @@ class WatchedTopic:
 
 @pytest.fixture
 def watched(monkeypatch: pytest.MonkeyPatch) -> WatchedTopic:
-    """Give a watched whose reader has read all there is."""
+    """Return a watched topic whose reader has read everything."""
     watched = WatchedTopic()
     monkeypatch.setattr(topic_watch, "describe", watched.describe)
     return watched

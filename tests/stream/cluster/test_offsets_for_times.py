@@ -17,7 +17,7 @@ LIST = "ListOffsetsRequest"
 
 
 def node_of(topic: str, partition: int) -> int:
-    """Give the leader of a partition of the scripted cluster; partition 5 has none."""
+    """Return the leader of a partition of the scripted cluster; partition 5 has none."""
     return -1 if partition == 5 else (ord(topic[0]) + partition) % 3
 
 

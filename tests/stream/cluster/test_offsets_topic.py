@@ -1,4 +1,4 @@
-"""Where `__consumer_offsets` stands, on a real broker: absent, there, and never made by looking."""
+"""Tests of the description of `__consumer_offsets` on a real broker: absent, existing, and not created by a lookup."""
 
 from __future__ import annotations
 

@@ -180,7 +180,7 @@ def test_a_log_larger_than_its_live_keys_is_found(start: int, keys: dict[int, in
 
 
 def test_a_log_without_growth_has_no_record_size() -> None:
-    """Where no commits, the bytes of a record are not known, and nothing is said."""
+    """Without commits the record size is unknown, and there is no evidence."""
     assert first_found(watched([6_000 * MB] * 30, keys=lambda: {0: 1})) is None
 
 

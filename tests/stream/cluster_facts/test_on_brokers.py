@@ -45,7 +45,7 @@ LINE = re.compile(r"Topic: (\S+)\tPartition: (\d+)\tLeader: (\S+)\tReplicas: (\S
 
 @pytest.fixture(scope="module")
 def brokers(broker: Broker) -> Iterator[tuple[Broker, Broker]]:
-    """Give two brokers of one cluster with the topics of ASSIGNMENTS and a first commit; the first controls it.
+    """Return two brokers of one cluster with the topics of ASSIGNMENTS and a first commit; the first controls it.
 
     The shared broker is only asked for so that a machine without Java skips.
     """
@@ -62,7 +62,7 @@ def brokers(broker: Broker) -> Iterator[tuple[Broker, Broker]]:
 
 @pytest.fixture
 def poll(brokers: tuple[Broker, Broker]) -> Iterator[ClusterPoll]:
-    """Give a poll of them that has not looked yet."""
+    """Return a new ClusterPoll of these brokers."""
     with Cluster([brokers[0].bootstrap]) as cluster:
         yield ClusterPoll(cluster, 10_000)
 
@@ -94,7 +94,7 @@ def _nodes(text: str) -> list[int]:
 
 
 def as_the_tool(facts: ClusterFacts) -> list[tuple[str, int, int | None, list[int], set[int]]]:
-    """Give our partitions in the same shape."""
+    """Return the polled partitions in the same shape."""
     names = ("topic", "partition", "leader", "replica_brokers", "in_sync_brokers")
     listed = zip(*(facts.topic_partitions[name].to_pylist() for name in names), strict=True)
     return [(topic, p, leader, replicas, set(in_sync)) for topic, p, leader, replicas, in_sync in listed]

@@ -57,7 +57,7 @@ pytestmark = pytest.mark.kafka
 
 @pytest.fixture(scope="module")
 def cluster(broker: Broker) -> Iterator[Cluster]:
-    """Give the client that all tests here share, after a first commit has made the offsets topic."""
+    """Return the client that all tests here share, after a first commit has made the offsets topic."""
     create_topics(broker.bootstrap, {"on-first": 1})
     commit(broker.bootstrap, "on-first", {("on-first", 0): 1})
     with Cluster([broker.bootstrap]) as connected:
@@ -67,7 +67,7 @@ def cluster(broker: Broker) -> Iterator[Cluster]:
 
 @pytest.fixture(scope="module")
 def admin(broker: Broker) -> AdminClient:
-    """Give the second opinion."""
+    """Return Kafka's other client, whose answers are compared."""
     return AdminClient({"bootstrap.servers": broker.bootstrap})
 
 
@@ -93,14 +93,14 @@ def test_any_broker_will_do(broker: Broker) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         servers = [f"127.0.0.1:{silent.getsockname()[1]}", "127.0.0.1:1", broker.bootstrap]
         with Cluster(servers, request_timeout=6) as fresh:
-            told = fresh.call_any(admin_requests.describe_quorum())
-            assert told.topics[0].partitions[0].leader_id == 1
-    with Cluster(["127.0.0.1:1"], request_timeout=2) as nobody, pytest.raises(Unreachable):
-        nobody.call_any(admin_requests.describe_quorum())
+            quorum = fresh.call_any(admin_requests.describe_quorum())
+            assert quorum.topics[0].partitions[0].leader_id == 1
+    with Cluster(["127.0.0.1:1"], request_timeout=2) as unreachable, pytest.raises(Unreachable):
+        unreachable.call_any(admin_requests.describe_quorum())
 
 
 def test_layout(cluster: Cluster, admin: AdminClient, broker: Broker) -> None:
-    """Topics, partitions and brokers are those of the other client, and of a subset only that is told."""
+    """Topics, partitions and brokers are those of the other client; a request for some topics returns only those."""
     create_topics(broker.bootstrap, {"on-layout": 3})
     found = read_topology(cluster, ["on-layout", "on-layout-none", "bad name!"])
     assert [tuple(row.values())[0:1] + tuple(row.values())[2:] for row in found.topics.to_pylist()] == [
@@ -169,13 +169,13 @@ def test_settings_of_topics_and_brokers(cluster: Cluster, admin: AdminClient, br
         lambda: read_topic_config(cluster, "on-settings")["delete.retention.ms"].number() == 4242, "the changed setting"
     )
     assert read_topic_config(cluster, "on-no-such")["retention.ms"].reason == ErrorReason.NOT_FOUND
-    told = read_broker_configs(cluster, [1, 77], ["offsets.retention.minutes", "offsets.topic.num.partitions"])
-    assert (told[1]["offsets.retention.minutes"].value, told[1]["offsets.retention.minutes"].source) == (
+    settings = read_broker_configs(cluster, [1, 77], ["offsets.retention.minutes", "offsets.topic.num.partitions"])
+    assert (settings[1]["offsets.retention.minutes"].value, settings[1]["offsets.retention.minutes"].source) == (
         "10080",
         "default_config",
     )
-    assert told[1]["offsets.topic.num.partitions"].source == "static_broker_config"
-    assert told[77]["offsets.retention.minutes"].reason == ErrorReason.UNREACHABLE
+    assert settings[1]["offsets.topic.num.partitions"].source == "static_broker_config"
+    assert settings[77]["offsets.retention.minutes"].reason == ErrorReason.UNREACHABLE
 
 
 def test_states_of_groups(cluster: Cluster, admin: AdminClient, broker: Broker) -> None:
@@ -185,8 +185,8 @@ def test_states_of_groups(cluster: Cluster, admin: AdminClient, broker: Broker) 
     coordinators = Coordinators(cluster)
     with member(broker.bootstrap, "on-busy", "on-states") as first:
         wait_until(lambda: first.poll(0.2) is None and len(first.assignment()) == 2, "the first member's assignment")
-        told = describe_groups(cluster, coordinators, ["on-busy", "on-simple", "on-gone"])
-        assert told == {
+        found_groups = describe_groups(cluster, coordinators, ["on-busy", "on-simple", "on-gone"])
+        assert found_groups == {
             "on-busy": DescribedGroup("on-busy", "Stable", 1, "consumer", "range"),
             "on-simple": DescribedGroup("on-simple", "Empty", 0),
             "on-gone": DescribedGroup("on-gone", reason=ErrorReason.NOT_FOUND),
@@ -310,11 +310,11 @@ def test_sizes_on_disk(cluster: Cluster, broker: Broker) -> None:
 
     def as_on_disk() -> bool:
         found = read_replica_sizes(cluster, {OFFSETS_TOPIC: range(4)})
-        told = [tuple(row[name] for name in ("broker", "partition", "size", "error")) for row in found.to_pylist()]
+        rows = [tuple(row[name] for name in ("broker", "partition", "size", "error")) for row in found.to_pylist()]
         sizes = [_bytes(broker.data, partition) for partition in range(4)]
         assert set(found["log_dir"].to_pylist()) == {str(broker.data)}
         assert (size_per_broker(found)[1] or 0) > 0
-        return told == [(1, partition, size, None) for partition, size in enumerate(sizes)]
+        return rows == [(1, partition, size, None) for partition, size in enumerate(sizes)]
 
     wait_until(as_on_disk, "sizes as the files have them, between two writes of the coordinator")
     away = read_replica_sizes(cluster, {OFFSETS_TOPIC: [0]}, brokers=[77])

@@ -53,14 +53,14 @@ DELETED: Final = {("deleted", "orders"), ("dropped", "gone")}
 
 
 class Driver:
-    """Reads what was written since the last time, as the job's driver does, and keeps what it was told."""
+    """Reads what was written since the last time, as the job's driver does, and keeps the results."""
 
     def __init__(self, cluster: Cluster, retention: OffsetsRetention) -> None:
-        self.fleet = DriverState()
+        self.state = DriverState()
         self.watch = ExpiryCheck()
         self.outcomes: dict[tuple[str, str], PredictionOutcome | None] = {}
         self.forgotten: dict[tuple[str, str], tuple[RemovedOffset, int]] = {}
-        """What went, by group and topic, with the hour that had been predicted."""
+        """The removed offsets by group and topic, with the predicted time."""
         self.transitions: list[tuple[str, Transition]] = []
         self._cluster = cluster
         self._retention = retention
@@ -68,10 +68,10 @@ class Driver:
         self._states: dict[int, ShardState] = {}
 
     def step(self) -> GroupColumns:
-        """Take in what is new, judge the tombstones by the state before them, and look for missing ones."""
-        before = self.fleet.columns()
+        """Apply new records, evaluate tombstones with the state before them, and find missing ones."""
+        before = self.state.columns()
         self._take_in(before)
-        columns = self.fleet.columns()
+        columns = self.state.columns()
         hours = predict(columns, self._retention).offset
         self.watch.update(columns.runs.keys, hours, int(time.time() * 1000), self._retention)
         return columns
@@ -93,7 +93,7 @@ class Driver:
         )
         for shard, delta in fold.drain():
             self._states[shard], change = reduce(self._states.get(shard, empty_state()), [delta], 3)
-            news = self.fleet.apply(shard, change)
+            news = self.state.apply(shard, change)
             self.transitions += news.transitions
             hours = predict_removed(news.removed_offsets, before.memberships, self._retention)
             outcomes = self.watch.record_tombstones(news.removed_offsets, hours, self._retention)
@@ -102,12 +102,12 @@ class Driver:
                 self.outcomes[each.group, each.topic] = outcome
 
     def ends(self) -> dict[str, Transition]:
-        """Give the last end of each group, of some offsets or of all of it."""
+        """Return the last removal of each group, of some offsets or of all of it."""
         return {name: each for name, each in self.transitions if each.removal is not None}
 
 
 def joined(bootstrap: str, group: str, topics: list[str], kind: str = "classic") -> Member:
-    """Let a member join and own these topics' only partitions."""
+    """Add a member that joins and owns these topics' only partitions."""
     member = Member(bootstrap, group, kind)  # type: ignore[arg-type] # one of the kinds
     _subscribe(member, topics)
     return member
@@ -134,7 +134,7 @@ def exists(cluster: Cluster, topic: str) -> bool | None:
 
 
 def test_the_broker_forgets_what_was_predicted_when_it_was_predicted(make_broker: MakeBroker) -> None:
-    """Every tombstone comes in its time, with its cause; what is subscribed to stays; nobody else's end is expiry."""
+    """Every tombstone has its predicted time and cause; subscribed topics stay; no other removal is an expiration."""
     settings = {"offsets.retention.minutes": "1", "offsets.retention.check.interval.ms": str(INTERVAL)}
     bootstrap = make_broker(properties=settings).bootstrap
     create_topics(bootstrap, {"orders": 1, "left": 1, "gone": 1})
@@ -161,7 +161,7 @@ def test_the_broker_forgets_what_was_predicted_when_it_was_predicted(make_broker
         for member in (classic, newer):
             member.leave()
         wait_until(lambda: _empty(driver.step()) >= {"classic", "newer"}, "both groups to be empty")
-        columns = driver.fleet.columns()
+        columns = driver.state.columns()
         expiry = predict(columns, retention)
         hours = dict(
             zip(
@@ -186,7 +186,7 @@ def test_the_broker_forgets_what_was_predicted_when_it_was_predicted(make_broker
     emptied = columns.memberships["classic"].state_time
     assert emptied is not None
     assert hours["classic", "orders"] == emptied + MINUTE > driver.forgotten["classic", "orders"][0].last_time + MINUTE
-    left = driver.fleet.columns().histories["newer"]
+    left = driver.state.columns().histories["newer"]
     when = next(each.time for each in left.transitions if each.type is TransitionType.EMPTIED)
     assert driver.forgotten["newer", "orders"][0].time < when + MINUTE
     # The groups themselves.
@@ -195,12 +195,12 @@ def test_the_broker_forgets_what_was_predicted_when_it_was_predicted(make_broker
         assert driver.ends()[name].type is TransitionType.DEAD
         assert driver.ends()[name].time >= end - EARLIEST, name
     # What is subscribed to is still there, and never goes.
-    columns = driver.fleet.columns()
+    columns = driver.state.columns()
     kept = predict(columns, retention)
     assert list(zip(columns.group.to_pylist(), columns.topic.to_pylist(), kept.offset.tolist(), strict=True)) == [
         ("living", "orders", NEVER)
     ]
-    # Whatever else went was nobody's expiry.
+    # No other removal is an expiration.
     assert {key: driver.outcomes[key] for key in DELETED} == dict.fromkeys(DELETED, PredictionOutcome.DELETED)
     assert driver.forgotten.keys() == EXPIRING | DELETED
     none = dict.fromkeys(PredictionOutcome, 0)

@@ -78,14 +78,14 @@ class Secured:
         self.certificates = certificates
 
     def flags(self, listener: str, **options: Any) -> dict[str, Any]:
-        """Give the configuration of a client of this listener."""
+        """Return the configuration of a client of this listener."""
         flags = {"bootstrap_servers": f"{_host(listener)}:{self.ports[listener]}", **options}
         return {f"kafka.{name}": value for name, value in flags.items()}
 
     def login(
         self, listener: str, user: str, password: str, mechanism: str = "PLAIN", **options: Any
     ) -> dict[str, Any]:
-        """Give the configuration of a login."""
+        """Return the configuration of a login."""
         tls = listener == "SASLTLS"
         return self.flags(
             listener,
@@ -99,7 +99,7 @@ class Secured:
 
 
 def _host(listener: str) -> str:
-    """Give the name under which a listener is known: a certificate is made out to one."""
+    """Return the host name of a listener, which its certificate contains."""
     return "localhost" if "TLS" in listener else LOOPBACK
 
 
@@ -307,11 +307,11 @@ def test_certificate_of_another_host(secured: Secured) -> None:
 
 
 class TestRights:
-    """What a user may not do is said by topic."""
+    """Missing rights are reported by topic."""
 
     @pytest.mark.parametrize("user", ["bob", "eve"])
     def test_offsets_topic_that_may_not_be_read(self, secured: Secured, user: str) -> None:
-        """Whether it may not even be described, or described but not read: both are refused before Spark starts."""
+        """A topic that must not be described or not be read is refused before Spark starts."""
         with connected(secured.login("SASL", user, f"{user}-secret")) as cluster, pytest.raises(NotAuthorised) as error:
             offsets_topic.describe(cluster)
         assert "__consumer_offsets" in error.value.what
@@ -352,7 +352,7 @@ class TestRights:
         assert [(tail.data_end, tail.reason) for tail in tails] == [(None, ErrorReason.NOT_AUTHORIZED)] * 2
 
     def test_the_watch_of_a_user_without_rights(self, secured: Secured) -> None:
-        """What bob may not know is counted and leaves no series, the rights are named in one line, the rest is told."""
+        """Denied facts are counted and have no series, the missing rights are logged once, other facts are known."""
         watch = ClusterWatch.from_config(load(flags=secured.login("SASL", "bob", "bob-secret")), lambda: None)
         with structlog.testing.capture_logs() as lines, watch:
             wait_until(lambda: bool(lines), "the line")
@@ -372,7 +372,7 @@ class TestRights:
     def test_a_transactional_id_that_may_not_be_described(self, secured: Secured) -> None:
         """Alice may read the offsets topic, and learns from its leader who holds it back, but not by which name.
 
-        The topic `held` she may not even read. The name of the one and the culprit of the other are in the log of the
+        The topic `held` she may not even read. The id of the one and the transaction of the other are in the log of the
         transactions, and so is that the coordinator is going to end it.
         """
         bootstrap = f"{LOOPBACK}:{secured.ports['PLAIN']}"
@@ -387,16 +387,16 @@ class TestRights:
         with connected(secured.login("SASL", "alice", PASSWORD)) as cluster:
             (row,) = read_open_transactions(cluster, NAME, range(4)).to_pylist()
             log = TransactionLogLookup(cluster, LookupLimits(), time.monotonic)
-            culprits = OpenTransactionLookup(cluster, LookupLimits(), time.monotonic, log)
+            lookup = OpenTransactionLookup(cluster, LookupLimits(), time.monotonic, log)
             held = {(NAME, row["partition"]): row["start_offset"], ("held", 0): 0}
-            told = culprits.update(held, int(time.time() * 1000))
+            transactions = lookup.update(held, int(time.time() * 1000))
         producer.abort_transaction(30)
         consumer.close()
         assert row["partition"] == partition_for("held", 4)
         assert row["producer_id"] >= 0
         assert (row["transactional_id"], row["hanging"], row["error"]) == (None, None, "not_found")
         for topic, start in ((NAME, row["start_offset"]), ("held", 0)):
-            (named,) = told[topic].to_pylist()
+            (named,) = transactions[topic].to_pylist()
             assert (named["producer_id"], named["start_offset"]) == (row["producer_id"], start)
             assert (named["transactional_id"], named["state"]) == ("secret-id", "Ongoing")
             assert (named["hanging"], named["error"]) == (False, None)
