@@ -405,7 +405,7 @@ class TestRights:
 @pytest.mark.parametrize(
     ("login", "code", "says"),
     [
-        (("alice", PASSWORD), ExitCode.OK, "__consumer_offsets has 4 partitions and may be read"),
+        (("alice", PASSWORD), ExitCode.OK, "__consumer_offsets has 4 partitions and is readable"),
         (("alice", "wrong-secret"), ExitCode.LOGIN_REFUSED, "refuses the login"),
         (("eve", "eve-secret"), ExitCode.NOT_AUTHORISED, "no right to Read topic __consumer_offsets"),
     ],
