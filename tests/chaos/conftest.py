@@ -1,4 +1,4 @@
-"""What the chaos tests share: a report that is printed at the end of the run, whether its tests pass or fail."""
+"""A report of the chaos tests that is printed at the end of the run, also after failures."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LINES = pytest.StashKey[list[str]]()
 
 @pytest.fixture
 def report(request: pytest.FixtureRequest) -> Callable[[str], None]:
-    """Return a function that adds a line to what is printed at the end of the run."""
+    """Return a function that adds a line to the report."""
     return request.config.stash.setdefault(_LINES, []).append
 
 
@@ -22,6 +22,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     """Print the lines that the tests reported."""
     lines = config.stash.get(_LINES, [])
     if lines:
-        terminalreporter.section("what was attacked and compared")
+        terminalreporter.section("chaos report")
         for line in lines:
             terminalreporter.write_line(line)

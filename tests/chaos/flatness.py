@@ -1,7 +1,7 @@
-"""Whether a series of measurements is flat: a robust slope over time, held against a bound for its kind.
+"""Checks that a series of measurements is flat: a robust slope over time, compared with a bound for its kind.
 
 The slope is that of Theil and Sen, the median of the slopes between all pairs of samples. Up to 29 % of the samples may
-be outliers, as a garbage collection or a worker that was replaced makes them, without a change of the slope.
+be outliers, for example after a garbage collection or a replaced worker, without a change of the slope.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 WARM_UP: Final = 1 / 3
-"""The share of the time that is not judged: class loading, compilation, pools and caches that fill, and the checkpoint
-until as many versions are kept as are to be kept."""
+"""The share of the time that is ignored: class loading, compilation, pools and caches that fill, and the checkpoint
+until it has the configured number of versions."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Bound:
-    """How much a series may grow over the judged time: a share of its median, and never less than `least`."""
+    """The allowed growth of a series over the measured time: a share of its median, but at least `least`."""
 
     share: float
     least: float
@@ -33,15 +33,15 @@ BOUNDS: Final = {
     "threads": Bound(share=0.10, least=4),
     # The heap is touched page by page up to its limit, so the JVM may still grow a little after the warm-up.
     "PSS": Bound(share=0.15, least=24),
-    # Files of old versions are removed once a minute: the series is a saw, and its slope is flat.
+    # Files of old versions are removed once a minute: the series is a sawtooth with a flat slope.
     "checkpoint": Bound(share=0.15, least=4),
 }
-"""By the first word of the name of a series. Other series (RSS, processes) are recorded and not judged."""
+"""By the first word of the name of a series. Other series (RSS, processes) are recorded only."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Judgement:
-    """One judged series: the median of its first and its last tenth, the growth over the judged time, and its limit."""
+class FlatnessCheck:
+    """The check of one series: the median of its first and last tenth, the growth over the measured time, its limit."""
 
     name: str
     first: float
@@ -51,7 +51,7 @@ class Judgement:
 
     @property
     def flat(self) -> bool:
-        """Whether the series grew no more than it may."""
+        """True when the growth is within the limit."""
         return self.growth <= self.limit
 
     def __str__(self) -> str:
@@ -72,8 +72,8 @@ def slope(times: Sequence[float], values: Sequence[float]) -> float:
     return statistics.median(pairs)
 
 
-def judge(name: str, times: Sequence[float], values: Sequence[float]) -> Judgement | None:
-    """Judge a series after its warm-up; None where there is no bound for its kind."""
+def check_flatness(name: str, times: Sequence[float], values: Sequence[float]) -> FlatnessCheck | None:
+    """Return the check of a series after its warm-up; None without a bound for its kind."""
     bound = BOUNDS.get(name.split(maxsplit=1)[0])
     if bound is None:
         return None
@@ -83,4 +83,4 @@ def judge(name: str, times: Sequence[float], values: Sequence[float]) -> Judgeme
     tenth = max(1, len(values) // 10)
     growth = slope(times, values) * (times[-1] - times[0])
     limit = max(bound.least, bound.share * statistics.median(values))
-    return Judgement(name, statistics.median(values[:tenth]), statistics.median(values[-tenth:]), growth, limit)
+    return FlatnessCheck(name, statistics.median(values[:tenth]), statistics.median(values[-tenth:]), growth, limit)

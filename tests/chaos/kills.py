@@ -1,4 +1,4 @@
-"""One kill: bring the monitor into a phase, kill the process of a role in it, and see how the monitor comes out."""
+"""One kill: moves the monitor to a phase, kills a process by role, and checks how the monitor recovers."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ PHASES: Final[tuple[Phase, ...]] = ("start", "run", "stop", "catch-up")
 ROLES: Final[tuple[Role, ...]] = ("driver", "jvm", "daemon", "worker")
 
 _DELAYS: Final[dict[Phase, float]] = {"start": 1.5, "run": 2.0, "stop": 1.0, "catch-up": 2.0}
-"""The longest time in seconds between the begin of the phase and the kill."""
+"""The longest time in seconds between the start of the phase and the kill."""
 _LIMIT: Final = 120.0
 _SMALL_BATCHES: Final = ("--set", "job.max_offsets_per_trigger=1000")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Kill:
-    """What is killed, and when."""
+    """The role of the killed process, and the phase of the monitor."""
 
     role: Role
     phase: Phase
@@ -43,7 +43,7 @@ class Kill:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a kill: whether a process was hit, and the exit code of the monitor (None: it went on)."""
+    """The result of a kill: if a process was hit, and the exit code of the monitor (None: still running)."""
 
     hit: bool
     code: int | None
@@ -57,7 +57,7 @@ class Outcome:
 def kill(monitor: Monitor, what: Kill, chance: random.Random) -> Outcome:
     """Kill one process of a running monitor, and return when the monitor has ended or works again.
 
-    Asserts that an ended monitor leaves no process behind and tells its end by a documented exit code.
+    Asserts that an ended monitor leaves no process behind and has a documented exit code.
     """
     _enter(monitor, what)
     time.sleep(chance.uniform(0, _DELAYS[what.phase]))
@@ -75,11 +75,11 @@ _ALLOWED: Final = {
     True: {ExitCode.OK, ExitCode.QUERY_FAILED},
     False: {ExitCode.QUERY_FAILED, ExitCode.SPARK_UNAVAILABLE},
 }
-"""Exit codes by whether the monitor was told to stop. A killed JVM or worker is no fault of the monitor's own."""
+"""Exit codes, by whether SIGTERM was sent. A killed JVM or worker is no internal error of the monitor."""
 
 
 def _enter(monitor: Monitor, what: Kill) -> None:
-    """Bring the monitor into the phase; the process to kill exists when this returns."""
+    """Move the monitor to the phase, and wait until the process to kill exists."""
     if what.phase in {"run", "stop"}:
         _wait(lambda: bool(_of_role(monitor, what.role)), f"{what} to exist")
         if what.phase == "stop":
@@ -104,7 +104,7 @@ def _of_role(monitor: Monitor, role: Role) -> list[int]:
 
 
 def _kill_one(monitor: Monitor, role: Role, chance: random.Random) -> bool:
-    """Kill one process of the role; tell whether there was one, which at a stop need not be."""
+    """Kill one process of the role; return False if none exists, which is possible during a stop."""
     found = _of_role(monitor, role)
     if found:
         with contextlib.suppress(ProcessLookupError):
@@ -114,7 +114,7 @@ def _kill_one(monitor: Monitor, role: Role, chance: random.Random) -> bool:
 
 
 def _ends(monitor: Monitor) -> bool:
-    """Wait until the monitor has ended, or has published two new snapshots while ready; tell whether it ended."""
+    """Wait until the monitor ends or, while ready, publishes two snapshots; return True if it ended."""
     seen: set[float | None] = set()
 
     def decided() -> bool:

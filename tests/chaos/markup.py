@@ -1,4 +1,4 @@
-"""What a browser would find in a page."""
+"""Parses a page into elements, attributes, comments, scripts and visible text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Markup(HTMLParser):
         self.comments: list[str] = []
         self.scripts: list[str] = []
         self.shown: list[str] = []
-        """Text and titles: what a person may see."""
+        """Visible text and titles."""
         self._in_script = False
         self.feed(text)
         self.close()

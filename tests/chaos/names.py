@@ -1,7 +1,7 @@
-"""Hostile names, and records of `__consumer_offsets` that carry them in every field that a client may fill.
+"""Hostile names, and records of `__consumer_offsets` that carry them in every field that a client can set.
 
-A broker accepts most of them from real clients; the rest are written as raw records. Every name is given as bytes, for
-some are no UTF-8: the monitor shows them as Java decodes them.
+A broker accepts most of them from real clients; the rest are written as raw records. Names are bytes, because some
+are invalid UTF-8: the monitor shows them as Java decodes them.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ _TEXTS: Final = {
 NAMES: Final = {
     **{what: text.encode() for what, text in _TEXTS.items()},
     "lone surrogate": b"s\xed\xa0\x80s",
-    "bytes that no UTF-8 has": b"\xff\xfe\x80",
+    "invalid UTF-8": b"\xff\xfe\x80",
     "NUL in two bytes": b"n\xc0\x80n",
     "beyond Unicode": b"b\xf4\x90\x80\x80b",
     "cut character": b"c\xe2\x82",
 }
-"""The names, by what is hostile about them."""
+"""The names, by kind of attack."""
 TOPIC: Final = "t"
 MEMBERS_GROUP: Final = "members"
 
 
 def shown(name: bytes) -> str:
-    """Return how a name must be shown by what is text: as Java decodes it."""
+    """Return the expected text of a name, as Java decodes it."""
     return java_text(name)
 
 

@@ -1,4 +1,4 @@
-"""Ways in which a broker goes away and comes back, and a watch on the verdicts meanwhile."""
+"""Outages of a broker, and a recorder of critical verdicts during them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _running_again(broker: Broker, take_away: Callable[[], None], bring_back: Ca
 
 
 def stopped(broker: Broker) -> contextlib.AbstractContextManager[Broker]:
-    """Stop the broker in good order; start it again at the end."""
+    """Stop the broker cleanly; start it again at the end."""
     return _running_again(broker, broker.stop, broker.start)
 
 
@@ -35,7 +35,7 @@ def killed(broker: Broker) -> contextlib.AbstractContextManager[Broker]:
 
 
 def paused(broker: Broker) -> contextlib.AbstractContextManager[Broker]:
-    """Stop the broker's process where it stands (SIGSTOP): connections stay open, and nothing is answered."""
+    """Pause the broker's process (SIGSTOP): connections stay open, and no request is answered."""
     return _running_again(broker, broker.pause, broker.resume)
 
 
@@ -44,7 +44,7 @@ OUTAGES: Final[tuple[Outage, ...]] = (("stopped", stopped), ("killed", killed), 
 
 
 class VerdictWatch:
-    """Over a `with` block: every (group, verdict, sentence) of severity critical that the API ever gave."""
+    """Records every critical (group, verdict, sentence) of the API over a `with` block."""
 
     def __init__(self, monitor: Monitor) -> None:
         self._monitor = monitor

@@ -1,4 +1,4 @@
-"""A broker that is stopped, killed or paused: no false alarm, no wrong value, and readiness says what is wrong."""
+"""A broker that is stopped, killed or paused: no false alarm, no wrong value, and readiness names the cause."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ pytestmark = [pytest.mark.chaos, pytest.mark.kafka, pytest.mark.spark, pytest.ma
 SEED: Final = 12
 LIMITS: Final = {"job.freshness_limit": "6s", "kafka.request_timeout": "3s"}
 HEALTHY: Final = (Behaviour.STEADY, Behaviour.TRANSACTIONAL, Behaviour.UNMANAGED)
-"""What groups do of which nothing critical may ever be said. A static member that restarts while the broker is away may
-be fenced for good, so that group is none of them."""
+"""Behaviours of groups that must never have a critical verdict. A static member that restarts during an outage may be
+fenced permanently, so that group is not included."""
 NO_VERDICT_YET: Final = {None, "unknown"}
 
 
 def healthy_traffic(bootstrap: str) -> Workload:
-    """Return traffic of groups that keep up as long as there is a broker; not started."""
+    """Return traffic of groups that keep up while a broker runs; not started."""
     return Workload(bootstrap, rows=[row for row in DEMO_GROUPS if row.behaviour in HEALTHY])
 
 
-def all_judged(monitor: Monitor) -> bool:
-    """Tell whether each group of the traffic has a verdict."""
+def all_have_verdicts(monitor: Monitor) -> bool:
+    """Return whether each group of the traffic has a verdict."""
     rows = monitor.get("/api/v1/groups").json["groups"]
     return bool(rows) and all(row["severity"] not in NO_VERDICT_YET for row in rows)
 
@@ -59,14 +59,14 @@ def assert_unready_with_old_numbers(monitor: Monitor) -> None:
     "outages",
     [pytest.param([OUTAGES[1], OUTAGES[2]], id="short"), pytest.param(OUTAGES * 3, id="long", marks=pytest.mark.long)],
 )
-def test_outages_while_running(
+def test_values_are_correct_after_each_outage(
     make_broker: MakeBroker, tmp_path: Path, report: Callable[[str], None], outages: list[Outage]
 ) -> None:
-    """Under traffic, each outage ends readiness with its reason, and after it every value is the broker's again."""
+    """Under traffic, each outage ends readiness with its reason; afterwards every value equals the broker's."""
     broker: Broker = make_broker()
     with healthy_traffic(broker.bootstrap) as traffic, Monitor(broker.bootstrap, tmp_path, LIMITS) as monitor:
         traffic.wait_until_settled()
-        monitor.wait_ready().wait_for(lambda: all_judged(monitor), "a verdict on each group")
+        monitor.wait_ready().wait_for(lambda: all_have_verdicts(monitor), "a verdict on each group")
         for name, outage in outages:
             with VerdictWatch(monitor) as watch:
                 with outage(broker):
@@ -95,7 +95,7 @@ def test_outage_during_the_catch_up(
     report: Callable[[str], None],
     outage: Callable[[Broker], contextlib.AbstractContextManager[Broker]],
 ) -> None:
-    """Before all is read there is no number at all; the reason names the broker; after it all is read to the end."""
+    """No series exist before the catch-up is complete; the reason names the broker; afterwards all is read."""
     broker: Broker = make_broker()
     make_backlog_topic(broker.bootstrap)
     make_backlog(broker.bootstrap)
@@ -128,7 +128,7 @@ def test_short_pauses_at_any_moment_of_a_tick(
     settings = {**LIMITS, "job.tick_interval": "200ms", "kafka.request_timeout": "1s"}
     with healthy_traffic(broker.bootstrap) as traffic, Monitor(broker.bootstrap, tmp_path, settings) as monitor:
         traffic.wait_until_settled()
-        monitor.wait_ready().wait_for(lambda: all_judged(monitor), "a verdict on each group")
+        monitor.wait_ready().wait_for(lambda: all_have_verdicts(monitor), "a verdict on each group")
         with VerdictWatch(monitor) as watch:
             for _ in range(pauses):
                 time.sleep(chance.uniform(0.5, 1.5))

@@ -1,9 +1,9 @@
-"""Checkpoints with damaged, missing or stale files: a start recovers by itself, or says what to do; it never lies.
+"""Checkpoints with damaged, missing or stale files: a start recovers, or says what to do; values are never wrong.
 
-One checkpoint is prepared with real Spark and a real broker, and put back for every row of the table. Most damage is
-found before a JVM is needed; those rows call the check itself. Rows that a JVM must find run the job in this process,
-on one session, and compare every committed offset and lag with the broker. Spark writes absolute paths into the state's
-metadata, so the checkpoint is always put back in the same place.
+One checkpoint is prepared with real Spark and a real broker, and restored for every row of the table. Most damage is
+found before a JVM is needed; those rows call the check directly. Rows that need a JVM run the
+job in this process, on one session, and compare every committed offset and lag with the broker. Spark writes absolute
+paths into the metadata of the state, so the checkpoint is always restored at the same path.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ BATCHES: Final = 4
 SETTINGS: Final = {"job.read_tasks": "2", "job.shards": "4"}
 """Two state partitions, and a shard per offsets partition as in most clusters."""
 LAYOUT: Final = Layout(sub_shards=1, offsets_partitions=4, shuffle_partitions=2, slot_ms=30_000, keep_slots=10)
-"""Only an empty checkpoint takes it over."""
+"""Only an empty checkpoint accepts it."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Prepared:
-    """A broker, and a checkpoint of a monitor that was stopped in good order before the last commits."""
+    """A broker, and a checkpoint of a monitor that was stopped cleanly before the last commits."""
 
     broker: Broker
     root: Path
@@ -72,8 +72,8 @@ class Prepared:
         """The checkpoint of this format."""
         return self.root / "v1"
 
-    def put_back(self) -> Path:
-        """Undo all damage, and return Spark's folder."""
+    def restore(self) -> Path:
+        """Restore the checkpoint, and return Spark's folder."""
         shutil.rmtree(self.root, ignore_errors=True)
         shutil.copytree(self._pristine, self.root)
         return self.folder / "spark"
@@ -81,7 +81,7 @@ class Prepared:
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prepared]:
-    """Give a checkpoint with a snapshot and several changelogs per state partition."""
+    """Return a checkpoint with a snapshot and several changelogs per state partition."""
     folder = tmp_path_factory.mktemp("prepared")
     with Broker(folder / "broker") as broker:
         make_topic(broker.bootstrap, "t", 3, records=50)
@@ -110,13 +110,13 @@ def sums_of(path: Path) -> Path:
 
 
 def empty(path: Path) -> None:
-    """Cut a file to nothing, as a full volume or a power cut does."""
+    """Truncate a file to 0 bytes, as a full volume or a power cut does."""
     path.write_bytes(b"")
     sums_of(path).unlink(missing_ok=True)
 
 
 def flip(path: Path) -> None:
-    """Turn over some bits in the middle."""
+    """Flip bits in the middle of a file."""
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 0xFF
     path.write_bytes(content)
@@ -217,11 +217,11 @@ FOUND_IN_FILES: Final[dict[str, tuple[Damage, str]]] = {
 def test_damage_in_files_is_found_before_spark_reads_them(
     prepared: Prepared, damage: Callable[[Path], object], words: str
 ) -> None:
-    """The state is kept aside whole, the reason names the file, and the topic is read from its start."""
-    spark = prepared.put_back()
+    """The state is set aside complete, the reason names the file, and the topic is read from its start."""
+    spark = prepared.restore()
     damage(spark)
     left = {path.relative_to(spark.parent) for path in spark.rglob("*")}
-    topic, ends = of_now(prepared.broker)
+    topic, ends = current_topic(prepared.broker)
     with contextlib.closing(open_checkpoint(prepared.root, topic, LAYOUT, ends)) as checkpoint:
         assert checkpoint.set_aside is not None
         assert re.search(words, checkpoint.set_aside), checkpoint.set_aside
@@ -234,8 +234,8 @@ def test_damage_in_files_is_found_before_spark_reads_them(
         assert checkpoint.set_aside is None
 
 
-def of_now(broker: Broker) -> tuple[OffsetsTopic, OffsetsTopicEnds]:
-    """Ask the broker what a start asks."""
+def current_topic(broker: Broker) -> tuple[OffsetsTopic, OffsetsTopicEnds]:
+    """Return the offsets topic and its ends, as a start reads them."""
     with Cluster([broker.bootstrap], {}) as cluster:
         topic = describe(cluster)
         assert topic is not None
@@ -246,7 +246,7 @@ def of_now(broker: Broker) -> tuple[OffsetsTopic, OffsetsTopicEnds]:
 
 @pytest.fixture(scope="module")
 def session() -> Iterator[SparkSession]:
-    """Give the one JVM of all rows that need one."""
+    """Return the session that all rows with a JVM share."""
     jars = sorted(load(flags={"kafka.bootstrap_servers": "h:1"}).job.connector_jars.glob("*.jar"))
     options = SessionOptions("local[2]", "512m", "127.0.0.1", jars, 2)
     session = open_session(options)
@@ -255,7 +255,7 @@ def session() -> Iterator[SparkSession]:
 
 
 class Run:
-    """The job of one start, in this process: everything of `lagwarden run` but HTTP and the start of the JVM."""
+    """The job of one start, in this process: all of `lagwarden run` except HTTP and the start of the JVM."""
 
     def __init__(self, prepared: Prepared, session: SparkSession) -> None:
         flags = {
@@ -306,7 +306,7 @@ class Run:
         assert self._thread.is_alive(), f"the job ended with {self.code}"
 
 
-def assert_as_the_broker_says(run: Run, broker: Broker) -> None:
+def assert_equals_broker(run: Run, broker: Broker) -> None:
     """Compare every committed offset and every lag."""
     truth = broker_values(broker.bootstrap)
     committed, lags = run.values()
@@ -315,18 +315,18 @@ def assert_as_the_broker_says(run: Run, broker: Broker) -> None:
     assert len(committed) == 3 * len(GROUPS)
 
 
-def test_sound_checkpoint_is_read_on(prepared: Prepared, session: SparkSession) -> None:
-    """The check takes nothing for damage: the state is restored, and only what is new is read."""
-    prepared.put_back()
+def test_intact_checkpoint_is_continued(prepared: Prepared, session: SparkSession) -> None:
+    """The check reports no damage: the state is restored, and only new records are read."""
+    prepared.restore()
     with Run(prepared, session) as run:
-        assert_as_the_broker_says(run, prepared.broker)
+        assert_equals_broker(run, prepared.broker)
         assert run.status.resyncs == 0
         assert run.status.monitor_status().records_read.column("records").to_pylist() == [10]
     assert run.code == ExitCode.OK
 
 
 def without_checksums(spark: Path, path: Path, change: Callable[[Path], object]) -> None:
-    """Damage a file where no checksum tells of it: restored from a backup that leaves out hidden files."""
+    """Damage a file that has no checksum, as after a restore from a backup without hidden files."""
     for sums in spark.rglob(".*.crc"):
         sums.unlink()
     change(path)
@@ -352,20 +352,20 @@ FOUND_BY_SPARK: Final[dict[str, Damage]] = {
 def test_damaged_state_is_recovered_within_the_same_start(
     prepared: Prepared, session: SparkSession, damage: Callable[[Path], object]
 ) -> None:
-    """Whoever finds it, the topic is read again, and every value is that of the broker."""
-    damage(prepared.put_back())
+    """The topic is read again, and every value equals the broker's."""
+    damage(prepared.restore())
     with Run(prepared, session) as run:
-        assert_as_the_broker_says(run, prepared.broker)
+        assert_equals_broker(run, prepared.broker)
         assert run.status.resyncs == 1
     assert run.code == ExitCode.OK
     assert (prepared.folder / "set-aside-1" / "spark").is_dir()
 
 
-def test_damage_that_only_the_query_meets_is_recovered(
+def test_damage_found_by_the_query_is_recovered(
     prepared: Prepared, session: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A state file that breaks between the check and the first batch: set aside and read again, in the same process."""
-    spark, read = prepared.put_back(), kept_state.stored_shards
+    """A state file damaged between check and first batch: set aside and read again, in the same process."""
+    spark, read = prepared.restore(), kept_state.stored_shards
 
     def read_then_damage(session: SparkSession, checkpoint: str) -> object:
         shards = read(session, checkpoint)
@@ -374,14 +374,14 @@ def test_damage_that_only_the_query_meets_is_recovered(
 
     monkeypatch.setattr(kept_state, "stored_shards", read_then_damage)
     with Run(prepared, session) as run:
-        assert_as_the_broker_says(run, prepared.broker)
+        assert_equals_broker(run, prepared.broker)
         assert run.status.resyncs == 1
     assert run.code == ExitCode.OK
 
 
-def test_checkpoint_deleted_under_the_process_is_said(prepared: Prepared) -> None:
-    """Within a tick: one line, its own code, and the next start reads the topic again."""
-    prepared.put_back()
+def test_checkpoint_deleted_while_in_use_ends_the_process(prepared: Prepared) -> None:
+    """Within a tick: one line and a specific exit code; the next start reads the topic again."""
+    prepared.restore()
     with Monitor(prepared.broker.bootstrap, prepared.root.parent, SETTINGS) as monitor:
         monitor.wait_ready()
         shutil.rmtree(prepared.folder / "spark")
@@ -404,7 +404,7 @@ def on_small_volume(folder: Path, *, full: bool) -> tuple[str, ...]:
 
 @pytest.mark.parametrize("full", [True, False], ids=["full at the start", "full while the query runs"])
 def test_volume_without_space_is_refused_with_its_cause(prepared: Prepared, tmp_path: Path, *, full: bool) -> None:
-    """The code of a checkpoint that cannot be used, and one line that says why."""
+    """The exit code is that of an unusable checkpoint, and one line has the cause."""
     volume = tmp_path / "checkpoint"
     volume.mkdir()
     with Monitor(prepared.broker.bootstrap, tmp_path, program=on_small_volume(volume, full=full)) as monitor:
@@ -416,7 +416,7 @@ def test_volume_without_space_is_refused_with_its_cause(prepared: Prepared, tmp_
 
 
 def fill_up(path: Path) -> None:
-    """Write until the volume takes no more."""
+    """Write until the volume is full."""
     with contextlib.suppress(OSError), path.open("wb", buffering=0) as file:
         while file.write(bytes(4096)):
             pass

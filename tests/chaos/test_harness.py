@@ -1,4 +1,4 @@
-"""What the chaos tests rely on: processes are found by their mark, and a wrong value is a difference."""
+"""Helpers of the chaos tests: processes are found by their mark, and a wrong value is a difference."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from sandbox.waiting import wait_until
-from tests.chaos.flatness import judge
+from tests.chaos.flatness import check_flatness
 from tests.chaos.truth import Values
 from tests.support.processes import kill_processes, marked_processes, new_mark
 
@@ -19,7 +19,7 @@ VALUES = Values({("g", "t", 0): 5}, {("g", "t", 0): 2}, {"g": ("Stable", 1)})
 
 
 def test_an_orphan_in_another_process_group_is_found_by_its_mark() -> None:
-    """A grandchild that left the process group, as the Python daemon does, is found after the death of its parent."""
+    """A grandchild that left the process group, as the Python daemon does, is found after the end of its parent."""
     mark = new_mark()
     sleeper = "import os, time; os.setpgid(0, 0); time.sleep(60)"
     parent = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', sys.argv[1]]).wait()"
@@ -36,7 +36,7 @@ def test_an_orphan_in_another_process_group_is_found_by_its_mark() -> None:
 
 
 def test_each_kind_of_wrong_value_is_a_difference() -> None:
-    """A wrong offset, lag or state, an absent group and one too many are each told with both values."""
+    """A wrong offset, lag or state, a missing group and an additional one are each reported with both values."""
     assert VALUES.differences(VALUES) == []
     wrong = [
         dataclasses.replace(VALUES, committed={("g", "t", 0): 4}),
@@ -63,10 +63,20 @@ def test_each_kind_of_wrong_value_is_a_difference() -> None:
         ("PSS MiB driver", [150 + minute % 9 for minute in range(60)], True),
         ("PSS MiB driver", [150 + 2 * minute for minute in range(60)], False),
     ],
-    ids=["noise", "leak", "outliers", "warm-up", "saw", "rising saw", "rising threads", "memory", "rising memory"],
+    ids=[
+        "noise",
+        "leak",
+        "outliers",
+        "warm-up",
+        "sawtooth",
+        "rising sawtooth",
+        "rising threads",
+        "memory",
+        "rising memory",
+    ],
 )
-def test_growth_is_told_from_noise(name: str, values: list[float], *, flat: bool) -> None:
-    """A leak is found below noise and saws; outliers and what fills in the warm-up are none."""
-    judged = judge(name, [float(minute) for minute in range(len(values))], values)
-    assert judged is not None
-    assert judged.flat is flat
+def test_growth_is_distinguished_from_noise(name: str, values: list[float], *, flat: bool) -> None:
+    """A leak is found despite noise and sawtooth; outliers and growth during the warm-up are ignored."""
+    check = check_flatness(name, [float(minute) for minute in range(len(values))], values)
+    assert check is not None
+    assert check.flat is flat

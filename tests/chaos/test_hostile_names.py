@@ -1,4 +1,4 @@
-"""Hostile names of groups, topics, clients, hosts and members in every output: shown as text, and as nothing else."""
+"""Hostile names of groups, topics, clients, hosts and members in every output: shown only as text."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ pytestmark = [pytest.mark.chaos, pytest.mark.kafka, pytest.mark.spark, pytest.ma
 
 PARTITIONS: Final = 4
 LIVE: Final = ("terminal sequences", "HTML element", "Prometheus labels")
-"""Names that real members give as their client ids."""
+"""Names that real members use as client ids."""
 GROUPS: Final = {what: shown(name) for what, name in NAMES.items()}
 ALL_GROUPS: Final = (*GROUPS.values(), MEMBERS_GROUP, *(f"live {what}" for what in LIVE))
 LONG_ADDRESS: Final = 60_000
-"""Bytes of a request line that a server need not read."""
+"""Bytes of a request line that a server may reject."""
 REFUSED_ADDRESS: Final = {400, 414, 431}
 STYLES: Final = re.compile(
     r"\x1b\[[0-9;]*m|\x1b\[[?0-9;]*[hlHJK]|\x1b\[\?\d+\$p|\x1b\[[<>]\d*u|\x1b\]22;\w+\x07|\r(?=\r*\n)"
 )
-"""What the program itself writes to a terminal: styles, modes, positions, erasing, ends of lines. None of them reports
-or sets a title, so a hostile sequence is left over."""
+"""Control sequences of the program itself: styles, modes, positions, erasing, line ends. None of them reports or sets a
+title, so a hostile sequence remains after their removal."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Scene:
+class HostileCluster:
     """A monitor of a broker whose offsets topic holds all hostile names, and a capture of that topic."""
 
     monitor: Monitor
@@ -58,7 +58,7 @@ class Scene:
         return f"http://{LOOPBACK}:{self.monitor.port}"
 
     def get_named(self, path: str, name: str) -> Answer | None:
-        """Ask for a group by its name in the query; None where the address is too long to be read."""
+        """Return the answer for a group by its name in the query; None if the URL is too long."""
         address = f"{path}?name={urllib.parse.quote(name, safe='')}"
         answer = self.monitor.get(address)
         if answer.status in REFUSED_ADDRESS and len(address) > LONG_ADDRESS:
@@ -68,8 +68,8 @@ class Scene:
 
 
 @pytest.fixture(scope="module")
-def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
-    """Provide the scene; the names that a broker takes from a client also come from real members."""
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostileCluster]:
+    """Return the cluster; the names that a broker takes from a client also come from real members."""
     folder = tmp_path_factory.mktemp("names")
     with Broker(offsets_partitions=PARTITIONS) as broker, contextlib.ExitStack() as members:
         make_topic(broker.bootstrap, TOPIC, 3)
@@ -86,78 +86,78 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
         assert main(["capture", str(capture), "--bootstrap-servers", broker.bootstrap]) == 0
         with Monitor(broker.bootstrap, folder) as monitor:
             monitor.wait_ready().wait_read(offsets_ends(broker.bootstrap))
-            yield Scene(monitor, capture)
+            yield HostileCluster(monitor, capture)
 
 
 def raw(text: str) -> list[str]:
-    """Return the characters of a printed text that are not to be printed as they are."""
+    """Return the characters of a text that must not be printed unescaped."""
     return sorted({sign for sign in text if not sign.isprintable() and sign != "\n"})
 
 
-# --- what machines read ---
+# --- machine-readable outputs ---
 
 
-def test_metrics_carry_every_name_and_parse(scene: Scene) -> None:
-    """Both formats parse, each name is a label value, and no name makes a sample of its own."""
-    metrics = scene.monitor.metrics()
+def test_metrics_carry_every_name_and_parse(cluster: HostileCluster) -> None:
+    """Both formats parse, each name is a label value, and no name creates a sample."""
+    metrics = cluster.monitor.metrics()
     assert set(GROUPS.values()) <= metrics.groups
     topics = {topic for _, topic, _ in metrics.committed}
     assert set(GROUPS.values()) <= topics
     assert metrics.rows("lagwarden_forged_total") == []
-    text = scene.monitor.get("/metrics", accept="application/openmetrics-text").text
+    text = cluster.monitor.get("/metrics", accept="application/openmetrics-text").text
     families = list(text_string_to_metric_families(text))
     named = {sample.labels.get("group") for family in families for sample in family.samples}
     assert set(GROUPS.values()) <= named
     assert not [family.name for family in families if "forged" in family.name]
 
 
-def test_promtool_accepts_the_metrics(scene: Scene) -> None:
+def test_promtool_accepts_the_metrics(cluster: HostileCluster) -> None:
     """The parser of Prometheus itself reads the exposition."""
     try:
         promtool = find_tool("promtool", fetch=True)
     except ToolMissingError as missing:
         pytest.skip(str(missing))
-    text = scene.monitor.get("/metrics").text.encode()
+    text = cluster.monitor.get("/metrics").text.encode()
     done = subprocess.run([promtool, "check", "metrics"], input=text, capture_output=True, check=False, timeout=60)
     assert done.returncode in {0, 3}, done.stderr.decode()[-2000:]  # 3: a matter of style
     assert b"error while linting" not in done.stderr
     assert subprocess.run([promtool, "check", "metrics"], input=b'a{b="c\n"} 1\n', check=False).returncode == 1
 
 
-def test_the_api_gives_each_group_as_it_is_called(scene: Scene) -> None:
-    """All groups, and each one by its name, are valid JSON with the very name."""
-    rows = scene.monitor.get("/api/v1/groups").json["groups"]
+def test_api_returns_each_group_by_its_exact_name(cluster: HostileCluster) -> None:
+    """All groups, and each one by its name, are valid JSON with the exact name."""
+    rows = cluster.monitor.get("/api/v1/groups").json["groups"]
     assert {row["group"] for row in rows} == set(ALL_GROUPS)
     for name in GROUPS.values():
-        answer = scene.get_named("/api/v1/group", name)
+        answer = cluster.get_named("/api/v1/group", name)
         if answer is not None:
-            told: dict[str, Any] = answer.json
-            assert told["group"] == name
-            assert {row["topic"] for row in told["by_partition"]} >= {name}
-            assert "forged" not in told
+            row: dict[str, Any] = answer.json
+            assert row["group"] == name
+            assert {each["topic"] for each in row["by_partition"]} >= {name}
+            assert "forged" not in row
 
 
-def test_members_are_told_with_the_names_they_gave(scene: Scene) -> None:
-    """Member id, client id and host of raw records, and client ids of real members, come through whole."""
-    answer = scene.get_named("/api/v1/group", MEMBERS_GROUP)
+def test_members_have_their_exact_names(cluster: HostileCluster) -> None:
+    """Member id, client id and host of raw records, and client ids of real members, are unchanged."""
+    answer = cluster.get_named("/api/v1/group", MEMBERS_GROUP)
     assert answer is not None
     short = [name for name in NAMES.values() if 0 < len(name) < 1000]
-    told = answer.json["by_member"]
-    assert {member["member_id"] for member in told} == {shown(b"member " + name) for name in short}
-    assert {(member["client_id"], member["client_host"]) for member in told} == {(shown(short[0]), shown(short[1]))}
+    members = answer.json["by_member"]
+    assert {member["member_id"] for member in members} == {shown(b"member " + name) for name in short}
+    assert {(member["client_id"], member["client_host"]) for member in members} == {(shown(short[0]), shown(short[1]))}
     for what in LIVE:
-        live = scene.get_named("/api/v1/group", f"live {what}")
+        live = cluster.get_named("/api/v1/group", f"live {what}")
         assert live is not None
         assert [member["client_id"] for member in live.json["by_member"]] == [GROUPS[what]]
 
 
-# --- what people read ---
+# --- outputs for people ---
 
 
-def test_pages_hold_no_markup_of_a_name(scene: Scene) -> None:
+def test_pages_contain_no_markup_from_names(cluster: HostileCluster) -> None:
     """No element, attribute, comment or script comes from a name, on the list and on the page of each group."""
-    pages = [scene.monitor.get("/")]
-    pages += [page for name in ALL_GROUPS if (page := scene.get_named("/group", name))]
+    pages = [cluster.monitor.get("/")]
+    pages += [page for name in ALL_GROUPS if (page := cluster.get_named("/group", name))]
     for page in pages:
         assert page.status == 200
         markup = Markup(page.text)
@@ -171,13 +171,13 @@ def test_pages_hold_no_markup_of_a_name(scene: Scene) -> None:
 
 @pytest.mark.parametrize("verb", [["groups", "describe"], ["groups", "describe", "--json"], ["explain"], ["history"]])
 def test_verbs_about_one_group_print_no_control_character(
-    scene: Scene, capsys: pytest.CaptureFixture[str], verb: list[str]
+    cluster: HostileCluster, capsys: pytest.CaptureFixture[str], verb: list[str]
 ) -> None:
-    """Of each group, and of one with hostile members, what is printed is printable."""
+    """The output for each group, and for one with hostile members, is printable."""
     for name in ALL_GROUPS:
-        if scene.get_named("/api/v1/group", name) is None:
+        if cluster.get_named("/api/v1/group", name) is None:
             continue
-        code = main([*verb, "--url", scene.url, "--", name])
+        code = main([*verb, "--url", cluster.url, "--", name])
         said = capsys.readouterr()
         assert code == 0, (name, said.err)
         assert (raw(said.out), raw(said.err)) == ([], []), name
@@ -200,17 +200,19 @@ def test_verbs_about_one_group_print_no_control_character(
     ],
     ids=lambda verb: " ".join(word for word in verb if word.isprintable()),
 )
-def test_verbs_print_no_control_character(scene: Scene, capsys: pytest.CaptureFixture[str], verb: list[str]) -> None:
-    """Into a pipe, output and errors are printable characters and line feeds alone."""
-    main([word.replace("{url}", scene.url).replace("{capture}", str(scene.capture)) for word in verb])
+def test_verbs_print_no_control_character(
+    cluster: HostileCluster, capsys: pytest.CaptureFixture[str], verb: list[str]
+) -> None:
+    """Into a pipe, output and errors are only printable characters and line feeds."""
+    main([word.replace("{url}", cluster.url).replace("{capture}", str(cluster.capture)) for word in verb])
     said = capsys.readouterr()
     assert said.out or said.err
     assert (raw(said.out), raw(said.err)) == ([], [])
 
 
-def test_decode_prints_one_json_object_per_record(scene: Scene, capsys: pytest.CaptureFixture[str]) -> None:
-    """Every line parses as JSON, and the names in it are whole."""
-    main(["decode", "--input", str(scene.capture)])
+def test_decode_prints_one_json_object_per_record(cluster: HostileCluster, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every line parses as JSON, and its names are unchanged."""
+    main(["decode", "--input", str(cluster.capture)])
     lines = capsys.readouterr().out.split("\n")[:-1]
     decoded = [json.loads(line) for line in lines]
     assert {record["key"]["data"]["group"] for record in decoded if record["key"]["type"] == 1} >= set(GROUPS.values())
@@ -229,18 +231,18 @@ def test_decode_prints_one_json_object_per_record(scene: Scene, capsys: pytest.C
     ],
     ids=lambda verb: " ".join(word for word in verb if word.isprintable()),
 )
-def test_a_terminal_gets_no_sequence_of_a_name(scene: Scene, verb: list[str]) -> None:
-    """On a terminal there are styles besides, and nothing else that is not printable."""
-    words = [word.replace("{url}", scene.url).replace("{capture}", str(scene.capture)) for word in verb]
+def test_terminal_output_has_no_sequence_from_names(cluster: HostileCluster, verb: list[str]) -> None:
+    """On a terminal the only unprintable output is styles."""
+    words = [word.replace("{url}", cluster.url).replace("{capture}", str(cluster.capture)) for word in verb]
     with Program("import sys; from stream.cli.app import main; sys.exit(main(sys.argv[1:]))", *words) as program:
         program.wait_for_end()
         assert raw(STYLES.sub("", program.said)) == []
         assert program.said
 
 
-def test_top_draws_no_sequence_of_a_name(scene: Scene) -> None:
-    """Neither the list nor the view of a group lets a terminal sequence through."""
-    words = ["top", "--url", scene.url, "--every", "0.5"]
+def test_top_draws_no_sequence_from_names(cluster: HostileCluster) -> None:
+    """Neither the list nor the view of a group prints a terminal sequence from a name."""
+    words = ["top", "--url", cluster.url, "--every", "0.5"]
     script = "import sys; from stream.cli.app import main; sys.exit(main(sys.argv[1:]))"
     with Program(script, *words, size=(60, 120)) as program:
         program.wait_for("type to filter")
@@ -253,15 +255,15 @@ def test_top_draws_no_sequence_of_a_name(scene: Scene) -> None:
     assert raw(drawn) == []
 
 
-def test_the_log_is_json_without_control_characters(scene: Scene) -> None:
-    """Each line of the log is one JSON object, whatever the names."""
-    lines = scene.monitor.said.splitlines()
+def test_the_log_is_json_without_control_characters(cluster: HostileCluster) -> None:
+    """Each line of the log is one JSON object for all names."""
+    lines = cluster.monitor.said.splitlines()
     assert lines
     assert [line for line in lines if raw(line)] == []
     assert all(isinstance(json.loads(line), dict) for line in lines if line.startswith("{"))
 
 
-def test_the_monitor_stays_ready(scene: Scene) -> None:
-    """After all of that the monitor is ready and has published again."""
-    scene.monitor.wait_ticks(1)
-    assert scene.monitor.get("/readyz").status == 200
+def test_the_monitor_stays_ready(cluster: HostileCluster) -> None:
+    """After all requests the monitor is ready and publishes new snapshots."""
+    cluster.monitor.wait_ticks(1)
+    assert cluster.monitor.get("/readyz").status == 200

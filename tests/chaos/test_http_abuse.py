@@ -1,4 +1,4 @@
-"""What HTTP clients can do to a running monitor: afterwards and meanwhile, a scraper elsewhere is answered."""
+"""Abusive HTTP clients of a running monitor: during and after the attack, other scrapers are answered."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ ABUSERS: Final = ("127.0.0.1", "127.0.0.3", "127.0.0.4", "127.0.0.5")
 SCRAPER: Final = "127.0.0.2"
 GROUPS, PARTITIONS = 200, 20
 DESCRIPTORS: Final = 1024
-"""The usual limit of a process, which this monitor cannot raise."""
+"""A usual limit of descriptors, which this monitor cannot raise."""
 _LIMITED: Final = (
     f"import resource; resource.setrlimit(resource.RLIMIT_NOFILE, ({DESCRIPTORS}, {DESCRIPTORS}))\n"
     "import sys; from stream.cli.app import main; sys.exit(main())"
 )
 REQUEST: Final = "GET {} HTTP/1.1\r\nHost: monitor\r\n\r\n"
 RETURNED_BYTES: Final = 64 << 20
-"""How much larger than before the process may be after an attack."""
+"""The allowed growth of resident memory after an attack."""
 RENDERING_THREADS: Final = 4
 
 
 @pytest.fixture(scope="module")
 def monitor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Monitor]:
-    """Give a ready monitor of groups enough that its `/metrics` does not fit into the buffers of a connection."""
+    """Return a ready monitor whose `/metrics` is larger than the buffers of a connection."""
     with Broker() as broker:
         create_topics(broker.bootstrap, {"t": PARTITIONS})
         admin = AdminClient({"bootstrap.servers": broker.bootstrap, "log_level": 0})
@@ -60,7 +60,7 @@ def monitor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Monitor]:
 
 @pytest.fixture(autouse=True)
 def _many_descriptors() -> Iterator[None]:
-    """Let the attacker have more descriptors than the attacked."""
+    """Raise the descriptor limit of the attacker above that of the monitor."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     yield
@@ -68,7 +68,7 @@ def _many_descriptors() -> Iterator[None]:
 
 
 def connect(monitor: Monitor, source: str, receive_buffer: int | None = None) -> socket.socket:
-    """Open a connection from one of the loopback's addresses."""
+    """Open a connection from one of the loopback addresses."""
     line = socket.socket()
     if receive_buffer is not None:
         line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
@@ -78,8 +78,8 @@ def connect(monitor: Monitor, source: str, receive_buffer: int | None = None) ->
     return line
 
 
-def ask(monitor: Monitor, path: str, source: str = SCRAPER) -> tuple[int, bytes]:
-    """Ask on a connection of its own; give status and body."""
+def get(monitor: Monitor, path: str, source: str = SCRAPER) -> tuple[int, bytes]:
+    """Send a GET request on a new connection; return status and body."""
     client = http.client.HTTPConnection("127.0.0.1", monitor.port, timeout=20, source_address=(source, 0))
     with contextlib.closing(client):
         client.request("GET", path)
@@ -88,20 +88,20 @@ def ask(monitor: Monitor, path: str, source: str = SCRAPER) -> tuple[int, bytes]
 
 
 def assert_scraped(monitor: Monitor) -> Metrics:
-    """See that a scraper and a kubelet, from an address that does nothing wrong, are answered."""
-    assert ask(monitor, "/livez")[0] == 200
-    code, body = ask(monitor, "/metrics")
+    """Assert that a scraper and a kubelet, from another address, are answered."""
+    assert get(monitor, "/livez")[0] == 200
+    code, body = get(monitor, "/metrics")
     assert code == 200
     return Metrics(body.decode())
 
 
 def refused(monitor: Monitor, reason: str) -> float:
-    """Give how often clients were refused for this reason."""
+    """Return the number of clients refused for this reason."""
     return assert_scraped(monitor).value("lagwarden_http_refusals_total", reason=reason) or 0
 
 
-class Usage:
-    """What a process of the system uses: threads, descriptors and resident bytes."""
+class ProcessUsage:
+    """Threads, descriptors and resident bytes of a process."""
 
     def __init__(self, process: int) -> None:
         folder = Path("/proc") / str(process)
@@ -111,8 +111,8 @@ class Usage:
         self.resident = int(fields["VmRSS"].split()[0]) << 10
         self.descriptors = len(list((folder / "fd").iterdir()))
 
-    def has_returned_to(self, before: Usage) -> bool:
-        """Tell whether nothing is left of an attack."""
+    def has_returned_to(self, before: ProcessUsage) -> bool:
+        """Return whether all resources of an attack are released."""
         return (
             self.threads <= before.threads + RENDERING_THREADS
             and self.descriptors <= before.descriptors + 8
@@ -124,36 +124,36 @@ class Usage:
 
 
 @pytest.fixture
-def lines() -> contextlib.ExitStack:
-    """Give what holds the attacker's connections; they are closed before it is looked what is left of them."""
+def connections() -> contextlib.ExitStack:
+    """Return a stack of the attacker's connections; it is closed before the final check."""
     return contextlib.ExitStack()
 
 
 @pytest.fixture
 def attacked(
-    monitor: Monitor, lines: contextlib.ExitStack, report: Callable[[str], None], request: pytest.FixtureRequest
+    monitor: Monitor, connections: contextlib.ExitStack, report: Callable[[str], None], request: pytest.FixtureRequest
 ) -> Iterator[Monitor]:
-    """Give the monitor; after the attack it still ticks, and what it used for it is given back."""
+    """Return the monitor; after the attack it still ticks and has released the resources."""
     for path in ("/", "/metrics"):
-        assert ask(monitor, path)[0] == 200
-    before, process, began = Usage(monitor.pid), monitor.pid, time.monotonic()
-    with lines:
+        assert get(monitor, path)[0] == 200
+    before, process, began = ProcessUsage(monitor.pid), monitor.pid, time.monotonic()
+    with connections:
         yield monitor
-        during = Usage(process)
+        during = ProcessUsage(process)
     try:
-        wait_until(lambda: Usage(process).has_returned_to(before), "what was used to be given back", limit=30)
+        wait_until(lambda: ProcessUsage(process).has_returned_to(before), "the resources to be released", limit=30)
     finally:
         took = f"{time.monotonic() - began:.0f} s"
-        report(f"{request.node.name}: before {before}; during {during}; after {Usage(process)}; {took}")
+        report(f"{request.node.name}: before {before}; during {during}; after {ProcessUsage(process)}; {took}")
     monitor.wait_ticks(1)
     assert (monitor.running, monitor.pid) == (True, process)
     assert monitor.get("/readyz").status == 200
 
 
-def test_more_idle_connections_than_descriptors(attacked: Monitor, lines: contextlib.ExitStack) -> None:
+def test_more_idle_connections_than_descriptors(attacked: Monitor, connections: contextlib.ExitStack) -> None:
     """Twelve hundred connections that are opened and not used, from four addresses."""
     for number in range(1200):
-        lines.enter_context(connect(attacked, ABUSERS[number % len(ABUSERS)]))
+        connections.enter_context(connect(attacked, ABUSERS[number % len(ABUSERS)]))
         if number % 400 == 399:
             assert_scraped(attacked)
     attacked.wait_ticks(1)
@@ -162,43 +162,43 @@ def test_more_idle_connections_than_descriptors(attacked: Monitor, lines: contex
     assert (metrics.value("lagwarden_http_refusals_total", reason="idle") or 0) >= 1200 - 512
 
 
-def test_clients_that_read_nothing(attacked: Monitor, lines: contextlib.ExitStack) -> None:
-    """Forty clients that ask for `/metrics` and take nothing: cut off in seconds, others never refused."""
+def test_clients_that_read_nothing(attacked: Monitor, connections: contextlib.ExitStack) -> None:
+    """Forty clients that request `/metrics` and read nothing are closed in seconds; others are never refused."""
     before = refused(attacked, "slow_reader")
     for _ in range(40):
-        line = lines.enter_context(connect(attacked, ABUSERS[0], receive_buffer=4096))
+        line = connections.enter_context(connect(attacked, ABUSERS[0], receive_buffer=4096))
         line.sendall(REQUEST.format("/metrics").encode())
-    wait_until(lambda: refused(attacked, "slow_reader") - before >= 10, "slow readers to be cut off", pause=0.5)
-    assert ask(attacked, "/metrics", ABUSERS[0])[0] == 200, "the places of that address are free again"
+    wait_until(lambda: refused(attacked, "slow_reader") - before >= 10, "slow readers to be closed", pause=0.5)
+    assert get(attacked, "/metrics", ABUSERS[0])[0] == 200, "connections of that address are available again"
 
 
-def test_half_requests(attacked: Monitor, lines: contextlib.ExitStack) -> None:
-    """Three hundred requests of which the end never comes."""
+def test_incomplete_requests(attacked: Monitor, connections: contextlib.ExitStack) -> None:
+    """Three hundred requests that are never completed."""
     for number in range(300):
-        line = lines.enter_context(connect(attacked, ABUSERS[number % len(ABUSERS)]))
+        line = connections.enter_context(connect(attacked, ABUSERS[number % len(ABUSERS)]))
         with contextlib.suppress(OSError):
             line.sendall(b"GET /metrics HTTP/1.1\r\nHost: monitor\r\nX-Half: ")
         if number % 100 == 99:
             assert_scraped(attacked)
 
 
-def test_requests_byte_by_byte(attacked: Monitor, lines: contextlib.ExitStack) -> None:
-    """A hundred clients that send a byte now and then."""
-    slow = [lines.enter_context(connect(attacked, ABUSERS[number % len(ABUSERS)])) for number in range(100)]
+def test_requests_byte_by_byte(attacked: Monitor, connections: contextlib.ExitStack) -> None:
+    """A hundred clients that send single bytes slowly."""
+    slow = [connections.enter_context(connect(attacked, ABUSERS[number % len(ABUSERS)])) for number in range(100)]
     for byte in REQUEST.format("/metrics").encode()[:20]:
         for line in slow:
             with contextlib.suppress(OSError):  # the older of them may be closed
                 line.sendall(bytes([byte]))
-        assert ask(attacked, "/livez")[0] == 200
+        assert get(attacked, "/livez")[0] == 200
     assert_scraped(attacked)
 
 
-def test_garbage_on_the_wire(attacked: Monitor, lines: contextlib.ExitStack) -> None:
-    """Two hundred connections with bytes that are no HTTP are refused, counted, and not logged one by one."""
+def test_garbage_on_the_wire(attacked: Monitor, connections: contextlib.ExitStack) -> None:
+    """Two hundred connections with invalid bytes are refused, counted, and not logged one by one."""
     chance = random.Random(7)  # noqa: S311 -- garbage that can be repeated
     before, said = refused(attacked, "bad_request"), len(attacked.lines)
     for number in range(200):
-        line = lines.enter_context(connect(attacked, ABUSERS[number % len(ABUSERS)]))
+        line = connections.enter_context(connect(attacked, ABUSERS[number % len(ABUSERS)]))
         with contextlib.suppress(OSError):
             line.sendall(chance.randbytes(200) + b"\r\n\r\n")
     wait_until(lambda: refused(attacked, "bad_request") - before > 100, "the garbage to be counted", pause=0.5)
@@ -206,20 +206,20 @@ def test_garbage_on_the_wire(attacked: Monitor, lines: contextlib.ExitStack) -> 
 
 
 @pytest.mark.parametrize("path", ["/", "/?filter="])
-def test_a_flood_of_pages(attacked: Monitor, lines: contextlib.ExitStack, path: str) -> None:
-    """Twenty clients ask for pages as fast as they can, all for one or each for another."""
+def test_a_flood_of_pages(attacked: Monitor, connections: contextlib.ExitStack, path: str) -> None:
+    """Twenty clients request pages without a pause, all the same one or each a different one."""
     answered: list[int] = []
 
     def flood(client: int) -> None:
         for number in range(8):
             wanted = path if path == "/" else f"{path}{client}-{number}"
             with contextlib.suppress(OSError, http.client.HTTPException):  # cut off for another connection
-                answered.append(ask(attacked, wanted, ABUSERS[client % len(ABUSERS)])[0])
+                answered.append(get(attacked, wanted, ABUSERS[client % len(ABUSERS)])[0])
 
     threads = [threading.Thread(target=flood, args=(client,)) for client in range(20)]
     for thread in threads:
         thread.start()
-        lines.callback(thread.join)
+        connections.callback(thread.join)
     while any(thread.is_alive() for thread in threads):
         assert_scraped(attacked)
         time.sleep(0.2)

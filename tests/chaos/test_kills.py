@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from tests.chaos.kills import PHASES, ROLES, Kill, kill
-from tests.chaos.traffic import living_traffic, make_backlog_topic
+from tests.chaos.traffic import continuous_traffic, make_backlog_topic
 from tests.chaos.truth import compare, tool_differences
 from tests.support.monitor import Monitor
 
@@ -25,13 +25,13 @@ SEED: Final = 11
 
 
 def short_plan(chance: random.Random) -> list[Kill]:
-    """Return four kills: each role once and each phase once, paired by chance."""
+    """Return four kills: each role once and each phase once, paired at random."""
     phases = chance.sample(PHASES, len(PHASES))
     return [Kill(role, phase) for role, phase in zip(ROLES, phases, strict=True)]
 
 
 def long_plan(chance: random.Random) -> list[Kill]:
-    """Return each role in each phase, twice, in an order drawn by chance."""
+    """Return each role in each phase, twice, in random order."""
     every = [Kill(role, phase) for role in ROLES for phase in PHASES] * 2
     return chance.sample(every, len(every))
 
@@ -49,12 +49,12 @@ def test_after_each_kill_every_value_is_the_brokers(
     report: Callable[[str], None],
     plan: Callable[[random.Random], list[Kill]],
 ) -> None:
-    """Under living traffic, offsets, lags, groups, states and members equal the broker's after each kill."""
+    """Under continuous traffic, offsets, lags, groups, states and members equal the broker's after each kill."""
     bootstrap = make_broker().bootstrap
     make_backlog_topic(bootstrap)
     chance = random.Random(SEED)  # noqa: S311 - a choice that can be repeated, no secret
     compared = 0
-    with living_traffic(bootstrap, SEED) as traffic, Monitor(bootstrap, tmp_path) as monitor:
+    with continuous_traffic(bootstrap, SEED) as traffic, Monitor(bootstrap, tmp_path) as monitor:
         traffic.wait_until_settled()
         monitor.wait_ready()
         for number, what in enumerate(plan(chance), 1):

@@ -1,4 +1,4 @@
-"""Twenty minutes under traffic: what each process uses, and what the checkpoint holds, stays flat."""
+"""Twenty minutes under traffic: resources of each process and the size of the checkpoint stay flat."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from tests.chaos.flatness import HEADER, judge
-from tests.chaos.traffic import living_traffic
+from tests.chaos.flatness import HEADER, check_flatness
+from tests.chaos.traffic import continuous_traffic
 from tests.chaos.truth import compare
 from tests.chaos.usage import Sample, sample, write_csv
 from tests.support.monitor import Monitor
@@ -29,18 +29,18 @@ pytestmark = [pytest.mark.soak, pytest.mark.kafka, pytest.mark.spark, pytest.mar
 
 
 def csv_path() -> Path:
-    """Return where the samples are written: a folder outside the tree, or the one that SOAK_FOLDER names."""
+    """Return the path of the samples: a folder outside the tree, or the one that SOAK_FOLDER names."""
     folder = os.environ.get("SOAK_FOLDER") or Path(tempfile.gettempdir()) / "lagwarden-soak"
     return Path(folder) / f"{time.strftime('%Y-%m-%dT%H%M%SZ', time.gmtime())}.csv"
 
 
-def test_use_of_resources_is_flat(make_broker: MakeBroker, tmp_path: Path, report: Callable[[str], None]) -> None:
+def test_resource_usage_is_flat(make_broker: MakeBroker, tmp_path: Path, report: Callable[[str], None]) -> None:
     """After the warm-up no descriptor, thread, memory or checkpoint series grows, and all values are the broker's."""
     bootstrap = make_broker().bootstrap
     minutes: list[float] = []
     samples: list[Sample] = []
     path = csv_path()
-    with living_traffic(bootstrap, SEED) as traffic, Monitor(bootstrap, tmp_path) as monitor:
+    with continuous_traffic(bootstrap, SEED) as traffic, Monitor(bootstrap, tmp_path) as monitor:
         traffic.wait_until_settled()
         monitor.wait_ready()
         began = time.monotonic()
@@ -57,10 +57,10 @@ def test_use_of_resources_is_flat(make_broker: MakeBroker, tmp_path: Path, repor
         values = compare(monitor, bootstrap)
         assert monitor.metrics().value("lagwarden_resyncs_total") == 0
     names = sorted({name for each in samples for name in each})
-    found = [judge(name, minutes, [each.get(name, 0.0) for each in samples]) for name in names]
-    judged = [each for each in found if each is not None]
+    found = [check_flatness(name, minutes, [each.get(name, 0.0) for each in samples]) for name in names]
+    check = [each for each in found if each is not None]
     report(f"soak: {minutes[-1]:.1f} minutes, {batches} batches, {values} values equal to the broker's; {path}")
-    for line in (HEADER, *map(str, judged)):
+    for line in (HEADER, *map(str, check)):
         report(line)
-    grown = [str(each) for each in judged if not each.flat]
-    assert not grown, f"what the monitor uses grows; all samples are in {path}\n{HEADER}\n" + "\n".join(grown)
+    grown = [str(each) for each in check if not each.flat]
+    assert not grown, f"resource usage grows; all samples are in {path}\n{HEADER}\n" + "\n".join(grown)

@@ -1,4 +1,4 @@
-"""Traffic of the chaos tests: the living traffic of the sandbox, groups that come and go, and a backlog to catch up."""
+"""Traffic of the chaos tests: the continuous traffic of the sandbox, short-lived groups, and a backlog to catch up."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ BACKLOG_COMMITS: Final = 60
 
 
 class Churn(TrafficWorker):
-    """Groups that are created and deleted, and members that join and leave, one change per turn, drawn from a seed."""
+    """Groups that are created and deleted, and members that join and leave, one random change per turn, from a seed."""
 
     name = "churn"
     settled = True
 
     def __init__(self, bootstrap: str, seed: int) -> None:
         self._bootstrap = bootstrap
-        self._random = random.Random(seed)  # noqa: S311 - a choice that can be repeated, no secret
+        self._random = random.Random(seed)  # noqa: S311 - reproducible, no secret
         self._made = 0
         self._groups: list[str] = []
         self._members: list[Member] = []
@@ -55,7 +55,7 @@ class Churn(TrafficWorker):
         self._members = []
 
     def _commit(self) -> None:
-        """Commit for a new group, or again for one that is there."""
+        """Commit for a new or an existing group."""
         if not self._groups or (len(self._groups) < MOST_GROUPS and self._random.random() < 0.5):
             self._made += 1
             self._groups.append(f"churn-{self._made}")
@@ -69,7 +69,7 @@ class Churn(TrafficWorker):
             self._groups.pop()
 
     def _join(self) -> None:
-        """Let a member join a group of the classic or of the consumer protocol."""
+        """Add a member to a group of the classic or the consumer protocol."""
         if len(self._members) < MOST_MEMBERS:
             kind: GroupKind = self._random.choice(["classic", "consumer"])
             member = Member(self._bootstrap, f"churn-{kind}", kind, number=self._made)
@@ -77,7 +77,7 @@ class Churn(TrafficWorker):
             self._members.append(member)
 
     def _leave(self) -> None:
-        """Let the oldest member commit and leave."""
+        """Commit with the oldest member, and remove it from its group."""
         if self._members:
             member = self._members.pop(0)
             try:
@@ -87,8 +87,8 @@ class Churn(TrafficWorker):
                 member.leave()
 
 
-def living_traffic(bootstrap: str, seed: int) -> Workload:
-    """Return the traffic of the sandbox with groups that come and go beside it; not started."""
+def continuous_traffic(bootstrap: str, seed: int) -> Workload:
+    """Return the traffic of the sandbox and of short-lived groups; not started."""
     return Workload(bootstrap, more=[Churn(bootstrap, seed)])
 
 
@@ -98,5 +98,5 @@ def make_backlog_topic(bootstrap: str) -> None:
 
 
 def make_backlog(bootstrap: str) -> None:
-    """Write some thousand commits, so that a monitor that was away has several micro-batches to catch up on."""
+    """Write some thousand commits, so that a stopped monitor has several micro-batches to catch up."""
     commit(bootstrap, BACKLOG, BACKLOG, dict.fromkeys(range(BACKLOG_PARTITIONS), 1), times=BACKLOG_COMMITS)

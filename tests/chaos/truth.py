@@ -1,7 +1,7 @@
-"""What the broker says of every group, and how the monitor's answers differ from it.
+"""The broker's values of every group, and their differences from the monitor's answers.
 
-The broker is asked through the Admin API of librdkafka, which shares no code with the monitor. `tool_differences` asks
-Kafka's own command-line tool as well; a call is one JVM, so it is made once per test.
+The broker's values come from the Admin API of librdkafka, which shares no code with the monitor. `tool_differences`
+uses Kafka's own command-line tool as well; a call is one JVM, so it is made once per test.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ROUNDS: Final = 5
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Values:
-    """Everything that is compared: offsets and lags per partition, state and number of members per group."""
+    """All compared values: offsets and lags per partition, state and number of members per group."""
 
     committed: Mapping[Place, int]
     lags: Mapping[Place, int]
@@ -57,7 +57,7 @@ class Values:
 
 
 def shown_values(monitor: Monitor) -> Values:
-    """Return what the monitor shows in `/metrics` and in the API. Dead groups, kept for a grace time, are left out."""
+    """Return the values in `/metrics` and the API, without dead groups, which are kept for a grace period."""
     metrics = monitor.metrics()
     rows = monitor.get("/api/v1/groups").json["groups"]
     groups = {row["group"]: (row["state"], row["members"]) for row in rows if row["state"] != "Dead"}
@@ -65,7 +65,7 @@ def shown_values(monitor: Monitor) -> Values:
 
 
 def broker_values(bootstrap: str) -> Values:
-    """Return what the broker says, once no group rebalances. No traffic may flow."""
+    """Return the broker's values, once no group rebalances. The traffic must be paused."""
     admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
     groups: dict[str, tuple[str | None, int | None]] = {}
 
@@ -91,17 +91,17 @@ def _states(admin: AdminClient) -> dict[str, tuple[str | None, int]]:
     if not names:
         return {}
     answers = admin.describe_consumer_groups(names, request_timeout=LIMIT)
-    told = {name: answer.result(LIMIT) for name, answer in answers.items()}
-    return {name: (_RESTING.get(group.state), len(group.members)) for name, group in told.items()}
+    descriptions = {name: answer.result(LIMIT) for name, answer in answers.items()}
+    return {name: (_RESTING.get(group.state), len(group.members)) for name, group in descriptions.items()}
 
 
 def _offsets(admin: AdminClient, committed: Collection[Place], spec: OffsetSpec) -> dict[tuple[str, int], int]:
-    """Return the first or the last offset of all partitions that somebody has committed."""
-    asked = {(topic, partition) for _, topic, partition in committed}
-    if not asked:
+    """Return the first or the last offset of all partitions with a committed offset."""
+    requested = {(topic, partition) for _, topic, partition in committed}
+    if not requested:
         return {}
     answers = admin.list_offsets(
-        {TopicPartition(topic, partition): spec for topic, partition in asked},
+        {TopicPartition(topic, partition): spec for topic, partition in requested},
         isolation_level=IsolationLevel.READ_UNCOMMITTED,
         request_timeout=LIMIT,
     )
@@ -111,8 +111,8 @@ def _offsets(admin: AdminClient, committed: Collection[Place], spec: OffsetSpec)
 def compare(monitor: Monitor, bootstrap: str) -> int:
     """Assert that every value the monitor shows is the broker's, and return how many values were compared.
 
-    The traffic must be paused. Sessions of dead members still end then, so the broker is asked before and after the
-    monitor, and both again as long as its own answers differ.
+    The traffic must be paused. Sessions of dead members still end then, so the broker is read before and after the
+    monitor, and both again while its answers differ.
     """
     before = broker_values(bootstrap)
     for _ in range(_ROUNDS):
@@ -123,14 +123,14 @@ def compare(monitor: Monitor, bootstrap: str) -> int:
             break
         before = wanted
     else:
-        raise AssertionError(f"the broker's values did not come to rest in {_ROUNDS} rounds")
+        raise AssertionError(f"the broker's values did not settle in {_ROUNDS} rounds")
     wrong = found.differences(wanted)
     assert not wrong, f"{len(wrong)} of {wanted.count} values differ from the broker's:\n" + "\n".join(wrong)
     return wanted.count
 
 
 def tool_differences(monitor: Monitor, bootstrap: str) -> list[str]:
-    """Return what the monitor shows otherwise than `kafka-consumer-groups`; the traffic must be paused."""
+    """Return the differences of the monitor from `kafka-consumer-groups`; the traffic must be paused."""
     committed, lags = tool_says(bootstrap)
     groups: dict[str, tuple[str | None, int | None]] = {
         row.group: (row.state, row.members) for row in tools.describe_state(bootstrap)

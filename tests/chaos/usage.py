@@ -1,4 +1,4 @@
-"""What a running monitor uses: descriptors, threads and memory per role, and files and bytes of its checkpoint."""
+"""Resource usage of a monitor: descriptors, threads and memory per role, and files and bytes of its checkpoint."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Sample = dict[str, float]
 
 
 def sample(monitor: Monitor) -> Sample:
-    """Return what the monitor uses now. A process that ends meanwhile is left out."""
+    """Return the current usage of the monitor, without processes that end meanwhile."""
     total: Counter[str] = Counter()
     for process in monitor.processes:
         if process.role in WATCHED:

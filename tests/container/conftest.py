@@ -1,4 +1,4 @@
-"""The engine, the base image and lagwarden's image, each made once; skips, with the reason, where no engine can run."""
+"""The engine, the base image and lagwarden's image, each built once; skips with the reason where no engine can run."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ BASE: Final = "debian-12:test"
 
 @pytest.fixture(scope="session")
 def engine() -> Iterator[str]:
-    """Give the address of the Docker engine that testcontainers talks to: the one of DOCKER_HOST, else our own."""
-    # Its own cleaner is an image of a registry; the engine's whole data goes away with the tests instead.
+    """Return the address of the Docker engine of testcontainers: that of DOCKER_HOST, else one started here."""
+    # The cleaner of testcontainers is an image from a registry; instead all data of the engine is deleted at the end.
     testcontainers_config.ryuk_disabled = True
     try:
         require_engine()
@@ -41,7 +41,7 @@ def engine() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def image(engine: str) -> Iterator[str]:
-    """Build the image from the Dockerfile on a base of our own; give its name."""
+    """Build the image from the Dockerfile on the base image; return its name."""
     client = docker.DockerClient(engine)
     with base_image().open("rb") as archive:
         client.api.import_image_from_data(archive, repository=BASE.partition(":")[0], tag=BASE.partition(":")[2])
@@ -62,7 +62,7 @@ def image(engine: str) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def helm() -> None:
-    """Have Helm's engine at hand: the chart says how the image is run."""
+    """Require Helm's engine: the chart defines how the image is run."""
     try:
         python_tools()
     except ToolsUnreachableError as error:
@@ -71,7 +71,7 @@ def helm() -> None:
 
 @pytest.fixture
 def volume(engine: str) -> Iterator[str]:
-    """Give the name of a fresh volume, as a claim would be bound to."""
+    """Return the name of a new volume, in place of a persistent volume claim."""
     client = docker.DockerClient(engine)
     made = client.volumes.create(f"checkpoint-{os.urandom(4).hex()}")
     yield str(made.name)

@@ -1,4 +1,4 @@
-"""A Docker engine from Debian's packages, started by hand, and a base image made by debootstrap: no registry of images.
+"""A Docker engine from Debian's packages, and a base image from debootstrap, without an image registry.
 
 The packages are unpacked into lagwarden's cache folder, not installed: nothing on the machine changes. The engine has
 its socket and its data in a temporary folder, makes no bridge and no firewall rule, and ends with the tests.
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 PACKAGES: Final = ("docker.io", "containerd", "runc", "debootstrap", "libdevmapper1.02.1", "libseccomp2")
-"""The engine, what makes the base image, and the libraries that a bare Debian lacks."""
+"""The engine, the builder of the base image, and libraries that a minimal Debian lacks."""
 RELEASE: Final = "bookworm"
 AUTHORITIES: Final = Path("/usr/local/share/ca-certificates")
-"""Where Debian keeps authorities that a site added; builds behind such a site's proxy need them too."""
+"""Debian's folder of additional certificate authorities, which builds behind a proxy need."""
 _START_LIMIT: Final = 60.0
 _STOP_LIMIT: Final = 30.0
 
 
 class EngineUnavailableError(RuntimeError):
-    """No engine can run here; the message says why in one line."""
+    """No engine can run here; the message is the cause in one line."""
 
 
 def require_engine() -> None:
@@ -46,7 +46,7 @@ def require_engine() -> None:
 
 
 def engine_folder() -> Path:
-    """Give the folder with the unpacked packages; fetch them where missing. Raises EngineUnavailableError."""
+    """Return the folder with the unpacked packages; download missing ones. Raises EngineUnavailableError."""
     folder = cache_folder() / "engine" / "packages"
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -59,7 +59,7 @@ def engine_folder() -> Path:
 
 @contextlib.contextmanager
 def running_engine() -> Iterator[str]:
-    """Run an engine and give its address. Raises EngineUnavailableError with its last line if it does not start."""
+    """Run an engine and return its address. Raises EngineUnavailableError with its last line if it does not start."""
     root = engine_folder()
     with tempfile.TemporaryDirectory(prefix="lagwarden-engine-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
@@ -82,7 +82,7 @@ def running_engine() -> Iterator[str]:
 
 
 def base_image() -> Path:
-    """Give the archive of a minimal Debian's files, for `docker import`; make it where missing (half a minute)."""
+    """Return the archive of a minimal Debian, for `docker import`; build it if missing (half a minute)."""
     own = sorted(AUTHORITIES.glob("*.crt"))
     mark = hashlib.sha256(b"".join(one.read_bytes() for one in own)).hexdigest()[:8]
     archive = cache_folder() / "engine" / f"{RELEASE}-{mark}.tar"
@@ -102,7 +102,7 @@ def base_image() -> Path:
 
 
 def _trust(system: Path, authorities: Sequence[Path]) -> None:
-    """Make the image trust what this machine was told to trust. pip has a list of its own unless it is told."""
+    """Add the certificate authorities of this machine to the image, also for pip, which has its own list."""
     if authorities:
         target = system / AUTHORITIES.relative_to("/")
         target.mkdir(parents=True, exist_ok=True)
@@ -112,15 +112,15 @@ def _trust(system: Path, authorities: Sequence[Path]) -> None:
 
 
 def _wanted(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
-    """Leave out what apt fetched, and devices, which an engine makes itself."""
+    """Return None for downloads of apt and for devices, which an engine creates."""
     fetched = member.name.startswith(("./var/cache/apt/archives/", "./var/lib/apt/lists/"))
     return None if fetched or member.isdev() else member
 
 
 def _download(target: Path) -> list[Path]:
-    """Fetch the packages, with fresh lists where there are none or old ones."""
+    """Fetch the packages, after an update of missing or old package lists."""
     command = ["apt-get", "--quiet", "download", *PACKAGES]
-    # apt would rather fetch as a user of its own, who may not write here, and warns.
+    # By default apt downloads as a user that cannot write here, and warns.
     options = ["-o", "APT::Sandbox::User=root"]
     with contextlib.suppress(EngineUnavailableError):
         _run([*command, *options], folder=target)
@@ -131,7 +131,7 @@ def _download(target: Path) -> list[Path]:
 
 
 def _environment(root: Path) -> dict[str, str]:
-    """Put the unpacked programs and libraries before the machine's own."""
+    """Return an environment that prefers the unpacked programs and libraries."""
     programs = f"{root}/usr/sbin:{root}/usr/bin:{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
     machine = os.uname().machine
     return {"PATH": programs, "LD_LIBRARY_PATH": f"{root}/lib/{machine}-linux-gnu:{root}/usr/lib/{machine}-linux-gnu"}
@@ -148,11 +148,11 @@ def _run(command: Sequence[str], env: dict[str, str] | None = None, folder: Path
 
 def _last_line(log: Path) -> str:
     lines = log.read_text(errors="replace").strip().splitlines()
-    return lines[-1] if lines else "it said nothing"
+    return lines[-1] if lines else "no output"
 
 
 def _unmount(folder: Path) -> None:
-    """Take away what an engine that was killed left mounted; without it the folder could not be removed."""
+    """Unmount what a killed engine left mounted, so that the folder can be removed."""
     mounted = [line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()]
     for place in sorted((one for one in mounted if one.startswith(f"{folder}/")), reverse=True):
         subprocess.run(["umount", "--lazy", place], check=False, capture_output=True)

@@ -1,4 +1,4 @@
-"""The chart's pod as containers have it: the rendered StatefulSet turned into what the engine is told."""
+"""Runs the chart's pod as a container: translates the rendered StatefulSet to options of the engine."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _UNITS: Final = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
 
 
 class Pod(Monitor):
-    """A monitor that runs in a container, with the very settings that the chart gives its pod.
+    """A monitor that runs in a container, with the settings of the chart's pod.
 
-    Its volume outlives `stop` and `start`, as a claim does. It listens on the loopback address of the machine, whose
-    network it shares; what else the chart's pod has, this one has.
+    Its volume is kept over `stop` and `start`, like a claim. It listens on the loopback address of the machine, whose
+    network it shares; all other settings are those of the pod.
     """
 
     def __init__(self, image: str, rendered: Rendered, folder: Path, volume: str, **variables: str) -> None:
@@ -42,7 +42,7 @@ class Pod(Monitor):
             (self._config / name).write_text(text)
 
     def start(self, *more: str) -> Self:
-        """Start a new container over the same volume, with more words on its command line."""
+        """Start a new container over the same volume, with additional arguments."""
         spec, pod = self.rendered.container, self.rendered.pod
         container = DockerContainer(self._image).with_command([*spec["args"], *more])
         for variable in spec["env"]:
@@ -66,27 +66,27 @@ class Pod(Monitor):
 
     @property
     def running(self) -> bool:
-        """Whether the container runs."""
+        """True while the container runs."""
         return self._container is not None and self._state["Running"]
 
     @property
     def said(self) -> str:
-        """What the container has written so far."""
+        """The output of the container so far."""
         output, errors = self._started_container.get_logs()
         return (output + errors).decode(errors="replace")
 
     def execute(self, *command: str) -> tuple[int | None, str]:
-        """Run a command in the container, as `kubectl exec` does; give its exit code and what it wrote."""
+        """Run a command in the container, as `kubectl exec` does; return its exit code and output."""
         done = self._started_container.exec(list(command))
         return done.exit_code, done.output.decode(errors="replace")
 
     def stop_within(self, seconds: int) -> int:
-        """Ask the container to end, and kill it after so many seconds, as Kubernetes does; give its exit code."""
+        """Stop the container, and kill it after `seconds`, as Kubernetes does; return its exit code."""
         self._started_container.get_wrapped_container().stop(timeout=seconds)
         return self.exit_code()
 
     def exit_code(self) -> int:
-        """Give what the container ended with."""
+        """Return the exit code of the container."""
         return int(self._started_container.get_wrapped_container().wait(timeout=120)["StatusCode"])
 
     def remove(self) -> None:
@@ -114,7 +114,7 @@ class Pod(Monitor):
 
 
 def _limits(spec: dict[str, Any], security: dict[str, Any]) -> dict[str, Any]:
-    """Turn the security contexts and the limits of resources into the engine's words."""
+    """Return the security contexts and resource limits as options of the engine."""
     own = spec["securityContext"]
     assert own.keys() == {"allowPrivilegeEscalation", "readOnlyRootFilesystem", "capabilities"}
     return {

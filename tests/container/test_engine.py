@@ -1,4 +1,4 @@
-"""Where no engine can run, the tests of the image are skipped with a sentence that says why. Needs no engine."""
+"""Where no engine can run, the tests of the image are skipped with the cause. Needs no engine."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ from tests.container.engine import EngineUnavailableError, require_engine
         pytest.param(0, ["dpkg"], "apt-get", id="no apt"),
     ],
 )
-def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, user: int, programs: list[str], reason: str) -> None:
-    """Each thing that an engine of our own cannot do without has its reason."""
+def test_missing_requirement_is_named(
+    monkeypatch: pytest.MonkeyPatch, user: int, programs: list[str], reason: str
+) -> None:
+    """Each missing requirement of the engine has its own reason."""
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setattr(os, "geteuid", lambda: user)
     monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}" if name in programs else None)

@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.container, pytest.mark.usefixtures("helm"), pytest.mar
 
 GROUPS: Final = tuple(f"group-{number}" for number in range(5))
 OWN_LIMIT: Final = 30
-"""Seconds in which lagwarden promises to end; what is slower than that is killed, and no longer ends with 0."""
+"""The documented seconds until the exit; a slower process is killed and does not end with 0."""
 FAST: Final = {"config": {"job": {"driver_memory": "512m", "tick_interval": 1, "trigger_interval": 1}}}
 
 
@@ -37,15 +37,15 @@ def pod_of(image: str, bootstrap: str, folder: Path, volume: str, **variables: s
 
 
 def advised(pod: Pod) -> list[str]:
-    """Give the command that the chart's notes tell a person to run in the pod."""
+    """Return the command of the chart's notes that runs in the pod."""
     (line,) = (line for line in pod.rendered.notes.splitlines() if " exec " in line)
     return line.partition(" -- ")[2].split()
 
 
-def test_it_runs_read_only_ends_clean_and_goes_on_from_its_volume(
+def test_image_runs_read_only_stops_cleanly_and_continues_from_its_volume(
     image: str, make_broker: MakeBroker, tmp_path: Path, volume: str
 ) -> None:
-    """Restricted as the chart has it, it shows what the official tool says, ends with 0, and reads only what is new."""
+    """Restricted as in the chart, it agrees with the official tool, ends with 0, and then reads only new records."""
     bootstrap = make_broker().bootstrap
     make_topic(bootstrap, "t", 3, records=50)
     for number, group in enumerate(GROUPS):
@@ -72,16 +72,16 @@ def test_it_runs_read_only_ends_clean_and_goes_on_from_its_volume(
         assert pod.stop_within(OWN_LIMIT) == ExitCode.OK, pod.said
 
 
-def test_a_stop_while_kafka_is_away_is_clean_too(image: str, tmp_path: Path, volume: str) -> None:
-    """Without a broker it is alive, not ready, says why, and still ends with 0 when it is told to."""
+def test_stop_without_kafka_is_clean(image: str, tmp_path: Path, volume: str) -> None:
+    """Without a broker it is alive, not ready with a reason, and ends with 0 on SIGTERM."""
     with pod_of(image, "127.0.0.1:1", tmp_path, volume) as pod:
         pod.wait_answering()
         assert pod.get("/readyz").status == 503
         assert pod.stop_within(OWN_LIMIT) == ExitCode.OK, pod.said
 
 
-def test_a_fault_in_the_settings_ends_the_pod_with_its_line(image: str, tmp_path: Path, volume: str) -> None:
-    """A setting that does not exist ends the container with the code for it, and the last line names it."""
+def test_wrong_setting_ends_the_pod_with_one_line(image: str, tmp_path: Path, volume: str) -> None:
+    """A setting that does not exist ends the container with its exit code, and the last line names it."""
     with pod_of(image, "127.0.0.1:1", tmp_path, volume, LAGWARDEN_JOB_TRIGER_INTERVAL="5s") as pod:
         assert pod.exit_code() == ExitCode.USAGE
         assert "LAGWARDEN_JOB_TRIGER_INTERVAL" in pod.said

@@ -1,4 +1,4 @@
-"""Baking the class archive: bounded, a failure is one line, and it is not tried again each time."""
+"""Baking the class archive: bounded in time, a failure is one line and is not retried on each run."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def java(tmp_path: Path) -> Path:
 
 
 def write(java: Path, action: str) -> None:
-    """Let the program do this."""
+    """Write a program that runs this action."""
     # spark-class asks a first JVM for the command of the second.
     launcher = f'case "$*" in *launcher.Main*) exec {find_java()} "$@";; esac'
     java.write_text(f"#!/bin/sh\n{launcher}\necho start >>{java.parent / 'starts'}\n{action}\n")
@@ -45,7 +45,7 @@ def write(java: Path, action: str) -> None:
 
 
 def bake(java: Path) -> subprocess.CompletedProcess[str]:
-    """Run the program as `make setup` does, with a cache of its own."""
+    """Run the program as `make setup` does, with a separate cache."""
     home = java.parents[1]
     return subprocess.run(
         [sys.executable, "-c", BAKE],
@@ -59,7 +59,7 @@ def bake(java: Path) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("action", "cause"), [(FAILING, "no memory for a heap"), (HANGING, "no stream ran within 5 s")]
 )
-def test_failure_is_one_line_and_is_not_tried_again(java: Path, action: str, cause: str) -> None:
+def test_failure_is_one_line_and_is_not_retried(java: Path, action: str, cause: str) -> None:
     """A JVM that fails or hangs: the cause is printed, no draft is left, and the next set-up starts no JVM."""
     write(java, action)
     first = bake(java)
@@ -79,7 +79,7 @@ def test_failure_is_one_line_and_is_not_tried_again(java: Path, action: str, cau
 
 
 def test_existing_archive_is_not_written_again(java: Path) -> None:
-    """The next set-up says where it is, at once."""
+    """The next set-up prints its path without starting a JVM."""
     write(java, FAILING)
     bake(java)
     folder = java.parents[2] / "cache" / "classes"
