@@ -1,4 +1,4 @@
-"""Where no engine can run, the tests of the image are skipped with the cause. Needs no engine."""
+"""The tests of the image are skipped with the cause if no engine can run. Needs no engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a tick of the monitor does, without Spark and without waiting: for tests of what it asks a real broker.
+"""Runs the steps of a tick against a real broker, without Spark and without waiting.
 
 The log is read as the job reads it, committed records only. Ticks are ten seconds apart by the clock that they are
 given, and follow each other at once.
