@@ -35,6 +35,8 @@ demo: setup  ## a real broker, living traffic and lagwarden on this machine; DUR
 lint: $(STAMP)  ## ruff: rules and format; the word list; code that nothing calls
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell
+	$(BIN)/vulture
 
 types: $(STAMP)  ## mypy, strict
 	$(BIN)/mypy

@@ -19,7 +19,7 @@ from stream.groups.commits.slots import Slots
 from stream.health.evaluator import Evaluator
 from stream.health.features.lag import PartitionEnds
 from stream.health.inputs import GroupInputs, GroupStage, HealthInputs
-from stream.health.verdict import needs_action
+from stream.health.verdict import SEVERITIES, Severity
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -91,7 +91,8 @@ def measure(what: str, size: int, stuck: float) -> Timed:
     begin = time.process_time()
     sentences = [result.group_sentence(group) for group in range(len(result.group_verdict))]
     sentence = (time.process_time() - begin) / len(sentences)
-    return Timed(what, seconds, int(needs_action(result.verdict).sum()), evaluator.history.nbytes / 1e6, sentence)
+    needs_action = int((SEVERITIES[result.verdict] >= Severity.WARNING).sum())
+    return Timed(what, seconds, needs_action, evaluator.history.nbytes / 1e6, sentence)
 
 
 class _Scenario:

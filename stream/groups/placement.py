@@ -36,11 +36,6 @@ class Placement:
         """Return the placement whose number of shards is nearest to the wanted number."""
         return cls(offsets_partitions, max(1, round(wanted_shards / max(1, offsets_partitions))))
 
-    @property
-    def shard_count(self) -> int:
-        """The number of shards."""
-        return self.offsets_partitions * self.sub_shards
-
     def offsets_partition(self, shard: int) -> int:
         """Return the offsets partition whose records this shard holds."""
         return shard // self.sub_shards

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 if TYPE_CHECKING:
-    from stream.health.columns import Codes, Flags, Ints
+    from stream.health.columns import Codes, Ints
 
 
 class Verdict(enum.StrEnum):
@@ -77,12 +77,6 @@ SEVERITY: Final = {
 SEVERITIES: Final = np.array([SEVERITY[verdict] for verdict in VERDICTS], np.int8)
 """By code."""
 _CAUGHT_UP, _OK = CODE[Verdict.CAUGHT_UP], CODE[Verdict.OK]
-
-
-def needs_action(codes: Codes) -> Flags:
-    """Return which of these codes belong to verdicts of severity WARNING or above."""
-    flags: Flags = SEVERITIES[codes] >= Severity.WARNING
-    return flags
 
 
 def roll_up(codes: Codes, lag: Ints, group: Ints, groups: int) -> tuple[Codes, Ints, Ints]:

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
 GROUP: Final = 0
-TRANSACTION: Final = 1
-"""The type of a coordinator's keys (FindCoordinatorRequest's KeyType)."""
+"""The key type of groups (FindCoordinatorRequest's KeyType; 1 is that of transactional ids)."""
 
 TOPIC_RESOURCE: Final = 2
 BROKER_RESOURCE: Final = 4

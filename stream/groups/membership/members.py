@@ -51,8 +51,6 @@ class Member:
     target: Assignment | None = None
     # Whether it has no assignment; None: its assignment cannot be decoded.
     idle: bool | None = None
-    # Whether a member of a consumer group uses the classic protocol, as during an online migration.
-    classic_protocol: bool = False
     # Those of `subscription` and `assignment` that are empty because their bytes cannot be decoded.
     unreadable: tuple[str, ...] = ()
 
@@ -122,7 +120,6 @@ def _modern_member(group: ModernGroup, member: JoinedMember, names: Mapping[byte
         assignment=_assignment(group, current, names),
         target=_assignment(group, group.targets.get(member.member_id), names),
         idle=group.is_idle(member.member_id),
-        classic_protocol=bool(consumer and consumer.classic_session_timeout is not None),
     )
 
 

@@ -43,7 +43,7 @@ def compacted(rows: Iterable[LogRow], keep_tombstones: bool) -> list[LogRow]:  #
 
 @st.composite
 def histories(draw: st.DrawFn) -> list[LogRow]:
-    """Draw the log of two groups in one or two offsets partitions."""
+    """Generate the log of two groups in one or two offsets partitions."""
     rows: list[LogRow] = []
     for at in range(draw(st.integers(0, 40))):
         group = draw(st.sampled_from(GROUPS))

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def batch_of(records: list[tuple[int, int, bytes | None, bytes | None]]) -> pa.RecordBatch:
-    """Give records (partition, offset, key, value) as Spark hands them to a worker."""
+    """Return records (partition, offset, key, value) as Spark passes them to a worker."""
     partition, offset, key, value = zip(*records, strict=True) if records else ((), (), (), ())
     return pa.record_batch(
         {
@@ -47,7 +47,7 @@ RECORDS = [(0, at, commit_key("g", "t", at % 3), commit_value(at, at)) for at in
 
 @functools.cache
 def whole() -> ShardDelta:
-    """Give the delta of all records in one batch."""
+    """Return the delta of all records in one batch."""
     (out,) = FoldTask(Placement(1, 1), SLOT_MS, KEEP, None)(iter([batch_of(RECORDS)]))
     return unpack_delta(out.column("delta")[0].as_py())
 

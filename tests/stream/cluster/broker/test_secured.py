@@ -236,9 +236,9 @@ def test_both_clients_show_their_certificate(secured: Secured, key: str, tmp_pat
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256"])
-@pytest.mark.parametrize("user", ["alice", "nobody"])
+@pytest.mark.parametrize("user", ["alice", "unknown-user"])
 def test_wrong_password_says_so(secured: Secured, mechanism: str, user: str) -> None:
-    """The broker's own sentence arrives, although it hangs up in the same breath; the password does not."""
+    """The error has the broker's own message, although the broker closes the connection; it has no password."""
     error = refused(secured.login("SASL", user, "wrong-secret", mechanism))
     assert type(error) is LoginRefused
     assert "Authentication failed" in error.what

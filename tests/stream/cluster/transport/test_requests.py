@@ -20,7 +20,7 @@ REQUESTS: dict[str, Any] = {
     "tails": requests.fetch_tails({"t": [(0, 3, 5), (1, -1, 2**40)]}, most_bytes=100, most_bytes_each=10),
     "coordinators of groups": admin_requests.find_coordinators(["a", "b"], admin_requests.GROUP),
     "the coordinator of a group": admin_requests.find_coordinator("a", admin_requests.GROUP),
-    "the coordinator of a transaction": admin_requests.find_coordinator("a", admin_requests.TRANSACTION),
+    "the coordinator of a transaction": admin_requests.find_coordinator("a", 1),
     "groups": admin_requests.describe_groups(["a", "b"]),
     "offsets of groups": admin_requests.offset_fetch(["a", "b"]),
     "offsets of a group": admin_requests.offset_fetch_of_one("a"),

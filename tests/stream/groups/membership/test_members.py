@@ -66,7 +66,6 @@ STORIES: list[tuple[str, list[Written], dict[str, Any]]] = [
             "assignment": (("t", (1,)), ("u", (0, 2))),
             "target": None,
             "idle": False,
-            "classic_protocol": False,
             "unreadable": (),
         },
     ),
@@ -202,7 +201,7 @@ STORIES: list[tuple[str, list[Written], dict[str, Any]]] = [
                 },
             )
         ],
-        {"classic_protocol": True, "subscription": ("orders",)},
+        {"subscription": ("orders",)},
     ),
     (
         "a member of a share group",
