@@ -19,9 +19,9 @@ SLOT: Final = HealthLimits().slot / 1_000 / FASTER
 """Seconds of a slot of the commit window."""
 COMMIT: Final = 5 / FASTER
 """Seconds between the commits of a client with default settings (`auto.commit.interval.ms`)."""
-RESTART: Final = HealthLimits().restart / 1_000 / FASTER
-FIRST_COMMIT: Final = HealthLimits().first_commit / 1_000 / FASTER
-REBALANCE: Final = HealthLimits().rebalance / 1_000 / FASTER
+RESTART: Final = HealthLimits().restart_grace / 1_000 / FASTER
+FIRST_COMMIT: Final = HealthLimits().first_commit_grace / 1_000 / FASTER
+REBALANCE: Final = HealthLimits().rebalance_limit / 1_000 / FASTER
 SESSION: Final = 45 / FASTER
 """Seconds without a heartbeat after which a member is removed (`session.timeout.ms`)."""
 HEARTBEAT: Final = 3 / FASTER

@@ -113,5 +113,5 @@ class EvaluationRules(abc.ABC):
         """Return the state that must survive the process; None before the first tick."""
 
     def _build_window(self, inputs: HealthInputs) -> Window:
-        observation = self.history.record(inputs, self.limits.first_commit)
+        observation = self.history.record(inputs, self.limits.first_commit_grace)
         return windows.build(inputs, observation, self.history, self.limits)

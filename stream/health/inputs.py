@@ -55,7 +55,7 @@ class GroupInputs:
     members: Ints
     """-1: not known."""
     rebalances: Ints
-    """Number of rebalances within the last `HealthLimits.storm`, without those of replayed history."""
+    """Number of rebalances within the last `HealthLimits.storm_window`, without those of replayed history."""
     emptied: Ints
     """When the group last became empty."""
     refilled: Ints

@@ -13,21 +13,21 @@ class HealthLimits:
     """Time between two evaluations; nothing shorter than two of them is a fault."""
     slot: int = 30_000
     """Time that one slot of the commit window covers."""
-    restart: int = 30_000
+    restart_grace: int = 30_000
     """Time that a process may take to restart before its absence is a fault."""
-    static_restart: int = 60_000
+    static_restart_grace: int = 60_000
     """The same for static members: the log shows that one has left only after its session timeout."""
     unlearned: int = 600_000
     """Time that a group may be silent while its commit interval is not known, usually with one commit in the log."""
-    first_commit: int = 360_000
+    first_commit_grace: int = 360_000
     """Time that the first commit of a partition may take; clients look for new partitions every five minutes."""
     transaction: int = 60_000
     """Time that a transaction may be open while no earlier ones are known (default of transaction.timeout.ms)."""
-    rebalance: int = 60_000
+    rebalance_limit: int = 60_000
     """Time that a rebalance may take while records wait."""
-    storm: int = 600_000
+    storm_window: int = 600_000
     """The period in which rebalances are counted."""
-    loss: int = 3_600_000
+    loss_notice: int = 3_600_000
     """Time before retention removes unread records at which this is reported."""
-    expiry: int = 86_400_000
+    expiry_notice: int = 86_400_000
     """Time before the broker expires an offset at which this is reported."""

@@ -95,13 +95,13 @@ def health_limits(config: Config, slot_ms: int) -> HealthLimits:
     return HealthLimits(
         tick=_ms(config.job.tick_interval),
         slot=slot_ms,
-        restart=_ms(health.restart_grace),
-        static_restart=_ms(health.static_restart_grace),
-        first_commit=_ms(health.first_commit_grace),
-        rebalance=_ms(health.rebalance_limit),
-        storm=_ms(health.storm_window),
-        loss=_ms(health.loss_notice),
-        expiry=_ms(health.expiry_notice),
+        restart_grace=_ms(health.restart_grace),
+        static_restart_grace=_ms(health.static_restart_grace),
+        first_commit_grace=_ms(health.first_commit_grace),
+        rebalance_limit=_ms(health.rebalance_limit),
+        storm_window=_ms(health.storm_window),
+        loss_notice=_ms(health.loss_notice),
+        expiry_notice=_ms(health.expiry_notice),
     )
 
 

@@ -44,8 +44,8 @@ def learn_patience(  # noqa: PLR0917 - columns of one table
 
     `slots` are those of the suspects, numbered by their position in `suspects`.
     A suspect without progress since its first commit has no wait of its own. It gets the longest patience of its
-    siblings with progress, because the same members read them. A row without a commit gets `limits.first_commit`. Of
-    groups with static members no patience is below `limits.static_restart`.
+    siblings with progress, because the same members read them. A row without a commit gets
+    `limits.first_commit_grace`. Of groups with static members no patience is below `limits.static_restart_grace`.
     """
     patience = np.full(len(inputs), 2 * limits.tick, np.int64)
     wait = commit_interval.longest_wait(slots, len(suspects), history, history_row[suspects], limits.slot)
@@ -58,24 +58,24 @@ def learn_patience(  # noqa: PLR0917 - columns of one table
     unlearned = suspects[wait == NOT_KNOWN]
     if len(unlearned):
         patience[unlearned] = sibling_patience(inputs, patience, limits)[unlearned]
-    learned = np.where(uncommitted, limits.first_commit, patience[suspects])
+    learned = np.where(uncommitted, limits.first_commit_grace, patience[suspects])
     static = inputs.groups.static[inputs.group[suspects]]
-    patience[suspects] = np.where(static, np.maximum(learned, limits.static_restart), learned)
+    patience[suspects] = np.where(static, np.maximum(learned, limits.static_restart_grace), learned)
     return Patience(patience, is_default)
 
 
 def sibling_patience(inputs: HealthInputs, patience: Ints, limits: HealthLimits) -> Ints:
     """Return for each row the longest known patience of the partitions of its topic on which its group makes progress.
 
-    The result lies between `limits.restart` and `limits.unlearned`; it is `limits.unlearned` where no sibling has a
-    known patience.
+    The result lies between `limits.restart_grace` and `limits.unlearned`; it is `limits.unlearned` where no sibling
+    has a known patience.
     """
     has_progress = (inputs.spans.reached_time > inputs.spans.first_time) & (patience != NOT_KNOWN)
     is_first = (np.diff(inputs.group, prepend=-1) != 0) | (np.diff(inputs.topic, prepend=-1) != 0)
     pair = np.cumsum(is_first) - 1
     pairs = int(pair[-1]) + 1 if len(pair) else 0
     longest = max_by_owner(patience[has_progress], pair[has_progress], pairs, NOT_KNOWN)[pair]
-    return np.where(longest == NOT_KNOWN, limits.unlearned, np.clip(longest, limits.restart, limits.unlearned))
+    return np.where(longest == NOT_KNOWN, limits.unlearned, np.clip(longest, limits.restart_grace, limits.unlearned))
 
 
 def transaction_patience(patience: Patience, longest_earlier: Ints, limits: HealthLimits) -> Ints:

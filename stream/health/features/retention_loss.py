@@ -38,8 +38,8 @@ def forecast(  # noqa: PLR0917 - columns of one table
 ) -> tuple[Ints, Flags]:
     """Return the time (ms) until retention removes the next record of each row, and the rows where that is near.
 
-    `NEVER`: no forecast is possible, or the lag falls. No loss is near that is further away than `limits.loss` or than
-    the length of the history behind the forecast. `rows` are the rows in the history of log starts, -1: none.
+    `NEVER`: no forecast is possible, or the lag falls. No loss is near that is further away than `limits.loss_notice`
+    or than the length of the history behind the forecast. `rows` are the rows in the history of log starts, -1: none.
     """
     loss_in = np.full(len(rows), NEVER, np.int64)
     near = np.zeros(len(rows), np.bool_)
@@ -49,11 +49,11 @@ def forecast(  # noqa: PLR0917 - columns of one table
     rate, span = _log_start_rate(log_start, rows[at_risk], inputs.now)
     slower = rate - np.nan_to_num(rates.consume[at_risk])
     left = np.where(slower > 0, ends.margin[at_risk] / np.where(slower > 0, slower, 1.0) * 1_000, np.inf)
-    close = left < np.minimum(limits.loss, span)
+    close = left < np.minimum(limits.loss_notice, span)
     if inputs.retention is not None:
         retention = inputs.retention[at_risk]
         by_age = np.where(retention > 0, np.maximum(retention - age.age[at_risk], 0), np.inf)
-        close |= by_age < np.minimum(limits.loss, retention / _SHARE_OF_RETENTION)
+        close |= by_age < np.minimum(limits.loss_notice, retention / _SHARE_OF_RETENTION)
         left = np.minimum(left, by_age)
     finite = np.isfinite(left)
     loss_in[at_risk[finite]] = np.minimum(left[finite], 1e15).astype(np.int64)

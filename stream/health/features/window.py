@@ -197,7 +197,7 @@ def build(inputs: HealthInputs, observation: Observation, history: PartitionHist
 def build_without_history(inputs: HealthInputs, limits: HealthLimits) -> Window:
     """Return the window of one tick without any earlier tick."""
     history = PartitionHistory(tick=limits.tick)
-    return build(inputs, history.record(inputs, limits.first_commit), history, limits)
+    return build(inputs, history.record(inputs, limits.first_commit_grace), history, limits)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -250,14 +250,14 @@ def _progress(  # noqa: PLR0917 - the stages of one pipeline
 
     readable_since = history.readable_since(row, measured.next_offset + MOST_MARKERS)
     idle = idle_times(measured.time_lag, unread, inputs.spans.reached_time, readable_since, known_until)
-    restarting = restarting_rows(idle, uncommitted, limits.restart)
+    restarting = restarting_rows(idle, uncommitted, limits.restart_grace)
     idle = idle_times_without_commit(
         idle, history.high_watermark, row, uncommitted, observation.uncommitted_since, known_until
     )
 
     outage_end = latest_outage_end(history.answered_since(row), inputs.answered_since)
-    grace = np.maximum(patience.time, limits.restart)
-    excused = excused_rows(outage_end, settled_since[inputs.group], known_until, grace, limits.rebalance)
+    grace = np.maximum(patience.time, limits.restart_grace)
+    excused = excused_rows(outage_end, settled_since[inputs.group], known_until, grace, limits.rebalance_limit)
 
     before_transaction = rows_before_transaction(measured.ends, measured.next_offset, measured.known)
     stable_since = history.stable_since(row)
@@ -267,7 +267,7 @@ def _progress(  # noqa: PLR0917 - the stages of one pipeline
     stuck = stuck_rows(
         unread,
         readable_rows(inputs.groups.stage[inputs.group], unowned_rows(inputs), excused),
-        overdue_rows(idle, settled_time, allowed, limits.restart),
+        overdue_rows(idle, settled_time, allowed, limits.restart_grace),
         restarting,
         rows_before_new_transaction(before_transaction, stable_since, allowed, inputs.now),
     )

@@ -17,9 +17,9 @@ def _matches(window: Window) -> Flags:
     subscribed = window.inputs.subscribed
     if subscribed is None:
         return no_rows(window)
-    is_silent = window.silence > window.limits.restart
+    is_silent = window.silence > window.limits.restart_grace
     matches: Flags = (
-        (subscribed == 0) & (window.members > 0) & is_silent & (window.settled_time > window.limits.restart)
+        (subscribed == 0) & (window.members > 0) & is_silent & (window.settled_time > window.limits.restart_grace)
     )
     return matches
 

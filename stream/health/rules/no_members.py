@@ -23,7 +23,7 @@ def _matches(window: Window) -> Flags:
         (window.stage == GroupStage.EMPTY)
         & window.unread
         & ~window.excused
-        & (without_members > np.maximum(window.patience, window.limits.restart))
+        & (without_members > np.maximum(window.patience, window.limits.restart_grace))
     )
     return matches
 

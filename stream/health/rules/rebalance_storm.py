@@ -32,9 +32,8 @@ def _matches(window: Window) -> Flags:
 def _sentence(window: Window, row: int) -> str:
     times = int(window.inputs.groups.rebalances[window.inputs.group[row]])
     members = say.count(int(window.members[row]), "member") if window.members[row] >= 0 else "its members"
-    return (
-        f"{times} rebalances of {members} within {say.duration(window.limits.storm)}, with {unread_text(window, row)}."
-    )
+    period = say.duration(window.limits.storm_window)
+    return f"{times} rebalances of {members} within {period}, with {unread_text(window, row)}."
 
 
 RULE = Rule(

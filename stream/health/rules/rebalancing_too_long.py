@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def _matches(window: Window) -> Flags:
-    long = (window.settled_time > window.limits.rebalance) & (window.idle_time > window.limits.rebalance)
+    long = (window.settled_time > window.limits.rebalance_limit) & (window.idle_time > window.limits.rebalance_limit)
     matches: Flags = (window.stage == GroupStage.REBALANCING) & window.unread & long
     return matches
 

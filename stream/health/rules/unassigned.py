@@ -41,7 +41,9 @@ def _unowned(window: Window) -> Flags:
 
 def _is_overdue(window: Window) -> Flags:
     # A new partition has no owner until the members look for new ones.
-    grace = np.where(window.committed_offset == NO_COMMIT, window.limits.first_commit, window.limits.restart)
+    grace = np.where(
+        window.committed_offset == NO_COMMIT, window.limits.first_commit_grace, window.limits.restart_grace
+    )
     overdue: Flags = np.minimum(window.idle_time, window.settled_time) > grace
     return overdue
 

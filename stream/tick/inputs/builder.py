@@ -63,7 +63,7 @@ class InputBuilder:
     def __init__(self, limits: HealthLimits | None = None, rebalances: RebalanceCounter | None = None) -> None:
         """Start; `rebalances` may have the counts of an earlier process."""
         limits = limits or HealthLimits()
-        self._storm = limits.storm
+        self._storm = limits.storm_window
         self.rebalances = rebalances or RebalanceCounter(self._storm)
         self.read_positions = ReadPositionTracker(limits.tick)
         self._row_finder = RowFinder()

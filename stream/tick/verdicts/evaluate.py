@@ -73,7 +73,7 @@ class VerdictEvaluator:
             else Evaluator(self._limits, points=self._points, packed=shown)
         )
         self._changes = VerdictHistory(self._history, stored.changes)
-        self._inputs = InputBuilder(self._limits, RebalanceCounter(self._limits.storm, stored.rebalances))
+        self._inputs = InputBuilder(self._limits, RebalanceCounter(self._limits.storm_window, stored.rebalances))
         self._is_first_tick = True
         self._saved_at: float | None = None
         self._partitions_left_out = 0

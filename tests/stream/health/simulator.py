@@ -203,7 +203,7 @@ def _groups(scene: Scene, now: int) -> GroupInputs:
     empties = [at for at, each in enumerate(past) if each.stage is GroupStage.EMPTY]
     emptied = NOON + past[empties[-1]].since if empties else -1
     refilled = NOON + past[empties[-1] + 1].since if empties and empties[-1] + 1 < len(past) else -1
-    counted = sum(now - HealthLimits().storm < time <= now for time in scene.rebalances)
+    counted = sum(now - HealthLimits().storm_window < time <= now for time in scene.rebalances)
     return GroupInputs(
         names=["billing"],
         stage=np.array([last.stage], np.int8),

@@ -52,13 +52,13 @@ def test_every_option_has_its_limit() -> None:
     assert given == HealthLimits(
         tick=5_000,
         slot=1_000,
-        restart=1_000,
-        static_restart=2_000,
-        first_commit=3_000,
-        rebalance=4_000,
-        storm=65_000,
-        loss=6_000,
-        expiry=7_000,
+        restart_grace=1_000,
+        static_restart_grace=2_000,
+        first_commit_grace=3_000,
+        rebalance_limit=4_000,
+        storm_window=65_000,
+        loss_notice=6_000,
+        expiry_notice=7_000,
     )
 
 

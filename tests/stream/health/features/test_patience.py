@@ -55,7 +55,7 @@ def commits_every(minutes: int, rows: int = 1) -> Slots:
     ("row", "minutes", "patience", "is_default"),
     [
         pytest.param(Row(), 2, 4 * MINUTE + TICK, False, id="twice its longest wait and a tick"),
-        pytest.param(Row(committed=NO_COMMIT), 0, LIMITS.first_commit, False, id="no commit yet"),
+        pytest.param(Row(committed=NO_COMMIT), 0, LIMITS.first_commit_grace, False, id="no commit yet"),
         pytest.param(Row(commits=1), 0, LIMITS.unlearned, True, id="one commit and no siblings"),
     ],
 )
@@ -89,14 +89,16 @@ def test_static_members_may_be_away_for_longer() -> None:
     slots = Slots(np.zeros(6, np.int64), np.arange(6), time, time, np.full(6, 9))
     history = EndHistory()
     history.grow(1)
-    assert learn_patience(inputs, history, LIMITS, ints(0), ints(0), slots).time.tolist() == [LIMITS.static_restart]
+    assert learn_patience(inputs, history, LIMITS, ints(0), ints(0), slots).time.tolist() == [
+        LIMITS.static_restart_grace
+    ]
 
 
 @pytest.mark.parametrize(
     ("known", "patience"),
     [
         pytest.param(2 * MINUTE, 2 * MINUTE, id="that of the sibling"),
-        pytest.param(SECOND, LIMITS.restart, id="at least a restart"),
+        pytest.param(SECOND, LIMITS.restart_grace, id="at least a restart"),
         pytest.param(60 * MINUTE, LIMITS.unlearned, id="at most the default"),
         pytest.param(-1, LIMITS.unlearned, id="no sibling with a known patience"),
     ],

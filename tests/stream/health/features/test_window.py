@@ -46,7 +46,7 @@ def evaluate(seed: int) -> list[tuple[Window, np.ndarray]]:
         if inputs is None:
             history.record_missed_tick()
             continue
-        window = build(inputs, history.record(inputs, limits.first_commit), history, limits)
+        window = build(inputs, history.record(inputs, limits.first_commit_grace), history, limits)
         made.append((window, apply_rules(window)))
     return made
 
@@ -94,7 +94,7 @@ def test_building_a_window_changes_nothing(seed: int) -> None:
     limits = HealthLimits()
     history = PartitionHistory(tick=limits.tick)
     for inputs in filter(None, sequence(seed, 12)):
-        observation = history.record(inputs, limits.first_commit)
+        observation = history.record(inputs, limits.first_commit_grace)
         before = copy.deepcopy(history)
         first, again = (columns(build(inputs, observation, history, limits)) for _ in range(2))
         other = columns(build(inputs, observation, before, limits))

@@ -80,7 +80,7 @@ class Ticks:
 
     def _build(self) -> Window:
         inputs = look(self.scene, self.now)
-        observation = self.memory.record(inputs, LIMITS.first_commit)
+        observation = self.memory.record(inputs, LIMITS.first_commit_grace)
         return windows.build(inputs, observation, self.memory, LIMITS)
 
     def tick(self, times: int = 1) -> list[int]:
