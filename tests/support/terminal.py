@@ -19,7 +19,7 @@ from rich.cells import cell_len
 
 if TYPE_CHECKING:
     import signal
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 PATIENCE: Final = 60.0
 """The limit of every wait in seconds, for a busy machine."""
@@ -103,7 +103,13 @@ class Display:
 class Program:
     """A Python program on its own pseudo-terminal. `said` is its whole output."""
 
-    def __init__(self, script: str, *arguments: str, size: tuple[int, int] = (24, 100)) -> None:
+    def __init__(
+        self,
+        script: str,
+        *arguments: str,
+        size: tuple[int, int] = (24, 100),
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         self._terminal, below = pty.openpty()
         self._display = Display(size, self.press)
         self.resize(size)
@@ -113,7 +119,7 @@ class Program:
             stdin=below,
             stdout=below,
             stderr=below,
-            env={**os.environ, "TERM": "xterm"},
+            env={**os.environ, "TERM": "xterm", **(environment or {})},
             start_new_session=True,
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509 -- the terminal's own keys need it
         )

@@ -45,6 +45,9 @@ def watch(source: InstanceClient, interval: float) -> int:
         if refusal.code is not ExitCode.NOT_READY:
             raise
         first = PollResult(error=refusal.what)
+    # A shell that exports these would fix the size: Textual prefers them to the size of the terminal.
+    for name in ("LINES", "COLUMNS"):
+        os.environ.pop(name, None)
     app = TopApp(source, interval, first)
     # Without mouse reporting a terminal lets a person select text.
     app.run(mouse=False)

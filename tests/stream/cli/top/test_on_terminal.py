@@ -13,7 +13,7 @@ from tests.exporters.snapshots import CATCHING_UP, detail, small_snapshot, statu
 from tests.support.terminal import Program
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from exporters.readmodel import GroupDetail
 
@@ -34,10 +34,12 @@ def url() -> Iterator[str]:
     server.stop()
 
 
-def top(url: str, *, before: str = "", size: tuple[int, int] = (24, 100)) -> Program:
+def top(
+    url: str, *, before: str = "", size: tuple[int, int] = (24, 100), environment: Mapping[str, str] | None = None
+) -> Program:
     """Start `lagwarden top`; the process runs the statements in `before` first."""
     script = f"import sys; from stream.cli.app import main; {before}sys.exit(main(sys.argv[1:]))"
-    return Program(script, "top", "--url", url, "--every", "0.2", size=size)
+    return Program(script, "top", "--url", url, "--every", "0.2", size=size, environment=environment)
 
 
 def test_filter_open_and_quit(url: str) -> None:
@@ -64,8 +66,8 @@ def test_filter_open_and_quit(url: str) -> None:
 
 
 def test_resized_window_is_filled(url: str) -> None:
-    """A window of another size is redrawn without a key, including its last column and line."""
-    with top(url) as program:
+    """A window of another size is redrawn without a key, with its last column and line, whatever the shell exports."""
+    with top(url, environment={"LINES": "24", "COLUMNS": "80"}) as program:
         program.wait_for("type to filter")
         program.resize((12, 43))
         lines = program.wait_for("q quits")
