@@ -48,7 +48,7 @@ def test_unknown_option_is_named_with_the_nearest_valid_one(tmp_path: Path) -> N
     """All errors are listed at once, each with the nearest valid name, before any process starts."""
     with Monitor(NOWHERE, tmp_path, {"job.tick_intervall": "5s", "http.port": "zero"}) as monitor:
         assert monitor.ending(60).code == ExitCode.USAGE
-        assert "error: the configuration has 2 faults" in monitor.said
+        assert "error: the configuration has 2 errors" in monitor.said
         assert "did you mean job.tick_interval?" in monitor.said
         assert "http.port = 'zero'" in monitor.said
         assert monitor.events("serving") == []
