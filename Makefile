@@ -38,7 +38,7 @@ lint: $(STAMP)  ## ruff: rules and format; the word list; code that nothing call
 	$(BIN)/codespell
 	$(BIN)/vulture
 
-types: $(STAMP)  ## mypy, strict
+types: $(STAMP)  ## mypy: strict for the product; names and signatures in the tests
 	$(BIN)/mypy
 
 contracts: $(STAMP)  ## which package may import which

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined] # its stubs do not re-export it
+from confluent_kafka.admin import AdminClient, NewTopic
 
 from sandbox.waiting import LIMIT, wait_until
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from confluent_kafka import Consumer, TopicPartition
-from confluent_kafka.admin import NewPartitions  # type: ignore[attr-defined] # its stubs do not re-export
+from confluent_kafka.admin import NewPartitions
 
 from sandbox.clients.group_control import GroupControl
 from sandbox.clients.members import REQUEST_TIMEOUT, client_config

@@ -14,7 +14,7 @@ import urllib.request
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined] # its stubs do not re-export
+from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from sandbox.clients.members import REQUEST_TIMEOUT, client_config
 from sandbox.ports import LOOPBACK, free_port
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
     from pathlib import Path
 
-    from confluent_kafka.admin import ListOffsetsResultInfo  # type: ignore[attr-defined] # its stubs do not re-export
+    from confluent_kafka.admin import ListOffsetsResultInfo
 
 READY_LIMIT: Final = 180.0
 STOP_LIMIT: Final = 45.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from typing import TYPE_CHECKING, Any, Final, Self
 
 if TYPE_CHECKING:
@@ -50,8 +51,11 @@ class VerdictWatch:
         self._monitor = monitor
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._verdicts: dict[str, str] = {}
         self.looks = 0
         self.critical: set[tuple[str, str, str]] = set()
+        self.changes: list[str] = []
+        """A line for each change of a group's verdict, the first verdict included, in order."""
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -61,13 +65,25 @@ class VerdictWatch:
         self._over.set()
         self._thread.join()
 
+    def assert_no_critical_verdict(self) -> None:
+        """Fail with the changes of the verdicts if a group was critical, or if the API never answered."""
+        assert self.looks > 0
+        assert not self.critical, "\n".join([*map(str, sorted(self.critical)), "all changes:", *self.changes])
+
     def _watch(self) -> None:
+        started = time.monotonic()
         while not self._over.wait(_LOOK_SECONDS):
             with contextlib.suppress(OSError):
                 answer = self._monitor.get("/api/v1/groups")
                 if answer.status == 200:
                     self.looks += 1
-                    rows = answer.json["groups"]
-                    self.critical |= {
-                        (row["group"], row["verdict"], row["sentence"]) for row in rows if row["severity"] == "critical"
-                    }
+                    self._record(answer.json["groups"], time.monotonic() - started)
+
+    def _record(self, rows: list[dict[str, Any]], seconds: float) -> None:
+        for row in rows:
+            group, verdict, sentence = row["group"], row["verdict"], row["sentence"]
+            if row["severity"] == "critical":
+                self.critical.add((group, verdict, sentence))
+            if self._verdicts.get(group) != verdict:
+                self._verdicts[group] = verdict
+                self.changes.append(f"{seconds:6.1f} s: {group} is {verdict}: {sentence}")

@@ -30,7 +30,9 @@ LIMITS: Final = {"job.freshness_limit": "6s", "kafka.request_timeout": "3s"}
 HEALTHY: Final = (Behaviour.STEADY, Behaviour.TRANSACTIONAL, Behaviour.UNMANAGED)
 """Behaviours of groups that must never have a critical verdict. A static member that restarts during an outage may be
 fenced permanently, so that group is not included."""
-NO_VERDICT_YET: Final = {None, "unknown"}
+WELL: Final = {"fine", "notice"}
+"""Severities. A tick lasts a second here, so a client that gets no CPU for two seconds while the monitor starts is
+`stopped`, and rightly so. An outage begins after that has been withdrawn."""
 
 
 def healthy_traffic(bootstrap: str) -> Workload:
@@ -38,10 +40,10 @@ def healthy_traffic(bootstrap: str) -> Workload:
     return Workload(bootstrap, rows=[row for row in DEMO_GROUPS if row.behaviour in HEALTHY])
 
 
-def all_have_verdicts(monitor: Monitor) -> bool:
-    """Return whether each group of the traffic has a verdict."""
+def all_are_well(monitor: Monitor) -> bool:
+    """Return whether each group of the traffic has a verdict, and none of them is a fault."""
     rows = monitor.get("/api/v1/groups").json["groups"]
-    return bool(rows) and all(row["severity"] not in NO_VERDICT_YET for row in rows)
+    return bool(rows) and all(row["severity"] in WELL for row in rows)
 
 
 def assert_unready_with_old_numbers(monitor: Monitor) -> None:
@@ -66,16 +68,16 @@ def test_values_are_correct_after_each_outage(
     broker: Broker = make_broker()
     with healthy_traffic(broker.bootstrap) as traffic, Monitor(broker.bootstrap, tmp_path, LIMITS) as monitor:
         traffic.wait_until_settled()
-        monitor.wait_ready().wait_for(lambda: all_have_verdicts(monitor), "a verdict on each group")
+        monitor.wait_ready()
         for name, outage in outages:
+            monitor.wait_for(lambda: all_are_well(monitor), "a good verdict on each group")
             with VerdictWatch(monitor) as watch:
                 with outage(broker):
                     assert_unready_with_old_numbers(monitor)
                 monitor.wait_ready().wait_ticks(5)
                 traffic.pause()
                 values = compare(monitor, broker.bootstrap)
-            assert watch.critical == set()
-            assert watch.looks > 0
+            watch.assert_no_critical_verdict()
             traffic.resume()
             report(f"broker {name:7} while running: {values} values equal to the broker's, no critical verdict")
         assert monitor.stop().code == 0
@@ -113,7 +115,7 @@ def test_outage_during_the_catch_up(
                 time.sleep(0.5)
         monitor.wait_ready()
         values = compare(monitor, broker.bootstrap)
-        assert watch.critical == set()
+        watch.assert_no_critical_verdict()
         assert monitor.metrics().value("lagwarden_resyncs_total") == 0
     report(f"broker {outage.__name__:7} during the catch-up: {values} values equal to the broker's")
 
@@ -128,7 +130,7 @@ def test_short_pauses_at_any_moment_of_a_tick(
     settings = {**LIMITS, "job.tick_interval": "200ms", "kafka.request_timeout": "1s"}
     with healthy_traffic(broker.bootstrap) as traffic, Monitor(broker.bootstrap, tmp_path, settings) as monitor:
         traffic.wait_until_settled()
-        monitor.wait_ready().wait_for(lambda: all_have_verdicts(monitor), "a verdict on each group")
+        monitor.wait_ready().wait_for(lambda: all_are_well(monitor), "a good verdict on each group")
         with VerdictWatch(monitor) as watch:
             for _ in range(pauses):
                 time.sleep(chance.uniform(0.5, 1.5))
@@ -137,5 +139,5 @@ def test_short_pauses_at_any_moment_of_a_tick(
                 monitor.wait_ticks(1)
             traffic.pause()
             values = compare(monitor, broker.bootstrap)
-        assert watch.critical == set()
+        watch.assert_no_critical_verdict()
     report(f"broker paused {pauses} times for 0.2 to 2.5 s: {values} values equal to the broker's, no critical verdict")

@@ -34,6 +34,7 @@ from stream.service.job import MonitorJob
 from stream.service.startup import log_bounds
 from stream.service.status import ServiceStatus
 from stream.spark.session import SessionOptions, end_session, open_session
+from stream.spark.state_reader import stored_shards
 from stream.tick.ends_index import EndsIndex
 from stream.tick.publisher import Publisher
 from tests.chaos.truth import broker_values
@@ -365,7 +366,7 @@ def test_damage_found_by_the_query_is_recovered(
     prepared: Prepared, session: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A state file damaged between check and first batch: set aside and read again, in the same process."""
-    spark, read = prepared.restore(), kept_state.stored_shards
+    spark, read = prepared.restore(), stored_shards
 
     def read_then_damage(session: SparkSession, checkpoint: str) -> object:
         shards = read(session, checkpoint)

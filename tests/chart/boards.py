@@ -57,7 +57,7 @@ def queries() -> list[PanelQuery]:
     ]
 
 
-def annotations() -> list[PanelQuery]:
+def annotation_queries() -> list[PanelQuery]:
     """Return the queries of the annotations."""
     return [
         PanelQuery(name, each["name"], each["expr"], each["textFormat"], instant=False)

@@ -27,7 +27,7 @@ from sandbox.programs.prometheus import Prometheus
 from sandbox.programs.prometheus_tools import ToolMissingError, find_tool
 from sandbox.waiting import wait_until
 from stream.health.verdict import SEVERITY, Severity
-from tests.chart.boards import PanelQuery, annotations, filled, queries
+from tests.chart.boards import PanelQuery, annotation_queries, filled, queries
 from tests.integration.traffic import commit, make_topic
 from tests.support.monitor import Monitor
 
@@ -162,7 +162,7 @@ def test_every_panel_shows_something(world: World) -> None:
 
 def test_the_marks_are_asked_without_a_fault(world: World) -> None:
     """The queries of the marks are accepted; that of verdicts has the moment at which the group's turned."""
-    seen = {mark.panel: world.ask(mark) for mark in annotations()}
+    seen = {mark.panel: world.ask(mark) for mark in annotation_queries()}
     assert seen.keys() == {"Transition", "Verdict"}
     assert [labels["verdict"] for labels in seen["Verdict"]] != []
 

@@ -11,7 +11,7 @@ import pytest
 
 from deploy.chart.values_schema import CHART
 from tests.chart.alerts.case import alerts
-from tests.chart.boards import BOARDS, PanelQuery, annotations, filled, panels, queries
+from tests.chart.boards import BOARDS, PanelQuery, annotation_queries, filled, panels, queries
 from tests.chart.promql import OTHERS, asked, faults, known, named_labels
 from tests.chart.test_rules_written import RECORDED
 
@@ -159,7 +159,7 @@ def test_counters_are_shown_as_rates_over_the_right_time(query: PanelQuery) -> N
     assert all(window == "$__rate_interval" for window in re.findall(r"\[([^\]]*)\]", query.expression))
 
 
-@pytest.mark.parametrize("mark", annotations(), ids=lambda mark: mark.name)
+@pytest.mark.parametrize("mark", annotation_queries(), ids=lambda mark: mark.name)
 def test_a_mark_asks_for_what_there_is(mark: PanelQuery) -> None:
     """The marks' queries and texts name series and labels that exist; their windows are fixed, without an interval."""
     text = filled(mark.expression, SAMPLE)

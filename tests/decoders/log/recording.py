@@ -154,8 +154,8 @@ def make_recorded() -> None:
             shutil.copy(data / file, RECORDED / file)
     for snapshot in sorted((RECORDED / "__cluster_metadata-0").glob("*.checkpoint"))[:-1]:
         snapshot.unlink()
-    for file in RECORDED.rglob("*"):
-        file.chmod(0o755 if file.is_dir() else 0o644)
+    for path in RECORDED.rglob("*"):
+        path.chmod(0o755 if path.is_dir() else 0o644)
     for name, option in OFFICIAL.items():
         lines, _, _ = official_dump(RECORDED, files_of(RECORDED), option)
         (RECORDED / name).write_bytes("".join(f"{line}\n" for line in lines).encode())

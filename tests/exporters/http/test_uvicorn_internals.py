@@ -38,7 +38,7 @@ def protocol() -> H11Protocol:
     """Return uvicorn's protocol without a connection."""
     loop = asyncio.new_event_loop()
     try:
-        return H11Protocol(uvicorn.Config(_app, loop="asyncio"), ServerState(), {}, loop)
+        return H11Protocol(uvicorn.Config(_app, loop="asyncio", log_config=None), ServerState(), {}, loop)
     finally:
         loop.close()
 

@@ -7,6 +7,7 @@ import pytest
 from sandbox.demo import comparison
 from sandbox.demo.comparison import compare, compare_until_agreed
 from sandbox.demo.scrape import Scrape
+from sandbox.kafka import tools
 from sandbox.kafka.tools import GroupOffset
 
 OFFSET = 'lagwarden_partition_committed_offset{group="g",topic="t",partition="0"}'
@@ -49,9 +50,7 @@ def test_comparison_waits_for_a_monitor_that_is_behind(monkeypatch: pytest.Monke
     """Lagwarden may need some seconds to read the last commits; the official tool runs once."""
     answers = [shown(f"{OFFSET} 6", f"{LAG} 4"), shown(f"{OFFSET} 7", f"{LAG} 3")]
     calls: list[str] = []
-    monkeypatch.setattr(
-        comparison.tools, "describe_groups", lambda address: calls.append(address) or [official_row(7, 3)]
-    )
+    monkeypatch.setattr(tools, "describe_groups", lambda address: calls.append(address) or [official_row(7, 3)])
     monkeypatch.setattr(comparison, "scrape", lambda _: answers.pop(0))
     monkeypatch.setattr("sandbox.demo.comparison.time.sleep", lambda _: None)
     assert [row.agrees for row in compare_until_agreed("b:1", "http://l")] == [True]
@@ -60,7 +59,7 @@ def test_comparison_waits_for_a_monitor_that_is_behind(monkeypatch: pytest.Monke
 
 def test_comparison_ends_with_the_remaining_differences(monkeypatch: pytest.MonkeyPatch) -> None:
     """After the limit the last comparison is returned."""
-    monkeypatch.setattr(comparison.tools, "describe_groups", lambda _: [official_row(7, 3)])
+    monkeypatch.setattr(tools, "describe_groups", lambda _: [official_row(7, 3)])
     monkeypatch.setattr(comparison, "scrape", lambda _: shown(f"{OFFSET} 6", f"{LAG} 4"))
     rows = compare_until_agreed("b:1", "http://l", limit=0)
     assert [(row.official_offset, row.shown_offset, row.official_lag, row.shown_lag) for row in rows] == [(7, 6, 3, 4)]

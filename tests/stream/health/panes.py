@@ -92,7 +92,7 @@ def pane(*rows: Row, transactions: dict[tuple[int, int], OpenTransaction] | None
         partition=partition,
         spans=_spans(rows),
         slots=window.no_slots(),
-        ends=PartitionEnds(*(np.empty(0, np.int64) for _ in range(3)), np.empty(0, np.bool_)),
+        ends=PartitionEnds(_ints([]), _ints([]), _ints([]), np.empty(0, np.bool_)),
         subscribed=np.array([row.subscribed for row in rows], np.int8),
         owner=_ints([row.owner for row in rows]),
         expiry=_ints([-1 if row.expires_in is None else NOW + row.expires_in for row in rows]),

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from stream.service import catch_up_bar
 from stream.service.catch_up import CatchUp
 from stream.service.catch_up_bar import CatchUpView
 
@@ -37,7 +36,7 @@ def test_a_terminal_gets_a_bar() -> None:
 def test_a_log_gets_a_line_every_ten_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not one per call."""
     now = [100.0]
-    monkeypatch.setattr(catch_up_bar.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("stream.service.catch_up_bar.time.monotonic", lambda: now[0])
     view = CatchUpView(io.StringIO())
     with structlog.testing.capture_logs() as lines:
         for second in range(25):
@@ -50,7 +49,7 @@ def test_a_log_gets_a_line_every_ten_seconds(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_log_gets_its_first_line_with_the_first_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     """A catch-up of three seconds is logged once."""
     now = [100.0]
-    monkeypatch.setattr(catch_up_bar.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("stream.service.catch_up_bar.time.monotonic", lambda: now[0])
     view = CatchUpView(io.StringIO())
     with structlog.testing.capture_logs() as lines:
         middle = [CatchUp(0.4, 2000.0, 3.0)] * 20

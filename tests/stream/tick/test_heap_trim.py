@@ -57,6 +57,6 @@ def test_without_glibc_only_arrow_releases_memory(monkeypatch: pytest.MonkeyPatc
             released.append(True)
 
     monkeypatch.setattr(heap_trim, "_malloc_trim", lambda: None)
-    monkeypatch.setattr(heap_trim.pa, "default_memory_pool", Pool)
+    monkeypatch.setattr("stream.tick.heap_trim.pa.default_memory_pool", Pool)
     heap_trim.release_memory()
     assert released == [True]

@@ -14,6 +14,7 @@ import structlog
 from exporters.http.routes import build_app
 from stream.cluster.offsets_topic import NAME
 from stream.groups.expiry import predict as expiry
+from stream.groups.expiry.causes import cause_of
 from stream.groups.expiry.predict import OffsetsRetention
 from stream.groups.membership import classic
 from stream.groups.membership import unassigned as ownership
@@ -255,7 +256,7 @@ def test_a_group_is_tried_again_after_ten_minutes(monitor: Monitor, monkeypatch:
         fail_for_c(patch)
         monitor.tick()
     later = time.time() + 601
-    monkeypatch.setattr(run_tick.time, "time", lambda: later)
+    monkeypatch.setattr("stream.tick.run_tick.time.time", lambda: later)
     assert monitor.tick()["c"]["lag_sum"] == 6
 
 
@@ -302,7 +303,7 @@ def test_a_removal_that_cannot_be_evaluated_is_counted(monitor: Monitor, monkeyp
     for group in "bc":
         monitor.read(commit_key(group, "t", 0), None)
         monitor.read(group_key(group), None)
-    real = tick_context.cause_of
+    real = cause_of
     calls = []
     monkeypatch.setattr(tick_context, "cause_of", raising(real, lambda *_: not calls and not calls.append(1)))
     groups = monitor.tick()
@@ -359,6 +360,6 @@ def test_a_removed_group_leaves_the_quarantine(monitor: Monitor, monkeypatch: py
     monitor.read(commit_key("c", "t", 0), None)
     monitor.read(group_key("c"), None)
     later = time.time() + 3700
-    monkeypatch.setattr(run_tick.time, "time", lambda: later)
+    monkeypatch.setattr("stream.tick.run_tick.time.time", lambda: later)
     assert list(monitor.tick()) == list("abde")
     assert monitor.status.monitor_status().groups_not_evaluated == 0

@@ -149,7 +149,7 @@ def test_a_recorded_tick_is_observed_for_its_rows() -> None:
     """Per row: lag, row in the history, and since when a partition without a commit belongs to its group."""
     history = PartitionHistory(tick=TICK)
     inputs = pane(Row(topic="a", committed=3), Row(topic="b", committed=NO_COMMIT), Row(topic="c")).inputs
-    ends = PartitionEnds(np.array([0, 1 << 32]), *(np.array([each, each]) for each in (9, 0)), np.array([True, True]))
+    ends = PartitionEnds(np.array([0, 1 << 32]), np.array([9, 9]), np.array([0, 0]), np.array([True, True]))
     groups = dataclasses.replace(inputs.groups, since=np.array([NOW - 70_000]))
     inputs = dataclasses.replace(inputs, ends=ends, groups=groups)
     observation = history.record(inputs, 1_000)

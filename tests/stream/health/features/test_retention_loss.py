@@ -38,7 +38,8 @@ def forecast_of(
     for minute in range(10, -1, -1):
         start = pace * 60 * max(10 - minute - (10 - moves), 0)
         history.observe(ROW, NOW - minute * MINUTE, column(100_000 + start))
-    ends = OffsetDistances(*(column(0) for _ in range(5)), column(margin))
+    none = column(0)
+    ends = OffsetDistances(none, none, none, none, none, column(margin))
     rates = Rates(column(100.0, float), column(consume, float), column(-1))
     time_lag = TimeLag(column(age), np.array([True]), column(NOW - age))
     seen = dataclasses.replace(pane(Row()).inputs, retention=column(retention))
