@@ -14,7 +14,8 @@ LONG ?=
 MINUTES ?= 20
 # How often `make stable` runs the integration tests; the last two runs are beside a load.
 N ?= 5
-PACKAGES := decoders exporters stream sandbox bench deploy
+# Tests with a JVM or a broker that run at the same time: they wait more than they compute.
+WORKERS ?= 3
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test quick lint types contracts coverage play chaos soak stable bench clean
@@ -48,7 +49,7 @@ quick: lint types contracts  ## what needs no JVM: lint, types, import contracts
 	$(BIN)/pytest -q -n auto -m "$(QUICK)"
 
 test: setup quick  ## everything but the slow profiles: quick first, then Spark and a real broker
-	$(BIN)/pytest -v -n 2 --dist loadfile --durations=20 -m "$(FULL)"
+	$(BIN)/pytest -v -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations=20 -m "$(FULL)"
 
 coverage: $(STAMP)  ## branch coverage of the quick tests: the whole product, and at least 95 % of the pure packages
 	$(BIN)/pytest -q -n auto -m "$(QUICK)" --cov --cov-report=
@@ -65,7 +66,7 @@ soak: setup  ## descriptors, threads, memory and checkpoint of a monitor under t
 	SOAK_MINUTES=$(MINUTES) $(BIN)/pytest -v -s -m soak
 
 stable: setup  ## the integration tests N=5 times, the last two beside two busy cores, and which of them failed how often
-	$(BIN)/python -m sandbox.stability --runs $(N) --loaded 2 -- -q -n 2 --dist loadfile -m "$(FULL)" tests/integration
+	$(BIN)/python -m sandbox.stability --runs $(N) --loaded 2 -- -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "$(FULL)" tests/integration
 
 bench: setup  ## benchmarks: a table and ratios, minutes
 	$(BIN)/python -m bench

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -24,6 +25,18 @@ class MakeBroker(Protocol):
 
     def __call__(self, **arguments: Any) -> Broker:
         """Start the broker."""
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Move the files with the fewest tests to the front if a selected test needs a JVM or a broker.
+
+    The tests of such a file start brokers and monitors of their own, so they take longest. Started last, they would
+    leave the other workers of `make test` idle.
+    """
+    if any(item.get_closest_marker(name) for item in items for name in ("spark", "kafka")):
+        tests_in = collections.Counter(item.path for item in items)
+        items.sort(key=lambda item: tests_in[item.path])
 
 
 @pytest.fixture(autouse=True)
