@@ -1,4 +1,4 @@
-"""Finds the first batch of an offset or a timestamp, using the indexes of a segment.
+"""Finds the first record at an offset or a timestamp, using the indexes of a segment.
 
 An index may be missing, stale, truncated or wrong: it is used only to choose where the walk begins. If no batch begins
 there, or the batch begins too late, the walk starts at zero, so for offsets the result is that of a full scan. A time
@@ -9,19 +9,29 @@ Source: org.apache.kafka.storage.internals.log.LogSegment (translateOffset, find
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from decoders.log.errors import Damaged
 from decoders.log.index import OffsetIndex, TimeIndex
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
 
     from decoders.log.batch import LogRecord
     from decoders.log.frames import LogBatch
     from decoders.log.partition import PartitionLog
     from decoders.log.segment import Segment
+
+
+class RecordPlace(NamedTuple):
+    """A record, its file, and the position of its batch in that file."""
+
+    record: LogRecord
+    path: Path
+    position: int
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -44,32 +54,31 @@ class SegmentIndex:
             TimeIndex.read(times, segment.base_offset) if times.exists() else None,
         )
 
-    def batch_at(self, offset: int) -> LogBatch | None:
-        """Return the first batch that ends at or above the offset, None if the segment ends below it."""
-        return next(self.batches_from(offset), None)
-
-    def batches_from(self, offset: int) -> Iterator[LogBatch]:
+    def _batches_from(self, offset: int) -> Iterator[LogBatch]:
         """Yield all batches that end at or above the offset."""
         for batch in self.segment.batches(self._start(offset)):
             if batch.last_offset >= offset:
                 yield batch
 
-    def record_at_time(self, timestamp: int, from_offset: int = 0) -> LogRecord | None:
-        """Return the first record at or after `timestamp` (ms) and at or above the offset; None if there is none.
+    def record_at_offset(self, offset: int) -> RecordPlace | None:
+        """Return the first record at or above the offset; None if there is none. Undecodable batches are skipped."""
+        return next(self._records(self._batches_from(offset), lambda record: record.offset >= offset), None)
 
-        The broker does the same for offsets-for-times (ListOffsets). Batches that cannot be decoded are skipped.
+    def record_at_time(self, timestamp: int) -> RecordPlace | None:
+        """Return the first record at or after `timestamp` (ms); None if there is none.
+
+        The broker does the same for offsets-for-times (ListOffsets). Undecodable batches are skipped.
         """
-        start = max(from_offset, self.times.offset_before(timestamp) if self.times else from_offset)
-        for batch in self.batches_from(start):
-            if batch.max_timestamp < timestamp:
-                continue
-            try:
+        start = self.times.offset_before(timestamp) if self.times else self.segment.base_offset
+        batches = (batch for batch in self._batches_from(start) if batch.max_timestamp >= timestamp)
+        return next(self._records(batches, lambda record: record.timestamp >= timestamp), None)
+
+    def _records(self, batches: Iterable[LogBatch], matches: Callable[[LogRecord], bool]) -> Iterator[RecordPlace]:
+        for batch in batches:
+            with contextlib.suppress(Damaged):
                 for record in batch.records():
-                    if record.timestamp >= timestamp and record.offset >= from_offset:
-                        return record
-            except Damaged:
-                continue
-        return None
+                    if matches(record):
+                        yield RecordPlace(record, self.segment.path, batch.position)
 
     def _start(self, offset: int) -> int:
         """Return the indexed position for the offset if a batch at or below the offset begins there, else 0."""
@@ -81,10 +90,20 @@ class SegmentIndex:
         return position
 
 
-def first_record_at_time(log: PartitionLog, timestamp: int) -> LogRecord | None:
+def first_record_at_time(log: PartitionLog, timestamp: int) -> RecordPlace | None:
     """Return the first record of a partition at or after `timestamp` (ms); None if there is none. Raises OSError.
 
     As in the broker, markers and records of aborted transactions are included.
     """
-    records = (SegmentIndex.load(segment).record_at_time(timestamp) for segment in log.segments)
-    return next((record for record in records if record is not None), None)
+    found = (SegmentIndex.load(segment).record_at_time(timestamp) for segment in log.segments)
+    return next((place for place in found if place is not None), None)
+
+
+def first_record_at_offset(log: PartitionLog, offset: int) -> RecordPlace | None:
+    """Return the first record of a partition at or above an offset; None if there is none. Raises OSError.
+
+    It has a higher offset if compaction or retention has removed the record. Markers are included.
+    """
+    ended = sum(segment.base_offset <= offset for segment in log.segments[1:])
+    found = (SegmentIndex.load(segment).record_at_offset(offset) for segment in log.segments[ended:])
+    return next((place for place in found if place is not None), None)

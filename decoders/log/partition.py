@@ -72,7 +72,7 @@ class PartitionLog:
         self.segments = segments
         self.limit = limit
         self._unreadable = unreadable
-        self.errors: list[LogError] = []
+        self.errors: list[LogError] = list(unreadable)
         self.next_offset = 0
         self._markers: TransactionMarkers | None = None
         self._open_transactions = OngoingTransactions()

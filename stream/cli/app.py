@@ -18,6 +18,7 @@ import typer
 
 from stream.cli import explain as cli_explain
 from stream.cli import groups as cli_groups
+from stream.cli import log_find as cli_log_find
 from stream.cli import offline as cli_offline
 from stream.cli.options import BootstrapServers, ConfigFile, Settings, load_config
 from stream.cli.render.stdout import report_internal_error
@@ -129,6 +130,7 @@ def acls(
 cli_groups.register(app)
 cli_explain.register(app)
 cli_offline.register(app)
+app.add_typer(cli_log_find.app)
 
 
 def _print_checks(config: Config) -> int:

@@ -7,8 +7,12 @@ must stop at an open transaction instead, because its records count if it is com
 from __future__ import annotations
 
 import base64
+import itertools
 from typing import TYPE_CHECKING, Final
 
+import pyarrow as pa
+
+from decoders.log.columns import partition_columns
 from decoders.log.errors import LogError
 from decoders.log.files import read_small
 from decoders.log.partition import PartitionLog
@@ -47,6 +51,13 @@ class LogFolder:
 
     def rows(self, after: Mapping[TopicAndPartition, int] | None = None) -> Iterator[LogRow]:
         """Yield the committed rows, partition by partition."""
+        read = self._rows_before_open if self._stop_at_open else _committed_rows
+        for log in self.logs():
+            yield from read(log, (after or {}).get((log.directory.topic, log.directory.partition), -1) + 1)
+            self.problems += [str(error) for error in log.errors]
+
+    def logs(self) -> Iterator[PartitionLog]:
+        """Yield the log of each partition, open until the next one; those that cannot be opened are problems."""
         self.problems, self.notes = [], []
         for folder in self._folders:
             log = _open(folder)
@@ -54,13 +65,14 @@ class LogFolder:
                 self.problems.append(log)
                 continue
             with log:
-                yield from self._partition(log, after or {})
+                yield log
 
-    def _partition(self, log: PartitionLog, after: Mapping[TopicAndPartition, int]) -> Iterator[LogRow]:
+    def _rows_before_open(self, log: PartitionLog, start_offset: int) -> Iterator[LogRow]:
+        """Yield the committed rows before the first open transaction."""
         topic, partition = log.directory.topic, log.directory.partition
-        for placed in log.records(after.get((topic, partition), -1) + 1, only_committed=False):
+        for placed in log.records(start_offset, only_committed=False):
             record = placed.record
-            if placed.outcome is BatchOutcome.PENDING and self._stop_at_open:
+            if placed.outcome is BatchOutcome.PENDING:
                 self.notes.append(
                     f"{log.directory.path}: the transaction of producer {placed.producer_id} at offset {record.offset}"
                     " is open; the records from there on are not captured yet"
@@ -70,7 +82,6 @@ class LogFolder:
                 continue
             timestamp = None if record.timestamp == -1 else record.timestamp
             yield LogRow(topic, partition, record.offset, timestamp, record.key, record.value)
-        self.problems += [str(error) for error in log.errors]
 
     def _find(self, topics: Collection[str]) -> list[Path]:
         if not is_directory(self.path):
@@ -108,6 +119,15 @@ class LogFolder:
                 ids[log.directory.topic] = base64.urlsafe_b64encode(raw).decode().rstrip("=") if raw else None
                 log.close()
         return ids
+
+
+def _committed_rows(log: PartitionLog, start_offset: int) -> Iterator[LogRow]:
+    """Yield the committed rows, read many batches at a time."""
+    topic, partition = itertools.repeat(log.directory.topic), itertools.repeat(log.directory.partition)
+    for batch in partition_columns(log, start_offset):
+        offset, timestamp, key, value = (batch.column(name) for name in ("offset", "timestamp", "key", "value"))
+        times = timestamp.cast(pa.int64()).to_pylist()
+        yield from map(LogRow, topic, partition, offset.to_pylist(), times, key.to_pylist(), value.to_pylist())
 
 
 def _open(folder: Path) -> PartitionLog | str:

@@ -19,6 +19,7 @@ FAMILY: Final = 3
 UNTESTED: Final[dict[str, str]] = {
     "stream/groups/driver_state_part.py": "tested with its user, in tests/stream/tick/test_quarantine.py",
     "stream/offline/dumplog.py": "tested as a command, in tests/stream/cli and tests/integration/test_offline.py",
+    "stream/offline/find.py": "tested as a command, in tests/stream/cli and tests/integration/test_offline.py",
     "stream/offline/folder.py": "tested as a command, in tests/stream/cli and tests/integration/test_offline.py",
     "stream/offline/live.py": "needs a broker: tests/integration/test_offline.py",
     "stream/offline/open_source.py": "tested as a command, in tests/stream/cli",
@@ -27,10 +28,7 @@ UNTESTED: Final[dict[str, str]] = {
     "stream/spark/types.py": "names for annotations only",
 }
 """Modules that no test of their package imports, and why."""
-UNUSED: Final[dict[str, str]] = {
-    "decoders/log/columns.py": "the vectorised reader of record batches, measured in `bench.logfiles`",
-    "decoders/log/lookup.py": "look-ups by offset and time in a log directory",
-}
+UNUSED: Final[dict[str, str]] = {}
 """Modules that no module of the product imports, and why. `__main__` modules need no entry."""
 
 

@@ -101,7 +101,7 @@ def read_everything(folder: Path, content: bytes) -> None:
         assert errors == {(each.fault, each.offset) for each in partition.errors}
     with Segment.open(log) as segment:
         index = SegmentIndex.load(segment)
-        index.batch_at(3)
+        index.record_at_offset(3)
         index.record_at_time(1_000)
     for reader in (read_producer_snapshot, read_partition_offsets, read_partition_metadata):
         reader(log)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from decoders.log.errors import LogError
 from decoders.log.index import AbortedTransaction, OffsetIndex, TimeIndex, read_aborted
-from decoders.log.lookup import SegmentIndex, first_record_at_time
+from decoders.log.lookup import SegmentIndex, first_record_at_offset, first_record_at_time
 from decoders.log.segment import Segment
 from tests.decoders.log.fixtures import RECORDED, RECORDED_SEGMENTS, opened, simple_batches
 
@@ -107,20 +107,32 @@ def test_a_lookup_gives_the_result_of_a_full_scan(path: Path) -> None:
         batches = list(segment.batches())
         records = [record for batch in batches for record in batch.records()]
         for offset in range(segment.base_offset - 1, batches[-1].last_offset + 3):
-            assert index.batch_at(offset) == next((batch for batch in batches if batch.last_offset >= offset), None)
+            assert index.record_at_offset(offset) == no_index.record_at_offset(offset)
+            found = index.record_at_offset(offset)
+            expected = next((record for record in records if record.offset >= offset), None)
+            assert (found.record if found else None) == expected
         for time in sorted({record.timestamp + shift for record in records for shift in (-1, 0, 1)}):
             assert index.record_at_time(time) == no_index.record_at_time(time)
-            assert index.record_at_time(time) == next((each for each in records if each.timestamp >= time), None)
+            found = index.record_at_time(time)
+            expected = next((record for record in records if record.timestamp >= time), None)
+            assert (found.record if found else None) == expected
 
 
-def test_a_timestamp_is_looked_up_in_all_segments() -> None:
-    """The result over several segments of a real broker is the first record of a full scan."""
+def test_lookups_cover_all_segments() -> None:
+    """The results over several segments of a real broker are the first records of a full scan, with their place."""
     with opened(RECORDED / "uncompressed-0") as log:
         assert len(log.segments) > 1
         records = [placed.record for placed in log.records(only_committed=False)]
         for time in sorted({record.timestamp + shift for record in records for shift in (-1, 0, 1)}):
             expected = next((record for record in records if record.timestamp >= time), None)
-            assert first_record_at_time(log, time) == expected
+            found = first_record_at_time(log, time)
+            assert (found.record if found else None) == expected
+        for offset in range(-1, records[-1].offset + 2):
+            place = first_record_at_offset(log, offset)
+            assert (place.record if place else None) == next((each for each in records if each.offset >= offset), None)
+            if place is not None:
+                with Segment.open(place.path) as segment:
+                    assert place.record in list(next(iter(segment.batches(place.position))).records())
 
 
 @given(
@@ -131,10 +143,10 @@ def test_a_timestamp_is_looked_up_in_all_segments() -> None:
 def test_a_wrong_offset_index_does_not_change_a_result(
     tmp_path_factory: pytest.TempPathFactory, entries: list[tuple[int, int]], junk: bytes, offset: int
 ) -> None:
-    """Whatever the content of an `.index`, the batch of an offset is that of a full scan."""
+    """Whatever the content of an `.index`, the record of an offset is that of a full scan."""
     path = tmp_path_factory.getbasetemp() / "00000000000000000000.log"
     path.write_bytes(b"".join(simple_batches(20)))
     path.with_suffix(".index").write_bytes(b"".join(struct.pack(">ii", *entry) for entry in entries) + junk)
     with Segment.open(path) as segment:
-        batch = SegmentIndex.load(segment).batch_at(offset)
-        assert batch == next((batch for batch in segment.batches() if batch.last_offset >= offset), None)
+        found = SegmentIndex.load(segment).record_at_offset(offset)
+        assert found == SegmentIndex(segment, None, None).record_at_offset(offset)

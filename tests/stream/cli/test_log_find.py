@@ -1,0 +1,85 @@
+"""`lagwarden log find`: the first record at an offset or a time, from a log directory."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from stream.cli import app as cli
+from stream.errors import ExitCode
+from tests.decoders.log.fixtures import RECORDED, opened, partition, simple_batches
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SEGMENTED = RECORDED / "uncompressed-0"
+
+
+def found(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, Any]]:
+    """Run `log find --json`, which must succeed, and return its objects."""
+    assert cli.main(["log", "find", *words, "--json"]) == ExitCode.OK
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_a_record_is_found_by_offset_and_by_time(capsys: pytest.CaptureFixture[str]) -> None:
+    """Both find the same record of a later segment, with its file and the position of its batch."""
+    with opened(SEGMENTED) as log:
+        record = next(placed.record for placed in log.records() if placed.record.offset == log.segments[-1].base_offset)
+        path = log.segments[-1].path
+    expected = {
+        "topic": "uncompressed",
+        "partition": 0,
+        "offset": record.offset,
+        "timestamp": record.timestamp,
+        "file": str(path),
+        "position": 0,
+    }
+    assert found(capsys, str(SEGMENTED), "--offset", str(record.offset)) == [expected]
+    assert found(capsys, str(SEGMENTED), "--time", str(record.timestamp))[0]["offset"] <= record.offset
+
+
+def test_the_table_names_file_and_position(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """One line per partition of a broker's log directory; `none` where nothing is that late."""
+    partition(tmp_path, {0: simple_batches(3)}, "__consumer_offsets-0")
+    partition(tmp_path, {0: simple_batches(9)}, "__consumer_offsets-1")
+    assert cli.main(["log", "find", str(tmp_path), "--offset", "5"]) == ExitCode.OK
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert lines[0] == ["TOPIC", "PARTITION", "OFFSET", "TIMESTAMP", "FILE", "POSITION"]
+    assert lines[1] == ["__consumer_offsets", "0", "none"]
+    assert lines[2][:3] == ["__consumer_offsets", "1", "5"]
+    assert lines[2][-2] == "00000000000000000000.log"
+
+
+def test_a_partition_that_cannot_be_read_does_not_hide_the_others(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Its problem is one line on stderr, and the exit code says that something was not read."""
+    partition(tmp_path, {0: simple_batches(3)}, "__consumer_offsets-0")
+    shutil.copytree(tmp_path / "__consumer_offsets-0", tmp_path / "__consumer_offsets-1")
+    log = next((tmp_path / "__consumer_offsets-1").glob("*.log"))
+    log.unlink()
+    log.mkdir()
+    assert cli.main(["log", "find", str(tmp_path), "--offset", "0", "--json"]) == ExitCode.UNREADABLE
+    out, err = capsys.readouterr()
+    assert [(row["partition"], row["offset"]) for row in map(json.loads, out.splitlines())] == [(0, 0), (1, None)]
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        pytest.param([], "one of --offset and --time", id="neither"),
+        pytest.param(["--offset", "1", "--time", "1"], "one of --offset and --time", id="both"),
+        pytest.param(["--time", "noon"], "ISO 8601", id="no time"),
+        pytest.param(["--offset", "1", "--topic", "absent"], "holds no partition of absent", id="no such topic"),
+    ],
+)
+def test_a_wrong_request_is_refused(words: list[str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The error names what is missing."""
+    assert cli.main(["log", "find", str(RECORDED), *words]) != ExitCode.OK
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert problem in err
