@@ -175,7 +175,10 @@ def test_group_that_commits_after_its_deletion_is_new(cluster: Broker, monitor: 
 
 
 def test_open_transaction_shows_a_stable_gap_until_its_end(cluster: Broker, monitor: Monitor) -> None:
-    """During the transaction the partition has a gap and hides its commits; then all is shown."""
+    """During the transaction the partition has a gap and its offsets are not shown; then all is shown.
+
+    What the gap hides of other commits is asked from the coordinator after some ticks: test_blocked_partitions.
+    """
     partition = partition_for("held", 4)
     commit(cluster.bootstrap, "held", "t", {0: 1})
     monitor.wait_read(offsets_ends(cluster.bootstrap))
@@ -188,7 +191,8 @@ def test_open_transaction_shows_a_stable_gap_until_its_end(cluster: Broker, moni
     shown = monitor.wait_read(offsets_ends(cluster.bootstrap))
     assert shown.offsets_partitions("stable_gap")[partition] == 2
     assert shown.offsets_partitions("distance")[partition] == 0
-    assert {place: o for place, o in shown.committed.items() if place[0] == "held"} == {("held", "t", 0): 1}
+    assert shown.committed["held", "t", 0] in {1, 3}
+    assert ("held", "t", 1) not in shown.committed
     assert monitor.get("/readyz").status == 200
     end_transaction(cluster.bootstrap, producer, commit=True)
     shown = monitor.wait_read(offsets_ends(cluster.bootstrap))
