@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections
 import contextlib
-import os
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 load_profile()
-# For the JVMs of all tests: compiling for peak speed is a quarter of the CPU time of a monitor that lives for seconds.
-os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
 
 
 class MakeBroker(Protocol):
