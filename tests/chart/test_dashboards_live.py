@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.chart, pytest.mark.long, pytest.mark.timeout(900)]
 
 SCRAPE: Final = 1
 """Seconds between two scrapes; a rate so goes over four."""
