@@ -1,4 +1,4 @@
-"""Reads Kafka's log from disk: segments, indexes, state files and KRaft snapshots to batches, records and columns.
+"""Reads Kafka's log from disk and from fetch responses, as batches, records and columns; also indexes and snapshots.
 
 This is the only part of `decoders` that reads files. Keys and values of records are left to the other modules of
 `decoders`. The modules:
@@ -10,7 +10,8 @@ This is the only part of `decoders` that reads files. Keys and values of records
 - `files`: opens files safely. `directory`: the files of a partition directory that belong to the log.
   `state_files`: the small files beside them
 - `transactions`: outcomes of transactional batches. `partition`: a whole partition directory, read in order
-- `columns`: a partition as Arrow columns, with `vectors` and `zstd_many`; only these modules use Arrow or numpy
+- `columns`: batches as columns, with `vectors` and `zstd_many`. `fetched`: the batches of a fetch response, as columns;
+  only these modules use Arrow or numpy
 - `checkpoint`: KRaft snapshots
 - `dump`: the output of the official dump tool
 """

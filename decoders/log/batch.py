@@ -159,9 +159,9 @@ class RecordBatch(NamedTuple):
                 f"the record length is {size}, but its fields take {size + at - end} bytes",
                 HEADER.size,
             )
-        timestamp = self.max_timestamp if self.is_log_append_time else _int64(self.base_timestamp + timestamp_delta)
+        timestamp = self.max_timestamp if self.is_log_append_time else int64_of(self.base_timestamp + timestamp_delta)
         sequence = sequence_at(self.base_sequence, offset_delta)
-        return LogRecord(_int64(self.base_offset + offset_delta), timestamp, key, value, sequence, headers), end
+        return LogRecord(int64_of(self.base_offset + offset_delta), timestamp, key, value, sequence, headers), end
 
 
 def record_batch(raw: memoryview, position: int) -> RecordBatch:
@@ -176,7 +176,7 @@ def sequence_at(base: int, delta: int) -> int:
     return base + delta if base + delta <= _MAX_SEQUENCE else base + delta - _MAX_SEQUENCE - 1
 
 
-def _int64(number: int) -> int:
+def int64_of(number: int) -> int:
     """Wrap a sum like Java's long, which only damaged or hostile batches need."""
     return (number + (1 << 63)) % (1 << 64) - (1 << 63)
 

@@ -10,7 +10,7 @@ from decoders.log.errors import LogFault
 from decoders.log.legacy import LegacyBatch, legacy_batch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 LogBatch = RecordBatch | LegacyBatch
 
@@ -27,8 +27,8 @@ class BatchBlock(NamedTuple):
 
     chunk: bytes
     position: int
-    starts: list[int]
-    ends: list[int]
+    starts: Sequence[int]
+    ends: Sequence[int]
 
     def batch(self, number: int) -> LogBatch:
         """Return one batch, as a view of the chunk."""

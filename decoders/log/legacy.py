@@ -13,7 +13,7 @@ import struct
 import zlib
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from decoders.log.batch import FRAME, LOG_APPEND_TIME, LogRecord
+from decoders.log.batch import FRAME, LOG_APPEND_TIME, LogRecord, int64_of
 from decoders.log.codecs import DEFAULT_LIMIT, Codec, codec_of, decompress
 from decoders.log.errors import Damaged, LogFault
 
@@ -124,7 +124,7 @@ class LegacyBatch(NamedTuple):
         if self.magic == 0 or self.offset == 0:
             return inner
         shift = self.offset - inner[-1].offset
-        return [message._replace(offset=message.offset + shift) for message in inner]
+        return [message._replace(offset=int64_of(message.offset + shift)) for message in inner]
 
     def records(self, limit: int = DEFAULT_LIMIT) -> Iterator[LogRecord]:
         """Decode the records; a wrapper is decompressed to at most `limit` bytes. Raises Damaged."""

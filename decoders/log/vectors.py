@@ -18,14 +18,13 @@ from decoders.log.batch import LOG_APPEND_TIME
 Ints = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
 Headers = npt.NDArray[np.void]
-Columns = tuple[pa.Array, pa.Array, pa.Array, pa.Array]
-"""Offset, timestamp, key, value: as in `decoders.log.columns.SCHEMA`."""
 
 
 # No varint is longer than ten bytes: with this after the last record no cursor can leave the buffer.
 PADDING: Final = bytes(16)
 _LARGEST_BUFFER: Final = 0x7FFFFFFF
-_MIN_PARALLEL_BATCHES: Final = 400
+_NOT_FOLLOWED: Final = -1
+_MIN_PARALLEL_BATCHES: Final = 200
 """With fewer batches one parallel step costs more than following the lengths in each batch."""
 HEADER_TYPE: Final = np.dtype(
     [
@@ -47,6 +46,15 @@ HEADER_TYPE: Final = np.dtype(
 """`batch.HEADER` as a numpy type."""
 
 
+class LogColumns(NamedTuple):
+    """Records in log order: offset, timestamp in ms (-1 = none), key and value."""
+
+    offset: Ints
+    timestamp: Ints
+    key: pa.BinaryArray
+    value: pa.BinaryArray
+
+
 class Part(NamedTuple):
     """Some batches of a block: their headers, and the positions of their records in a padded buffer.
 
@@ -57,10 +65,18 @@ class Part(NamedTuple):
     starts: Ints
     ends: Ints
     headers: Headers
-    numbers: list[int]
+    numbers: Ints
 
 
-def read_fast(part: Part) -> Columns | None:
+def headers_at(chunk: bytes, starts: Ints) -> Headers:
+    """Return the headers of the batches of magic 2 that begin at these positions, each with all its 61 bytes."""
+    size = HEADER_TYPE.itemsize
+    # An array whose elements overlap: one gather copies whole headers instead of 61 single bytes of each.
+    everywhere = np.ndarray((max(len(chunk) - size + 1, 0),), np.dtype((np.void, size)), chunk, strides=(1,))
+    return everywhere[starts].view(HEADER_TYPE)
+
+
+def read_fast(part: Part) -> LogColumns | None:
     """Return the records of a part as columns; None if the slow reader must read them."""
     headers = part.headers
     counts = headers["count"].astype(np.int64)
@@ -71,15 +87,20 @@ def read_fast(part: Part) -> Columns | None:
     if fields is None:
         return None
     timestamp_delta, offset_delta, key_start, key_size, value_start, value_size = fields
-    batch_of_record = np.repeat(np.arange(len(counts)), counts)
-    log_append_time = (headers["attributes"] & LOG_APPEND_TIME) != 0
-    created_at = headers["base_timestamp"].astype(np.int64)[batch_of_record] + timestamp_delta
-    timestamp = np.where(
-        log_append_time[batch_of_record], headers["max_timestamp"].astype(np.int64)[batch_of_record], created_at
+    base_offset, base_timestamp, max_timestamp, log_append_time = (
+        headers["base_offset"].astype(np.int64),
+        headers["base_timestamp"].astype(np.int64),
+        headers["max_timestamp"].astype(np.int64),
+        (headers["attributes"] & LOG_APPEND_TIME) != 0,
     )
-    offset = headers["base_offset"].astype(np.int64)[batch_of_record] + offset_delta
+    if (counts != 1).any():
+        batch_of_record = np.repeat(np.arange(len(counts)), counts)
+        base_offset, base_timestamp, max_timestamp, log_append_time = (
+            column[batch_of_record] for column in (base_offset, base_timestamp, max_timestamp, log_append_time)
+        )
+    timestamp = np.where(log_append_time, max_timestamp, base_timestamp + timestamp_delta)
     key, value = _slices(part.buffer, key_start, key_size, value_start, value_size)
-    return pa.array(offset), timestamps(timestamp), key, value
+    return LogColumns(base_offset + offset_delta, timestamp, key, value)
 
 
 def _record_bodies(part: Part, counts: Ints) -> tuple[Ints, Ints] | None:
@@ -102,39 +123,48 @@ def _record_bodies(part: Part, counts: Ints) -> tuple[Ints, Ints] | None:
         if (size < 0).any() or (at[active] > part.ends[active]).any():
             return None
         step += 1
+    length_at = np.full(total, _NOT_FOLLOWED)
     for number in active.tolist():
         begin, after = int(first[number]) + step, int(first[number] + counts[number])
-        bounds = _bounds_in_batch(part.buffer, int(at[number]), int(part.ends[number]), after - begin)
-        if bounds is None:
+        ends_in_batch = _ends_in_batch(part.buffer, int(at[number]), after - begin)
+        if ends_in_batch is None or ends_in_batch[-1] != part.ends[number]:
             return None
-        starts[begin:after], ends[begin:after] = bounds
+        ends[begin:after] = ends_in_batch
+        length_at[begin], length_at[begin + 1 : after] = at[number], ends[begin : after - 1]
         at[number] = part.ends[number]
-    return (starts, ends) if np.array_equal(at, part.ends) else None
+    if not np.array_equal(at, part.ends):
+        return None
+    if len(active):
+        followed = np.flatnonzero(length_at != _NOT_FOLLOWED)
+        size, starts[followed] = _varints(buffer, length_at[followed], 5)
+        if (size < 0).any():
+            return None
+    return starts, ends
 
 
-def _bounds_in_batch(buffer: bytes, at: int, end: int, count: int) -> tuple[list[int], list[int]] | None:
-    """Return the bounds of `count` records of one batch; None unless the last one ends at the end of the batch."""
-    starts: list[int] = []
+def _ends_in_batch(buffer: bytes, at: int, count: int) -> list[int] | None:
+    """Return the ends of `count` records that follow each other; the caller checks the last one and the signs.
+
+    Lengths only move forward, so if one exceeds its batch the last end does too.
+    """
     ends: list[int] = []
-    for _ in range(count):
-        # The length is a zigzag varint: odd means negative; varints of four or more bytes are left to the slow reader.
-        byte = buffer[at]
-        if byte < 0x80:
-            at += 1
-        elif (second := buffer[at + 1]) < 0x80:
-            byte += (second << 7) - 0x80
-            at += 2
-        elif (third := buffer[at + 2]) < 0x80:
-            byte += (second << 7) + (third << 14) - 0x4080
-            at += 3
-        else:
-            return None
-        starts.append(at)
-        at += byte >> 1
-        if byte & 1 or at > end:
-            return None
-        ends.append(at)
-    return (starts, ends) if at == end else None
+    append = ends.append
+    try:
+        for _ in range(count):
+            # The length is a zigzag varint; varints of four or more bytes are left to the slow reader.
+            byte = buffer[at]
+            if byte < 0x80:
+                at += 1 + (byte >> 1)
+            elif (second := buffer[at + 1]) < 0x80:
+                at += 2 + ((byte + (second << 7) - 0x80) >> 1)
+            elif (third := buffer[at + 2]) < 0x80:
+                at += 3 + ((byte + (second << 7) + (third << 14) - 0x4080) >> 1)
+            else:
+                return None
+            append(at)
+    except IndexError:  # past the end of the buffer
+        return None
+    return ends
 
 
 def _fields(buffer: Bytes, at: Ints, end: Ints) -> tuple[Ints, Ints, Ints, Ints, Ints, Ints] | None:
@@ -195,8 +225,3 @@ def _slices(
         pieces.take(pa.array(key_indexes, mask=key_size < 0)),
         pieces.take(pa.array(key_indexes + 2, mask=value_size < 0)),
     )
-
-
-def timestamps(milliseconds: Ints) -> pa.Array:
-    """Return these milliseconds as a timestamp column; -1 becomes null."""
-    return pa.array(milliseconds.view("datetime64[ms]"), pa.timestamp("ms"), mask=milliseconds == -1)

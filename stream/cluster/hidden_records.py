@@ -11,8 +11,8 @@ import dataclasses
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.log.errors import Damaged
+from decoders.log.fetched import FetchedBatches
 from decoders.log.transactions import is_transactional_data, transaction_marker
-from stream.cluster.fetch_records import whole_batches
 from stream.cluster.leaders import find_leaders
 from stream.cluster.transport import requests
 from stream.cluster.transport.error_codes import ErrorReason
@@ -98,8 +98,11 @@ def _add_answer(read: HiddenRead, answer: Any) -> bool:
     if part.error_code:
         return False
     previous_position = read.position
+    fetched = FetchedBatches.read(bytes(part.records or b""))
+    if fetched.fault is not None:
+        return False
     try:
-        for batch in whole_batches(bytes(part.records or b"")):
+        for batch in fetched.block.batches():
             read.batches += _hidden_batches(batch, previous_position)
             read.position = max(read.position, batch.last_offset + 1)
     except Damaged:

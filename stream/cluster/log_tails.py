@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.log.batch import RecordBatch
 from decoders.log.errors import Damaged
+from decoders.log.fetched import FetchedBatches
 from decoders.log.transactions import BatchOutcome, TransactionMarkers, is_transactional_data
-from stream.cluster.fetch_records import whole_batches
 from stream.cluster.leaders import find_leaders
 from stream.cluster.transport import error_codes as reasons
 from stream.cluster.transport import requests
@@ -79,10 +79,12 @@ class _PendingTail:
             return 0
         raw = bytes(part.records or b"")
         previous = self.position
+        fetched = FetchedBatches.read(raw)
+        self.batches += fetched.block.batches()
+        self.position = max(self.position, fetched.next_offset)
         try:
-            for batch in whole_batches(raw):
-                self.batches.append(batch)
-                self.position = max(self.position, batch.last_offset + 1)
+            if fetched.fault is not None:
+                raise fetched.fault
             if self.position >= self.wanted.end or (alone and self.position == previous):
                 self.end(data_end=data_end(self.batches, self.wanted))
         except Damaged:
