@@ -75,7 +75,7 @@ def read_hidden(
             at = found[partition].position if partition in found else positions[partition]
             node, epoch = nodes[partition]
             request = {topic: [(partition, epoch, at)]}
-            calls.append((node, requests.fetch_tails(request, most_bytes=most, most_bytes_each=most)))
+            calls.append((node, requests.fetch(request, most_bytes=most, most_bytes_each=most)))
         more = []
         for partition, answer in zip(open_, cluster.call_all(calls), strict=True):
             read = found.get(partition) or HiddenRead(positions[partition])

@@ -202,4 +202,4 @@ def _request(readings: Sequence[_PendingTail], *, most_bytes: int, each: int) ->
     for reading in readings:
         row = (reading.wanted.partition, reading.epoch, reading.position)
         positions.setdefault(reading.wanted.topic, []).append(row)
-    return requests.fetch_tails(positions, most_bytes=most_bytes, most_bytes_each=each)
+    return requests.fetch(positions, most_bytes=most_bytes, most_bytes_each=each)

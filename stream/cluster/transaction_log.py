@@ -18,9 +18,10 @@ from decoders.cluster_events import TransactionalIdExpired, TransactionStateReco
 from decoders.interpret import events
 from decoders.records import Record
 from decoders.scalar import decode_transaction
-from stream.cluster.fetch_records import read_records, unread_ranges
 from stream.cluster.leaders import find_leaders
 from stream.cluster.open_transactions import ENDS_BY_ITSELF
+from stream.cluster.records.ranges import ReadTally, unread_ranges
+from stream.cluster.records.read import read_records
 from stream.cluster.transport.error_codes import ErrorReason
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from stream.cluster.transport.client import Cluster
 
 NAME: Final = "__transaction_state"
+_LIMIT_SECONDS: Final = 5.0
+"""The time without progress after which a scan fails; it runs within a tick."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -44,7 +47,7 @@ class OngoingTransactionsByProducer:
     producers: dict[int, TransactionStateRecorded]
     """The newest record of each requested producer id that has one, by producer id."""
     undecoded: int
-    """The number of records that cannot be decoded; a producer without a record may be in one of them."""
+    """The number of records and batches that cannot be decoded; a producer without a record may be in one of them."""
 
     def on(self, topic: str, partition: int) -> list[TransactionStateRecorded]:
         """Return the open transactions that write to this partition, the oldest first."""
@@ -69,24 +72,21 @@ class TransactionLogScan:
 
     def __init__(self, cluster: Cluster, producers: Collection[int]) -> None:
         self._asked = frozenset(producers)
-        self._cluster = cluster
-        self._remaining = [each for each in unread_ranges(cluster, NAME, {}) if each.position < each.end]
+        self._tally = ReadTally()
+        self._ranges = unread_ranges(cluster, NAME, {})
+        self._responses = read_records(cluster, NAME, self._ranges, limit=_LIMIT_SECONDS, tally=self._tally)
         self._open: dict[str, TransactionStateRecorded] = {}
         self._newest: dict[int, TransactionStateRecorded] = {}
         self._undecoded = 0
 
     def resume(self, clock: Callable[[], float], deadline: float) -> OngoingTransactionsByProducer | None:
         """Continue until the deadline, at least for one fetch; None while the scan is not complete."""
-        for fetched in read_records(self._cluster, NAME, self._remaining):
-            self._add_records(fetched.records)
-            if clock() >= deadline:
-                break
-        self._remaining = [each for each in self._remaining if each.position < each.end]
-        return (
-            None
-            if self._remaining
-            else OngoingTransactionsByProducer(self._asked, self._open, self._newest, self._undecoded)
-        )
+        for fetched in self._responses:
+            self._add_records(record for _, record in fetched.rows())
+            if clock() >= deadline and any(each.position < each.end for each in self._ranges):
+                return None
+        undecoded = self._undecoded + self._tally.faults.total()
+        return OngoingTransactionsByProducer(self._asked, self._open, self._newest, undecoded)
 
     def _add_records(self, records: Iterable[LogRecord]) -> None:
         for each in records:

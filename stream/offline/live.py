@@ -6,13 +6,14 @@ import base64
 import uuid
 from typing import TYPE_CHECKING, Any, Final
 
-from stream.cluster.fetch_records import read_records, unread_ranges
+from stream.cluster.records.ranges import ReadTally, unread_ranges
+from stream.cluster.records.read import read_records
 from stream.offline.rows import LogRow, Origin, UnreadableRefusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
-    from stream.cluster.fetch_records import OffsetRange
+    from stream.cluster.records.ranges import OffsetRange
     from stream.cluster.transport.client import Cluster
     from stream.offline.rows import TopicAndPartition
 
@@ -60,12 +61,22 @@ class LiveTopics:
         all_ranges = [each for ranges_of_topic in ranges.values() for each in ranges_of_topic]
         total = _offsets_left(all_ranges)
         for topic, ranges_of_topic in ranges.items():
-            for fetched in read_records(self._cluster, topic, ranges_of_topic):
-                for record in fetched.records:
+            tally = ReadTally()
+            for fetched in read_records(self._cluster, topic, ranges_of_topic, ahead=True, tally=tally):
+                for partition, record in fetched.rows():
                     timestamp = None if record.timestamp == -1 else record.timestamp
-                    yield LogRow(topic, fetched.partition, record.offset, timestamp, record.key, record.value)
+                    yield LogRow(topic, partition, record.offset, timestamp, record.key, record.value)
                 if self._on_progress:
                     self._on_progress(total - _offsets_left(all_ranges), total)
+            self.problems += _problems(topic, tally)
+
+
+def _problems(topic: str, tally: ReadTally) -> Iterator[str]:
+    """Yield a line for each kind of batch that could not be decoded and of offsets that were not read."""
+    for fault, batches in tally.faults.items():
+        yield f"{topic}: {batches} record batches cannot be decoded ({fault.value})"
+    for reason, offsets in tally.skipped.items():
+        yield f"{topic}: {offsets} offsets were not read ({reason.value})"
 
 
 def _offsets_left(ranges: Iterable[OffsetRange]) -> int:

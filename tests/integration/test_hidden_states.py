@@ -6,6 +6,7 @@ The log is read to its last stable offsets, as by the job, and published by the 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,9 @@ from sandbox.kafka.broker import Broker
 from sandbox.kafka.tools import delete_group, delete_offsets, describe_groups, describe_state
 from sandbox.kafka.topics import create_topics
 from sandbox.waiting import LIMIT, wait_until
-from stream.cluster.fetch_records import read_records, unread_ranges
 from stream.cluster.offsets_topic import NAME
+from stream.cluster.records.ranges import unread_ranges
+from stream.cluster.records.read import read_records
 from stream.cluster.transport.client import Cluster
 from stream.groups.expiry.predict import OffsetsRetention
 from stream.groups.fold import Fold, RecordColumns
@@ -101,9 +103,9 @@ class Ticks:
     def tick(self) -> None:
         """Read up to the last stable offsets, and publish a snapshot."""
         for fetched in read_records(self.cluster, NAME, unread_ranges(self.cluster, NAME, self._read_to)):
-            self._read_to[fetched.partition] = fetched.position - 1
-            if fetched.records:
-                self._apply(fetched.partition, fetched.records)
+            self._read_to |= {partition: position - 1 for partition, position in fetched.positions.items()}
+            for partition, rows in itertools.groupby(fetched.rows(), lambda row: row[0]):
+                self._apply(partition, [record for _, record in rows])
         assert self.status.progress is not None
         self.status.progress.finish({partition: at + 1 for partition, at in self._read_to.items()})
         assert self._ticker.tick(current=True) is not None

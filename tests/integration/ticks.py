@@ -7,6 +7,7 @@ given, and follow each other at once.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import time
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,9 +15,10 @@ import numpy as np
 import pyarrow as pa
 
 from sandbox.waiting import LIMIT
-from stream.cluster.fetch_records import read_records, unread_ranges
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.partition_offsets import read_ends
+from stream.cluster.records.ranges import unread_ranges
+from stream.cluster.records.read import read_records
 from stream.groups.driver_state import DriverState
 from stream.groups.fold import Fold, RecordColumns
 from stream.groups.placement import Placement
@@ -65,9 +67,9 @@ class Monitor:
     def read(self) -> GroupColumns:
         """Read new records up to the last stable offsets, and return the state."""
         for fetched in read_records(self.cluster, NAME, unread_ranges(self.cluster, NAME, self._read_to)):
-            self._read_to[fetched.partition] = fetched.position - 1
-            if fetched.records:
-                self._apply(fetched.partition, fetched.records)
+            self._read_to |= {partition: position - 1 for partition, position in fetched.positions.items()}
+            for partition, rows in itertools.groupby(fetched.rows(), lambda row: row[0]):
+                self._apply(partition, [record for _, record in rows])
         return self._driver_state.columns()
 
     def _apply(self, partition: int, records: list[Any]) -> None:

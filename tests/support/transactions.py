@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+import pyarrow as pa
+
 from decoders.log.batch import LogRecord
 from decoders.tables.transaction import TRANSACTION_TYPES
 from stream.cluster import transaction_log
-from stream.cluster.fetch_records import FetchedRecords, OffsetRange
+from stream.cluster.records.ranges import OffsetRange
+from stream.cluster.records.read import FetchedRecords
 from tests.decoders.writing import write_key, write_value
 
 if TYPE_CHECKING:
@@ -65,10 +69,22 @@ class Log:
             raise self.fault
         return [OffsetRange(0, 0, len(self.records)), OffsetRange(1, 5, 5)]
 
-    def _read(self, _: object, topic: str, wanted: Sequence[OffsetRange]) -> Iterator[FetchedRecords]:
+    def _read(self, _: object, topic: str, wanted: Sequence[OffsetRange], **__: object) -> Iterator[FetchedRecords]:
         assert topic == "__transaction_state"
         for stretch in wanted:
             while stretch.position < stretch.end:
                 self.fetched += 1
                 stretch.position += 1
-                yield FetchedRecords(0, [self.records[stretch.position - 1]], stretch.position)
+                yield _fetched(stretch, self.records[stretch.position - 1])
+
+
+def _fetched(wanted: OffsetRange, record: LogRecord) -> FetchedRecords:
+    """Return one fetched record."""
+    return FetchedRecords(
+        np.array([wanted.partition], np.int32),
+        np.array([record.offset], np.int64),
+        np.array([record.timestamp], np.int64),
+        pa.array([record.key], pa.binary()),
+        pa.array([record.value], pa.binary()),
+        {wanted.partition: wanted.position},
+    )

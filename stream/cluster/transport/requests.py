@@ -83,56 +83,27 @@ def list_offsets_for_times(
     )
 
 
-def fetch(topic: str, partition: int, position: int, *, most_bytes: int) -> Any:
-    """Build a request to a leader for the batches from a position up to the last stable offset.
+def fetch(
+    positions: Mapping[str, Sequence[tuple[int, int, int]]],
+    *,
+    most_bytes: int,
+    most_bytes_each: int | None = None,
+    committed: bool = False,
+) -> Any:
+    """Build a request to a leader for the batches of each (partition, leader epoch, position) of these topics.
 
-    The answer lists the aborted transactions among them; the caller has to leave out their records.
+    Up to the high watermark, including open transactions; with `committed` up to the last stable offset, and the answer
+    lists the aborted transactions, whose records the caller has to leave out. A broker fills the answer in the order of
+    the request. The first partition with records returns at least one batch of any size; the others return nothing if
+    the limits leave no space for one.
     """
+    partition = FetchRequest.FetchTopic.FetchPartition
     return FetchRequest(
         replica_id=-1,
         max_wait_ms=0,  # the requested records exist: do not wait for new ones
         min_bytes=0,
         max_bytes=most_bytes,
-        isolation_level=1,
-        session_id=0,
-        session_epoch=-1,
-        topics=[
-            FetchRequest.FetchTopic(
-                topic=topic,
-                partitions=[
-                    FetchRequest.FetchTopic.FetchPartition(
-                        partition=partition,
-                        current_leader_epoch=-1,
-                        fetch_offset=position,
-                        last_fetched_epoch=-1,
-                        log_start_offset=-1,
-                        partition_max_bytes=most_bytes,
-                    )
-                ],
-            )
-        ],
-        forgotten_topics_data=[],
-        rack_id="",
-        min_version=5,  # version 4 has no log start offset, older ones have no transactions
-        max_version=12,  # from version 13 on, requests have topic ids, which older brokers do not have
-    )
-
-
-def fetch_tails(
-    positions: Mapping[str, Sequence[tuple[int, int, int]]], *, most_bytes: int, most_bytes_each: int
-) -> Any:
-    """Build a request to a leader for the batches of each (partition, leader epoch, position) of these topics.
-
-    Up to the high watermark, including open transactions. The first partition with records returns at least one batch
-    of any size; the others return nothing if the limits leave no space for one.
-    """
-    partition = FetchRequest.FetchTopic.FetchPartition
-    return FetchRequest(
-        replica_id=-1,
-        max_wait_ms=0,
-        min_bytes=0,
-        max_bytes=most_bytes,
-        isolation_level=0,
+        isolation_level=1 if committed else 0,
         session_id=0,
         session_epoch=-1,
         topics=[
@@ -145,7 +116,7 @@ def fetch_tails(
                         fetch_offset=position,
                         last_fetched_epoch=-1,
                         log_start_offset=-1,
-                        partition_max_bytes=most_bytes_each,
+                        partition_max_bytes=most_bytes if most_bytes_each is None else most_bytes_each,
                     )
                     for index, epoch, position in rows
                 ],
@@ -154,6 +125,6 @@ def fetch_tails(
         ],
         forgotten_topics_data=[],
         rack_id="",
-        min_version=5,  # as `fetch`
-        max_version=12,
+        min_version=5,  # version 4 has no log start offset, older ones have no transactions
+        max_version=12,  # from version 13 on, requests have topic ids, which older brokers do not have
     )

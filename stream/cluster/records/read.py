@@ -1,0 +1,233 @@
+"""Reads ranges of offsets of one topic and returns the committed records as columns.
+
+Sends Fetch requests without a group and without a fetch session, which change nothing on the cluster, and leaves out
+aborted records as Kafka's `read_committed` consumer does. `plan` decides what is fetched; this module asks, waits and
+puts the records together.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import functools
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import structlog
+
+from decoders.log.batch import LogRecord
+from stream.cluster.leaders import find_leaders
+from stream.cluster.partition_offsets import read_ends
+from stream.cluster.records.partition_read import Lookup
+from stream.cluster.records.plan import LIMIT_SECONDS, ReadPlan
+from stream.cluster.records.ranges import OffsetRange, ReadTally
+from stream.cluster.transport import requests
+from stream.cluster.transport.errors import ClusterError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from decoders.log.vectors import LogColumns
+    from stream.cluster.records.partition_read import FetchedPart
+    from stream.cluster.records.plan import Ends, FetchCall
+    from stream.cluster.transport.client import Cluster
+
+_log = structlog.get_logger(__name__)
+
+RESPONSE_BYTES: Final = 8 << 20
+ROWS: Final = 65_536
+"""Records that are put together, over partitions, where a caller has a fixed cost per call."""
+_LARGEST: Final = 64 << 20
+"""Bytes of keys and values after which records are returned, however few they are."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FetchedRecords:
+    """Committed records, in log order within each partition, and the positions after them."""
+
+    partition: npt.NDArray[np.int32]
+    offset: npt.NDArray[np.int64]
+    timestamp: npt.NDArray[np.int64]
+    """Milliseconds, -1 = none."""
+    keys: pa.BinaryArray
+    values: pa.BinaryArray
+    positions: dict[int, int]
+    """The next offset of each partition that was read; also of one whose batches had no committed record."""
+
+    def rows(self) -> Iterator[tuple[int, LogRecord]]:
+        """Yield the partition and the record of each row."""
+        columns = (self.offset.tolist(), self.timestamp.tolist(), self.keys.to_pylist(), self.values.to_pylist())
+        for partition, *fields in zip(self.partition.tolist(), *columns, strict=True):
+            yield partition, LogRecord(*fields)
+
+
+def read_records(
+    cluster: Cluster,
+    topic: str,
+    wanted: Sequence[OffsetRange],
+    *,
+    rows: int = 0,
+    ahead: bool = False,
+    limit: float = LIMIT_SECONDS,
+    tally: ReadTally | None = None,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Iterator[FetchedRecords]:
+    """Yield the records of these ranges (no partition twice), and move the ranges' positions as they are returned.
+
+    Yields after each round of requests and before each pause, even if there are no records then; with `rows` only when
+    so many records are there. With `ahead` the next request is sent before the records of the last response are
+    decoded. Faults and skipped offsets are counted in `tally`, the latter also logged. Raises ClusterError: at once if
+    it is permanent, else after `limit` seconds without progress; a caller can then continue at the positions.
+    """
+    counted = ReadTally() if tally is None else tally
+    by_partition = {each.partition: each for each in wanted}
+    pending = _Pending()
+    for parts in _responses(cluster, topic, wanted, counted, ahead=ahead, limit=limit, clock=clock, sleep=sleep):
+        for part in parts:
+            for columns in part.columns():
+                pending.add(part, columns)
+                if pending.rows >= max(rows, ROWS) or pending.size >= _LARGEST:
+                    yield _returned(pending, by_partition)
+            pending.positions[part.partition] = part.position
+        if pending.rows >= rows:
+            yield _returned(pending, by_partition)
+    if pending.positions:
+        yield _returned(pending, by_partition)
+    for each in wanted:
+        each.position = max(each.position, each.end)
+
+
+class _Pending:
+    """Records that are put together until they are returned."""
+
+    def __init__(self) -> None:
+        self._clear()
+
+    def _clear(self) -> None:
+        self.rows = self.size = 0
+        self.positions: dict[int, int] = {}
+        self._pieces: list[tuple[int, LogColumns]] = []
+
+    def add(self, part: FetchedPart, columns: LogColumns) -> None:
+        """Add some records of a part."""
+        if len(columns.offset):
+            self._pieces.append((part.partition, columns))
+            self.rows += len(columns.offset)
+            self.size += columns.key.nbytes + columns.value.nbytes
+            self.positions[part.partition] = int(columns.offset[-1]) + 1
+
+    def take(self) -> FetchedRecords:
+        """Return the records, and clear them."""
+        pieces, positions = self._pieces, self.positions
+        self._clear()
+        sizes = [len(columns.offset) for _, columns in pieces]
+        return FetchedRecords(
+            np.repeat(np.array([partition for partition, _ in pieces], np.int32), sizes),
+            _joined([columns.offset for _, columns in pieces]),
+            _joined([columns.timestamp for _, columns in pieces]),
+            pa.concat_arrays([pa.array([], pa.binary()), *(columns.key for _, columns in pieces)]),
+            pa.concat_arrays([pa.array([], pa.binary()), *(columns.value for _, columns in pieces)]),
+            positions,
+        )
+
+
+def _joined(columns: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
+    return np.concatenate([np.empty(0, np.int64), *columns])
+
+
+def _returned(pending: _Pending, wanted: dict[int, OffsetRange]) -> FetchedRecords:
+    """Return the pending records, and move the positions of their ranges."""
+    records = pending.take()
+    for partition, position in records.positions.items():
+        wanted[partition].position = position
+    return records
+
+
+def _responses(
+    cluster: Cluster,
+    topic: str,
+    wanted: Sequence[OffsetRange],
+    tally: ReadTally,
+    *,
+    ahead: bool,
+    limit: float,
+    clock: Callable[[], float],
+    sleep: Callable[[float], None],
+) -> Iterator[list[FetchedPart]]:
+    """Yield what each round of requests returned, and nothing before a pause; with `ahead`, while the next one runs."""
+    plan = ReadPlan(topic, wanted, tally, limit)
+    parts: list[FetchedPart] = []
+    with _Sender(cluster, ahead=ahead) as sender:
+        while not plan.finished:
+            skipped = collections.Counter(tally.skipped)
+            _look_up(cluster, topic, plan, clock)
+            calls, sent = plan.calls(clock()), clock()
+            answers = sender.send([(call.node, _request(topic, call)) for call in calls])
+            if parts:
+                yield parts
+            parts = plan.add(calls, answers(), sent, clock())
+            if not ahead:
+                yield parts
+                parts = []
+            elif not calls:
+                yield []
+            if not calls and not plan.finished:
+                sleep(plan.pause(clock()))
+            if new := tally.skipped - skipped:
+                _log.warning("offsets skipped", topic=topic, **{reason.value: count for reason, count in new.items()})
+    yield parts
+
+
+def _look_up(cluster: Cluster, topic: str, plan: ReadPlan, clock: Callable[[], float]) -> None:
+    """Look up the leaders and the ends that the plan needs."""
+    if unled := plan.needing(Lookup.LEADER, clock()):
+        try:
+            leaders = find_leaders(cluster, [topic])
+        except ClusterError as error:
+            plan.failed(unled, error, clock())
+        else:
+            plan.set_leaders({partition: leaders.of(topic, partition) for partition in unled}, clock())
+    if endless := plan.needing(Lookup.ENDS, clock()):
+        try:
+            ends = _ends(cluster, topic)
+        except ClusterError as error:
+            plan.failed(endless, error, clock())
+        else:
+            plan.set_ends({partition: ends.get(partition, "not_found") for partition in endless}, clock())
+
+
+def _ends(cluster: Cluster, topic: str) -> dict[int, Ends]:
+    return {
+        row["partition"]: row["error"] or (row["log_start_offset"], row["last_stable_offset"])
+        for row in read_ends(cluster, [topic]).to_pylist()
+    }
+
+
+def _request(topic: str, call: FetchCall) -> Any:
+    return requests.fetch({topic: call.positions}, most_bytes=RESPONSE_BYTES, committed=True)
+
+
+class _Sender:
+    """Sends requests from a thread of its own, so that decoding continues meanwhile; without `ahead` when asked."""
+
+    def __init__(self, cluster: Cluster, *, ahead: bool) -> None:
+        self._cluster = cluster
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="fetch") if ahead else None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+
+    def send(self, calls: list[tuple[int, Any]]) -> Callable[[], list[Any]]:
+        """Return a function that returns the answers."""
+        if self._pool is None or not calls:
+            return functools.partial(self._cluster.call_all, calls)
+        return self._pool.submit(self._cluster.call_all, calls).result

@@ -1,0 +1,196 @@
+"""Reads of records on real brokers: what Kafka's consumer reads, also over pauses, kills and moved leaders."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Final
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+from sandbox.clients.transactions import transactional_producer
+from sandbox.kafka.topics import create_replicated_topic, create_topics
+from sandbox.waiting import LIMIT, wait_until
+from stream.cluster.records import read
+from stream.cluster.records.ranges import OffsetRange, ReadTally, unread_ranges
+from stream.cluster.records.read import read_records
+from stream.cluster.transport.client import Cluster
+from stream.cluster.transport.errors import ClusterError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from sandbox.kafka.broker import Broker
+    from tests.conftest import MakeBroker
+
+pytestmark = [pytest.mark.kafka, pytest.mark.timeout(240)]
+
+CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
+Row = tuple[int, int, bytes | None, bytes | None]
+
+
+def produce(bootstrap: str, topic: str, partition: int, records: int, **settings: str | int) -> None:
+    """Produce records, in batches of about ten."""
+    producer = Producer({"bootstrap.servers": bootstrap, "batch.num.messages": 10, "log_level": 0, **settings})
+    for number in range(records):
+        producer.produce(topic, b"value %d of %s" % (number, topic.encode()) * 5, b"key", partition=partition)
+        producer.poll(0)
+    assert producer.flush(LIMIT) == 0
+
+
+def consumed(bootstrap: str, topic: str, ends: dict[int, int]) -> list[Row]:
+    """Return what Kafka's read_committed consumer reads up to these ends, by partition and offset."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": "unused",
+            "enable.auto.commit": False,
+            "auto.offset.reset": "earliest",
+            "enable.partition.eof": True,
+            "log_level": 0,
+        }
+    )
+    rows: list[Row] = []
+    consumer.assign([TopicPartition(topic, partition, 0) for partition in ends])
+    left = set(ends)
+    while left:
+        message = consumer.poll(LIMIT)
+        assert message is not None
+        if message.error():
+            left.discard(message.partition())
+        else:
+            rows.append((message.partition(), message.offset(), message.key(), message.value()))
+    consumer.close()
+    return sorted(rows)
+
+
+def rows_of(cluster: Cluster, topic: str, wanted: list[OffsetRange] | None = None, *, rows: int = 0) -> list[Row]:
+    """Return what the product reads, by partition and offset; nothing may be counted."""
+    tally = ReadTally()
+    ranges = wanted or unread_ranges(cluster, topic, {})
+    found = [
+        (partition, record.offset, record.key, record.value)
+        for fetched in read_records(cluster, topic, ranges, rows=rows, ahead=True, tally=tally)
+        for partition, record in fetched.rows()
+    ]
+    assert (tally.faults, tally.skipped) == ({}, {})
+    return sorted(found)
+
+
+@pytest.fixture
+def small_responses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Limit responses to 20 kB, so that a read needs many requests."""
+    monkeypatch.setattr(read, "RESPONSE_BYTES", 20_000)
+
+
+@pytest.mark.parametrize("response_bytes", [2_000, 8 << 20])
+def test_everything_is_read_that_a_consumer_reads(
+    broker: Broker, response_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All codecs, records of more than a megabyte, committed, aborted and open transactions, in any range."""
+    monkeypatch.setattr(read, "RESPONSE_BYTES", response_bytes)
+    topic = f"reads-{response_bytes}"
+    create_topics(broker.bootstrap, {topic: 3}, {"max.message.bytes": "4000000"})
+    for codec in CODECS:
+        for partition in range(3):
+            produce(broker.bootstrap, topic, partition, 200, **{"compression.type": codec})
+    large = Producer({"bootstrap.servers": broker.bootstrap, "message.max.bytes": 4_000_000, "log_level": 0})
+    large.produce(topic, bytes(1_500_000), b"large", partition=1)
+    assert large.flush(LIMIT) == 0
+    for number in range(6):
+        producer = transactional_producer(broker.bootstrap, f"{topic}-{number}")
+        producer.begin_transaction()
+        for n in range(20):
+            producer.produce(topic, b"%d" % n, b"in transaction %d" % number, partition=n % 3)
+        if number % 2:
+            producer.commit_transaction()
+        else:
+            producer.abort_transaction()
+    still_open = transactional_producer(broker.bootstrap, f"{topic}-open")
+    still_open.begin_transaction()
+    still_open.produce(topic, b"hidden", b"hidden", partition=0)
+    assert still_open.flush(LIMIT) == 0
+    produce(broker.bootstrap, topic, 0, 10)
+
+    with Cluster([broker.bootstrap]) as cluster:
+        ranges = unread_ranges(cluster, topic, {})
+        expected = consumed(broker.bootstrap, topic, {each.partition: each.end for each in ranges})
+        assert rows_of(cluster, topic) == expected
+        assert len(expected) == 3 * 5 * 200 + 1 + 3 * 20
+        middle = [OffsetRange(each.partition, each.end // 3, each.end * 2 // 3) for each in ranges]
+        bounds = {each.partition: (each.position, each.end) for each in middle}
+        inside = [row for row in expected if bounds[row[0]][0] <= row[1] < bounds[row[0]][1]]
+        assert rows_of(cluster, topic, middle, rows=read.ROWS) == inside
+    still_open.abort_transaction()
+
+
+def _restart(broker: Broker) -> None:
+    broker.stop()
+    broker.start()
+
+
+def _kill(broker: Broker) -> None:
+    broker.kill()
+    broker.start()
+
+
+def _pause(broker: Broker) -> None:
+    broker.pause()
+    threading.Event().wait(4)
+    broker.resume()
+
+
+@pytest.mark.usefixtures("small_responses")
+@pytest.mark.parametrize("fault", [_restart, _kill, _pause], ids=["restart", "kill", "pause"])
+def test_a_read_survives_a_broker_that_is_away(make_broker: MakeBroker, fault: Callable[[Broker], None]) -> None:
+    """It waits and continues where it was: every record is returned once."""
+    broker = make_broker()
+    create_topics(broker.bootstrap, {"t": 2})
+    for partition in range(2):
+        produce(broker.bootstrap, "t", partition, 3_000)
+    with Cluster([broker.bootstrap], request_timeout=2) as cluster:
+        fetched = read_records(cluster, "t", unread_ranges(cluster, "t", {}))
+        seen = [(partition, record.offset) for partition, record in next(fetched).rows()]
+        away = threading.Thread(target=fault, args=(broker,))
+        away.start()
+        seen += [(partition, record.offset) for some in fetched for partition, record in some.rows()]
+        away.join()
+    assert sorted(seen) == [(partition, offset) for partition in range(2) for offset in range(3_000)]
+
+
+@pytest.mark.usefixtures("small_responses")
+def test_a_read_ends_with_its_reason_when_the_broker_stays_away(make_broker: MakeBroker) -> None:
+    """After the limit the error names the broker; the positions say what was returned."""
+    broker = make_broker()
+    create_topics(broker.bootstrap, {"t": 1})
+    produce(broker.bootstrap, "t", 0, 3_000)
+    with Cluster([broker.bootstrap], request_timeout=2) as cluster:
+        ranges = unread_ranges(cluster, "t", {})
+        fetched = read_records(cluster, "t", ranges, limit=3)
+        seen = len(next(fetched).offset)
+        broker.kill()
+        with pytest.raises(ClusterError, match=str(broker.port)):
+            seen += sum(len(some.offset) for some in fetched)
+    assert 0 < ranges[0].position == seen < 3_000
+
+
+@pytest.fixture
+def two_brokers(make_broker: MakeBroker) -> Iterator[tuple[Broker, Broker]]:
+    """Return a cluster of broker 1 with the controller, and broker 2."""
+    first = make_broker(properties={"unclean.leader.election.enable": "false"})
+    return first, make_broker(joins=first, node=2)
+
+
+@pytest.mark.usefixtures("small_responses")
+def test_a_read_follows_the_leader(two_brokers: tuple[Broker, Broker]) -> None:
+    """When the leader stops, the follower takes over, and the read goes on with it."""
+    first, second = two_brokers
+    create_replicated_topic(first.bootstrap, "t", leader=2, follower=1)
+    produce(first.bootstrap, "t", 0, 3_000, acks="all")
+    with Cluster([first.bootstrap], request_timeout=5) as cluster:
+        fetched = read_records(cluster, "t", unread_ranges(cluster, "t", {}))
+        seen = next(fetched).offset.tolist()
+        second.stop()
+        wait_until(lambda: cluster.metadata(["t"]).topics[0].partitions[0].leader_id == 1, "broker 1 to lead")
+        seen += [offset for some in fetched for offset in some.offset.tolist()]
+    assert seen == list(range(3_000))

@@ -1,0 +1,495 @@
+"""Tests of the fetch loop: every committed record once, in order, whatever the leaders answer."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from decoders.log.errors import LogFault
+from sandbox.kafka import log_writer as write
+from stream.cluster.records import ranges, read
+from stream.cluster.records.ranges import OffsetRange, ReadTally, SkipReason, unread_ranges
+from stream.cluster.records.read import FetchedRecords, read_records
+from stream.cluster.transport.errors import (
+    ClusterError,
+    LoginRefused,
+    NotAuthorised,
+    Unreachable,
+    Unsupported,
+)
+from tests.decoders.log.test_fuzz import mutate
+from tests.stream.cluster.records.fake_leader import TOPIC, FakeLeader, Part, Reply, batch, in_transaction, only
+from tests.support.driver_states import ends_of
+from tests.support.scripted_cluster import AWAY
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from random import Random
+
+    from stream.cluster.transport.client import Cluster
+
+
+@dataclasses.dataclass
+class Result:
+    """What a read returned."""
+
+    offsets: dict[int, list[int]]
+    tally: ReadTally
+    pieces: list[FetchedRecords]
+
+
+def run(
+    leader: FakeLeader,
+    wanted: Mapping[int, tuple[int, int]] | None = None,
+    *,
+    rows: int = 0,
+    ahead: bool = False,
+    limit: float = 120.0,
+) -> Result:
+    """Read these ranges (partition 0 from 0 to 10 by default); all must be read to their ends."""
+    asked = [OffsetRange(partition, *bounds) for partition, bounds in (wanted or {0: (0, 10)}).items()]
+    result = Result({}, ReadTally(), [])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(read, "read_ends", leader.read_ends)
+        for fetched in read_records(
+            cast("Cluster", leader),
+            TOPIC,
+            asked,
+            rows=rows,
+            ahead=ahead,
+            limit=limit,
+            tally=result.tally,
+            clock=leader.clock,
+            sleep=leader.sleep,
+        ):
+            result.pieces.append(fetched)
+            for partition, record in fetched.rows():
+                assert record.value == b"%d" % record.offset
+                result.offsets.setdefault(partition, []).append(record.offset)
+            assert all(each.position <= each.end for each in asked)
+    assert all(each.position == each.end for each in asked)
+    return result
+
+
+ALL = [*range(10)]
+
+
+@pytest.mark.parametrize(
+    ("replies", "offsets", "positions"),
+    [
+        pytest.param([only(batch(0, 10))], ALL, [0], id="one answer"),
+        pytest.param([only(batch(0, 4)), only(batch(4, 6))], ALL, [0, 4], id="two answers"),
+        pytest.param(
+            [only(batch(0, 4) + batch(4, 6)[:-1]), only(batch(4, 6))], ALL, [0, 4], id="an incomplete last batch"
+        ),
+        pytest.param([only(batch(0, 20))], ALL, [0], id="not beyond the end"),
+        pytest.param([only(batch(0, 4) + batch(14, 3))], [0, 1, 2, 3], [0], id="a gap over the end"),
+        pytest.param([only(batch(2) + batch(7)), only()], [2, 7], [0, 8], id="a tail removed by compaction"),
+        pytest.param([only(b"".join(batch(2 * n, 2, n) for n in range(5)))], ALL, [0], id="all codecs"),
+        pytest.param(
+            [only(write.message(0, b"k", b"0", 0) + write.message(1, b"k", b"1", 1) + batch(2, 8))],
+            ALL,
+            [0],
+            id="message sets of old clients",
+        ),
+        pytest.param([only(batch(0, 9) + write.marker(9, 7, committed=True))], ALL[:9], [0], id="a marker at the end"),
+        pytest.param([only(write.marker(4, 7, committed=True)), only(batch(5, 5))], ALL[5:], [0, 5], id="only markers"),
+        pytest.param(
+            [
+                only(in_transaction(0, 7, 3) + batch(3) + write.marker(4, 7, committed=False), aborted=((7, 0),)),
+                only(batch(5, 5)),
+            ],
+            [3, 5, 6, 7, 8, 9],
+            [0, 5],
+            id="an aborted transaction",
+        ),
+        pytest.param(
+            [only(in_transaction(0, 7, 3) + write.marker(3, 7, committed=True) + batch(4, 6))],
+            [0, 1, 2, *range(4, 10)],
+            [0],
+            id="a committed transaction, without its marker",
+        ),
+        pytest.param([only(error=6), only(batch(0, 10))], ALL, [0, 0], id="another leader"),
+        pytest.param([only(batch(0, 5)), only(error=74), only(batch(5, 5))], ALL, [0, 5, 5], id="an old epoch"),
+        pytest.param([only(error=78), only(batch(0, 10))], ALL, [0, 0], id="a leader that is not ready"),
+        pytest.param([only(error=-1), only(batch(0, 10))], ALL, [0, 0], id="an unknown error of the broker"),
+        pytest.param([only(error=2), only(batch(0, 10))], ALL, [0, 0], id="a log that the broker cannot read"),
+        pytest.param([Reply(), only(batch(0, 10))], ALL, [0, 0], id="a partition that is not mentioned"),
+        pytest.param([Reply(error=6), only(batch(0, 10))], ALL, [0, 0], id="an error of the whole answer"),
+        pytest.param([AWAY, only(batch(0, 10))], ALL, [0, 0], id="a lost connection"),
+        pytest.param([only(last_stable=5), only(batch(0, 10))], ALL, [0, 0], id="a leader that lags behind"),
+        pytest.param(
+            [only(batch(0, 10)[:-1]), only(batch(0, 10))], ALL, [0, 0], id="a first batch that is damaged on its way"
+        ),
+        pytest.param(
+            [only(batch(0, 2, max_timestamp=5)[:-1] + b"!"), only(batch(0, 10))], ALL, [0, 0], id="a checksum"
+        ),
+        pytest.param([only(batch(0, 5) + bytes(80)), only(batch(5, 5))], ALL, [0, 5], id="damage behind good batches"),
+    ],
+)
+@pytest.mark.parametrize("ahead", [False, True])
+def test_committed_records_are_returned_once_in_order(
+    replies: list[Reply],
+    offsets: list[int],
+    positions: list[int],
+    ahead: bool,  # noqa: FBT001
+) -> None:
+    """Errors that end by themselves are retried; the next fetch begins after the last valid batch."""
+    leader = FakeLeader(replies)
+    result = run(leader, ahead=ahead)
+    assert result.offsets == {0: offsets}
+    assert [each[0] for each in leader.positions] == positions
+    assert (result.tally.faults, result.tally.skipped) == ({}, {})
+
+
+def test_a_read_can_start_inside_a_batch() -> None:
+    """Records before the position are not returned."""
+    assert run(FakeLeader([only(batch(0, 10))]), {0: (6, 10)}).offsets == {0: [6, 7, 8, 9]}
+
+
+def test_a_range_without_offsets_needs_no_request() -> None:
+    """Nothing is looked up for a partition that is already read."""
+    leader = FakeLeader([])
+    assert run(leader, {0: (5, 5)}).offsets == {}
+    assert (leader.asked, leader.lookups) == ([], 0)
+
+
+# Many partitions.
+
+
+def parts(**by_partition: bytes | Part) -> Reply:
+    """Return a response; `p3=b""` is the part of partition 3."""
+    return Reply({int(name[1:]): each if isinstance(each, Part) else Part(each) for name, each in by_partition.items()})
+
+
+def test_all_partitions_of_a_leader_are_one_request() -> None:
+    """Each request has the partitions that are left, in ascending order."""
+    leader = FakeLeader(
+        [parts(p0=batch(0, 10), p1=batch(0, 4), p2=b""), parts(p1=batch(4, 6), p2=batch(0, 3)), parts(p2=batch(3, 7))],
+        [{0: 1, 1: 1, 2: 1}],
+    )
+    assert run(leader, {2: (0, 10), 0: (0, 10), 1: (0, 10)}).offsets == {0: ALL, 1: ALL, 2: ALL}
+    assert leader.positions == [{0: 0, 1: 0, 2: 0}, {1: 4, 2: 0}, {2: 3}]
+    assert leader.asked[0].epochs == {0: 101, 1: 101, 2: 101}
+
+
+def test_each_leader_is_asked_for_its_partitions() -> None:
+    """One request per leader and round."""
+    leader = FakeLeader([parts(p0=batch(0, 10)), parts(p1=batch(0, 10))], [{0: 1, 1: 2}])
+    assert run(leader, {0: (0, 10), 1: (0, 10)}).offsets == {0: ALL, 1: ALL}
+    assert [(each.node, each.positions) for each in leader.asked] == [(1, {0: 0}), (2, {1: 0})]
+
+
+def test_no_records_beside_a_full_answer_are_no_end() -> None:
+    """A broker that stops at the size limit returns nothing of the later partitions: they are fetched again."""
+    leader = FakeLeader([parts(p0=batch(0, 10), p1=b""), parts(p1=batch(0, 10))], [{0: 1, 1: 1}])
+    assert run(leader, {0: (0, 10), 1: (0, 10)}).offsets == {0: ALL, 1: ALL}
+    assert leader.now == 0
+
+
+def test_partitions_without_a_leader_do_not_hold_up_the_others() -> None:
+    """The others are read at once; the partition follows when it has a leader."""
+    leader = FakeLeader(
+        [parts(p1=batch(0, 5)), parts(p1=batch(5, 5)), parts(p0=batch(0, 10))],
+        [{0: -1, 1: 1}, {0: -1, 1: 1}, {0: 2, 1: 1}],
+    )
+    result = run(leader, {0: (0, 10), 1: (0, 10)})
+    assert result.offsets == {1: ALL, 0: ALL}
+    assert [(each.node, each.positions) for each in leader.asked] == [(1, {1: 0}), (1, {1: 5}), (2, {0: 0})]
+    assert [each.at for each in leader.asked][:2] == [0, 0]
+
+
+def test_a_moved_partition_is_fetched_from_its_new_leader() -> None:
+    """Only the partition with the error is looked up; the epoch of the new leader is sent."""
+    leader = FakeLeader(
+        [parts(p0=Part(error=6), p1=batch(0, 5)), parts(p1=batch(5, 5)), parts(p0=batch(0, 10))],
+        [{0: 1, 1: 1}, {0: 2, 1: 1}],
+    )
+    assert run(leader, {0: (0, 10), 1: (0, 10)}).offsets == {1: ALL, 0: ALL}
+    assert (leader.asked[-1].node, leader.asked[-1].epochs, leader.lookups) == (2, {0: 102}, 2)
+
+
+def test_throttling_is_obeyed() -> None:
+    """The next request to the broker waits as long as it says, and an answer without partitions is then no failure."""
+    leader = FakeLeader([Reply(throttle_ms=700), Reply({0: Part(batch(0, 4))}, throttle_ms=300), only(batch(4, 6))])
+    assert run(leader).offsets == {0: ALL}
+    assert [round(each.at, 3) for each in leader.asked] == [0, 0.7, 1.0]
+
+
+def test_pauses_between_attempts_grow() -> None:
+    """A quarter of a second at first, a second at most."""
+    leader = FakeLeader([only(error=6)] * 5 + [only(batch(0, 10))])
+    run(leader)
+    assert [each.at for each in leader.asked] == [0, 0.25, 0.75, 1.75, 2.75, 3.75]
+
+
+@pytest.mark.parametrize("rows", [0, 7, 1_000])
+@pytest.mark.parametrize("ahead", [False, True])
+def test_records_are_put_together_over_partitions(rows: int, ahead: bool) -> None:  # noqa: FBT001
+    """A caller with a fixed cost per call gets many records at once; positions say how far each partition is read."""
+    replies = [parts(p0=batch(0, 10), p1=batch(0, 2)), parts(p1=batch(2, 8))]
+    result = run(FakeLeader(replies, [{0: 1, 1: 1}]), {0: (0, 10), 1: (0, 10)}, rows=rows, ahead=ahead)
+    assert result.offsets == {0: ALL, 1: ALL}
+    pieces = [each for each in result.pieces if each.positions]
+    assert [each.positions for each in pieces] == ([{0: 10, 1: 10}] if rows == 1_000 else [{0: 10, 1: 2}, {1: 10}])
+    assert pieces[0].partition.tolist()[:12] == [0] * 10 + [1, 1]
+
+
+def test_large_answers_are_returned_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The records of a response that expands are returned before all of them are decoded."""
+    monkeypatch.setattr(read, "ROWS", 5)
+    monkeypatch.setattr("decoders.log.columns.TARGET", 1)
+    result = run(FakeLeader([only(batch(0, 5, write.GZIP) + batch(5, 5, write.GZIP))]))
+    assert [each.positions for each in result.pieces if each.positions] == [{0: 5}, {0: 10}, {0: 10}]
+
+
+def test_few_large_records_are_returned_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Records are not put together beyond a number of bytes."""
+    monkeypatch.setattr(read, "_LARGEST", 4)
+    result = run(FakeLeader([only(batch(0, 4)), only(batch(4, 6))]), rows=1_000)
+    assert [each.positions for each in result.pieces if each.positions] == [{0: 4}, {0: 10}, {0: 10}]
+
+
+# Offsets that the log does not have.
+
+
+@pytest.mark.parametrize(
+    ("ends", "replies", "offsets", "skipped"),
+    [
+        pytest.param((5, 12), [only(batch(5, 5))], ALL[5:], {SkipReason.DELETED: 5}, id="deleted by retention"),
+        pytest.param((12, 20), [], [], {SkipReason.DELETED: 10}, id="all of it deleted"),
+        pytest.param((0, 10), [only(batch(0, 10))], ALL, {}, id="refused by a replica that lagged behind"),
+    ],
+)
+def test_a_position_out_of_range_moves_to_the_log_start(
+    ends: tuple[int, int], replies: list[Reply], offsets: list[int], skipped: dict[SkipReason, int]
+) -> None:
+    """What retention deleted is counted, and reading goes on."""
+    leader = FakeLeader([only(error=1), *replies], ends=[{0: ends}])
+    result = run(leader)
+    assert result.offsets.get(0, []) == offsets
+    assert result.tally.skipped == skipped
+
+
+def test_a_log_that_ends_below_the_position_ends_the_range() -> None:
+    """The log was truncated, or the topic created again: the rest of the range is counted."""
+    result = run(FakeLeader([only(error=1)], ends=[{0: (0, 3)}]), {0: (6, 10)})
+    assert (result.offsets, result.tally.skipped) == ({}, {SkipReason.TRUNCATED: 4})
+
+
+def test_a_log_that_ends_below_the_range_is_given_up_after_the_limit() -> None:
+    """A new leader may not know the high watermark yet; one that never reaches the end lost the records."""
+    leader = FakeLeader([only(batch(0, 4)), *[only(last_stable=4)] * 1000])
+    result = run(leader)
+    assert (result.offsets, result.tally.skipped) == ({0: ALL[:4]}, {SkipReason.TRUNCATED: 6})
+    assert 120 <= leader.now < 123
+
+
+def test_unknown_ends_are_asked_again() -> None:
+    """The position moves when a broker says where the log begins."""
+    leader = FakeLeader([only(error=1), only(batch(5, 5))], ends=[{0: "no_leader"}, {}, {0: (5, 12)}])
+    assert run(leader).offsets == {0: ALL[5:]}
+
+
+# Damage.
+
+
+def damaged(raw: bytes) -> bytes:
+    """Return a batch with a wrong checksum."""
+    return raw[:-1] + bytes([raw[-1] ^ 1])
+
+
+def test_a_damaged_batch_is_skipped_after_three_attempts() -> None:
+    """Its fault and its offsets are counted, and the records behind it are read."""
+    raw = damaged(batch(0, 3)) + batch(3, 7)
+    leader = FakeLeader([only(raw), only(raw), only(raw), only(batch(3, 7))])
+    result = run(leader)
+    assert result.offsets == {0: ALL[3:]}
+    assert result.tally.faults == {LogFault.BAD_CRC: 1}
+    assert result.tally.skipped == {SkipReason.DAMAGED: 3}
+
+
+def test_damage_without_a_batch_behind_it_is_skipped_by_growing_steps() -> None:
+    """A log of which nothing can be read does not hold up a read for ever."""
+    leader = FakeLeader([only(bytes(100), last_stable=2_000)] * 100)
+    result = run(leader, {0: (0, 1_000)})
+    assert result.tally.skipped == {SkipReason.DAMAGED: 1_000}
+    assert [each[0] for each in leader.positions][2:8] == [0, 1, 3, 7, 15, 31]
+
+
+def test_batches_that_cannot_be_decoded_are_counted() -> None:
+    """A batch with a valid checksum and damaged content is passed, and the others are read."""
+    raw = batch(0, 2) + write.batch(2, [write.Rec(0, 0, b"k", b"2")], count=5) + batch(3, 7)
+    result = run(FakeLeader([only(raw)]))
+    assert result.offsets == {0: ALL}
+    assert result.tally.faults == {LogFault.BAD_RECORD: 1}
+
+
+def test_records_below_the_position_are_no_progress() -> None:
+    """A leader that returns the same batches again and again ends the read with its reason."""
+    leader = FakeLeader([only(batch(0, 3)), *[only(batch(0, 3))] * 300])
+    with pytest.raises(Unreachable, match="returns records below offset 3"):
+        run(leader)
+
+
+# Errors that end a read.
+
+
+@pytest.mark.parametrize(
+    ("leader", "error", "reason"),
+    [
+        pytest.param(FakeLeader([only(error=29)]), NotAuthorised, "no right to Read topic t", id="denied"),
+        pytest.param(FakeLeader([only(error=87)]), Unreachable, "Kafka error 87", id="a permanent error"),
+        pytest.param(FakeLeader([only(error=76)]), Unsupported, "zstd", id="a broker that withholds zstd"),
+        pytest.param(FakeLeader([LoginRefused("refused", "")]), LoginRefused, "refused", id="a login"),
+        pytest.param(FakeLeader([], [LoginRefused("refused", "")]), LoginRefused, "refused", id="a login at a look-up"),
+        pytest.param(
+            FakeLeader([only(error=1)], ends=[{0: "not_authorized"}]), NotAuthorised, "no right", id="denied ends"
+        ),
+    ],
+)
+def test_permanent_errors_are_raised_at_once(leader: FakeLeader, error: type[ClusterError], reason: str) -> None:
+    """Waiting would not help."""
+    with pytest.raises(error, match=reason):
+        run(leader)
+    assert leader.now == 0
+
+
+@pytest.mark.parametrize(
+    ("leader", "reason"),
+    [
+        pytest.param(
+            FakeLeader([only(error=56)] * 500), "partition 0 of t cannot be read: Kafka error 56", id="errors"
+        ),
+        pytest.param(FakeLeader([], [{0: -1}]), "there is no leader", id="no leader"),
+        pytest.param(FakeLeader([], [{}]), r"there is no leader \(not_found\)", id="no topic"),
+        pytest.param(FakeLeader([], [AWAY]), "b:9092 is not reachable", id="no broker"),
+        pytest.param(FakeLeader([AWAY] * 500), "b:9092 is not reachable", id="no connection"),
+        pytest.param(FakeLeader([Reply()] * 500), "does not mention it", id="never mentioned"),
+        pytest.param(FakeLeader([only(error=1)] * 500, ends=[{0: (0, 10)}] * 500), "refuses offset 0", id="refused"),
+        pytest.param(FakeLeader([only(error=1)] * 500, ends=[AWAY] * 500), "b:9092 is not reachable", id="no ends"),
+    ],
+)
+def test_a_read_without_progress_ends_with_its_reason(leader: FakeLeader, reason: str) -> None:
+    """Two minutes after the last progress, not earlier."""
+    with pytest.raises(ClusterError, match=reason):
+        run(leader)
+    assert 120 <= leader.now < 123
+
+
+def test_the_other_partitions_are_read_before_a_read_fails() -> None:
+    """A partition without a leader ends the read when nothing else is left."""
+    slow = [Reply({1: Part(batch(n))}, throttle_ms=50_000) for n in range(10)]
+    leader = FakeLeader(slow, [{0: -1, 1: 1}])
+    with pytest.raises(Unreachable, match="partition 0"):
+        run(leader, {0: (0, 10), 1: (0, 10)})
+    assert leader.positions == [{1: n} for n in range(10)]
+
+
+def test_a_caller_continues_after_an_error() -> None:
+    """The positions say what was returned; nothing is returned twice."""
+    wanted = [OffsetRange(0, 0, 10)]
+    seen: list[int] = []
+    for leader in (FakeLeader([only(batch(0, 4)), only(error=29)]), FakeLeader([only(batch(0, 10))])):
+        try:
+            for fetched in read_records(cast("Cluster", leader), TOPIC, wanted):
+                seen += fetched.offset.tolist()
+        except NotAuthorised:
+            assert wanted[0].position == 4
+    assert seen == ALL
+
+
+# Any history, cut anywhere.
+
+
+@given(data=st.data(), rng=st.randoms(use_true_random=True))
+def test_any_answers_return_every_record_once(data: st.DataObject, rng: Random) -> None:
+    """Logs of three partitions, served by a broker with a size limit that cuts answers and fails at random."""
+    logs = {partition: data.draw(st.lists(st.integers(1, 4), max_size=6)) for partition in range(3)}
+    leader = _Broker(logs, rng)
+    wanted = {partition: (data.draw(st.integers(0, sum(sizes))), sum(sizes)) for partition, sizes in logs.items()}
+    result = run(leader, wanted, rows=data.draw(st.sampled_from([0, 5])), ahead=data.draw(st.booleans()))
+    expected = {partition: [*range(*bounds)] for partition, bounds in wanted.items() if bounds[0] < bounds[1]}
+    assert result.offsets == expected
+    assert (result.tally.faults, result.tally.skipped) == ({}, {})
+
+
+class _Broker(FakeLeader):
+    """Serves logs as a broker does: in the order of the request, the first batch whole, then cut at a limit."""
+
+    def __init__(self, logs: Mapping[int, Sequence[int]], rng: Random) -> None:
+        super().__init__([], [dict.fromkeys(logs, 1)])
+        self._rng = rng
+        self._batches: dict[int, list[tuple[int, bytes]]] = {}
+        for partition, sizes in logs.items():
+            starts = [sum(sizes[:n]) for n in range(len(sizes))]
+            self._batches[partition] = [
+                (start + size, batch(start, size)) for start, size in zip(starts, sizes, strict=True)
+            ]
+
+    def damage(self) -> None:
+        """Change some bytes of a batch for good, but not its base offset, which no checksum covers."""
+        at = self._rng.randrange(len(self._batches[0]))
+        end, raw = self._batches[0][at]
+        self._batches[0][at] = end, raw[:8] + mutate(self._rng, raw[8:])
+
+    def _answer(self, node: int, request: Any) -> Any:
+        if self._rng.random() < 0.2:
+            self._replies = [self._rng.choice([AWAY, Reply(throttle_ms=100), Reply()])]
+            return super()._answer(node, request)
+        left, found = self._rng.randint(1, 600), {}
+        for each in request.topics[0].partitions:
+            raw = b"".join(raw for end, raw in self._batches[each.partition] if end > each.fetch_offset)
+            first = int.from_bytes(raw[8:12], "big") + 12 if raw else 0
+            whole = max(left, first) if not any(part.raw for part in found.values()) else left
+            part = raw[:whole] if whole >= first else b""
+            left = max(0, left - len(part))
+            found[each.partition] = Part(part)
+        self._replies = [Reply(found)]
+        return super()._answer(node, request)
+
+
+@given(data=st.data(), rng=st.randoms(use_true_random=True))
+def test_any_bytes_end_a_read(data: st.DataObject, rng: Random) -> None:
+    """Whatever a leader returns, a read ends: at the end of its range, or with a ClusterError after its limit."""
+    sizes = data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=8))
+    leader = _Broker({0: sizes}, rng)
+    leader.damage()
+    wanted = OffsetRange(0, 0, sum(sizes))
+    tally = ReadTally()
+    seen = 0
+    try:
+        for fetched in read_records(
+            cast("Cluster", leader), TOPIC, [wanted], tally=tally, clock=leader.clock, sleep=leader.sleep
+        ):
+            seen += len(fetched.offset)
+    except ClusterError:
+        assert leader.now >= 120
+    else:
+        assert wanted.position == sum(sizes)
+        assert seen <= sum(sizes)
+        assert seen + tally.skipped.total() + 4 * tally.faults.total() >= sum(sizes)
+
+
+# Ranges.
+
+
+def test_ranges_end_at_the_last_stable_offset(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They begin at the log start offset or after the last read offset."""
+    rows = [("t", 0, 20, 15, 3, None), ("t", 1, 9, 9, 0, None)]
+    monkeypatch.setattr(ranges, "read_ends", lambda *_: ends_of(rows))
+    assert unread_ranges(cast("Cluster", None), "t", {1: 6}) == [OffsetRange(0, 3, 15), OffsetRange(1, 7, 9)]
+
+
+@pytest.mark.parametrize(("word", "error"), [("not_authorized", NotAuthorised), ("no_leader", Unreachable)])
+def test_a_partition_with_unknown_ends_is_refused(
+    monkeypatch: pytest.MonkeyPatch, word: str, error: type[Exception]
+) -> None:
+    """The read would be incomplete without an error."""
+    monkeypatch.setattr(ranges, "read_ends", lambda *_: ends_of([("t", 0, None, None, None, word)]))
+    with pytest.raises(error):
+        unread_ranges(cast("Cluster", None), "t", {})
