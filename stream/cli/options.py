@@ -58,9 +58,10 @@ def load_config(
 ) -> Config:
     """Build the configuration from a file, the environment, flags (key -> value) and `--set` (`KEY=VALUE`).
 
-    A flag that is None was not given. Raises ConfigRefusal, and BadParameter for a setting without `=`.
+    A flag that is None was not given. Raises ConfigRefusal, and BadParameter for a setting without `=` or of a secret.
     """
-    from stream.config.loader import load
+    from stream.config.loader import environment_variable, load
+    from stream.config.options import SECRETS
 
     given = {key: value for key, value in (flags or {}).items() if value is not None}
     for setting in settings or ():
@@ -71,7 +72,12 @@ def load_config(
             raise typer.BadParameter(
                 f"--set {word.group() if word else ''!r} must be KEY=VALUE, such as --set job.tick_interval=5s"
             )
-        given[key.strip()] = value
+        if (name := key.strip()) in SECRETS:
+            raise typer.BadParameter(
+                f"--set {name}: every user of this machine can read the arguments of a process; "
+                f"use {environment_variable(name)} or {name}_file"
+            )
+        given[name] = value
     return load(file, os.environ, given)
 
 

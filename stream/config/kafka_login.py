@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 from stream.errors import ExitCode, Refusal
 
 if TYPE_CHECKING:
-    from pydantic import SecretStr
-
     from stream.config.options import KafkaOptions
+    from stream.config.secret_sources import Secret
 
 SPARK_REDACTION: Final = "(?i)secret|password|token|access[.]?key|jaas|keystore"
 """Spark's default pattern, extended by the options below that hold a password or a key."""
@@ -56,8 +55,8 @@ def spark_kafka_options(kafka: KafkaOptions) -> dict[str, str]:
     return options | {f"kafka.{name}": value for name, value in kafka.consumer_options.items()}
 
 
-def _revealed(secret: SecretStr | None) -> str | None:
-    return None if secret is None else secret.get_secret_value()
+def _revealed(secret: Secret | None) -> str | None:
+    return None if secret is None else secret.reveal()
 
 
 def _tls_context(kafka: KafkaOptions) -> ssl.SSLContext:
@@ -105,7 +104,7 @@ def _java_tls(kafka: KafkaOptions) -> dict[str, str]:
         options["kafka.ssl.keystore.certificate.chain"] = kafka.ssl_certificate_file.read_text(encoding="ascii")
         options["kafka.ssl.keystore.key"] = kafka.ssl_key_file.read_text(encoding="ascii")
         if kafka.ssl_key_password is not None:
-            options["kafka.ssl.key.password"] = kafka.ssl_key_password.get_secret_value()
+            options["kafka.ssl.key.password"] = kafka.ssl_key_password.reveal()
     return options
 
 

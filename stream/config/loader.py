@@ -17,6 +17,7 @@ import yaml
 from pydantic import ValidationError
 
 from stream.config.options import SECRETS, SECTIONS, Config, OptionSection
+from stream.config.secret_sources import Secret, SecretEntry, SecretFile, SecretUnavailable, SecretVariable
 from stream.errors import ExitCode, Refusal
 
 if TYPE_CHECKING:
@@ -132,7 +133,8 @@ def _from_file(path: Path | None, faults: list[ConfigFault]) -> Iterator[tuple[s
             faults.append(ConfigFault(section, f"no such section; {_suggestion(section, SECTIONS)}", origin))
             continue
         for option, value in _mapping(section, options, origin, faults):
-            yield f"{section}.{option}", _Setting(value, origin)
+            key = f"{section}.{option}"
+            yield key, _Setting(_by_reference(key, value, SecretEntry(path.absolute(), key)), origin)
 
 
 def _mapping(key: str, value: object, origin: str, faults: list[ConfigFault]) -> list[tuple[str, object]]:
@@ -157,9 +159,15 @@ def _from_environment(environment: Mapping[str, str], faults: list[ConfigFault])
         if not variable.startswith(PREFIX) or variable in _OTHER_VARIABLES or _SERVICE_ADDRESS.match(value):
             continue
         if variable in names:
-            yield names[variable], _Setting(_from_text(names[variable], value), f"variable {variable}")
+            parsed = _by_reference(names[variable], _from_text(names[variable], value), SecretVariable(variable))
+            yield names[variable], _Setting(parsed, f"variable {variable}")
         elif not _SERVICE_LINK.search(variable):
             faults.append(ConfigFault(variable, f"no such variable; {_suggestion(variable, names)}", "environment"))
+
+
+def _by_reference(key: str, value: object, place: Secret) -> object:
+    """Return the place of a secret instead of its text; any other value unchanged, so that its type is checked."""
+    return place if key in SECRETS and isinstance(value, str) else value
 
 
 def environment_variable(key: str) -> str:
@@ -183,7 +191,7 @@ def _from_text(key: str, value: str) -> object:
 def _resolve_keys(
     layer: Iterable[tuple[str, _Setting]], sections: Collection[str], faults: list[ConfigFault]
 ) -> dict[str, _Setting]:
-    """Return the settings of the named sections, with secrets read from files. Adds an error per unknown key."""
+    """Return the settings of the named sections, with the files of secrets. Adds an error per unknown key."""
     resolved: dict[str, _Setting] = {}
     for key, setting in layer:
         target = _FILE_KEYS.get(key, key)
@@ -195,20 +203,21 @@ def _resolve_keys(
             faults.append(ConfigFault(target, f"is set twice: directly and as {target}_file", setting.origin))
         elif target is key:
             resolved[key] = setting
-        elif (content := _read_secret(key, setting, faults)) is not None:
-            resolved[target] = content
+        elif (file := _secret_file(key, setting, faults)) is not None:
+            resolved[target] = file
     return resolved
 
 
-def _read_secret(key: str, setting: _Setting, faults: list[ConfigFault]) -> _Setting | None:
+def _secret_file(key: str, setting: _Setting, faults: list[ConfigFault]) -> _Setting | None:
+    """Return the file of a secret. Adds an error if the file cannot be read now."""
+    place = SecretFile(Path(str(setting.value)).absolute())
     try:
-        text = Path(str(setting.value)).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        problem = f"cannot be read: {getattr(error, 'strerror', None) or 'not text'}"
+        place.reveal()
+    except SecretUnavailable as error:
+        problem = error.what.removeprefix(f"{place.path} ")
         faults.append(ConfigFault(key, problem, setting.origin, setting.value))
         return None
-    # Editors add a line break at the end of a file; it is not part of the password.
-    return _Setting(text.removesuffix("\n").removesuffix("\r"), f"file {setting.value}")
+    return _Setting(place, f"file {setting.value}")
 
 
 def _build_section(name: str, settings: Mapping[str, _Setting], faults: list[ConfigFault]) -> OptionSection | None:

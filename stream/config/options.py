@@ -10,8 +10,9 @@ import re
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, FilePath, JsonValue, SecretStr
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, FilePath, JsonValue
 
+from stream.config.secret_sources import STARS, Secret
 from stream.config.values import (
     Address,
     Patterns,
@@ -57,13 +58,13 @@ class KafkaOptions(OptionSection):
         None, "The SASL mechanism; required with the `SASL_` protocols."
     )
     sasl_username: str | None = _option(None, "The SASL user name.", min_length=1)
-    sasl_password: SecretStr | None = _option(None, "The SASL password.")
+    sasl_password: Secret | None = _option(None, "The SASL password.")
     ssl_ca_file: FilePath | None = _option(
         None, "PEM file of the authorities that sign the brokers' certificates.", shown="the system's authorities"
     )
     ssl_certificate_file: FilePath | None = _option(None, "PEM file of the client certificate, for mutual TLS.")
     ssl_key_file: FilePath | None = _option(None, "PEM file (PKCS#8) of the private key of the client certificate.")
-    ssl_key_password: SecretStr | None = _option(None, "The password of an encrypted private key.")
+    ssl_key_password: Secret | None = _option(None, "The password of an encrypted private key.")
     ssl_verify_hostname: bool = _option(True, "Whether a broker's certificate must match its host name.")
     request_timeout: Seconds = _option(
         10.0,
@@ -376,12 +377,11 @@ class Config(BaseModel):
         shown: dict[str, Any] = self.model_dump(mode="json")
         options = shown["kafka"]["consumer_options"]
         shown["kafka"]["consumer_options"] = {
-            name: _STARS if _SECRET_OPTION.search(name) else value for name, value in options.items()
+            name: STARS if _SECRET_OPTION.search(name) else value for name, value in options.items()
         }
         return shown
 
 
-_STARS: Final = "**********"
 _SECRET_OPTION: Final = re.compile(r"password|secret|token|credential|jaas|auth|key", re.IGNORECASE)
 """Matches the names of Kafka client options that may hold a secret."""
 

@@ -11,10 +11,9 @@ import typing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import pydantic
-
 from stream.config.loader import environment_variable
 from stream.config.options import SECRETS, SECTIONS, OptionSection
+from stream.config.secret_sources import Secret
 from stream.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -41,7 +40,9 @@ checkpoint:
 ```
 
 Durations are numbers of seconds, or text such as `500ms`, `5s`, `10m`, `2h`. Keep a secret in a file of its own
-and set the option with the suffix `_file` to its path (in the environment, `_FILE`).
+and set the option with the suffix `_file` to its path (in the environment, `_FILE`). Secrets, tokens and certificates
+are read again at each login, so a changed file needs no restart. `--set` does not accept a secret, because all users
+of a machine can read the arguments of its processes.
 
 `lagwarden check-config` prints the effective configuration. With `--connect` it also tests the connection, the login
 and the rights on the cluster.
@@ -130,7 +131,7 @@ _WORDS: Final[dict[Any, str]] = {
     tuple: "list",
     dict: "mapping of names to text",
     Path: "path",
-    pydantic.SecretStr: "secret",
+    Secret: "secret",
 }
 
 

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from sandbox.ports import LOOPBACK, free_port
 from sandbox.process import GuardedProcess
 from sandbox.waiting import wait_until
+from stream.config.loader import environment_variable
+from stream.config.options import SECRETS
 from tests.support.processes import Process, kill_processes, marked_processes, new_mark
 from tests.support.scrape import Metrics
 
@@ -101,7 +103,10 @@ class Monitor:
         if self.running:
             raise RuntimeError("the monitor is already running")
         self._log_start = self.log.stat().st_size if self.log.exists() else 0
-        options = [word for key, value in self._settings.items() for word in ("--set", f"{key}={value}")]
+        options = [
+            word for key, value in self._settings.items() if key not in SECRETS for word in ("--set", f"{key}={value}")
+        ]
+        secrets = {environment_variable(key): value for key, value in self._settings.items() if key in SECRETS}
         self._process = GuardedProcess(
             [
                 *(sys.executable, *self._program, "run", "--bootstrap-servers", self.bootstrap),
@@ -110,7 +115,7 @@ class Monitor:
                 *more,
             ],
             self.log,
-            env={**JVM_OPTIONS, **self._mark},
+            env={**JVM_OPTIONS, **self._mark, **secrets},
         )
         return self
 

@@ -39,6 +39,15 @@ def test_setting_without_value_does_not_print_what_may_be_a_password() -> None:
     assert "hunter2" not in str(refused.value)
 
 
+def test_secret_on_the_command_line_is_refused() -> None:
+    """Arguments are visible to every user of the machine: the error names the variable and the file option instead."""
+    with pytest.raises(
+        typer.BadParameter, match=r"LAGWARDEN_KAFKA_SASL_PASSWORD or kafka\.sasl_password_file"
+    ) as error:
+        load_config(None, {}, ["kafka.sasl_password=hunter2"])
+    assert "hunter2" not in str(error.value)
+
+
 def test_section_needs_no_brokers(tmp_path: Path) -> None:
     """A command that asks the HTTP API or reads a capture loads only its own section."""
     path = tmp_path / "c.yaml"

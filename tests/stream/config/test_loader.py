@@ -212,7 +212,7 @@ class TestSecrets:
         (tmp_path / "pw").write_text(" hunter2 \n")
         config = load(None, {"LAGWARDEN_KAFKA_SASL_PASSWORD_FILE": str(tmp_path / "pw")}, LOGIN)
         assert config.kafka.sasl_password is not None
-        assert config.kafka.sasl_password.get_secret_value() == " hunter2 "
+        assert config.kafka.sasl_password.reveal() == " hunter2 "
 
     def test_secret_file_in_the_environment_overrides_a_value_in_the_file(self, tmp_path: Path) -> None:
         """The precedence of the sources applies to both spellings of a key."""
@@ -220,7 +220,7 @@ class TestSecrets:
         path = write(tmp_path, {"kafka": {"sasl_password": "written"}})
         config = load(path, {"LAGWARDEN_KAFKA_SASL_PASSWORD_FILE": str(tmp_path / "pw")}, LOGIN)
         assert config.kafka.sasl_password is not None
-        assert config.kafka.sasl_password.get_secret_value() == "mounted"
+        assert config.kafka.sasl_password.reveal() == "mounted"
 
     def test_both_spellings_in_one_source_are_an_error(self, tmp_path: Path) -> None:
         """A password that is set directly and by a file in the same source is ambiguous."""

@@ -38,11 +38,9 @@ def test_only_the_servers_are_required() -> None:
 
 
 def test_secret_options_are_listed_as_secrets() -> None:
-    """`SECRETS`, the keys that can be read from files, are exactly the options of type `SecretStr`."""
+    """`SECRETS`, the keys that can be read from files, are exactly the options of type `Secret`."""
     hidden = {
-        key
-        for key in KEYS
-        if "SecretStr" in str(SECTIONS[key.split(".")[0]].model_fields[key.split(".")[1]].annotation)
+        key for key in KEYS if "Secret" in str(SECTIONS[key.split(".")[0]].model_fields[key.split(".")[1]].annotation)
     }
     assert hidden == SECRETS
 

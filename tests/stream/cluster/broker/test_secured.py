@@ -417,12 +417,14 @@ def test_check_config_says_what_run_would_meet(  # noqa: PLR0917 -- pytest passe
     says: str,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Login and rights are tried on the cluster, each outcome with its own exit code; no secret is printed."""
     (tmp_path / "jars").mkdir()
     (tmp_path / "jars" / "connector.jar").touch()
     flags = secured.login("SASL", *login)
     flags |= {"http.port": 0, "job.connector_jars": tmp_path / "jars", "checkpoint.dir": tmp_path / "checkpoint"}
+    monkeypatch.setenv("LAGWARDEN_KAFKA_SASL_PASSWORD", flags.pop("kafka.sasl_password"))
     settings = [word for key, value in flags.items() for word in ("--set", f"{key}={value}")]
     assert cli.main(["check-config", "--connect", *settings]) == code
     printed = "".join(capsys.readouterr())

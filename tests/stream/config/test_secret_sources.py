@@ -1,0 +1,130 @@
+"""A secret is read where it is at each use, and is in no copy of the configuration."""
+
+from __future__ import annotations
+
+import pickle
+from typing import TYPE_CHECKING
+
+import pytest
+
+from stream.config.loader import load
+from stream.config.secret_sources import (
+    Secret,
+    SecretEntry,
+    SecretFile,
+    SecretUnavailable,
+    SecretValue,
+    SecretVariable,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LOGIN = {
+    "kafka.bootstrap_servers": "a:1",
+    "kafka.security_protocol": "SASL_PLAINTEXT",
+    "kafka.sasl_mechanism": "PLAIN",
+    "kafka.sasl_username": "u",
+}
+
+
+class Place:
+    """One kind of place of a password: how it is configured, and how the password there is changed."""
+
+    def __init__(self, kind: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.kind = kind
+        self.yaml = folder / "config.yaml"
+        self.file = folder / "password"
+        self.yaml.write_text("{}")
+        self.environment: dict[str, str] = {}
+        if kind == "file":
+            self.environment["LAGWARDEN_KAFKA_SASL_PASSWORD_FILE"] = str(self.file)
+        self.monkeypatch = monkeypatch
+
+    def write(self, password: str) -> None:
+        """Change the password."""
+        if self.kind == "file":
+            self.file.write_text(password + "\n")
+        elif self.kind == "entry":
+            self.yaml.write_text(f"kafka: {{sasl_password: {password}}}")
+        else:
+            self.monkeypatch.setenv("LAGWARDEN_KAFKA_SASL_PASSWORD", password)
+            self.environment["LAGWARDEN_KAFKA_SASL_PASSWORD"] = password
+
+    def secret(self) -> Secret:
+        """Return the password's option of a loaded configuration."""
+        found = load(self.yaml, self.environment, LOGIN).kafka.sasl_password
+        assert found is not None
+        return found
+
+
+@pytest.fixture(params=["file", "entry", "variable"])
+def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    """Return each kind of place, with the password `hunter2`."""
+    made = Place(request.param, tmp_path, monkeypatch)
+    made.write("hunter2")
+    return made
+
+
+def test_the_place_is_kept_and_not_the_secret(place: Place) -> None:
+    """Neither repr nor pickle of the configuration has the secret; the copy of another process reads it."""
+    secret = place.secret()
+    pickled = pickle.dumps(secret)
+    assert secret.reveal() == "hunter2"
+    assert "hunter2" not in f"{secret!r} {secret.place}"
+    assert b"hunter2" not in pickled
+    assert pickle.loads(pickled).reveal() == "hunter2"  # noqa: S301 -- pickled above
+
+
+def test_a_changed_secret_is_read(place: Place) -> None:
+    """The next use after a rotation gets the new secret, without a new configuration."""
+    secret = place.secret()
+    place.write("rotated")
+    assert secret.reveal() == "rotated"
+
+
+def test_a_value_cannot_leave_its_process() -> None:
+    """A secret without a place is refused by pickle, and no error or repr shows it."""
+    secret = SecretValue("hunter2")
+    with pytest.raises(TypeError, match="cannot leave its process") as refused:
+        pickle.dumps(secret)
+    assert "hunter2" not in f"{refused.value} {secret!r} {secret.place}"
+    assert secret == SecretValue("hunter2")
+    assert len({secret, SecretValue("hunter2"), SecretValue("other")}) == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        pytest.param(None, "No such file", id="removed"),
+        pytest.param(b"\xff\xfe", "not text", id="binary"),
+    ],
+)
+def test_unreadable_file_is_named(tmp_path: Path, content: bytes | None, problem: str) -> None:
+    """The error has the path and the reason."""
+    path = tmp_path / "password"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(SecretUnavailable, match=rf"{path} cannot be read: {problem}"):
+        SecretFile(path).reveal()
+
+
+@pytest.mark.parametrize(
+    "text", ["", "kafka: {}", "kafka: {sasl_username: hunter2", "[hunter2]", "kafka: hunter2"], ids=repr
+)
+def test_entry_that_is_gone_is_named_without_the_file_content(tmp_path: Path, text: str) -> None:
+    """A configuration file that changed into something else is named; its text, which may be a secret, is not."""
+    path = tmp_path / "config.yaml"
+    path.write_text(text)
+    with pytest.raises(SecretUnavailable, match=r"has no kafka\.sasl_password any more") as refused:
+        SecretEntry(path, "kafka.sasl_password").reveal()
+    assert "hunter2" not in str(refused.value)
+    assert refused.value.__cause__ is None
+
+
+def test_missing_file_of_an_entry_and_missing_variable_are_named(tmp_path: Path) -> None:
+    """Both errors have the name of what is missing."""
+    with pytest.raises(SecretUnavailable, match="No such file"):
+        SecretEntry(tmp_path / "none.yaml", "kafka.sasl_password").reveal()
+    with pytest.raises(SecretUnavailable, match="NO_SUCH_VARIABLE is not set"):
+        SecretVariable("NO_SUCH_VARIABLE").reveal()
