@@ -20,7 +20,7 @@ from sandbox.ports import LOOPBACK, accepts, free_port_pair
 from sandbox.process import GuardedProcess
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 START_LIMIT: Final = 60.0
 """Seconds in which a broker must open its port; after a kill with many partitions it needs a quarter of that."""
@@ -40,7 +40,8 @@ class Broker:
 
     It keeps its ports and its data over restarts. `folder` contains data, properties and log; without one `close`
     removes the temporary folder. `properties` are Kafka's and win over the sandbox's. A broker that `joins` another
-    one, which must be running, is node number `node` of its cluster and must be stopped first.
+    one, which must be running, is node number `node` of its cluster and must be stopped first. `jars` replace those of
+    the version; `jvm` are additional flags.
     """
 
     def __init__(
@@ -53,6 +54,8 @@ class Broker:
         properties: Mapping[str, str] | None = None,
         joins: Broker | None = None,
         node: int = 2,
+        jars: Sequence[Path] | None = None,
+        jvm: Sequence[str] = (),
     ) -> None:
         self._joining = None if joins is None else Joining(node, joins.controller_port)
         self.version: Final = version
@@ -62,6 +65,8 @@ class Broker:
         self.log: Final = self.folder / "broker.log"
         self._properties = {"offsets.topic.num.partitions": str(offsets_partitions), **(properties or {})}
         self._heap = heap
+        self._jars = jars
+        self._jvm = tuple(jvm)
         self._process: GuardedProcess | None = None
         self._draft: Path | None = None
         self._ports: tuple[int, int] | None = None
@@ -176,13 +181,13 @@ class Broker:
                 renumber(self.data, self._joining.node)
         config = self.folder / "server.properties"
         config.write_text(properties_text(self.data, self._ports or free_port_pair(), self._properties, self._joining))
-        jars = broker_jars(self.version)
+        jars = self._used_jars()
         archive = ClassArchive.build(f"broker-{self.version}", jars, SMALL_JVM)
         self._draft = None if archive.exists else archive.draft(str(self.port))
         sharing = archive.flags_to_use() if self._draft is None else archive.flags_to_write(self._draft)
         self._process = GuardedProcess(
             [
-                *(str(find_java()), f"-Xmx{self._heap}", *SMALL_JVM, *LOG_FLAGS, *sharing),
+                *(str(find_java()), f"-Xmx{self._heap}", *SMALL_JVM, *LOG_FLAGS, *self._jvm, *sharing),
                 *("-cp", class_path(jars), "kafka.Kafka", str(config)),
             ],
             self.log,
@@ -201,5 +206,8 @@ class Broker:
     def _keep_archive(self) -> None:
         """Move the class archive that a first run wrote at its end to its path."""
         if self._draft is not None:
-            ClassArchive.build(f"broker-{self.version}", broker_jars(self.version), SMALL_JVM).adopt(self._draft)
+            ClassArchive.build(f"broker-{self.version}", self._used_jars(), SMALL_JVM).adopt(self._draft)
             self._draft = None
+
+    def _used_jars(self) -> Sequence[Path]:
+        return broker_jars(self.version) if self._jars is None else self._jars

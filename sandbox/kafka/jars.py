@@ -45,6 +45,11 @@ def broker_jars(version: str = BROKER) -> list[Path]:
     return jar_set(f"broker-{version}")
 
 
+def oauth_jars(version: str = BROKER) -> list[Path]:
+    """Return the broker's jars with the library that validates tokens; fetch them where missing."""
+    return [*broker_jars(version), *jar_set("oauth")]
+
+
 def streams_jars(version: str = BROKER) -> list[Path]:
     """Return the broker's jars with Kafka Streams and its native store, RocksDB; fetch them where missing.
 
