@@ -29,7 +29,13 @@ class ExitCode(enum.IntEnum):
     KAFKA_UNREACHABLE = 10, "No broker could be reached (`check-config --connect`; `run` stays up and keeps trying)."
     WRONG_PROTOCOL = 11, "The server at the address does not speak the configured security protocol, or is not Kafka."
     TLS_REFUSED = 12, "The TLS handshake failed: a certificate is untrusted, invalid or missing."
-    LOGIN_REFUSED = 13, "The broker rejected the login: user, password, token or mechanism."
+    LOGIN_REFUSED = (
+        13,
+        (
+            "The broker rejected the login: user, password, token or mechanism; or there is no token (`check-config "
+            "--connect`; `run` stays up and keeps trying to get one)."
+        ),
+    )
     NOT_AUTHORISED = 14, "The login succeeded, but a required right on the cluster is missing."
 
     PORT_IN_USE = 20, "The HTTP port is in use, or must not be opened by this user."

@@ -36,6 +36,10 @@ QUIET: Final = {
 }
 
 
+_PRINTS_MESSAGES: Final = ("kafka.net.connection", "kafka.protocol.parser")
+"""Loggers that print every request at level debug, logins and their passwords included."""
+
+
 def configure(
     level: str = "info", style: Literal["auto", "json", "console"] = "auto", stream: TextIO | None = None
 ) -> None:
@@ -56,6 +60,8 @@ def configure(
     root.setLevel(level.upper())
     for name, quiet in QUIET.items():
         logging.getLogger(name).setLevel(logging.NOTSET if level == "debug" else quiet)
+    for name in _PRINTS_MESSAGES:
+        logging.getLogger(name).setLevel(logging.INFO if level == "debug" else logging.NOTSET)
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,

@@ -18,6 +18,8 @@ OWN_KEYS: Final = SECRETS | {
     "kafka.ssl_ca_file",
     "kafka.ssl_certificate_file",
     "kafka.ssl_key_file",
+    "kafka.oauth_token_file",
+    "kafka.oauth_ca_file",
     "job.connector_jars",
     "job.class_archive",
 }

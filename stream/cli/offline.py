@@ -248,14 +248,14 @@ def _connect(
     """Connect to the cluster of a configuration file, servers and settings. Raises Refusal."""
     from stream import logs
     from stream.cluster.transport.client import Cluster
-    from stream.config.kafka_login import client_options
+    from stream.config.kafka_login import login_from_options
     from stream.offline.live import LiveTopics
 
     file, servers, settings = login
     config = load_config(file, {"kafka.bootstrap_servers": servers}, settings)
     logs.configure(config.log.level, config.log.format)
     kafka = config.kafka
-    cluster = Cluster(kafka.bootstrap_servers, client_options(kafka), request_timeout=kafka.request_timeout)
+    cluster = Cluster(kafka.bootstrap_servers, login_from_options(kafka), request_timeout=kafka.request_timeout)
     return LiveTopics(stack.enter_context(cluster), topics, on_progress)
 
 

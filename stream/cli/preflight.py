@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 from stream.cluster.offsets_topic import NAME, describe
 from stream.cluster.partition_offsets import read_ends
 from stream.cluster.transport.client import Cluster
-from stream.config import kafka_login as security
+from stream.config.java_login import spark_kafka_options
+from stream.config.kafka_login import login_from_options
 from stream.errors import ExitCode, Refusal
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 def run_checks(config: Config) -> Iterator[str | Refusal]:
     """Run all checks in the order of `run`; yields a sentence or the Refusal of each."""
-    checks: list[Callable[[Config], str]] = [_port, _java, _jars, _checkpoint]
+    checks: list[Callable[[Config], str]] = [_port, _java, _jars, _source_login, _checkpoint]
     for check in checks:
         try:
             yield check(config)
@@ -73,6 +74,12 @@ def _jars(config: Config) -> str:
     return f"{count} jars of the Kafka connector in {folder}"
 
 
+def _source_login(config: Config) -> str:
+    """Check that Spark's source supports the login."""
+    spark_kafka_options(config.kafka)
+    return f"Spark's Kafka source supports the login ({config.kafka.sasl_mechanism or config.kafka.security_protocol})"
+
+
 def _checkpoint(config: Config) -> str:
     """Check the nearest existing directory; the check creates nothing."""
     checkpoint = config.checkpoint.dir.absolute()
@@ -88,10 +95,9 @@ def _checkpoint(config: Config) -> str:
 
 def _cluster(config: Config) -> Iterator[str]:
     kafka = config.kafka
-    options = security.client_options(kafka)
-    with Cluster(kafka.bootstrap_servers, options, request_timeout=kafka.request_timeout) as cluster:
+    with Cluster(kafka.bootstrap_servers, login_from_options(kafka), request_timeout=kafka.request_timeout) as cluster:
         cluster.metadata()
-        login = f", logged in as {kafka.sasl_username}" if kafka.sasl_username else ""
+        login = f", logged in as {kafka.principal}" if kafka.principal else ""
         yield f"cluster {cluster.cluster_id} answers (brokers: {len(cluster.brokers)}){login}"
         topic = describe(cluster)
         if topic is None:

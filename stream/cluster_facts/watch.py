@@ -19,7 +19,7 @@ from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import ClusterError
 from stream.cluster_facts.poll import ClusterPoll
-from stream.config import kafka_login as security
+from stream.config.kafka_login import login_from_options
 from stream.config.metric_selection import selection_from_options
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class ClusterWatch:
         kafka = config.kafka
 
         def connect() -> Cluster:
-            login = security.client_options(kafka)
+            login = login_from_options(kafka)
             return Cluster(kafka.bootstrap_servers, login, request_timeout=kafka.request_timeout)
 
         options = config.cluster

@@ -33,8 +33,10 @@ _SERVICE_LINK: Final = re.compile(r"_SERVICE_(HOST|PORT)(_|$)|_PORT_[0-9]+_(TCP|
 _SERVICE_ADDRESS: Final = re.compile(r"(tcp|udp|sctp)://")
 
 KEYS: Final = tuple(f"{name}.{option}" for name, section in SECTIONS.items() for option in section.model_fields)
-# Values that errors do not print. Kafka client options may hold passwords under names that cannot be enumerated.
-_NOT_SHOWN: Final = SECRETS | {"kafka.consumer_options"}
+_MAPPINGS: Final = frozenset({"kafka.consumer_options", "kafka.oauth_extensions"})
+# Values that errors do not print. Kafka client options may hold passwords under names that cannot be enumerated,
+# and a URL may have one.
+_NOT_SHOWN: Final = SECRETS | _MAPPINGS | {"kafka.oauth_token_endpoint"}
 _FILE_KEYS: Final = {f"{key}_file": key for key in SECRETS}
 
 
@@ -181,8 +183,8 @@ def _from_flags(flags: Mapping[str, object]) -> Iterator[tuple[str, _Setting]]:
 
 
 def _from_text(key: str, value: str) -> object:
-    """Parse `a=1,b=2` for the one option that is a mapping; pydantic parses the text of all others."""
-    if key != "kafka.consumer_options":
+    """Parse `a=1,b=2` for an option that is a mapping; pydantic parses the text of all others."""
+    if key not in _MAPPINGS:
         return value
     pairs = [part.partition("=") for part in value.split(",") if part.strip()]
     return {name.strip(): text.strip() for name, _, text in pairs}

@@ -20,6 +20,8 @@ from stream.config.values import (
     Targets,
     check_consumer_options,
     check_heap_size,
+    check_sasl_extensions,
+    check_token_endpoint,
     class_archive_folder,
     connector_jars_folder,
     java_key_problem,
@@ -54,11 +56,40 @@ class KafkaOptions(OptionSection):
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = _option(
         "PLAINTEXT", "The security protocol of the brokers' listener."
     )
-    sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] | None = _option(
-        None, "The SASL mechanism; required with the `SASL_` protocols."
+    sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "AWS_MSK_IAM"] | None = _option(
+        None,
+        "The SASL mechanism; required with the `SASL_` protocols. `AWS_MSK_IAM` requires `pip install lagwarden[msk]`.",
     )
-    sasl_username: str | None = _option(None, "The SASL user name.", min_length=1)
-    sasl_password: Secret | None = _option(None, "The SASL password.")
+    sasl_username: str | None = _option(None, "The SASL user name, for PLAIN and SCRAM.", min_length=1)
+    sasl_password: Secret | None = _option(None, "The SASL password, for PLAIN and SCRAM.")
+    oauth_token_file: Path | None = _option(
+        None,
+        "File with the token (JWT) for OAUTHBEARER, which something else renews, such as a projected service account"
+        " token. Not yet supported by `run`, which reads with Spark's Kafka source.",
+    )
+    oauth_token_endpoint: Annotated[str, AfterValidator(check_token_endpoint)] | None = _option(
+        None,
+        "URL of the token endpoint for OAUTHBEARER with client credentials: `https`, or `http` on this machine.",
+    )
+    oauth_client_id: str | None = _option(None, "The client id at the token endpoint.", min_length=1)
+    oauth_client_secret: Secret | None = _option(None, "The client secret at the token endpoint.")
+    oauth_scope: str | None = _option(None, "The scope of the tokens, if the endpoint needs one.", min_length=1)
+    oauth_ca_file: FilePath | None = _option(
+        None,
+        "PEM file of additional authorities that sign the certificate of the token endpoint.",
+        shown="the system's authorities",
+    )
+    oauth_timeout: Seconds = _option(
+        10.0, "Timeout of one request to the token endpoint.", unit="seconds", ge=0.1, le=120
+    )
+    oauth_extensions: Annotated[dict[str, str], AfterValidator(check_sasl_extensions)] = _option(
+        dict,
+        "SASL extensions for OAUTHBEARER, such as `logicalCluster=lkc-1,identityPoolId=pool-1` of Confluent Cloud.",
+        shown="none",
+    )
+    aws_region: str | None = _option(
+        None, "The AWS region for AWS_MSK_IAM.", shown="the region in the broker's host name", min_length=1
+    )
     ssl_ca_file: FilePath | None = _option(
         None, "PEM file of the authorities that sign the brokers' certificates.", shown="the system's authorities"
     )
@@ -79,17 +110,44 @@ class KafkaOptions(OptionSection):
         shown="none",
     )
 
+    @property
+    def uses_sasl(self) -> bool:
+        """True if connections log in."""
+        return self.security_protocol.startswith("SASL")
+
+    @property
+    def uses_tls(self) -> bool:
+        """True if connections are encrypted."""
+        return self.security_protocol.endswith("SSL")
+
+    @property
+    def principal(self) -> str | None:
+        """The name to log in with, for messages; None without SASL, and if only the token or AWS knows it."""
+        return (self.sasl_username or self.oauth_client_id) if self.uses_sasl else None
+
     def contradictions(self) -> list[tuple[str, str]]:
         """See Section."""
         return [*self._login_contradictions(), *self._tls_contradictions()]
 
     def _login_contradictions(self) -> list[tuple[str, str]]:
-        options = ("sasl_mechanism", "sasl_username", "sasl_password")
-        if self.security_protocol.startswith("SASL"):
-            missing = [name for name in options if getattr(self, name) is None]
-            return [(name, f"is needed with security_protocol {self.security_protocol}") for name in missing]
-        idle = [name for name in options if getattr(self, name) is not None]
-        return [(name, f"has no effect with security_protocol {self.security_protocol}") for name in idle]
+        given = {name for name in _LOGIN_OPTIONS if getattr(self, name)}
+        if not self.uses_sasl:
+            return [(name, f"has no effect with security_protocol {self.security_protocol}") for name in sorted(given)]
+        if self.sasl_mechanism is None:
+            return [("sasl_mechanism", f"is needed with security_protocol {self.security_protocol}")]
+        login = "oauth_token_file" if self._reads_token_file else f"sasl_mechanism {self.sasl_mechanism}"
+        needed, optional = _LOGINS["oauth_token_file" if self._reads_token_file else self.sasl_mechanism]
+        found = [(name, f"is needed with {login}") for name in needed if name not in given]
+        found += [
+            (name, f"has no effect with {login}") for name in sorted(given - {"sasl_mechanism"} - {*needed, *optional})
+        ]
+        if self.sasl_mechanism == "AWS_MSK_IAM" and not self.uses_tls:
+            found.append(("security_protocol", f"must be SASL_SSL with {login}"))
+        return found
+
+    @property
+    def _reads_token_file(self) -> bool:
+        return self.sasl_mechanism == "OAUTHBEARER" and self.oauth_token_file is not None
 
     def _tls_contradictions(self) -> list[tuple[str, str]]:
         options = ("ssl_ca_file", "ssl_certificate_file", "ssl_key_file", "ssl_key_password")
@@ -375,12 +433,28 @@ class Config(BaseModel):
     def masked(self) -> dict[str, Any]:
         """Return the effective values as plain data, with every secret replaced by stars."""
         shown: dict[str, Any] = self.model_dump(mode="json")
-        options = shown["kafka"]["consumer_options"]
-        shown["kafka"]["consumer_options"] = {
-            name: STARS if _SECRET_OPTION.search(name) else value for name, value in options.items()
-        }
+        for option in ("consumer_options", "oauth_extensions"):
+            shown["kafka"][option] = {
+                name: STARS if _SECRET_OPTION.search(name) else value for name, value in shown["kafka"][option].items()
+            }
         return shown
 
+
+_LOGINS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
+    **dict.fromkeys(("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"), (("sasl_username", "sasl_password"), ())),
+    "OAUTHBEARER": (
+        ("oauth_token_endpoint", "oauth_client_id", "oauth_client_secret"),
+        ("oauth_scope", "oauth_ca_file", "oauth_extensions"),
+    ),
+    "oauth_token_file": (("oauth_token_file",), ("oauth_extensions",)),
+    "AWS_MSK_IAM": ((), ("aws_region",)),
+}
+"""The needed and the optional options of each login: a SASL mechanism, or OAUTHBEARER with a token file."""
+
+_LOGIN_OPTIONS: Final = (
+    "sasl_mechanism",
+    *dict.fromkeys(name for needed, optional in _LOGINS.values() for name in (*needed, *optional)),
+)
 
 _SECRET_OPTION: Final = re.compile(r"password|secret|token|credential|jaas|auth|key", re.IGNORECASE)
 """Matches the names of Kafka client options that may hold a secret."""
@@ -398,5 +472,5 @@ SECTIONS: Final[dict[str, type[OptionSection]]] = {
 }
 """The sections in the order of the documentation."""
 
-SECRETS: Final = frozenset({"kafka.sasl_password", "kafka.ssl_key_password"})
+SECRETS: Final = frozenset({"kafka.sasl_password", "kafka.oauth_client_secret", "kafka.ssl_key_password"})
 """Keys whose values are never printed, and that can be read from the file named by KEY_file."""

@@ -6,10 +6,12 @@ pydantic calls them, as `stream.config.options` declares, and turns a ValueError
 from __future__ import annotations
 
 import base64
+import ipaddress
 import os
 import re
 from pathlib import Path
 from typing import Annotated, Final
+from urllib.parse import SplitResult, urlsplit
 
 from pydantic import AfterValidator, BeforeValidator
 
@@ -92,6 +94,38 @@ def check_consumer_options(value: dict[str, str]) -> dict[str, str]:
     taken = sorted(name for name in value if _OWN_CONSUMER_OPTIONS.fullmatch(name))
     if taken:
         raise ValueError(f"{', '.join(taken)} is set by lagwarden or by another option")
+    return value
+
+
+def check_token_endpoint(value: str) -> str:
+    """Return the value if it is an `https` URL, or an `http` URL of this machine. Raises ValueError."""
+    try:
+        parts = urlsplit(value)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        parts, host = SplitResult("", "", "", "", ""), None
+    if not host or parts.scheme not in {"http", "https"}:
+        raise ValueError("must be a URL such as https://login.example.com/oauth2/token")
+    if parts.username is not None or parts.fragment:
+        raise ValueError("must be a URL without user name, password and fragment")
+    if parts.scheme == "http" and not _is_loopback(host):
+        raise ValueError("must be an https URL: the client secret would be sent in the clear")
+    return value
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def check_sasl_extensions(value: dict[str, str]) -> dict[str, str]:
+    """Return the pairs if they can be SASL extensions (RFC 7628, section 3.1). Raises ValueError."""
+    wrong = sorted(name for name in value if not re.fullmatch(r"[A-Za-z]+", name) or name == "auth")
+    wrong += sorted(name for name, text in value.items() if not re.fullmatch(r"[\x20-\x7e\t\r\n]*", text))
+    if wrong:
+        raise ValueError(f"{wrong[0]!r} must be a name of letters, other than auth, with a value of ASCII text")
     return value
 
 

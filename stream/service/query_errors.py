@@ -29,7 +29,7 @@ _REFUSALS: Final = (
     (
         ("SaslAuthenticationException", "Authentication failed"),
         "the broker refused the login of Spark's reader",
-        "check kafka.sasl_username, kafka.sasl_password and kafka.sasl_mechanism",
+        "check kafka.sasl_mechanism, kafka.sasl_username and kafka.sasl_password, or the kafka.oauth_* options",
         ExitCode.LOGIN_REFUSED,
     ),
     (

@@ -19,7 +19,7 @@ from exporters.http.admission import ConnectionLimits
 from exporters.http.server import AddressUnavailableError, HttpServer
 from stream.cluster.transport.client import Cluster
 from stream.cluster_facts.watch import ClusterWatch
-from stream.config import kafka_login as security
+from stream.config.kafka_login import login_from_options
 from stream.config.metric_selection import selection_from_options
 from stream.errors import ExitCode, Refusal
 from stream.service.descriptors import raise_limit
@@ -53,7 +53,7 @@ def run(config: Config) -> int:
         try:
             with Cluster(
                 config.kafka.bootstrap_servers,
-                security.client_options(config.kafka),
+                login_from_options(config.kafka),
                 request_timeout=config.kafka.request_timeout,
             ) as cluster:
                 topic = wait_for_offsets_topic(cluster, status, stopping, lambda: _raise_if_failed(session))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from stream.checkpoint.manifest import Layout
-from stream.config.kafka_login import spark_kafka_options
+from stream.config.java_login import spark_kafka_options
 from stream.groups.expiry.predict import OffsetsRetention
 from stream.groups.placement import Placement
 from stream.groups.reduce import StateLimits

@@ -30,7 +30,7 @@ class PipelineOptions:
 
     partitions: Sequence[int]
     security: Mapping[str, str]
-    """The source's `kafka.*` options: addresses and login (`stream.config.kafka_login.spark_kafka_options`)."""
+    """The source's `kafka.*` options: addresses and login (`stream.config.java_login.spark_kafka_options`)."""
     placement: Placement
     checkpoint: str
     tasks: int

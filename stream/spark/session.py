@@ -18,7 +18,7 @@ from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
-from stream.config.kafka_login import SPARK_REDACTION
+from stream.config.java_login import SPARK_REDACTION
 from stream.errors import ExitCode, Refusal
 from stream.spark.jvm import JvmStartError, hush_accumulators, launch
 

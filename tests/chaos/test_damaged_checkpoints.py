@@ -240,7 +240,7 @@ def test_damage_in_files_is_found_before_spark_reads_them(
 
 def current_topic(broker: Broker) -> tuple[OffsetsTopic, OffsetsTopicEnds]:
     """Return the offsets topic and its ends, as a start reads them."""
-    with Cluster([broker.bootstrap], {}) as cluster:
+    with Cluster([broker.bootstrap]) as cluster:
         topic = describe(cluster)
         assert topic is not None
         return topic, OffsetsTopicEnds(
@@ -279,7 +279,7 @@ class Run:
         self._thread = threading.Thread(target=self._run, name="job")
 
     def _run(self) -> None:
-        with Cluster(self.config.kafka.bootstrap_servers, {}) as cluster:
+        with Cluster(self.config.kafka.bootstrap_servers) as cluster:
             topic = describe(cluster)
             assert topic is not None
             job = MonitorJob(self.config, self.status, self.publisher, self._stopping, cluster)

@@ -116,7 +116,7 @@ def test_the_program_takes_the_settings(name: str, tmp_path: Path) -> None:
     if name == "scram":
         assert config.kafka.sasl_username == "from-a-reference"
     if config.kafka.sasl_password is not None:
-        assert config.kafka.sasl_password.get_secret_value() == "hush"
+        assert config.kafka.sasl_password.reveal() == "hush"
 
 
 def _written(rendered: Rendered, folder: Path) -> Path:

@@ -20,9 +20,12 @@ from stream.cluster.transport import requests
 from stream.cluster.transport.connections import Connections
 from stream.cluster.transport.errors import ClusterError, TimedOut, Unreachable
 from stream.cluster.transport.exchange import GRACE_SECONDS, Exchange
+from stream.cluster.transport.login.authenticator import authenticator_for
+from stream.cluster.transport.login.tls_context import TlsContext
+from stream.config.kafka_login import KafkaLogin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+    from collections.abc import Callable, Collection, Coroutine, Sequence
     from types import TracebackType
 
 _TUNING: Final = {
@@ -54,32 +57,36 @@ class Broker:
 class Cluster:
     """A client of one cluster. Opens no connection before the first request; `close` it, or use it in a `with`.
 
-    `security` has the library's options for protocol, TLS and login (`stream.config.kafka_login.client_options`);
-    `request_timeout` is the limit of one request in seconds, including the connection set-up.
+    `login` is that of `stream.config.kafka_login.login_from_options`. `request_timeout` is the limit of one request in
+    seconds, including the connection set-up. Raises TlsRefused for TLS files that cannot be used, and LoginRefused if a
+    package for the login is missing.
     """
 
     def __init__(
         self,
         bootstrap_servers: Sequence[str],
-        security: Mapping[str, Any] | None = None,
+        login: KafkaLogin = KafkaLogin(),  # noqa: B008 -- immutable
         *,
         request_timeout: float = 10.0,
     ) -> None:
         self._seconds = request_timeout
         self._bootstrap = tuple(bootstrap_servers)
+        authenticator = None if login.credentials is None else authenticator_for(login.credentials)
+        tls = None if login.tls is None else TlsContext(login.tls)
+        if tls is not None:
+            tls.current()
         connect_ms = int(min(request_timeout, _CONNECT_SECONDS) * 1000)
         options = {
             **_TUNING,
-            **(security or {}),
             "bootstrap_servers": list(bootstrap_servers),
+            "security_protocol": login.security_protocol,
             "request_timeout_ms": int(request_timeout * 1000),
             "socket_connection_setup_timeout_ms": connect_ms,
             "socket_connection_setup_timeout_max_ms": connect_ms,
         }
         self._net = NetworkSelector(**options)
-        self._connections = Connections(self._net, **options)
-        protocol = str(options.get("security_protocol", "PLAINTEXT"))
-        self._exchange = Exchange(self._net, self._connections, protocol, request_timeout)
+        self._connections = Connections(self._net, authenticator, tls, **options)
+        self._exchange = Exchange(self._net, self._connections, login.security_protocol, request_timeout)
         self._net.start()
 
     def __enter__(self) -> Self:

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Final
 
 import kafka.errors
 
+from stream.cluster.transport.certificates import certificate_advice
 from stream.cluster.transport.connections import SpeaksTlsError
 from stream.cluster.transport.errors import (
     ClusterError,
     LoginRefused,
+    LoginUnavailable,
     Malformed,
     NotAuthorised,
     TimedOut,
@@ -61,6 +63,13 @@ def closed_on_first_request(where: str, security_protocol: str) -> ClusterError:
     )
 
 
+def login_waits(where: str, origin: str) -> LoginUnavailable:
+    """Return the error for a login that is still waiting for its credentials, such as a token, from `origin`."""
+    return LoginUnavailable(
+        f"no connection to {where} yet: the login waits for {origin}", "check why it does not answer in time"
+    )
+
+
 def no_topic_right(topic: str, operation: str) -> NotAuthorised:
     """Return the error for a missing right on a topic, with the advice to grant it."""
     return NotAuthorised(
@@ -83,8 +92,8 @@ def _tls(error: ssl.SSLError, where: str) -> ClusterError:
         return WrongProtocol(f"{where} does not speak TLS", _CHECK_PROTOCOL)
     if isinstance(error, ssl.SSLCertVerificationError):
         return TlsRefused(
-            f"the certificate of {where} is not accepted: {getattr(error, 'verify_message', error)}",
-            "set kafka.ssl_ca_file to the authority that signed it, and use a host name that it contains",
+            f"the certificate of {where} is not accepted: {error.verify_message}",
+            certificate_advice(error.verify_message, "kafka.ssl_ca_file", "kafka.bootstrap_servers"),
         )
     if "ALERT" in reason and ("CERTIFICATE" in reason or "UNKNOWN_CA" in reason):
         return TlsRefused(
@@ -104,9 +113,10 @@ def _login(error: BaseException, where: str, _: str) -> ClusterError:
     return LoginRefused(f"{where} refuses the login: {text or 'no reason given'}", _CHECK_LOGIN)
 
 
-def _mechanism(_: BaseException, where: str, __: str) -> ClusterError:
+def _mechanism(error: BaseException, where: str, _: str) -> ClusterError:
+    enabled = re.search(r"enabled mechanisms: (.+)", str(error))
     return LoginRefused(
-        f"{where} does not offer the SASL mechanism",
+        f"{where} does not offer the SASL mechanism{f' but {enabled.group(1)}' if enabled else ''}",
         "set kafka.sasl_mechanism to one that the broker's listener enables",
     )
 

@@ -52,6 +52,19 @@ class LoginRefused(ClusterError):
     code = ExitCode.LOGIN_REFUSED
 
 
+class TokenExpired(LoginRefused):
+    """The broker refuses a token whose time is over; the next token may be accepted."""
+
+    passes = True
+
+
+class LoginUnavailable(ClusterError):
+    """There are no credentials to log in with now: a token endpoint or a file does not have them."""
+
+    code = ExitCode.LOGIN_REFUSED
+    passes = True
+
+
 class NotAuthorised(ClusterError):
     """The login succeeded, but a right is missing."""
 

@@ -169,6 +169,8 @@ class Exchange:
         if isinstance(error, NodeNotReadyError) and node in self._last_error:
             return self._last_error[node]  # in its reconnect back-off: the cause is the last error
         named = causes.named(error, self._where(node), self._protocol)
+        if isinstance(named, TimedOut) and connection is not None and connection.awaits is not None:
+            named = causes.login_waits(self._where(node), connection.awaits)
         was_connected = connection is not None and connection.init_future.succeeded()
         if was_connected and isinstance(error, KafkaConnectionError) and isinstance(named, Unreachable):
             named = CutOff(named.what, named.advice)

@@ -15,7 +15,7 @@ from sandbox.ports import LOOPBACK, free_port_pair
 from sandbox.waiting import LIMIT
 from stream.cli.acls import acl_commands
 from stream.cluster.transport.client import Cluster
-from stream.config.kafka_login import client_options
+from stream.config.kafka_login import login_from_options
 from stream.config.loader import load
 from stream.health.verdict import SEVERITY, Severity, Verdict
 from stream.tick.lookups.scheduler import LookupScheduler
@@ -87,7 +87,7 @@ def monitor(broker: Secured) -> Iterator[Monitor]:
         "sasl_password": _PASSWORD,
     }
     kafka = load(flags={f"kafka.{name}": value for name, value in options.items()}).kafka
-    with Cluster(kafka.bootstrap_servers, client_options(kafka)) as cluster:
+    with Cluster(kafka.bootstrap_servers, login_from_options(kafka)) as cluster:
         cluster.connect(LIMIT)
         made = Monitor(cluster)
         made.lookups = LookupScheduler(cluster, clock=lambda: made.now)

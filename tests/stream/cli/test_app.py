@@ -147,6 +147,21 @@ class TestConnect:
         ):
             assert text in line
 
+    def test_login_that_run_cannot_use_is_named(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """A token file is right for lagwarden's own client and refused for Spark's source; both are checked."""
+        settings = {
+            "kafka.security_protocol": "SASL_PLAINTEXT",
+            "kafka.sasl_mechanism": "OAUTHBEARER",
+            "kafka.oauth_token_file": tmp_path / "token",
+            "http.port": 0,
+            "checkpoint.dir": tmp_path / "checkpoint",
+        }
+        flags = [word for key, value in settings.items() for word in ("-s", f"{key}={value}")]
+        assert cli.main(["check-config", "--connect", "-b", "127.0.0.1:1", *flags]) != ExitCode.OK
+        errors = capsys.readouterr().err
+        assert "kafka.oauth_token_file is not supported by Spark's Kafka source" in errors
+        assert f"the token file {tmp_path / 'token'} cannot be read: No such file or directory" in errors
+
     def test_checks_create_nothing(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """The directory of the checkpoint is checked and not created."""
         wanted = tmp_path / "new" / "checkpoint"

@@ -1,158 +1,181 @@
-"""The login options of the Python client and of the Java consumer describe the same login."""
+"""The options describe one login; which options belong together; no copy of the login has a secret."""
 
-# ruff: noqa: S106 -- the passwords of test users
 from __future__ import annotations
 
-import ssl
+import logging
+import pickle
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+import structlog
 
-from stream.config.kafka_login import client_options, spark_kafka_options
+from stream.config.kafka_login import (
+    AwsIamLogin,
+    ClientCredentialsLogin,
+    KafkaLogin,
+    PasswordLogin,
+    TlsFiles,
+    TokenFileLogin,
+    login_from_options,
+)
 from stream.config.loader import ConfigRefusal, load
-from stream.errors import ExitCode, Refusal
+from stream.config.secret_sources import SecretFile
 
 if TYPE_CHECKING:
     from stream.config.options import KafkaOptions
     from tests.stream.conftest import Certificates
 
+SERVERS = {"kafka.bootstrap_servers": "a:1"}
+ENDPOINT = {
+    "oauth_token_endpoint": "https://login.test/token",
+    "oauth_client_id": "alice",
+    "oauth_client_secret": "hunter2",
+}
+FILE = {"oauth_token_file": "/var/run/token"}
+USER = {"sasl_username": "alice", "sasl_password": "hunter2"}
 
-def kafka(**options: Any) -> KafkaOptions:
+
+def kafka(protocol: str = "SASL_SSL", mechanism: str | None = None, **options: Any) -> KafkaOptions:
     """Return the section `kafka` with these options."""
-    return load(flags={"kafka.bootstrap_servers": "a:1,b:2", **{f"kafka.{k}": v for k, v in options.items()}}).kafka
+    given = {"security_protocol": protocol, "sasl_mechanism": mechanism, **options}
+    return load(flags={**SERVERS, **{f"kafka.{k}": v for k, v in given.items() if v is not None}}).kafka
 
 
-def login(mechanism: str = "SCRAM-SHA-512", user: str = "alice", password: str = "secret") -> dict[str, str]:  # noqa: S107 -- a test
-    """Return the options of a login."""
-    return {"sasl_mechanism": mechanism, "sasl_username": user, "sasl_password": password}
+def test_default_is_plaintext() -> None:
+    """Without options there is neither login nor encryption."""
+    assert login_from_options(kafka("PLAINTEXT")) == KafkaLogin()
+    assert KafkaLogin().security_protocol == "PLAINTEXT"
 
 
-def test_plaintext_needs_only_the_servers() -> None:
-    """With PLAINTEXT, both clients get the security protocol and no login."""
-    assert client_options(kafka()) == {"security_protocol": "PLAINTEXT"}
-    assert spark_kafka_options(kafka()) == {
-        "kafka.bootstrap.servers": "a:1,b:2",
-        "kafka.security.protocol": "PLAINTEXT",
-    }
+@pytest.mark.parametrize("protocol", ["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"])
+def test_protocol_is_what_the_login_has(protocol: str) -> None:
+    """SASL with credentials, TLS with TLS files."""
+    options = {"mechanism": "PLAIN", **USER} if protocol.startswith("SASL") else {}
+    login = login_from_options(kafka(protocol, **options))
+    assert login.security_protocol == protocol
+    assert (login.credentials is not None, login.tls is not None) == ("SASL" in protocol, "SSL" in protocol)
+
+
+def test_every_mechanism_has_its_credentials() -> None:
+    """One class per kind of login, with what it needs."""
+    scram = login_from_options(kafka(mechanism="SCRAM-SHA-512", **USER)).credentials
+    assert isinstance(scram, PasswordLogin)
+    assert (scram.mechanism, scram.username, scram.password.reveal()) == ("SCRAM-SHA-512", "alice", "hunter2")
+    options = {**ENDPOINT, "oauth_scope": "s", "oauth_timeout": "3s", "oauth_extensions": "b=2,a=1"}
+    client = login_from_options(kafka(mechanism="OAUTHBEARER", **options)).credentials
+    assert isinstance(client, ClientCredentialsLogin)
+    assert (client.endpoint, client.scope, client.timeout) == ("https://login.test/token", "s", 3.0)
+    assert client.extensions == (("a", "1"), ("b", "2"))
+    assert login_from_options(kafka(mechanism="OAUTHBEARER", **FILE)).credentials == TokenFileLogin(
+        Path("/var/run/token")
+    )
+    assert login_from_options(kafka(mechanism="AWS_MSK_IAM", aws_region="r")).credentials == AwsIamLogin("r")
+
+
+def test_tls_files(certificates: Certificates) -> None:
+    """Files stay paths, so that they can be read again."""
+    authority = certificates.authority
+    login = login_from_options(kafka("SSL", ssl_ca_file=str(authority), ssl_verify_hostname="false"))
+    assert login.tls == TlsFiles(authorities=authority, verify_hostname=False)
 
 
 @pytest.mark.parametrize(
-    ("mechanism", "module"),
+    ("options", "faults"),
     [
-        ("PLAIN", "plain.PlainLoginModule"),
-        ("SCRAM-SHA-256", "scram.ScramLoginModule"),
-        ("SCRAM-SHA-512", "scram.ScramLoginModule"),
+        pytest.param({}, ["sasl_mechanism (default or not set): is needed"], id="no mechanism"),
+        pytest.param({"mechanism": "PLAIN", "sasl_username": "u"}, ["sasl_password"], id="no password"),
+        pytest.param(
+            {"mechanism": "OAUTHBEARER"},
+            ["oauth_token_endpoint", "oauth_client_id", "oauth_client_secret"],
+            id="OAUTHBEARER alone",
+        ),
+        pytest.param({"mechanism": "OAUTHBEARER", **FILE, **ENDPOINT}, sorted(ENDPOINT), id="file and endpoint"),
+        pytest.param({"mechanism": "OAUTHBEARER", **FILE, **USER}, ["sasl_password", "sasl_username"], id="a password"),
+        pytest.param({"mechanism": "PLAIN", **USER, **FILE}, ["oauth_token_file"], id="a token file beside PLAIN"),
+        pytest.param({"mechanism": "PLAIN", **USER, "aws_region": "r"}, ["aws_region"], id="a region beside PLAIN"),
+        pytest.param({"protocol": "SASL_PLAINTEXT", "mechanism": "AWS_MSK_IAM"}, ["security_protocol"], id="in clear"),
+        pytest.param({"protocol": "SSL", **FILE}, ["oauth_token_file"], id="a token without SASL"),
+    ],
+)  # fmt: skip
+def test_contradictions_are_named(options: dict[str, Any], faults: list[str]) -> None:
+    """What is missing and what has no effect, all at once, and without a secret."""
+    with pytest.raises(ConfigRefusal) as refused:
+        kafka(**options)
+    lines = [str(fault).removeprefix("kafka.") for fault in refused.value.faults]
+    assert len(lines) == len(faults)
+    for line, fault in zip(lines, faults, strict=True):
+        assert line.startswith(fault)
+    assert "hunter2" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "problem"),
+    [
+        ("http://login.test/token", "the client secret would be sent in the clear"),
+        ("http://127.0.0.1.login.test/token", "the client secret would be sent in the clear"),
+        ("https://u:hunter2@login.test/", "without user name"),
+        ("https://login.test/#x", "without user name, password and fragment"),
+        ("login.test/token", "must be a URL"),
+        ("https://[::1/token", "must be a URL"),
+        ("https://login.test:x/", "must be a URL"),
+        ("file:///token", "must be a URL"),
+        ("", "must be a URL"),
     ],
 )
-def test_both_clients_log_in_the_same_way(mechanism: str, module: str) -> None:
-    """Both clients get mechanism, user and password; the Java consumer as JAAS configuration."""
-    section = kafka(security_protocol="SASL_PLAINTEXT", **login(mechanism))
-    assert client_options(section) == {
-        "security_protocol": "SASL_PLAINTEXT",
-        "sasl_mechanism": mechanism,
-        "sasl_plain_username": "alice",
-        "sasl_plain_password": "secret",
-    }
-    java = spark_kafka_options(section)
-    assert java["kafka.sasl.mechanism"] == mechanism
-    assert java["kafka.sasl.jaas.config"] == (
-        f'org.apache.kafka.common.security.{module} required username="alice" password="secret";'
-    )
+def test_unsafe_endpoints_are_rejected(url: str, problem: str) -> None:
+    """HTTPS, or HTTP on this machine; the value is not printed, because it may have a password."""
+    with pytest.raises(ConfigRefusal, match=problem) as refused:
+        kafka(mechanism="OAUTHBEARER", **{**ENDPOINT, "oauth_token_endpoint": url})
+    assert "hunter2" not in str(refused.value)
 
 
-@given(st.text(st.characters(exclude_characters="\n\r\0", exclude_categories=["Cs"]), min_size=1))
-def test_passwords_are_escaped_in_jaas(password: str) -> None:
-    """Unescaping the JAAS text returns the password: backslash and quote are escaped, all else is unchanged."""
-    section = kafka(security_protocol="SASL_PLAINTEXT", **login(password=password))
-    jaas = spark_kafka_options(section)["kafka.sasl.jaas.config"]
-    start = jaas.index('password="') + len('password="')
-    read, at = "", start
-    while jaas[at] != '"':
-        at += jaas[at] == "\\"
-        read += jaas[at]
-        at += 1
-    assert read == password
-    assert jaas[at:] == '";'
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:1/t", "http://localhost/t", "http://[::1]/t", "https://x.test?tenant=1"]
+)
+def test_safe_endpoints_are_accepted(url: str) -> None:
+    """A sidecar on this machine may speak HTTP."""
+    assert kafka(mechanism="OAUTHBEARER", **{**ENDPOINT, "oauth_token_endpoint": url}).oauth_token_endpoint == url
 
 
-def test_consumer_options_are_passed_to_the_java_consumer() -> None:
-    """Additional consumer options get the prefix `kafka.`."""
-    assert spark_kafka_options(kafka(consumer_options="fetch.max.bytes=1"))["kafka.fetch.max.bytes"] == "1"
+@pytest.mark.parametrize("pairs", [{"auth": "x"}, {"a-b": "x"}, {"": "x"}, {"a": "x\x01"}, {"a": "ü"}])
+def test_extensions_that_break_the_message_are_rejected(pairs: dict[str, str]) -> None:
+    """RFC 7628: names of letters, values of ASCII text."""
+    with pytest.raises(ConfigRefusal, match="must be a name of letters"):
+        kafka(mechanism="OAUTHBEARER", **FILE, oauth_extensions=pairs)
 
 
-class TestTls:
-    """Both clients use the same certificate files."""
-
-    def test_both_clients_get_authority_and_client_certificate(self, certificates: Certificates) -> None:
-        """The Java consumer gets PEM text, the Python client an SSL context that has loaded the same files."""
-        section = kafka(
-            security_protocol="SSL",
-            ssl_ca_file=str(certificates.authority),
-            ssl_certificate_file=str(certificates.certificate("client")),
-            ssl_key_file=str(certificates.key("client-locked")),
-            ssl_key_password="key-secret",
-        )
-        java = spark_kafka_options(section)
-        assert java["kafka.ssl.truststore.location"] == str(certificates.authority)
-        assert java["kafka.ssl.keystore.key"].startswith("-----BEGIN ENCRYPTED PRIVATE KEY")
-        assert java["kafka.ssl.key.password"] == "key-secret"
-        context = client_options(section)["ssl_context"]
-        assert [authority["subject"] for authority in context.get_ca_certs()] == [((("commonName", "test-ca"),),)]
-        assert context.check_hostname
-
-    def test_host_name_check_can_be_disabled_for_both(self, certificates: Certificates) -> None:
-        """Without `ssl_verify_hostname` both clients skip the host name and still verify the certificate chain."""
-        section = kafka(security_protocol="SSL", ssl_ca_file=str(certificates.authority), ssl_verify_hostname="false")
-        assert spark_kafka_options(section)["kafka.ssl.endpoint.identification.algorithm"] == ""
-        context = client_options(section)["ssl_context"]
-        assert not context.check_hostname
-        assert context.verify_mode is ssl.CERT_REQUIRED
-
-    def test_both_clients_default_to_the_authorities_of_the_system(self) -> None:
-        """Without `ssl_ca_file` the Java consumer uses the system's CA file, not the list of the JDK."""
-        found = ssl.get_default_verify_paths()
-        if found.cafile is None:
-            pytest.skip("this system has no CA file")
-        assert spark_kafka_options(kafka(security_protocol="SSL"))["kafka.ssl.truststore.location"] == found.cafile
-
-    @pytest.mark.parametrize(
-        ("change", "option"),
-        [
-            pytest.param({"ssl_ca_file": __file__}, "ssl_ca_file", id="no certificate in the file"),
-            pytest.param({"ssl_key_password": "wrong"}, "ssl_certificate_file", id="wrong key password"),
-            pytest.param({"ssl_key_password": None}, "ssl_certificate_file", id="no key password"),
-            pytest.param({"ssl_key_file": "broker"}, "ssl_certificate_file", id="key of another certificate"),
-        ],
-    )
-    def test_unusable_files_are_named(self, certificates: Certificates, change: dict[str, Any], option: str) -> None:
-        """The option of an unusable file is named before any connection is opened."""
-        options = {
-            "ssl_ca_file": str(certificates.authority),
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "OAUTHBEARER", "mutual TLS"])
+def test_no_copy_of_a_login_has_a_secret(
+    mechanism: str, tmp_path: Path, certificates: Certificates, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Neither the repr nor the pickle nor a log line of configuration and login; the copy reads the secret itself."""
+    secret_file = tmp_path / "secret"
+    secret_file.write_text("hunter2")
+    by_mechanism: dict[str, dict[str, Any]] = {
+        "OAUTHBEARER": {
+            "oauth_token_endpoint": "https://login.test/token",
+            "oauth_client_id": "alice",
+            "oauth_client_secret_file": str(secret_file),
+        },
+        "mutual TLS": {
             "ssl_certificate_file": str(certificates.certificate("client")),
             "ssl_key_file": str(certificates.key("client-locked")),
-            "ssl_key_password": "key-secret",
-            **change,
-        }
-        if options["ssl_key_file"] == "broker":
-            options["ssl_key_file"] = str(certificates.key("broker"))
-        section = kafka(
-            security_protocol="SSL", **{name: value for name, value in options.items() if value is not None}
-        )
-        with pytest.raises(Refusal, match=f"kafka.{option}") as refused:
-            client_options(section)
-        assert refused.value.code is ExitCode.USAGE
-
-    @pytest.mark.parametrize(
-        ("key", "problem"), [("client-old", r"must be PKCS#8"), ("client-modern", r"encrypted with PBES2")]
-    )
-    def test_key_that_java_cannot_read_is_rejected(self, certificates: Certificates, key: str, problem: str) -> None:
-        """Python accepts these keys and Java does not: the job would fail although `check-config --connect` passed."""
-        with pytest.raises(ConfigRefusal, match=rf"{problem}.*openssl pkcs8 -topk8"):
-            kafka(
-                security_protocol="SSL",
-                ssl_certificate_file=str(certificates.certificate("client")),
-                ssl_key_file=str(certificates.key(key)),
-                ssl_key_password="key-secret",
-            )
+            "ssl_key_password_file": str(secret_file),
+        },
+    }
+    options = by_mechanism.get(mechanism, {"sasl_username": "alice", "sasl_password_file": str(secret_file)})
+    protocol, sasl = ("SSL", None) if mechanism == "mutual TLS" else ("SASL_SSL", mechanism)
+    section = kafka(protocol, sasl, **options)
+    login = login_from_options(section)
+    with caplog.at_level(logging.DEBUG):
+        logging.getLogger("x").warning("%s %r", section, login)
+        structlog.get_logger("x").warning("login", section=section, login=login)
+    shown = [repr(section), str(section), section.model_dump_json(), repr(login), caplog.text]
+    assert [text for text in shown if "hunter2" in text] == []
+    for copied in (section, login):
+        pickled = pickle.dumps(copied)
+        assert b"hunter2" not in pickled
+        assert pickle.loads(pickled) == copied  # noqa: S301 -- pickled above
+    places = {section.sasl_password, section.oauth_client_secret, section.ssl_key_password} - {None}
+    assert places == {SecretFile(secret_file)}

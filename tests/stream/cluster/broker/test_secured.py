@@ -43,7 +43,8 @@ from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import ClusterError, LoginRefused, NotAuthorised, TlsRefused, WrongProtocol
 from stream.cluster_facts.watch import ClusterWatch
-from stream.config.kafka_login import client_options, spark_kafka_options
+from stream.config.java_login import spark_kafka_options
+from stream.config.kafka_login import login_from_options
 from stream.config.loader import load
 from stream.errors import ExitCode
 from stream.groups.placement import partition_for
@@ -180,7 +181,7 @@ def _add_users_and_rights(admin: AdminClient) -> None:
 def connected(flags: dict[str, Any], seconds: float = 10.0) -> Iterator[Cluster]:
     """Connect as lagwarden would with this configuration."""
     kafka = load(flags=flags).kafka
-    with Cluster(kafka.bootstrap_servers, client_options(kafka), request_timeout=seconds) as cluster:
+    with Cluster(kafka.bootstrap_servers, login_from_options(kafka), request_timeout=seconds) as cluster:
         cluster.metadata()
         yield cluster
 

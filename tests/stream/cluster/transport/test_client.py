@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import socket
-import ssl
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from stream.cluster.transport import requests
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError, CutOff, TimedOut, Unreachable, WrongProtocol
+from stream.config.kafka_login import KafkaLogin, PasswordLogin, TlsFiles
+from stream.config.secret_sources import SecretValue
 from stream.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -64,30 +65,26 @@ def silent(_: socket.socket) -> None:
     """Accept the connection without an answer."""
 
 
-def refusal(server: str, seconds: float = 1.0, **security: Any) -> ClusterError:
+PLAIN = KafkaLogin()
+TLS = KafkaLogin(tls=TlsFiles())
+LOGIN = KafkaLogin(PasswordLogin("PLAIN", "u", SecretValue("p")))
+
+
+def refusal(server: str, seconds: float = 1.0, login: KafkaLogin = PLAIN) -> ClusterError:
     """Ask a server for metadata and give the error it ends in."""
-    with Cluster([server], security, request_timeout=seconds) as cluster, pytest.raises(ClusterError) as refused:
+    with Cluster([server], login, request_timeout=seconds) as cluster, pytest.raises(ClusterError) as refused:
         cluster.metadata()
     return refused.value
 
 
-TLS = {"security_protocol": "SSL", "ssl_context": ssl.create_default_context()}
-LOGIN = {
-    "security_protocol": "SASL_PLAINTEXT",
-    "sasl_mechanism": "PLAIN",
-    "sasl_plain_username": "u",
-    "sasl_plain_password": "p",
-}
-
-
 @pytest.mark.parametrize(
-    ("answer", "security", "kind", "text"),
+    ("answer", "login", "kind", "text"),
     [
-        pytest.param(silent, {}, TimedOut, "does not answer in time", id="a listener without an answer"),
+        pytest.param(silent, PLAIN, TimedOut, "does not answer in time", id="a listener without an answer"),
         pytest.param(silent, TLS, TimedOut, "does not answer in time", id="the same under TLS: no handshake"),
         pytest.param(silent, LOGIN, TimedOut, "does not answer in time", id="the same under SASL"),
         pytest.param(
-            says(b"HTTP/1.1 400 Bad Request\r\n\r\n"), {}, WrongProtocol, "is not a Kafka broker", id="a web server"
+            says(b"HTTP/1.1 400 Bad Request\r\n\r\n"), PLAIN, WrongProtocol, "is not a Kafka broker", id="a web server"
         ),
         pytest.param(
             says(b"HTTP/1.1 400 Bad Request\r\n\r\n"),
@@ -97,7 +94,7 @@ LOGIN = {
             id="TLS to a web server",
         ),
         pytest.param(
-            says(b"\x15\x03\x03\x00\x02\x02\x50"), {}, WrongProtocol, "speaks TLS, not PLAINTEXT", id="a TLS alert"
+            says(b"\x15\x03\x03\x00\x02\x02\x50"), PLAIN, WrongProtocol, "speaks TLS, not PLAINTEXT", id="a TLS alert"
         ),
         pytest.param(
             says(b"\x15\x03\x03\x00\x02\x02\x50"),
@@ -106,11 +103,11 @@ LOGIN = {
             "speaks TLS, not SASL_PLAINTEXT",
             id="a TLS alert to a login",
         ),
-        pytest.param(says(), {}, Unreachable, "is not reachable", id="closed before an answer"),
+        pytest.param(says(), PLAIN, Unreachable, "is not reachable", id="closed before an answer"),
         pytest.param(says(), TLS, WrongProtocol, "does not speak TLS", id="closed after a TLS hello"),
         pytest.param(
             says(b"\x00\x00\x00\x04\x7f\x00\x00\x00"),
-            {},
+            PLAIN,
             WrongProtocol,
             "is not a Kafka broker",
             id="frames of something else",
@@ -118,12 +115,12 @@ LOGIN = {
     ],
 )
 def test_a_listener_that_is_not_a_broker_is_named(
-    answer: Callable[[socket.socket], None], security: dict[str, Any], kind: type[ClusterError], text: str
+    answer: Callable[[socket.socket], None], login: KafkaLogin, kind: type[ClusterError], text: str
 ) -> None:
     """The error has the kind of listener and the address, within the time limit."""
     # Who says something is never waited for in vain; only silence takes all of its time.
     with impostor(answer) as server:
-        error = refusal(server, 0.3 if answer is silent else 10.0, **security)
+        error = refusal(server, 0.3 if answer is silent else 10.0, login)
     assert type(error) is kind
     assert server in error.what
     assert text in error.what

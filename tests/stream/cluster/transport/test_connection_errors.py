@@ -9,7 +9,14 @@ import pytest
 
 from stream.cluster.transport import connection_errors as causes
 from stream.cluster.transport import errors
-from stream.errors import ExitCode, Refusal
+from stream.errors import ExitCode
+
+
+def _unverified(reason: str) -> ssl.SSLCertVerificationError:
+    """Return an error as OpenSSL raises it."""
+    error = ssl.SSLCertVerificationError(f"certificate verify failed: {reason}")
+    error.verify_message = reason
+    return error
 
 
 @pytest.mark.parametrize(
@@ -45,7 +52,7 @@ from stream.errors import ExitCode, Refusal
             "not a Kafka broker",
             id="an answer without a request",
         ),
-        pytest.param(ssl.SSLCertVerificationError("bad"), errors.TlsRefused, "not accepted", id="a certificate"),
+        pytest.param(_unverified("bad"), errors.TlsRefused, "not accepted", id="a certificate"),
         pytest.param(
             kafka.errors.KafkaConnectionError(ssl.SSLError(1, "TLSV13_ALERT_CERTIFICATE_REQUIRED")),
             errors.TlsRefused,
@@ -73,13 +80,43 @@ def test_a_cluster_error_is_returned_unchanged() -> None:
     assert causes.named(error, "elsewhere:1", "SSL") is error
 
 
-@pytest.mark.parametrize("kind", [errors.Unreachable, errors.CutOff, errors.TimedOut])
-def test_only_unreachable_errors_are_retriable(kind: type[errors.ClusterError]) -> None:
-    """`run` waits for an unreachable broker only; a wrong password is permanent."""
-    waiting = {each for each in _all_kinds(errors.ClusterError) if each.passes}
-    assert kind in waiting
-    assert {each.code for each in waiting} == {ExitCode.KAFKA_UNREACHABLE}
-    assert issubclass(kind, Refusal)
+def test_only_what_may_pass_is_retriable() -> None:
+    """`run` waits for an unreachable broker and for a valid token; a wrong password is permanent."""
+    waiting = {each: each.code for each in _all_kinds(errors.ClusterError) if each.passes}
+    assert waiting == {
+        errors.Unreachable: ExitCode.KAFKA_UNREACHABLE,
+        errors.CutOff: ExitCode.KAFKA_UNREACHABLE,
+        errors.TimedOut: ExitCode.KAFKA_UNREACHABLE,
+        errors.LoginUnavailable: ExitCode.LOGIN_REFUSED,
+        errors.TokenExpired: ExitCode.LOGIN_REFUSED,
+    }
+
+
+@pytest.mark.parametrize(
+    ("reason", "advice"),
+    [
+        pytest.param("certificate has expired", "renew the certificate", id="expired"),
+        pytest.param("certificate is not yet valid", "clock", id="a clock that is late"),
+        pytest.param("unable to get local issuer certificate", "set kafka.ssl_ca_file", id="unknown authority"),
+        pytest.param("self-signed certificate in certificate chain", "set kafka.ssl_ca_file", id="own authority"),
+        pytest.param("Hostname mismatch, certificate is not valid for 'a'", "host name", id="wrong host"),
+        pytest.param("IP address mismatch, certificate is not valid for '::1'", "host name", id="wrong address"),
+        pytest.param("something new", "check kafka.ssl_ca_file", id="anything else"),
+    ],
+)
+def test_each_fault_of_a_certificate_has_its_advice(reason: str, advice: str) -> None:
+    """OpenSSL's reason is quoted, and the advice fits it."""
+    found = causes.named(_unverified(reason), "broker-7:9092", "SSL")
+    assert type(found) is errors.TlsRefused
+    assert reason in found.what
+    assert advice in found.advice
+
+
+def test_a_login_that_waits_for_a_token_does_not_blame_the_broker() -> None:
+    """The error names the place of the credentials, and may pass."""
+    found = causes.login_waits("broker-7:9092", "the token endpoint https://login.test/token")
+    assert "waits for the token endpoint https://login.test/token" in found.what
+    assert found.passes
 
 
 def _all_kinds(kind: type[errors.ClusterError]) -> set[type[errors.ClusterError]]:

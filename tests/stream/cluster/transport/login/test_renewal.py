@@ -1,0 +1,117 @@
+"""A token is renewed before it expires, once for all connections, and survives an endpoint that is away."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from structlog.testing import capture_logs
+
+from stream.cluster.transport.errors import LoginUnavailable
+from stream.cluster.transport.login.jwt import Token
+from stream.cluster.transport.login.renewal import RenewedToken
+
+AWAY = LoginUnavailable("the endpoint is away", "wait")
+
+
+class Endpoint:
+    """A token endpoint with a clock; `answer` is the next token's lifetime in seconds, or an error."""
+
+    def __init__(self, lifetime: float | None = 100.0) -> None:
+        self.now = 1000.0
+        self.requests = 0
+        self.answer: float | LoginUnavailable | None = lifetime
+        self.token = RenewedToken(self.fetch, lambda: self.now)
+
+    def fetch(self) -> Token:
+        """Return the next token."""
+        self.requests += 1
+        if isinstance(self.answer, LoginUnavailable):
+            raise self.answer
+        return Token(f"token-{self.requests}", None if self.answer is None else self.now + self.answer)
+
+    def got(self, after: float = 0.0) -> str:
+        """Return the token that a login gets after some seconds."""
+        self.now += after
+        return self.token.get().text
+
+
+def test_a_token_serves_all_logins_until_four_fifths_of_its_life() -> None:
+    """The first login at 80 % of the lifetime gets a new token, which is before KIP-368 repeats a login (85 %)."""
+    endpoint = Endpoint()
+    assert [endpoint.got(), endpoint.got(79), endpoint.got(1), endpoint.got(79)] == [
+        *("token-1", "token-1"),
+        *("token-2", "token-2"),
+    ]
+
+
+def test_an_endpoint_that_is_away_costs_nothing_while_the_token_is_valid() -> None:
+    """The old token is used to its end; the failure is logged once, with the time that is left."""
+    endpoint = Endpoint()
+    endpoint.got()
+    endpoint.answer = AWAY
+    with capture_logs() as lines:
+        assert endpoint.got(85) == "token-1"
+        assert endpoint.got(10) == "token-1"
+    assert [(line["event"], line["valid_until"]) for line in lines] == [("token not renewed", 1100.0)]
+    with pytest.raises(LoginUnavailable, match="away"):
+        endpoint.got(5)
+    endpoint.answer = 100.0
+    assert endpoint.got(3) == "token-5"
+
+
+def test_failed_requests_are_not_repeated_at_once() -> None:
+    """Fifty connections without a token ask the endpoint once in three seconds and get the same error."""
+    endpoint = Endpoint()
+    endpoint.answer = AWAY
+    for _ in range(50):
+        with pytest.raises(LoginUnavailable, match="away"):
+            endpoint.got(0.05)
+    assert endpoint.requests == 1
+    endpoint.answer = 100.0
+    assert endpoint.got(3) == "token-2"
+
+
+def test_a_refused_token_is_replaced() -> None:
+    """The next login gets a new token, but not a new one in less than three seconds."""
+    endpoint = Endpoint()
+    refused = endpoint.token.get()
+    endpoint.token.refuse(refused)
+    assert endpoint.got(1) == "token-1"
+    assert endpoint.got(2) == "token-2"
+    endpoint.token.refuse(refused)
+    assert endpoint.got(10) == "token-2"
+
+
+def test_a_refused_token_does_not_hide_that_the_endpoint_is_away() -> None:
+    """Without a new token the cause is the endpoint, not the old token."""
+    endpoint = Endpoint()
+    endpoint.token.refuse(endpoint.token.get())
+    endpoint.answer = AWAY
+    with pytest.raises(LoginUnavailable, match="away"):
+        endpoint.got(3)
+
+
+@pytest.mark.parametrize("lifetime", [None, 0.5])
+def test_a_token_without_a_lifetime_is_used_once(lifetime: float | None) -> None:
+    """An opaque token without `expires_in`, or one of half a second, is not kept for the next login."""
+    endpoint = Endpoint(lifetime)
+    assert [endpoint.got(), endpoint.got(1)] == ["token-1", "token-2"]
+
+
+def test_one_request_at_a_time() -> None:
+    """Connections that log in at the same moment share one request."""
+    endpoint = Endpoint()
+    barrier = threading.Barrier(8)
+    got: list[str] = []
+
+    def log_in() -> None:
+        barrier.wait()
+        got.append(endpoint.got())
+
+    threads = [threading.Thread(target=log_in) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (got, endpoint.requests) == (["token-1"] * 8, 1)

@@ -1,0 +1,132 @@
+"""TLS files are read again when they change; unusable files are named."""
+
+from __future__ import annotations
+
+import shutil
+import ssl
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from stream.cluster.transport.client import Cluster
+from stream.cluster.transport.errors import TlsRefused
+from stream.cluster.transport.login.tls_context import TlsContext
+from stream.config.kafka_login import KafkaLogin, TlsFiles
+from stream.config.secret_sources import SecretFile, SecretValue
+from stream.errors import ExitCode
+
+if TYPE_CHECKING:
+    from tests.stream.conftest import Certificates
+
+
+def subjects(context: ssl.SSLContext) -> list[Any]:
+    """Return the names of the authorities that a context trusts."""
+    return [authority["subject"] for authority in context.get_ca_certs()]
+
+
+@pytest.fixture
+def mounted(certificates: Certificates, tmp_path: Path) -> TlsFiles:
+    """Return copies of the client's files, mounted as Kubernetes does: through a link to a folder of one version."""
+    folder = tmp_path / "1"
+    folder.mkdir()
+    for name in ("ca.crt", "client.crt", "client.key"):
+        shutil.copy(certificates.folder / name, folder)
+    (tmp_path / "data").symlink_to(folder)
+    data = tmp_path / "data"
+    return TlsFiles(data / "ca.crt", data / "client.crt", data / "client.key")
+
+
+def test_authorities_and_host_name(certificates: Certificates) -> None:
+    """The given authority only, and the host name unless that is turned off."""
+    context = TlsContext(TlsFiles(authorities=certificates.authority)).current()
+    assert subjects(context) == [((("commonName", "test-ca"),),)]
+    assert context.check_hostname
+    lax = TlsContext(TlsFiles(authorities=certificates.authority, verify_hostname=False)).current()
+    assert (lax.check_hostname, lax.verify_mode) == (False, ssl.CERT_REQUIRED)
+
+
+def test_unchanged_files_are_read_once(mounted: TlsFiles) -> None:
+    """Connections share a context."""
+    context = TlsContext(mounted)
+    assert context.current() is context.current()
+
+
+def test_rotated_files_are_used_by_the_next_connection(mounted: TlsFiles, certificates: Certificates) -> None:
+    """The link moves to a folder with the new version, as a mounted Secret does."""
+    assert mounted.authorities is not None
+    data = mounted.authorities.parent
+    context = TlsContext(mounted)
+    before = context.current()
+    second = data.parent / "2"
+    shutil.copytree(data.parent / "1", second)
+    shutil.copy(certificates.certificate("broker"), second / "ca.crt")
+    (data.parent / "next").symlink_to(second)
+    (data.parent / "next").replace(data)
+    assert context.current() is not before
+    assert context.current() is context.current()
+
+
+def test_half_rotated_files_fail_until_they_match(mounted: TlsFiles, certificates: Certificates) -> None:
+    """A new certificate beside the old key is an error that ends when the key follows."""
+    assert mounted.certificate is not None
+    assert mounted.key is not None
+    context = TlsContext(mounted)
+    context.current()
+    shutil.copy(certificates.certificate("broker"), mounted.certificate)
+    for _ in range(2):
+        with pytest.raises(TlsRefused, match=r"kafka\.ssl_certificate_file"):
+            context.current()
+    shutil.copy(certificates.key("broker"), mounted.key)
+    assert context.current()
+
+
+def test_removed_file_is_named(mounted: TlsFiles) -> None:
+    """The option, the path and the reason."""
+    assert mounted.key is not None
+    context = TlsContext(mounted)
+    context.current()
+    mounted.key.unlink()
+    with pytest.raises(TlsRefused, match=r"kafka\.ssl_key_file = '.*client\.key' cannot be used: No such file"):
+        context.current()
+
+
+@pytest.mark.parametrize(
+    ("change", "option"),
+    [
+        pytest.param({"authorities": Path(__file__)}, "ssl_ca_file", id="no certificate in the file"),
+        pytest.param({"key_password": "wrong"}, "ssl_certificate_file", id="wrong key password"),
+        pytest.param({"key_password": None}, "ssl_certificate_file", id="no key password"),
+        pytest.param({"key": "broker"}, "ssl_certificate_file", id="key of another certificate"),
+        pytest.param({"key_password": "missing file"}, "ssl_key_password", id="password file is gone"),
+    ],
+)
+def test_unusable_files_are_named_before_a_connection(
+    certificates: Certificates, change: dict[str, Any], option: str, tmp_path: Path
+) -> None:
+    """The client is not made: `run` ends with a usage error instead of an error per connection."""
+    given: dict[str, Any] = {
+        "authorities": certificates.authority,
+        "certificate": certificates.certificate("client"),
+        "key": certificates.key("client-locked"),
+        "key_password": "key-secret",
+    } | change
+    if given["key"] == "broker":
+        given["key"] = certificates.key("broker")
+    password = given.pop("key_password")
+    place = SecretFile(tmp_path / "none") if password == "missing file" else SecretValue(password or "")  # noqa: S105
+    files = TlsFiles(**given, key_password=None if password is None else place)
+    with pytest.raises(TlsRefused, match=rf"kafka\.{option}") as refused:
+        Cluster(["localhost:1"], KafkaLogin(tls=files))
+    assert refused.value.code is ExitCode.USAGE
+
+
+def test_encrypted_key_opens_with_its_password(certificates: Certificates) -> None:
+    """The password is read from its place."""
+    files = TlsFiles(
+        certificates.authority,
+        certificates.certificate("client"),
+        certificates.key("client-locked"),
+        SecretValue("key-secret"),
+    )
+    assert TlsContext(files).current()

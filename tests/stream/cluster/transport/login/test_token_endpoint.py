@@ -1,0 +1,177 @@
+"""One request to a token endpoint: the form, the token, and one line for each fault."""
+
+from __future__ import annotations
+
+import dataclasses
+import socket
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from sandbox.kafka.token_issuer import Answer, TokenIssuer
+from stream.cluster.transport.errors import LoginRefused, LoginUnavailable
+from stream.cluster.transport.login.token_endpoint import fetch_token
+from stream.config.kafka_login import ClientCredentialsLogin
+from stream.config.secret_sources import SecretFile, SecretValue
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.stream.conftest import Certificates
+
+CONTROL = "a\x01auth=x"
+SECRET = "hunter2+/=: ü"  # noqa: S105 -- with everything that an encoding can break
+
+
+@pytest.fixture
+def issuer() -> Iterator[TokenIssuer]:
+    """Run an identity provider."""
+    with TokenIssuer("cli:ent", SECRET) as started:
+        yield started
+
+
+def login_at(issuer: TokenIssuer, **changes: Any) -> ClientCredentialsLogin:
+    """Return the login of the issuer's client."""
+    login = ClientCredentialsLogin(issuer.token_endpoint, issuer.client_id, SecretValue(SECRET), timeout=5.0)
+    return dataclasses.replace(login, **changes)
+
+
+def test_client_credentials_give_a_token(issuer: TokenIssuer) -> None:
+    """Id and secret are encoded (RFC 6749, section 2.3.1); the claims and the end of the token are known."""
+    token = fetch_token(login_at(issuer, scope="kafka read"))
+    assert issuer.requests == [{"grant_type": ["client_credentials"], "scope": ["kafka read"]}]
+    assert (token.claims["sub"], token.expires_at) == ("cli:ent", float(token.claims["exp"]))
+
+
+@pytest.mark.parametrize(
+    ("lifetime", "expires"), [({"expires_in": 60}, True), ({}, False), ({"expires_in": "x"}, False)]
+)
+def test_opaque_token(issuer: TokenIssuer, lifetime: dict[str, Any], expires: bool) -> None:  # noqa: FBT001 -- a row
+    """A token that is not a JWT has the lifetime that the endpoint states, or an unknown one."""
+    issuer.answer = lambda: Answer.of(200, access_token="opaque", **lifetime)  # noqa: S106
+    token = fetch_token(login_at(issuer))
+    assert (token.text, token.expires_at is not None, token.claims) == ("opaque", expires, {})
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "text"),
+    [
+        pytest.param(
+            Answer.of(401, error="invalid_client", error_description="no such client"),
+            LoginRefused,
+            "answers 401: invalid_client no such client",
+            id="401",
+        ),
+        pytest.param(Answer.of(400, error="invalid_scope"), LoginRefused, "answers 400: invalid_scope", id="400"),
+        pytest.param(Answer(403, b"<html>", "text/html"), LoginRefused, "answers 403", id="403"),
+        pytest.param(Answer(500, b"oops", "text/plain"), LoginUnavailable, "answers 500", id="500"),
+        pytest.param(Answer(429, b""), LoginUnavailable, "answers 429", id="429"),
+        pytest.param(Answer(404, b""), LoginUnavailable, "answers 404", id="404"),
+        pytest.param(
+            Answer(302, b"", location="http://127.0.0.1:1/"), LoginUnavailable, "answers 302", id="a redirect"
+        ),
+        pytest.param(
+            Answer(200, b"<html>hello</html>", "text/html"), LoginUnavailable, "text/html that is no JSON", id="HTML"
+        ),
+        pytest.param(Answer(200, b"[1]"), LoginUnavailable, "no JSON object", id="a list"),
+        pytest.param(Answer(200, b"[" * 100_000), LoginUnavailable, "no JSON object", id="deep nesting"),
+        pytest.param(Answer.of(200), LoginUnavailable, "without a usable access_token", id="no token"),
+        pytest.param(Answer.of(200, access_token=17), LoginUnavailable, "without a usable", id="a number"),
+        pytest.param(Answer.of(200, access_token=CONTROL), LoginUnavailable, "usable", id="control characters"),
+        pytest.param(Answer(200, b" " * 5_000_000), LoginUnavailable, "more than 200000 bytes", id="too large"),
+    ],
+)  # fmt: skip
+def test_each_wrong_answer_has_its_line(
+    issuer: TokenIssuer, answer: Answer, kind: type[LoginRefused | LoginUnavailable], text: str
+) -> None:
+    """The line has the URL and the fault, and the advice names an option or says to wait."""
+    issuer.answer = lambda: answer
+    with pytest.raises(kind) as refused:
+        fetch_token(login_at(issuer))
+    assert type(refused.value) is kind
+    assert refused.value.what.startswith(f"the token endpoint {issuer.token_endpoint}")
+    assert text in refused.value.what
+    assert "\n" not in str(refused.value)
+    assert refused.value.advice
+
+
+def test_wrong_secret_is_refused(issuer: TokenIssuer) -> None:
+    """The error names the options and not the secret."""
+    with pytest.raises(LoginRefused, match="invalid_client") as refused:
+        fetch_token(login_at(issuer, client_secret=SecretValue("wrong-hunter2")))
+    assert "kafka.oauth_client_secret" in refused.value.advice
+    assert "hunter2" not in str(refused.value)
+
+
+@pytest.mark.parametrize("form", [SECRET, "hunter2%2B%2F%3D%3A+%C3%BC", "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhIn0."])
+def test_an_endpoint_that_repeats_the_secret_is_not_quoted(issuer: TokenIssuer, form: str) -> None:
+    """Descriptions are shortened to one line without the secret and without tokens."""
+    issuer.answer = lambda: Answer.of(401, error="bad\nclient", error_description=f"got {form} \x1b[31m {'x' * 999}")
+    with pytest.raises(LoginRefused) as refused:
+        fetch_token(login_at(issuer))
+    assert form not in str(refused.value)
+    assert "bad client got **********" in refused.value.what
+    assert len(refused.value.what) < 400
+    assert refused.value.what.isprintable()
+
+
+def test_an_expired_token_is_a_question_of_clocks(issuer: TokenIssuer) -> None:
+    """A token that is over when it arrives is not sent to a broker."""
+    issuer.lifetime = -90.0
+    with pytest.raises(LoginUnavailable, match=r"expired 9\d s ago") as refused:
+        fetch_token(login_at(issuer))
+    assert "clocks" in refused.value.advice
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(Answer(200, b"{}", hold=3.0), id="silent"),
+        pytest.param(Answer(200, b" " * 1000, drip=0.05), id="a byte now and then"),
+    ],
+)
+def test_slow_endpoint_is_given_up(issuer: TokenIssuer, answer: Answer) -> None:
+    """The whole request has one time limit, also if bytes keep coming."""
+    issuer.answer = lambda: answer
+    with pytest.raises(LoginUnavailable, match=r"does not answer within 0\.4 s"):
+        fetch_token(login_at(issuer, timeout=0.4))
+
+
+def test_endpoint_that_is_away(issuer: TokenIssuer) -> None:
+    """Nothing listens, the name does not exist, or something else answers: three lines, and each may pass."""
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{closed.getsockname()[1]}/token"
+        with pytest.raises(LoginUnavailable, match=r"is not reachable .Connection refused"):
+            fetch_token(login_at(issuer, endpoint=url))
+    with pytest.raises(LoginUnavailable, match="host name that cannot be resolved"):
+        fetch_token(login_at(issuer, endpoint="https://no-such-host.invalid/token"))
+    with pytest.raises(LoginUnavailable, match="does not speak TLS"):
+        fetch_token(login_at(issuer, endpoint=issuer.token_endpoint.replace("http:", "https:")))
+
+
+def test_secret_file_that_is_gone(issuer: TokenIssuer, tmp_path: Path) -> None:
+    """The option and the file are named, and nothing is sent."""
+    with pytest.raises(LoginUnavailable, match=r"kafka\.oauth_client_secret: .*/secret cannot be read"):
+        fetch_token(login_at(issuer, client_secret=SecretFile(tmp_path / "secret")))
+    assert issuer.requests == []
+
+
+class TestHttps:
+    """The certificate of the endpoint is verified."""
+
+    def test_extra_authority(self, certificates: Certificates) -> None:
+        """With `ca_file` the endpoint's own authority is trusted; without, the error says what to set."""
+        with TokenIssuer("c", SECRET, certificates.both("broker")) as issuer:
+            assert fetch_token(login_at(issuer, ca_file=certificates.authority)).claims["sub"] == "c"
+            with pytest.raises(LoginUnavailable, match=r"certificate .* is not accepted: unable to get") as refused:
+                fetch_token(login_at(issuer))
+            assert "set kafka.oauth_ca_file" in refused.value.advice
+
+    def test_wrong_host(self, certificates: Certificates) -> None:
+        """A certificate for another host is refused."""
+        with TokenIssuer("c", SECRET, certificates.both("broker")) as issuer:
+            url = issuer.token_endpoint.replace("localhost", "127.0.0.1")
+            with pytest.raises(LoginUnavailable, match="IP address mismatch"):
+                fetch_token(login_at(issuer, endpoint=url, ca_file=certificates.authority))
