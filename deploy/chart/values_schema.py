@@ -66,6 +66,16 @@ def _kafka() -> dict[str, Schema]:
         "credentials": _closed(
             {
                 "sasl": _closed({"existingSecret": _TEXT, "usernameKey": _TEXT, "passwordKey": key}),
+                "oauth": _closed(
+                    {
+                        "existingSecret": _TEXT,
+                        "clientIdKey": _TEXT,
+                        "clientSecretKey": key,
+                        "caKey": _TEXT,
+                        # Kubernetes issues no shorter tokens.
+                        "serviceAccountToken": _closed({"audience": _TEXT, "expirationSeconds": _whole(600)}),
+                    }
+                ),
                 "ca": _closed({"existingSecret": _TEXT, "existingConfigMap": _TEXT, "key": key}),
                 "client": _closed(
                     {"existingSecret": _TEXT, "certificateKey": key, "privateKeyKey": key, "passwordKey": _TEXT}

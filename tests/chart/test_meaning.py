@@ -143,18 +143,29 @@ def _environment(rendered: Rendered, folder: Path) -> dict[str, str]:
     return found
 
 
-@pytest.mark.parametrize("name", ["scram", "mutual-tls", "everything"])
+@pytest.mark.parametrize("name", ["scram", "mutual-tls", "oauth-client", "everything"])
 def test_secrets_are_only_pointed_at(name: str) -> None:
     """Passwords and keys reach the pod as files of Secrets that exist: never as text, a variable or a ConfigMap."""
     rendered = render(case(name))
     assert rendered.of_kind("Secret") == []
     for variable in rendered.container["env"]:
-        assert "PASSWORD" not in variable["name"] or variable["name"].endswith("_FILE")
+        is_secret = "PASSWORD" in variable["name"] or "CLIENT_SECRET" in variable["name"]
+        assert not is_secret or variable["name"].endswith("_FILE")
     secrets = [volume["secret"] for volume in rendered.pod["volumes"] if "secret" in volume]
     assert secrets
     # Only the keys that are needed, so that the rest of a shared Secret stays out of the pod.
     assert all(secret["items"] for secret in secrets)
     assert "password" not in json.dumps(rendered.of_kind("ConfigMap"))
+
+
+def test_the_token_of_the_service_account_is_mounted() -> None:
+    """The pod has a token for the brokers' audience, and still none for the API of Kubernetes."""
+    rendered = render(case("oauth-token"))
+    (token,) = (volume["projected"] for volume in rendered.pod["volumes"] if "projected" in volume)
+    assert token["sources"] == [
+        {"serviceAccountToken": {"audience": "kafka", "expirationSeconds": 3600, "path": "token"}}
+    ]
+    assert rendered.pod["automountServiceAccountToken"] is False
 
 
 def test_a_changed_setting_is_a_new_pod() -> None:

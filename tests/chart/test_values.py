@@ -35,6 +35,8 @@ def at(path: str, value: Any) -> Object:
         pytest.param("service.prot", 1, id="a slip of the pen"),
         pytest.param("persistence.accessModes", ["ReadWriteMany"], id="one node mounts it, always"),
         pytest.param("config.kafka.sasl_password", "hush", id="a password in plain values"),
+        pytest.param("config.kafka.oauth_client_secret", "hush", id="a client secret in plain values"),
+        pytest.param("config.kafka.oauth_token_file", "/token", id="a token file that the chart decides"),
         pytest.param("config.kafka.ssl_ca_file", "/ca", id="a path that the chart decides"),
         pytest.param("config.http", {"port": 1}, id="a port that the chart decides"),
         pytest.param("config.checkpoint", {"dir": "/x"}, id="a folder that the chart decides"),
@@ -106,6 +108,41 @@ def test_a_wrong_value_is_refused_with_its_path(path: str, value: Any) -> None:
             id="a user twice",
         ),
         pytest.param(
+            merged(case("oauth-token"), at("credentials.oauth.serviceAccountToken.audience", "")),
+            "credentials.oauth: set existingSecret (client credentials) or serviceAccountToken.audience",
+            id="OAUTHBEARER without credentials",
+        ),
+        pytest.param(
+            merged(case("oauth-token"), at("credentials.oauth.existingSecret", "x")),
+            "credentials.oauth: takes existingSecret or serviceAccountToken.audience",
+            id="two kinds of tokens",
+        ),
+        pytest.param(
+            merged(case("oauth-client"), at("config.kafka.oauth_token_endpoint", None)),
+            "config.kafka.oauth_token_endpoint: is needed",
+            id="client credentials without an endpoint",
+        ),
+        pytest.param(
+            merged(case("oauth-client"), at("credentials.oauth.clientIdKey", "")),
+            "config.kafka.oauth_client_id: name the client",
+            id="client credentials without a client",
+        ),
+        pytest.param(
+            merged(case("oauth-client"), at("config.kafka.oauth_client_id", "me")),
+            "credentials.oauth.clientIdKey: has no effect",
+            id="a client twice",
+        ),
+        pytest.param(
+            merged(case("oauth-client"), at("credentials.sasl.existingSecret", "x")),
+            "credentials.sasl.existingSecret: has no effect with config.kafka.sasl_mechanism OAUTHBEARER",
+            id="a password beside a token",
+        ),
+        pytest.param(
+            merged(case("scram"), at("credentials.oauth.existingSecret", "x")),
+            "credentials.oauth.existingSecret: has no effect with config.kafka.sasl_mechanism SCRAM-SHA-512",
+            id="a client secret beside a password",
+        ),
+        pytest.param(
             merged(case("scram"), at("credentials.ca.existingSecret", "x")),
             "credentials.ca: takes existingSecret or existingConfigMap",
             id="authorities twice",
@@ -145,6 +182,9 @@ TLS: Object = {"config": {"kafka": {"security_protocol": "SASL_SSL"}}, "credenti
 GIVEN: dict[str, Object] = {
     "credentials.sasl": merged(TLS, {"config": {"kafka": {"sasl_username": "u"}}}),
     "credentials.sasl.usernameKey": merged(TLS, {"credentials": {"sasl": {"usernameKey": "u"}}}),
+    "credentials.oauth": case("oauth-client"),
+    "credentials.oauth.existingSecret": case("oauth-client"),
+    "credentials.oauth.serviceAccountToken": case("oauth-token"),
     "credentials.ca": merged(TLS, {"config": {"kafka": {"sasl_username": "u"}}}),
     "credentials.ca.key": merged(
         TLS, {"config": {"kafka": {"sasl_username": "u"}}, "credentials": {"ca": {"existingSecret": "c"}}}

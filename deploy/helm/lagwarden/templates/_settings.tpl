@@ -13,18 +13,45 @@
 {{- if gt (len .Values.bootstrapServersFrom) 1 -}}
 {{- fail "bootstrapServersFrom: takes secretKeyRef or configMapKeyRef, not both" -}}
 {{- end -}}
-{{- if hasPrefix "SASL" $protocol -}}
-{{- if not .Values.credentials.sasl.existingSecret -}}
+{{- $mechanism := ternary (default "" $kafka.sasl_mechanism) "" (hasPrefix "SASL" $protocol) -}}
+{{- $login := ternary (printf "sasl_mechanism %s" $mechanism) (printf "security_protocol %s" $protocol) (ne $mechanism "") -}}
+{{- $sasl := .Values.credentials.sasl -}}
+{{- $oauth := .Values.credentials.oauth -}}
+{{- if and (hasPrefix "SASL" $protocol) (not (has $mechanism (list "OAUTHBEARER" "AWS_MSK_IAM"))) -}}
+{{- if not $sasl.existingSecret -}}
 {{- fail (printf "credentials.sasl.existingSecret: is needed with config.kafka.security_protocol %s" $protocol) -}}
 {{- end -}}
-{{- if not (or $kafka.sasl_username .Values.credentials.sasl.usernameKey) -}}
+{{- if not (or $kafka.sasl_username $sasl.usernameKey) -}}
 {{- fail "config.kafka.sasl_username: name the user, or set credentials.sasl.usernameKey" -}}
 {{- end -}}
-{{- if and $kafka.sasl_username .Values.credentials.sasl.usernameKey -}}
+{{- if and $kafka.sasl_username $sasl.usernameKey -}}
 {{- fail "credentials.sasl.usernameKey: has no effect beside config.kafka.sasl_username; leave one of them out" -}}
 {{- end -}}
-{{- else if .Values.credentials.sasl.existingSecret -}}
-{{- fail (printf "credentials.sasl.existingSecret: has no effect with config.kafka.security_protocol %s" $protocol) -}}
+{{- else if $sasl.existingSecret -}}
+{{- fail (printf "credentials.sasl.existingSecret: has no effect with config.kafka.%s" $login) -}}
+{{- end -}}
+{{- if eq $mechanism "OAUTHBEARER" -}}
+{{- if and $oauth.existingSecret $oauth.serviceAccountToken.audience -}}
+{{- fail "credentials.oauth: takes existingSecret or serviceAccountToken.audience, not both" -}}
+{{- end -}}
+{{- if not (or $oauth.existingSecret $oauth.serviceAccountToken.audience) -}}
+{{- fail "credentials.oauth: set existingSecret (client credentials) or serviceAccountToken.audience with config.kafka.sasl_mechanism OAUTHBEARER" -}}
+{{- end -}}
+{{- if and $oauth.existingSecret (not $kafka.oauth_token_endpoint) -}}
+{{- fail "config.kafka.oauth_token_endpoint: is needed with credentials.oauth.existingSecret" -}}
+{{- end -}}
+{{- if and $oauth.existingSecret (not (or $kafka.oauth_client_id $oauth.clientIdKey)) -}}
+{{- fail "config.kafka.oauth_client_id: name the client, or set credentials.oauth.clientIdKey" -}}
+{{- end -}}
+{{- if and $kafka.oauth_client_id $oauth.clientIdKey -}}
+{{- fail "credentials.oauth.clientIdKey: has no effect beside config.kafka.oauth_client_id; leave one of them out" -}}
+{{- end -}}
+{{- else -}}
+{{- range $name, $given := dict "existingSecret" $oauth.existingSecret "serviceAccountToken.audience" $oauth.serviceAccountToken.audience -}}
+{{- if $given -}}
+{{- fail (printf "credentials.oauth.%s: has no effect with config.kafka.%s" $name $login) -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 {{- $ca := .Values.credentials.ca -}}
 {{- if and $ca.existingSecret $ca.existingConfigMap -}}
@@ -70,6 +97,24 @@
 - name: LAGWARDEN_KAFKA_SASL_PASSWORD_FILE
   value: /run/secrets/lagwarden/sasl/password
 {{- end }}
+{{- if $credentials.oauth.existingSecret }}
+{{- with $credentials.oauth.clientIdKey }}
+- name: LAGWARDEN_KAFKA_OAUTH_CLIENT_ID
+  valueFrom:
+    secretKeyRef:
+      name: {{ $credentials.oauth.existingSecret }}
+      key: {{ . }}
+{{- end }}
+- name: LAGWARDEN_KAFKA_OAUTH_CLIENT_SECRET_FILE
+  value: /run/secrets/lagwarden/oauth/client-secret
+{{- if $credentials.oauth.caKey }}
+- name: LAGWARDEN_KAFKA_OAUTH_CA_FILE
+  value: /run/secrets/lagwarden/oauth/ca.crt
+{{- end }}
+{{- else if $credentials.oauth.serviceAccountToken.audience }}
+- name: LAGWARDEN_KAFKA_OAUTH_TOKEN_FILE
+  value: /run/secrets/lagwarden/oauth/token
+{{- end }}
 {{- if or $credentials.ca.existingSecret $credentials.ca.existingConfigMap }}
 - name: LAGWARDEN_KAFKA_SSL_CA_FILE
   value: /run/secrets/lagwarden/ca/ca.crt
@@ -98,6 +143,11 @@
 {{- if $credentials.sasl.existingSecret }}
 - name: sasl
   mountPath: /run/secrets/lagwarden/sasl
+  readOnly: true
+{{- end }}
+{{- if or $credentials.oauth.existingSecret $credentials.oauth.serviceAccountToken.audience }}
+- name: oauth
+  mountPath: /run/secrets/lagwarden/oauth
   readOnly: true
 {{- end }}
 {{- if or $credentials.ca.existingSecret $credentials.ca.existingConfigMap }}
@@ -130,6 +180,30 @@
     items:
       - key: {{ .passwordKey }}
         path: password
+{{- end }}
+{{- end }}
+{{- with $credentials.oauth }}
+{{- if .existingSecret }}
+- name: oauth
+  secret:
+    secretName: {{ .existingSecret }}
+    defaultMode: 0440
+    items:
+      - key: {{ .clientSecretKey }}
+        path: client-secret
+      {{- with .caKey }}
+      - key: {{ . }}
+        path: ca.crt
+      {{- end }}
+{{- else if .serviceAccountToken.audience }}
+- name: oauth
+  projected:
+    defaultMode: 0440
+    sources:
+      - serviceAccountToken:
+          audience: {{ .serviceAccountToken.audience | quote }}
+          expirationSeconds: {{ int .serviceAccountToken.expirationSeconds }}
+          path: token
 {{- end }}
 {{- end }}
 {{- with $credentials.ca }}
