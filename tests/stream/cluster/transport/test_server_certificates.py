@@ -1,0 +1,107 @@
+"""Certificates of brokers that are not accepted: each fault is named before anything is sent."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import socket
+import ssl
+import subprocess
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from stream.cluster.transport.client import Cluster
+from stream.cluster.transport.errors import TlsRefused
+from stream.config.kafka_login import KafkaLogin, TlsFiles
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.stream.conftest import Certificates
+
+
+@contextlib.contextmanager
+def tls_server(certificate: Path, key: Path) -> Iterator[int]:
+    """Listen with a certificate, and hang up after each handshake; gives the port."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            while True:
+                try:
+                    connection, _ = server.accept()
+                except OSError:
+                    return
+                with contextlib.suppress(OSError), context.wrap_socket(connection, server_side=True):
+                    pass
+                connection.close()
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield server.getsockname()[1]
+        server.shutdown(socket.SHUT_RDWR)
+        thread.join(5)
+
+
+def refusal(address: str, tls: TlsFiles) -> TlsRefused:
+    """Return the error of a connection."""
+    with Cluster([address], KafkaLogin(tls=tls), request_timeout=10) as cluster, pytest.raises(TlsRefused) as refused:
+        cluster.metadata()
+    return refused.value
+
+
+@pytest.fixture(scope="module")
+def expired(certificates: Certificates, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a certificate of the known authority whose time is over."""
+    path = tmp_path_factory.mktemp("expired") / "broker.crt"
+    arguments = "x509 -req -in broker.csr -CA ca.crt -CAkey ca.key -CAcreateserial -days 0 -extfile names -out"
+    subprocess.run(["openssl", *arguments.split(), str(path)], cwd=certificates.folder, check=True, capture_output=True)
+    time.sleep(1.1)
+    return path
+
+
+def test_expired_certificate(certificates: Certificates, expired: Path) -> None:
+    """The certificate has to be renewed on the broker."""
+    with tls_server(expired, certificates.key("broker")) as port:
+        error = refusal(f"localhost:{port}", TlsFiles(certificates.authority))
+    assert "certificate has expired" in error.what
+    assert "renew the certificate" in error.advice
+
+
+def test_unknown_authority(certificates: Certificates) -> None:
+    """The option with the authorities is named."""
+    with tls_server(certificates.certificate("broker"), certificates.key("broker")) as port:
+        error = refusal(f"localhost:{port}", TlsFiles())
+    assert "unable to get local issuer certificate" in error.what
+    assert "set kafka.ssl_ca_file" in error.advice
+
+
+def test_wrong_host(certificates: Certificates) -> None:
+    """The address has to be a name in the certificate."""
+    with tls_server(certificates.certificate("broker"), certificates.key("broker")) as port:
+        error = refusal(f"127.0.0.1:{port}", TlsFiles(certificates.authority))
+    assert "IP address mismatch" in error.what
+    assert "kafka.bootstrap_servers" in error.advice
+
+
+def test_authority_that_follows_is_read_without_a_new_client(certificates: Certificates, tmp_path: Path) -> None:
+    """A CA file that gets the right authority while the client runs ends the refusals."""
+    path = tmp_path / "ca.crt"
+    shutil.copy(certificates.certificate("client"), path)
+    with (
+        tls_server(certificates.certificate("broker"), certificates.key("broker")) as port,
+        Cluster([f"localhost:{port}"], KafkaLogin(tls=TlsFiles(path)), request_timeout=10) as cluster,
+    ):
+        with pytest.raises(TlsRefused):
+            cluster.metadata()
+        shutil.copy(certificates.authority, tmp_path / "next")
+        (tmp_path / "next").replace(path)
+        time.sleep(0.2)  # the pause between two connections
+        with pytest.raises(Exception, match=r"does not speak TLS|not reachable") as ended:
+            cluster.metadata()
+        assert not isinstance(ended.value, TlsRefused)
