@@ -1,0 +1,124 @@
+"""When and with what a connection logs in, and what it makes of answers that no real broker gives."""
+
+from __future__ import annotations
+
+import io
+import logging
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sandbox.kafka.token_issuer import Answer, TokenIssuer
+from sandbox.waiting import wait_until
+from stream import logs
+from stream.cluster.transport.client import Cluster
+from stream.cluster.transport.errors import ClusterError, LoginRefused, LoginUnavailable
+from stream.config.kafka_login import ClientCredentialsLogin, KafkaLogin, PasswordLogin, TokenFileLogin
+from stream.config.secret_sources import SecretFile, SecretValue
+from tests.support.fake_broker import FakeBroker, Login
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+JWT = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhbGljZSIsImV4cCI6OTAwMDAwMDAwMCwiaWF0IjoxfQ."
+
+
+def accepting(_: bytes) -> Login:
+    """Accept every login for two seconds."""
+    return Login(session_ms=2000)
+
+
+def refused(broker: FakeBroker, login: KafkaLogin) -> ClusterError:
+    """Return the error of a login."""
+    with Cluster([broker.address], login, request_timeout=5) as cluster, pytest.raises(ClusterError) as error:
+        cluster.metadata()
+    return error.value
+
+
+@pytest.fixture
+def password(tmp_path: Path) -> KafkaLogin:
+    """Return a login with a password file."""
+    (tmp_path / "password").write_text("first")
+    return KafkaLogin(PasswordLogin("PLAIN", "alice", SecretFile(tmp_path / "password")))
+
+
+def test_a_session_is_renewed_with_the_current_password(password: KafkaLogin, tmp_path: Path) -> None:
+    """The same connection logs in again before its session ends, with what the file has then."""
+    with FakeBroker(accepting) as broker, Cluster([broker.address], password) as cluster:
+        cluster.metadata()
+        cluster.metadata()
+        connections, before = broker.connections, len(broker.messages)
+        (tmp_path / "password").write_text("second")
+        wait_until(lambda: broker.messages[-1] == b"\0alice\0second", "the second login", limit=20)
+        cluster.metadata()
+        assert broker.connections == connections
+        assert len(broker.messages) > before
+
+
+def test_a_new_connection_uses_the_current_password(password: KafkaLogin, tmp_path: Path) -> None:
+    """After a refusal the next attempt reads the file again, without a new client."""
+
+    def check(message: bytes) -> Login:
+        return Login() if message == b"\0alice\0second" else Login(error=58, text="Authentication failed")
+
+    with FakeBroker(check) as broker, Cluster([broker.address], password) as cluster:
+        with pytest.raises(LoginRefused, match="Authentication failed") as error:
+            cluster.metadata()
+        assert str(tmp_path / "password") in error.value.advice
+        (tmp_path / "password").write_text("second")
+        cluster.connect(10)
+
+
+def test_mechanism_that_is_not_offered_is_answered_with_the_offer(password: KafkaLogin) -> None:
+    """The enabled mechanisms are named."""
+    with FakeBroker(accepting, ("SCRAM-SHA-512", "GSSAPI")) as broker:
+        error = refused(broker, password)
+    assert "does not offer the SASL mechanism but SCRAM-SHA-512, GSSAPI" in error.what
+
+
+def test_wrong_scram_messages_end_the_login() -> None:
+    """A broker that cannot prove that it knows the password gets no more than the first message."""
+    with FakeBroker(lambda _: Login(b"v=bm8="), ("SCRAM-SHA-256",)) as broker:
+        error = refused(broker, KafkaLogin(PasswordLogin("SCRAM-SHA-256", "alice", SecretValue("secret"))))
+        assert len(broker.messages) == 1
+    assert type(error) is LoginRefused
+    assert "check that the address is that of your broker" in error.advice
+    assert "secret" not in str(error)
+
+
+def test_broker_that_quotes_the_token_is_not_quoted(tmp_path: Path) -> None:
+    """The words of another validator are shown without the token."""
+    (tmp_path / "token").write_text(JWT)
+    words = f"Token validation failed for {JWT} (ErrId: 4f1)"
+    with FakeBroker(lambda _: Login(error=58, text=words)) as broker:
+        error = refused(broker, KafkaLogin(TokenFileLogin(tmp_path / "token")))
+    assert "(Token validation failed for ********** (ErrId: 4f1))" in error.what
+    assert JWT not in str(error)
+
+
+def test_slow_endpoint_does_not_blame_the_broker() -> None:
+    """While the token is awaited, the error names the endpoint; the request ends in time, and the token is used."""
+    with TokenIssuer("alice", "s") as issuer, FakeBroker(accepting) as broker:
+        token = issuer.token()
+        issuer.answer = lambda: Answer(200, f'{{"access_token": "{token}"}}'.encode(), hold=3.0)
+        credentials = ClientCredentialsLogin(issuer.token_endpoint, "alice", SecretValue("s"), scope="slow")
+        with Cluster([broker.address], KafkaLogin(credentials), request_timeout=1) as cluster:
+            with pytest.raises(LoginUnavailable, match=f"waits for the token endpoint {issuer.token_endpoint}"):
+                cluster.metadata()
+            cluster.connect(20)
+        assert len(issuer.requests) <= 3
+
+
+def test_library_prints_no_login_at_level_debug(password: KafkaLogin) -> None:
+    """The library's loggers that print requests stay silent; its other lines are written."""
+    written = io.StringIO()
+    handlers = logging.getLogger().handlers[:]
+    try:
+        logs.configure("debug", "json", written)
+        with FakeBroker(accepting) as broker, Cluster([broker.address], password) as cluster:
+            cluster.metadata()
+    finally:
+        logs.configure("warning")
+        logging.getLogger().handlers[:] = handlers
+    assert "kafka.net" in written.getvalue()
+    assert "first" not in written.getvalue()
