@@ -98,7 +98,8 @@ def _tls(error: ssl.SSLError, where: str) -> ClusterError:
     if "ALERT" in reason and ("CERTIFICATE" in reason or "UNKNOWN_CA" in reason):
         return TlsRefused(
             f"{where} does not accept the client certificate, or requires one ({_words(reason)})",
-            "set kafka.ssl_certificate_file and kafka.ssl_key_file to a certificate that the broker trusts",
+            "set kafka.ssl_certificate_file and kafka.ssl_key_file to a certificate that the broker trusts and that"
+            " has not expired",
         )
     return TlsRefused(f"the TLS handshake with {where} failed ({_words(reason)})", "check the kafka.ssl_* options")
 

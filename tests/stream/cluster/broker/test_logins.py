@@ -278,7 +278,6 @@ class TestTokens:
         error = refusal(secured, "OAUTH", secured.client_credentials(scope=f"{answer.status}{answer.body[:9]!r}"))
         assert type(error) is kind
         assert text in error.what
-        assert "oauth" in str(error) or "waits for" in error.what
 
     def test_everything_goes_wrong_and_recovers(self, secured: Secured) -> None:
         """One client meets a wrong audience, a wrong key, an endpoint that is away and an expired secret in turn.
@@ -366,6 +365,7 @@ class TestSessions:
         secured.issuer.lifetime = SESSION_SECONDS
         with connected(secured, "OAUTH", secured.token_file(secured.issuer.token())) as cluster:
             cluster.metadata()
+            secured.issuer.lifetime = 60.0  # it must not expire before the connection logs in again
             secured.write("token", secured.issuer.token(aud="other"))
             found: list[str] = []
             wait_until(lambda: found.append(str(error_of(cluster))) or "audience" in found[-1], "the error", limit=20)
@@ -410,7 +410,7 @@ class TestCertificates:
             error = error_of(cluster)
             assert type(error) is TlsRefused
             assert "does not accept the client certificate" in error.what
-            assert "expired" in error.what
+            assert "has not expired" in error.advice
             for name in ("client.crt", "client.key"):
                 shutil.copy(files.folder / name, tmp_path / f"{name}.new")
                 (tmp_path / f"{name}.new").replace(tmp_path / name)
