@@ -15,7 +15,7 @@ from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError, LoginRefused, LoginUnavailable
 from stream.config.kafka_login import ClientCredentialsLogin, KafkaLogin, PasswordLogin, TokenFileLogin
 from stream.config.secret_sources import SecretFile, SecretValue
-from tests.support.fake_broker import FakeBroker, Login
+from tests.stream.cluster.transport.fake_broker import FakeBroker, Login
 
 if TYPE_CHECKING:
     from pathlib import Path
