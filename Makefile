@@ -59,8 +59,8 @@ coverage: $(STAMP)  ## branch coverage of the quick tests: the whole product, an
 play: setup  ## fifty groups, sick and healthy, on a real broker, and what is said of each; six minutes on a quiet machine
 	$(BIN)/pytest -v -m play
 
-chaos: setup  ## kills, broker outages, damaged checkpoints, HTTP abuse, hostile names; under ten minutes, LONG=1 for more rounds
-	$(BIN)/pytest -v -m "chaos$(if $(LONG),, and not long)"
+chaos: setup  ## kills, broker outages, damaged checkpoints, HTTP abuse, hostile names; five minutes, LONG=1 for more rounds
+	$(BIN)/pytest -v -n 2 --dist loadfile --no-loadscope-reorder -m "chaos and not soak$(if $(LONG),, and not long)"
 
 soak: setup  ## descriptors, threads, memory and checkpoint of a monitor under traffic stay flat; MINUTES=20
 	SOAK_MINUTES=$(MINUTES) $(BIN)/pytest -v -s -m soak

@@ -1,4 +1,4 @@
-"""A report of the chaos tests that is printed at the end of the run, also after failures."""
+"""A report of the chaos tests that is printed at the end of the run, also after failures and from workers of xdist."""
 
 from __future__ import annotations
 
@@ -9,19 +9,27 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_LINES = pytest.StashKey[list[str]]()
+_PROPERTY = "chaos report"
 
 
 @pytest.fixture
 def report(request: pytest.FixtureRequest) -> Callable[[str], None]:
     """Return a function that adds a line to the report."""
-    return request.config.stash.setdefault(_LINES, []).append
+
+    def add(line: str) -> None:
+        request.node.user_properties.append((_PROPERTY, line))
+
+    return add
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print the lines that the tests reported."""
-    lines = config.stash.get(_LINES, [])
+    # The report of the teardown has the lines of the whole test.
+    ended = (
+        each for found in terminalreporter.stats.values() for each in found if getattr(each, "when", "") == "teardown"
+    )
+    lines = [line for each in ended for name, line in each.user_properties if name == _PROPERTY]
     if lines:
-        terminalreporter.section("chaos report")
+        terminalreporter.section(_PROPERTY)
         for line in lines:
             terminalreporter.write_line(line)
