@@ -129,6 +129,9 @@ def _listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         raise AddressUnavailableError(host, port, error) from error
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
+    # Without it the end of a response may wait 40 ms for the client's acknowledgement. asyncio sets it only for sockets
+    # that were created with the number of the protocol. Accepted connections inherit it.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     # Linux has it, and accepted connections inherit it; elsewhere a stalled client keeps its connection for longer.
     if hasattr(socket, "TCP_USER_TIMEOUT"):
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _STALLED_READER_MILLISECONDS)

@@ -198,3 +198,23 @@ def test_a_failing_status_affects_one_response() -> None:
         assert get(server, "/readyz")[0].status == 200
     finally:
         server.stop()
+
+
+def test_the_end_of_a_response_is_sent_at_once(
+    small: tuple[PublishedSnapshot, HttpServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Connections have TCP_NODELAY: without it the last bytes may wait for the client's acknowledgement."""
+    seen: list[int] = []
+    made = connection.LimitedConnection.connection_made
+
+    def record(self: connection.LimitedConnection, transport: Any) -> None:
+        accepted = transport.get_extra_info("socket")
+        seen.append(accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        made(self, transport)
+
+    monkeypatch.setattr(connection.LimitedConnection, "connection_made", record)
+    client = http.client.HTTPConnection("127.0.0.1", small[1].port, timeout=5)
+    client.request("GET", "/livez")
+    assert client.getresponse().status == 200
+    client.close()
+    assert seen == [1]
