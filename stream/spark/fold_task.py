@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
-import gc
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -41,7 +39,6 @@ class FoldTask:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Fold the records of a task into one delta per shard; the first row carries the decode statistics."""
-        freeze_loaded_modules()
         fold = Fold(self.placement, slot_ms=self.slot_ms, keep_slots=self.keep_slots)
         with contextlib.ExitStack() as stack:
             progress = ProgressSender(self.progress_address) if self.progress_address else None
@@ -62,16 +59,6 @@ class FoldTask:
 
 def _row(shard: int, delta: ShardDelta, tally: str | None) -> pa.RecordBatch:
     return pa.record_batch([[shard], [pack(delta)], [tally]], schema=_SCHEMA)
-
-
-@functools.cache
-def freeze_loaded_modules() -> None:
-    """Call `gc.freeze()` once per worker process, so that later collections skip the loaded modules.
-
-    PySpark's workers collect after every task; with these modules loaded that takes 20 to 40 ms each time.
-    """
-    gc.collect()
-    gc.freeze()
 
 
 def _larger(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 ROWS_PER_ARROW_BATCH: Final = 4096
 """Bounds an Arrow batch (2 GB at most) by rows: membership records reach 1 MB, usual ones are a thousandth of that."""
 
-_SETTINGS: Final = {
+SETTINGS: Final = {
     # Stands in the names of Spark's own metrics and threads.
     "spark.app.name": "lagwarden",
     # No page of Spark's own: a port less to guard, a little heap less.
@@ -69,6 +69,8 @@ _SETTINGS: Final = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": str(ROWS_PER_ARROW_BATCH),
     # Workers talk to the JVM over a Unix socket instead of loopback TCP.
     "spark.python.unix.domain.socket.enabled": "true",
+    # Workers are forked from a process that has imported what the tasks need.
+    "spark.python.daemon.module": "stream.spark.worker_daemon",
     # One cached consumer per offsets partition, or each batch opens and closes some; a soft limit.
     "spark.kafka.consumer.cache.capacity": "1024",
 }
@@ -94,7 +96,7 @@ def open_session(options: SessionOptions) -> SparkSession:
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ.setdefault("SPARK_LOCAL_IP", options.driver_host)
     hush_accumulators()
-    conf = SparkConf().setMaster(options.master).setAll([*_SETTINGS.items(), *_chosen(options).items()])
+    conf = SparkConf().setMaster(options.master).setAll([*SETTINGS.items(), *_chosen(options).items()])
     try:
         context = SparkContext(conf=conf, gateway=launch(conf))
     except (JvmStartError, Py4JError) as error:

@@ -11,7 +11,6 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from stream.groups.codec import pack, unpack_delta, unpack_state
 from stream.groups.reduce import reduce
 from stream.groups.shard import empty_state
-from stream.spark.fold_task import freeze_loaded_modules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -36,7 +35,6 @@ class ShardProcessor(StatefulProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Declare the state: one packed shard."""
-        freeze_loaded_modules()
         self._state: ValueState = handle.getValueState(STATE, "packed binary")
 
     def handleInputRows(  # type: ignore[override]  # noqa: N802 - Spark's name; rows are Rows, not pandas frames

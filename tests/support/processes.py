@@ -1,6 +1,6 @@
 """Processes that carry a mark in their environment, and the role that each of them has in a running monitor.
 
-A process group is not sufficient: `pyspark.daemon` creates its own group, so the Python workers are outside the
+A process group is not sufficient: the daemon of Python workers creates its own group, so the workers are outside the
 group of the monitor. The environment is inherited by every descendant and survives the death of the parent.
 """
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MARK: Final = "MONITOR_UNDER_TEST"
+_DAEMONS: Final = ("stream.spark.worker_daemon", "pyspark.daemon")
+"""The daemons of Python workers: that of the session, and that of Spark for sessions without one."""
 Role = Literal["driver", "jvm", "daemon", "worker", "helper"]
 """The role of a process in a running monitor; a helper is a shell, a launcher or another short-lived program."""
 
@@ -67,7 +69,7 @@ def _role(pid: int, entries: Mapping[int, _Entry], driver: int) -> Role:
     parent = entries.get(own.parent)
     if pid == driver:
         return "driver"
-    if "-m pyspark.daemon" in own.command:
+    if any(f"-m {module}" in own.command for module in _DAEMONS):
         # The daemon leads the process group in which it forks its workers.
         return "daemon" if pid == own.group or (parent is not None and "java" in parent.command) else "worker"
     spark = "deploy.SparkSubmit" in own.command and "launcher.Main" not in own.command and "java" in own.command

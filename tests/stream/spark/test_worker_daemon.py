@@ -1,0 +1,64 @@
+"""The daemon of Python workers, as Spark starts it: it forks workers that have their modules already."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import struct
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sandbox.waiting import wait_until
+from stream.spark import session, worker_daemon
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture
+def daemon() -> Iterator[subprocess.Popen[bytes]]:
+    """Return the running daemon."""
+    command = [sys.executable, "-m", worker_daemon.__name__, "pyspark.worker"]
+    environment = {**os.environ, "PYTHON_WORKER_FACTORY_SECRET": "x", "SPARK_REUSE_WORKER": "1"}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as process:
+        yield process
+        with contextlib.suppress(OSError):
+            process.kill()
+
+
+def read_int(read: bytes) -> int:
+    """Return an int as Spark's protocol has it."""
+    (number,) = struct.unpack(">i", read)
+    return int(number)
+
+
+def test_a_worker_is_forked_with_its_modules(daemon: subprocess.Popen[bytes]) -> None:
+    """The first bytes of the daemon are its port: no module prints at its import. It ends with its standard input."""
+    assert daemon.stdin is not None
+    assert daemon.stdout is not None
+    port = read_int(daemon.stdout.read(4))
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        worker = read_int(connection.recv(4))
+        assert Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split()[1] == str(daemon.pid)
+        mapped = Path(f"/proc/{worker}/maps").read_text()
+        assert "libarrow" in mapped
+        assert "multiarray" in mapped
+    daemon.stdin.close()
+    wait_until(lambda: daemon.poll() is not None, "the daemon to end", limit=30)
+
+
+def test_no_module_starts_a_thread() -> None:
+    """A fork copies only the thread that calls it, and with it the locks that others hold."""
+    program = f"import threading, {worker_daemon.__name__}; print(threading.active_count())"
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert done.stdout == "1\n"
+
+
+def test_spark_starts_this_daemon() -> None:
+    """The session names the module."""
+    assert session.SETTINGS["spark.python.daemon.module"] == worker_daemon.__name__
