@@ -38,7 +38,7 @@ class GroupControl(Generic[ClientT]):
         return topic_name(self.group, short)
 
     def admin(self) -> AdminClient:
-        """Return a new admin client."""
+        """Return a new admin client. Keep it until its answers are there: they end with the client."""
         return AdminClient(client_config(self.bootstrap))
 
     def delete_topic(self, short: str) -> None:

@@ -37,7 +37,8 @@ class VerdictGroup(GroupControl[PacedClient]):
     def add_partitions(self, short: str, partitions: int) -> None:
         """Increase a topic to this number of partitions."""
         name = self.topic(short)
-        self.admin().create_partitions([NewPartitions(name, partitions)])[name].result(LIMIT)
+        admin = self.admin()
+        admin.create_partitions([NewPartitions(name, partitions)])[name].result(LIMIT)
         self.producer_of(short).add_partitions(name, partitions)
 
     def delete_topic(self, short: str) -> None:
@@ -54,7 +55,8 @@ class VerdictGroup(GroupControl[PacedClient]):
         finally:
             consumer.close()
         place.offset = max(end - leaving, 0)
-        for done in self.admin().delete_records([place]).values():
+        admin = self.admin()
+        for done in admin.delete_records([place]).values():
             done.result(LIMIT)
 
     def reset(self, by: int) -> None:

@@ -209,6 +209,7 @@ RECORDS: Final = (
         ONE,
         (StartConsumer(),),
         script=(TimedStep(EVENT, (DeleteInputTopic(),), "deleted"),),
+        client_error="UNKNOWN_TOPIC_OR_PART",
     ),
     VerdictScenario(
         "shaded",

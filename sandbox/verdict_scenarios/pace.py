@@ -27,21 +27,21 @@ SESSION: Final = 45 / FASTER
 HEARTBEAT: Final = 3 / FASTER
 MEMBERSHIP_REFRESH: Final = 240 / FASTER
 """Seconds until a consumer looks for new partitions; by default it does so every five minutes."""
-_SETTINGS: Final = {
-    "restart_grace": "restart",
-    "static_restart_grace": "static_restart",
-    "rebalance_limit": "rebalance",
-    "storm_window": "storm",
-    "first_commit_grace": "first_commit",
-    "loss_notice": "loss",
-    "expiry_notice": "expiry",
-}
-"""Option of the section `health` -> limit; tick and slot follow from the options of the job."""
+_LIMITS: Final = (
+    "restart_grace",
+    "static_restart_grace",
+    "rebalance_limit",
+    "storm_window",
+    "first_commit_grace",
+    "loss_notice",
+    "expiry_notice",
+)
+"""Options of the section `health` and limits of the same name; tick and slot follow from the options of the job."""
 
 
 def limits() -> dict[str, float]:
     """Return the limits of the run in seconds, by the names of their options."""
-    return {option: getattr(HealthLimits(), name) / 1_000 / FASTER for option, name in _SETTINGS.items()}
+    return {name: getattr(HealthLimits(), name) / 1_000 / FASTER for name in _LIMITS}
 
 
 # --- Seconds from a fault until it can be known from every commit and the end offsets at every tick

@@ -74,6 +74,8 @@ class VerdictScenario:
     judged_from: float = 0.0
     """Before this time the normal behaviour of the group cannot be known (a batch, before its second run)."""
     judged_until: float = 10_000.0
+    client_error: str | None = None
+    """The error of Kafka that its script may cause in its own clients; any other is a failure of the run."""
     reserved: bool = False
     """It must be in the offsets partition that is reserved for groups whose transactions hide later commits."""
 

@@ -14,6 +14,7 @@ from sandbox.verdict_scenarios.assess import assess, outcomes, verdicts_of
 from sandbox.verdict_scenarios.burrow import burrow_outcomes
 from sandbox.verdict_scenarios.everything import SCENARIOS
 from sandbox.verdict_scenarios.group_runner import OFFSETS_PARTITIONS, scenario_group
+from sandbox.verdict_scenarios.monitor import settings
 from sandbox.verdict_scenarios.record import (
     GroupVerdict,
     RecordedCommit,
@@ -24,8 +25,11 @@ from sandbox.verdict_scenarios.record import (
 )
 from sandbox.verdict_scenarios.report import page, summary
 from sandbox.verdict_scenarios.scenario import END, FINE, ExpectedVerdict, VerdictScenario
+from stream.config.loader import load as load_config
 from stream.groups.placement import partition_for
+from stream.health.limits import HealthLimits
 from stream.health.verdict import SEVERITY, Severity, Verdict
+from stream.service.wiring import health_limits
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -204,3 +208,14 @@ def test_the_page_has_a_row_for_every_group() -> None:
     assert "| keeps-up | it keeps up | none | ok |" in text
     assert "| sick groups found (of 1) | 1 | 1 |" in text
     assert summary(found) == "all 2 groups as expected"
+
+
+def test_the_options_of_the_monitor_are_the_limits_divided_by_the_pace() -> None:
+    """Every option of the run exists, and the rules get every limit divided; two limits have no option."""
+    config = load_config(flags={"kafka.bootstrap_servers": "localhost:9092", **settings()})
+    slot_ms = int(config.job.commit_window_slot_seconds * 1000)
+    scaled, full = dataclasses.asdict(health_limits(config, slot_ms)), dataclasses.asdict(HealthLimits())
+    without_option = {"unlearned", "transaction"}
+    assert {name: full[name] / pace.FASTER for name in full.keys() - without_option} == {
+        name: scaled[name] for name in scaled.keys() - without_option
+    }
