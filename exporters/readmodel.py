@@ -219,6 +219,12 @@ HTTP_REFUSALS: Final = pa.schema([("reason", NAME), ("refusals", pa.int64())])
 DESCRIPTORS: Final = pa.schema([("role", NAME), ("open", pa.int64()), ("limit", pa.int64())])
 """Open file descriptors and their limit, per role, of the role's process that is nearest to its limit."""
 
+PROCESSES: Final = pa.schema(
+    [("role", NAME), ("processes", pa.int64()), ("memory", pa.int64()), ("cpu_seconds", pa.float64())]
+)
+"""Running processes per role, their proportional set size in bytes (null: not known), and the CPU time that all
+processes of the role have used since the monitor started."""
+
 FILE_FAILURES: Final = pa.schema([("file", NAME), ("failures", pa.int64())])
 """Failed writes since the process started, by the kind of file."""
 
@@ -398,6 +404,20 @@ class MonitorStatus:
     file_failures: pa.Table = dataclasses.field(default_factory=FILE_FAILURES.empty_table)
     # Open file descriptors of the processes, by role.
     descriptors: pa.Table = dataclasses.field(default_factory=DESCRIPTORS.empty_table)
+    # Memory and CPU of the processes, by role, and the limit on the memory of all of them.
+    processes: pa.Table = dataclasses.field(default_factory=PROCESSES.empty_table)
+    memory_limit_bytes: int | None = None
+    # Heap of the JVM: used now, including garbage, and the maximum.
+    heap_used_bytes: int | None = None
+    heap_max_bytes: int | None = None
+    # The checkpoint and its volume; when the newest full snapshot of the state was written.
+    checkpoint_bytes: int | None = None
+    checkpoint_files: int | None = None
+    checkpoint_volume_free_bytes: int | None = None
+    checkpoint_volume_bytes: int | None = None
+    state_snapshot_at: float | None = None
+    # Damaged snapshots of the state that Spark replaced by an older one with its changelog.
+    state_repairs: int = 0
 
 
 def empty(schema: pa.Schema) -> pa.Table:

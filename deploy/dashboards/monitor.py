@@ -152,15 +152,30 @@ def monitor() -> Dashboard:
             "Resources": [
                 graph(
                     "Memory",
-                    "Resident memory of the Python process. The JVM is another process: see the container.",
+                    "Proportional set size of the processes by role, and the limit of the container.",
                     Unit.BYTES,
-                    Query("process_resident_memory_bytes{SCOPE}", "{{instance}}"),
+                    Query("lagwarden_memory_bytes{SCOPE}", "{{role}}"),
+                    Query("lagwarden_memory_limit_bytes{SCOPE}", "limit"),
                 ),
                 graph(
                     "CPU",
-                    "Cores that the Python process uses.",
+                    "Cores that the processes of each role use.",
                     Unit.CORES,
-                    Query("rate(process_cpu_seconds_total{SCOPE}[$__rate_interval])", "{{instance}}"),
+                    Query("rate(lagwarden_cpu_seconds_total{SCOPE}[$__rate_interval])", "{{role}}"),
+                ),
+                graph(
+                    "Heap",
+                    "Heap of Spark's JVM: used, including garbage, and the maximum.",
+                    Unit.BYTES,
+                    Query("lagwarden_jvm_heap_used_bytes{SCOPE}", "used"),
+                    Query("lagwarden_jvm_heap_max_bytes{SCOPE}", "maximum"),
+                ),
+                graph(
+                    "Checkpoint volume",
+                    "Size of the checkpoint, and free space on its volume.",
+                    Unit.BYTES,
+                    Query("lagwarden_checkpoint_bytes{SCOPE}", "checkpoint"),
+                    Query("lagwarden_checkpoint_volume_free_bytes{SCOPE}", "free"),
                 ),
                 graph(
                     "File descriptors",

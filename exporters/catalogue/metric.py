@@ -53,6 +53,7 @@ class MetricSource(enum.Enum):
     HTTP_REFUSALS = "http_refusals"
     FILE_FAILURES = "file_failures"
     DESCRIPTORS = "descriptors"
+    PROCESSES = "processes"
     POLLS = "polls"
     BROKERS = "brokers"
     CONTROLLERS = "controllers"

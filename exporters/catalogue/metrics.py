@@ -22,6 +22,7 @@ from exporters.catalogue.group import GROUP_METRICS, LIFECYCLE_METRICS, PARTITIO
 from exporters.catalogue.health import GROUP_HEALTH_METRICS, PARTITION_HEALTH_METRICS, VERDICT_CHANGE_METRICS
 from exporters.catalogue.metric import MetricSource
 from exporters.catalogue.monitor import EXPIRY_METRICS, READINESS_METRICS, STREAM_METRICS
+from exporters.catalogue.resources import RESOURCE_METRICS
 from exporters.catalogue.selection import BUDGET_METRICS, TARGET_METRICS
 from exporters.catalogue.service import SERVICE_METRICS
 
@@ -39,7 +40,13 @@ SNAPSHOT_METRICS: Final = (
 """Metrics rendered once per snapshot."""
 
 SELF_METRICS: Final = (
-    READINESS_METRICS + BUDGET_METRICS + VERDICT_CHANGE_METRICS + EXPIRY_METRICS + STREAM_METRICS + SERVICE_METRICS
+    READINESS_METRICS
+    + BUDGET_METRICS
+    + VERDICT_CHANGE_METRICS
+    + EXPIRY_METRICS
+    + STREAM_METRICS
+    + RESOURCE_METRICS
+    + SERVICE_METRICS
 )
 """Metrics rendered at each scrape, also before the first snapshot."""
 
@@ -61,7 +68,8 @@ _CHAPTERS: Final = (
     ("Verdict changes", VERDICT_CHANGE_METRICS),
     ("Deaths of groups and expiry of offsets", EXPIRY_METRICS),
     ("The stream that reads `__consumer_offsets`", STREAM_METRICS),
-    ("HTTP server, files and descriptors of the monitor", SERVICE_METRICS),
+    ("Memory, CPU, heap, descriptors and checkpoint of the monitor", RESOURCE_METRICS),
+    ("HTTP server and files of the monitor", SERVICE_METRICS),
 )
 
 _PER_GROUP: Final = sum(metric.source is MetricSource.GROUPS for metric in SNAPSHOT_METRICS)

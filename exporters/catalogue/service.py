@@ -1,4 +1,4 @@
-"""The metrics about the HTTP server, files and descriptors, one row each, rendered at each scrape.
+"""The metrics about the HTTP server and optional files, one row each, rendered at each scrape.
 
 `exporters.catalogue.metrics` joins the rows.
 """
@@ -34,24 +34,5 @@ SERVICE_METRICS: Final = (
         "failures",
         ("file",),
     ),
-    Metric(
-        "lagwarden_open_descriptors",
-        MetricKind.GAUGE,
-        "Open file descriptors of the process nearest to its limit in each role: driver (this process), jvm (Spark), "
-        "python_daemon and python_worker (started by the JVM on this machine).",
-        MetricSource.DESCRIPTORS,
-        "open",
-        ("role",),
-        absent="no process of the role runs on this machine, or the system does not report it",
-    ),
-    Metric(
-        "lagwarden_descriptor_limit",
-        MetricKind.GAUGE,
-        "Soft limit of open file descriptors of the process of lagwarden_open_descriptors.",
-        MetricSource.DESCRIPTORS,
-        "limit",
-        ("role",),
-        absent="as lagwarden_open_descriptors, or there is no limit",
-    ),
 )
-"""Metrics of the HTTP server, of files and of file descriptors."""
+"""Metrics of the HTTP server and of optional files."""

@@ -9,22 +9,20 @@ from __future__ import annotations
 import resource
 import threading
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 import structlog
 
 from exporters.readmodel import DESCRIPTORS
+from stream.service.processes import PROC, processes_by_role
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from pathlib import Path
 
 _log = structlog.get_logger(__name__)
 
-ROLES: Final = ("driver", "jvm", "python_daemon", "python_worker")
-"""Each role is started by the previous one: this process, the JVM, the daemon of its Python workers, the workers."""
-_PROC: Final = Path("/proc")
 _CACHE_SECONDS: Final = 5.0
 
 
@@ -42,7 +40,7 @@ def raise_limit() -> None:
 class Descriptors:
     """The open descriptors of the process with this id and of its descendants. Thread-safe."""
 
-    def __init__(self, driver: int, proc: Path = _PROC, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, driver: int, proc: Path = PROC, clock: Callable[[], float] = time.monotonic) -> None:
         self._driver = driver
         self._proc = proc
         self._clock = clock
@@ -60,13 +58,10 @@ class Descriptors:
 
     def _read(self) -> pa.Table:
         rows = []
-        generation = [self._driver]
-        for depth, role in enumerate(ROLES):
-            counts = [count for process in generation if (count := self._count(process)) is not None]
+        for role, processes in processes_by_role(self._driver, self._proc).items():
+            counts = [count for process in processes if (count := self._count(process)) is not None]
             if counts:
                 rows.append((role, *max(counts, key=lambda count: count[0] / count[1])))
-            if depth + 1 < len(ROLES):
-                generation = [child for process in generation for child in self._children(process)]
         roles, opened, limits = zip(*rows, strict=True) if rows else ((), (), ())
         names = pa.array(roles, pa.string()).dictionary_encode()
         return pa.table([names, pa.array(opened, pa.int64()), pa.array(limits, pa.int64())], schema=DESCRIPTORS)
@@ -80,24 +75,6 @@ class Descriptors:
         except OSError:
             return None
         return None if limit is None else (opened, limit)
-
-    def _children(self, process: int) -> Iterable[int]:
-        """Return the children of all threads of a process."""
-        found: list[int] = []
-        try:
-            for thread in (self._proc / str(process) / "task").iterdir():
-                found += map(int, _read_if_exists(thread / "children").split())
-        except OSError:
-            return found
-        return found
-
-
-def _read_if_exists(path: Path) -> str:
-    """Return the text of a file; empty if it does not exist any more."""
-    try:
-        return path.read_text()
-    except OSError:
-        return ""
 
 
 def _soft_limit(lines: Iterable[str]) -> int | None:

@@ -25,6 +25,9 @@ from exporters.readmodel import (
 from stream.checkpoint.side_files import SideFiles
 from stream.groups.decode_stats import DecodeStats
 from stream.service.descriptors import Descriptors
+from stream.service.memory_limit import memory_limit
+from stream.service.processes import ProcessUsage
+from stream.service.resources import Resources
 from stream.tick.run_tick import TickStatus
 
 if TYPE_CHECKING:
@@ -79,7 +82,11 @@ class ServiceStatus:
         self.unanswered: Sequence[UnansweredPartition] = ()
         """Offsets partitions without an end offset at the last poll."""
         self.files = SideFiles()
+        self.resources = Resources()
+        """Heap and checkpoint as of the last poll."""
+        self.state_repairs = 0
         self._descriptors = Descriptors(os.getpid())
+        self._processes = ProcessUsage(os.getpid())
         self._answer_faults = 0
         self._answer_logged_at: float | None = None
 
@@ -126,6 +133,7 @@ class ServiceStatus:
         tick = self.tick
         retention, terminations = tick.retention, tick.terminations
         faults = {**tick.faults, "answer": self._answer_faults}
+        heap, space = self.resources.heap, self.resources.checkpoint
         return MonitorStatus(
             version=self._version,
             cluster_id=self.cluster_id,
@@ -160,6 +168,16 @@ class ServiceStatus:
             series_dropped=tick.series_dropped,
             file_failures=self.files.table(),
             descriptors=self._descriptors.table(),
+            processes=self._processes.table(),
+            memory_limit_bytes=memory_limit(),
+            heap_used_bytes=heap.used,
+            heap_max_bytes=heap.maximum,
+            checkpoint_bytes=space.used,
+            checkpoint_files=space.files,
+            checkpoint_volume_free_bytes=space.volume_free,
+            checkpoint_volume_bytes=space.volume_size,
+            state_snapshot_at=space.state_snapshot_at,
+            state_repairs=self.state_repairs,
         )
 
     def _catch_up(self) -> CatchUp | None:

@@ -14,6 +14,7 @@ from stream.errors import ExitCode
 from stream.service.catch_up import CatchUpProgress
 from stream.service.catch_up_bar import CatchUpView
 from stream.service.query_errors import refusal_in
+from stream.service.resources import ResourcePoller
 from stream.service.status import CATCHING_UP, FAILED, RUNNING, STOPPING
 from stream.spark.query import Watchdog, failure, kill_jvm, last_report, stop
 
@@ -61,6 +62,7 @@ class QuerySupervisor:
         self._publisher = publisher
         self._last_report_at: str | None = None
         self._added: set[int] = set()
+        self._resources = ResourcePoller(spark)
 
     def supervise(
         self,
@@ -84,6 +86,7 @@ class QuerySupervisor:
         try:
             while not stopping.wait(_POLL_SECONDS if status.phase == RUNNING else _CATCH_UP_POLL_SECONDS):
                 self._poll_report(watchdog)
+                self._status.resources = self._resources.poll(self._state.checkpoint.folder) or self._status.resources
                 if status.phase == CATCHING_UP and self._is_caught_up(view):
                     status.phase = RUNNING
                     caught_up.set()
@@ -127,6 +130,7 @@ class QuerySupervisor:
         if report.worked:
             self._state.record_batch()
             status.batches += 1
+            status.state_repairs += report.repairs
             status.last_batch_seconds, status.last_batch_at = report.seconds, time.time()
 
     def _is_caught_up(self, view: CatchUpView) -> bool:

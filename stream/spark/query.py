@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _log = structlog.get_logger(__name__)
 _POLL_SECONDS: Final = 0.05
+_REPAIRS: Final = "rocksdbNumSnapshotsAutoRepaired"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -39,6 +40,8 @@ class BatchReport:
     """Spark's timestamp; it identifies the report."""
     worked: bool
     """True if a batch ran."""
+    repairs: int = 0
+    """Damaged snapshots of the state that Spark replaced in this batch (`rocksdbNumSnapshotsAutoRepaired`)."""
 
 
 def last_report(query: StreamingQuery) -> BatchReport | None:
@@ -59,6 +62,7 @@ def last_report(query: StreamingQuery) -> BatchReport | None:
         positions=source_positions(end if isinstance(end, str) else json.dumps(end or {}), NAME),
         at=read["timestamp"],
         worked="addBatch" in durations,
+        repairs=sum(operator.get("customMetrics", {}).get(_REPAIRS, 0) for operator in read.get("stateOperators", ())),
     )
 
 

@@ -18,6 +18,7 @@ from exporters.readmodel import (
     OFFSETS_HELD_BACK,
     OFFSETS_PARTITIONS,
     PARTITIONS,
+    PROCESSES,
     RECORDS_READ,
     SERIES_DROPPED,
     TOPICS,
@@ -150,6 +151,22 @@ def status(**changes: Any) -> MonitorStatus:
         "http_refusals": table(HTTP_REFUSALS, [{"reason": "slow_reader", "refusals": 4}]),
         "file_failures": table(FILE_FAILURES, [{"file": "heartbeat", "failures": 5}]),
         "descriptors": table(DESCRIPTORS, [{"role": "jvm", "open": 714, "limit": 4096}]),
+        "processes": table(
+            PROCESSES,
+            [
+                {"role": "jvm", "processes": 1, "memory": 900_000_000, "cpu_seconds": 61.25},
+                {"role": "python_worker", "processes": 0, "cpu_seconds": 2.5},
+            ],
+        ),
+        "memory_limit_bytes": 2_000_000_000,
+        "heap_used_bytes": 300_000_000,
+        "heap_max_bytes": 512_000_000,
+        "checkpoint_bytes": 12_345_678,
+        "checkpoint_files": 410,
+        "checkpoint_volume_free_bytes": 4_000_000_000,
+        "checkpoint_volume_bytes": 5_000_000_000,
+        "state_snapshot_at": NOON / 1000 - 300,
+        "state_repairs": 1,
     }
     return MonitorStatus(**fields | changes)
 
@@ -197,6 +214,16 @@ CONNECTING: dict[str, Any] = {
     "http_refusals": table(HTTP_REFUSALS, []),
     "file_failures": table(FILE_FAILURES, []),
     "descriptors": table(DESCRIPTORS, []),
+    "processes": table(PROCESSES, []),
+    "memory_limit_bytes": None,
+    "heap_used_bytes": None,
+    "heap_max_bytes": None,
+    "checkpoint_bytes": None,
+    "checkpoint_files": None,
+    "checkpoint_volume_free_bytes": None,
+    "checkpoint_volume_bytes": None,
+    "state_snapshot_at": None,
+    "state_repairs": 0,
 }
 """Changes of the status: Kafka has never been reachable."""
 

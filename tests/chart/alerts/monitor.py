@@ -357,6 +357,107 @@ DESCRIPTORS: Final = [
 ]
 
 
+MEMORY_LIMIT: Final = of("lagwarden_memory_limit_bytes")
+JVM_MEMORY: Final = of("lagwarden_memory_bytes", JVM_PROCESS)
+DRIVER_MEMORY: Final = of("lagwarden_memory_bytes", MONITOR, role="driver")
+MEMORY: Final = [
+    Case(
+        "LagwardenMemoryNearLimit",
+        Kind.BEFORE,
+        "nine tenths of the limit, and not more",
+        {JVM_MEMORY: "700x60", DRIVER_MEMORY: "200x60", MEMORY_LIMIT: "1000x60"},
+        "25m",
+    ),
+    Case(
+        "LagwardenMemoryNearLimit",
+        Kind.AFTER,
+        "the roles together use more than nine tenths for ten minutes",
+        {JVM_MEMORY: "700x60", DRIVER_MEMORY: "250x60", MEMORY_LIMIT: "1000x60"},
+        "10m",
+        [MONITOR],
+        Text(
+            "lagwarden uses 95% of its memory limit",
+            "At the limit the kernel kills one of its processes, and lagwarden starts again from its checkpoint. The"
+            " limit must hold the heap of the JVM, the Python processes and the state.",
+        ),
+    ),
+    Case(
+        "LagwardenMemoryNearLimit",
+        Kind.ODD,
+        "a catch-up that needs more for nine minutes",
+        {JVM_MEMORY: "700x10 920x18 700x60", MEMORY_LIMIT: "1000x90"},
+        "20m",
+    ),
+    Case("LagwardenMemoryNearLimit", Kind.ODD, "there is no limit", {JVM_MEMORY: "4000000x60"}, "25m"),
+    Case(
+        "LagwardenMemoryNearLimit",
+        Kind.VANISHED,
+        "a new process",
+        {JVM_MEMORY: "950x30 stale", MEMORY_LIMIT: "1000x30 stale"},
+        "16m",
+    ),
+    Case(
+        "LagwardenMemoryNearLimit",
+        Kind.DEAD,
+        "LagwardenMonitorDown tells of it",
+        {JVM_MEMORY: "950x20 stale", MEMORY_LIMIT: "1000x20 stale"},
+        "30m",
+    ),
+]
+
+FREE: Final = of("lagwarden_checkpoint_volume_free_bytes")
+VOLUME: Final = of("lagwarden_checkpoint_volume_bytes")
+CHECKPOINT_VOLUME: Final = [
+    Case(
+        "LagwardenCheckpointVolumeFilling",
+        Kind.BEFORE,
+        "a tenth of the volume is left",
+        {FREE: "200000000x60", VOLUME: "2000000000x60"},
+        "25m",
+    ),
+    Case(
+        "LagwardenCheckpointVolumeFilling",
+        Kind.AFTER,
+        "less than a tenth is left for ten minutes",
+        {FREE: "160000000x60", VOLUME: "2000000000x60"},
+        "10m",
+        [MONITOR],
+        Text(
+            "The volume of lagwarden's checkpoint has 8% left",
+            "Without space no batch can end, and lagwarden exits with code 23.",
+        ),
+    ),
+    Case(
+        "LagwardenCheckpointVolumeFilling",
+        Kind.ODD,
+        "a large volume that others fill, too, has many gigabytes left",
+        {FREE: "50000000000x60", VOLUME: "1000000000000x60"},
+        "25m",
+    ),
+    Case(
+        "LagwardenCheckpointVolumeFilling",
+        Kind.ODD,
+        "another program fills the volume for a few minutes",
+        {FREE: "900000000x10 50000000x15 900000000x60", VOLUME: "2000000000x90"},
+        "12m",
+    ),
+    Case(
+        "LagwardenCheckpointVolumeFilling",
+        Kind.VANISHED,
+        "the volume was replaced",
+        {FREE: "50000000x30 1900000000x30", VOLUME: "2000000000x60"},
+        "15m30s",
+    ),
+    Case(
+        "LagwardenCheckpointVolumeFilling",
+        Kind.DEAD,
+        "LagwardenMonitorDown tells of it",
+        {FREE: "50000000x20 stale", VOLUME: "2000000000x20 stale"},
+        "30m",
+    ),
+]
+
+
 def errors(alert: str, reason: str, text: Text, odd: Case) -> list[Case]:
     """Return the stories of a counter that increases or appears."""
     labels = {**MONITOR, "record_type": "offset_commit", "version": "9", "reason": reason}
@@ -518,6 +619,8 @@ CASES: Final = [
     *READER,
     *BATCH,
     *DESCRIPTORS,
+    *MEMORY,
+    *CHECKPOINT_VOLUME,
     *DECODE,
     *EVALUATED,
     *UNKNOWN,

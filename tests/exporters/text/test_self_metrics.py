@@ -94,6 +94,20 @@ def test_a_running_monitor_has_all_values() -> None:
         "lagwarden_file_failures_total/heartbeat": 5,
         "lagwarden_open_descriptors/jvm": 714,
         "lagwarden_descriptor_limit/jvm": 4096,
+        "lagwarden_processes/jvm": 1,
+        "lagwarden_processes/python_worker": 0,
+        "lagwarden_memory_bytes/jvm": 900_000_000,
+        "lagwarden_cpu_seconds_total/jvm": 61.25,
+        "lagwarden_cpu_seconds_total/python_worker": 2.5,
+        "lagwarden_memory_limit_bytes": 2_000_000_000,
+        "lagwarden_jvm_heap_used_bytes": 300_000_000,
+        "lagwarden_jvm_heap_max_bytes": 512_000_000,
+        "lagwarden_checkpoint_bytes": 12_345_678,
+        "lagwarden_checkpoint_files": 410,
+        "lagwarden_checkpoint_volume_free_bytes": 4_000_000_000,
+        "lagwarden_checkpoint_volume_bytes": 5_000_000_000,
+        "lagwarden_state_snapshot_timestamp_seconds": NOW - 300,
+        "lagwarden_state_repairs_total": 1,
         'lagwarden_offsets_partition_held_back_info/0/4001/pay\n"1"/': 1,
         "lagwarden_offsets_partition_held_back_info/7///true": 1,
     }
@@ -124,6 +138,7 @@ def test_unknown_is_absent() -> None:
         "lagwarden_batches_total",
         "lagwarden_groups_not_evaluated",
         "lagwarden_resyncs_total",
+        "lagwarden_state_repairs_total",
         "lagwarden_offsets_retention_info/unknown",
     }
 

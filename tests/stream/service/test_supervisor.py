@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -27,6 +29,7 @@ class _Part:
         self.added: tuple[int, ...] = ()
         self.added_logs: dict[int, tuple[int, int, int]] = {}
         self.calls: list[str] = []
+        self.checkpoint = SimpleNamespace(folder=Path())
         self.__dict__.update(answers)
 
     def clear(self) -> None:
@@ -62,6 +65,7 @@ class Ticks:
 def status(monkeypatch: pytest.MonkeyPatch) -> ServiceStatus:
     """Return the status of a monitor with 5 offsets to read and a query that never fails."""
     monkeypatch.setattr(supervisor, "Watchdog", lambda *_: _Part())
+    monkeypatch.setattr(supervisor, "ResourcePoller", lambda _: _Part())
     monkeypatch.setattr(supervisor, "failure", lambda _: None)
     monkeypatch.setattr(supervisor, "last_report", lambda _: None)
     monkeypatch.setattr(supervisor, "stop", lambda *_: True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -35,3 +37,32 @@ def test_stopping_a_query_whose_jvm_is_gone_ends_at_once(error: Exception) -> No
     """There is nothing left to stop, and the exception does not reach the caller."""
     query: Any = QueryOfADeadJvm(error)
     assert stop(query, 60.0)
+
+
+class Progress:
+    """The progress report of a query, as Spark writes it."""
+
+    def __init__(self, operators: list[dict[str, Any]]) -> None:
+        self._operators = operators
+
+    def json(self) -> str:
+        """Return the report of batch 7."""
+        source = {"endOffset": {"__consumer_offsets": {"0": 12}}}
+        report = {"batchId": 7, "timestamp": "t", "durationMs": {"addBatch": 5}, "sources": [source]}
+        return json.dumps({**report, "stateOperators": self._operators})
+
+
+@pytest.mark.parametrize(
+    ("operators", "repairs"),
+    [
+        pytest.param([{"customMetrics": {"rocksdbNumSnapshotsAutoRepaired": 2}}], 2, id="two damaged snapshots"),
+        pytest.param([{"customMetrics": {}}, {}], 0, id="a release that does not report repairs"),
+        pytest.param([], 0, id="no stateful operator"),
+    ],
+)
+def test_repaired_snapshots_of_the_state_are_reported(operators: list[dict[str, Any]], repairs: int) -> None:
+    """Spark counts per batch and operator."""
+    query: Any = SimpleNamespace(_jsq=SimpleNamespace(lastProgress=lambda: Progress(operators)))
+    report = last_report(query)
+    assert report is not None
+    assert report.repairs == repairs

@@ -1,0 +1,60 @@
+"""The space that the checkpoint uses, and the space that its volume has left."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import shutil
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_STATE: Final = "state"
+"""Folder of the state in Spark's checkpoint: full snapshots are zip files, the batches since then changelogs."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CheckpointSpace:
+    """Sizes in bytes. None: not known."""
+
+    used: int | None = None
+    """Size of all files of the checkpoint."""
+    files: int | None = None
+    volume_free: int | None = None
+    """Space that this process may still use on the volume."""
+    volume_size: int | None = None
+    state_snapshot_at: float | None = None
+    """When the newest full snapshot of a part of the state was written (Unix seconds); None before the first."""
+
+
+def checkpoint_space(folder: Path) -> CheckpointSpace:
+    """Return the space of a checkpoint folder. Files that Spark deletes meanwhile are left out."""
+    try:
+        volume = shutil.disk_usage(folder)
+    except OSError:
+        return CheckpointSpace()
+    used = files = 0
+    newest: float | None = None
+    for is_snapshot, found in _files(folder, in_state=False):
+        used += found.st_size
+        files += 1
+        if is_snapshot:
+            newest = found.st_mtime if newest is None else max(newest, found.st_mtime)
+    return CheckpointSpace(used, files, volume.free, volume.total, newest)
+
+
+def _files(folder: str | Path, *, in_state: bool) -> Iterator[tuple[bool, os.stat_result]]:
+    """Yield for each file below a folder whether it is a snapshot of the state, and its size and times."""
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                with contextlib.suppress(OSError):
+                    if entry.is_dir(follow_symlinks=False):
+                        yield from _files(entry.path, in_state=in_state or entry.name == _STATE)
+                    elif entry.is_file(follow_symlinks=False):
+                        yield in_state and entry.name.endswith(".zip"), entry.stat(follow_symlinks=False)
+    except OSError:
+        return

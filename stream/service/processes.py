@@ -1,0 +1,127 @@
+"""The processes of the monitor by role, and what each role uses: memory and CPU, from /proc."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from exporters.readmodel import PROCESSES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+ROLES: Final = ("driver", "jvm", "python_daemon", "python_worker")
+"""Each role is started by the previous one: this process, the JVM, the daemon of its Python workers, the workers."""
+PROC: Final = Path("/proc")
+_CACHE_SECONDS: Final = 10.0
+"""Reading the memory of a JVM walks its page tables, which takes milliseconds per gigabyte."""
+_TICKS_PER_SECOND: Final = os.sysconf("SC_CLK_TCK")
+_USER_TICKS, _SYSTEM_TICKS, _START_TIME = 11, 12, 19
+"""Positions in /proc/PID/stat after the name of the program (proc(5): fields 14, 15 and 22)."""
+
+
+def processes_by_role(driver: int, proc: Path = PROC) -> Mapping[str, Sequence[int]]:
+    """Return the ids of the processes of each role; `driver` and its descendants. A role may have none."""
+    generation: list[int] = [driver]
+    found = {}
+    for role in ROLES:
+        found[role] = generation
+        generation = [child for process in generation for child in _children(process, proc)]
+    return found
+
+
+class ProcessUsage:
+    """Memory and CPU of the process with this id and of its descendants, by role. Thread-safe."""
+
+    def __init__(self, driver: int, proc: Path = PROC, clock: Callable[[], float] = time.monotonic) -> None:
+        self._driver = driver
+        self._proc = proc
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._table = PROCESSES.empty_table()
+        self._read_at: float | None = None
+        self._ticks: dict[tuple[int, int], int] = {}
+        self._role_ticks: dict[str, int] = defaultdict(int)
+
+    def table(self) -> pa.Table:
+        """Return a row per role (schema PROCESSES); /proc is read at most every 10 s."""
+        with self._lock:
+            now = self._clock()
+            if self._read_at is None or now - self._read_at >= _CACHE_SECONDS:
+                self._table, self._read_at = self._read(), now
+            return self._table
+
+    def _read(self) -> pa.Table:
+        rows = []
+        ticks: dict[tuple[int, int], int] = {}
+        for role, processes in processes_by_role(self._driver, self._proc).items():
+            for process in processes:
+                times = _times(self._proc / str(process))
+                if times is not None:
+                    # A process id may be used again; with the start time it names one process.
+                    started, used = times
+                    ticks[process, started] = used
+                    self._role_ticks[role] += max(0, used - self._ticks.get((process, started), 0))
+            sizes = [size for process in processes if (size := _proportional_size(self._proc / str(process)))]
+            if role in self._role_ticks:
+                memory = sum(sizes) if sizes and len(sizes) == len(processes) else None
+                rows.append((role, len(processes), memory, self._role_ticks[role] / _TICKS_PER_SECOND))
+        self._ticks = ticks
+        return _table(rows)
+
+
+def _table(rows: Sequence[tuple[str, int, int | None, float]]) -> pa.Table:
+    roles, numbers, sizes, seconds = zip(*rows, strict=True) if rows else ((), (), (), ())
+    return pa.table(
+        [
+            pa.array(roles, pa.string()).dictionary_encode(),
+            pa.array(numbers, pa.int64()),
+            pa.array(sizes, pa.int64()),
+            pa.array(seconds, pa.float64()),
+        ],
+        schema=PROCESSES,
+    )
+
+
+def _times(folder: Path) -> tuple[int, int] | None:
+    """Return start time and used CPU time of a process, both in clock ticks; None if it has ended."""
+    try:
+        fields = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()
+        return int(fields[_START_TIME]), int(fields[_USER_TICKS]) + int(fields[_SYSTEM_TICKS])
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _proportional_size(folder: Path) -> int | None:
+    """Return the proportional set size of a process in bytes; None if the system does not report it."""
+    for line in _text(folder / "smaps_rollup").splitlines():
+        name, _, size = line.partition(":")
+        if name == "Pss":
+            number = size.split()[0]
+            return int(number) * 1024 if number.isdigit() else None
+    return None
+
+
+def _children(process: int, proc: Path) -> Iterable[int]:
+    """Return the children of all threads of a process."""
+    found: list[int] = []
+    try:
+        for thread in (proc / str(process) / "task").iterdir():
+            found += map(int, _text(thread / "children").split())
+    except OSError:
+        return found
+    return found
+
+
+def _text(path: Path) -> str:
+    """Return the text of a file; empty if it cannot be read, as that of a process that has ended."""
+    try:
+        return path.read_text()
+    except OSError:
+        return ""

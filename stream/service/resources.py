@@ -1,0 +1,46 @@
+"""Heap and checkpoint of the running query, read by the thread that supervises it.
+
+The HTTP server only shows them: a JVM or a volume that does not answer must not delay a response.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from typing import TYPE_CHECKING, Final
+
+from stream.checkpoint.usage import CheckpointSpace, checkpoint_space
+from stream.spark.heap import HeapUsage, heap_usage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from stream.spark.types import SparkSession
+
+_POLL_SECONDS: Final = 15.0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Resources:
+    """What the query uses; its parts are empty while they are not known."""
+
+    heap: HeapUsage = dataclasses.field(default_factory=HeapUsage)
+    checkpoint: CheckpointSpace = dataclasses.field(default_factory=CheckpointSpace)
+
+
+class ResourcePoller:
+    """Reads the resources at most every 15 s."""
+
+    def __init__(self, spark: SparkSession, clock: Callable[[], float] = time.monotonic) -> None:
+        self._spark = spark
+        self._clock = clock
+        self._read_at: float | None = None
+
+    def poll(self, checkpoint: Path) -> Resources | None:
+        """Return the resources now; None if the last reading is recent enough."""
+        now = self._clock()
+        if self._read_at is not None and now - self._read_at < _POLL_SECONDS:
+            return None
+        self._read_at = now
+        return Resources(heap_usage(self._spark), checkpoint_space(checkpoint))

@@ -1,0 +1,153 @@
+"""Memory and CPU of the monitor's processes by role, from /proc."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from stream.service.processes import ProcessUsage, processes_by_role
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def process(
+    proc: Path, number: int, *children: int, pss: int | None = 1, cpu: float = 1.0, started: int = 7, name: str = "java"
+) -> None:
+    """Write the /proc files of a process: `pss` is in KiB, `cpu` in seconds, half of it in the kernel."""
+    folder = proc / str(number)
+    (folder / "task" / str(number)).mkdir(parents=True, exist_ok=True)
+    (folder / "task" / str(number) / "children").write_text("".join(f"{child} " for child in children))
+    half = int(cpu * TICKS / 2)
+    (folder / "stat").write_text(
+        f"{number} ({name}) S 1 1 1 0 -1 0 0 0 0 0 {half} {half} 99 99 20 0 1 0 {started} 0 0\n"
+    )
+    if pss is not None:
+        (folder / "smaps_rollup").write_text(
+            f"0-1 ---p 0 00:00 0 [rollup]\nRss: 999999 kB\nPss: {pss} kB\nPss_Anon: 5 kB\n"
+        )
+
+
+def remove(proc: Path, number: int) -> None:
+    """Remove the files that are read of a process."""
+    for name in ("stat", "smaps_rollup"):
+        (proc / str(number) / name).unlink()
+    (proc / str(number) / "task" / str(number) / "children").unlink()
+
+
+class Clock:
+    """A clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        """Return the time."""
+        return self.now
+
+
+def rows(usage: ProcessUsage) -> dict[str, tuple[Any, ...]]:
+    """Return processes, memory and CPU seconds by role."""
+    return {row["role"]: (row["processes"], row["memory"], row["cpu_seconds"]) for row in usage.table().to_pylist()}
+
+
+def test_each_generation_of_processes_is_a_role(tmp_path: Path) -> None:
+    """The driver starts the JVM, the JVM the daemon of Python workers, the daemon the workers."""
+    process(tmp_path, 1, 2)
+    process(tmp_path, 2, 3)
+    process(tmp_path, 3, 4, 5)
+    process(tmp_path, 4)
+    process(tmp_path, 5)
+    assert processes_by_role(1, tmp_path) == {"driver": [1], "jvm": [2], "python_daemon": [3], "python_worker": [4, 5]}
+
+
+def test_memory_and_cpu_are_summed_per_role(tmp_path: Path) -> None:
+    """Memory is the proportional set size; CPU is user and system time."""
+    process(tmp_path, 1, 2, 3, pss=10, cpu=2.0)
+    process(tmp_path, 2, pss=100, cpu=4.0)
+    process(tmp_path, 3, pss=50, cpu=6.0)
+    assert rows(ProcessUsage(1, tmp_path)) == {"driver": (1, 10 * 1024, 2.0), "jvm": (2, 150 * 1024, 10.0)}
+
+
+def test_memory_is_unknown_if_one_process_does_not_report_it(tmp_path: Path) -> None:
+    """A sum without that process would be too small."""
+    process(tmp_path, 1, 2, 3)
+    process(tmp_path, 2, pss=100)
+    process(tmp_path, 3, pss=None)
+    assert rows(ProcessUsage(1, tmp_path))["jvm"] == (2, None, 2.0)
+
+
+def test_name_of_a_program_may_contain_anything(tmp_path: Path) -> None:
+    """In /proc/PID/stat the name is between parentheses, and may have parentheses itself."""
+    process(tmp_path, 1, name="a) b 1 2 (c", cpu=3.0)
+    assert rows(ProcessUsage(1, tmp_path))["driver"] == (1, 1024, 3.0)
+
+
+def test_cpu_of_ended_processes_is_kept(tmp_path: Path) -> None:
+    """A counter never decreases: a worker that ended has used its time."""
+    clock = Clock()
+    usage = ProcessUsage(1, tmp_path, clock)
+    process(tmp_path, 1, 2)
+    process(tmp_path, 2, cpu=4.0)
+    assert rows(usage)["jvm"] == (1, 1024, 4.0)
+    process(tmp_path, 1)
+    remove(tmp_path, 2)
+    clock.now += 10
+    assert rows(usage)["jvm"] == (0, None, 4.0)
+
+
+def test_process_id_that_is_used_again_is_another_process(tmp_path: Path) -> None:
+    """Its time is added in full, although it is less than that of its predecessor."""
+    clock = Clock()
+    usage = ProcessUsage(1, tmp_path, clock)
+    process(tmp_path, 1, 2)
+    process(tmp_path, 2, cpu=4.0, started=7)
+    rows(usage)
+    process(tmp_path, 2, cpu=1.0, started=8)
+    clock.now += 10
+    assert rows(usage)["jvm"] == (1, 1024, 5.0)
+
+
+def test_values_are_cached_for_ten_seconds(tmp_path: Path) -> None:
+    """Reading the memory of a large process takes milliseconds."""
+    clock = Clock()
+    usage = ProcessUsage(1, tmp_path, clock)
+    process(tmp_path, 1, pss=1)
+    rows(usage)
+    process(tmp_path, 1, pss=2)
+    clock.now += 9.9
+    assert rows(usage)["driver"][1] == 1024
+    clock.now += 0.1
+    assert rows(usage)["driver"][1] == 2048
+
+
+@pytest.mark.parametrize("text", ["", "1 (java) S", "1 (java) S 1 1 1 0 -1 0 0 0 0 0 x y 0 0 20 0 1 0 7"])
+def test_unreadable_process_is_left_out(tmp_path: Path, text: str) -> None:
+    """A process may end while it is read."""
+    process(tmp_path, 1)
+    (tmp_path / "1" / "stat").write_text(text)
+    assert rows(ProcessUsage(1, tmp_path)) == {}
+
+
+def test_system_without_proc_gives_no_rows(tmp_path: Path) -> None:
+    """Unknown values are absent."""
+    assert rows(ProcessUsage(1, tmp_path / "none")) == {}
+
+
+def test_real_processes_are_read() -> None:
+    """A child of this process has the second role; a child that shares pages has less than its resident memory."""
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
+        try:
+            assert child.pid in processes_by_role(os.getpid())["jvm"]
+            processes, memory, seconds = rows(ProcessUsage(os.getpid()))["driver"]
+            assert processes == 1
+            assert memory > 10 << 20
+            assert 0 < seconds <= sum(os.times()[:2]) + 0.1
+        finally:
+            child.communicate(b"\n")
