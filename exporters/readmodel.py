@@ -239,6 +239,9 @@ INTERNAL_ERRORS: Final = pa.schema([("part", NAME), ("errors", pa.int64())])
 DECODE_ERRORS: Final = pa.schema([("record_type", NAME), ("version", NAME), ("reason", NAME), ("records", pa.int64())])
 """Records that could not be decoded since the process started, by record type, version of the value and reason."""
 
+OFFSETS_SKIPPED: Final = pa.schema([("reason", NAME), ("offsets", pa.int64())])
+"""Offsets of the offsets topic that were passed without being read since the process started, by reason."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Snapshot:
@@ -402,6 +405,8 @@ class MonitorStatus:
     http_refusals: pa.Table = dataclasses.field(default_factory=HTTP_REFUSALS.empty_table)
     # Failed writes of optional files.
     file_failures: pa.Table = dataclasses.field(default_factory=FILE_FAILURES.empty_table)
+    # Offsets of the offsets topic that could not be read, by reason.
+    offsets_skipped: pa.Table = dataclasses.field(default_factory=OFFSETS_SKIPPED.empty_table)
     # Open file descriptors of the processes, by role.
     descriptors: pa.Table = dataclasses.field(default_factory=DESCRIPTORS.empty_table)
     # Memory and CPU of the processes, by role, and the limit on the memory of all of them.

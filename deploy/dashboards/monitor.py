@@ -109,12 +109,16 @@ def monitor() -> Dashboard:
                 ),
                 graph(
                     "Decode errors",
-                    "Records that could not be decoded, by type, version and reason.",
+                    "Records that could not be decoded, by type, version and reason; offsets that could not be read.",
                     Unit.COUNT,
                     Query(
                         "sum by (record_type, version, reason)"
                         " (increase(lagwarden_decode_errors_total{SCOPE}[$__rate_interval]))",
                         "{{record_type}} v{{version}} {{reason}}",
+                    ),
+                    Query(
+                        "sum by (reason) (increase(lagwarden_offsets_skipped_total{SCOPE}[$__rate_interval]))",
+                        "offsets skipped: {{reason}}",
                     ),
                     stacked=True,
                 ),

@@ -42,6 +42,7 @@ class MetricSource(enum.Enum):
     STATUS = "status"
     RECORDS_READ = "records_read"
     DECODE_ERRORS = "decode_errors"
+    OFFSETS_SKIPPED = "offsets_skipped"
     OFFSETS_PARTITIONS = "offsets_partitions"
     DEATHS = "deaths"
     EXPIRY_CHECKS = "expiry_checks"

@@ -163,6 +163,16 @@ STREAM_METRICS: Final = (
         absent="there was no such error",
     ),
     Metric(
+        "lagwarden_offsets_skipped_total",
+        MetricKind.COUNTER,
+        "Offsets of __consumer_offsets that were not read since the process started, by reason: deleted, truncated or"
+        " damaged.",
+        MetricSource.OFFSETS_SKIPPED,
+        "offsets",
+        ("reason",),
+        absent="no offset was skipped",
+    ),
+    Metric(
         "lagwarden_groups_not_evaluated",
         MetricKind.GAUGE,
         "Groups that cannot be evaluated because of an internal error: shown as unknown, reason internal_error.",

@@ -1,4 +1,4 @@
-"""Counts of decoded and malformed records, which travel with a batch from the tasks to the driver."""
+"""Counts of decoded, malformed and skipped records, which travel with a batch from the tasks to the driver."""
 
 from __future__ import annotations
 
@@ -36,11 +36,15 @@ class FaultSample:
 
 @dataclasses.dataclass(slots=True)
 class DecodeStats:
-    """Records by type (None: the key has no type) and malformed records by fault, with a few samples."""
+    """Records by type (None: the key has no type), malformed records by fault with a few samples, and skipped offsets.
+
+    `skipped` counts the offsets that were passed without being read, by reason (`stream.cluster.records.ranges`).
+    """
 
     records: Counter[int | None] = dataclasses.field(default_factory=Counter)
     faults: Counter[DecodeFault] = dataclasses.field(default_factory=Counter)
     samples: list[FaultSample] = dataclasses.field(default_factory=list)
+    skipped: Counter[str] = dataclasses.field(default_factory=Counter)
 
     def count_fault(self, sample: FaultSample) -> None:
         """Count a malformed record; the first `SAMPLES` of each fault are kept."""
@@ -52,6 +56,7 @@ class DecodeStats:
         """Add the counts of `other`; its samples replace the oldest ones of the same fault."""
         self.records.update(other.records)
         self.faults.update(other.faults)
+        self.skipped.update(other.skipped)
         for sample in other.samples:
             same_fault = [kept for kept in self.samples if kept.fault == sample.fault]
             if len(same_fault) >= SAMPLES:
@@ -59,7 +64,7 @@ class DecodeStats:
             self.samples.append(sample)
 
     def __bool__(self) -> bool:
-        return bool(self.records or self.faults)
+        return bool(self.records or self.faults or self.skipped)
 
     def to_json(self) -> str:
         """Return the counts as JSON, for `from_json` on the driver."""
@@ -68,6 +73,7 @@ class DecodeStats:
                 "records": list(self.records.items()),
                 "faults": [[*dataclasses.astuple(fault), count] for fault, count in self.faults.items()],
                 "samples": [dataclasses.asdict(sample) for sample in self.samples],
+                "skipped": self.skipped,
             }
         )
 
@@ -79,6 +85,7 @@ class DecodeStats:
             Counter(dict(map(tuple, read["records"]))),
             Counter({DecodeFault(*fault): count for *fault, count in read["faults"]}),
             [FaultSample(**{**sample, "fault": DecodeFault(**sample["fault"])}) for sample in read["samples"]],
+            Counter(read["skipped"]),
         )
 
 

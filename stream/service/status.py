@@ -18,6 +18,7 @@ from exporters.readmodel import (
     DECODE_ERRORS,
     INTERNAL_ERRORS,
     NAME,
+    OFFSETS_SKIPPED,
     RECORDS_READ,
     MonitorStatus,
     empty,
@@ -65,6 +66,7 @@ class ServiceStatus:
         self._decode_stats = DecodeStats()
         self._errors = empty(DECODE_ERRORS)
         self._records = empty(RECORDS_READ)
+        self._skipped = empty(OFFSETS_SKIPPED)
         self.started_at = clock()
         self.phase = CONNECTING
         self.cluster_id: str | None = None
@@ -109,10 +111,13 @@ class ServiceStatus:
         self.trouble = cause
 
     def count(self, stats: DecodeStats) -> None:
-        """Add the decode statistics of a batch."""
+        """Add the decode statistics of a batch; skipped offsets are also logged."""
+        if stats.skipped:
+            _log.warning("offsets of __consumer_offsets skipped", **stats.skipped)
         with self._lock:
             self._decode_stats.add(stats)
             self._records, self._errors = _records_table(self._decode_stats), _errors_table(self._decode_stats)
+            self._skipped = _table(sorted(self._decode_stats.skipped.items()), OFFSETS_SKIPPED)
 
     def answer_failed(self, path: str, error: Exception) -> None:
         """Count an HTTP request that failed because of an internal error; one per minute is logged."""
@@ -129,7 +134,7 @@ class ServiceStatus:
         reasons = self._not_ready()
         catch_up = self._catch_up()
         with self._lock:
-            records, errors = self._records, self._errors
+            records, errors, skipped = self._records, self._errors, self._skipped
         tick = self.tick
         retention, terminations = tick.retention, tick.terminations
         faults = {**tick.faults, "answer": self._answer_faults}
@@ -153,6 +158,7 @@ class ServiceStatus:
             series=tick.series,
             records_read=records,
             decode_errors=errors,
+            offsets_skipped=skipped,
             offsets_partitions=tick.offsets_partitions,
             offsets_retention_seconds=_seconds(retention.retention_ms),
             offsets_retention_check_seconds=_seconds(retention.check_interval_ms),

@@ -17,6 +17,7 @@ from exporters.readmodel import (
     INTERNAL_ERRORS,
     OFFSETS_HELD_BACK,
     OFFSETS_PARTITIONS,
+    OFFSETS_SKIPPED,
     PARTITIONS,
     PROCESSES,
     RECORDS_READ,
@@ -112,6 +113,7 @@ def status(**changes: Any) -> MonitorStatus:
             DECODE_ERRORS,
             [{"record_type": "offset_commit", "version": "9", "reason": "unknown version", "records": 3}],
         ),
+        "offsets_skipped": table(OFFSETS_SKIPPED, [{"reason": "truncated", "offsets": 12}]),
         "offsets_partitions": table(
             OFFSETS_PARTITIONS,
             [
@@ -197,6 +199,7 @@ CONNECTING: dict[str, Any] = {
     "series": 0,
     "records_read": table(RECORDS_READ, []),
     "decode_errors": table(DECODE_ERRORS, []),
+    "offsets_skipped": table(OFFSETS_SKIPPED, []),
     "offsets_partitions": table(OFFSETS_PARTITIONS, []),
     "offsets_retention_seconds": None,
     "offsets_retention_check_seconds": None,

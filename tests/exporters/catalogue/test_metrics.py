@@ -49,6 +49,7 @@ NOT_EXPORTED = {
     (MetricSource.STATUS, "started_at"): "process_start_time_seconds has it",
     (MetricSource.STATUS, "records_read"): "a separate table",
     (MetricSource.STATUS, "decode_errors"): "a separate table",
+    (MetricSource.STATUS, "offsets_skipped"): "a separate table",
     (MetricSource.STATUS, "offsets_partitions"): "a separate table",
     (MetricSource.STATUS, "deaths"): "a separate table",
     (MetricSource.STATUS, "expiry_checks"): "a separate table",

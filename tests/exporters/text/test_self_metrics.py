@@ -79,6 +79,7 @@ def test_a_running_monitor_has_all_values() -> None:
         "lagwarden_records_read_total/group_metadata/tracked": 17,
         "lagwarden_records_read_total/offset_commit/tracked": 2**53 + 1,
         "lagwarden_decode_errors_total/offset_commit/9/unknown version": 3,
+        "lagwarden_offsets_skipped_total/truncated": 12,
         "lagwarden_offsets_partition_position/0": 90,
         "lagwarden_offsets_partition_position/1": 7,
         "lagwarden_offsets_partition_high_watermark/0": 100,

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
+import structlog
 
 from stream.groups.decode_stats import DecodeFault, DecodeStats
 from stream.service import status as phases
@@ -147,6 +148,21 @@ def test_counts_of_batches_add_up() -> None:
         {"record_type": "OFFSET_COMMIT", "version": "99", "reason": "unknown_version", "records": 1},
         {"record_type": "none", "version": "", "reason": "short", "records": 3},
     ]
+
+
+def test_skipped_offsets_are_counted_and_logged() -> None:
+    """By reason; a batch without any is no line."""
+    own = status_in(phases.RUNNING, age=0)
+    with structlog.testing.capture_logs() as lines:
+        own.count(DecodeStats(skipped=Counter(deleted=4)))
+        own.count(DecodeStats())
+        own.count(DecodeStats(skipped=Counter(deleted=1, damaged=2)))
+    assert own.monitor_status().offsets_skipped.to_pylist() == [
+        {"reason": "damaged", "offsets": 2},
+        {"reason": "deleted", "offsets": 5},
+    ]
+    line = {"event": "offsets of __consumer_offsets skipped", "log_level": "warning"}
+    assert lines == [{**line, "deleted": 4}, {**line, "deleted": 1, "damaged": 2}]
 
 
 def test_catch_up_is_unknown_before_there_is_anything_to_read() -> None:
