@@ -2,8 +2,9 @@
 
 `ROOT/v<FORMAT>/` has one checkpoint of Spark (`spark/`), a lock, and a manifest (`lagwarden.json`) with its cluster,
 its topic and the layout of its state. A checkpoint that does not match the topic, or is damaged, is never deleted: it
-is set aside, and the topic, which is compacted and therefore complete, is read again from its start. A checkpoint of
-another *cluster* is refused, because two monitors with the same directory is a configuration error.
+is set aside, and the topic, which is compacted and therefore complete, is read again from its start. One of an earlier
+format stays where it is and counts as set aside. A checkpoint of another *cluster* is refused, because two monitors
+with the same directory is a configuration error.
 """
 
 from __future__ import annotations
@@ -18,7 +19,15 @@ from typing import IO, TYPE_CHECKING, Final
 from stream.checkpoint.audit import batches, check_log, read_offsets
 from stream.checkpoint.continuity import ReadPositions, TopicNow, gap
 from stream.checkpoint.files import DamagedError
-from stream.checkpoint.manifest import FORMAT, MANIFEST, Manifest, check_cluster, read_manifest, replace_json
+from stream.checkpoint.manifest import (
+    FORMAT,
+    MANIFEST,
+    Manifest,
+    check_cluster,
+    earlier_checkpoint,
+    read_manifest,
+    replace_json,
+)
 from stream.checkpoint.state_files import check_state
 from stream.errors import ExitCode, Refusal
 
@@ -119,8 +128,11 @@ def open_checkpoint(root: Path, topic: OffsetsTopic, wanted: Layout, ends: Offse
         try:
             found = read_manifest(folder)
             if found is None:
-                return _begin(folder, fresh, None, lock)
-            check_cluster(folder, found, topic.cluster_id)
+                earlier = _earlier(root, topic.cluster_id)
+                begun = _begin(folder, fresh, None, lock)
+                why = None if earlier is None else f"{earlier} has the format of an earlier version"
+                return dataclasses.replace(begun, set_aside=why, kept=earlier)
+            check_cluster(folder, found.cluster_id, topic.cluster_id)
             reason = _reason_to_set_aside(folder, found, topic, ends)
         except DamagedError as error:
             reason = str(error)
@@ -141,6 +153,20 @@ def _begin(folder: Path, manifest: Manifest, reason: str | None, lock: IO[str]) 
     kept = None if reason is None else _set_aside(folder)
     replace_json(folder / MANIFEST, dataclasses.asdict(manifest))
     return CheckpointDirectory(folder, manifest, {}, reason, kept, manifest, lock)
+
+
+def _earlier(root: Path, cluster_id: str) -> Path | None:
+    """Return the folder of a checkpoint of an earlier format; None if there is none.
+
+    Raises Refusal if it belongs to another cluster, or is in use.
+    """
+    found = earlier_checkpoint(root)
+    if found is None:
+        return None
+    folder, owner = found
+    check_cluster(folder, owner, cluster_id)
+    _lock(folder).close()
+    return folder
 
 
 def _reason_to_set_aside(folder: Path, found: Manifest, topic: OffsetsTopic, ends: OffsetsTopicEnds) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -14,8 +15,8 @@ from stream.groups.placement import Placement
 if TYPE_CHECKING:
     from pathlib import Path
 
-FORMAT: Final = 1
-"""The version of the checkpoint format; incremented when older state cannot be continued."""
+FORMAT: Final = 2
+"""The version of the checkpoint format; incremented when older state cannot be continued. 1: Spark's Kafka source."""
 MANIFEST: Final = "lagwarden.json"
 
 
@@ -81,11 +82,20 @@ def _check_format(path: Path, found: int) -> None:
         )
 
 
-def check_cluster(folder: Path, found: Manifest, cluster_id: str) -> None:
+def earlier_checkpoint(root: Path) -> tuple[Path, str] | None:
+    """Return the folder and the cluster id of the newest checkpoint of an earlier format; None if there is none."""
+    for number in range(FORMAT - 1, 0, -1):
+        folder = root / f"v{number}"
+        with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+            return folder, str(json.loads((folder / MANIFEST).read_text())["cluster_id"])
+    return None
+
+
+def check_cluster(folder: Path, owner: str, cluster_id: str) -> None:
     """Raise Refusal if a checkpoint belongs to another cluster."""
-    if found.cluster_id != cluster_id:
+    if owner != cluster_id:
         raise Refusal(
-            f"the checkpoint {folder} belongs to cluster {found.cluster_id}, this is cluster {cluster_id}",
+            f"the checkpoint {folder} belongs to cluster {owner}, this is cluster {cluster_id}",
             "check --bootstrap-servers, or set another directory for this cluster with --checkpoint-dir",
             ExitCode.CHECKPOINT_CLUSTER,
         )

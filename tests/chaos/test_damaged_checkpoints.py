@@ -23,7 +23,7 @@ import pytest
 from sandbox.kafka.broker import Broker
 from sandbox.waiting import wait_until
 from stream.checkpoint.directory import OffsetsTopicEnds, open_checkpoint
-from stream.checkpoint.manifest import Layout
+from stream.checkpoint.manifest import FORMAT, Layout
 from stream.cluster.offsets_topic import describe
 from stream.cluster.partition_offsets import read_ends
 from stream.cluster.transport.client import Cluster
@@ -73,7 +73,7 @@ class Prepared:
     @property
     def folder(self) -> Path:
         """The checkpoint of this format."""
-        return self.root / "v1"
+        return self.root / f"v{FORMAT}"
 
     def restore(self) -> Path:
         """Restore the checkpoint, and return Spark's folder."""

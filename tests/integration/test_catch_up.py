@@ -10,6 +10,7 @@ from bench.oracle import final_state
 from bench.topic import broker_with
 from bench.traffic import Traffic
 from stream.checkpoint.directory import positions
+from stream.checkpoint.manifest import FORMAT
 from stream.errors import ExitCode
 from tests.support.monitor import Monitor
 
@@ -64,7 +65,7 @@ def test_catch_up_shows_progress_and_continues_after_a_stop(tmp_path: Path) -> N
         assert [line["percent"] for line in lines] == sorted(line["percent"] for line in lines)
         assert any(0 < line["percent"] < 100 and "offsets/s" in line["pace"] for line in lines), lines
 
-        read = sum(positions(monitor.checkpoint / "v1" / "spark").values())
+        read = sum(positions(monitor.checkpoint / f"v{FORMAT}" / "spark").values())
         assert 0 < read < TRAFFIC.records
         monitor.start().wait_ready()
         shown = monitor.metrics()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sandbox.kafka.broker import Broker
+from stream.checkpoint.manifest import FORMAT, MANIFEST
 from stream.errors import ExitCode
 from tests.integration.failures.refused import assert_refused
 from tests.integration.traffic import commit, make_topic, offsets_ends
@@ -74,12 +75,34 @@ def test_checkpoint_of_another_cluster_or_version_is_refused(
     broker, checkpoint = used
     monitor = Monitor(broker.bootstrap, tmp_path)
     shutil.copytree(checkpoint, monitor.checkpoint)
-    manifest = monitor.checkpoint / "v1" / "lagwarden.json"
+    manifest = monitor.checkpoint / f"v{FORMAT}" / MANIFEST
     manifest.write_text(json.dumps(change(json.loads(manifest.read_text()))))
     before = contents(monitor.checkpoint)
     with monitor:
         assert_refused(monitor, code, *words)
     assert contents(monitor.checkpoint) == before
+
+
+def test_checkpoint_of_the_previous_format_is_set_aside_once(used: tuple[Broker, Path], tmp_path: Path) -> None:
+    """It stays where it is, the topic is read from its start with one log line, and the next start continues."""
+    broker, checkpoint = used
+    monitor = Monitor(broker.bootstrap, tmp_path)
+    previous = monitor.checkpoint / "v1"
+    shutil.copytree(checkpoint / f"v{FORMAT}", previous)
+    manifest = previous / MANIFEST
+    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "format": 1}))
+    before = contents(previous)
+    with monitor:
+        shown = monitor.wait_ready().metrics()
+        assert shown.committed == {("old", "t", 0): 1}
+        assert shown.value("lagwarden_resyncs_total") == 1
+        (line,) = monitor.events("checkpoint set aside; reading the topic from its start")
+        assert line["kept"] == str(previous)
+        assert monitor.stop().code == ExitCode.OK
+        assert contents(previous) == before
+
+        monitor.start().wait_ready()
+        assert monitor.events("checkpoint set aside; reading the topic from its start") == []
 
 
 def test_checkpoint_in_use_is_refused(cluster: Broker, monitor: Monitor, tmp_path: Path) -> None:
@@ -118,9 +141,9 @@ def assert_read_again(
         assert shown.value("lagwarden_resyncs_total") == 1
         (line,) = (line for line in monitor.lines if "checkpoint set aside" in line.get("event", ""))
         assert reason in line["why"]
-    aside = monitor.checkpoint / "v1" / "set-aside-1"
-    assert {name for name in contents(checkpoint) if name.startswith("v1/spark/commits/")} == {
-        f"v1/{name}" for name in contents(aside) if name.startswith("spark/commits/")
+    aside = monitor.checkpoint / f"v{FORMAT}" / "set-aside-1"
+    assert {name for name in contents(checkpoint) if name.startswith(f"v{FORMAT}/spark/commits/")} == {
+        f"v{FORMAT}/{name}" for name in contents(aside) if name.startswith("spark/commits/")
     }
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from sandbox.kafka import tools
 from sandbox.waiting import eventually, wait_until
+from stream.checkpoint.manifest import FORMAT
 from tests.integration.traffic import commit, consumer, make_topic, offsets_ends, places, tool_says
 from tests.support.monitor import Monitor
 
@@ -133,7 +134,7 @@ def _commit_on(bootstrap: str, stopping: threading.Event) -> None:
 
 def _in_a_batch(checkpoint: Path) -> bool:
     """Return whether a batch runs: Spark writes `offsets` before a batch and `commits` after it."""
-    spark = checkpoint / "v1" / "spark"
+    spark = checkpoint / f"v{FORMAT}" / "spark"
     planned, ended = (_last(spark / folder) for folder in ("offsets", "commits"))
     return planned > ended
 

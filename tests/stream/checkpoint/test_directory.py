@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import errno
+import fcntl
 import json
 import os
 import time
@@ -94,6 +95,43 @@ def test_next_run_goes_on_from_the_last_batch_that_ended(tmp_path: Path) -> None
         assert not checkpoint.fresh
 
 
+def earlier(root: Path, cluster_id: str = "cluster-a") -> Path:
+    """Write a checkpoint of the first format and return its folder."""
+    folder = root / "v1"
+    (folder / "spark").mkdir(parents=True)
+    (folder / "lagwarden.json").write_text(json.dumps({"format": 1, "cluster_id": cluster_id}))
+    return folder
+
+
+def test_checkpoint_of_an_earlier_format_is_set_aside_once(tmp_path: Path) -> None:
+    """It stays where it is; the topic is read from its start, and the next run continues without a word."""
+    old = earlier(tmp_path)
+    with opened(tmp_path) as checkpoint:
+        assert (checkpoint.fresh, checkpoint.kept) == (True, old)
+        assert checkpoint.set_aside == f"{old} has the format of an earlier version"
+        finish_batch(tmp_path, 0, {0: 1, 1: 1})
+    assert (old / "lagwarden.json").exists()
+    with opened(tmp_path) as checkpoint:
+        assert (checkpoint.fresh, checkpoint.set_aside, checkpoint.kept) == (False, None, None)
+
+
+def test_checkpoint_of_an_earlier_format_of_another_cluster_is_refused(tmp_path: Path) -> None:
+    """As one of this format is, also by the next start."""
+    earlier(tmp_path, "cluster-b")
+    for _ in range(2):
+        with pytest.raises(Refusal) as refused, opened(tmp_path):
+            pass
+        assert refused.value.code == ExitCode.CHECKPOINT_CLUSTER
+
+
+def test_checkpoint_of_an_earlier_format_in_use_is_refused(tmp_path: Path) -> None:
+    """The earlier version still runs."""
+    with (earlier(tmp_path) / "lock").open("a") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with pytest.raises(Refusal, match="in use by another lagwarden"), opened(tmp_path):
+            pass
+
+
 def test_layout_is_that_of_the_first_run(tmp_path: Path) -> None:
     """Other wishes in the configuration wait for the next fresh checkpoint: state is spread by the old layout."""
     with opened(tmp_path):
@@ -180,7 +218,7 @@ def test_checkpoint_of_another_cluster_is_refused_untouched(tmp_path: Path) -> N
         pytest.param(None, "is missing", id="deleted, with Spark's folder"),
         pytest.param("", "cannot be read", id="empty, as a full disk leaves it"),
         pytest.param("[1]", "cannot be read", id="JSON of another shape"),
-        pytest.param('{"format": 1}', "cannot be read", id="fields are missing"),
+        pytest.param(f'{{"format": {FORMAT}}}', "cannot be read", id="fields are missing"),
         pytest.param("\x00\x00", "cannot be read", id="zeros, as a power cut leaves them"),
     ],
 )

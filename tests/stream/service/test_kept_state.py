@@ -13,7 +13,7 @@ import pytest
 import structlog
 
 from stream.checkpoint.directory import OffsetsTopicEnds, open_checkpoint
-from stream.checkpoint.manifest import Layout
+from stream.checkpoint.manifest import FORMAT, Layout
 from stream.cluster.log_tails import TailRead, TailRequest
 from stream.cluster.offsets_topic import OffsetsTopic
 from stream.errors import ExitCode, Refusal
@@ -54,7 +54,7 @@ def opened(root: Path, status: ServiceStatus | None = None) -> Iterator[KeptStat
 def root(tmp_path: Path) -> Path:
     """Return the folder of a checkpoint with one finished batch."""
     with opened(tmp_path):
-        spark = tmp_path / "v1" / "spark"
+        spark = tmp_path / f"v{FORMAT}" / "spark"
         files = {
             "metadata": '{"id":"8a1b"}',
             "offsets/0": 'v1\n{}\n{"__consumer_offsets":{"0":50}}',
@@ -141,7 +141,7 @@ def test_a_query_that_failed_because_of_a_deleted_checkpoint_logs_that(root: Pat
     """Whatever error Spark reports."""
     with opened(root) as state, structlog.testing.capture_logs() as logs:
         assert state.lost() is None
-        (root / "v1" / "spark" / "metadata").unlink()
+        (root / f"v{FORMAT}" / "spark" / "metadata").unlink()
         assert end_of_query(UNKNOWN, ServiceStatus("0", 30.0), state) == ExitCode.CHECKPOINT_DAMAGED
     assert "metadata was deleted" in logs[0]["why"]
 
