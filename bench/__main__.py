@@ -48,7 +48,7 @@ class Results:
         self.scrapes: list[Scrape] = []
 
     def measure_warm(self, bootstrap: str, records: int, scratch: Path, repeats: int) -> None:
-        """Measure source, pipeline and steady batches in a separate process. It writes to the topic: run it last."""
+        """Measure reader, pipeline and steady batches in a separate process. It writes to the topic: run it last."""
         out = scratch / "warm.json"
         command = [sys.executable, "-m", "bench.warm", "--bootstrap", bootstrap, "--records", str(records)]
         with (scratch / "warm.log").open("w") as log:
@@ -85,15 +85,15 @@ class Results:
         return [row for row in self.warm if "steady" in row.what]
 
     def warm_rate(self, what: str) -> float:
-        """Best records/s of `raw source` or `pipeline` in the warm JVM."""
+        """Best records/s of the warm rows whose name begins so."""
         return max(row.rate for row in self.warm if row.what.startswith(what) and "warm" in row.what)
 
     def targets(self) -> list[Target]:
         """Return the targets with the measured values."""
         found = []
         if self.warm:
-            ratio = self.warm_rate("pipeline") / self.warm_rate("raw source")
-            found.append(Target("pipeline : raw source, warm", 0.7, ratio, "", at_least=True))
+            ratio = self.warm_rate("pipeline") / self.warm_rate("reader")
+            found.append(Target("pipeline : reader in one process, warm", 0.7, ratio, "", at_least=True))
         for records, (first, *again) in self.starts.items():
             limit = _READY_SECONDS.get(records, _READY_SECONDS[DEFAULT])
             found.append(Target(f"process start to ready, {records:,} records", limit, first.seconds, "s"))
@@ -118,7 +118,7 @@ def main() -> int:
             if not given.no_service:
                 results.measure_service(broker.bootstrap, Traffic(records), Path(scratch))
             if records == default:
-                _say("measuring source, pipeline and steady batches in one JVM", began)
+                _say("measuring reader, pipeline and steady batches", began)
                 results.measure_warm(broker.bootstrap, records, Path(scratch), given.repeats)
     results.scrapes = scrapes()
     _print(results)
@@ -146,7 +146,7 @@ def _say(what: str, began: float) -> None:
 
 def _print(results: Results) -> None:
     tables: Sequence[str] = [
-        report.catch_up_table(results.catch_ups, results.warm_rate("raw source")),
+        report.catch_up_table(results.catch_ups, results.warm_rate("reader")),
         report.steady_table(results.steady),
         report.service_table(results.starts),
         report.scrape_table(results.scrapes),

@@ -1,4 +1,4 @@
-"""Measures one JVM: the raw source and the whole pipeline, each cold and warm, then steady batches.
+"""Measures the reader alone and the whole pipeline, each cold and warm, then steady batches.
 
 Runs in a separate process (`python -m bench.warm`), so that the driver's measurements do not include the benchmark that
 wrote the topic; writes its measurements as JSON to a file.
@@ -17,24 +17,29 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bench.oracle import FinalState, initial_state
 from bench.processes import Watch
-from bench.topic import Writer
+from bench.topic import OFFSETS_TOPIC, Writer
 from bench.traffic import Traffic, chunks, one_commit_each
 from bench.verify import differences
-from sandbox.kafka.jars import connector_jars
+from stream.cluster.records.ranges import unread_ranges
+from stream.cluster.records.read import ROWS, read_records
+from stream.cluster.transport.client import Cluster
+from stream.config.kafka_login import KafkaLogin
 from stream.groups.codec import unpack_change
 from stream.groups.driver_state import DriverState
+from stream.groups.fold import Fold, RecordColumns
 from stream.groups.placement import Placement
 from stream.groups.reduce import StateLimits
-from stream.spark import pipeline, source
+from stream.spark import pipeline
+from stream.spark.delta_source import ClusterAccess, ReadingOptions
 from stream.spark.pipeline import PipelineOptions
 from stream.spark.query import last_report
 from stream.spark.session import SessionOptions, open_session
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
     from bench.traffic import Chunk
@@ -77,35 +82,27 @@ class Bench:
         self._scratch = scratch
         self._tasks = tasks
         self._end = traffic.records
+        self._placement = Placement.build(traffic.offsets_partitions, _SHARDS)
 
     def raw(self, what: str) -> Measured:
-        """Read the whole topic and discard the records."""
-        return self._discard(what, self._records(what))
+        """Read the whole topic in this process and discard the records."""
+        return self._read(what, None)
 
-    def through_python(self, what: str) -> Measured:
-        """Read the whole topic through Python tasks that decode nothing: an upper bound for any pipeline."""
-        return self._discard(what, self._records(what).mapInArrow(_nothing, "shard int"))
+    def folded(self, what: str) -> Measured:
+        """Read and fold the whole topic in this process: an upper bound for one task of the pipeline."""
+        return self._read(what, Fold(self._placement, slot_ms=_SLOT_MS, keep_slots=_KEEP_SLOTS))
 
-    def _records(self, what: str) -> DataFrame:
-        job = self._job(what)
-        records = source.offsets_topic(
-            self._spark,
-            partitions=job.partitions,
-            max_offsets_per_trigger=job.max_offsets_per_trigger,
-            security=job.security,
-        )
-        return records.coalesce(self._tasks)
-
-    def _discard(self, what: str, records: DataFrame) -> Measured:
-        job = self._job(what)
-        sink = (
-            records.writeStream.format("noop")
-            .option("checkpointLocation", job.checkpoint)
-            .trigger(processingTime=f"{TRIGGER_SECONDS} seconds")
-        )
-        measured, query = self._until_end(what, sink.start)
-        query.stop()
-        return measured
+    def _read(self, what: str, fold: Fold | None) -> Measured:
+        with Cluster([self._bootstrap]) as cluster, Watch() as watch:
+            began = time.monotonic()
+            ranges = unread_ranges(cluster, OFFSETS_TOPIC, {})
+            for read in read_records(cluster, OFFSETS_TOPIC, ranges, rows=ROWS, ahead=True):
+                if fold is not None:
+                    fold.add(RecordColumns(read.partition, read.offset, read.timestamp, read.keys, read.values))
+            deltas = list(fold.drain()) if fold is not None else []
+            seconds = time.monotonic() - began
+        del deltas
+        return Measured(what, self._end, seconds, dict(watch.cpu), dict(watch.peak))
 
     def pipeline(self, what: str, driver_state: DriverState) -> tuple[Measured, StreamingQuery]:
         """Run the job from an empty checkpoint until it has read all records; the query keeps running."""
@@ -140,25 +137,22 @@ class Bench:
 
     def _job(self, name: str) -> PipelineOptions:
         return PipelineOptions(
-            partitions=range(self._traffic.offsets_partitions),
-            security={"kafka.bootstrap.servers": self._bootstrap},
-            placement=Placement.build(self._traffic.offsets_partitions, _SHARDS),
+            reading=ReadingOptions(
+                ClusterAccess((self._bootstrap,), KafkaLogin(), 10.0),
+                starts=dict.fromkeys(range(self._traffic.offsets_partitions), 0),
+                tasks=self._tasks,
+                most_offsets=_MAX_OFFSETS,
+                limit=_LIMIT,
+                placement=self._placement,
+                slot_ms=_SLOT_MS,
+                keep_slots=_KEEP_SLOTS,
+                progress_address=None,
+            ),
             checkpoint=str(self._scratch / name.replace(" ", "-")),
-            tasks=self._tasks,
             trigger_seconds=TRIGGER_SECONDS,
-            max_offsets_per_trigger=_MAX_OFFSETS,
-            slot_ms=_SLOT_MS,
             rules=StateLimits(keep_slots=_KEEP_SLOTS),
             live_from={},
-            progress_address=None,
         )
-
-
-def _nothing(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Consume the rows of a task and yield none."""
-    for _ in batches:
-        pass
-    yield from ()
 
 
 def _wait(query: StreamingQuery, end: int) -> float:
@@ -182,11 +176,11 @@ def _sleep_past_trigger() -> None:
 def measure(bootstrap: str, traffic: Traffic, repeats: int, scratch: Path) -> dict[str, Any]:
     """Return all measurements of one JVM."""
     tasks = len(os.sched_getaffinity(0))
-    options = SessionOptions(f"local[{tasks}]", "2g", "127.0.0.1", connector_jars(), tasks)
+    options = SessionOptions(f"local[{tasks}]", "2g", "127.0.0.1", tasks)
     spark = open_session(options)
     bench = Bench(spark, bootstrap, traffic, tasks, scratch)
-    rows = [bench.raw(f"raw source {turn}") for turn in _turns(repeats)]
-    rows += [bench.through_python(f"the same through Python, {turn}") for turn in _turns(repeats)[1:]]
+    rows = [bench.raw(f"reader, one process, {turn}") for turn in ("cold", "warm 1", "warm 2")]
+    rows += [bench.folded(f"the same with the fold, {turn}") for turn in ("cold", "warm 1")]
     for turn in _turns(repeats):
         driver_state = DriverState()
         measured, query = bench.pipeline(f"pipeline {turn}", driver_state)

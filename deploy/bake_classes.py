@@ -1,8 +1,8 @@
 """Writes the archive of the JVM's classes: `python -m deploy.bake_classes`, by `make setup` and the image's build.
 
 Spark starts in about half the time with it. The JVM writes the archive, 170 MB, when it ends; `lagwarden run` has no
-time for that when it is stopped. This starts the session that `lagwarden run` starts and one small stateful stream
-through Python; the archive is kept only if the JVM ended in good order.
+time for that when it is stopped. This starts the session that `lagwarden run` starts and the same query over a source
+without records; the archive is kept only if the JVM ended in good order.
 
 All of it is bounded in time. A failure is one line and exit code 1, and is remembered in a file beside the archive, so
 that it is not tried again with every `make setup`.
@@ -17,21 +17,30 @@ import tempfile
 import threading
 import time
 from importlib import metadata
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
 from stream import logs
-from stream.config.values import class_archive_folder, connector_jars_folder
+from stream.config.kafka_login import KafkaLogin
+from stream.config.values import class_archive_folder
 from stream.errors import Refusal
+from stream.groups.codec import pack
+from stream.groups.placement import Placement
+from stream.groups.reduce import StateLimits
+from stream.groups.shard import empty_delta
 from stream.spark.class_archive import ClassArchive
+from stream.spark.delta_source import COLUMNS, ClusterAccess, ReadingOptions
 from stream.spark.errors import SparkCallError, spark_call
+from stream.spark.pipeline import PipelineOptions, changes, write
 from stream.spark.session import SessionOptions, end_session, open_session
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
+    from pyspark.sql.types import StructType
 
 WORK_SECONDS: Final = 180.0
 """For the start of the JVM and the stream; a quiet machine needs a tenth of it."""
@@ -79,7 +88,6 @@ def _session(archive: ClassArchive) -> SparkSession:
             master="local[2]",
             driver_memory="512m",
             driver_host="127.0.0.1",
-            connector_jars=sorted(connector_jars_folder().glob("*.jar")),
             shuffle_partitions=2,
             class_archive=archive,
         )
@@ -87,27 +95,62 @@ def _session(archive: ClassArchive) -> SparkSession:
 
 
 def _work(session: SparkSession) -> None:
-    """Run a stream of the kind that the job is: rows through Python, state, each batch to the driver as Arrow."""
-    # Only planned: the connector's own classes, without a broker.
-    kafka = session.readStream.format("kafka").option("kafka.bootstrap.servers", "127.0.0.1:1")
-    assert kafka.option("subscribe", "none").load().isStreaming  # noqa: S101 -- it is the load that matters
-
-    def collect(batch: DataFrame, _number: int) -> None:
-        batch.toArrow()
-
-    rows = session.readStream.format("rate").option("rowsPerSecond", "100").load()
-    counted = rows.mapInArrow(_through, "timestamp timestamp, value long").groupBy("value").count()
+    """Run the job's query: rows from Python, state, each batch to the driver as Arrow."""
+    session.dataSource.register(EmptyDeltas)
     with tempfile.TemporaryDirectory() as folder:
-        writer = counted.writeStream.outputMode("update").option("checkpointLocation", folder).foreachBatch(collect)
-        query = writer.trigger(processingTime="1 second").start()
+        job = PipelineOptions(
+            reading=ReadingOptions(
+                ClusterAccess((), KafkaLogin(), 1.0),
+                starts={},
+                tasks=2,
+                most_offsets=1,
+                limit=1.0,
+                placement=Placement(1, 1),
+                slot_ms=30_000,
+                keep_slots=10,
+                progress_address=None,
+            ),
+            checkpoint=folder,
+            trigger_seconds=1.0,
+            rules=StateLimits(keep_slots=10),
+            live_from={},
+        )
+        query = write(changes(session.readStream.format(EmptyDeltas.name()).load(), job), job, lambda *_: None)
         # A first batch, and two that find state.
         while len(query.recentProgress) < 3 and query.isActive:
             query.awaitTermination(1)
         query.stop()
 
 
-def _through(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    yield from batches
+class EmptyDeltas(DataSource):
+    """A source of deltas without records, one per trigger."""
+
+    @classmethod
+    def name(cls) -> str:
+        """See DataSource."""
+        return "lagwarden_empty_deltas"
+
+    def schema(self) -> str:
+        """See DataSource."""
+        return COLUMNS
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: ARG002, N802 -- Spark's name
+        """See DataSource."""
+        return _EmptyReader()
+
+
+class _EmptyReader(DataSourceStreamReader):
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802 -- Spark's name
+        return {"trigger": 0}
+
+    def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:  # noqa: ARG002, N802 -- Spark's name
+        return {"trigger": start["trigger"] + 1}
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:  # noqa: ARG002
+        return [InputPartition(end["trigger"])]
+
+    def read(self, partition: InputPartition) -> Iterator[tuple[int, bytes, None]]:  # noqa: ARG002
+        yield 0, pack(empty_delta()), None
 
 
 @contextlib.contextmanager

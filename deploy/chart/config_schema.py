@@ -20,7 +20,6 @@ OWN_KEYS: Final = SECRETS | {
     "kafka.ssl_key_file",
     "kafka.oauth_token_file",
     "kafka.oauth_ca_file",
-    "job.connector_jars",
     "job.class_archive",
 }
 """Keys that the chart or the image decides: mounted Secrets, and what is baked into the image."""

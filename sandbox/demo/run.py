@@ -25,7 +25,7 @@ from sandbox.demo.scrape import not_ready_because, scrape
 from sandbox.demo.view import comparison_lines, groups_lines, groups_table
 from sandbox.demo.workload import Workload
 from sandbox.kafka.broker import Broker, BrokerError
-from sandbox.kafka.jars import JarError, connector_jars
+from sandbox.kafka.jars import JarError
 from sandbox.kafka.java import JavaMissingError
 from sandbox.ports import LOOPBACK, free_port
 from sandbox.process import GuardedProcess
@@ -56,7 +56,6 @@ def configuration(folder: Path, port: int) -> str:
             "http": {"host": LOOPBACK, "port": port},
             "checkpoint": {"dir": str(folder / "checkpoint")},
             "job": {
-                "connector_jars": str(connector_jars()[0].parent),
                 "trigger_interval": "2s",
                 "tick_interval": "2s",
             },

@@ -1,4 +1,4 @@
-"""Jars of Kafka and of Spark's Kafka connector: pinned, fetched once with Apache Ivy, verified, kept outside git.
+"""Jars of Kafka: pinned, fetched once with Apache Ivy, verified, kept outside git.
 
 A *set* of jars is one file `ivy-SET.xml` (what to fetch, nothing transitive) and its rows in `jars.sha256` (checksums).
 A set is in `CACHE/jars/SET/`, which is created by one rename after all checksums were right: a folder with
@@ -26,18 +26,12 @@ if TYPE_CHECKING:
 
 HERE: Final = Path(__file__).resolve().parent
 CHECKSUMS: Final = HERE / "jars.sha256"
-CONNECTOR: Final = "connector"
 BROKER: Final = "4.3.1"
 """The version of the broker that the sandbox runs by default."""
 
 
 class JarError(RuntimeError):
     """A set of jars is unknown, could not be fetched, or differs from its checksums. The message is one line."""
-
-
-def connector_jars() -> list[Path]:
-    """Return the jars with which Spark reads Kafka, in name order; fetch them where missing."""
-    return jar_set(CONNECTOR)
 
 
 def broker_jars(version: str = BROKER) -> list[Path]:
@@ -171,7 +165,7 @@ def _ivy_jar() -> Path:
 def main(names: Sequence[str]) -> int:
     """Fetch the named sets, or those of tests and demo, and print their folders. Returns the exit code."""
     try:
-        for name in names or (CONNECTOR, f"broker-{BROKER}"):
+        for name in names or (f"broker-{BROKER}",):
             print(f"jars: {name}: {jar_set(name)[0].parent}")
     except (JarError, JavaMissingError) as error:
         print(f"jars: {error}", file=sys.stderr)

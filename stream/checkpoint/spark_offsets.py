@@ -1,4 +1,4 @@
-"""Parses the JSON of Spark's Kafka source offsets, as in its offset log and its progress reports."""
+"""Parses the JSON of the source's offsets, as in Spark's offset log and its progress reports."""
 
 from __future__ import annotations
 

@@ -26,11 +26,6 @@ class RequiredAcl:
 REQUIRED_ACLS: Final = (
     RequiredAcl("read the group coordinators' topic", ("--topic", "__consumer_offsets"), ("Read", "Describe")),
     RequiredAcl("look up the end offsets of the partitions that groups read", ("--topic", "*"), ("Describe",)),
-    RequiredAcl(
-        "the consumer of Spark's source has a group id, although it never joins a group",
-        ("--group", "spark-kafka-source-", "--resource-pattern-type", "prefixed"),
-        ("Read",),
-    ),
     RequiredAcl("retention and compaction of topics", ("--topic", "*"), ("DescribeConfigs",), optional=True),
     RequiredAcl(
         "broker configurations, the size of the offsets topic, and the controller",

@@ -152,8 +152,8 @@ def _print_checks(config: Config) -> int:
 
 def _print_refusal(refusal: Refusal) -> None:
     """Print on stderr what is wrong and what to do."""
-    end = "\n" if "\n" in refusal.what else "; "
-    typer.echo(f"error: {refusal.what}{end}{refusal.advice}", err=True)
+    separator = "\n" if "\n" in refusal.what else "; "
+    typer.echo(f"error: {separator.join(filter(None, (refusal.what, refusal.advice)))}", err=True)
 
 
 def _unexpected(error: Exception) -> int:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from stream.cluster.offsets_topic import NAME, describe
 from stream.cluster.partition_offsets import read_ends
 from stream.cluster.transport.client import Cluster
-from stream.config.java_login import spark_kafka_options
 from stream.config.kafka_login import login_from_options
 from stream.errors import ExitCode, Refusal
 
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 def run_checks(config: Config) -> Iterator[str | Refusal]:
     """Run all checks in the order of `run`; yields a sentence or the Refusal of each."""
-    checks: list[Callable[[Config], str]] = [_port, _java, _jars, _source_login, _checkpoint]
+    checks: list[Callable[[Config], str]] = [_port, _java, _checkpoint]
     for check in checks:
         try:
             yield check(config)
@@ -60,24 +59,6 @@ def _java(_: Config) -> str:
         where = f"JAVA_HOME ({home})" if home else "PATH"
         raise Refusal(f"no java in {where}", "install a Java 17 runtime or set JAVA_HOME", ExitCode.SPARK_UNAVAILABLE)
     return f"java is {java}"
-
-
-def _jars(config: Config) -> str:
-    folder = config.job.connector_jars
-    count = len(list(folder.glob("*.jar")))
-    if not count:
-        raise Refusal(
-            f"no jars of Spark's Kafka connector in {folder}",
-            "set job.connector_jars to the directory that contains them (`make setup` fills one)",
-            ExitCode.SPARK_UNAVAILABLE,
-        )
-    return f"{count} jars of the Kafka connector in {folder}"
-
-
-def _source_login(config: Config) -> str:
-    """Check that Spark's source supports the login."""
-    spark_kafka_options(config.kafka)
-    return f"Spark's Kafka source supports the login ({config.kafka.sasl_mechanism or config.kafka.security_protocol})"
 
 
 def _checkpoint(config: Config) -> str:

@@ -1,8 +1,7 @@
 """The topic `__consumer_offsets`: its id, its partitions and their leaders, or the error why it cannot be read.
 
-Read before the streaming query starts, because Spark's source waits without limit for an unreachable broker, and reads
-nothing, without an error, from a topic that does not exist or is denied. Never creates the topic: on a new cluster the
-first consumer does.
+Read before the streaming query starts, which needs a topic that exists and may be read. Never creates the topic: on a
+new cluster the first consumer does.
 """
 
 from __future__ import annotations

@@ -33,10 +33,14 @@ _SERVICE_LINK: Final = re.compile(r"_SERVICE_(HOST|PORT)(_|$)|_PORT_[0-9]+_(TCP|
 _SERVICE_ADDRESS: Final = re.compile(r"(tcp|udp|sctp)://")
 
 KEYS: Final = tuple(f"{name}.{option}" for name, section in SECTIONS.items() for option in section.model_fields)
-_MAPPINGS: Final = frozenset({"kafka.consumer_options", "kafka.oauth_extensions"})
-# Values that errors do not print. Kafka client options may hold passwords under names that cannot be enumerated,
-# and a URL may have one.
+_MAPPINGS: Final = frozenset({"kafka.oauth_extensions"})
+# Values that errors do not print. SASL extensions may hold passwords under names that cannot be enumerated, and a URL
+# may have one.
 _NOT_SHOWN: Final = SECRETS | _MAPPINGS | {"kafka.oauth_token_endpoint"}
+_REMOVED: Final = dict.fromkeys(
+    ("kafka.consumer_options", "job.connector_jars"),
+    "is no longer an option, because lagwarden reads with its own client instead of Spark's Kafka source; remove it",
+)
 _FILE_KEYS: Final = {f"{key}_file": key for key in SECRETS}
 
 
@@ -156,7 +160,7 @@ def _yaml_problem(error: yaml.YAMLError) -> str:
 
 
 def _from_environment(environment: Mapping[str, str], faults: list[ConfigFault]) -> Iterator[tuple[str, _Setting]]:
-    names = {environment_variable(key): key for key in (*KEYS, *_FILE_KEYS)}
+    names = {environment_variable(key): key for key in (*KEYS, *_FILE_KEYS, *_REMOVED)}
     for variable, value in sorted(environment.items()):
         if not variable.startswith(PREFIX) or variable in _OTHER_VARIABLES or _SERVICE_ADDRESS.match(value):
             continue
@@ -198,7 +202,8 @@ def _resolve_keys(
     for key, setting in layer:
         target = _FILE_KEYS.get(key, key)
         if target not in KEYS:
-            faults.append(ConfigFault(key, f"no such option; {_suggestion(key, KEYS)}", setting.origin))
+            problem = _REMOVED.get(key) or f"no such option; {_suggestion(key, KEYS)}"
+            faults.append(ConfigFault(key, problem, setting.origin))
         elif target.partition(".")[0] not in sections:
             continue
         elif target in resolved:

@@ -18,13 +18,10 @@ from stream.config.values import (
     Patterns,
     Seconds,
     Targets,
-    check_consumer_options,
     check_heap_size,
     check_sasl_extensions,
     check_token_endpoint,
     class_archive_folder,
-    connector_jars_folder,
-    java_key_problem,
     parse_addresses,
 )
 
@@ -65,7 +62,7 @@ class KafkaOptions(OptionSection):
     oauth_token_file: Path | None = _option(
         None,
         "File with the token (JWT) for OAUTHBEARER, which something else renews, such as a projected service account"
-        " token. Not yet supported by `run`, which reads with Spark's Kafka source.",
+        " token.",
     )
     oauth_token_endpoint: Annotated[str, AfterValidator(check_token_endpoint)] | None = _option(
         None,
@@ -94,7 +91,7 @@ class KafkaOptions(OptionSection):
         None, "PEM file of the authorities that sign the brokers' certificates.", shown="the system's authorities"
     )
     ssl_certificate_file: FilePath | None = _option(None, "PEM file of the client certificate, for mutual TLS.")
-    ssl_key_file: FilePath | None = _option(None, "PEM file (PKCS#8) of the private key of the client certificate.")
+    ssl_key_file: FilePath | None = _option(None, "PEM file of the private key of the client certificate.")
     ssl_key_password: Secret | None = _option(None, "The password of an encrypted private key.")
     ssl_verify_hostname: bool = _option(True, "Whether a broker's certificate must match its host name.")
     request_timeout: Seconds = _option(
@@ -103,11 +100,6 @@ class KafkaOptions(OptionSection):
         unit="seconds",
         ge=1,
         le=300,
-    )
-    consumer_options: Annotated[dict[str, str], AfterValidator(check_consumer_options)] = _option(
-        dict,
-        "Additional options of the Java consumer in Spark's Kafka source, such as `fetch.max.bytes`.",
-        shown="none",
     )
 
     @property
@@ -159,8 +151,6 @@ class KafkaOptions(OptionSection):
         if ("ssl_certificate_file" in given) != ("ssl_key_file" in given):
             absent = "ssl_key_file" if "ssl_certificate_file" in given else "ssl_certificate_file"
             found.append((absent, "is needed: a certificate and its key go together"))
-        if self.ssl_key_file is not None and (problem := java_key_problem(self.ssl_key_file.read_bytes())):
-            found.append(("ssl_key_file", problem))
         return found
 
 
@@ -248,11 +238,6 @@ class JobOptions(OptionSection):
     master: str = _option("local[*]", "Spark's master URL: `local[N]` runs N tasks in this process.", min_length=1)
     driver_memory: Annotated[str, AfterValidator(check_heap_size)] = _option(
         "2g", "The heap size of Spark's JVM, such as `1536m`."
-    )
-    connector_jars: Path = _option(
-        connector_jars_folder,
-        "The directory with the jars of Spark's Kafka connector.",
-        shown="`jars/connector` in lagwarden's cache directory",
     )
     class_archive: Path = _option(
         class_archive_folder,
@@ -433,10 +418,10 @@ class Config(BaseModel):
     def masked(self) -> dict[str, Any]:
         """Return the effective values as plain data, with every secret replaced by stars."""
         shown: dict[str, Any] = self.model_dump(mode="json")
-        for option in ("consumer_options", "oauth_extensions"):
-            shown["kafka"][option] = {
-                name: STARS if _SECRET_OPTION.search(name) else value for name, value in shown["kafka"][option].items()
-            }
+        extensions = shown["kafka"]["oauth_extensions"]
+        shown["kafka"]["oauth_extensions"] = {
+            name: STARS if _SECRET_OPTION.search(name) else value for name, value in extensions.items()
+        }
         return shown
 
 
@@ -457,7 +442,7 @@ _LOGIN_OPTIONS: Final = (
 )
 
 _SECRET_OPTION: Final = re.compile(r"password|secret|token|credential|jaas|auth|key", re.IGNORECASE)
-"""Matches the names of Kafka client options that may hold a secret."""
+"""Matches the names of SASL extensions that may hold a secret."""
 
 SECTIONS: Final[dict[str, type[OptionSection]]] = {
     "kafka": KafkaOptions,

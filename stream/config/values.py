@@ -1,11 +1,10 @@
-"""Parsers and checks of single option values: durations, addresses, patterns, heap sizes, keys; the cache directory.
+"""Parsers and checks of single option values: durations, addresses, patterns, heap sizes; the cache directory.
 
 pydantic calls them, as `stream.config.options` declares, and turns a ValueError into a validation error.
 """
 
 from __future__ import annotations
 
-import base64
 import ipaddress
 import os
 import re
@@ -16,12 +15,6 @@ from urllib.parse import SplitResult, urlsplit
 from pydantic import AfterValidator, BeforeValidator
 
 _UNITS: Final = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
-# The object identifier 1.2.840.113549.1.5.13 (PBES2, RFC 8018) in DER: OpenSSL's default for encrypted keys.
-_PBES2: Final = bytes.fromhex("2a864886f70d01050d")
-_OWN_CONSUMER_OPTIONS: Final = re.compile(
-    r"(bootstrap\.servers|security\.protocol|sasl\..*|ssl\..*|group\.id|auto\.offset\.reset|enable\.auto\.commit"
-    r"|isolation\.level|key\.deserializer|value\.deserializer|interceptor\.classes)"
-)
 
 
 def parse_seconds(value: object) -> object:
@@ -89,14 +82,6 @@ def check_heap_size(value: str) -> str:
     return value
 
 
-def check_consumer_options(value: dict[str, str]) -> dict[str, str]:
-    """Return the options if none of them is set by lagwarden itself. Raises ValueError."""
-    taken = sorted(name for name in value if _OWN_CONSUMER_OPTIONS.fullmatch(name))
-    if taken:
-        raise ValueError(f"{', '.join(taken)} is set by lagwarden or by another option")
-    return value
-
-
 def check_token_endpoint(value: str) -> str:
     """Return the value if it is an `https` URL, or an `http` URL of this machine. Raises ValueError."""
     try:
@@ -135,11 +120,6 @@ def cache_folder() -> Path:
     return Path(os.environ.get("LAGWARDEN_CACHE") or base).expanduser().absolute()
 
 
-def connector_jars_folder() -> Path:
-    """Return the directory to which `make setup` downloads the jars of Spark's Kafka connector."""
-    return cache_folder() / "jars" / "connector"
-
-
 def class_archive_folder() -> Path:
     """Return the directory of the JVM class archives."""
     return cache_folder() / "classes"
@@ -149,13 +129,3 @@ Seconds = Annotated[float, BeforeValidator(parse_seconds)]
 Patterns = Annotated[tuple[Annotated[str, AfterValidator(check_pattern)], ...], BeforeValidator(split_patterns)]
 Targets = Annotated[tuple[Annotated[str, AfterValidator(check_target)], ...], BeforeValidator(split_patterns)]
 Address = Annotated[str, AfterValidator(check_address)]
-
-
-def java_key_problem(key: bytes) -> str | None:
-    """Return why Kafka's Java client would reject this PEM key although Python accepts it, or None."""
-    match = re.search(rb"-----BEGIN (ENCRYPTED )?PRIVATE KEY-----([^-]*)-----END", key)
-    if match is None:
-        return "must be PKCS#8, the only format that Java reads: openssl pkcs8 -topk8 converts it"
-    if match.group(1) and _PBES2 in base64.b64decode(match.group(2)):
-        return "is encrypted with PBES2, which Java 17 cannot read: openssl pkcs8 -topk8 -v1 PBE-SHA1-3DES converts it"
-    return None

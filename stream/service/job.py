@@ -25,7 +25,7 @@ from stream.tick.verdicts.store import VerdictStore
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Collection, Mapping
+    from collections.abc import Mapping
     from concurrent.futures import Future
 
     import pyarrow as pa
@@ -84,24 +84,25 @@ class MonitorJob:
         config, status = self._config, self._status
         ticker = self._ticker()
         on_batch = functools.partial(self._on_batch, ticker)
+        log_starts = {partition: first for partition, (first, _, _) in logs.items()}
         with contextlib.closing(ProgressReceiver("127.0.0.1", self._record_task_progress)) as receiver:
 
-            def start_query(partitions: Collection[int]) -> StreamingQuery:
-                options = pipeline_options(config, state.checkpoint, sorted(partitions), receiver.address)
+            def start_query() -> StreamingQuery:
+                options = pipeline_options(config, state.checkpoint, log_starts, receiver.address)
                 with spark_call("start the query"):
                     return start(spark, options, on_batch)
 
             try:
                 self._publisher.seed(state.load(spark))
                 checkpoint = state.checkpoint
-                starts = checkpoint.positions or {partition: first for partition, (first, _, _) in logs.items()}
+                starts = checkpoint.positions or log_starts
                 status.progress = CatchUpProgress(starts, {number: stable for number, (_, _, stable) in logs.items()})
                 self._configure_evaluation(checkpoint)
                 status.phase = CATCHING_UP
                 watch = TopicWatch(checkpoint, tombstone_seconds, topic.partitions, status.files)
                 supervisor = QuerySupervisor(spark, start_query, state, watch, status=status, publisher=self._publisher)
                 ticks = functools.partial(ticker.run, watch)
-                return supervisor.supervise(topic.partitions, self._stopping, config.job.watchdog_limit, ticks)
+                return supervisor.supervise(self._stopping, config.job.watchdog_limit, ticks)
             except SparkCallError as error:
                 return end_of_query(SparkFailure(str(error), error.failure.detail), status, state)
 

@@ -100,13 +100,6 @@ def _http_server(config: Config, publisher: Publisher, status: ServiceStatus, wa
 
 
 def _session_options(config: Config) -> SessionOptions:
-    jars = sorted(config.job.connector_jars.glob("*.jar"))
-    if not jars:
-        raise Refusal(
-            f"no jars of Spark's Kafka connector in {config.job.connector_jars}",
-            "run `make setup`, or set job.connector_jars to the folder that holds them",
-            ExitCode.SPARK_UNAVAILABLE,
-        )
     archive = ClassArchive.existing(config.job.class_archive, metadata.version("pyspark"))
     if archive is None:
         _log.debug("no archive of the JVM's classes; Spark starts slower", folder=str(config.job.class_archive))
@@ -114,7 +107,6 @@ def _session_options(config: Config) -> SessionOptions:
         master=config.job.master,
         driver_memory=config.job.driver_memory,
         driver_host="127.0.0.1",
-        connector_jars=jars,
         shuffle_partitions=read_tasks(config),
         class_archive=archive,
         traces=config.log.level == "debug",

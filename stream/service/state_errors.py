@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from stream.service.query_errors import refusal_in
+from stream.service.query_errors import CLUSTER_ERROR, refusal_in
 
 if TYPE_CHECKING:
     from stream.spark.errors import SparkFailure
@@ -18,7 +18,6 @@ _OF_THE_STATE: Final = re.compile(
 )
 # Causes that make reading any state fail.
 _OF_THE_PROCESS: Final = ("OutOfMemoryError", "Too many open files", "Python worker exited unexpectedly")
-_KAFKA: Final = "org.apache.kafka"
 
 
 def is_of_the_state(failure: SparkFailure) -> bool:
@@ -33,8 +32,8 @@ def is_of_the_process(failure: SparkFailure) -> bool:
 
 
 def is_of_kafka(failure: SparkFailure) -> bool:
-    """Return whether the Kafka client of Spark's reader raised the error."""
-    return _KAFKA in _text(failure)
+    """Return whether the cluster caused it: the reader did not get an answer, or was refused."""
+    return CLUSTER_ERROR.search(_text(failure)) is not None
 
 
 def _text(failure: SparkFailure) -> str:

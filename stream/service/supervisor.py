@@ -19,7 +19,7 @@ from stream.service.status import CATCHING_UP, FAILED, RUNNING, STOPPING
 from stream.spark.query import Watchdog, failure, kill_jvm, last_report, stop
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable
 
     from stream.checkpoint.topic_watch import TopicWatch
     from stream.service.kept_state import KeptState
@@ -46,14 +46,14 @@ class QuerySupervisor:
     def __init__(
         self,
         spark: SparkSession,
-        start: Callable[[Collection[int]], StreamingQuery],
+        start: Callable[[], StreamingQuery],
         state: KeptState,
         watch: TopicWatch,
         *,
         status: ServiceStatus,
         publisher: Publisher,
     ) -> None:
-        """`start` starts the query over some partitions of the offsets topic."""
+        """`start` starts the query."""
         self._spark = spark
         self._start = start
         self._state = state
@@ -66,7 +66,6 @@ class QuerySupervisor:
 
     def supervise(
         self,
-        partitions: Collection[int],
         stopping: threading.Event,
         watchdog_limit: float,
         ticks: Callable[[threading.Event, threading.Event], None],
@@ -77,8 +76,7 @@ class QuerySupervisor:
         Raises Refusal, StateUnusableError, and SparkCallError.
         """
         status, caught_up, ended = self._status, threading.Event(), threading.Event()
-        self._partitions = set(partitions)
-        self._query = self._start(partitions)
+        self._query = self._start()
         watchdog = Watchdog(self._spark, watchdog_limit)
         view = CatchUpView(sys.stderr)
         ticker = threading.Thread(target=ticks, args=(caught_up, ended), name="tick", daemon=True)
@@ -114,8 +112,7 @@ class QuerySupervisor:
             return self._end_of_continuity(self._watch.broken)
         if self._status.phase == RUNNING and not ticker.is_alive():
             return self._end_of_ticks()
-        if not self._read_added_partitions():
-            return self._end_of_added_partitions()
+        self._follow_added_partitions()
         return None
 
     def _poll_report(self, watchdog: Watchdog) -> None:
@@ -142,11 +139,10 @@ class QuerySupervisor:
             view.done()
         return progress.caught_up
 
-    def _read_added_partitions(self) -> bool:
-        """Include partitions added to the topic, once their ends are known; False if the query did not stop for it.
+    def _follow_added_partitions(self) -> None:
+        """Report partitions that were added to the topic until they are read to the ends that they had when noticed.
 
-        Spark fixes the partitions of a query when it starts, so the query is stopped between two batches and started
-        again from the checkpoint. The snapshot stays published; `/readyz` is red until the new partitions are read.
+        The source reads them without a restart of the query. The snapshot stays published; `/readyz` is red meanwhile.
         """
         status, progress, logs = self._status, self._status.progress, self._watch.added_logs
         if self._watch.added:
@@ -154,19 +150,14 @@ class QuerySupervisor:
         elif progress is not None and progress.caught_up and not self._added:
             status.partitions_added = ()
         if not logs or progress is None or status.phase != RUNNING:
-            return True
+            return
         _log.warning(f"partitions added to {NAME}; reading them from their start", partitions=sorted(logs))
-        if not stop(self._query, _BATCH_GRACE_SECONDS):
-            return False
         positions = progress.positions
         starts = {**{partition: first for partition, (first, _, _) in logs.items()}, **positions}
         ends = {**positions, **{partition: stable for partition, (_, _, stable) in logs.items()}}
         status.progress = CatchUpProgress(starts, ends)
-        self._partitions |= logs.keys()
-        self._added = set(logs)
-        self._query = self._start(sorted(self._partitions))
+        self._added = logs.keys() - positions.keys()
         self._watch.add_partitions(logs.keys())
-        return True
 
     def _stop(self, ticker: threading.Thread) -> None:
         """Wait for the running batch and the running tick, each for a limited time."""
@@ -184,13 +175,6 @@ class QuerySupervisor:
         _log.error(_CHECKPOINT_DELETED, why=why)
         kill_jvm(self._spark)
         return ExitCode.CHECKPOINT_DAMAGED
-
-    def _end_of_added_partitions(self) -> int:
-        """End because the query could not be stopped; after a restart it reads all partitions."""
-        self._status.phase = FAILED
-        _log.error("query did not stop to read the added partitions; restart to read them")
-        kill_jvm(self._spark)
-        return ExitCode.QUERY_FAILED
 
     def _end_of_continuity(self, why: str) -> int:
         """Stop publishing what is wrong; the next start sets the state aside and reads the topic from its start."""

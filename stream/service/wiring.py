@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from stream.checkpoint.manifest import Layout
-from stream.config.java_login import spark_kafka_options
+from stream.config.kafka_login import login_from_options
 from stream.groups.expiry.predict import OffsetsRetention
 from stream.groups.placement import Placement
 from stream.groups.reduce import StateLimits
 from stream.health.limits import HealthLimits
 from stream.service.cpu_quota import usable_cores
+from stream.spark.delta_source import ClusterAccess, ReadingOptions
 from stream.spark.pipeline import PipelineOptions
 from stream.tick.context_poller import ContextPoller
 from stream.tick.lookups.budget import LookupLimits
 from stream.tick.verdicts.evaluate import VerdictEvaluator
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
     from stream.checkpoint.directory import CheckpointDirectory
     from stream.cluster.transport.client import Cluster
     from stream.config.options import Config
     from stream.tick.verdicts.store import VerdictStore
+
+_READ_SHARE: Final = 0.9
+"""The part of the watchdog's limit that a task waits for brokers: it ends with their error, not by the watchdog."""
 
 
 def read_tasks(config: Config) -> int:
@@ -43,26 +47,34 @@ def checkpoint_layout(config: Config, offsets_partitions: int) -> Layout:
 
 
 def pipeline_options(
-    config: Config, checkpoint: CheckpointDirectory, partitions: Sequence[int], progress_address: tuple[str, int]
+    config: Config, checkpoint: CheckpointDirectory, starts: Mapping[int, int], progress_address: tuple[str, int]
 ) -> PipelineOptions:
-    """Return the options of the query over these offsets partitions; tasks report progress to `progress_address`."""
-    job, layout = config.job, checkpoint.manifest.layout
+    """Return the options of the query.
+
+    `starts` are the positions from which it reads if the checkpoint is fresh; tasks report progress to
+    `progress_address`.
+    """
+    job, kafka, layout = config.job, config.kafka, checkpoint.manifest.layout
     return PipelineOptions(
-        partitions=partitions,
-        security=spark_kafka_options(config.kafka),
-        placement=layout.placement,
+        reading=ReadingOptions(
+            ClusterAccess(kafka.bootstrap_servers, login_from_options(kafka), kafka.request_timeout),
+            starts=starts,
+            tasks=read_tasks(config),
+            most_offsets=job.max_offsets_per_trigger,
+            limit=job.watchdog_limit * _READ_SHARE,
+            placement=layout.placement,
+            slot_ms=layout.slot_ms,
+            keep_slots=layout.keep_slots,
+            progress_address=progress_address,
+        ),
         checkpoint=checkpoint.spark,
-        tasks=read_tasks(config),
         trigger_seconds=job.trigger_interval,
-        max_offsets_per_trigger=job.max_offsets_per_trigger,
-        slot_ms=layout.slot_ms,
         rules=StateLimits(
             keep_slots=layout.keep_slots,
             keep_transitions=config.groups.history,
             dead_grace_ms=_ms(config.groups.dead_grace),
         ),
         live_from=checkpoint.manifest.live_from,
-        progress_address=progress_address,
     )
 
 

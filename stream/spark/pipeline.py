@@ -8,39 +8,31 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from stream.spark import fold_task, source
+from stream.spark import delta_source
 from stream.spark import shard_processor as processor
-from stream.spark.fold_task import FoldTask
 from stream.spark.shard_processor import ShardProcessor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from stream.groups.placement import Placement
     from stream.groups.reduce import StateLimits
+    from stream.spark.delta_source import ReadingOptions
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PipelineOptions:
     """The parameters of the job; `stream.config.options` explains the sizes."""
 
-    partitions: Sequence[int]
-    security: Mapping[str, str]
-    """The source's `kafka.*` options: addresses and login (`stream.config.java_login.spark_kafka_options`)."""
-    placement: Placement
+    reading: ReadingOptions
     checkpoint: str
-    tasks: int
     trigger_seconds: float
-    max_offsets_per_trigger: int
-    slot_ms: int
     rules: StateLimits
     """Limits of the state of a shard. `live_from` has the first live position per offsets partition."""
     live_from: Mapping[int, int]
-    progress_address: tuple[str, int] | None
 
 
 def start(spark: SparkSession, job: PipelineOptions, on_batch: Callable[[pa.Table, int], None]) -> StreamingQuery:
@@ -48,26 +40,13 @@ def start(spark: SparkSession, job: PipelineOptions, on_batch: Callable[[pa.Tabl
 
     After a crash it may get the same batch again, never a different one with the same number.
     """
-    records = source.offsets_topic(
-        spark,
-        partitions=job.partitions,
-        max_offsets_per_trigger=job.max_offsets_per_trigger,
-        security=job.security,
-    )
-    return write(changes(records, job), job, on_batch)
+    return write(changes(delta_source.deltas(spark, job.reading), job), job, on_batch)
 
 
-def changes(records: DataFrame, job: PipelineOptions) -> DataFrame:
-    """Return the changes per shard: records decoded, folded per task and reduced per shard."""
-    fold = FoldTask(job.placement, job.slot_ms, job.rules.keep_slots, job.progress_address)
-    return (
-        # Few tasks read all partitions one after the other: a Python worker per partition costs more than it reads.
-        # A partition is never split, so a key has one task and its commits come in order.
-        records.coalesce(job.tasks)
-        .mapInArrow(fold, fold_task.OUTPUT)
-        .groupBy("shard")
-        .transformWithState(ShardProcessor(job.placement, job.rules, job.live_from), processor.OUTPUT, "update", "None")
-    )
+def changes(deltas: DataFrame, job: PipelineOptions) -> DataFrame:
+    """Return the changes per shard: the deltas of all tasks, reduced per shard."""
+    reducer = ShardProcessor(job.reading.placement, job.rules, job.live_from)
+    return deltas.groupBy("shard").transformWithState(reducer, processor.OUTPUT, "update", "None")
 
 
 def write(changed: DataFrame, job: PipelineOptions, on_batch: Callable[[pa.Table, int], None]) -> StreamingQuery:

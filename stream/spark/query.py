@@ -1,7 +1,7 @@
 """Supervision of the running query: its last batch, its liveness, and its end.
 
-Spark never reports a broker that is away: its thread waits inside the Kafka client for ever, and then even stopping the
-query hangs. So nothing here waits without a limit, and `Watchdog` ends the process when no batch ended for too long.
+The JVM may hang, and then even stopping the query hangs. So nothing here waits without a limit, and `Watchdog` ends the
+process when no batch ended for too long.
 """
 
 from __future__ import annotations

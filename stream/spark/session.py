@@ -18,18 +18,11 @@ from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
-from stream.config.java_login import SPARK_REDACTION
 from stream.errors import ExitCode, Refusal
 from stream.spark.jvm import JvmStartError, hush_accumulators, launch
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from stream.spark.class_archive import ClassArchive
-
-ROWS_PER_ARROW_BATCH: Final = 4096
-"""Bounds an Arrow batch (2 GB at most) by rows: membership records reach 1 MB, usual ones are a thousandth of that."""
 
 SETTINGS: Final = {
     # Stands in the names of Spark's own metrics and threads.
@@ -49,8 +42,6 @@ SETTINGS: Final = {
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     ),
-    # Spark prints its options when something fails; logins and keys travel in them.
-    "spark.redaction.regex": SPARK_REDACTION,
     # The driver heap of a job that runs for years.
     "spark.sql.streaming.numRecentProgressUpdates": "20",
     "spark.sql.ui.retainedExecutions": "10",
@@ -59,20 +50,10 @@ SETTINGS: Final = {
     "spark.ui.retainedTasks": "200",
     # A quiet cluster still shows that the reader lives.
     "spark.sql.streaming.noDataProgressEventInterval": "2000",
-    # Without it Spark's source reads nothing, silently, from an internal topic.
-    "spark.sql.streaming.kafka.useDeprecatedOffsetFetching": "true",
-    # The last poll of every partition stays in the heap for five minutes by default.
-    "spark.kafka.consumer.fetchedData.cache.timeout": "30s",
-    "spark.kafka.consumer.fetchedData.cache.evictorThreadRunInterval": "10s",
-    # Exactly this number switches off a size check per row that costs a quarter of the throughput; rows are the bound.
-    "spark.sql.execution.arrow.maxBytesPerBatch": "2147483647",
-    "spark.sql.execution.arrow.maxRecordsPerBatch": str(ROWS_PER_ARROW_BATCH),
     # Workers talk to the JVM over a Unix socket instead of loopback TCP.
     "spark.python.unix.domain.socket.enabled": "true",
     # Workers are forked from a process that has imported what the tasks need.
     "spark.python.daemon.module": "stream.spark.worker_daemon",
-    # One cached consumer per offsets partition, or each batch opens and closes some; a soft limit.
-    "spark.kafka.consumer.cache.capacity": "1024",
 }
 
 
@@ -83,7 +64,6 @@ class SessionOptions:
     master: str
     driver_memory: str
     driver_host: str
-    connector_jars: Sequence[Path]
     shuffle_partitions: int
     class_archive: ClassArchive | None = None
     traces: bool = False
@@ -146,7 +126,6 @@ def _chosen(options: SessionOptions) -> dict[str, str]:
         "spark.driver.memory": options.driver_memory,
         "spark.driver.host": options.driver_host,
         "spark.driver.bindAddress": options.driver_host,
-        "spark.jars": ",".join(str(jar) for jar in options.connector_jars),
         # Fixed for the life of a checkpoint.
         "spark.sql.shuffle.partitions": str(options.shuffle_partitions),
         "spark.driver.extraJavaOptions": " ".join(_java_options(options.class_archive)),

@@ -11,12 +11,8 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    import pyarrow as pa
 
 _LARGEST_DATAGRAM: Final = 65_535
 SEND_INTERVAL: Final = 0.5
@@ -68,13 +64,9 @@ class ProgressSender:
         """Close the socket."""
         self._socket.close()
 
-    def add(self, records: pa.Table) -> None:
-        """Record the positions after these records, and send all positions when it is time. Never raises OSError."""
-        partitions = records.column("partition").to_numpy()
-        positions = records.column("offset").to_numpy()
-        last_rows = np.append(np.flatnonzero(np.diff(partitions)), len(partitions) - 1)
-        for row in last_rows.tolist():
-            self._positions[int(partitions[row])] = int(positions[row]) + 1
+    def add(self, positions: Mapping[int, int]) -> None:
+        """Record the next position per partition, and send all positions when it is time. Never raises OSError."""
+        self._positions |= positions
         if time.monotonic() < self._next_send:
             return
         self._next_send = time.monotonic() + SEND_INTERVAL

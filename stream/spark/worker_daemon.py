@@ -12,7 +12,7 @@ import gc
 import pyspark.worker  # noqa: F401 -- imported for the workers
 from pyspark.daemon import manager
 
-import stream.spark.fold_task
+import stream.spark.offsets_reading
 import stream.spark.shard_processor  # noqa: F401 -- as above
 
 if __name__ == "__main__":

@@ -251,9 +251,7 @@ def current_topic(broker: Broker) -> tuple[OffsetsTopic, OffsetsTopicEnds]:
 @pytest.fixture(scope="module")
 def session() -> Iterator[SparkSession]:
     """Return the session that all rows with a JVM share."""
-    jars = sorted(load(flags={"kafka.bootstrap_servers": "h:1"}).job.connector_jars.glob("*.jar"))
-    options = SessionOptions("local[2]", "512m", "127.0.0.1", jars, 2)
-    session = open_session(options)
+    session = open_session(SessionOptions("local[2]", "512m", "127.0.0.1", 2))
     yield session
     end_session(session, 10)
 

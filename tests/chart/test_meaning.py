@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.chart, pytest.mark.usefixtures("helm")]
 
 SELECTOR = {"app.kubernetes.io/name", "app.kubernetes.io/instance"}
-# Enough of a PKCS#8 file for the program to take it for one.
+# The program only checks that there is a file.
 KEY = "-----BEGIN PRIVATE KEY-----\nMAA=\n-----END PRIVATE KEY-----\n"
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MARK: Final = "MONITOR_UNDER_TEST"
 _DAEMONS: Final = ("stream.spark.worker_daemon", "pyspark.daemon")
-"""The daemons of Python workers: that of the session, and that of Spark for sessions without one."""
+"""The daemons of Python workers: that of tasks, and Spark's own, which it starts for the planning of the source."""
 Role = Literal["driver", "jvm", "daemon", "worker", "helper"]
 """The role of a process in a running monitor; a helper is a shell, a launcher or another short-lived program."""
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sandbox.waiting import eventually
 from tests.integration.traffic import commit, make_topic, offsets_ends
 from tests.support.monitor import Monitor
 
@@ -16,6 +17,29 @@ if TYPE_CHECKING:
     from tests.conftest import MakeBroker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(500)]
+
+
+def test_a_batch_waits_for_a_broker_that_hangs(make_broker: MakeBroker, tmp_path: Path) -> None:
+    """A broker is paused while records are read: the query neither fails nor is started again, and reads them later."""
+    broker: Broker = make_broker()
+    make_topic(broker.bootstrap, "t", 1)
+    commit(broker.bootstrap, "g", "t", {0: 1})
+    settings = {"kafka.request_timeout": "2s", "job.trigger_interval": "200ms", "job.freshness_limit": "20s"}
+    with Monitor(broker.bootstrap, tmp_path, settings) as monitor:
+        monitor.wait_ready()
+        for offset in (2, 3, 4):
+            commit(broker.bootstrap, "g", "t", {0: offset})
+            broker.pause()
+            try:
+                monitor.wait_for(lambda: monitor.metrics().value("lagwarden_kafka_reachable") == 0, "the outage")
+            finally:
+                broker.resume()
+            # The controller may have fenced the broker, which elects its leaders again.
+            shown = monitor.wait_read(eventually(lambda: offsets_ends(broker.bootstrap)))
+            assert shown.committed == {("g", "t", 0): offset}
+        assert monitor.events("query failed") == []
+        assert shown.value("lagwarden_resyncs_total") == 0
+        assert shown.records_read == 4
 
 
 def test_monitor_recovers_from_a_missing_broker(make_broker: MakeBroker, tmp_path: Path) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import socket
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 from confluent_kafka.admin import (
     AclBinding,
+    AclBindingFilter,
     AclOperation,
     AclPermissionType,
     AdminClient,
@@ -21,20 +24,18 @@ from sandbox.ports import LOOPBACK, free_port_pair
 from sandbox.waiting import LIMIT
 from stream.errors import ExitCode
 from tests.integration.failures.refused import assert_refused
-from tests.integration.traffic import commit, make_topic
+from tests.integration.traffic import OFFSETS_TOPIC, commit, make_topic, offsets_ends
 from tests.support.monitor import Monitor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
+    from io import FileIO
 
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(400)]
 
 NOWHERE: Final = f"{LOOPBACK}:9"
 """An address without a broker, for refusals that need none."""
-READERS_GROUPS: Final = "spark-kafka-source-"
-"""The prefix of the group ids of Spark's consumers, which never join a group."""
 _USERS: Final = (
     "org.apache.kafka.common.security.plain.PlainLoginModule required"
     ' user_alice="alice-secret" user_bob="bob-secret" user_carol="carol-secret";'
@@ -69,9 +70,19 @@ def test_port_in_use_is_refused_at_once(tmp_path: Path) -> None:
 # --- login and rights ---
 
 
+@dataclasses.dataclass(frozen=True)
+class Secured:
+    """A broker: alice and carol may read the offsets topic and see the topic, bob may only see the offsets topic."""
+
+    sasl: str
+    """The address that requires a login."""
+    admin: str
+    """The address where everything is allowed."""
+
+
 @pytest.fixture(scope="module")
-def secured() -> Iterator[str]:
-    """Return a listener: alice has all rights, bob may only see the offsets topic, carol lacks rights on groups."""
+def secured() -> Iterator[Secured]:
+    """Start the broker."""
     (port, controller), (sasl, _) = free_port_pair(), free_port_pair()
     broker = Broker(
         properties={
@@ -91,20 +102,23 @@ def secured() -> Iterator[str]:
     with broker:
         make_topic(broker.bootstrap, "t", 1)
         commit(broker.bootstrap, "g", "t", {0: 2})
-        admin = AdminClient({"bootstrap.servers": broker.bootstrap})
-        rights = [("alice", "__consumer_offsets", AclOperation.READ), ("alice", "t", AclOperation.DESCRIBE)]
-        rights += [("carol", "__consumer_offsets", AclOperation.READ), ("carol", "t", AclOperation.DESCRIBE)]
-        rights += [("bob", "__consumer_offsets", AclOperation.DESCRIBE)]
-        bindings = [_allow(*right) for right in rights]
-        bindings.append(_allow("alice", READERS_GROUPS, AclOperation.READ, ResourceType.GROUP))
-        for done in admin.create_acls(bindings).values():
-            done.result(LIMIT)
-        yield f"{LOOPBACK}:{sasl}"
+        rights = [(user, OFFSETS_TOPIC, AclOperation.READ) for user in ("alice", "carol")]
+        rights += [(user, "t", AclOperation.DESCRIBE) for user in ("alice", "carol")]
+        rights += [(user, OFFSETS_TOPIC, AclOperation.DESCRIBE) for user in ("bob", "carol")]
+        grant(broker.bootstrap, *rights)
+        yield Secured(f"{LOOPBACK}:{sasl}", broker.bootstrap)
 
 
-def _allow(user: str, name: str, operation: AclOperation, kind: ResourceType = ResourceType.TOPIC) -> AclBinding:
-    pattern = ResourcePatternType.PREFIXED if kind == ResourceType.GROUP else ResourcePatternType.LITERAL
-    return AclBinding(kind, name, pattern, f"User:{user}", "*", operation, AclPermissionType.ALLOW)
+def grant(bootstrap: str, *rights: tuple[str, str, AclOperation]) -> None:
+    """Allow users operations on topics."""
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    for done in admin.create_acls([_allow(*right) for right in rights]).values():
+        done.result(LIMIT)
+
+
+def _allow(user: str, name: str, operation: AclOperation) -> AclBinding:
+    literal = ResourcePatternType.LITERAL
+    return AclBinding(ResourceType.TOPIC, name, literal, f"User:{user}", "*", operation, AclPermissionType.ALLOW)
 
 
 def login(user: str, password: str) -> dict[str, str]:
@@ -133,23 +147,97 @@ def login(user: str, password: str) -> dict[str, str]:
     ],
 )
 def test_refusal_of_the_cluster_is_one_line(
-    secured: str, tmp_path: Path, options: Mapping[str, str], code: ExitCode, words: tuple[str, ...]
+    secured: Secured, tmp_path: Path, options: Mapping[str, str], code: ExitCode, words: tuple[str, ...]
 ) -> None:
     """The process does not retry: it ends with the cause and the remedy, and never prints the password."""
-    with Monitor(secured, tmp_path, options) as monitor:
+    with Monitor(secured.sasl, tmp_path, options) as monitor:
         assert_refused(monitor, code, *words)
         assert "wrong" not in monitor.said
         assert "bob-secret" not in monitor.said
 
 
-def test_good_login_is_used_by_both_clients(secured: str, tmp_path: Path) -> None:
-    """With a user that may read the offsets topic and see the topics, it becomes ready and shows lag."""
-    with Monitor(secured, tmp_path, login("alice", "alice-secret")) as monitor:
-        assert monitor.wait_ready().metrics().lags == {("g", "t", 0): 8}
-        assert "alice-secret" not in monitor.said
+@pytest.mark.parametrize("lost", [(AclOperation.READ,), (AclOperation.READ, AclOperation.DESCRIBE)])
+def test_a_right_that_is_taken_away_ends_the_process(
+    secured: Secured, tmp_path: Path, lost: tuple[AclOperation, ...]
+) -> None:
+    """A task may not fetch any more, or the ends of the topic are denied: one line and the exit code of the cause."""
+    rights = [("carol", OFFSETS_TOPIC, operation) for operation in lost]
+    with Monitor(secured.sasl, tmp_path, login("carol", "carol-secret")) as monitor:
+        monitor.wait_ready()
+        admin = AdminClient({"bootstrap.servers": secured.admin})
+        filters = [AclBindingFilter(*_fields(_allow(*right))) for right in rights]
+        for done in admin.delete_acls(filters).values():
+            done.result(LIMIT)
+        try:
+            commit(secured.admin, "g", "t", {0: 3})
+            assert_refused(
+                monitor, ExitCode.NOT_AUTHORISED, f"no right to Read topic {OFFSETS_TOPIC}", "lagwarden acls"
+            )
+        finally:
+            grant(secured.admin, *rights)
 
 
-def test_missing_right_on_the_group_of_spark_is_a_missing_right(secured: str, tmp_path: Path) -> None:
-    """A broker that checks the group of Spark's consumer refuses it: the right is named, with that exit code."""
-    with Monitor(secured, tmp_path, login("carol", "carol-secret")) as monitor:
-        assert_refused(monitor, ExitCode.NOT_AUTHORISED, READERS_GROUPS)
+def _fields(acl: AclBinding) -> tuple[Any, ...]:
+    return (
+        acl.restype,
+        acl.name,
+        acl.resource_pattern_type,
+        acl.principal,
+        acl.host,
+        acl.operation,
+        acl.permission_type,
+    )
+
+
+@pytest.mark.parametrize("given", ["file", "variable"])
+def test_no_secret_leaves_the_processes_that_log_in(secured: Secured, tmp_path: Path, given: str) -> None:
+    """Not to arguments, log, checkpoint and Spark, at the most detailed level of the log; the login works."""
+    secret = "alice-secret"  # noqa: S105 -- of a test user
+    place = tmp_path / "password"
+    place.write_text(secret)
+    (tmp_path / "monitor").mkdir()
+    options = login("alice", secret)
+    if given == "file":
+        del options["kafka.sasl_password"]
+        options["kafka.sasl_password_file"] = str(place)
+    with Monitor(secured.sasl, tmp_path / "monitor", {**options, "log.level": "debug"}) as monitor:
+        assert ("g", "t", 0) in monitor.wait_ready().metrics().lags
+        commit(secured.admin, "g", "t", {0: 4})
+        monitor.wait_read(offsets_ends(secured.admin))
+        commands = [each for process in monitor.processes for each in command_line(process.pid)]
+        assert any("stream.spark.worker_daemon" in each for each in commands)
+        assert [each for each in commands if secret in each] == []
+        # Options of the source, pickles, the configuration of Spark and its plans are in the memory of the JVM. A
+        # variable is there once, in the environment that the JVM passes on.
+        assert in_memory(monitor.jvm, b"spark.python.daemon.module")
+        if given == "file":
+            assert not in_memory(monitor.jvm, secret.encode())
+        assert monitor.stop().code == ExitCode.OK
+    files = [path for path in (tmp_path / "monitor").rglob("*") if path.is_file()]
+    assert any("offsets" in path.parts for path in files)
+    assert [path for path in files if secret.encode() in path.read_bytes()] == []
+
+
+def command_line(pid: int) -> list[str]:
+    """Return the arguments of a process; none if it has ended."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
+    return []
+
+
+def in_memory(pid: int, wanted: bytes) -> bool:
+    """Return whether the writable memory of a process has these bytes."""
+    with Path(f"/proc/{pid}/mem").open("rb", buffering=0) as memory:
+        for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+            place, rights = line.split()[:2]
+            start, end = (int(each, 16) for each in place.split("-"))
+            # A mapping that is not backed, such as the guard page of a stack, cannot be read.
+            with contextlib.suppress(OSError, ValueError, OverflowError):
+                if rights.startswith("rw") and wanted in _read(memory, start, end):
+                    return True
+    return False
+
+
+def _read(memory: FileIO, start: int, end: int) -> bytes:
+    memory.seek(start)
+    return memory.read(end - start)

@@ -60,13 +60,11 @@ def test_views_show_unknown_values_as_a_dash() -> None:
     assert compared[2].split() == ["g", "t", "1", "7", "7", "3", "-", "<-", "differs"]
 
 
-def test_configuration_is_local(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_configuration_is_local(tmp_path: Path) -> None:
     """Lagwarden listens on loopback only, and its checkpoint is in the folder of the demo."""
-    monkeypatch.setattr(demo, "connector_jars", lambda: [Path("/jars/connector/a.jar")])
     config = yaml.safe_load(demo.configuration(tmp_path, 1234))
     assert config["http"] == {"host": "127.0.0.1", "port": 1234}
     assert config["checkpoint"]["dir"].startswith(str(tmp_path))
-    assert config["job"]["connector_jars"] == "/jars/connector"
 
 
 def run_demo(folder: Path, *arguments: str) -> subprocess.Popen[str]:

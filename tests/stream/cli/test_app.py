@@ -123,7 +123,7 @@ def test_check_config_prints_the_effective_configuration(tmp_path: Path, capsys:
 class TestConnect:
     """`check-config --connect` runs the checks of `run`."""
 
-    def test_all_failed_checks_are_printed(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_all_failed_checks_are_printed(self, capsys: pytest.CaptureFixture[str]) -> None:
         """Every check runs; the exit code is that of the first failed one."""
         with socket.create_server(("127.0.0.1", 0)) as taken, socket.socket() as closed:
             closed.bind(("127.0.0.1", 0))
@@ -131,7 +131,6 @@ class TestConnect:
             settings = {
                 "http.host": "127.0.0.1",
                 "http.port": port,
-                "job.connector_jars": tmp_path / "none",
                 "checkpoint.dir": Path(__file__) / "checkpoint",
             }
             flags = [word for key, value in settings.items() for word in ("-s", f"{key}={value}")]
@@ -139,16 +138,16 @@ class TestConnect:
             code = cli.main(["check-config", "--connect", "-b", server, *flags])
         assert code == ExitCode.PORT_IN_USE
         errors = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error: ")]
-        assert len(errors) == 4
+        assert len(errors) == 3
         for text, line in zip(
-            ("address already in use", "no jars", "cannot write the checkpoint", "nothing listens there"),
+            ("address already in use", "cannot write the checkpoint", "nothing listens there"),
             errors,
             strict=True,
         ):
             assert text in line
 
-    def test_login_that_run_cannot_use_is_named(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        """A token file is right for lagwarden's own client and refused for Spark's source; both are checked."""
+    def test_missing_token_file_is_named(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """The login is tried, and the file with the token is not there."""
         settings = {
             "kafka.security_protocol": "SASL_PLAINTEXT",
             "kafka.sasl_mechanism": "OAUTHBEARER",
@@ -159,7 +158,6 @@ class TestConnect:
         flags = [word for key, value in settings.items() for word in ("-s", f"{key}={value}")]
         assert cli.main(["check-config", "--connect", "-b", "127.0.0.1:1", *flags]) != ExitCode.OK
         errors = capsys.readouterr().err
-        assert "kafka.oauth_token_file is not supported by Spark's Kafka source" in errors
         assert f"the token file {tmp_path / 'token'} cannot be read: No such file or directory" in errors
 
     def test_checks_create_nothing(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -118,13 +118,13 @@ def test_flags_override_environment_overrides_file_overrides_defaults(tmp_path: 
         ),
         pytest.param(
             {**SERVERS, "kafka.security_protocol": "SSL", "kafka.ssl_key_file": __file__},
-            ["ssl_certificate_file (default or not set): is needed", "must be PKCS#8"],
-            id="key without certificate, in a file that holds no key",
+            ["ssl_certificate_file (default or not set): is needed"],
+            id="key without certificate",
         ),
         pytest.param(
-            {**SERVERS, "kafka.consumer_options": "fetch.max.bytes=1,group.id=x"},
-            ["group.id is set by"],
-            id="consumer option that lagwarden sets",
+            {**SERVERS, "kafka.consumer_options": "fetch.max.bytes=1", "job.connector_jars": "/jars"},
+            ["consumer_options (command line): is no longer an option", "connector_jars (command line): is no longer"],
+            id="options of Spark's Kafka source",
         ),
         pytest.param(
             {"kafka.bootstrap_servers": "a", "http.port": -1, "job.shards": 0, "log.level": "loud"},
@@ -254,18 +254,26 @@ class TestSecrets:
     @pytest.mark.parametrize(
         "options",
         [
-            "fetch.max.bytes=1,sasl.jaas.config=login required password=hunter2",
-            {"ssl.keystore.password": "hunter2"},
-            ["ssl.key.password=hunter2"],
-            {"client.secret": ["hunter2"]},
+            "logicalCluster=lkc-1,auth=hunter2",
+            {"client.secret": "hunter2"},
+            ["password=hunter2"],
+            {"secret": ["hunter2"]},
             17,
         ],
     )
-    def test_values_of_rejected_consumer_options_are_not_printed(self, options: object) -> None:
-        """The error names the rejected options without their values."""
-        (fault,) = faults(flags={**SERVERS, "kafka.consumer_options": options})
-        assert fault.startswith("kafka.consumer_options (command line): ")
+    def test_values_of_rejected_extensions_are_not_printed(self, options: object) -> None:
+        """The error names the rejected extensions without their values."""
+        (fault,) = faults(flags={**SERVERS, "kafka.oauth_extensions": options})
+        assert fault.startswith("kafka.oauth_extensions (command line): ")
         assert "hunter2" not in fault
+
+    def test_value_of_a_removed_option_is_not_printed(self) -> None:
+        """The options of the Java consumer could hold a password."""
+        found = faults(environment={"LAGWARDEN_KAFKA_CONSUMER_OPTIONS": "ssl.key.password=hunter2"}, flags=SERVERS)
+        assert [fault.partition(": ")[0] for fault in found] == [
+            "kafka.consumer_options (variable LAGWARDEN_KAFKA_CONSUMER_OPTIONS)"
+        ]
+        assert "hunter2" not in found[0]
 
     def test_section_that_is_not_a_mapping_is_not_printed(self, tmp_path: Path) -> None:
         """The text instead of the section may contain its passwords."""
@@ -276,8 +284,13 @@ class TestSecrets:
         assert "must be a mapping" in str(refused.value)
         assert "hunter2" not in str(refused.value)
 
-    def test_consumer_options_that_may_be_secrets_are_masked(self) -> None:
-        """The effective configuration prints stars for client options with names such as auth or password."""
-        options = "fetch.max.bytes=1,basic.auth.user.info=u:hunter2"
-        shown = load(flags={**SERVERS, "kafka.consumer_options": options}).masked()["kafka"]["consumer_options"]
-        assert shown == {"fetch.max.bytes": "1", "basic.auth.user.info": "**********"}
+    def test_extensions_that_may_be_secrets_are_masked(self) -> None:
+        """The effective configuration prints stars for SASL extensions with names such as secret or password."""
+        login = {
+            "kafka.security_protocol": "SASL_SSL",
+            "kafka.sasl_mechanism": "OAUTHBEARER",
+            "kafka.oauth_token_file": "/token",
+            "kafka.oauth_extensions": "logicalCluster=lkc,poolSecret=hunter2",
+        }
+        shown = load(flags={**SERVERS, **login}).masked()["kafka"]["oauth_extensions"]
+        assert shown == {"logicalCluster": "lkc", "poolSecret": "**********"}

@@ -35,7 +35,9 @@ TOPIC: Final = OffsetsTopic("c", uuid.UUID(int=7), (0,), (1,))
 LAYOUT: Final = Layout(sub_shards=1, offsets_partitions=1, shuffle_partitions=1, slot_ms=30_000, keep_slots=10)
 BROKEN: Final = SparkFailure("java.io.EOFException", "[CANNOT_LOAD_STATE_STORE.UNCATEGORIZED]\njava.io.EOFException")
 UNKNOWN: Final = SparkFailure("ValueError: surprise", "ValueError: surprise")
-KAFKA: Final = SparkFailure("org.apache.kafka.common.errors.TimeoutException", "org.apache.kafka.common.errors...")
+KAFKA: Final = SparkFailure(
+    "stream.cluster.transport.errors.TimedOut: no answer", "stream.cluster.transport.errors.TimedOut: no answer"
+)
 GONE: Final = SparkFailure(JVM_GONE, "")
 FULL: Final = SparkFailure("java.io.IOException: No space left on device", "[STATE_STORE_X] No space left on device")
 

@@ -1,39 +1,66 @@
-"""Only missing permissions, a refused login and a full volume are refusals."""
+"""Only permanent errors of the cluster and a full volume are refusals."""
 
 from __future__ import annotations
 
+import traceback
+
 import pytest
 
-from stream.errors import ExitCode
+from stream.cluster.transport.connection_errors import no_topic_right
+from stream.cluster.transport.errors import CutOff, LoginRefused, TlsRefused, TokenExpired, Unreachable
+from stream.errors import ExitCode, Refusal
 from stream.service.query_errors import refusal_in
 
-REFUSED = [
-    (
-        "org.apache.kafka.common.errors.GroupAuthorizationException: Not authorized to access group: spark-kafka-…",
-        ExitCode.NOT_AUTHORISED,
-        "spark-kafka-source-",
-    ),
-    (
-        "TopicAuthorizationException: Not authorized to access topics: [__consumer_offsets]",
-        ExitCode.NOT_AUTHORISED,
-        "__consumer_offsets",
-    ),
-    ("Authentication failed: Invalid username or password", ExitCode.LOGIN_REFUSED, "kafka.sasl_password"),
-    ("java.io.IOException: No space left on device", ExitCode.CHECKPOINT_UNUSABLE, "checkpoint.dir"),
-    ("java.io.IOException: Disk quota exceeded", ExitCode.CHECKPOINT_UNUSABLE, "checkpoint.dir"),
-]
+
+def text_of(error: Exception) -> str:
+    """Return the error as Spark reports it: the traceback of a Python process within texts of Java."""
+    try:
+        raise error
+    except type(error):
+        raised = traceback.format_exc()
+    return (
+        "[STREAM_FAILED] Query [id = 1] terminated with exception: [PYTHON_STREAMING_DATA_SOURCE_RUNTIME_ERROR] Failed "
+        f"when Python streaming data source perform latestOffset: {raised}\n\tat org.apache.Task.run(Task)\n"
+    )
 
 
-@pytest.mark.parametrize(("error", "code", "advice"), REFUSED, ids=["group", "topic", "login", "volume", "quota"])
-def test_a_refusal_has_an_exit_code_and_advice(error: str, code: ExitCode, advice: str) -> None:
-    """A restart does not fix it, so it differs from a failure."""
-    refusal = refusal_in(f"STREAM_FAILED {error}")
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (no_topic_right("__consumer_offsets", "Read"), ExitCode.NOT_AUTHORISED),
+        (LoginRefused("b:9092 refuses the login", "check kafka.sasl_password"), ExitCode.LOGIN_REFUSED),
+        (TlsRefused("the certificate: expired", "renew it"), ExitCode.TLS_REFUSED),
+    ],
+    ids=["right", "login", "certificate"],
+)
+def test_a_permanent_error_of_the_cluster_is_a_refusal(error: Refusal, code: ExitCode) -> None:
+    """A restart does not fix it: the process ends with its message, advice and exit code."""
+    refusal = refusal_in(text_of(error))
     assert refusal is not None
-    assert refusal.code is code
-    assert advice in refusal.advice
+    assert (str(refusal), refusal.code) == (str(error), code)
 
 
-@pytest.mark.parametrize("error", ["", "java.lang.OutOfMemoryError: Java heap space", "Connection to node 1 lost"])
+@pytest.mark.parametrize("mark", ["No space left on device", "Disk quota exceeded"])
+def test_a_full_volume_is_a_refusal(mark: str) -> None:
+    """The advice names the volumes that Spark writes to."""
+    refusal = refusal_in(f"[STREAM_FAILED] java.io.IOException: {mark}")
+    assert refusal is not None
+    assert refusal.code is ExitCode.CHECKPOINT_UNUSABLE
+    assert "checkpoint.dir" in refusal.advice
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "",
+        "java.lang.OutOfMemoryError: Java heap space",
+        text_of(Unreachable("partition 3 cannot be read", "see the log")),
+        text_of(CutOff("b:9092 is not reachable", "")),
+        text_of(TokenExpired("the token has expired", "")),
+        "stream.cluster.transport.errors.SomethingElse: no such class",
+        "stream.cluster.transport.errors.annotations: no class",
+    ],
+)
 def test_other_failures_stay_failures(error: str) -> None:
     """A restart may fix them."""
     assert refusal_in(error) is None

@@ -10,7 +10,7 @@ from stream.spark.jvm import JVM_GONE
 
 FRAMES = """
 \tat org.apache.spark.sql.execution.streaming.state.RocksDBFileManager.loadCheckpointFromDfs(RocksDBFileManager.scala)
-\tat org.apache.kafka.clients.consumer.KafkaConsumer.poll(KafkaConsumer.java:900)
+  File "/site-packages/stream/cluster/transport/errors.py", line 1, in read
 """
 LOADING = "Caused by: org.apache.spark.SparkException: [CANNOT_LOAD_STATE_STORE.UNCATEGORIZED] An error occurred"
 SUM = "org.apache.hadoop.fs.ChecksumException: Checksum error: file:/ck/state/0/0/9.changelog at 1024 exp: 1 got: 2"
@@ -20,7 +20,7 @@ OPERATOR = "[STDS_FAILED_TO_READ_OPERATOR_METADATA] Failed to read the operator 
 CODEC = "stream.groups.codec.UnknownFormatError: not a packed shard of format 2 or below: b'LW'"
 FULL = "java.io.IOException: No space left on device"
 MEMORY = "java.lang.OutOfMemoryError: Java heap space"
-TIMEOUT = "org.apache.kafka.common.errors.TimeoutException: Timeout of 60000ms expired"
+TIMEOUT = "stream.cluster.transport.errors.TimedOut: b:9092 does not answer in time"
 
 
 @pytest.mark.parametrize("text", [LOADING, SUM, NO_METADATA, NO_STATE, OPERATOR, CODEC])

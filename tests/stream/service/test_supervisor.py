@@ -78,12 +78,9 @@ def supervise(status: ServiceStatus, ticks: Ticks, stopping: threading.Event) ->
     """Supervise a query in a thread, as the main thread of the process does."""
     part: Any = _Part()
 
-    def start(_: Collection[int]) -> Any:
-        return part
-
     def run() -> None:
-        made = QuerySupervisor(part, start, part, part, status=status, publisher=part)
-        assert made.supervise([0], stopping, 60.0, ticks) == ExitCode.OK
+        made = QuerySupervisor(part, lambda: part, part, part, status=status, publisher=part)
+        assert made.supervise(stopping, 60.0, ticks) == ExitCode.OK
 
     thread = threading.Thread(target=run)
     thread.start()
@@ -122,13 +119,13 @@ def exit_code(status: ServiceStatus, *, state: Any = None, watch: Any = None, ti
     part, publisher = _Part(), _Part()
     made = QuerySupervisor(
         part,  # type: ignore[arg-type]
-        lambda _: part,  # type: ignore[arg-type,return-value]
+        lambda: part,  # type: ignore[arg-type,return-value]
         state or part,
         watch or part,
         status=status,
         publisher=publisher,  # type: ignore[arg-type]
     )
-    return made.supervise([0], threading.Event(), 60.0, ticks or (lambda _, ended: ended.wait(LIMIT))), publisher
+    return made.supervise(threading.Event(), 60.0, ticks or (lambda _, ended: ended.wait(LIMIT))), publisher
 
 
 @pytest.fixture
@@ -159,21 +156,11 @@ def test_a_tick_thread_that_ended_ends_the_process(status: ServiceStatus, killed
     assert (status.phase, killed) == (FAILED, [])
 
 
-def test_a_query_that_does_not_stop_for_added_partitions_ends_the_process(
-    status: ServiceStatus, killed: list[bool], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """After a restart it reads them."""
-    monkeypatch.setattr(supervisor, "stop", lambda *_: False)
-    watch = _Part(added=(1,), added_logs={1: (0, 9, 9)})
-    assert exit_code(status, watch=watch)[0] == ExitCode.QUERY_FAILED
-    assert (status.partitions_added, killed) == ((1,), [True])
-
-
-def test_the_query_starts_again_with_added_partitions(status: ServiceStatus, killed: list[bool]) -> None:
-    """From its positions, and from the log start of the added partitions."""
+def test_added_partitions_are_read_without_a_restart_of_the_query(status: ServiceStatus, killed: list[bool]) -> None:
+    """From their log starts; they are reported until they are read to the ends that they had when noticed."""
     status.phase = RUNNING
     status.progress = CatchUpProgress({0: 5}, {0: 5})
-    started: list[list[int]] = []
+    started: list[bool] = []
     stopping, part = threading.Event(), _Part()
     watch = _Part(added=(1,), added_logs={1: (2, 9, 8)})
 
@@ -182,15 +169,15 @@ def test_the_query_starts_again_with_added_partitions(status: ServiceStatus, kil
         watch.added, watch.added_logs = (), {}
         stopping.set()
 
-    def start(partitions: Collection[int]) -> Any:
-        started.append(sorted(partitions))
+    def start() -> Any:
+        started.append(True)
         return part
 
     watch.add_partitions = add_partitions  # type: ignore[attr-defined]
     any_part: Any = part
     made = QuerySupervisor(any_part, start, any_part, watch, status=status, publisher=any_part)  # type: ignore[arg-type]
-    assert made.supervise([0], stopping, 60.0, lambda _, ended: ended.wait(LIMIT)) == ExitCode.OK  # type: ignore[arg-type,return-value]
-    assert started == [[0], [0, 1]]
+    assert made.supervise(stopping, 60.0, lambda _, ended: ended.wait(LIMIT)) == ExitCode.OK  # type: ignore[arg-type,return-value]
+    assert (started, status.partitions_added) == ([True], (1,))
     assert status.progress.positions == {0: 5, 1: 2}
     assert status.progress.behind == [1]
     assert killed == []

@@ -95,11 +95,22 @@ def test_the_pipeline_continues_the_layout_of_the_checkpoint() -> None:
     layout = checkpoint_layout(given, 4)
     kept = dataclasses.replace(layout, slot_ms=1_000, keep_slots=5)
     checkpoint: Any = SimpleNamespace(manifest=SimpleNamespace(layout=kept, live_from=77), spark="/checkpoint/spark")
-    options = pipeline_options(given, checkpoint, [0, 1], ("127.0.0.1", 5))
-    assert (options.slot_ms, options.placement, options.checkpoint) == (1_000, kept.placement, "/checkpoint/spark")
-    assert (options.trigger_seconds, options.live_from, options.partitions) == (2.0, 77, [0, 1])
+    options = pipeline_options(given, checkpoint, {0: 3, 1: 4}, ("127.0.0.1", 5))
+    reading = options.reading
+    assert (reading.slot_ms, reading.keep_slots, reading.placement) == (1_000, 5, kept.placement)
+    assert (reading.starts, reading.progress_address) == ({0: 3, 1: 4}, ("127.0.0.1", 5))
+    assert (options.trigger_seconds, options.live_from, options.checkpoint) == (2.0, 77, "/checkpoint/spark")
     rules = options.rules
     assert (rules.keep_slots, rules.keep_transitions, rules.dead_grace_ms) == (5, 9, 60_000)
+
+
+def test_a_task_gives_up_before_the_watchdog_ends_the_process() -> None:
+    """The error of the cluster is then the cause in the log."""
+    given = with_sections(job={"watchdog_limit": 100})
+    checkpoint: Any = SimpleNamespace(
+        manifest=SimpleNamespace(layout=checkpoint_layout(given, 4), live_from={}), spark="/checkpoint/spark"
+    )
+    assert 60 < pipeline_options(given, checkpoint, {}, ("127.0.0.1", 5)).reading.limit < 100
 
 
 def test_a_configured_retention_replaces_that_of_the_brokers(monkeypatch: pytest.MonkeyPatch) -> None:

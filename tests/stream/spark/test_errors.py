@@ -14,7 +14,6 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark import accumulators
 from pyspark.errors import PySparkException
 
-from sandbox.kafka.jars import connector_jars
 from sandbox.ports import LOOPBACK
 from stream.spark import jvm
 from stream.spark.errors import SparkCallError, SparkFailure, root_cause, spark_call
@@ -59,7 +58,7 @@ Caused by: java.io.EOFException
 
 IN_A_TASK = """[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception
 org.apache.spark.api.python.PythonException: Traceback (most recent call last):
-  File "stream/spark/fold_task.py", line 1, in fold
+  File "stream/spark/offsets_reading.py", line 1, in read_deltas
 ValueError: not a key
 \tat org.apache.spark.api.python.BasePythonRunner.handle(PythonRunner.scala:1)
 Return Message: Traceback (most recent call last):
@@ -201,7 +200,7 @@ def test_cause_of_a_real_error_is_there_after_the_jvm_has_ended(tmp_path: Path) 
     """A damaged file is named in the error although the JVM that reported it is gone."""
     damaged = tmp_path / "damaged.parquet"
     damaged.write_bytes(b"PAR1 this is not a parquet file PAR1")
-    options = SessionOptions("local[1]", "512m", "127.0.0.1", connector_jars(), 1)
+    options = SessionOptions("local[1]", "512m", "127.0.0.1", 1)
     session = open_session(options)
     with pytest.raises(SparkCallError) as raised, spark_call("read the file"):
         session.read.schema("a int").parquet(str(damaged)).toArrow()

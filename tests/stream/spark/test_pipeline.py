@@ -10,14 +10,13 @@ import pytest
 from stream.groups.codec import unpack_change
 from stream.groups.commits.runs import Spans
 from stream.groups.driver_state import DriverState
-from stream.groups.placement import Placement
-from stream.groups.reduce import StateLimits
 from stream.offline.capture import CaptureFile
 from stream.offline.replay import Replay
-from stream.spark.pipeline import PipelineOptions, changes, write
-from stream.spark.session import SessionOptions, end_session, open_session
+from stream.spark.pipeline import changes, write
+from stream.spark.session import end_session, open_session
 from tests.stream.offline.captures import RECORDED, capture_of, commit
-from tests.support.capture_source import capture_file
+from tests.stream.spark.capture_job import job_options, session_options
+from tests.stream.spark.capture_source import capture_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,27 +31,10 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture(scope="module")
 def spark() -> Iterator[SparkSession]:
-    """Return a session with the settings of the job, without the Kafka connector."""
-    options = SessionOptions("local[2]", "512m", "127.0.0.1", (), shuffle_partitions=2)
-    session = open_session(options)
+    """Return a session with the settings of the job."""
+    session = open_session(session_options())
     yield session
     end_session(session, 20)
-
-
-def _job(folder: Path) -> PipelineOptions:
-    return PipelineOptions(
-        partitions=range(4),
-        security={},
-        placement=Placement(4, 1),
-        checkpoint=str(folder / "checkpoint"),
-        tasks=2,
-        trigger_seconds=0.1,
-        max_offsets_per_trigger=1_000_000,
-        slot_ms=30_000,
-        rules=StateLimits(keep_slots=10),
-        live_from={},
-        progress_address=None,
-    )
 
 
 def _rows(driver_state: DriverState) -> list[dict[str, Any]]:
@@ -86,8 +68,8 @@ class _Driver:
 
 def test_job_over_a_capture_reaches_the_state_of_a_replay(spark: SparkSession, tmp_path: Path) -> None:
     """For recorded traffic of every kind of group, all runs and memberships are equal."""
-    driver, job = _Driver(), _job(tmp_path)
-    query = write(changes(capture_file(spark, RECORDED), job), job, driver)
+    driver, job = _Driver(), job_options(tmp_path / "checkpoint")
+    query = write(changes(capture_file(spark, RECORDED, job.reading), job), job, driver)
     try:
         query.processAllAvailable()
     finally:
@@ -102,8 +84,8 @@ def test_job_over_a_capture_reaches_the_state_of_a_replay(spark: SparkSession, t
 def test_rows_appended_to_a_capture_are_read_once(spark: SparkSession, tmp_path: Path) -> None:
     """A running job reads the rows that are appended to its capture, and no row twice."""
     path = capture_of(tmp_path / "c.avro", [commit(at, at, group=f"g{at % 2}", partition=at % 2) for at in range(10)])
-    driver, job = _Driver(), _job(tmp_path)
-    query = write(changes(capture_file(spark, path), job), job, driver)
+    driver, job = _Driver(), job_options(tmp_path / "checkpoint")
+    query = write(changes(capture_file(spark, path, job.reading), job), job, driver)
     try:
         query.processAllAvailable()
         before = _rows(driver.driver_state)
@@ -114,31 +96,3 @@ def test_rows_appended_to_a_capture_are_read_once(spark: SparkSession, tmp_path:
     assert [each["commits"] for each in before] == [5, 5]
     assert [each["commits"] for each in _rows(driver.driver_state)] == [10, 10]
     assert [each["last_offset"] for each in _rows(driver.driver_state)] == [18, 19]
-
-
-def test_each_partition_is_read_by_one_task_in_log_order(spark: SparkSession, tmp_path: Path) -> None:
-    """A task reads one whole partition in ascending order, however the partitions alternate in the file."""
-    rows = [commit(at, at, partition=partition) for at in range(5000) for partition in (2, 0, 1)]
-    path = capture_of(tmp_path / "c.avro", rows)
-    seen: list[Any] = []
-
-    def collect(batch: Any, _: int) -> None:
-        seen.extend(batch.selectExpr("spark_partition_id() AS task", "partition", "offset", "timestamp").collect())
-
-    query = (
-        capture_file(spark, path)
-        .writeStream.foreachBatch(collect)
-        .option("checkpointLocation", str(tmp_path / "checkpoint"))
-        .start()
-    )
-    try:
-        query.processAllAvailable()
-    finally:
-        query.stop()
-    tasks: dict[int, list[Any]] = {}
-    for each in seen:
-        tasks.setdefault(each["task"], []).append(each)
-    assert sorted({each["partition"] for each in task}.pop() for task in tasks.values()) == [0, 1, 2]
-    for task in tasks.values():
-        assert [each["offset"] for each in task] == list(range(5000))
-        assert task[7]["timestamp"].timestamp() == 7

@@ -10,7 +10,7 @@ import pytest
 
 from stream.spark.session import end_session, open_session
 from stream.spark.state_reader import stored_shards
-from tests.support.capture_job import BATCHES, ROWS_PER_BATCH, WRITTEN_IN, CaptureJob, session_options
+from tests.stream.spark.capture_job import BATCHES, ROWS_PER_BATCH, WRITTEN_IN, CaptureJob, session_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -456,8 +456,6 @@ def test_check_config_shows_the_cause(
     secured: Secured, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`check-config --connect` prints the line and ends with its code; with a good token it names the client."""
-    (tmp_path / "jars").mkdir()
-    (tmp_path / "jars" / "connector.jar").touch()
     secret = secured.write("client-secret", "wrong-secret")
     monkeypatch.setenv("LAGWARDEN_KAFKA_OAUTH_CLIENT_SECRET_FILE", str(secret))
     flags = {
@@ -468,7 +466,6 @@ def test_check_config_shows_the_cause(
         "kafka.oauth_client_id": "alice",
         "kafka.oauth_scope": "check",
         "http.port": 0,
-        "job.connector_jars": tmp_path / "jars",
         "checkpoint.dir": tmp_path / "checkpoint",
     }
     command = ["check-config", "--connect", *(word for k, v in flags.items() for word in ("--set", f"{k}={v}"))]

@@ -1,4 +1,4 @@
-"""A broker with logins, certificates and rights: every refusal has its name, and both clients log in alike."""
+"""A broker with logins, certificates and rights: every refusal has its name."""
 
 # ruff: noqa: S105 -- the passwords of test users
 from __future__ import annotations
@@ -23,7 +23,6 @@ from confluent_kafka.admin import (
 )
 
 from sandbox.kafka.broker import Broker
-from sandbox.kafka.tools import run_tool
 from sandbox.kafka.topics import create_topics
 from sandbox.ports import LOOPBACK, free_port_pair
 from sandbox.waiting import eventually, wait_until
@@ -43,7 +42,6 @@ from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import ClusterError, LoginRefused, NotAuthorised, TlsRefused, WrongProtocol
 from stream.cluster_facts.watch import ClusterWatch
-from stream.config.java_login import spark_kafka_options
 from stream.config.kafka_login import login_from_options
 from stream.config.loader import load
 from stream.errors import ExitCode
@@ -196,32 +194,18 @@ def refused(flags: dict[str, Any]) -> ClusterError:
 @pytest.mark.parametrize(
     ("listener", "mechanism"), [("SASL", "PLAIN"), ("SASL", "SCRAM-SHA-256"), ("SASLTLS", "SCRAM-SHA-512")]
 )
-def test_both_clients_log_in(secured: Secured, listener: str, mechanism: str, tmp_path: Path) -> None:
-    """One configuration lets the Python client in, and Kafka's own Java client too: they read the same password."""
+def test_a_password_logs_in(secured: Secured, listener: str, mechanism: str) -> None:
+    """With and without TLS; the topic is described."""
     flags = secured.login(listener, "alice", PASSWORD, mechanism)
     with connected(flags) as cluster:
         topic = offsets_topic.describe(cluster)
         assert topic is not None
         assert topic.partitions == (0, 1, 2, 3)
-    assert "open" in java_topics(flags, tmp_path)
-
-
-def java_topics(flags: dict[str, Any], folder: Path) -> list[str]:
-    """List topics by Kafka's tool, with the options that Spark's source gets."""
-    options = {
-        name.removeprefix("kafka."): value for name, value in spark_kafka_options(load(flags=flags).kafka).items()
-    }
-    servers = options.pop("bootstrap.servers")
-    properties = folder / "client.properties"
-    escaped = {name: value.replace("\\", "\\\\").replace("\n", "\\n") for name, value in options.items()}
-    properties.write_text("".join(f"{name}={value}\n" for name, value in escaped.items()))
-    arguments = ["--bootstrap-server", servers, "--command-config", str(properties), "--list"]
-    return run_tool("org.apache.kafka.tools.TopicCommand", *arguments).split()
 
 
 @pytest.mark.parametrize("key", ["client", "client-locked"])
-def test_both_clients_show_their_certificate(secured: Secured, key: str, tmp_path: Path) -> None:
-    """Mutual TLS with a plain and with an encrypted key, from PEM files, for both clients."""
+def test_the_client_shows_its_certificate(secured: Secured, key: str) -> None:
+    """Mutual TLS with a plain and with an encrypted key, from PEM files."""
     files = secured.certificates
     flags = secured.flags(
         "MTLS",
@@ -233,7 +217,6 @@ def test_both_clients_show_their_certificate(secured: Secured, key: str, tmp_pat
     )
     with connected(flags) as cluster:
         assert offsets_topic.describe(cluster) is not None
-    assert java_topics(flags, tmp_path) == ["__consumer_offsets"]
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256"])
@@ -421,10 +404,8 @@ def test_check_config_says_what_run_would_meet(  # noqa: PLR0917 -- pytest passe
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Login and rights are tried on the cluster, each outcome with its own exit code; no secret is printed."""
-    (tmp_path / "jars").mkdir()
-    (tmp_path / "jars" / "connector.jar").touch()
     flags = secured.login("SASL", *login)
-    flags |= {"http.port": 0, "job.connector_jars": tmp_path / "jars", "checkpoint.dir": tmp_path / "checkpoint"}
+    flags |= {"http.port": 0, "checkpoint.dir": tmp_path / "checkpoint"}
     monkeypatch.setenv("LAGWARDEN_KAFKA_SASL_PASSWORD", flags.pop("kafka.sasl_password"))
     settings = [word for key, value in flags.items() for word in ("--set", f"{key}={value}")]
     assert cli.main(["check-config", "--connect", *settings]) == code

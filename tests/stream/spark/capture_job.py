@@ -1,6 +1,6 @@
 """A small job over a capture, and how the checkpoint of an earlier Spark release was made with it.
 
-`python -m tests.support.capture_job FOLDER`, run in an environment with that release, writes the capture, the
+`python -m tests.stream.spark.capture_job FOLDER`, run in an environment with that release, writes the capture, the
 checkpoint and, as `checkpoint-spark-VERSION.tar.gz`, the archive in `tests/captures`.
 """
 
@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyspark
 
+from stream.config.kafka_login import KafkaLogin
 from stream.groups.placement import Placement
 from stream.groups.reduce import StateLimits
+from stream.spark.delta_source import ClusterAccess, ReadingOptions
 from stream.spark.pipeline import PipelineOptions, changes, write
 from stream.spark.session import SessionOptions, end_session, open_session
 from tests.stream.offline.captures import capture_of, commit
-from tests.support.capture_source import capture_file
+from tests.stream.spark.capture_source import capture_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -46,20 +48,29 @@ class CaptureJob:
 
     def start(self) -> Any:
         """Start the query."""
-        options = PipelineOptions(
-            partitions=range(4),
-            security={},
-            placement=Placement(4, 1),
-            checkpoint=str(self.checkpoint),
+        options = job_options(self.checkpoint)
+        return write(changes(capture_file(self._spark, self.capture, options.reading), options), options, _discard)
+
+
+def job_options(checkpoint: Path) -> PipelineOptions:
+    """Return the options of a job that reads no cluster."""
+    return PipelineOptions(
+        reading=ReadingOptions(
+            ClusterAccess((), KafkaLogin(), 1.0),
+            starts={},
             tasks=2,
-            trigger_seconds=0.1,
-            max_offsets_per_trigger=1_000_000,
+            most_offsets=1_000_000,
+            limit=1.0,
+            placement=Placement(4, 1),
             slot_ms=30_000,
-            rules=StateLimits(keep_slots=10),
-            live_from={},
+            keep_slots=10,
             progress_address=None,
-        )
-        return write(changes(capture_file(self._spark, self.capture), options), options, _discard)
+        ),
+        checkpoint=str(checkpoint),
+        trigger_seconds=0.1,
+        rules=StateLimits(keep_slots=10),
+        live_from={},
+    )
 
 
 def _discard(_table: pa.Table, _number: int) -> None:
@@ -67,8 +78,8 @@ def _discard(_table: pa.Table, _number: int) -> None:
 
 
 def session_options() -> SessionOptions:
-    """Return the options of a session without a connector: no broker is read."""
-    return SessionOptions("local[2]", "512m", "127.0.0.1", (), shuffle_partitions=2)
+    """Return the options of a small session."""
+    return SessionOptions("local[2]", "512m", "127.0.0.1", shuffle_partitions=2)
 
 
 def main(folder: Path) -> None:

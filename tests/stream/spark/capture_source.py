@@ -1,6 +1,6 @@
-"""A capture file as a streaming source of Spark, with the columns of the offsets topic: the job without a broker.
+"""A capture file as a streaming source of Spark, with the rows of the offsets topic's source: the job without a broker.
 
-One input partition per partition of the topic, rows in log order. The offset of the stream is, per partition, the next
+One input partition per partition of the topic, folded into deltas. The offset of the stream is, per partition, the next
 offset to read. A capture that grows is therefore read on, and a checkpoint means the same as over the topic.
 Spark runs the reader in Python processes of its own, which open the file again.
 """
@@ -12,11 +12,16 @@ import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
+from stream.groups.fold import Fold, RecordColumns
+from stream.groups.placement import Placement
 from stream.offline.capture import CaptureFile
 from stream.offline.rows import OFFSETS_TOPIC, batch_rows
+from stream.spark.delta_rows import delta_rows
+from stream.spark.delta_source import COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,26 +30,19 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from stream.offline.rows import LogRow
+    from stream.spark.delta_source import ReadingOptions
 
 _FORMAT: Final = "lagwarden_capture"
-_COLUMNS: Final = "partition int, offset long, timestamp timestamp, key binary, value binary"
-_SCHEMA: Final = pa.schema(
-    [
-        ("partition", pa.int32()),
-        ("offset", pa.int64()),
-        ("timestamp", pa.timestamp("us", "UTC")),
-        ("key", pa.binary()),
-        ("value", pa.binary()),
-    ]
-)
 _MAX_ROWS_PER_BATCH: Final = 4096
-_MAX_MS: Final = 9_000_000_000_000_000
 
 
-def capture_file(spark: SparkSession, path: Path) -> DataFrame:
-    """Return the offsets topic in a capture file as a stream; rows appended to the file later are read too."""
+def capture_file(spark: SparkSession, path: Path, reading: ReadingOptions) -> DataFrame:
+    """Return the deltas of the offsets topic in a capture file as a stream; rows appended later are read too."""
     spark.dataSource.register(CaptureDataSource)
-    return spark.readStream.format(_FORMAT).option("path", str(path.absolute())).load()
+    reader = spark.readStream.format(_FORMAT).option("path", str(path.absolute()))
+    placement = reading.placement
+    numbers = (placement.offsets_partitions, placement.sub_shards, reading.slot_ms, reading.keep_slots)
+    return reader.option("layout", ",".join(map(str, numbers))).load()
 
 
 @dataclasses.dataclass
@@ -59,7 +57,7 @@ class _RowRange(InputPartition):
 
 
 class CaptureDataSource(DataSource):
-    """The data source; its only option is `path`."""
+    """The data source; its options are `path` and `layout`."""
 
     @classmethod
     def name(cls) -> str:
@@ -68,18 +66,20 @@ class CaptureDataSource(DataSource):
 
     def schema(self) -> str:
         """See DataSource."""
-        return _COLUMNS
+        return COLUMNS
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: ARG002, N802 -- Spark's name
         """See DataSource."""
-        return _CaptureReader(self.options["path"])
+        partitions, sub_shards, slot_ms, keep_slots = map(int, self.options["layout"].split(","))
+        return _CaptureReader(self.options["path"], Placement(partitions, sub_shards), slot_ms, keep_slots)
 
 
 class _CaptureReader(DataSourceStreamReader):
     """Reads a capture up to its current end."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, placement: Placement, slot_ms: int, keep_slots: int) -> None:
         self._path = Path(path)
+        self._placement, self._slot_ms, self._keep_slots = placement, slot_ms, keep_slots
         # Spark calls the same reader at every trigger; the index avoids reading the whole file each time.
         self._index = _BlockIndex(self._path)
 
@@ -101,12 +101,15 @@ class _CaptureReader(DataSourceStreamReader):
         ]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of one input partition."""
+        """Yield the deltas of one input partition."""
         assert isinstance(partition, _RowRange)
         blocks = CaptureFile(self._path).blocks(partition.first_block)
         in_range = itertools.takewhile(lambda block: block.start <= partition.last_block, blocks)
         rows = (row for block in in_range for row in block.rows if _contains(partition, row))
-        yield from map(_to_arrow, batch_rows(rows, _MAX_ROWS_PER_BATCH))
+        fold = Fold(self._placement, slot_ms=self._slot_ms, keep_slots=self._keep_slots)
+        for batch in batch_rows(rows, _MAX_ROWS_PER_BATCH):
+            fold.add(_columns(batch))
+        yield from delta_rows(fold, self._placement)
 
 
 class _BlockIndex:
@@ -133,17 +136,11 @@ def _contains(part: _RowRange, row: LogRow) -> bool:
     return row.topic == OFFSETS_TOPIC and row.partition == part.partition and part.start <= row.offset < part.end
 
 
-def _to_arrow(rows: list[LogRow]) -> pa.RecordBatch:
-    """Return rows as columns. A record without a timestamp gets 1970-01-01, as in Spark's Kafka source."""
-    # A producer may write any number as timestamp; values that do not fit into microseconds are clamped.
-    times = [max(-_MAX_MS, min(row.timestamp or 0, _MAX_MS)) * 1000 for row in rows]
-    return pa.record_batch(
-        [
-            pa.array([row.partition for row in rows], pa.int32()),
-            pa.array([row.offset for row in rows], pa.int64()),
-            pa.array(times, pa.int64()).cast(pa.timestamp("us", "UTC")),
-            pa.array([row.key for row in rows], pa.binary()),
-            pa.array([row.value for row in rows], pa.binary()),
-        ],
-        schema=_SCHEMA,
+def _columns(rows: list[LogRow]) -> RecordColumns:
+    return RecordColumns(
+        np.array([row.partition for row in rows], np.int32),
+        np.array([row.offset for row in rows], np.int64),
+        np.array([-1 if row.timestamp is None else row.timestamp for row in rows], np.int64),
+        pa.array([row.key for row in rows], pa.binary()),
+        pa.array([row.value for row in rows], pa.binary()),
     )

@@ -1,0 +1,148 @@
+"""The streaming source: `__consumer_offsets`, fetched, decoded and folded by Python tasks, as one delta per shard.
+
+Spark keeps the offsets in its own log, as `{"__consumer_offsets": {"partition": next offset}}`, and fixes them before a
+batch runs: a batch that runs again reads the same offsets.
+
+Spark imports this module in several processes that only plan, one after the other at the start of a query. So nothing
+heavy is imported at its top; what asks the cluster, reads and folds is imported where it is used.
+"""
+
+# ruff: noqa: PLC0415 -- see above
+from __future__ import annotations
+
+import base64
+import dataclasses
+import pickle
+from typing import TYPE_CHECKING, Any, Final
+
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+    from stream.config.kafka_login import KafkaLogin
+    from stream.groups.placement import Placement
+    from stream.spark.batch_plan import ReadRange
+
+FORMAT: Final = "lagwarden_deltas"
+TOPIC: Final = "__consumer_offsets"
+COLUMNS: Final = "shard int, delta binary, tally string"
+"""Columns of the deltas. `tally` has the decode statistics of the task, in its first row only."""
+_OPTION: Final = "reading"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ClusterAccess:
+    """How each process connects. `login` names the places of its secrets and contains none."""
+
+    bootstrap_servers: tuple[str, ...]
+    login: KafkaLogin
+    request_timeout: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ReadingOptions:
+    """The parameters of the source. Spark prints and stores them, so there are no secrets among them."""
+
+    access: ClusterAccess
+    starts: Mapping[int, int]
+    """The offset per partition from which a fresh query reads."""
+    tasks: int
+    """Tasks of a micro-batch at most."""
+    most_offsets: int
+    """Offsets of a micro-batch at most."""
+    limit: float
+    """Seconds without progress after which a task fails."""
+    placement: Placement
+    slot_ms: int
+    keep_slots: int
+    progress_address: tuple[str, int] | None
+    """Address of the `ProgressReceiver` of the driver; None: no progress reports."""
+
+    def to_text(self) -> str:
+        """Return the options as text, for `of_text`. Raises TypeError if the login holds a secret itself."""
+        return base64.b64encode(pickle.dumps(self)).decode()
+
+    @classmethod
+    def of_text(cls, text: str) -> ReadingOptions:
+        """Return the options from the text that `to_text` returned; only the driver writes it."""
+        read: ReadingOptions = pickle.loads(base64.b64decode(text))  # noqa: S301 -- written by the driver
+        return read
+
+
+def deltas(spark: SparkSession, options: ReadingOptions) -> DataFrame:
+    """Return the deltas of the topic as a stream."""
+    spark.dataSource.register(DeltaSource)
+    return spark.readStream.format(FORMAT).option(_OPTION, options.to_text()).load()
+
+
+class DeltaSource(DataSource):
+    """The data source; its only option is the text of the ReadingOptions."""
+
+    @classmethod
+    def name(cls) -> str:
+        """See DataSource."""
+        return FORMAT
+
+    def schema(self) -> str:
+        """See DataSource."""
+        return COLUMNS
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: ARG002, N802 -- Spark's name
+        """See DataSource."""
+        return DeltaReader(self.options[_OPTION])
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ReadTask(InputPartition):
+    """The ranges that one task reads."""
+
+    ranges: tuple[ReadRange, ...]
+
+
+class DeltaReader(DataSourceStreamReader):
+    """Plans the batches in a process of its own, and reads them in Spark's workers."""
+
+    def __init__(self, options_text: str) -> None:
+        # As text: the processes that pass the reader on without using it need not import the classes of the options.
+        self._text = options_text
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802 -- Spark's name
+        """Return where a fresh query begins."""
+        return _offsets(self._options.starts)
+
+    def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:  # noqa: ARG002, N802 -- Spark's name
+        """Return the end of the next batch; the start while the cluster does not answer."""
+        from stream.spark.topic_ends import next_ends
+
+        return _offsets(next_ends(self._options, _positions(start)))
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        """Return the tasks of a batch."""
+        from stream.spark.batch_plan import split_into_tasks
+
+        split = split_into_tasks(_positions(start), _positions(end), self._options.tasks)
+        return [ReadTask(ranges) for ranges in split]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Yield the deltas of one task. Runs in a worker."""
+        from stream.spark.offsets_reading import read_deltas
+
+        assert isinstance(partition, ReadTask)  # noqa: S101 -- what `partitions` returned
+        return read_deltas(self._options, partition.ranges)
+
+    @property
+    def _options(self) -> ReadingOptions:
+        return ReadingOptions.of_text(self._text)
+
+
+def _offsets(positions: Mapping[int, int]) -> dict[str, Any]:
+    return {TOPIC: {str(partition): offset for partition, offset in sorted(positions.items())}}
+
+
+def _positions(offsets: dict[str, Any]) -> dict[int, int]:
+    return {int(partition): int(offset) for partition, offset in offsets.get(TOPIC, {}).items()}

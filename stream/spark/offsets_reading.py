@@ -1,0 +1,47 @@
+"""What a task does: fetches its ranges of the offsets topic, decodes and folds them."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from stream.cluster.records.ranges import OffsetRange, ReadTally
+from stream.cluster.records.read import ROWS, read_records
+from stream.groups.decode_stats import DecodeFault, DecodeStats
+from stream.groups.fold import Fold, RecordColumns
+from stream.spark.delta_rows import delta_rows
+from stream.spark.delta_source import TOPIC
+from stream.spark.task_progress import ProgressSender
+from stream.spark.topic_ends import cluster_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import pyarrow as pa
+
+    from stream.spark.batch_plan import ReadRange
+    from stream.spark.delta_source import ReadingOptions
+
+
+def read_deltas(options: ReadingOptions, ranges: Sequence[ReadRange]) -> Iterator[pa.RecordBatch]:
+    """Fetch and fold these ranges; yield one row per shard. Raises ClusterError."""
+    fold = Fold(options.placement, slot_ms=options.slot_ms, keep_slots=options.keep_slots)
+    cluster, wanted, tally = cluster_of(options.access), [OffsetRange(*each) for each in ranges], ReadTally()
+    with contextlib.ExitStack() as stack:
+        progress = ProgressSender(options.progress_address) if options.progress_address else None
+        if progress:
+            stack.callback(progress.close)
+        for read in read_records(cluster, TOPIC, wanted, rows=ROWS, ahead=True, limit=options.limit, tally=tally):
+            fold.add(RecordColumns(read.partition, read.offset, read.timestamp, read.keys, read.values))
+            if progress:
+                progress.add(read.positions)
+    _count(tally, fold.stats)
+    yield from delta_rows(fold, options.placement)
+
+
+def _count(tally: ReadTally, stats: DecodeStats) -> None:
+    """Add what the reader counted: batches that cannot be decoded, and offsets that were passed without being read."""
+    for fault, batches in tally.faults.items():
+        stats.faults[DecodeFault(None, None, fault.value)] += batches
+    for reason, offsets in tally.skipped.items():
+        stats.skipped[reason.value] += offsets

@@ -1,0 +1,66 @@
+"""Tests of the plan of a micro-batch: where it ends, and which task reads what."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream.spark.batch_plan import SMALL_BATCH, batch_ends, split_into_tasks
+
+POSITIONS = st.dictionaries(st.integers(0, 20), st.integers(0, 1_000_000), min_size=1)
+
+
+@pytest.mark.parametrize(
+    ("starts", "stable", "most", "ends"),
+    [
+        pytest.param({0: 5, 1: 7}, {0: 9, 1: 7}, 100, {0: 9, 1: 7}, id="everything that is stable"),
+        pytest.param({0: 5, 1: 7}, {1: 9}, 100, {0: 5, 1: 9}, id="a partition that does not answer keeps its position"),
+        pytest.param({0: 5}, {0: 3}, 100, {0: 5}, id="never behind the start"),
+        pytest.param({0: 0, 1: 0}, {0: 300, 1: 100}, 100, {0: 75, 1: 25}, id="in proportion"),
+        pytest.param({0: 0, 1: 0}, {0: 1_000_000, 1: 1}, 10, {0: 9, 1: 1}, id="at least one offset each"),
+    ],
+)
+def test_a_batch_ends_at_the_last_stable_offsets_within_its_limit(
+    starts: dict[int, int], stable: dict[int, int], most: int, ends: dict[int, int]
+) -> None:
+    """Each row is one batch."""
+    assert batch_ends(starts, stable, most) == ends
+
+
+@given(starts=POSITIONS, stable=POSITIONS, most=st.integers(1, 100_000))
+def test_batches_reach_the_stable_offsets(starts: dict[int, int], stable: dict[int, int], most: int) -> None:
+    """Every batch moves on until all is read, never beyond a stable offset, and stays near its limit."""
+    at = starts
+    for _ in range(3):
+        ends = batch_ends(at, stable, most)
+        unread = {partition for partition in at if stable.get(partition, -1) > at[partition]}
+        assert ends.keys() == at.keys()
+        assert {partition for partition in at if ends[partition] > at[partition]} == unread
+        assert all(ends[each] <= max(at[each], stable.get(each, at[each])) for each in at)
+        assert sum(ends.values()) - sum(at.values()) <= most + len(at)
+        at = ends
+
+
+@given(starts=POSITIONS, added=POSITIONS, tasks=st.integers(1, 8))
+def test_each_partition_is_read_by_one_task(starts: dict[int, int], added: dict[int, int], tasks: int) -> None:
+    """The ranges of all tasks are the unread ranges; a small batch has one task."""
+    ends = {partition: start + added.get(partition, 0) for partition, start in starts.items()}
+    split = split_into_tasks(starts, ends, tasks)
+    ranges = [each for some in split for each in some]
+    assert sorted(ranges) == [(each, starts[each], ends[each]) for each in sorted(starts) if ends[each] > starts[each]]
+    assert len(split) <= tasks
+    if sum(end - start for _, start, end in ranges) < SMALL_BATCH:
+        assert len(split) <= 1
+
+
+def test_tasks_are_of_about_equal_size() -> None:
+    """The longest ranges are assigned first."""
+    ends = {0: 60_000, 1: 10_000, 2: 40_000, 3: 30_000}
+    split = split_into_tasks(dict.fromkeys(ends, 0), ends, 2)
+    assert [sum(end - start for _, start, end in some) for some in split] == [70_000, 70_000]
+
+
+def test_a_partition_that_was_added_is_read_from_its_start() -> None:
+    """The start offsets of a batch do not have it yet."""
+    assert split_into_tasks({0: 5}, {0: 5, 1: 9}, 4) == [((1, 0, 9),)]

@@ -1,0 +1,219 @@
+"""Tests of the source without Spark: every call as Spark makes it, in the order of a query's life."""
+
+from __future__ import annotations
+
+import base64
+import json
+import pickle
+import socket
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+from pyspark import cloudpickle
+from pyspark.sql.types import StructType
+
+from sandbox.kafka import log_writer as write
+from stream.cluster.records import read
+from stream.cluster.transport.errors import LoginRefused, NotAuthorised
+from stream.config.kafka_login import KafkaLogin, PasswordLogin
+from stream.config.secret_sources import SecretFile, SecretValue
+from stream.groups.codec import unpack_delta
+from stream.groups.decode_stats import DecodeFault, DecodeStats
+from stream.groups.placement import Placement
+from stream.spark import offsets_reading, task_progress, topic_ends
+from stream.spark.delta_source import ClusterAccess, DeltaReader, DeltaSource, ReadingOptions
+from tests.stream.cluster.records.fake_leader import FakeLeader, Part, Reply
+from tests.support.commits import KEEP, SLOT_MS, read_run
+from tests.support.driver_states import ends_of
+from tests.support.raw import commit_key, commit_value
+from tests.support.scripted_cluster import AWAY
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import pyarrow as pa
+
+TOPIC = "__consumer_offsets"
+PLAINTEXT = KafkaLogin()
+
+
+def options(
+    *, tasks: int = 2, most: int = 1_000, progress: tuple[str, int] | None = None, login: KafkaLogin = PLAINTEXT
+) -> ReadingOptions:
+    """Return options for four partitions."""
+    access = ClusterAccess(("b:9092",), login, 10.0)
+    return ReadingOptions(
+        access,
+        starts={0: 2, 1: 0, 2: 5, 3: 0},
+        tasks=tasks,
+        most_offsets=most,
+        limit=60.0,
+        placement=Placement(4, 1),
+        slot_ms=SLOT_MS,
+        keep_slots=KEEP,
+        progress_address=progress,
+    )
+
+
+def reader_of(reading: ReadingOptions) -> DeltaReader:
+    """Return the reader as a planning process of Spark has it: its source and itself went through pickle."""
+    source = cloudpickle.loads(cloudpickle.dumps(DeltaSource))({"reading": reading.to_text()})
+    return cast("DeltaReader", pickle.loads(pickle.dumps(source.streamReader(StructType()))))  # noqa: S301
+
+
+def offsets(positions: dict[int, int]) -> dict[str, Any]:
+    """Return the positions as Spark passes them: through JSON."""
+    return cast("dict[str, Any]", json.loads(json.dumps({TOPIC: positions})))
+
+
+def with_ends(monkeypatch: pytest.MonkeyPatch, ends: Sequence[Any] | Exception) -> None:
+    """Replace the ends of the topic: (partition, log start, last stable offset, error), or an exception."""
+
+    def read_ends(*_: object) -> Any:
+        if isinstance(ends, Exception):
+            raise ends
+        return ends_of([(TOPIC, partition, stable, stable, start, error) for partition, start, stable, error in ends])
+
+    monkeypatch.setattr(topic_ends, "read_ends", read_ends)
+    monkeypatch.setattr(topic_ends, "cluster_of", lambda _: None)
+
+
+ENDS = [(0, 2, 10, None), (1, 0, 0, None), (2, 5, 500, None), (3, 0, 7, None)]
+
+
+def test_a_fresh_query_begins_at_the_log_starts() -> None:
+    """Those that the driver has read; the offsets have the form that the checkpoint reads."""
+    assert reader_of(options()).initialOffset() == {TOPIC: {"0": 2, "1": 0, "2": 5, "3": 0}}
+
+
+def test_options_that_travel_have_no_secret(tmp_path: Path) -> None:
+    """Spark prints and stores them: they name the place of a secret, and a secret itself is refused."""
+    place = tmp_path / "password"
+    place.write_text("hunter2")
+    text = options(login=KafkaLogin(PasswordLogin("PLAIN", "u", SecretFile(place)))).to_text()
+    assert b"hunter2" not in base64.b64decode(text)
+    read = ReadingOptions.of_text(text).access.login.credentials
+    assert isinstance(read, PasswordLogin)
+    assert read.password.reveal() == "hunter2"
+    with pytest.raises(TypeError, match="cannot leave its process"):
+        options(login=KafkaLogin(PasswordLogin("PLAIN", "u", SecretValue("hunter2")))).to_text()
+
+
+@pytest.mark.parametrize(
+    ("ends", "start", "most", "expected"),
+    [
+        pytest.param(ENDS, {0: 4, 1: 0, 2: 5, 3: 7}, 1_000, {0: 10, 1: 0, 2: 500, 3: 7}, id="last stable offsets"),
+        pytest.param(
+            [*ENDS[:3], (3, None, None, "no_leader")],
+            {0: 4, 1: 0, 2: 5, 3: 2},
+            1_000,
+            {0: 10, 1: 0, 2: 500, 3: 2},
+            id="a partition without a leader",
+        ),
+        pytest.param(AWAY, {0: 4, 1: 0, 2: 5, 3: 2}, 1_000, {0: 4, 1: 0, 2: 5, 3: 2}, id="no broker answers"),
+        pytest.param(ENDS, {0: 4, 1: 0, 2: 5}, 1_000, {0: 10, 1: 0, 2: 500, 3: 7}, id="an added partition"),
+        pytest.param(ENDS, {0: 10, 1: 0, 2: 5, 3: 7}, 100, {0: 10, 1: 0, 2: 105, 3: 7}, id="the limit of a batch"),
+    ],
+)
+def test_a_batch_ends_where_records_are_stable(
+    monkeypatch: pytest.MonkeyPatch, ends: Any, start: dict[int, int], most: int, expected: dict[int, int]
+) -> None:
+    """A cluster that does not answer is no failure: there is nothing new."""
+    with_ends(monkeypatch, ends)
+    end = reader_of(options(most=most)).latestOffset(offsets(start), None)
+    assert end == {TOPIC: {str(partition): offset for partition, offset in expected.items()}}
+
+
+@pytest.mark.parametrize(
+    ("ends", "error"),
+    [
+        pytest.param([(0, None, None, "not_authorized")], NotAuthorised, id="a missing right"),
+        pytest.param(LoginRefused("refused", ""), LoginRefused, id="a refused login"),
+    ],
+)
+def test_permanent_errors_end_the_query(monkeypatch: pytest.MonkeyPatch, ends: Any, error: type[Exception]) -> None:
+    """Waiting would not help, and the process ends with the exit code of the cause."""
+    with_ends(monkeypatch, ends)
+    with pytest.raises(error):
+        reader_of(options()).latestOffset(offsets({0: 0}), None)
+
+
+def commits(at: int, count: int) -> bytes:
+    """Return a batch of commits of one group."""
+    records = [write.Rec(n, n, commit_key("g", "t", 0), commit_value(at + n, 1_000)) for n in range(count)]
+    return write.batch(at, records)
+
+
+def run(monkeypatch: pytest.MonkeyPatch, leader: FakeLeader, reading: ReadingOptions, ends: dict[int, int]) -> Any:
+    """Plan a batch and read its tasks; return the rows of all tasks."""
+    monkeypatch.setattr("tests.stream.cluster.records.fake_leader.TOPIC", TOPIC)
+    monkeypatch.setattr(offsets_reading, "cluster_of", lambda _: leader)
+    monkeypatch.setattr("time.sleep", leader.sleep)
+    reader = reader_of(reading)
+    rows: list[pa.RecordBatch] = []
+    for task in reader.partitions(offsets(dict.fromkeys(ends, 0)), offsets(ends)):
+        rows += reader.read(pickle.loads(pickle.dumps(task)))  # noqa: S301
+    return [row for batch in rows for row in batch.to_pylist()]
+
+
+def test_a_task_folds_what_it_fetches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One row per shard with records; the decode statistics are in the first row."""
+    leader = FakeLeader([Reply({0: Part(commits(0, 5)), 2: Part(commits(0, 3))})], [dict.fromkeys(range(4), 1)])
+    rows = run(monkeypatch, leader, options(), {0: 5, 1: 0, 2: 3, 3: 0})
+    assert [row["shard"] for row in rows] == [0, 2]
+    deltas = [unpack_delta(row["delta"]) for row in rows]
+    assert [(delta.position, read_run(delta.runs, 0)["commits"]) for delta in deltas] == [(4, 5), (2, 3)]
+    assert [row["tally"] is not None for row in rows] == [True, False]
+    assert DecodeStats.from_json(rows[0]["tally"]).records == {1: 8}
+
+
+def test_a_batch_that_runs_again_gives_the_same_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark runs the last batch again after a failure, with the same ends; the log has grown since."""
+
+    def rows(raw: bytes) -> Any:
+        leader = FakeLeader([Reply({0: Part(raw)})], [dict.fromkeys(range(4), 1)])
+        return run(monkeypatch, leader, options(), {0: 5})
+
+    assert rows(commits(0, 5)) == rows(commits(0, 5) + commits(5, 9)) == rows(commits(0, 9))
+
+
+def test_damaged_batches_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their faults are among the decode statistics, without a type and a version."""
+    bad = write.batch(2, [write.Rec(0, 0, b"k", b"v")], count=9)
+    leader = FakeLeader([Reply({0: Part(commits(0, 2) + bad + commits(3, 2))})], [dict.fromkeys(range(4), 1)])
+    (row,) = run(monkeypatch, leader, options(), {0: 5})
+    assert DecodeStats.from_json(row["tally"]).faults[DecodeFault(None, None, "bad_record")] == 1
+
+
+def test_offsets_that_are_gone_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Retention has removed them before they were read: the rest is read, and the driver gets their number."""
+    replies = [Reply({0: Part(error=1)}), Reply({0: Part(commits(3, 2))})]
+    leader = FakeLeader(replies, [dict.fromkeys(range(4), 1)], ends=[{0: (3, 5)}])
+    monkeypatch.setattr(read, "read_ends", leader.read_ends)
+    (row,) = run(monkeypatch, leader, options(), {0: 5})
+    tally = DecodeStats.from_json(row["tally"])
+    assert (tally.skipped, tally.records) == ({"deleted": 3}, {1: 2})
+
+
+def test_a_task_reports_its_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The driver sees how far a long batch is."""
+    monkeypatch.setattr(task_progress, "SEND_INTERVAL", 0.0)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver:
+        receiver.bind(("127.0.0.1", 0))
+        receiver.settimeout(5)
+        leader = FakeLeader([Reply({0: Part(commits(0, 5))})], [dict.fromkeys(range(4), 1)])
+        run(monkeypatch, leader, options(progress=receiver.getsockname()), {0: 5})
+        assert json.loads(receiver.recv(1000)) == {"0": 5}
+
+
+def test_planning_loads_nothing_heavy() -> None:
+    """Spark starts several processes that only plan; each would pay for numpy, Arrow and the Kafka client."""
+    program = (
+        "import sys, pyspark.sql.datasource; before = set(sys.modules); import stream.spark.delta_source; "
+        "print(*sorted({name.partition('.')[0] for name in set(sys.modules) - before}))"
+    )
+    loaded = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout.split()
+    assert not {"kafka", "numpy", "pyarrow", "decoders"} & set(loaded)
