@@ -56,6 +56,14 @@ SETTINGS: Final = {
     "spark.python.daemon.module": "stream.spark.worker_daemon",
 }
 
+_JAVA_OPTIONS: Final = (
+    # The parallel collector: pauses do not matter to a batch job, its throughput does.
+    "-XX:+UseParallelGC",
+    # Only the fast compiler. The JVM plans batches and passes some hundred rows on, which is too little work to earn
+    # back what the optimizing compiler costs.
+    "-XX:TieredStopAtLevel=1",
+)
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SessionOptions:
@@ -133,8 +141,7 @@ def _chosen(options: SessionOptions) -> dict[str, str]:
 
 
 def _java_options(archive: ClassArchive | None) -> list[str]:
-    # The parallel collector: pauses do not matter to a batch job, its throughput does.
-    return ["-XX:+UseParallelGC", *(archive.java_options() if archive else [])]
+    return [*_JAVA_OPTIONS, *(archive.java_options() if archive else [])]
 
 
 def _first_line(error: BaseException) -> str:

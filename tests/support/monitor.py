@@ -36,8 +36,6 @@ FAST: Final = {
     "job.driver_memory": "512m",
     "http.host": LOOPBACK,
 }
-JVM_OPTIONS: Final = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1"}
-"""Compiling for peak speed is a quarter of the CPU time of a monitor that lives for seconds."""
 START_LIMIT: Final = 240.0
 """Seconds from the start to ready; a quiet machine needs a tenth of it."""
 STOP_LIMIT: Final = 60.0
@@ -115,7 +113,7 @@ class Monitor:
                 *more,
             ],
             self.log,
-            env={**JVM_OPTIONS, **self._mark, **secrets},
+            env={**self._mark, **secrets},
         )
         return self
 
