@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import socket
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -24,12 +23,12 @@ from sandbox.ports import LOOPBACK, free_port_pair
 from sandbox.waiting import LIMIT
 from stream.errors import ExitCode
 from tests.integration.failures.refused import assert_refused
-from tests.integration.traffic import OFFSETS_TOPIC, commit, make_topic, offsets_ends
+from tests.integration.traffic import OFFSETS_TOPIC, commit, make_topic
 from tests.support.monitor import Monitor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from io import FileIO
+    from pathlib import Path
 
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(400)]
@@ -187,57 +186,3 @@ def _fields(acl: AclBinding) -> tuple[Any, ...]:
         acl.operation,
         acl.permission_type,
     )
-
-
-@pytest.mark.parametrize("given", ["file", "variable"])
-def test_no_secret_leaves_the_processes_that_log_in(secured: Secured, tmp_path: Path, given: str) -> None:
-    """Not to arguments, log, checkpoint and Spark, at the most detailed level of the log; the login works."""
-    secret = "alice-secret"  # noqa: S105 -- of a test user
-    place = tmp_path / "password"
-    place.write_text(secret)
-    (tmp_path / "monitor").mkdir()
-    options = login("alice", secret)
-    if given == "file":
-        del options["kafka.sasl_password"]
-        options["kafka.sasl_password_file"] = str(place)
-    with Monitor(secured.sasl, tmp_path / "monitor", {**options, "log.level": "debug"}) as monitor:
-        assert ("g", "t", 0) in monitor.wait_ready().metrics().lags
-        commit(secured.admin, "g", "t", {0: 4})
-        monitor.wait_read(offsets_ends(secured.admin))
-        commands = [each for process in monitor.processes for each in command_line(process.pid)]
-        assert any("stream.spark.worker_daemon" in each for each in commands)
-        assert [each for each in commands if secret in each] == []
-        # Options of the source, pickles, the configuration of Spark and its plans are in the memory of the JVM. A
-        # variable is there once, in the environment that the JVM passes on.
-        assert in_memory(monitor.jvm, b"spark.python.daemon.module")
-        if given == "file":
-            assert not in_memory(monitor.jvm, secret.encode())
-        assert monitor.stop().code == ExitCode.OK
-    files = [path for path in (tmp_path / "monitor").rglob("*") if path.is_file()]
-    assert any("offsets" in path.parts for path in files)
-    assert [path for path in files if secret.encode() in path.read_bytes()] == []
-
-
-def command_line(pid: int) -> list[str]:
-    """Return the arguments of a process; none if it has ended."""
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
-    return []
-
-
-def in_memory(pid: int, wanted: bytes) -> bool:
-    """Return whether the writable memory of a process has these bytes."""
-    with Path(f"/proc/{pid}/mem").open("rb", buffering=0) as memory:
-        for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
-            place, rights = line.split()[:2]
-            start, end = (int(each, 16) for each in place.split("-"))
-            # A mapping that is not backed, such as the guard page of a stack, cannot be read.
-            with contextlib.suppress(OSError, ValueError, OverflowError):
-                if rights.startswith("rw") and wanted in _read(memory, start, end):
-                    return True
-    return False
-
-
-def _read(memory: FileIO, start: int, end: int) -> bytes:
-    memory.seek(start)
-    return memory.read(end - start)

@@ -1,0 +1,171 @@
+"""Secrets after a run with logins: in no argument, log, checkpoint or file of Spark, nor in the memory of its JVM."""
+
+# ruff: noqa: S105 -- the secrets of test users
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pytest
+from confluent_kafka.admin import AdminClient, ScramCredentialInfo, ScramMechanism, UserScramCredentialUpsertion
+
+from sandbox.kafka.broker import Broker
+from sandbox.kafka.jars import oauth_jars
+from sandbox.kafka.token_issuer import TokenIssuer
+from sandbox.ports import LOOPBACK, free_port_pair
+from sandbox.waiting import LIMIT
+from stream.errors import ExitCode
+from tests.integration.traffic import commit, make_topic, offsets_ends
+from tests.support.monitor import Monitor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from io import FileIO
+
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(400)]
+
+SECRET: Final = "alices-own-secret"
+_SECURITY: Final = "org.apache.kafka.common.security"
+_TOKEN: Final = re.compile(rb"eyJ[\w-]{20,}\.[\w-]{20,}\.[\w-]{20,}")
+"""A JWT: header, claims and signature in base64, of which the first two begin as JSON objects do."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Secured:
+    """A broker with the listeners SCRAM and OAUTH, and the identity provider of the latter."""
+
+    scram: str
+    oauth: str
+    admin: str
+    """The address that requires no login."""
+    issuer: TokenIssuer
+
+
+@pytest.fixture(scope="module")
+def secured() -> Iterator[Secured]:
+    """Start the identity provider and the broker."""
+    (port, controller), (scram, oauth) = free_port_pair(), free_port_pair()
+    with TokenIssuer("alice", SECRET) as issuer:
+        allowed = f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={issuer.keys_url}"
+        ports = {"PLAIN": port, "CONTROLLER": controller, "SCRAM": scram, "OAUTH": oauth}
+        broker = Broker(properties=_properties(ports, issuer), jars=oauth_jars(), jvm=[allowed])
+        broker._ports = (port, controller)  # its listeners are not the sandbox's
+        with broker:
+            make_topic(broker.bootstrap, "t", 1)
+            commit(broker.bootstrap, "g", "t", {0: 2})
+            scram_login = UserScramCredentialUpsertion(
+                "alice", ScramCredentialInfo(ScramMechanism.SCRAM_SHA_256, 4096), SECRET.encode()
+            )
+            admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+            admin.alter_user_scram_credentials([scram_login])["alice"].result(LIMIT)
+            yield Secured(f"{LOOPBACK}:{scram}", f"{LOOPBACK}:{oauth}", broker.bootstrap, issuer)
+
+
+def _properties(ports: Mapping[str, int], issuer: TokenIssuer) -> dict[str, str]:
+    bearer = f"{_SECURITY}.oauthbearer.OAuthBearer"
+    oauth, scram = "listener.name.oauth", "listener.name.scram"
+    return {
+        "listeners": ",".join(f"{name}://{LOOPBACK}:{number}" for name, number in ports.items()),
+        "listener.security.protocol.map": ",".join(
+            f"{name}:{'SASL_PLAINTEXT' if name in {'SCRAM', 'OAUTH'} else 'PLAINTEXT'}" for name in ports
+        ),
+        "inter.broker.listener.name": "PLAIN",
+        f"{scram}.sasl.enabled.mechanisms": "SCRAM-SHA-256",
+        f"{scram}.scram-sha-256.sasl.jaas.config": f"{_SECURITY}.scram.ScramLoginModule required;",
+        f"{oauth}.sasl.enabled.mechanisms": "OAUTHBEARER",
+        f"{oauth}.oauthbearer.sasl.jaas.config": f"{bearer}LoginModule required;",
+        f"{oauth}.oauthbearer.sasl.server.callback.handler.class": f"{bearer}ValidatorCallbackHandler",
+        f"{oauth}.sasl.oauthbearer.jwks.endpoint.url": issuer.keys_url,
+        f"{oauth}.sasl.oauthbearer.expected.audience": issuer.audience,
+        f"{oauth}.sasl.oauthbearer.expected.issuer": issuer.issuer,
+    }
+
+
+def login(secured: Secured, option: str, folder: Path) -> dict[str, str]:
+    """Return the configuration of a login whose secret is given by this option."""
+    secret = secured.issuer.token() if option == "kafka.oauth_token_file" else SECRET
+    place = folder / "secret"
+    place.write_text(secret)
+    is_scram = option.startswith("kafka.sasl")
+    others = {"kafka.sasl_username": "alice"} if is_scram else {}
+    if option == "kafka.oauth_client_secret_file":
+        others = {"kafka.oauth_token_endpoint": secured.issuer.token_endpoint, "kafka.oauth_client_id": "alice"}
+    return {
+        "kafka.security_protocol": "SASL_PLAINTEXT",
+        "kafka.sasl_mechanism": "SCRAM-SHA-256" if is_scram else "OAUTHBEARER",
+        option: str(place) if option.endswith("_file") else secret,
+        **others,
+    }
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        "kafka.sasl_password_file",
+        "kafka.sasl_password",
+        "kafka.oauth_client_secret_file",
+        "kafka.oauth_token_file",
+    ],
+)
+def test_no_secret_leaves_the_processes_that_log_in(secured: Secured, tmp_path: Path, option: str) -> None:
+    """Neither the secret nor a token, at the most detailed level of the log; every process logs in by itself."""
+    folder = tmp_path / "monitor"
+    folder.mkdir()
+    options = {**login(secured, option, tmp_path), "log.level": "debug"}
+    with Monitor(secured.oauth if "oauth" in option else secured.scram, folder, options) as monitor:
+        assert ("g", "t", 0) in monitor.wait_ready().metrics().committed
+        commit(secured.admin, "g", "t", {0: 4})
+        assert monitor.wait_read(offsets_ends(secured.admin)).committed["g", "t", 0] == 4
+
+        commands = [each for process in monitor.processes for each in command_line(process.pid)]
+        assert any("stream.spark.worker_daemon" in each for each in commands)
+        assert [each for each in commands if has_secret(each.encode())] == []
+        # Options of the source, pickles of tasks, the configuration of Spark and its plans are in the memory of the
+        # JVM. A variable is there once, in the environment that the JVM passes on.
+        assert in_memory(monitor.jvm, lambda memory: b"spark.python.daemon.module" in memory)
+        if option != "kafka.sasl_password":
+            assert not in_memory(monitor.jvm, has_secret)
+        assert monitor.stop().code == ExitCode.OK
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert any("offsets" in path.parts for path in files)
+    assert [path for path in files if has_secret(path.read_bytes())] == []
+
+
+def has_secret(data: bytes) -> bool:
+    """Return whether the data have the secret or a token."""
+    return SECRET.encode() in data or _TOKEN.search(data) is not None
+
+
+def test_a_secret_would_be_found(secured: Secured) -> None:
+    """The search recognises the tokens of the identity provider, between other bytes."""
+    assert has_secret(f"--token={secured.issuer.token()}\0".encode())
+    assert has_secret(f"password {SECRET}".encode())
+    assert not has_secret(b"eyJ.eyJ.")
+
+
+def command_line(pid: int) -> list[str]:
+    """Return the arguments of a process; none if it has ended."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
+    return []
+
+
+def in_memory(pid: int, found: Callable[[bytes], bool]) -> bool:
+    """Return whether a mapping of the writable memory of a process has what is searched."""
+    with Path(f"/proc/{pid}/mem").open("rb", buffering=0) as memory:
+        for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+            place, rights = line.split()[:2]
+            start, end = (int(each, 16) for each in place.split("-"))
+            # A mapping that is not backed, such as the guard page of a stack, cannot be read.
+            with contextlib.suppress(OSError, ValueError, OverflowError):
+                if rights.startswith("rw") and found(_read(memory, start, end)):
+                    return True
+    return False
+
+
+def _read(memory: FileIO, start: int, end: int) -> bytes:
+    memory.seek(start)
+    return memory.read(end - start)
