@@ -15,7 +15,7 @@ from stream.checkpoint.state_positions import misplaced, unseen
 from stream.cluster.log_tails import TailRequest, read_tails
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.transport.errors import ClusterError
-from stream.service.state_errors import is_of_kafka, is_of_the_process, is_of_the_state
+from stream.service.state_errors import is_of_the_process, is_of_the_state, is_unrelated
 from stream.spark.errors import SparkCallError, spark_call
 from stream.spark.state_reader import UnreadableShardError, stored_shards
 
@@ -105,7 +105,7 @@ class KeptState:
         """
         if not is_of_the_state(failure):
             # After polls of an idle source, the end of the JVM says nothing about the state.
-            unrelated = is_of_kafka(failure) or (shown and is_of_the_process(failure))
+            unrelated = is_unrelated(failure) or (shown and is_of_the_process(failure))
             if not self._has_batch and not unrelated:
                 self.checkpoint.record_failed_start(failure.cause)
             return False

@@ -18,6 +18,8 @@ _OF_THE_STATE: Final = re.compile(
 )
 # Causes that make reading any state fail.
 _OF_THE_PROCESS: Final = ("OutOfMemoryError", "Too many open files", "Python worker exited unexpectedly")
+# Spark gives a Python process ten seconds to start, which is not configurable.
+_SLOW_START: Final = "Python worker failed to connect back"
 
 
 def is_of_the_state(failure: SparkFailure) -> bool:
@@ -31,9 +33,14 @@ def is_of_the_process(failure: SparkFailure) -> bool:
     return not failure.detail or refusal_in(text) is not None or any(mark in text for mark in _OF_THE_PROCESS)
 
 
-def is_of_kafka(failure: SparkFailure) -> bool:
-    """Return whether the cluster caused it: the reader did not get an answer, or was refused."""
-    return CLUSTER_ERROR.search(_text(failure)) is not None
+def is_unrelated(failure: SparkFailure) -> bool:
+    """Return whether the state cannot be the cause.
+
+    The cluster did not answer or refused, or a Python process did not start in time because other processes have the
+    CPU.
+    """
+    text = _text(failure)
+    return CLUSTER_ERROR.search(text) is not None or _SLOW_START in text
 
 
 def _text(failure: SparkFailure) -> str:

@@ -13,6 +13,7 @@ from stream.health.limits import HealthLimits
 from stream.service.cpu_quota import usable_cores
 from stream.spark.delta_source import ClusterAccess, ReadingOptions
 from stream.spark.pipeline import PipelineOptions
+from stream.spark.session import TASK_ATTEMPTS
 from stream.tick.context_poller import ContextPoller
 from stream.tick.lookups.budget import LookupLimits
 from stream.tick.verdicts.evaluate import VerdictEvaluator
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from stream.tick.verdicts.store import VerdictStore
 
 _READ_SHARE: Final = 0.9
-"""The part of the watchdog's limit that a task waits for brokers: it ends with their error, not by the watchdog."""
+"""The part of the watchdog's limit that all attempts of a task wait for brokers: the query then fails with their error,
+not by the watchdog."""
 
 
 def read_tasks(config: Config) -> int:
@@ -61,7 +63,7 @@ def pipeline_options(
             starts=starts,
             tasks=read_tasks(config),
             most_offsets=job.max_offsets_per_trigger,
-            limit=job.watchdog_limit * _READ_SHARE,
+            limit=job.watchdog_limit * _READ_SHARE / TASK_ATTEMPTS,
             placement=layout.placement,
             slot_ms=layout.slot_ms,
             keep_slots=layout.keep_slots,

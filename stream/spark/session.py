@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -23,6 +24,9 @@ from stream.spark.jvm import JvmStartError, hush_accumulators, launch
 
 if TYPE_CHECKING:
     from stream.spark.class_archive import ClassArchive
+
+TASK_ATTEMPTS: Final = 3
+"""Attempts of a task: the kernel kills a Python worker to free memory, and the task that it ran can run again."""
 
 SETTINGS: Final = {
     # Stands in the names of Spark's own metrics and threads.
@@ -54,6 +58,8 @@ SETTINGS: Final = {
     "spark.python.unix.domain.socket.enabled": "true",
     # Workers are forked from a process that has imported what the tasks need.
     "spark.python.daemon.module": "stream.spark.worker_daemon",
+    # On a cluster; `local[N]` takes the number from its URL.
+    "spark.task.maxFailures": str(TASK_ATTEMPTS),
 }
 
 _JAVA_OPTIONS: Final = (
@@ -84,7 +90,7 @@ def open_session(options: SessionOptions) -> SparkSession:
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ.setdefault("SPARK_LOCAL_IP", options.driver_host)
     hush_accumulators()
-    conf = SparkConf().setMaster(options.master).setAll([*SETTINGS.items(), *_chosen(options).items()])
+    conf = SparkConf().setMaster(_with_attempts(options.master)).setAll([*SETTINGS.items(), *_chosen(options).items()])
     try:
         context = SparkContext(conf=conf, gateway=launch(conf))
     except (JvmStartError, Py4JError) as error:
@@ -138,6 +144,11 @@ def _chosen(options: SessionOptions) -> dict[str, str]:
         "spark.sql.shuffle.partitions": str(options.shuffle_partitions),
         "spark.driver.extraJavaOptions": " ".join(_java_options(options.class_archive)),
     }
+
+
+def _with_attempts(master: str) -> str:
+    """Return the master URL with the attempts of a task: with `local[N]` alone, the first failure fails the query."""
+    return re.sub(r"^local\[(\d+|\*)\]$", rf"local[\1,{TASK_ATTEMPTS}]", master)
 
 
 def _java_options(archive: ClassArchive | None) -> list[str]:

@@ -7,6 +7,7 @@ import functools
 import os
 import shutil
 import signal
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,6 +19,7 @@ from tests.integration.traffic import commit
 from tests.support.monitor import Ending, Monitor
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from sandbox.kafka.broker import Broker
@@ -30,14 +32,31 @@ def kill_the_jvm(monitor: Monitor) -> None:
     os.kill(monitor.jvm, signal.SIGKILL)
 
 
-def ended_by_killed_workers(monitor: Monitor, cluster: Broker) -> bool:
-    """Write records for a batch, kill the Python workers, and return whether the monitor has ended."""
-    commit(cluster.bootstrap, "unlucky", "t", {0: 1})
+def ended_by_killed_workers(monitor: Monitor) -> bool:
+    """Kill the Python workers, and return whether the monitor has ended."""
     for process in monitor.processes:
         if process.role == "worker":
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process.pid, signal.SIGKILL)
     return not monitor.running
+
+
+@contextlib.contextmanager
+def committing(cluster: Broker) -> Iterator[None]:
+    """Write records for a batch about every 200 ms."""
+    over = threading.Event()
+
+    def write() -> None:
+        while not over.wait(0.2):
+            commit(cluster.bootstrap, "unlucky", "t", {0: 1})
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        yield
+    finally:
+        over.set()
+        writer.join()
 
 
 def assert_query_failed(monitor: Monitor, ending: Ending, words: str) -> None:
@@ -60,13 +79,11 @@ def test_jvm_that_is_killed_is_named_as_the_cause(cluster: Broker, tmp_path: Pat
         assert_query_failed(monitor, monitor.ending(30), "Spark's JVM was killed by SIGKILL")
 
 
-def test_worker_that_dies_in_a_task_is_named_as_the_cause(cluster: Broker, tmp_path: Path) -> None:
-    """An idle worker is replaced; one that is killed inside a batch fails the query, and the cause names it."""
-    with Monitor(cluster.bootstrap, tmp_path) as monitor:
+def test_workers_that_always_die_are_named_as_the_cause(cluster: Broker, tmp_path: Path) -> None:
+    """A task whose worker is killed runs again; when each of its attempts is killed, the query fails."""
+    with Monitor(cluster.bootstrap, tmp_path) as monitor, committing(cluster):
         monitor.wait_ready()
-        wait_until(
-            functools.partial(ended_by_killed_workers, monitor, cluster), "the monitor to end", limit=120, pause=0.05
-        )
+        wait_until(functools.partial(ended_by_killed_workers, monitor), "the monitor to end", limit=120, pause=0.0)
         assert_query_failed(monitor, monitor.ending(30), "Python worker")
 
 

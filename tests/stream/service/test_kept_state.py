@@ -38,6 +38,7 @@ UNKNOWN: Final = SparkFailure("ValueError: surprise", "ValueError: surprise")
 KAFKA: Final = SparkFailure(
     "stream.cluster.transport.errors.TimedOut: no answer", "stream.cluster.transport.errors.TimedOut: no answer"
 )
+SLOW: Final = SparkFailure("Python worker failed to connect back.", "Python worker failed to connect back.")
 GONE: Final = SparkFailure(JVM_GONE, "")
 FULL: Final = SparkFailure("java.io.IOException: No space left on device", "[STATE_STORE_X] No space left on device")
 
@@ -87,8 +88,14 @@ def test_two_starts_that_fail_in_a_row_set_the_state_aside(root: Path, failure: 
 
 @pytest.mark.parametrize(
     ("failure", "shown", "batch_ended"),
-    [(KAFKA, False, False), (GONE, True, False), (UNKNOWN, False, True), (GONE, True, True)],
-    ids=["the Kafka client", "the JVM without new records", "after a batch", "the JVM after a batch"],
+    [(KAFKA, False, False), (SLOW, False, False), (GONE, True, False), (UNKNOWN, False, True), (GONE, True, True)],
+    ids=[
+        "the Kafka client",
+        "a Python process that starts too slowly",
+        "the JVM without new records",
+        "after a batch",
+        "the JVM after a batch",
+    ],
 )
 def test_a_failure_with_another_cause_sets_nothing_aside(
     root: Path, failure: SparkFailure, *, shown: bool, batch_ended: bool

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stream.service.state_errors import is_of_kafka, is_of_the_process, is_of_the_state
+from stream.service.state_errors import is_of_the_process, is_of_the_state, is_unrelated
 from stream.spark.errors import SparkFailure
 from stream.spark.jvm import JVM_GONE
 
@@ -20,6 +20,7 @@ OPERATOR = "[STDS_FAILED_TO_READ_OPERATOR_METADATA] Failed to read the operator 
 CODEC = "stream.groups.codec.UnknownFormatError: not a packed shard of format 2 or below: b'LW'"
 FULL = "java.io.IOException: No space left on device"
 MEMORY = "java.lang.OutOfMemoryError: Java heap space"
+SLOW = "org.apache.spark.SparkException: Python worker failed to connect back."
 TIMEOUT = "stream.cluster.transport.errors.TimedOut: b:9092 does not answer in time"
 
 
@@ -28,19 +29,19 @@ def test_the_state_is_the_cause(text: str) -> None:
     """Spark's error conditions, Hadoop's checksums and our codec, in the last or an earlier cause."""
     assert is_of_the_state(SparkFailure(text, text + FRAMES))
     assert is_of_the_state(SparkFailure("java.lang.NullPointerException", f"job failed\n{text}{FRAMES}"))
-    assert not is_of_kafka(SparkFailure(text, text + FRAMES))
+    assert not is_unrelated(SparkFailure(text, text + FRAMES))
 
 
 @pytest.mark.parametrize(
-    ("text", "of_the_process", "of_kafka"),
+    ("text", "of_the_process", "unrelated"),
     [(FULL, True, False), (f"{LOADING}\n{MEMORY}", True, False), (f"{LOADING}\n{FULL}", True, False),
-     (TIMEOUT, False, True), ("ValueError: surprise", False, False)],
+     (TIMEOUT, False, True), (SLOW, False, True), ("ValueError: surprise", False, False)],
 )  # fmt: skip
-def test_the_state_is_not_the_cause(text: str, *, of_the_process: bool, of_kafka: bool) -> None:
+def test_the_state_is_not_the_cause(text: str, *, of_the_process: bool, unrelated: bool) -> None:
     """A full volume or heap also fails reading an intact state; stack frames are ignored."""
     failure = SparkFailure(text.splitlines()[-1], text + FRAMES)
-    found = (is_of_the_state(failure), is_of_the_process(failure), is_of_kafka(failure))
-    assert found == (False, of_the_process, of_kafka)
+    found = (is_of_the_state(failure), is_of_the_process(failure), is_unrelated(failure))
+    assert found == (False, of_the_process, unrelated)
 
 
 def test_a_jvm_that_ended_is_not_a_fault_of_the_state() -> None:

@@ -18,6 +18,7 @@ from stream.service.wiring import (
     read_tasks,
     verdict_evaluator,
 )
+from stream.spark.session import TASK_ATTEMPTS
 
 if TYPE_CHECKING:
     import pytest
@@ -104,13 +105,13 @@ def test_the_pipeline_continues_the_layout_of_the_checkpoint() -> None:
     assert (rules.keep_slots, rules.keep_transitions, rules.dead_grace_ms) == (5, 9, 60_000)
 
 
-def test_a_task_gives_up_before_the_watchdog_ends_the_process() -> None:
+def test_all_attempts_of_a_task_give_up_before_the_watchdog_ends_the_process() -> None:
     """The error of the cluster is then the cause in the log."""
     given = with_sections(job={"watchdog_limit": 100})
     checkpoint: Any = SimpleNamespace(
         manifest=SimpleNamespace(layout=checkpoint_layout(given, 4), live_from={}), spark="/checkpoint/spark"
     )
-    assert 60 < pipeline_options(given, checkpoint, {}, ("127.0.0.1", 5)).reading.limit < 100
+    assert 60 < TASK_ATTEMPTS * pipeline_options(given, checkpoint, {}, ("127.0.0.1", 5)).reading.limit < 100
 
 
 def test_a_configured_retention_replaces_that_of_the_brokers(monkeypatch: pytest.MonkeyPatch) -> None:

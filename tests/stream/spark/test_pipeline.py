@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+import signal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pytest
@@ -12,14 +14,16 @@ from stream.groups.commits.runs import Spans
 from stream.groups.driver_state import DriverState
 from stream.offline.capture import CaptureFile
 from stream.offline.replay import Replay
+from stream.spark.delta_source import COLUMNS
 from stream.spark.pipeline import changes, write
 from stream.spark.session import end_session, open_session
+from stream.spark.shard_processor import OUTPUT
 from tests.stream.offline.captures import RECORDED, capture_of, commit
 from tests.stream.spark.capture_job import job_options, session_options
 from tests.stream.spark.capture_source import capture_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
     from typing import Any
 
@@ -96,3 +100,39 @@ def test_rows_appended_to_a_capture_are_read_once(spark: SparkSession, tmp_path:
     assert [each["commits"] for each in before] == [5, 5]
     assert [each["commits"] for each in _rows(driver.driver_state)] == [10, 10]
     assert [each["last_offset"] for each in _rows(driver.driver_state)] == [18, 19]
+
+
+@pytest.mark.parametrize("stage", ["read", "reduce"])
+def test_a_task_whose_worker_is_killed_runs_again(
+    spark: SparkSession, tmp_path: Path, stage: Literal["read", "reduce"]
+) -> None:
+    """The kernel kills workers when memory is short: the batch ends, and no commit is lost or counted twice."""
+    path = capture_of(tmp_path / "c.avro", [commit(at, at) for at in range(10)])
+    driver, job = _Driver(), job_options(tmp_path / "checkpoint")
+    deltas = capture_file(spark, path, job.reading)
+    killed = tmp_path / "killed"
+    if stage == "read":
+        deltas = deltas.mapInArrow(_killing_once(killed), COLUMNS)
+    changed = changes(deltas, job)
+    if stage == "reduce":
+        changed = changed.mapInArrow(_killing_once(killed), OUTPUT)
+    query = write(changed, job, driver)
+    try:
+        query.processAllAvailable()
+    finally:
+        query.stop()
+    assert killed.exists()
+    assert [(each["commits"], each["last_offset"]) for each in _rows(driver.driver_state)] == [(10, 9)]
+
+
+def _killing_once(killed: Path) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Return a function of a task that kills its worker after the first batch, unless the file `killed` exists."""
+
+    def pass_on(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield batch
+            if not killed.exists():
+                killed.touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    return pass_on
