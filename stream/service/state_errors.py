@@ -39,8 +39,12 @@ def is_unrelated(failure: SparkFailure) -> bool:
     The cluster did not answer or refused, or a Python process did not start in time because other processes have the
     CPU.
     """
-    text = _text(failure)
-    return CLUSTER_ERROR.search(text) is not None or _SLOW_START in text
+    return CLUSTER_ERROR.search(_text(failure)) is not None or is_slow_start(failure)
+
+
+def is_slow_start(failure: SparkFailure) -> bool:
+    """Return whether a Python process of Spark did not start in time; the next attempt may succeed."""
+    return _SLOW_START in _text(failure)
 
 
 def _text(failure: SparkFailure) -> str:

@@ -15,7 +15,9 @@ from stream.service.catch_up import CatchUpProgress
 from stream.service.catch_up_bar import CatchUpView
 from stream.service.query_errors import refusal_in
 from stream.service.resources import ResourcePoller
+from stream.service.state_errors import is_slow_start
 from stream.service.status import CATCHING_UP, FAILED, RUNNING, STOPPING
+from stream.spark.errors import SparkCallError
 from stream.spark.query import Watchdog, failure, kill_jvm, last_report, stop
 
 if TYPE_CHECKING:
@@ -36,6 +38,8 @@ _BATCH_GRACE_SECONDS: Final = 15.0
 """For the running batch at a stop; with the JVM's grace less than the 30 s that process managers wait."""
 _TICK_GRACE_SECONDS: Final = 3.0
 """For the running tick at a stop, which ends with writing the verdict file."""
+_QUERY_STARTS: Final = 4
+"""Starts of the query on a machine that is too busy to start Spark's Python processes in time."""
 
 _CHECKPOINT_DELETED: Final = "checkpoint deleted while in use; restart to read the topic from its start"
 
@@ -63,6 +67,7 @@ class QuerySupervisor:
         self._last_report_at: str | None = None
         self._added: set[int] = set()
         self._resources = ResourcePoller(spark)
+        self._slow_starts = 0
 
     def supervise(
         self,
@@ -76,7 +81,7 @@ class QuerySupervisor:
         Raises Refusal, StateUnusableError, and SparkCallError.
         """
         status, caught_up, ended = self._status, threading.Event(), threading.Event()
-        self._query = self._start()
+        self._query = self._start_query()
         watchdog = Watchdog(self._spark, watchdog_limit)
         view = CatchUpView(sys.stderr)
         ticker = threading.Thread(target=ticks, args=(caught_up, ended), name="tick", daemon=True)
@@ -103,7 +108,9 @@ class QuerySupervisor:
     def _exit_code(self, ticker: threading.Thread) -> int | None:
         """Return the exit code if the process must end; None while all is well."""
         failed = failure(self._query)
-        if failed is not None:
+        if failed is not None and self._starts_again(failed):
+            self._query = self._start_query()
+        elif failed is not None:
             return end_of_query(failed, self._status, self._state)
         lost = self._state.lost()
         if lost is not None:
@@ -114,6 +121,26 @@ class QuerySupervisor:
             return self._end_of_ticks()
         self._follow_added_partitions()
         return None
+
+    def _start_query(self) -> StreamingQuery:
+        """Start the query. Raises SparkCallError."""
+        while True:
+            try:
+                return self._start()
+            except SparkCallError as error:
+                if not self._starts_again(error.failure):
+                    raise
+
+    def _starts_again(self, failed: SparkFailure) -> bool:
+        """Return whether the query is to be started again: a Python process of Spark did not start in time.
+
+        The JVM and the driver state are kept; a batch that runs again changes nothing.
+        """
+        if not is_slow_start(failed) or self._slow_starts == _QUERY_STARTS - 1:
+            return False
+        self._slow_starts += 1
+        _log.warning("query not started in time; starting it again", attempt=self._slow_starts, cause=failed.cause)
+        return True
 
     def _poll_report(self, watchdog: Watchdog) -> None:
         """Record the query's last progress report, if it is a new one."""

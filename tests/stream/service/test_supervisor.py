@@ -8,13 +8,15 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import structlog
 
 from sandbox.waiting import LIMIT
 from stream.errors import ExitCode
 from stream.service import supervisor
 from stream.service.catch_up import CatchUpProgress
-from stream.service.status import CATCHING_UP, FAILED, RUNNING, ServiceStatus
+from stream.service.status import CATCHING_UP, FAILED, RUNNING, STOPPING, ServiceStatus
 from stream.service.supervisor import QuerySupervisor
+from stream.spark.errors import SparkCallError, SparkFailure
 from stream.spark.query import BatchReport
 
 if TYPE_CHECKING:
@@ -193,3 +195,40 @@ def test_a_progress_report_is_recorded_once(status: ServiceStatus, monkeypatch: 
     stopping.set()
     thread.join(LIMIT)
     assert (status.batches, status.last_batch_seconds) == (1, 0.5)
+
+
+SLOW = SparkFailure("Python worker failed to connect back.", "Python worker failed to connect back.")
+
+
+@pytest.mark.parametrize("raised", [True, False], ids=["by the start", "by the query"])
+def test_a_query_that_does_not_start_in_time_is_started_again(
+    status: ServiceStatus, monkeypatch: pytest.MonkeyPatch, *, raised: bool
+) -> None:
+    """On a busy machine: the JVM and what was read stay, and the process goes on."""
+    started: list[_Part] = []
+    stopping = threading.Event()
+
+    def start() -> Any:
+        started.append(_Part())
+        if len(started) == 3:
+            stopping.set()
+        elif raised:
+            raise SparkCallError("start the query", SLOW)
+        return started[-1]
+
+    monkeypatch.setattr(supervisor, "failure", lambda _: None if len(started) == 3 else SLOW)
+    part: Any = _Part()
+    made = QuerySupervisor(part, start, part, part, status=status, publisher=part)
+    assert made.supervise(stopping, 60.0, lambda _, ended: ended.wait(LIMIT)) == ExitCode.OK  # type: ignore[arg-type,return-value]
+    assert (len(started), status.phase) == (3, STOPPING)
+
+
+def test_a_query_that_never_starts_in_time_ends_the_process(
+    status: ServiceStatus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The limit is a few attempts; the process then fails with the cause."""
+    monkeypatch.setattr(supervisor, "failure", lambda _: SLOW)
+    with structlog.testing.capture_logs() as logs:
+        assert exit_code(status, state=_Part(record_failure=lambda *_, **__: False))[0] == ExitCode.QUERY_FAILED
+    assert [line.get("attempt") for line in logs] == [1, 2, 3, None, None]
+    assert logs[3]["cause"] == SLOW.cause

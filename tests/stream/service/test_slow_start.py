@@ -1,0 +1,44 @@
+"""A Python process that Spark waits for in vain, as on a machine without free CPU."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sandbox.waiting import wait_until
+from stream.service.state_errors import is_of_the_state, is_slow_start
+from stream.spark.pipeline import changes, write
+from stream.spark.query import failure
+from stream.spark.session import end_session, open_session
+from tests.stream.offline.captures import capture_of, commit
+from tests.stream.spark.capture_job import job_options, session_options
+from tests.stream.spark.capture_source import capture_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.spark
+
+
+def test_the_error_of_spark_is_recognised(tmp_path: Path) -> None:
+    """The process that plans the batches starts after more than the ten seconds that Spark waits."""
+    python = tmp_path / "python"
+    python.write_text(
+        f'#!/bin/sh\ncase "$*" in *python_streaming_source_runner*) sleep 12 ;; esac\nexec {sys.executable} "$@"\n'
+    )
+    python.chmod(0o755)
+    path = capture_of(tmp_path / "c.avro", [commit(0, 0)])
+    session = open_session(session_options())
+    try:
+        session.sparkContext.pythonExec = str(python)
+        job = job_options(tmp_path / "checkpoint")
+        query = write(changes(capture_file(session, path, job.reading), job), job, lambda *_: None)
+        wait_until(lambda: failure(query) is not None, "the query to fail", limit=120)
+        failed = failure(query)
+    finally:
+        end_session(session, 20)
+    assert failed is not None
+    assert is_slow_start(failed)
+    assert not is_of_the_state(failed)
