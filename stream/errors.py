@@ -68,6 +68,10 @@ class ExitCode(enum.IntEnum):
     NOT_READY = 51, "The running lagwarden has no data yet."
     NO_SUCH_GROUP = 52, "There is no group with this name, and none was removed recently."
 
+    GROUP_WARNING = 60, "`check`: the worst of the groups has a verdict of severity warning."
+    GROUP_CRITICAL = 61, "`check`: the worst of the groups has a verdict of severity critical."
+    GROUP_UNKNOWN = 62, "`check`: a group cannot be judged, or is dead; no other one has severity warning or critical."
+
 
 class Refusal(Exception):  # noqa: N818 -- an expected failure, not a program error
     """An expected failure (configuration, permissions, environment) that the user can fix.

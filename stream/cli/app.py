@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from stream.cli import check as cli_check
 from stream.cli import explain as cli_explain
 from stream.cli import groups as cli_groups
 from stream.cli import log_find as cli_log_find
@@ -31,14 +32,28 @@ if TYPE_CHECKING:
 
 app: Final = typer.Typer(
     name="lagwarden",
-    help="A streaming consumer-offsets and group-health monitor for Apache Kafka.",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
 
 _NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
+
+def _print_version(given: bool) -> None:  # noqa: FBT001 -- typer passes the value of the flag
+    if given:
+        typer.echo(f"lagwarden {importlib.metadata.version('lagwarden')}")
+        raise typer.Exit
+
+
+@app.callback(help="A streaming consumer-offsets and group-health monitor for Apache Kafka.")
+def main_options(
+    _version: Annotated[  # noqa: FBT002 -- a flag
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Handle the options before the command."""
 
 
 @app.command()
@@ -129,6 +144,7 @@ def acls(
 
 cli_groups.register(app)
 cli_explain.register(app)
+cli_check.register(app)
 cli_offline.register(app)
 app.add_typer(cli_log_find.app)
 

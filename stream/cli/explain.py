@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stream.cli.options import ConfigFile, GroupName, InstanceUrl, JsonOutput, load_section
+from stream.cli.options import ConfigFile, GroupName, InstanceUrl, JsonOutput, instance_url
 from stream.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -67,8 +67,8 @@ def top(
 
 def _client(url: str | None, config: Path | None) -> InstanceClient:
     """Return a client of the instance at the URL, or of the one that the configuration describes. Raises Refusal."""
-    from stream.cli.api_client import InstanceClient, instance_address
-    from stream.config.options import HttpOptions
+    from stream.cli.api_client import InstanceClient
 
-    address = url or instance_address(load_section(HttpOptions, config))
-    return InstanceClient(address, advice="start `lagwarden run`, or name a running instance with --url")
+    return InstanceClient(
+        instance_url(url, config), advice="start `lagwarden run`, or name a running instance with --url"
+    )

@@ -10,12 +10,13 @@ import datetime as dt
 import difflib
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from exporters.wording import SEVERITIES
 from stream.cli.render.tables import display_text
 from stream.errors import ExitCode, Refusal
 from stream.wording import compact_duration
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Sequence
 
 Answer = dict[str, Any]
 """A JSON object of the API."""
@@ -69,6 +70,23 @@ def filter_groups(groups: Iterable[Answer], states: Collection[str], kinds: Coll
     return [
         group for group in groups if (not states or group["state"] in states) and (not kinds or group["kind"] in kinds)
     ]
+
+
+def sort_worst_first(groups: Sequence[Answer]) -> tuple[Answer, ...]:
+    """Sort by severity, then by time lag, then by lag, then by name; dead groups come last."""
+    return tuple(sorted(groups, key=_sort_key))
+
+
+def _sort_key(group: Answer) -> tuple[bool, int, float, int, str]:
+    severity = SEVERITIES.index(group["severity"]) if group["severity"] in SEVERITIES else 1
+    time_lag, lag = group["time_lag_max"], group["lag_sum"]
+    return (
+        group["state"] == "Dead",
+        -severity,
+        1.0 if time_lag is None else -time_lag,
+        -1 if lag is None else -lag,
+        group["group"],
+    )
 
 
 def unix_time(text: str | None) -> float | None:

@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from stream.cli.options import CaptureSource, ConfigFile, GroupName, InstanceUrl, JsonOutput, load_section
+from stream.cli.options import (
+    CaptureSource,
+    ConfigFile,
+    GroupName,
+    InstanceUrl,
+    JsonOutput,
+    instance_url,
+    load_section,
+)
 from stream.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -54,7 +62,7 @@ class _SourceOptions:
 
     def open(self) -> GroupSource:
         """Return the source. Raises Refusal."""
-        from stream.config.options import GroupsOptions, HttpOptions
+        from stream.config.options import GroupsOptions
 
         if self.url is not None and self.capture is not None:
             raise typer.BadParameter("--url and --capture exclude each other")
@@ -62,9 +70,9 @@ class _SourceOptions:
             from stream.cli.capture_groups import open_capture
 
             return open_capture(self.capture, load_section(GroupsOptions, self.config))
-        from stream.cli.api_client import InstanceClient, instance_address
+        from stream.cli.api_client import InstanceClient
 
-        return InstanceClient(self.url or instance_address(load_section(HttpOptions, self.config)))
+        return InstanceClient(instance_url(self.url, self.config))
 
 
 @groups_app.callback(invoke_without_command=True)
@@ -79,7 +87,7 @@ def list_groups(
     capture: CaptureSource = None,
     config: ConfigFile = None,
 ) -> int:
-    """List all groups: kind, state, members, lag, age of the last commit, and time until the first offset expires."""
+    """List all groups, the worst first: verdict, state, members, lag, time lag, last commit, and first expiry."""
     options = _SourceOptions(url, capture, config)
     if context.invoked_subcommand is not None:
         context.obj = options
@@ -95,7 +103,7 @@ def list_groups(
     if as_json:
         _print_json({**answer, "groups": groups})
     elif groups:
-        _print([group_tables.groups_table(groups, _now(answer))])
+        _print([group_tables.groups_table(group_source.sort_worst_first(groups), _now(answer))])
     else:
         typer.echo("no group matches the filter" if answer["groups"] else "there are no groups", err=True)
     return _print_notes(source)

@@ -44,7 +44,10 @@ LiveClusterConfig = Annotated[
 GroupName = Annotated[str, typer.Argument(metavar="GROUP", help="The group; after `--` if it begins with a dash.")]
 InstanceUrl = Annotated[
     str | None,
-    typer.Option("--url", help="A running lagwarden; default: http.host and http.port of the configuration."),
+    typer.Option(
+        "--url",
+        help="A running lagwarden; default: LAGWARDEN_URL, or http.host and http.port of the configuration.",
+    ),
 ]
 CaptureSource = Annotated[
     Path | None,
@@ -89,3 +92,14 @@ def load_section(section: type[SectionT], file: Path | None) -> SectionT:
     from stream.config import loader
 
     return loader.load_section(section, file, os.environ)
+
+
+def instance_url(url: str | None, file: Path | None) -> str:
+    """Return the URL of a running instance: the option, else LAGWARDEN_URL, else that of the configuration.
+
+    Raises ConfigRefusal, and Refusal for port 0.
+    """
+    from stream.cli.api_client import instance_address
+    from stream.config.options import HttpOptions
+
+    return url or os.environ.get("LAGWARDEN_URL") or instance_address(load_section(HttpOptions, file))

@@ -27,7 +27,7 @@ SectionT = TypeVar("SectionT", bound=OptionSection)
 
 PREFIX: Final = "LAGWARDEN_"
 # Variables with the prefix that are not options: the cache directory, and the configuration file itself.
-_OTHER_VARIABLES: Final = frozenset({"LAGWARDEN_CACHE", "LAGWARDEN_CONFIG"})
+_OTHER_VARIABLES: Final = frozenset({"LAGWARDEN_CACHE", "LAGWARDEN_CONFIG", "LAGWARDEN_URL"})
 # Kubernetes sets variables for each service in every pod, and a service may be named lagwarden.
 _SERVICE_LINK: Final = re.compile(r"_SERVICE_(HOST|PORT)(_|$)|_PORT_[0-9]+_(TCP|UDP|SCTP)(_|$)")
 _SERVICE_ADDRESS: Final = re.compile(r"(tcp|udp|sctp)://")

@@ -29,15 +29,25 @@ _NO_MEMBER: Final[Answer] = {"member_id": None, "client_host": None, "client_id"
 
 
 def groups_table(groups: Sequence[Answer], now: float) -> TextTable:
-    """Return a row per group. The column of death causes exists only if a group is dead."""
-    heads = ["GROUP", "KIND", "STATE", "MEMBERS", "PARTITIONS", "LAG", "LAG-UNKNOWN", "LAST-COMMIT", "EXPIRES"]
+    """Return a row per group. Columns without any value are left out: verdicts (of a capture), and causes of deaths."""
+    judged = any(group.get("severity") for group in groups)
     deaths = any(group["state"] == "Dead" for group in groups)
+    heads = [
+        "GROUP",
+        *(["SEVERITY", "VERDICT"] if judged else []),
+        *("KIND", "STATE", "MEMBERS", "PARTITIONS", "LAG"),
+        *(["TIME-LAG"] if judged else []),
+        *("LAG-UNKNOWN", "LAST-COMMIT", "EXPIRES"),
+        *(["DEATH-CAUSE"] if deaths else []),
+    ]
     return _table(
-        [*heads, "DEATH-CAUSE"] if deaths else heads,
+        heads,
         (
             [
                 display_text(group["group"]),
+                *(map(_cell, (group["severity"], group["verdict"])) if judged else ()),
                 *map(_cell, (group["kind"], group["state"], group["members"], group["partitions"], group["lag_sum"])),
+                *([format_time_lag(group["time_lag_max"], exact=group["time_lag_max_exact"])] if judged else ()),
                 _cell(group["partitions_lag_unknown"]),
                 age(group["last_commit_time"], now),
                 time_left(group["first_offset_expiry_time"], now),

@@ -5,8 +5,6 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from exporters.wording import SEVERITIES
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -39,23 +37,6 @@ class GroupListState:
     def selected_row(self) -> int:
         """The index of the selected group; 0 if it is not among the rows."""
         return next((row for row, group in enumerate(self.rows) if group["group"] == self.selected), 0)
-
-
-def sort_worst_first(groups: Sequence[Answer]) -> tuple[Answer, ...]:
-    """Sort by severity, then by time lag, then by lag, then by name; dead groups come last."""
-    return tuple(sorted(groups, key=_sort_key))
-
-
-def _sort_key(group: Answer) -> tuple[bool, int, float, int, str]:
-    severity = SEVERITIES.index(group["severity"]) if group["severity"] in SEVERITIES else 1
-    time_lag, lag = group["time_lag_max"], group["lag_sum"]
-    return (
-        group["state"] == "Dead",
-        -severity,
-        1.0 if time_lag is None else -time_lag,
-        -1 if lag is None else -lag,
-        group["group"],
-    )
 
 
 def _searched_text(group: Answer) -> str:

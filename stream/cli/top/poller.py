@@ -6,7 +6,7 @@ import dataclasses
 import threading
 from typing import TYPE_CHECKING, Self
 
-from stream.cli.top.model import sort_worst_first
+from stream.cli.group_source import sort_worst_first
 from stream.errors import Refusal
 
 if TYPE_CHECKING:

@@ -238,3 +238,27 @@ class TestRun:
         err = capsys.readouterr().err
         assert "RuntimeError: boom" in err
         assert err.rstrip().endswith("please report it with the lines above")
+
+
+@pytest.mark.parametrize("option", ["-h", "--help"])
+@pytest.mark.parametrize("command", [[], ["groups"], ["groups", "describe"], ["check"], ["log", "find"]], ids=" ".join)
+def test_help_has_a_short_option(command: list[str], option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every command has both."""
+    assert cli.main([*command, option]) == ExitCode.OK
+    assert "Usage: lagwarden" in capsys.readouterr().out
+
+
+def test_version_as_an_option(capsys: pytest.CaptureFixture[str]) -> None:
+    """One line for scripts; the command `version` adds the libraries."""
+    assert cli.main(["--version"]) == ExitCode.OK
+    option = capsys.readouterr().out
+    assert cli.main(["version"]) == ExitCode.OK
+    assert capsys.readouterr().out.startswith(f"{option.strip()} (Python ")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_script(shell: str) -> None:
+    """It is printed, not installed, for a person who wants to see it first. A process of its own: click ends it."""
+    command = [sys.executable, "-m", "stream.cli", "--show-completion", shell]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "_COMPLETE=" in done.stdout

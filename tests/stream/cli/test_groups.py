@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from exporters.readmodel import GroupDetail, Snapshot
 
 LIVES = RECORDED.with_name("lives.avro")
-LIST_HEAD = "GROUP KIND STATE MEMBERS PARTITIONS LAG LAG-UNKNOWN LAST-COMMIT EXPIRES DEATH-CAUSE".split()  # noqa: SIM905
+CAPTURE_HEAD = "GROUP KIND STATE MEMBERS PARTITIONS LAG LAG-UNKNOWN LAST-COMMIT EXPIRES DEATH-CAUSE".split()  # noqa: SIM905
+LIST_HEAD = [*CAPTURE_HEAD[:1], "SEVERITY", "VERDICT", *CAPTURE_HEAD[1:6], "TIME-LAG", *CAPTURE_HEAD[6:]]
 OFFSETS_HEAD = "GROUP TOPIC PARTITION CURRENT-OFFSET LOG-END-OFFSET LAG CONSUMER-ID HOST CLIENT-ID COMMIT-AGE EXPIRES"
 
 
@@ -143,13 +144,13 @@ class TestGroups:
     """`lagwarden groups`."""
 
     def test_lists_all_groups_of_an_instance(self, url: str, command: CommandRunner) -> None:
-        """A line per group, with columns that a script can split; line feeds in a name are escaped."""
-        assert command.run("groups", "--url", url) == [
-            LIST_HEAD,
-            ["billing", "classic", "Stable", "3", "2", str(2**62), "1", "0s", "-", "-"],
-            ["gone", "classic", "Dead", "-", "0", "-", "0", "-", "-", "topic-deleted"],
-            ["plain", "simple", "-", "-", "0", "-", "0", "-", "-", "-"],
-            ["say", '"hi"\\\\nthere', "consumer", "Empty", "0", "1", "0", "0", "0s", "1h0m", "-"],
+        """A line per group, the worst first, with columns that a script can split; line feeds in a name are escaped."""
+        assert [" ".join(line) for line in command.run("groups", "--url", url)] == [
+            " ".join(LIST_HEAD),
+            f"billing critical stopped classic Stable 3 2 {2**62} \N{GREATER-THAN OR EQUAL TO}1m1s 1 0s - -",
+            "plain unknown unknown simple - - 0 - - 0 - - -",
+            'say "hi"\\\\nthere fine caught_up consumer Empty 0 1 0 0s 0 0s 1h0m -',
+            "gone - - classic Dead - 0 - - 0 - - topic-deleted",
         ]
 
     @pytest.mark.parametrize(
@@ -172,6 +173,16 @@ class TestGroups:
         """Kafka's tool leaves out the column of static ids in the same way."""
         assert command.run("groups", "--url", url, "--state", "Stable")[0] == LIST_HEAD[:-1]
 
+    def test_variable_names_the_instance(
+        self, url: str, capture: Path, command: CommandRunner, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """LAGWARDEN_URL applies where neither --url nor --capture is given."""
+        monkeypatch.setenv("LAGWARDEN_URL", url)
+        assert command.run("groups")[1][0] == "billing"
+        assert command.run("groups", "--capture", str(capture))[1][0] == "a"
+        with serve(snapshot()) as other:
+            assert command.run("groups", "--url", other) == []
+
     def test_json_is_the_answer_of_the_api(self, url: str, command: CommandRunner) -> None:
         """The filtered groups are unchanged objects of the API."""
         command.run("groups", "--url", url, "--kind", "simple", "--json")
@@ -186,9 +197,9 @@ class TestGroups:
         assert "there are no groups" in command.err
 
     def test_of_a_capture(self, capture: Path, command: CommandRunner) -> None:
-        """The columns are the same. Lag is unknown, with a note; dead groups have their cause."""
+        """There are no verdicts and no columns for them. Lag is unknown, with a note; dead groups have their cause."""
         assert command.run("groups", "--capture", str(capture)) == [
-            LIST_HEAD,
+            CAPTURE_HEAD,
             ["a", "classic", "Stable", "2", "1", "-", "1", "4s", "-", "-"],
             ["b", "simple", "Dead", "0", "0", "-", "0", "-", "-", "unknown"],
         ]

@@ -206,19 +206,19 @@ class TestReplay:
     """`lagwarden replay`."""
 
     def test_groups_of_a_capture(self, capsys: pytest.CaptureFixture[str]) -> None:
-        """The table has one row per group, dead groups included."""
+        """The table has one row per group, dead groups included and last."""
         assert cli.main(["replay", str(RECORDED)]) == ExitCode.OK
         header, *groups = capsys.readouterr().out.splitlines()
         assert header.split()[:4] == ["GROUP", "KIND", "STATE", "MEMBERS"]
         assert [line.split()[0] for line in groups] == [
             "classic-group",
             "consumer-group",
-            "deleted-group",
             "share-group",
             "simple-group",
             "static-group",
             "streams-group",
             "transactional-group",
+            "deleted-group",
         ]
         assert header.split()[-3:] == ["GENERATION", "COMMITS", "REWINDS"]
         assert next(line for line in groups if line.startswith("simple-group")).split()[-3:] == ["-", "4", "1"]

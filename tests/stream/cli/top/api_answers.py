@@ -7,7 +7,8 @@ from typing import Any
 
 from exporters.http.api import groups_json
 from exporters.text.exposition import PublishedSnapshot
-from stream.cli.top.model import GroupListState, sort_worst_first
+from stream.cli.group_source import sort_worst_first
+from stream.cli.top.model import GroupListState
 from tests.exporters.snapshots import small_snapshot, snapshot
 
 
