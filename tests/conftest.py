@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import shutil
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
+from sandbox.certificates import Certificates, make_certificates
 from sandbox.kafka.broker import Broker
 from sandbox.kafka.jars import JarError, broker_jars
 from sandbox.kafka.java import JavaMissingError, find_java
@@ -76,3 +78,11 @@ def make_broker() -> Iterator[MakeBroker]:
             return started.enter_context(Broker(**arguments))
 
         yield make
+
+
+@pytest.fixture(scope="session")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    """Return the certificates of an authority, a server and a client."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not on PATH")
+    return make_certificates(tmp_path_factory.mktemp("certificates"))

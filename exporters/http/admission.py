@@ -33,6 +33,10 @@ class RefusalReason(enum.StrEnum):
     """The client read the response too slowly."""
     BAD_REQUEST = "bad_request"
     """The bytes are not an HTTP request: the connection gets 400 and is closed."""
+    TLS = "tls"
+    """The TLS handshake failed or did not end in time."""
+    LOGIN = "login"
+    """The request had no valid credentials: it gets 401."""
     REQUESTS = "requests"
     """Too many concurrent requests: the request gets 503."""
 

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-_EXEMPT: Final = frozenset({"/livez", "/readyz"})
+PROBES: Final = frozenset({"/livez", "/readyz"})
+"""The paths that a kubelet requests: without limits and without a login."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class RequestLimiter:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Run or refuse a request. On the event loop, so the counters need no lock."""
-        if scope["type"] != "http" or scope["path"] in _EXEMPT:
+        if scope["type"] != "http" or scope["path"] in PROBES:
             await self._app(scope, receive, send)
             return
         client = scope.get("client")

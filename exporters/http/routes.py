@@ -18,6 +18,8 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from exporters.cluster.exposition import join_expositions
+from exporters.http.access.require_login import RequireLogin
+from exporters.http.access.web_access import Credentials
 from exporters.http.admission import Admission, ConnectionLimits, RefusalReason
 from exporters.http.api import encode, group_json, groups_json, readiness_json
 from exporters.http.cluster_api import cluster_routes
@@ -82,6 +84,7 @@ def build_app(
     cluster: Callable[[], PublishedCluster | None] = lambda: None,
     clock: Callable[[], float] = time.time,
     admission: Admission | None = None,
+    credentials: Callable[[], Credentials] = Credentials,
     on_failure: Callable[[str, Exception], None] = lambda _path, _error: None,
 ) -> Starlette:
     """Return the application. `exporters.http.server.HttpServer` describes the arguments.
@@ -89,12 +92,15 @@ def build_app(
     A name in a path can be any but `.` and `..`, which a client resolves before it sends the request. Therefore each
     route of a group also exists with the name in the query: `/api/v1/group?name=..` and `/group?name=..`.
 
-    `on_failure` receives the path and the exception of a response that failed with an internal error (500).
+    `credentials` returns what a client must send for all paths but those of the probes. `on_failure` receives the path
+    and the exception of a response that failed with an internal error (500).
     """
     admission = admission or Admission(ConnectionLimits())
     endpoints = _Endpoints(current, _with_http(status, admission), details, cluster, clock, on_failure=on_failure)
     on_refusal = functools.partial(admission.count, RefusalReason.REQUESTS)
     limiter = Middleware(RequestLimiter, limits=RequestLimits(), on_refusal=on_refusal)
+    on_login = functools.partial(admission.count, RefusalReason.LOGIN)
+    login = Middleware(RequireLogin, credentials=credentials, on_refusal=on_login)
     routes = [
         Route("/", endpoints.overview_page),
         *(Route(f"/{name}", endpoints.asset) for name in ASSETS),
@@ -108,7 +114,7 @@ def build_app(
         Route("/groups/{name:any_name}", endpoints.group_page),
         Route("/group", endpoints.group_page),
     ]
-    return Starlette(routes=routes, middleware=[limiter])
+    return Starlette(routes=routes, middleware=[limiter, login])
 
 
 def _with_http(status: Callable[[], MonitorStatus], admission: Admission) -> Callable[[], MonitorStatus]:

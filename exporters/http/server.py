@@ -10,15 +10,18 @@ import errno
 import functools
 import socket
 import threading
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import uvicorn
 
+from exporters.http.access.tls_handshake import TlsHandshake
+from exporters.http.access.web_access import WebAccess
 from exporters.http.admission import Admission, ConnectionLimits
 from exporters.http.connection import LimitedConnection
 from exporters.http.routes import build_app
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable
 
     from exporters.cluster.exposition import PublishedCluster
@@ -72,20 +75,33 @@ class HttpServer:
         *,
         cluster: Callable[[], PublishedCluster | None] = lambda: None,
         limits: ConnectionLimits | None = None,
+        access: WebAccess | None = None,
         on_failure: Callable[[str, Exception], None] = lambda _path, _error: None,
     ) -> None:
-        """`limits` are those on connections. `on_failure` receives the path and the error of a response that failed."""
+        """`limits` are those on connections; `access` has TLS and logins, None: neither.
+
+        `on_failure` receives the path and the error of a response that failed.
+        """
         self._host = host
         self._port = port
         admission = Admission(limits or ConnectionLimits())
+        access = access or WebAccess()
         config = uvicorn.Config(
-            build_app(current, status, details=details, cluster=cluster, admission=admission, on_failure=on_failure),
+            build_app(
+                current,
+                status,
+                details=details,
+                cluster=cluster,
+                admission=admission,
+                credentials=access.credentials,
+                on_failure=on_failure,
+            ),
             lifespan="off",
             # The job configures logging; a line per scrape has no use.
             log_config=None,
             access_log=False,
             server_header=False,
-            http=functools.partial(LimitedConnection, admission=admission),  # type: ignore[arg-type]  # typed as a class, called as a function
+            http=functools.partial(_connection, admission, access),  # type: ignore[arg-type]  # typed as a class, called as a function
             ws="none",
             # Clients are counted by the address of the connection: X-Forwarded-For can be forged.
             proxy_headers=False,
@@ -119,6 +135,13 @@ class HttpServer:
         self._uvicorn.should_exit = True
         if self._thread:
             self._thread.join(_STOP_SECONDS + 2)
+
+
+def _connection(admission: Admission, access: WebAccess, **given: Any) -> asyncio.Protocol:
+    """Return the protocol of a new connection. uvicorn passes its configuration and state as keywords."""
+    http = LimitedConnection(**given, admission=admission)
+    context = access.tls_context()
+    return http if context is None else TlsHandshake(http, context, admission, http.loop)
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import http.client
 import ipaddress
 import json
+import os
+import ssl
 import time
 import urllib.error
 import urllib.parse
@@ -12,11 +14,13 @@ import urllib.request
 from typing import TYPE_CHECKING, Any, Final
 
 from stream.cli.group_source import unix_time
+from stream.cli.instance_login import LOGIN_ADVICE, instance_login
 from stream.errors import ExitCode, Refusal
 from stream.wording import compact_duration
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from stream.cli.group_source import Answer
     from stream.config.options import HttpOptions
@@ -41,8 +45,17 @@ class InstanceClient:
 
     knows_ends = True
 
-    def __init__(self, url: str, clock: Callable[[], float] = time.time, advice: str = _ADVICE) -> None:
-        """`advice` is printed if no instance answers at the URL. Raises Refusal if `url` is no http(s) URL."""
+    def __init__(
+        self,
+        url: str,
+        clock: Callable[[], float] = time.time,
+        advice: str = _ADVICE,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """`advice` is printed if no instance answers at the URL. `environment` has the login, `os.environ` by default.
+
+        Raises Refusal if `url` is no http(s) URL, or a file of the login cannot be read.
+        """
         self.problems: list[str] = []
         self.notes: list[str] = []
         self._clock = clock
@@ -53,8 +66,14 @@ class InstanceClient:
             what = f"--url {url} is not an http or https URL"
             raise Refusal(what, "name an instance such as http://127.0.0.1:10848", ExitCode.USAGE)
         # An instance on this machine is never requested through a proxy of the environment.
-        handlers = [urllib.request.ProxyHandler({})] if _is_loopback(parts.hostname) else []
+        handlers: list[urllib.request.BaseHandler] = []
+        if _is_loopback(parts.hostname):
+            handlers.append(urllib.request.ProxyHandler({}))
+        access = instance_login(os.environ if environment is None else environment)
+        if access.ca_file is not None:
+            handlers.append(urllib.request.HTTPSHandler(context=_tls(access.ca_file)))
         self._opener = urllib.request.build_opener(*handlers)
+        self._headers = {} if access.authorization is None else {"Authorization": access.authorization}
 
     @property
     def address(self) -> str:
@@ -83,7 +102,8 @@ class InstanceClient:
 
     def _request(self, path: str) -> Answer | None:
         try:
-            with self._opener.open(self._url + path, timeout=TIMEOUT_SECONDS) as response:
+            request = urllib.request.Request(self._url + path, headers=self._headers)  # noqa: S310 -- http or https
+            with self._opener.open(request, timeout=TIMEOUT_SECONDS) as response:
                 return self._read(response.read())
         except urllib.error.HTTPError as error:
             with error:
@@ -104,6 +124,9 @@ class InstanceClient:
             reasons = " ".join(answer.get("reasons", ()))
             what = f"lagwarden at {self._url} is not ready yet: {answer['phase']}. {reasons}".rstrip(". ")
             raise Refusal(what, f"try again later; {self._url}/ shows the progress", ExitCode.NOT_READY)
+        if code == http.HTTPStatus.UNAUTHORIZED:
+            what = f"lagwarden at {self._url} refuses the login" if self._headers else f"{self._url} needs a login"
+            raise Refusal(what, LOGIN_ADVICE, ExitCode.NO_INSTANCE)
         what = f"{self._url} answers with status {code}: {answer.get('error', 'no reason given')}"
         raise Refusal(what, "try again, or check --url", ExitCode.NO_INSTANCE)
 
@@ -117,6 +140,16 @@ class InstanceClient:
     def _refuse_foreign(self) -> Answer:
         what = f"the server at {self._url} is not lagwarden"
         raise Refusal(what, "check the address and --url", ExitCode.NO_INSTANCE)
+
+
+def _tls(ca_file: Path) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=ca_file)
+    except (OSError, ssl.SSLError) as error:
+        reason = error.strerror if not isinstance(error, ssl.SSLError) else "no certificate in PEM format"
+        raise Refusal(
+            f"LAGWARDEN_CA_FILE: {ca_file} cannot be read: {reason}", "name a PEM file", ExitCode.USAGE
+        ) from error
 
 
 def _is_loopback(host: str) -> bool:

@@ -17,6 +17,7 @@ from stream.cluster.partition_offsets import read_ends
 from stream.cluster.transport.client import Cluster
 from stream.config.kafka_login import login_from_options
 from stream.errors import ExitCode, Refusal
+from stream.service.web_access import open_web_access
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 def run_checks(config: Config) -> Iterator[str | Refusal]:
     """Run all checks in the order of `run`; yields a sentence or the Refusal of each."""
-    checks: list[Callable[[Config], str]] = [_port, _java, _checkpoint]
+    checks: list[Callable[[Config], str]] = [_port, _web_access, _java, _checkpoint]
     for check in checks:
         try:
             yield check(config)
@@ -50,6 +51,12 @@ def _port(config: Config) -> str:
             "choose another http.port or http.host",
             ExitCode.PORT_IN_USE,
         ) from error
+
+
+def _web_access(config: Config) -> str:
+    access = open_web_access(config.http)
+    tls = "with TLS" if access.has_tls else "without TLS"
+    return f"the HTTP server is {tls}, and {'needs a login' if access.credentials().needed else 'open to everybody'}"
 
 
 def _java(_: Config) -> str:

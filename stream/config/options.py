@@ -195,6 +195,15 @@ class HttpOptions(OptionSection):
         le=100_000,
     )
 
+    web_config: Path | None = _option(
+        None,
+        "A file in Prometheus' web configuration format, with TLS and users (docs/http.md). It is read again when it"
+        " changes. `/livez` and `/readyz` need no login.",
+    )
+    bearer_token_file: Path | None = _option(
+        None, "A file with a token that clients may send instead of a user and a password. It is read again, too."
+    )
+
     def contradictions(self) -> list[tuple[str, str]]:
         """See Section."""
         if self.max_connections_per_address > self.max_connections:

@@ -26,6 +26,7 @@ from stream.service.descriptors import raise_limit
 from stream.service.job import MonitorJob
 from stream.service.startup import wait_for_offsets_topic
 from stream.service.status import FAILED, STOPPING, ServiceStatus
+from stream.service.web_access import open_web_access
 from stream.service.wiring import read_tasks
 from stream.spark.class_archive import ClassArchive
 from stream.spark.session import SessionOptions, end_session, open_session
@@ -76,6 +77,7 @@ def _stop_signals() -> threading.Event:
 @contextlib.contextmanager
 def _http_server(config: Config, publisher: Publisher, status: ServiceStatus, watch: ClusterWatch) -> Iterator[None]:
     http = config.http
+    access = open_web_access(http)
     server = HttpServer(
         http.host,
         http.port,
@@ -85,6 +87,7 @@ def _http_server(config: Config, publisher: Publisher, status: ServiceStatus, wa
         cluster=watch.current,
         on_failure=status.answer_failed,
         limits=ConnectionLimits(http.max_connections, http.max_connections_per_address),
+        access=access,
     )
     try:
         server.start()
@@ -92,7 +95,14 @@ def _http_server(config: Config, publisher: Publisher, status: ServiceStatus, wa
         raise Refusal(
             str(error), "set http.port (--http-port) or stop the process that uses it", ExitCode.PORT_IN_USE
         ) from error
-    _log.info("serving", address=f"http://{config.http.host}:{server.port}/", metrics="/metrics", ready="/readyz")
+    scheme = "https" if access.has_tls else "http"
+    _log.info(
+        "serving",
+        address=f"{scheme}://{config.http.host}:{server.port}/",
+        metrics="/metrics",
+        ready="/readyz",
+        login=access.credentials().needed,
+    )
     try:
         yield
     finally:

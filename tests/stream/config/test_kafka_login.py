@@ -23,8 +23,8 @@ from stream.config.loader import ConfigRefusal, load
 from stream.config.secret_sources import SecretFile
 
 if TYPE_CHECKING:
+    from sandbox.certificates import Certificates
     from stream.config.options import KafkaOptions
-    from tests.stream.conftest import Certificates
 
 SERVERS = {"kafka.bootstrap_servers": "a:1"}
 ENDPOINT = {

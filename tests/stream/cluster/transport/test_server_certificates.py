@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.stream.conftest import Certificates
+    from sandbox.certificates import Certificates
 
 
 @contextlib.contextmanager

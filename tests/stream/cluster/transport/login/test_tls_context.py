@@ -17,7 +17,7 @@ from stream.config.secret_sources import SecretFile, SecretValue
 from stream.errors import ExitCode
 
 if TYPE_CHECKING:
-    from tests.stream.conftest import Certificates
+    from sandbox.certificates import Certificates
 
 
 def subjects(context: ssl.SSLContext) -> list[Any]:

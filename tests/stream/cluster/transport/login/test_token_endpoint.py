@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.stream.conftest import Certificates
+    from sandbox.certificates import Certificates
 
 CONTROL = "a\x01auth=x"
 SECRET = "hunter2+/=: ü"  # noqa: S105 -- with everything that an encoding can break

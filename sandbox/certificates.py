@@ -1,13 +1,10 @@
-"""Certificates for the tests of secured connections."""
+"""Certificates of a test authority, made with openssl: for brokers and servers that are to be reached by TLS."""
 
 from __future__ import annotations
 
 import dataclasses
-import shutil
 import subprocess
 from typing import TYPE_CHECKING
-
-import pytest
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,12 +34,8 @@ class Certificates:
         return self.folder / f"{name}.pem"
 
 
-@pytest.fixture(scope="session")
-def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
-    """Create the certificates, which takes less than a second."""
-    if shutil.which("openssl") is None:
-        pytest.skip("openssl is not on PATH")
-    folder = tmp_path_factory.mktemp("certificates")
+def make_certificates(folder: Path) -> Certificates:
+    """Create the certificates in an empty folder, which takes less than a second."""
     _openssl(folder, "req -x509 -newkey rsa:2048 -nodes -days 30 -keyout ca.key -out ca.crt -subj /CN=test-ca")
     (folder / "names").write_text("subjectAltName=DNS:localhost")
     for name in ("broker", "client"):

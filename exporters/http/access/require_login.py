@@ -1,0 +1,126 @@
+"""Requests without valid credentials get 401. Liveness and readiness need none: kubelets send none."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+import secrets
+import time
+from typing import TYPE_CHECKING, Final
+
+import anyio
+import bcrypt
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse
+
+from exporters.http.request_limits import PROBES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from exporters.http.access.web_access import Credentials
+
+_KEPT_LOGINS: Final = 256
+_MOST_WAITING: Final = 8
+_REST_PER_CHECK: Final = 4.0
+"""After a wrong password no other one is checked for this many times the duration of the check."""
+_UNKNOWN_USER: Final = b"$2b$10$" + b"." * 53
+"""Checked for a user who does not exist, so that the time of the answer does not tell who exists."""
+
+
+class RequireLogin:
+    """ASGI middleware that answers 401 to requests without a valid user and password, or token.
+
+    Checking a bcrypt hash takes some 50 ms of CPU on purpose. Passwords that were right are therefore remembered as a
+    keyed hash until the credentials change, wrong ones are checked one at a time with rests, and a request that would
+    have to wait behind too many others gets 503. A scraper that is known never waits.
+    """
+
+    def __init__(
+        self, app: ASGIApp, credentials: Callable[[], Credentials], on_refusal: Callable[[], None] = lambda: None
+    ) -> None:
+        """`credentials` returns the valid ones. `on_refusal` is called for each refused request."""
+        self._app = app
+        self._credentials = credentials
+        self._on_refusal = on_refusal
+        self._key = secrets.token_bytes(32)
+        self._known: dict[bytes, None] = {}
+        self._known_for: Credentials | None = None
+        self._one_check = anyio.Semaphore(1)
+        self._waiting = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on or refuse it."""
+        valid = self._credentials()
+        if scope["type"] != "http" or not valid.needed or scope["path"] in PROBES:
+            await self._app(scope, receive, send)
+            return
+        scheme, _, sent = Headers(scope=scope).get("authorization", "").partition(" ")
+        accepted: bool | None = False
+        if scheme.lower() == "bearer" and valid.token is not None:
+            accepted = hmac.compare_digest(sent.strip().encode(), valid.token)
+        elif scheme.lower() == "basic" and valid.users:
+            accepted = await self._is_user(sent.strip(), valid)
+        if accepted:
+            await self._app(scope, receive, send)
+            return
+        self._on_refusal()
+        if accepted is None:
+            refusal = JSONResponse({"error": "too many logins at once"}, 503, {"retry-after": "1"})
+        else:
+            refusal = JSONResponse({"error": "login required"}, 401, {"www-authenticate": _challenge(valid)})
+        await refusal(scope, receive, send)
+
+    async def _is_user(self, encoded: str, valid: Credentials) -> bool | None:
+        """Return whether these are a user and the password; None if too many others are being checked."""
+        if self._known_for != valid:
+            self._known_for = valid
+            self._known.clear()
+        try:
+            name, colon, password = base64.b64decode(encoded, validate=True).decode().partition(":")
+        except (binascii.Error, UnicodeDecodeError):
+            return False
+        if not colon:
+            return False
+        digest = hmac.digest(self._key, encoded.encode(), hashlib.sha256)
+        if digest in self._known:
+            return True
+        if self._waiting >= _MOST_WAITING:
+            return None
+        self._waiting += 1
+        try:
+            async with self._one_check:
+                began = time.monotonic()
+                right = await anyio.to_thread.run_sync(_check, password, valid.users.get(name))
+                if not right:
+                    await anyio.sleep((time.monotonic() - began) * _REST_PER_CHECK)
+        finally:
+            self._waiting -= 1
+        if right and self._known_for == valid:
+            if len(self._known) >= _KEPT_LOGINS:
+                self._known.pop(next(iter(self._known)))
+            self._known[digest] = None
+        return right
+
+
+def _check(password: str, digest: bytes | None) -> bool:
+    """Return whether a password has this bcrypt hash. A password longer than 72 bytes has none."""
+    try:
+        right = bcrypt.checkpw(password.encode(), _UNKNOWN_USER if digest is None else digest)
+    except ValueError:
+        return False
+    return right and digest is not None
+
+
+def _challenge(valid: Credentials) -> str:
+    """Return the value of `WWW-Authenticate`."""
+    schemes = []
+    if valid.users:
+        schemes.append('Basic realm="lagwarden", charset="UTF-8"')
+    if valid.token is not None:
+        schemes.append('Bearer realm="lagwarden"')
+    return ", ".join(schemes)

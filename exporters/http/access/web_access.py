@@ -1,0 +1,129 @@
+"""The web configuration in force, which follows its files while the server runs."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+import time
+from typing import TYPE_CHECKING, Final
+
+from exporters.http.access.web_config import WebConfig, WebConfigError, read_web_config
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+_CHECK_SECONDS: Final = 1.0
+_Version = tuple[int, int, int] | None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Credentials:
+    """What a client may send to prove that it may read. Empty: everybody may read."""
+
+    users: Mapping[str, bytes] = dataclasses.field(default_factory=dict, repr=False)
+    """The bcrypt hash of the password of each user."""
+    token: bytes | None = dataclasses.field(default=None, repr=False)
+    """A bearer token."""
+
+    @property
+    def needed(self) -> bool:
+        """True if a client must send some."""
+        return bool(self.users) or self.token is not None
+
+
+class WebAccess:
+    """The certificates, users and token of the files, read again when a file changes. Thread-safe.
+
+    A changed file that cannot be used leaves the previous content in force. TLS is not switched on or off while the
+    server runs: a client that expects it would send its password in clear text.
+    """
+
+    def __init__(
+        self,
+        config_file: Path | None = None,
+        token_file: Path | None = None,
+        *,
+        on_fault: Callable[[str], None] = lambda _: None,
+        on_reload: Callable[[], None] = lambda: None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Read the files. `on_fault` receives why a changed file cannot be used. Raises WebConfigError."""
+        self._config_file = config_file
+        self._token_file = token_file
+        self._on_fault = on_fault
+        self._on_reload = on_reload
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._checked_at = clock()
+        self._config = WebConfig()
+        self._load()
+        self._versions = self._current_versions()
+
+    @property
+    def has_tls(self) -> bool:
+        """True if the server speaks TLS."""
+        return self._config.tls is not None
+
+    def tls_context(self) -> ssl.SSLContext | None:
+        """Return the context for a new connection; None without TLS."""
+        self._follow_files()
+        return self._context
+
+    def credentials(self) -> Credentials:
+        """Return the credentials that are valid now."""
+        self._follow_files()
+        return self._credentials
+
+    def _follow_files(self) -> None:
+        with self._lock:
+            now = self._clock()
+            if now - self._checked_at < _CHECK_SECONDS:
+                return
+            self._checked_at = now
+            versions = self._current_versions()
+            if versions == self._versions:
+                return
+            self._versions = versions
+            try:
+                self._load()
+            except WebConfigError as error:
+                self._on_fault(str(error))
+                return
+            # The new content may name other files.
+            self._versions = self._current_versions()
+            self._on_reload()
+
+    def _load(self) -> None:
+        """Read the files into this object. Raises WebConfigError, and then nothing has changed."""
+        config = WebConfig() if self._config_file is None else read_web_config(self._config_file)
+        is_first = not hasattr(self, "_context")
+        if not is_first and (config.tls is None) != (self._config.tls is None):
+            raise WebConfigError("TLS can be switched on or off by a restart only")
+        context = None if config.tls is None else config.tls.context()
+        token = None if self._token_file is None else _read_token(self._token_file)
+        self._config, self._context, self._credentials = config, context, Credentials(config.users, token)
+
+    def _current_versions(self) -> tuple[_Version, ...]:
+        files = [self._config_file, self._token_file, *(self._config.tls.files if self._config.tls else ())]
+        return tuple(_version(file) for file in files if file is not None)
+
+
+def _read_token(file: Path) -> bytes:
+    try:
+        token = file.read_bytes().strip()
+    except OSError as error:
+        raise WebConfigError(f"the token: {file} cannot be read: {error.strerror}") from error
+    if not token or len(token.split()) > 1:
+        raise WebConfigError(f"the token: {file} must have one word")
+    return token
+
+
+def _version(file: Path) -> _Version:
+    """Return what changes when a file is written or replaced; None if it cannot be read."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino

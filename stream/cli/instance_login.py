@@ -1,0 +1,60 @@
+"""The login of the commands that ask a running instance, from environment variables.
+
+There are no options for it: every user of a machine can read the arguments of a process.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from stream.errors import ExitCode, Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+VARIABLES: Final = {
+    "LAGWARDEN_USER": "the user",
+    "LAGWARDEN_PASSWORD": "the password of the user",
+    "LAGWARDEN_PASSWORD_FILE": "a file with the password",
+    "LAGWARDEN_TOKEN_FILE": "a file with a bearer token, instead of user and password",
+    "LAGWARDEN_CA_FILE": "a PEM file with the authority of the server's certificate",
+}
+LOGIN_ADVICE: Final = "set LAGWARDEN_USER and LAGWARDEN_PASSWORD (or LAGWARDEN_PASSWORD_FILE), or LAGWARDEN_TOKEN_FILE"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class InstanceLogin:
+    """What a client sends, and whom it trusts."""
+
+    authorization: str | None = dataclasses.field(default=None, repr=False)
+    """The value of the header `Authorization`."""
+    ca_file: Path | None = None
+
+
+def instance_login(environment: Mapping[str, str]) -> InstanceLogin:
+    """Return the login of these variables; an empty variable is not set. Raises Refusal."""
+    user, password, password_file, token_file, ca_file = (environment.get(name) or None for name in VARIABLES)
+    ca = None if ca_file is None else Path(ca_file)
+    if token_file is not None:
+        if user is not None:
+            raise Refusal("LAGWARDEN_USER and LAGWARDEN_TOKEN_FILE exclude each other", "unset one", ExitCode.USAGE)
+        return InstanceLogin(f"Bearer {_content('LAGWARDEN_TOKEN_FILE', token_file)}", ca)
+    if user is None:
+        return InstanceLogin(None, ca)
+    if password is None and password_file is not None:
+        password = _content("LAGWARDEN_PASSWORD_FILE", password_file)
+    if password is None:
+        raise Refusal("LAGWARDEN_USER is set without a password", LOGIN_ADVICE, ExitCode.USAGE)
+    return InstanceLogin("Basic " + base64.b64encode(f"{user}:{password}".encode()).decode(), ca)
+
+
+def _content(variable: str, file: str) -> str:
+    """Return the content of a file without blanks around it. Raises Refusal."""
+    try:
+        return Path(file).read_text().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "no text"
+        raise Refusal(f"{variable}: {file} cannot be read: {reason}", "name a readable file", ExitCode.USAGE) from error

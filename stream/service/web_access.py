@@ -1,0 +1,35 @@
+"""TLS and logins of the HTTP server, from the options of the section `http`."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import structlog
+
+from exporters.http.access.web_access import WebAccess
+from exporters.http.access.web_config import WebConfigError
+from stream.errors import ExitCode, Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from stream.config.options import HttpOptions
+
+_log = structlog.get_logger(__name__)
+
+
+def open_web_access(http: HttpOptions, clock: Callable[[], float] = time.monotonic) -> WebAccess:
+    """Return the access to the HTTP server; changes of its files are logged. Raises Refusal."""
+    try:
+        return WebAccess(
+            http.web_config,
+            http.bearer_token_file,
+            on_fault=lambda why: _log.error("web configuration unusable; the previous one stays in force", cause=why),
+            on_reload=lambda: _log.info("web configuration read again"),
+            clock=clock,
+        )
+    except WebConfigError as error:
+        raise Refusal(
+            str(error), "correct the files of http.web_config and http.bearer_token_file", ExitCode.USAGE
+        ) from error

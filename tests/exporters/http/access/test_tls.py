@@ -1,0 +1,288 @@
+"""TLS on real sockets: what is encrypted, who is refused, and what clients that never finish a handshake cost."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import http.client
+import shutil
+import socket
+import ssl
+import threading
+import time
+import urllib.request
+from typing import TYPE_CHECKING, Any
+
+import bcrypt
+import pytest
+
+from exporters.http.access import tls_handshake
+from exporters.http.access.web_access import WebAccess
+from exporters.http.access.web_config import WebConfigError
+from exporters.http.admission import ConnectionLimits
+from exporters.http.server import HttpServer
+from exporters.text.exposition import PublishedSnapshot
+from tests.exporters.snapshots import snapshot, status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from sandbox.certificates import Certificates
+
+USER = bcrypt.hashpw(b"secret", bcrypt.gensalt(4)).decode()
+LIMITS = ConnectionLimits(total=40, per_address=20)
+
+
+@dataclasses.dataclass
+class TlsServer:
+    """A server with its files in a folder, and connections to it."""
+
+    folder: Path
+    certificates: Certificates
+    server: HttpServer
+    now: list[float]
+
+    def connect(self, *, source: str = "127.0.0.1", client: str | None = None, **changes: Any) -> ssl.SSLSocket:
+        """Connect and check the certificate of the server; `client` is the name of a client certificate."""
+        context = ssl.create_default_context(cafile=self.certificates.authority)
+        for name, value in changes.items():
+            setattr(context, name, value)
+        if client is not None:
+            context.load_cert_chain(self.certificates.certificate(client), self.certificates.key(client))
+        return context.wrap_socket(self.plain(source), server_hostname="localhost")
+
+    def plain(self, source: str = "127.0.0.1") -> socket.socket:
+        """Open a TCP connection."""
+        return socket.create_connection(("127.0.0.1", self.server.port), timeout=30, source_address=(source, 0))
+
+    def get(self, path: str = "/metrics", connection: ssl.SSLSocket | None = None, **headers: str) -> tuple[int, bytes]:
+        """Send a request; returns status and body."""
+        with connection or self.connect() as line:
+            client = http.client.HTTPConnection("localhost")
+            client.sock = line
+            client.request("GET", path, headers=headers)
+            answer = client.getresponse()
+            return answer.status, answer.read()
+
+    def refusals(self, reason: str) -> int:
+        """Return the number of refusals for a reason."""
+        _, body = self.get("/metrics?name[]=lagwarden_http_refusals_total", self.connect(source="127.0.0.9"))
+        line = next(line for line in body.decode().splitlines() if f'reason="{reason}"' in line)
+        return int(line.split()[-1])
+
+
+@contextlib.contextmanager
+def tls_server(
+    folder: Path, certificates: Certificates, more: str = "", world: PublishedSnapshot | None = None
+) -> Iterator[TlsServer]:
+    """Serve with the certificate of the broker."""
+    shutil.copy(certificates.certificate("broker"), folder / "tls.crt")
+    shutil.copy(certificates.key("broker"), folder / "tls.key")
+    shutil.copy(certificates.authority, folder / "ca.crt")
+    (folder / "web.yaml").write_text(f"tls_server_config:\n  cert_file: tls.crt\n  key_file: tls.key\n{more}")
+    now = [0.0]
+    access = WebAccess(folder / "web.yaml", clock=lambda: now[0])
+    server = HttpServer("127.0.0.1", 0, lambda: world, status, limits=LIMITS, access=access)
+    server.start()
+    try:
+        yield TlsServer(folder, certificates, server, now)
+    finally:
+        server.stop()
+
+
+def wait_for(condition: Any) -> None:
+    """Wait until a condition is true, up to the timeout of the test."""
+    while not condition():
+        time.sleep(0.02)
+
+
+def test_requests_are_answered(tmp_path: Path, certificates: Certificates) -> None:
+    """Several on one connection, with the newest version of TLS."""
+    with tls_server(tmp_path, certificates) as served, served.connect() as line:
+        assert line.version() == "TLSv1.3"
+        client = http.client.HTTPConnection("localhost")
+        client.sock = line
+        for path in ("/livez", "/metrics", "/livez"):
+            client.request("GET", path)
+            answer = client.getresponse()
+            assert answer.status == 200
+            assert answer.read()
+
+
+def test_request_in_the_flight_of_the_handshake(tmp_path: Path, certificates: Certificates) -> None:
+    """A client may send its request together with the end of the handshake: nothing of it is lost."""
+    with tls_server(tmp_path, certificates) as served:
+        for _ in range(20):
+            context = ssl.create_default_context(cafile=certificates.authority)
+            incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+            client = context.wrap_bio(incoming, outgoing, server_hostname="localhost")
+            with served.plain() as line:
+                while True:
+                    try:
+                        client.do_handshake()
+                        break
+                    except ssl.SSLWantReadError:
+                        line.sendall(outgoing.read())
+                        incoming.write(line.recv(65536))
+                client.write(b"GET /livez HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
+                line.sendall(outgoing.read())
+                received = b""
+                while b"alive" not in received:
+                    incoming.write(line.recv(65536))
+                    with contextlib.suppress(ssl.SSLWantReadError):
+                        while record := client.read(65536):
+                            received += record
+
+
+def test_large_answer_arrives_whole(tmp_path: Path, certificates: Certificates) -> None:
+    """Many times larger than all buffers."""
+    world = PublishedSnapshot.build(
+        snapshot(groups=[{"group": f"{at:0249}", "lag_sum": 1, "lag_max": 1} for at in range(20_000)])
+    )
+    with tls_server(tmp_path, certificates, world=world) as served:
+        code, body = served.get()
+    assert code == 200
+    assert body.count(b"lagwarden_group_info{") == 20_000
+
+
+def test_plain_text_is_not_answered(tmp_path: Path, certificates: Certificates) -> None:
+    """Not even with a redirect: the request was readable on the way."""
+    with tls_server(tmp_path, certificates) as served:
+        with served.plain() as line:
+            line.sendall(b"GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n")
+            assert b"HTTP" not in line.recv(100)
+        wait_for(lambda: served.refusals("tls") == 1)
+
+
+def test_old_versions_are_refused(tmp_path: Path, certificates: Certificates) -> None:
+    """`min_version` applies."""
+    with tls_server(tmp_path, certificates, "  min_version: TLS13\n") as served:
+        with pytest.raises(ssl.SSLError):
+            served.connect(maximum_version=ssl.TLSVersion.TLSv1_2)
+        assert served.get("/livez")[0] == 200
+
+
+def test_client_certificate_is_required(tmp_path: Path, certificates: Certificates) -> None:
+    """Of the named authority; without one there is no answer."""
+    more = "  client_ca_file: ca.crt\n  client_auth_type: RequireAndVerifyClientCert\n"
+    with tls_server(tmp_path, certificates, more) as served:
+        assert served.get("/livez", served.connect(client="client"))[0] == 200
+        with pytest.raises((ssl.SSLError, OSError, http.client.HTTPException)):
+            served.get("/livez")
+
+
+def test_users_and_tls_together(tmp_path: Path, certificates: Certificates) -> None:
+    """urllib, as many scripts use it: with the password it gets the answer, without it 401."""
+    with tls_server(tmp_path, certificates, f"basic_auth_users: {{alice: {USER}}}\n") as served:
+        url = f"https://localhost:{served.server.port}/metrics"
+        context = ssl.create_default_context(cafile=certificates.authority)
+        passwords = urllib.request.HTTPPasswordMgrWithDefaultRealm()
+        passwords.add_password(None, url, "alice", "secret")
+        opener = urllib.request.build_opener(
+            urllib.request.ProxyHandler({}),
+            urllib.request.HTTPSHandler(context=context),
+            urllib.request.HTTPBasicAuthHandler(passwords),
+        )
+        with opener.open(url, timeout=30) as answer:
+            assert answer.status == 200
+        assert served.get()[0] == 401
+        assert served.get("/readyz")[0] in {200, 503}
+
+
+def test_renewed_certificate_is_used_without_a_restart(tmp_path: Path, certificates: Certificates) -> None:
+    """For new connections; an open one goes on with the old."""
+    with tls_server(tmp_path, certificates) as served:
+        before = served.connect()
+        shutil.copy(certificates.certificate("client"), tmp_path / "tls.crt")
+        shutil.copy(certificates.key("client"), tmp_path / "tls.key")
+        served.now[0] += 1.0
+        with before, served.connect() as after:
+            assert before.getpeercert() != after.getpeercert()
+            assert served.get("/livez", before)[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        pytest.param({"tls.key": "client"}, "are no certificate and key", id="key of another certificate"),
+        pytest.param({"tls.key": "client-modern"}, "the key is encrypted", id="encrypted key"),
+        pytest.param({"tls.crt": None}, "cannot be read", id="certificate that is not there"),
+    ],
+)
+def test_unusable_certificate_is_named(
+    tmp_path: Path, certificates: Certificates, change: dict[str, str | None], says: str
+) -> None:
+    """At the start it is refused; a running server keeps the one that it has."""
+    with tls_server(tmp_path, certificates) as served:
+        for name, key in change.items():
+            (tmp_path / name).unlink()
+            if key is not None:
+                shutil.copy(certificates.key(key), tmp_path / name)
+        served.now[0] += 1.0
+        assert served.get("/livez")[0] == 200
+        with pytest.raises(WebConfigError, match=says):
+            WebAccess(tmp_path / "web.yaml")
+
+
+def test_tls_is_not_switched_off_while_running(tmp_path: Path, certificates: Certificates) -> None:
+    """Clients would send their passwords in clear text."""
+    with tls_server(tmp_path, certificates) as served:
+        (tmp_path / "web.yaml").write_text("")
+        served.now[0] += 1.0
+        assert served.get("/livez")[0] == 200
+
+
+def test_unfinished_handshakes_are_bounded(tmp_path: Path, certificates: Certificates) -> None:
+    """They count as connections, so the oldest is closed for a newer one; another address is served meanwhile."""
+    with tls_server(tmp_path, certificates) as served, contextlib.ExitStack() as stack:
+        lines = [stack.enter_context(served.plain()) for _ in range(3 * LIMITS.per_address)]
+        wait_for(lambda: served.refusals("idle") == 2 * LIMITS.per_address)
+        lines[0].settimeout(30)
+        with contextlib.suppress(ConnectionResetError):
+            assert lines[0].recv(1) == b""
+
+
+def test_handshake_has_a_time_limit(
+    tmp_path: Path, certificates: Certificates, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client that sends nothing is closed, and counted."""
+    monkeypatch.setattr(tls_handshake, "HANDSHAKE_SECONDS", 0.2)
+    with tls_server(tmp_path, certificates) as served, served.plain() as line:
+        line.settimeout(30)
+        with contextlib.suppress(ConnectionResetError):
+            assert line.recv(1) == b""
+        wait_for(lambda: served.refusals("tls") == 1)
+
+
+def test_client_that_reads_nothing_is_closed(
+    tmp_path: Path, certificates: Certificates, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pace of reading is measured over TLS, too."""
+    from exporters.http import connection  # noqa: PLC0415 -- patched here only
+
+    monkeypatch.setattr(connection, "PROGRESS_SECONDS", 0.3)
+    world = PublishedSnapshot.build(
+        snapshot(groups=[{"group": f"{at:0249}", "lag_sum": 1, "lag_max": 1} for at in range(40_000)])
+    )
+    with tls_server(tmp_path, certificates, world=world) as served, served.connect() as line:
+        line.sendall(b"GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n")
+        wait_for(lambda: served.refusals("slow_reader") == 1)
+
+
+def test_garbage_instead_of_a_handshake(tmp_path: Path, certificates: Certificates) -> None:
+    """Any bytes, from many clients at once: each is closed, and the next client is served."""
+    with tls_server(tmp_path, certificates) as served:
+
+        def send(data: bytes) -> None:
+            with served.plain() as line, contextlib.suppress(OSError):
+                line.sendall(data)
+                line.recv(10)
+
+        heads = [b"\x16\x03\x01" + bytes([at]) * 300 for at in range(8)] + [bytes(400), b"\xff" * 70_000]
+        threads = [threading.Thread(target=send, args=(head,)) for head in heads]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert served.get("/livez")[0] == 200

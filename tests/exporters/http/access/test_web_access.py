@@ -1,0 +1,124 @@
+"""The files of TLS and logins are followed while the server runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import bcrypt
+import pytest
+
+from exporters.http.access.web_access import Credentials, WebAccess
+from exporters.http.access.web_config import WebConfigError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FIRST, SECOND = (bcrypt.hashpw(word, bcrypt.gensalt(4)).decode() for word in (b"one", b"two"))
+
+
+class Files:
+    """A web configuration and a token, and the access that follows them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.config, self.token = folder / "web.yaml", folder / "token"
+        self.now = 100.0
+        self.faults: list[str] = []
+        self.reloads = 0
+        self.config.write_text(f"basic_auth_users: {{alice: {FIRST}}}")
+        self.token.write_text("token-1\n")
+        self.access = WebAccess(
+            self.config, self.token, on_fault=self.faults.append, on_reload=self._reload, clock=lambda: self.now
+        )
+
+    def _reload(self) -> None:
+        self.reloads += 1
+
+    def later(self) -> Credentials:
+        """Return the credentials a second later."""
+        self.now += 1.0
+        return self.access.credentials()
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Files:
+    """Return files with one user and a token."""
+    return Files(tmp_path)
+
+
+def test_nothing_is_needed_without_files() -> None:
+    """Neither TLS nor a login."""
+    access = WebAccess()
+    assert access.credentials() == Credentials()
+    assert not access.credentials().needed
+    assert access.tls_context() is None
+
+
+def test_credentials_of_the_files(files: Files) -> None:
+    """The token has no line feed. Neither is printed."""
+    assert files.access.credentials() == Credentials({"alice": FIRST.encode()}, b"token-1")
+    assert "token-1" not in repr(files.access.credentials())
+    assert FIRST not in repr(files.access.credentials())
+
+
+def test_changed_files_are_read_again(files: Files) -> None:
+    """Each change once."""
+    files.config.write_text(f"basic_auth_users: {{alice: {SECOND}, bob: {FIRST}}}")
+    assert set(files.later().users) == {"alice", "bob"}
+    files.token.write_text("another-token")
+    assert files.later().token == b"another-token"
+    files.later()
+    assert files.reloads == 2
+    assert files.faults == []
+
+
+def test_files_are_looked_at_once_per_second(files: Files) -> None:
+    """Not for every request."""
+    files.token.write_text("another-token")
+    files.now += 0.9
+    assert files.access.credentials().token == b"token-1"
+
+
+def test_mounted_secret_is_replaced_by_a_link(tmp_path: Path) -> None:
+    """Kubernetes replaces the link to the folder; the new file may have the same time and size."""
+    for number in (1, 2):
+        (tmp_path / str(number)).mkdir()
+        (tmp_path / str(number) / "token").write_text(f"token-{number}")
+    link = tmp_path / "data"
+    link.symlink_to("1")
+    now = [0.0]
+    access = WebAccess(token_file=link / "token", clock=lambda: now[0])
+    (tmp_path / "new").symlink_to("2")
+    (tmp_path / "new").rename(link)
+    now[0] = 1.0
+    assert access.credentials().token == b"token-2"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        pytest.param("basic_auth_users: {alice: clear}", "no bcrypt hash", id="no hash"),
+        pytest.param("a: [", "not YAML", id="half a file"),
+        pytest.param(None, "cannot be read", id="deleted"),
+    ],
+)
+def test_unusable_change_leaves_the_previous_content_in_force(files: Files, text: str | None, says: str) -> None:
+    """It is reported once, not at each request, and the next good content applies."""
+    before = files.access.credentials()
+    if text is None:
+        files.config.unlink()
+    else:
+        files.config.write_text(text)
+    assert files.later() == before
+    assert files.later() == before
+    assert len(files.faults) == 1
+    assert says in files.faults[0]
+    files.config.write_text(f"basic_auth_users: {{bob: {SECOND}}}")
+    assert set(files.later().users) == {"bob"}
+
+
+@pytest.mark.parametrize("text", ["", "two words\n"], ids=["empty", "two words"])
+def test_unusable_token_is_refused(tmp_path: Path, text: str) -> None:
+    """An empty token would let everybody in who sends an empty one."""
+    (tmp_path / "token").write_text(text)
+    with pytest.raises(WebConfigError, match="must have one word"):
+        WebAccess(token_file=tmp_path / "token")

@@ -1,0 +1,95 @@
+"""The web configuration file: what is read, and what is refused with which words."""
+
+from __future__ import annotations
+
+import ssl
+from typing import TYPE_CHECKING
+
+import bcrypt
+import pytest
+
+from exporters.http.access.web_config import WebConfigError, read_web_config
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HASH = bcrypt.hashpw(b"secret", bcrypt.gensalt(4)).decode()
+
+
+def write(folder: Path, text: str) -> Path:
+    """Write the file."""
+    file = folder / "web.yaml"
+    file.write_text(text)
+    return file
+
+
+def test_users_and_their_hashes(tmp_path: Path) -> None:
+    """As `htpasswd -nB` prints them; they are not printed with the configuration."""
+    config = read_web_config(write(tmp_path, f"basic_auth_users:\n  alice: {HASH}\n  bob: {HASH}\n"))
+    assert config.users == {"alice": HASH.encode(), "bob": HASH.encode()}
+    assert config.tls is None
+    assert HASH not in repr(config)
+
+
+def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
+    """So a mounted secret can have the file and its certificates."""
+    text = (
+        "tls_server_config: {cert_file: tls.crt, key_file: /keys/tls.key, client_ca_file: ca.crt,"
+        " client_auth_type: RequireAndVerifyClientCert, min_version: TLS13}"
+    )
+    tls = read_web_config(write(tmp_path, text)).tls
+    assert tls is not None
+    assert [str(file) for file in tls.files] == [f"{tmp_path}/tls.crt", "/keys/tls.key", f"{tmp_path}/ca.crt"]
+    assert (tls.client_auth, tls.min_version) == (ssl.CERT_REQUIRED, ssl.TLSVersion.TLSv1_3)
+
+
+@pytest.mark.parametrize("text", ["", "{}", "tls_server_config:\nbasic_auth_users:\n"], ids=["empty", "map", "null"])
+def test_file_without_settings_changes_nothing(tmp_path: Path, text: str) -> None:
+    """No TLS and no users."""
+    config = read_web_config(write(tmp_path, text))
+    assert (config.tls, dict(config.users)) == (None, {})
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        pytest.param("a: [", "is not YAML", id="not YAML"),
+        pytest.param("- a", "must have named settings", id="a list"),
+        pytest.param("basic_auth: {}", "basic_auth is not supported", id="misspelt section"),
+        pytest.param("http_server_config: {http2: true}", "http_server_config is not supported", id="HTTP/2"),
+        pytest.param("tls_server_config: {}", "cert_file is missing", id="TLS without a certificate"),
+        pytest.param("tls_server_config: {cert_file: a}", "key_file is missing", id="TLS without a key"),
+        pytest.param(
+            "tls_server_config: {cert_file: a, key_file: b, cipher_suites: [x]}", "cipher_suites is not supported",
+            id="a setting of Go's TLS",
+        ),
+        pytest.param(
+            "tls_server_config: {cert_file: a, key_file: b, min_version: TLS10}",
+            "min_version: TLS10 is not supported; one of TLS12, TLS13", id="an old version",
+        ),
+        pytest.param(
+            "tls_server_config: {cert_file: a, key_file: b, client_auth_type: RequireAnyClientCert}",
+            "client_auth_type: RequireAnyClientCert is not supported", id="certificates that are not verified",
+        ),
+        pytest.param(
+            "tls_server_config: {cert_file: a, key_file: b, client_auth_type: RequireAndVerifyClientCert}",
+            "client_ca_file is missing", id="no authority for clients",
+        ),
+        pytest.param("basic_auth_users: [alice]", "must map names", id="users without passwords"),
+        pytest.param("basic_auth_users: {alice: secret}", "the value of alice is no bcrypt hash", id="clear text"),
+        pytest.param(f"basic_auth_users: {{'a:b': {HASH}}}", "'a:b' is no name of a user", id="colon in a name"),
+    ],
+)  # fmt: skip
+def test_unusable_file_is_refused(tmp_path: Path, text: str, says: str) -> None:
+    """In one line, without what may be a password."""
+    with pytest.raises(WebConfigError) as refused:
+        read_web_config(write(tmp_path, text))
+    assert says in str(refused.value)
+    assert "secret" not in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    """The reason is the system's."""
+    with pytest.raises(WebConfigError, match="cannot be read: No such file"):
+        read_web_config(tmp_path / "none.yaml")

@@ -1,0 +1,100 @@
+"""The login of commands: from variables, never from arguments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import bcrypt
+import pytest
+
+from exporters.http.access.web_access import WebAccess
+from exporters.http.server import HttpServer
+from exporters.text.exposition import PublishedSnapshot
+from stream.cli.api_client import InstanceClient
+from stream.cli.instance_login import instance_login
+from stream.errors import ExitCode, Refusal
+from tests.exporters.snapshots import small_snapshot, status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from sandbox.certificates import Certificates
+
+
+@pytest.fixture(scope="module")
+def instance(certificates: Certificates, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Serve with TLS, a user and a token; returns the URL."""
+    folder = tmp_path_factory.mktemp("web")
+    digest = bcrypt.hashpw(b"secret", bcrypt.gensalt(4)).decode()
+    certificate, key = certificates.certificate("broker"), certificates.key("broker")
+    (folder / "web.yaml").write_text(
+        f"tls_server_config: {{cert_file: {certificate}, key_file: {key}}}\nbasic_auth_users: {{alice: {digest}}}\n"
+    )
+    (folder / "token").write_text("token-1")
+    published = PublishedSnapshot.build(small_snapshot())
+    access = WebAccess(folder / "web.yaml", folder / "token")
+    server = HttpServer("127.0.0.1", 0, lambda: published, status, access=access)
+    server.start()
+    yield f"https://localhost:{server.port}"
+    server.stop()
+
+
+@pytest.fixture
+def files(tmp_path: Path, certificates: Certificates) -> dict[str, str]:
+    """Return the paths that the rows below name."""
+    for name, text in (("password", "secret\n"), ("token", "token-1\n"), ("wrong", "x"), ("empty.pem", "")):
+        (tmp_path / name).write_text(text)
+    return {name: str(tmp_path / name) for name in ("password", "token", "wrong", "none", "empty.pem")} | {
+        "ca": str(certificates.authority)
+    }
+
+
+def variables(row: str, files: dict[str, str]) -> dict[str, str]:
+    """Return the variables of a row: NAME=value words, where {name} is the path of a file."""
+    pairs = (word.split("=") for word in row.format_map(files).split())
+    return {f"LAGWARDEN_{name}": value for name, value in pairs}
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        pytest.param("CA_FILE={ca} USER=alice PASSWORD=secret", id="user and password"),
+        pytest.param("CA_FILE={ca} USER=alice PASSWORD_FILE={password}", id="password from a file"),
+        pytest.param("CA_FILE={ca} TOKEN_FILE={token}", id="token"),
+        pytest.param("CA_FILE={ca} TOKEN_FILE={token} USER= PASSWORD=", id="empty variables are not set"),
+    ],
+)
+def test_accepted(row: str, instance: str, files: dict[str, str]) -> None:
+    """The instance answers."""
+    assert InstanceClient(instance, environment=variables(row, files)).groups()["groups"]
+
+
+@pytest.mark.parametrize(
+    ("row", "says", "code"),
+    [
+        pytest.param("CA_FILE={ca}", "needs a login: set LAGWARDEN_USER", ExitCode.NO_INSTANCE, id="no login"),
+        pytest.param(
+            "CA_FILE={ca} USER=alice PASSWORD=x", "refuses the login", ExitCode.NO_INSTANCE, id="wrong password"
+        ),
+        pytest.param("CA_FILE={ca} TOKEN_FILE={wrong}", "refuses the login", ExitCode.NO_INSTANCE, id="wrong token"),
+        pytest.param("USER=alice PASSWORD=secret", "certificate verify failed", ExitCode.NO_INSTANCE, id="authority"),
+        pytest.param("USER=alice", "without a password", ExitCode.USAGE, id="no password"),
+        pytest.param("USER=alice TOKEN_FILE={token}", "exclude each other", ExitCode.USAGE, id="both"),
+        pytest.param("TOKEN_FILE={none}", "cannot be read: No such file", ExitCode.USAGE, id="missing file"),
+        pytest.param("CA_FILE={empty.pem}", "no certificate in PEM format", ExitCode.USAGE, id="empty authority"),
+        pytest.param("CA_FILE={none}", "No such file", ExitCode.USAGE, id="missing authority"),
+    ],
+)
+def test_refused(row: str, says: str, code: ExitCode, instance: str, files: dict[str, str]) -> None:
+    """In one line with advice, without the secret."""
+    with pytest.raises(Refusal) as refused:
+        InstanceClient(instance, environment=variables(row.replace("{empty.pem}", files["empty.pem"]), files)).groups()
+    assert says in str(refused.value)
+    assert refused.value.code is code
+    assert "secret" not in str(refused.value)
+
+
+def test_login_is_not_printed() -> None:
+    """A debugger or a log of the object has no password."""
+    assert "c2Vj" not in repr(instance_login({"LAGWARDEN_USER": "a", "LAGWARDEN_PASSWORD": "secret"}))
