@@ -78,7 +78,7 @@ def group() -> Dashboard:
                     "Lag by topic",
                     "Unread offsets of each topic.",
                     Unit.COUNT,
-                    Query(f"lagwarden_topic_lag{_PARTITIONS}", "{{topic}}"),
+                    Query(f"lagwarden_group_topic_lag{_PARTITIONS}", "{{topic}}"),
                     stacked=True,
                 ),
                 graph(
@@ -203,7 +203,7 @@ def group() -> Dashboard:
             choice(
                 "topic",
                 "Topic",
-                'label_values(lagwarden_topic_lag{job=~"$job", instance=~"$instance", group="$group"}, topic)',
+                'label_values(lagwarden_group_topic_lag{job=~"$job", instance=~"$instance", group="$group"}, topic)',
             ),
         ],
     )

@@ -134,7 +134,7 @@ GROUP_HEALTH_METRICS: Final = (
         absent="the group is dead",
     ),
     Metric(
-        "lagwarden_topic_lag",
+        "lagwarden_group_topic_lag",
         MetricKind.GAUGE,
         "Sum of the group's lag over the partitions of one topic whose lag is known.",
         MetricSource.TOPICS,
@@ -143,7 +143,7 @@ GROUP_HEALTH_METRICS: Final = (
         absent="no partition of the topic has a known lag for the group",
     ),
     Metric(
-        "lagwarden_topic_time_lag_seconds",
+        "lagwarden_group_topic_time_lag_seconds",
         MetricKind.GAUGE,
         "The greatest time lag of the group in the partitions of one topic.",
         MetricSource.TOPICS,

@@ -77,7 +77,7 @@ class World:
 
     def values(self) -> dict[str, str | list[str]]:
         """Return the values of the dashboards' variables."""
-        topics = self.prometheus.label_values(f'lagwarden_topic_lag{{group="{SICK}"}}', "topic")
+        topics = self.prometheus.label_values(f'lagwarden_group_topic_lag{{group="{SICK}"}}', "topic")
         return {"job": ["lagwarden"], "instance": [f"{LOOPBACK}:{self.monitor.port}"], "group": SICK, "topic": topics}
 
     def ask(self, query: PanelQuery) -> list[dict[str, str]]:

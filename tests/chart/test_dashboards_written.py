@@ -198,5 +198,5 @@ def test_what_is_shown_of_groups_is_nearly_all_there_is() -> None:
         "lagwarden_group_partitions",
         "lagwarden_group_severity",
         "lagwarden_group_topics_unsubscribed",
-        "lagwarden_topic_time_lag_seconds",
+        "lagwarden_group_topic_time_lag_seconds",
     }
