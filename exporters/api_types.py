@@ -48,6 +48,8 @@ class GroupRow(TypedDict):
     time_lag_max_exact: bool | None
     held_back: bool | None
     odd_times: int | None
+    lost_sum: int | None
+    rebalances: int | None
 
 
 class PartitionRow(TypedDict):

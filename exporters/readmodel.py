@@ -129,9 +129,16 @@ GROUPS: Final = pa.schema(
         ("held_back", pa.bool_()),
         # Number of its partitions with an odd time, plus the number of the group's own odd times; null: none.
         ("odd_times", pa.int32()),
+        # Sum of `lost` over its partitions where it is known; null if it is for none.
+        ("lost_sum", pa.int64()),
+        # Completed rebalances since its first record in the log; null without a history.
+        ("rebalances", pa.int64()),
     ]
 )
 """One row per group. A group that died stays in state Dead, without partitions, until its retention period ends."""
+
+DEAD_GROUPS: Final = pa.schema([("group", NAME), ("died_time", TIMESTAMP), ("death_cause", NAME)])
+"""One row per dead group: the part of GROUPS that /metrics shows of it (`exporters.selection`)."""
 
 TOPICS: Final = pa.schema(
     [
@@ -149,6 +156,22 @@ TOPICS: Final = pa.schema(
     ]
 )
 """One row per group and topic in PARTITIONS."""
+
+LOG_ENDS: Final = pa.schema(
+    [
+        ("topic", NAME),
+        ("partition", pa.int32()),
+        # As in PARTITIONS; null if the cluster returned none for the partition.
+        ("high_watermark", pa.int64()),
+        ("log_start_offset", pa.int64()),
+        # high watermark - last stable offset: hidden from read_committed consumers behind an open transaction.
+        ("stable_gap", pa.int64()),
+    ]
+)
+"""One row per partition in PARTITIONS, whatever the number of its groups."""
+
+SUMMARY: Final = pa.schema([("held_back", pa.int64()), ("odd_times", pa.int64())])
+"""One row: the number of groups whose `held_back` is true, and of those with odd times. Null: not known."""
 
 VERDICT_GROUPS: Final = pa.schema([("verdict", NAME), ("severity", NAME), ("groups", pa.int64())])
 """Number of groups per verdict, and the severity of each verdict: one row for every verdict of the rules, also with 0
@@ -245,7 +268,10 @@ OFFSETS_SKIPPED: Final = pa.schema([("reason", NAME), ("offsets", pa.int64())])
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Snapshot:
-    """One consistent view of all groups. `taken_at` (Unix seconds) is when the end offsets had been read."""
+    """One consistent view of all groups. `taken_at` (Unix seconds) is when the end offsets had been read.
+
+    `targets`, `dead_groups` and `summary` are filled by `exporters.selection`, for /metrics.
+    """
 
     taken_at: float
     partitions: pa.Table
@@ -255,6 +281,9 @@ class Snapshot:
     topics: pa.Table = dataclasses.field(default_factory=TOPICS.empty_table)
     verdict_groups: pa.Table = dataclasses.field(default_factory=VERDICT_GROUPS.empty_table)
     targets: pa.Table = dataclasses.field(default_factory=TARGETS.empty_table)
+    dead_groups: pa.Table = dataclasses.field(default_factory=DEAD_GROUPS.empty_table)
+    log_ends: pa.Table = dataclasses.field(default_factory=LOG_ENDS.empty_table)
+    summary: pa.Table = dataclasses.field(default_factory=SUMMARY.empty_table)
 
     @property
     def fine_verdicts(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The Group dashboard: one group over time, by partition, with its transitions as annotations."""
+"""The Group dashboard: one group over time, by partition, with its rebalances and verdicts as annotations."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from grafana_foundation_sdk.builders.dashboard import Dashboard
 
 _PARTITIONS: Final = '{OF_GROUP, topic=~"$topic"}'
+_OF_TOPIC: Final = '{SCOPE, topic=~"$topic"}'
 _PLACE: Final = "{{topic}} {{partition}}"
 
 
@@ -78,7 +79,12 @@ def group() -> Dashboard:
                     "Lag by topic",
                     "Unread offsets of each topic.",
                     Unit.COUNT,
-                    Query(f"lagwarden_group_topic_lag{_PARTITIONS}", "{{topic}}"),
+                    # The second one with metrics.granularity: topic.
+                    Query(
+                        f"sum by (job, instance, topic) (lagwarden_partition_lag{_PARTITIONS})"
+                        f" or sum by (job, instance, topic) (lagwarden_group_topic_lag{_PARTITIONS})",
+                        "{{topic}}",
+                    ),
                     stacked=True,
                 ),
                 graph(
@@ -93,13 +99,17 @@ def group() -> Dashboard:
                     "Produce rate",
                     "Offsets written per second, by partition.",
                     Unit.RATE,
-                    Query(f"lagwarden_partition_produce_rate{_PARTITIONS}", _PLACE),
+                    Query(
+                        f"deriv(lagwarden_topic_partition_end_offset{_OF_TOPIC}[$__rate_interval])"
+                        f" and on (job, instance, topic, partition) lagwarden_partition_committed_offset{_PARTITIONS}",
+                        _PLACE,
+                    ),
                 ),
                 graph(
                     "Consume rate",
-                    "Offsets read per second, by partition, from the commits.",
+                    "Offsets committed per second, by partition; below 0 at a rewind or a reset.",
                     Unit.RATE,
-                    Query(f"lagwarden_partition_consume_rate{_PARTITIONS}", _PLACE),
+                    Query(f"deriv(lagwarden_partition_committed_offset{_PARTITIONS}[$__rate_interval])", _PLACE),
                 ),
                 graph(
                     "Committed offset",
@@ -109,21 +119,19 @@ def group() -> Dashboard:
                 ),
                 graph(
                     "Time to catch up",
-                    "Time until nothing is unread at the current rates. Absent if that is never.",
+                    "Time until nothing is unread if the lag goes on falling as now. Absent while it does not fall.",
                     Unit.SECONDS,
-                    Query(f"lagwarden_partition_catch_up_seconds{_PARTITIONS}", _PLACE),
+                    Query(
+                        f"lagwarden_partition_lag{_PARTITIONS}"
+                        f" / (0 - deriv(lagwarden_partition_lag{_PARTITIONS}[$__rate_interval]) > 0)",
+                        _PLACE,
+                    ),
                 ),
                 graph(
                     "Since the last commit",
-                    "Time since the last commit, by partition.",
+                    "Time since the last commit of the group for any partition.",
                     Unit.SECONDS,
-                    Query(f"time() - lagwarden_partition_commit_timestamp_seconds{_PARTITIONS}", _PLACE),
-                ),
-                graph(
-                    "Since the last progress",
-                    "Time since a commit last advanced the offset, by partition; commits that repeat it do not count.",
-                    Unit.SECONDS,
-                    Query(f"time() - lagwarden_partition_progress_timestamp_seconds{_PARTITIONS}", _PLACE),
+                    Query("time() - lagwarden_group_last_commit_timestamp_seconds{OF_GROUP}", "{{group}}"),
                 ),
             ],
             "Findings": [
@@ -138,13 +146,17 @@ def group() -> Dashboard:
                     "Margin until retention",
                     "Offsets between log start offset and committed offset. At 0 retention removes unread records.",
                     Unit.COUNT,
-                    Query(f"lagwarden_partition_margin_offsets{_PARTITIONS}", _PLACE),
+                    Query(
+                        f"lagwarden_partition_committed_offset{_PARTITIONS}"
+                        f" - on (job, instance, topic, partition) lagwarden_topic_partition_start_offset{_OF_TOPIC}",
+                        _PLACE,
+                    ),
                 ),
                 graph(
                     "Lost to retention",
-                    "Offsets that retention removed before the group read them.",
+                    "Offsets that retention removed before the group read them, over all partitions.",
                     Unit.COUNT,
-                    Query(f"lagwarden_partition_lost_offsets{_PARTITIONS}", _PLACE),
+                    Query("lagwarden_group_lost_offsets{OF_GROUP}", "{{group}}"),
                 ),
                 graph(
                     "Lag not known",
@@ -157,39 +169,27 @@ def group() -> Dashboard:
             "Members and transitions": [
                 graph(
                     "Members",
-                    "Members, members without partitions, absent static members, and partitions without an owner.",
+                    "Number of members. lagwarden groups describe NAME lists them with their partitions.",
                     Unit.COUNT,
                     Query("lagwarden_group_members{OF_GROUP}", "members"),
-                    Query("lagwarden_group_members_idle{OF_GROUP}", "idle"),
-                    Query("lagwarden_group_members_away{OF_GROUP}", "away"),
-                    Query("lagwarden_group_partitions_unowned{OF_GROUP}", "partitions unowned"),
                 ),
                 graph(
                     "Rebalances",
                     "Number of completed rebalances.",
                     Unit.COUNT,
-                    Query(
-                        'increase(lagwarden_group_transitions_total{OF_GROUP, transition="rebalanced"}'
-                        "[$__rate_interval])",
-                        "rebalances",
-                    ),
+                    Query("increase(lagwarden_group_rebalances_total{OF_GROUP}[$__rate_interval])", "rebalances"),
                 ),
                 graph(
                     "Transitions",
-                    "Other transitions: created, emptied, reborn, converted, offsets removed, dead.",
+                    "Type and state of the group: a line begins with a state and ends with it.",
                     Unit.COUNT,
-                    Query(
-                        'increase(lagwarden_group_transitions_total{OF_GROUP, transition!="rebalanced"}'
-                        "[$__rate_interval])",
-                        "{{transition}}",
-                    ),
+                    Query("lagwarden_group_info{OF_GROUP}", "{{kind}} {{state}}"),
                 ),
                 graph(
                     "Expiry",
-                    "Time until the broker removes each committed offset, and the group itself.",
+                    "Time until the broker removes the first committed offset of the group.",
                     Unit.SECONDS,
-                    Query(f"lagwarden_partition_offset_expiry_timestamp_seconds{_PARTITIONS} - time()", _PLACE),
-                    Query("lagwarden_group_expiry_timestamp_seconds{OF_GROUP} - time()", "the group"),
+                    Query("lagwarden_group_first_offset_expiry_timestamp_seconds{OF_GROUP} - time()", "{{group}}"),
                 ),
             ],
         },
@@ -203,15 +203,16 @@ def group() -> Dashboard:
             choice(
                 "topic",
                 "Topic",
-                'label_values(lagwarden_group_topic_lag{job=~"$job", instance=~"$instance", group="$group"}, topic)',
+                'label_values(lagwarden_partition_committed_offset{job=~"$job", instance=~"$instance", group="$group"}'
+                ", topic)",
             ),
         ],
     )
     for mark in (
         marks(
-            "Transition",
-            "increase(lagwarden_group_transitions_total{OF_GROUP}[1m]) > 0",
-            "{{transition}}",
+            "Rebalance",
+            "increase(lagwarden_group_rebalances_total{OF_GROUP}[1m]) > 0",
+            "rebalance",
             "blue",
         ),
         marks(

@@ -98,14 +98,14 @@ def monitor() -> Dashboard:
                 ),
                 graph(
                     "Contained faults",
-                    "Groups that lagwarden cannot evaluate, internal errors by part, and implausible times in records.",
+                    "Groups that lagwarden cannot evaluate, internal errors by part, and groups with impossible times.",
                     Unit.COUNT,
                     Query("lagwarden_groups_not_evaluated{SCOPE}", "groups not evaluated"),
                     Query(
                         "sum by (part) (increase(lagwarden_internal_errors_total{SCOPE}[$__rate_interval]))",
                         "faults: {{part}}",
                     ),
-                    Query("sum(lagwarden_group_odd_times{SCOPE})", "odd times in records"),
+                    Query("lagwarden_groups_with_odd_times{SCOPE}", "groups with odd times"),
                 ),
                 graph(
                     "Decode errors",
@@ -144,7 +144,7 @@ def monitor() -> Dashboard:
                     "Groups fetched from their coordinator",
                     "Groups whose commits are hidden behind an open transaction.",
                     Unit.COUNT,
-                    Query("sum(lagwarden_group_held_back{SCOPE})", "groups"),
+                    Query("lagwarden_groups_held_back{SCOPE}", "groups"),
                 ),
                 graph(
                     "Topic read again",

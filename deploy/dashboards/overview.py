@@ -143,7 +143,11 @@ def overview() -> Dashboard:
                     "Busiest groups",
                     "The ten groups that read most offsets per second.",
                     Unit.RATE,
-                    Query("topk(10, sum by (group) (lagwarden_partition_consume_rate{SCOPE}))", "{{group}}"),
+                    Query(
+                        "topk(10, sum by (group)"
+                        " (deriv(lagwarden_partition_committed_offset{SCOPE}[$__rate_interval])))",
+                        "{{group}}",
+                    ),
                 ),
             ],
             "Expiration and removal": [
@@ -173,11 +177,7 @@ def overview() -> Dashboard:
                         "A": (
                             "Ago",
                             Unit.SECONDS,
-                            Query(
-                                "(time() - lagwarden_group_died_timestamp_seconds{SCOPE})"
-                                " * on (job, instance, group) group_left (death_cause)"
-                                " lagwarden_group_death_info{SCOPE}"
-                            ),
+                            Query("time() - lagwarden_group_died_timestamp_seconds{SCOPE}"),
                         )
                     },
                     labels=("group", "death_cause"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from exporters.catalogue.metric import Metric, MetricKind, MetricSource, ValueConversion
+from exporters.catalogue.metric import Metric, MetricKind, MetricSource, Preset, Stability, ValueConversion
 
 _TOPIC: Final = ("topic",)
 _PARTITION: Final = ("topic", "partition")
@@ -20,6 +20,7 @@ BROKER_METRICS: Final = (
         ("broker", "host", "port", "rack"),
         conversion=ValueConversion.ONE,
         absent="the broker is not in the cluster's metadata",
+        preset=Preset.STANDARD,
     ),
     Metric(
         "lagwarden_broker_leaders",
@@ -29,6 +30,7 @@ BROKER_METRICS: Final = (
         "leads",
         _BROKER,
         absent="the broker is not in the cluster's metadata",
+        preset=Preset.STANDARD,
     ),
     Metric(
         "lagwarden_broker_replicas",
@@ -47,6 +49,7 @@ BROKER_METRICS: Final = (
         "active",
         _BROKER,
         absent="unknown (needs Describe on the cluster), or no controller is elected at the moment",
+        preset=Preset.STANDARD,
     ),
     Metric(
         "lagwarden_config_info",
@@ -57,6 +60,7 @@ BROKER_METRICS: Final = (
         ("scope", "name", "key", "value", "source"),
         conversion=ValueConversion.ONE,
         absent="unknown (needs DescribeConfigs), or this version of Kafka has no such setting",
+        stability=Stability.EXPERIMENTAL,
     ),
 )
 """Metrics of brokers, controller and settings."""
@@ -70,6 +74,7 @@ TOPIC_METRICS: Final = (
         "partitions",
         _TOPIC,
         absent="the topic does not exist, or Describe is not allowed",
+        preset=Preset.STANDARD,
     ),
     Metric(
         "lagwarden_topic_replication_factor",
@@ -88,6 +93,7 @@ TOPIC_METRICS: Final = (
         "under_replicated",
         _TOPIC,
         absent="the topic does not exist, or Describe is not allowed",
+        preset=Preset.LEAN,
     ),
     Metric(
         "lagwarden_topic_leaderless_partitions",
@@ -97,6 +103,7 @@ TOPIC_METRICS: Final = (
         "leaderless",
         _TOPIC,
         absent="the topic does not exist, or Describe is not allowed",
+        preset=Preset.LEAN,
     ),
     Metric(
         "lagwarden_topic_preferred_leaders_ratio",
@@ -107,6 +114,7 @@ TOPIC_METRICS: Final = (
         _TOPIC,
         unit="ratio",
         absent="the topic does not exist, or Describe is not allowed",
+        stability=Stability.EXPERIMENTAL,
     ),
     Metric(
         "lagwarden_topic_brokers_skewed_ratio",
@@ -117,6 +125,7 @@ TOPIC_METRICS: Final = (
         _TOPIC,
         unit="ratio",
         absent="the topic does not exist, or Describe is not allowed",
+        stability=Stability.EXPERIMENTAL,
     ),
     Metric(
         "lagwarden_topic_brokers_spread_ratio",
@@ -127,6 +136,7 @@ TOPIC_METRICS: Final = (
         _TOPIC,
         unit="ratio",
         absent="the topic does not exist, or Describe is not allowed",
+        stability=Stability.EXPERIMENTAL,
     ),
     Metric(
         "lagwarden_topic_leaders_skewed_ratio",
@@ -137,6 +147,7 @@ TOPIC_METRICS: Final = (
         _TOPIC,
         unit="ratio",
         absent="the topic does not exist, or Describe is not allowed",
+        stability=Stability.EXPERIMENTAL,
     ),
 )
 """Metrics per topic."""
@@ -150,6 +161,7 @@ REPLICA_METRICS: Final = (
         "leader",
         _PARTITION,
         absent="the partition has no leader at the moment",
+        stability=Stability.EXPERIMENTAL,
     ),
     Metric(
         "lagwarden_topic_partition_replicas",
@@ -186,6 +198,7 @@ REPLICA_METRICS: Final = (
         "preferred_leader",
         _PARTITION,
         absent="beyond cluster.partitions_shown",
+        stability=Stability.EXPERIMENTAL,
     ),
 )
 """Metrics per partition, also of partitions that no group reads."""
@@ -200,6 +213,7 @@ POLL_METRICS: Final = (
         _BROKER,
         unit="bytes",
         absent="unknown: needs Describe on the cluster, and all log directories of the broker must be online",
+        preset=Preset.STANDARD,
     ),
     Metric(
         "lagwarden_offsets_topic_growth_bytes_per_second",
@@ -209,6 +223,8 @@ POLL_METRICS: Final = (
         "growth",
         _BROKER,
         absent="before two polls with a known size",
+        preset=Preset.STANDARD,
+        stability=Stability.EXPERIMENTAL,
     ),
     Metric(
         "lagwarden_offsets_topic_cleaner_suspect",
@@ -217,6 +233,8 @@ POLL_METRICS: Final = (
         MetricSource.POLLS,
         "cleaner_suspect",
         absent="unknown: no ACL for the size or the settings of __consumer_offsets, or the topic does not exist",
+        preset=Preset.LEAN,
+        stability=Stability.EXPERIMENTAL,
     ),
     Metric(
         "lagwarden_cluster_facts_timestamp_seconds",
@@ -227,6 +245,7 @@ POLL_METRICS: Final = (
         unit="seconds",
         conversion=ValueConversion.TIMESTAMP,
         absent="before the first poll, after three failed polls in a row, or with cluster.interval 0",
+        preset=Preset.LEAN,
     ),
     Metric(
         "lagwarden_cluster_facts_duration_seconds",
@@ -236,6 +255,7 @@ POLL_METRICS: Final = (
         "poll_seconds",
         unit="seconds",
         absent="as lagwarden_cluster_facts_timestamp_seconds",
+        preset=Preset.STANDARD,
     ),
     Metric(
         "lagwarden_cluster_facts_unknown",
@@ -245,6 +265,8 @@ POLL_METRICS: Final = (
         "amount",
         ("fact", "reason"),
         absent="no fact is unknown for this reason",
+        preset=Preset.STANDARD,
+        stability=Stability.EXPERIMENTAL,
     ),
 )
 """Metrics of the offsets topic on disk, and of the poll itself."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from exporters.catalogue.metric import Metric, MetricKind, MetricSource, ValueConversion
+from exporters.catalogue.metric import Metric, MetricKind, MetricSource, Preset, Stability, ValueConversion
 
 _PARTITION: Final = ("group", "topic", "partition")
 
@@ -17,6 +17,7 @@ PARTITION_METRICS: Final = (
         "lag",
         _PARTITION,
         absent="the lag is unknown; lagwarden_group_partitions_lag_unknown counts the partition with the reason",
+        preset=Preset.LEAN,
     ),
     Metric(
         "lagwarden_partition_committed_offset",
@@ -26,6 +27,7 @@ PARTITION_METRICS: Final = (
         "committed_offset",
         _PARTITION,
         absent="the group has no committed offset for the partition",
+        preset=Preset.STANDARD,
     ),
     Metric(
         "lagwarden_partition_commit_timestamp_seconds",
@@ -73,6 +75,7 @@ GROUP_METRICS: Final = (
         ("group", "kind", "state", "state_asked", "protocol_type", "protocol"),
         conversion=ValueConversion.ONE,
         absent="never for a known group; a label is empty if the log does not contain its value",
+        preset=Preset.STANDARD,
     ),
     Metric(
         "lagwarden_group_lag",
@@ -82,6 +85,7 @@ GROUP_METRICS: Final = (
         "lag_sum",
         ("group",),
         absent="no partition of the group has a known lag",
+        preset=Preset.LEAN,
     ),
     Metric(
         "lagwarden_group_lag_max",
@@ -100,6 +104,7 @@ GROUP_METRICS: Final = (
         "partitions",
         ("group", "reason"),
         absent="the group has no such partition",
+        preset=Preset.STANDARD,
     ),
     Metric(
         "lagwarden_group_partitions",
@@ -118,6 +123,7 @@ GROUP_METRICS: Final = (
         "members",
         ("group",),
         absent="not in the log, as for a group that only stores offsets",
+        preset=Preset.STANDARD,
     ),
     Metric(
         "lagwarden_group_generation",
@@ -138,6 +144,7 @@ GROUP_METRICS: Final = (
         "seconds",
         ValueConversion.TIMESTAMP,
         absent="the group has never committed, or its commits have no time",
+        preset=Preset.STANDARD,
     ),
     Metric(
         "lagwarden_group_odd_times",
@@ -147,6 +154,7 @@ GROUP_METRICS: Final = (
         "odd_times",
         ("group",),
         absent="the group has no such time",
+        stability=Stability.EXPERIMENTAL,
     ),
 )
 """Metrics per group: kind, lag and members."""
@@ -184,6 +192,16 @@ LIFECYCLE_METRICS: Final = (
         absent="the group has had no such transition since the log begins",
     ),
     Metric(
+        "lagwarden_group_rebalances_total",
+        MetricKind.COUNTER,
+        "Completed rebalances of the group since its first record in the log.",
+        MetricSource.GROUPS,
+        "rebalances",
+        ("group",),
+        absent="the group has no history in the log",
+        preset=Preset.STANDARD,
+    ),
+    Metric(
         "lagwarden_group_epoch",
         MetricKind.GAUGE,
         "Group epoch of a consumer, share or streams group: each change of members or subscriptions increments it.",
@@ -191,6 +209,7 @@ LIFECYCLE_METRICS: Final = (
         "group_epoch",
         ("group",),
         absent="the group is not of kind consumer, share or streams, or the epoch is not in the log",
+        stability=Stability.EXPERIMENTAL,
     ),
     Metric(
         "lagwarden_group_assignment_epoch",
@@ -200,6 +219,7 @@ LIFECYCLE_METRICS: Final = (
         "assignment_epoch",
         ("group",),
         absent="the group is not of kind consumer, share or streams, or the epoch is not in the log",
+        stability=Stability.EXPERIMENTAL,
     ),
     Metric(
         "lagwarden_group_members_idle",
@@ -247,6 +267,7 @@ LIFECYCLE_METRICS: Final = (
         unit="seconds",
         conversion=ValueConversion.TIMESTAMP,
         absent="no offset expires in the present state of the group, or the expiry is unknown",
+        preset=Preset.STANDARD,
     ),
     Metric(
         "lagwarden_group_expiry_timestamp_seconds",
@@ -259,26 +280,54 @@ LIFECYCLE_METRICS: Final = (
         conversion=ValueConversion.TIMESTAMP,
         absent="the group does not expire in its present state, or the expiry is unknown",
     ),
+)
+"""Metrics per group: lifecycle, epochs and expiry."""
+
+DEAD_GROUP_METRICS: Final = (
     Metric(
         "lagwarden_group_died_timestamp_seconds",
         MetricKind.GAUGE,
-        "When the group died; its series are kept for a retention period.",
-        MetricSource.GROUPS,
+        "When the group died, and why: expired, deleted, topic deleted or unknown. The only series of a dead group.",
+        MetricSource.DEAD_GROUPS,
         "died_time",
-        ("group",),
+        ("group", "death_cause"),
         unit="seconds",
         conversion=ValueConversion.TIMESTAMP,
-        absent="the group is alive",
-    ),
-    Metric(
-        "lagwarden_group_death_info",
-        MetricKind.INFO,
-        "Why a group died: expired, deleted, topic deleted or unknown; one sample per dead group, for joins.",
-        MetricSource.GROUPS,
-        "death_cause",
-        ("group", "death_cause"),
-        conversion=ValueConversion.ONE,
-        absent="the group is alive",
+        absent="the group is alive, or its retention period (groups.dead_grace) has ended",
+        preset=Preset.LEAN,
     ),
 )
-"""Metrics per group: lifecycle, epochs and expiry."""
+"""The metric of dead groups."""
+
+LOG_END_METRICS: Final = (
+    Metric(
+        "lagwarden_topic_partition_end_offset",
+        MetricKind.GAUGE,
+        "High watermark of a partition that a group has committed to: the offset of the next record.",
+        MetricSource.LOG_ENDS,
+        "high_watermark",
+        ("topic", "partition"),
+        absent="the cluster returned no offsets for the partition",
+        preset=Preset.STANDARD,
+    ),
+    Metric(
+        "lagwarden_topic_partition_start_offset",
+        MetricKind.GAUGE,
+        "Log start offset of the partition: the first offset that retention and deletions have left.",
+        MetricSource.LOG_ENDS,
+        "log_start_offset",
+        ("topic", "partition"),
+        absent="the cluster returned no offsets for the partition",
+        preset=Preset.STANDARD,
+    ),
+    Metric(
+        "lagwarden_topic_partition_stable_gap",
+        MetricKind.GAUGE,
+        "Offsets from the last stable offset to the high watermark: hidden from read_committed by an open transaction.",
+        MetricSource.LOG_ENDS,
+        "stable_gap",
+        ("topic", "partition"),
+        absent="the cluster returned no offsets for the partition",
+    ),
+)
+"""Metrics once per partition that groups have committed to."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from exporters.catalogue.metric import Metric, MetricKind, MetricSource, ValueConversion
+from exporters.catalogue.metric import Metric, MetricKind, MetricSource, Preset, Stability, ValueConversion
 
 _PARTITION: Final = ("group", "topic", "partition")
 
@@ -21,6 +21,7 @@ PARTITION_HEALTH_METRICS: Final = (
         _PARTITION,
         "seconds",
         absent="the lag is unknown, or the time of its records is unknown",
+        preset=Preset.STANDARD,
     ),
     Metric(
         "lagwarden_partition_lost_offsets",
@@ -48,6 +49,7 @@ PARTITION_HEALTH_METRICS: Final = (
         "produce_rate",
         _PARTITION,
         absent="there are too few commits or end offsets",
+        stability=Stability.EXPERIMENTAL,
     ),
     Metric(
         "lagwarden_partition_consume_rate",
@@ -57,6 +59,7 @@ PARTITION_HEALTH_METRICS: Final = (
         "consume_rate",
         _PARTITION,
         absent="there are too few commits",
+        stability=Stability.EXPERIMENTAL,
     ),
     Metric(
         "lagwarden_partition_catch_up_seconds",
@@ -67,6 +70,7 @@ PARTITION_HEALTH_METRICS: Final = (
         _PARTITION,
         "seconds",
         absent="the group does not catch up, or the rates are unknown",
+        stability=Stability.EXPERIMENTAL,
     ),
     Metric(
         "lagwarden_partition_verdict",
@@ -78,6 +82,7 @@ PARTITION_HEALTH_METRICS: Final = (
         conversion=ValueConversion.ONE,
         absent="the severity of the verdict is fine",
         omits_fine=True,
+        preset=Preset.STANDARD,
     ),
 )
 """Metrics per partition that a group has committed to, or that belongs to it."""
@@ -92,6 +97,7 @@ GROUP_HEALTH_METRICS: Final = (
         ("group", "verdict", "severity"),
         conversion=ValueConversion.ONE,
         absent="the group is dead",
+        preset=Preset.LEAN,
     ),
     Metric(
         "lagwarden_group_severity",
@@ -113,6 +119,7 @@ GROUP_HEALTH_METRICS: Final = (
         "seconds",
         ValueConversion.TIMESTAMP,
         absent="the group is dead, or has neither commits nor partitions",
+        preset=Preset.STANDARD,
     ),
     Metric(
         "lagwarden_group_time_lag_seconds",
@@ -123,6 +130,17 @@ GROUP_HEALTH_METRICS: Final = (
         ("group",),
         "seconds",
         absent="no partition of the group has a known time lag",
+        preset=Preset.LEAN,
+    ),
+    Metric(
+        "lagwarden_group_lost_offsets",
+        MetricKind.GAUGE,
+        "Offsets above the group's commits that retention deleted before the group read them, over all partitions.",
+        MetricSource.GROUPS,
+        "lost_sum",
+        ("group",),
+        absent="no partition of the group has both a committed offset and a known log start offset",
+        preset=Preset.LEAN,
     ),
     Metric(
         "lagwarden_group_held_back",
@@ -132,6 +150,7 @@ GROUP_HEALTH_METRICS: Final = (
         "held_back",
         ("group",),
         absent="the group is dead",
+        stability=Stability.EXPERIMENTAL,
     ),
     Metric(
         "lagwarden_group_topic_lag",
@@ -141,6 +160,8 @@ GROUP_HEALTH_METRICS: Final = (
         "lag_sum",
         ("group", "topic"),
         absent="no partition of the topic has a known lag for the group",
+        preset=Preset.LEAN,
+        sums_over="partition",
     ),
     Metric(
         "lagwarden_group_topic_time_lag_seconds",
@@ -151,6 +172,8 @@ GROUP_HEALTH_METRICS: Final = (
         ("group", "topic"),
         "seconds",
         absent="no partition of the topic has a known time lag for the group",
+        preset=Preset.STANDARD,
+        sums_over="partition",
     ),
     Metric(
         "lagwarden_groups_by_verdict",
@@ -159,6 +182,24 @@ GROUP_HEALTH_METRICS: Final = (
         MetricSource.VERDICT_GROUPS,
         "groups",
         ("verdict", "severity"),
+        preset=Preset.LEAN,
+    ),
+    Metric(
+        "lagwarden_groups_held_back",
+        MetricKind.GAUGE,
+        "Groups whose commits are hidden in the log behind an open transaction, so that their coordinator is queried.",
+        MetricSource.SUMMARY,
+        "held_back",
+        absent="before the first evaluation",
+        preset=Preset.LEAN,
+    ),
+    Metric(
+        "lagwarden_groups_with_odd_times",
+        MetricKind.GAUGE,
+        "Groups with impossible times in their records: in the future, before 1970 or after the year 9999.",
+        MetricSource.SUMMARY,
+        "odd_times",
+        preset=Preset.LEAN,
     ),
 )
 """Metrics per group, per group and topic, and of all groups."""
@@ -182,6 +223,7 @@ VERDICT_CHANGE_METRICS: Final = (
         "partitions",
         ("reason",),
         absent="there is no such partition",
+        stability=Stability.EXPERIMENTAL,
     ),
 )
 """Metrics of verdict changes and of partitions that could not be read, rendered for each scrape."""

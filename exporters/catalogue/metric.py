@@ -1,4 +1,4 @@
-"""The types of the catalogue: one metric, its kind, its source and the conversion of its values.
+"""The types of the catalogue: one metric, its kind, source, conversion, preset and stability.
 
 No metric is defined and nothing is rendered here.
 """
@@ -24,6 +24,26 @@ class MetricKind(enum.Enum):
     HISTOGRAM = "histogram"
 
 
+class Stability(enum.StrEnum):
+    """What may change about a metric in a release; `docs/metrics.md` has the rule."""
+
+    STABLE = "stable"
+    EXPERIMENTAL = "experimental"
+
+
+class Preset(enum.StrEnum):
+    """The sets of series that `metrics.preset` selects; each has all series of those before it."""
+
+    LEAN = "lean"
+    STANDARD = "standard"
+    FULL = "full"
+
+    def includes(self, other: Preset) -> bool:
+        """Return whether this preset has all series of the other."""
+        order = list(Preset)
+        return order.index(self) >= order.index(other)
+
+
 class MetricSource(enum.Enum):
     """The table of the read model that has a metric's rows; the value is the name of the field.
 
@@ -34,9 +54,12 @@ class MetricSource(enum.Enum):
 
     PARTITIONS = "partitions"
     GROUPS = "groups"
+    DEAD_GROUPS = "dead_groups"
     UNKNOWN_LAGS = "unknown_lags"
     TRANSITIONS = "transitions"
     TOPICS = "topics"
+    LOG_ENDS = "log_ends"
+    SUMMARY = "summary"
     VERDICT_GROUPS = "verdict_groups"
     TARGETS = "targets"
     STATUS = "status"
@@ -79,9 +102,12 @@ _IN_SNAPSHOT: Final = frozenset(
     {
         MetricSource.PARTITIONS,
         MetricSource.GROUPS,
+        MetricSource.DEAD_GROUPS,
         MetricSource.UNKNOWN_LAGS,
         MetricSource.TRANSITIONS,
         MetricSource.TOPICS,
+        MetricSource.LOG_ENDS,
+        MetricSource.SUMMARY,
         MetricSource.VERDICT_GROUPS,
         MetricSource.TARGETS,
     }
@@ -131,6 +157,11 @@ class Metric:
     absent: str = "never"
     # True if rows whose verdict is of severity fine have no sample either.
     omits_fine: bool = False
+    # The smallest preset that has it; metrics about the monitor itself are in every preset.
+    preset: Preset = Preset.FULL
+    # The label that it sums over. In other presets than `full`, it replaces the series with that label.
+    sums_over: str = ""
+    stability: Stability = Stability.STABLE
 
     def is_among(self, names: Collection[str]) -> bool:
         """Return whether it is one of these names, of samples or of families. No names select all metrics."""
@@ -139,6 +170,19 @@ class Metric:
     def omitted_values(self, snapshot: Snapshot) -> tuple[str, ...]:
         """Return the values of the column that have no sample in this snapshot."""
         return snapshot.fine_verdicts if self.omits_fine else ()
+
+    def is_in(self, preset: Preset, hidden_labels: Collection[str] = ()) -> bool:
+        """Return whether a preset has it. Series with `hidden_labels` are not shown at all."""
+        if not set(self.labels).isdisjoint(hidden_labels):
+            return False
+        if self.sums_over and preset is not Preset.FULL and self.sums_over not in hidden_labels:
+            return False
+        return preset.includes(self.smallest_preset)
+
+    @property
+    def smallest_preset(self) -> Preset:
+        """The smallest preset that has it."""
+        return self.preset if self.source.in_snapshot or self.source.in_cluster else Preset.LEAN
 
     @property
     def family(self) -> str:

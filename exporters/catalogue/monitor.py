@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from exporters.catalogue.metric import Metric, MetricKind, MetricSource, ValueConversion
+from exporters.catalogue.metric import Metric, MetricKind, MetricSource, Stability, ValueConversion
 
 _OFFSETS: Final = ("offsets_partition",)
 
@@ -97,6 +97,7 @@ READINESS_METRICS: Final = (
         MetricSource.STATUS,
         "catch_up_records_per_second",
         absent="no batch has finished yet, or the catch-up is over",
+        stability=Stability.EXPERIMENTAL,
     ),
     Metric(
         "lagwarden_catch_up_remaining_seconds",
@@ -106,6 +107,7 @@ READINESS_METRICS: Final = (
         "catch_up_seconds_left",
         unit="seconds",
         absent="no batch has finished yet, or the catch-up is over",
+        stability=Stability.EXPERIMENTAL,
     ),
 )
 """Metrics of readiness and freshness."""
@@ -186,6 +188,7 @@ STREAM_METRICS: Final = (
         MetricSource.INTERNAL_ERRORS,
         "errors",
         ("part",),
+        stability=Stability.EXPERIMENTAL,
     ),
     Metric(
         "lagwarden_offsets_partition_position",
@@ -252,6 +255,7 @@ STREAM_METRICS: Final = (
         ("offsets_partition", "producer_id", "transactional_id", "hanging"),
         conversion=ValueConversion.ONE,
         absent="the partition is not blocked; a label is empty if unknown",
+        stability=Stability.EXPERIMENTAL,
     ),
 )
 """Metrics of the stream that reads `__consumer_offsets`."""
@@ -301,6 +305,7 @@ EXPIRY_METRICS: Final = (
         "offsets",
         ("outcome",),
         absent="no prediction had this outcome",
+        stability=Stability.EXPERIMENTAL,
     ),
     Metric(
         "lagwarden_expiry_error_seconds",
@@ -311,6 +316,7 @@ EXPIRY_METRICS: Final = (
         unit="seconds",
         conversion=ValueConversion.BUCKETS,
         absent="not known yet",
+        stability=Stability.EXPERIMENTAL,
     ),
 )
 """Metrics of offsets retention, of deaths of groups, and of the accuracy of expiry predictions."""

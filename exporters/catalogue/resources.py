@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from exporters.catalogue.metric import Metric, MetricKind, MetricSource, ValueConversion
+from exporters.catalogue.metric import Metric, MetricKind, MetricSource, Stability, ValueConversion
 
 _ROLES: Final = "driver (this process), jvm (Spark), python_daemon and python_worker (started by the JVM)"
 _NO_PROCESS: Final = "no process of the role has run on this machine, or the system does not report it"
@@ -22,6 +22,7 @@ RESOURCE_METRICS: Final = (
         "processes",
         ("role",),
         absent=_NO_PROCESS,
+        stability=Stability.EXPERIMENTAL,
     ),
     Metric(
         "lagwarden_memory_bytes",
@@ -33,6 +34,7 @@ RESOURCE_METRICS: Final = (
         ("role",),
         unit="bytes",
         absent=_NO_PROCESS,
+        stability=Stability.EXPERIMENTAL,
     ),
     Metric(
         "lagwarden_cpu_seconds_total",
@@ -43,6 +45,7 @@ RESOURCE_METRICS: Final = (
         ("role",),
         unit="seconds",
         absent=_NO_PROCESS,
+        stability=Stability.EXPERIMENTAL,
     ),
     Metric(
         "lagwarden_open_descriptors",
@@ -52,6 +55,7 @@ RESOURCE_METRICS: Final = (
         "open",
         ("role",),
         absent="no process of the role runs on this machine, or the system does not report it",
+        stability=Stability.EXPERIMENTAL,
     ),
     Metric(
         "lagwarden_descriptor_limit",
@@ -61,6 +65,7 @@ RESOURCE_METRICS: Final = (
         "limit",
         ("role",),
         absent="as lagwarden_open_descriptors, or there is no limit",
+        stability=Stability.EXPERIMENTAL,
     ),
     Metric(
         "lagwarden_memory_limit_bytes",
@@ -70,6 +75,7 @@ RESOURCE_METRICS: Final = (
         "memory_limit_bytes",
         unit="bytes",
         absent="there is no limit",
+        stability=Stability.EXPERIMENTAL,
     ),
     Metric(
         "lagwarden_jvm_heap_used_bytes",
@@ -79,6 +85,7 @@ RESOURCE_METRICS: Final = (
         "heap_used_bytes",
         unit="bytes",
         absent="before the query runs",
+        stability=Stability.EXPERIMENTAL,
     ),
     Metric(
         "lagwarden_jvm_heap_max_bytes",
@@ -88,6 +95,7 @@ RESOURCE_METRICS: Final = (
         "heap_max_bytes",
         unit="bytes",
         absent="before the query runs",
+        stability=Stability.EXPERIMENTAL,
     ),
     Metric(
         "lagwarden_checkpoint_bytes",
@@ -97,6 +105,7 @@ RESOURCE_METRICS: Final = (
         "checkpoint_bytes",
         unit="bytes",
         absent=_NO_CHECKPOINT,
+        stability=Stability.EXPERIMENTAL,
     ),
     Metric(
         "lagwarden_checkpoint_files",
@@ -105,6 +114,7 @@ RESOURCE_METRICS: Final = (
         MetricSource.STATUS,
         "checkpoint_files",
         absent=_NO_CHECKPOINT,
+        stability=Stability.EXPERIMENTAL,
     ),
     Metric(
         "lagwarden_checkpoint_volume_free_bytes",
@@ -114,6 +124,7 @@ RESOURCE_METRICS: Final = (
         "checkpoint_volume_free_bytes",
         unit="bytes",
         absent=_NO_CHECKPOINT,
+        stability=Stability.EXPERIMENTAL,
     ),
     Metric(
         "lagwarden_checkpoint_volume_bytes",
@@ -123,6 +134,7 @@ RESOURCE_METRICS: Final = (
         "checkpoint_volume_bytes",
         unit="bytes",
         absent=_NO_CHECKPOINT,
+        stability=Stability.EXPERIMENTAL,
     ),
     Metric(
         "lagwarden_state_snapshot_timestamp_seconds",
@@ -133,6 +145,7 @@ RESOURCE_METRICS: Final = (
         unit="seconds",
         conversion=ValueConversion.TIMESTAMP,
         absent="there is no snapshot in the checkpoint yet",
+        stability=Stability.EXPERIMENTAL,
     ),
     Metric(
         "lagwarden_state_repairs_total",
@@ -140,6 +153,7 @@ RESOURCE_METRICS: Final = (
         "Damaged snapshots of the state that Spark replaced by an older snapshot and its changelogs.",
         MetricSource.STATUS,
         "state_repairs",
+        stability=Stability.EXPERIMENTAL,
     ),
 )
 """Metrics of memory, CPU, heap, descriptors and checkpoint."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from exporters.catalogue.metric import Metric, MetricKind, MetricSource
+from exporters.catalogue.metric import Metric, MetricKind, MetricSource, Preset
 
 TARGET_METRICS: Final = (
     Metric(
@@ -16,6 +16,7 @@ TARGET_METRICS: Final = (
         ("group",),
         unit="seconds",
         absent="the group has no configured target",
+        preset=Preset.LEAN,
     ),
 )
 """Metrics of configured targets."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from exporters.catalogue.metric import Metric, MetricKind, MetricSource
+from exporters.catalogue.metric import Metric, MetricKind, MetricSource, Stability
 
 SERVICE_METRICS: Final = (
     Metric(
@@ -16,6 +16,7 @@ SERVICE_METRICS: Final = (
         "Open connections of the HTTP server, including that of the scrape.",
         MetricSource.STATUS,
         "http_connections",
+        stability=Stability.EXPERIMENTAL,
     ),
     Metric(
         "lagwarden_http_refusals_total",
@@ -25,6 +26,7 @@ SERVICE_METRICS: Final = (
         MetricSource.HTTP_REFUSALS,
         "refusals",
         ("reason",),
+        stability=Stability.EXPERIMENTAL,
     ),
     Metric(
         "lagwarden_file_failures_total",
@@ -33,6 +35,7 @@ SERVICE_METRICS: Final = (
         MetricSource.FILE_FAILURES,
         "failures",
         ("file",),
+        stability=Stability.EXPERIMENTAL,
     ),
 )
 """Metrics of the HTTP server and of optional files."""

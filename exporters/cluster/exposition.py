@@ -9,13 +9,17 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from exporters.catalogue.cluster import CLUSTER_METRICS
-from exporters.selection.series import EVERYTHING, Granularity, SeriesSelection, filter_by_name
+from exporters.readmodel import SERIES_DROPPED
+from exporters.selection.series import EVERYTHING, SeriesSelection, filter_by_name
 from exporters.text.compressed_text import CompressedText
 from exporters.text.exposition import Exposition, ExpositionFormat, MetricFamily, compressed_comments
 from exporters.text.samples import label_texts, sample_lines
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from exporters.cluster.model import ClusterFacts
+    from exporters.selection.budget import SeriesBudget
 
 
 # Compared by identity: tables cannot be hashed.
@@ -25,20 +29,29 @@ class PublishedCluster:
 
     facts: ClusterFacts
     exposition: Exposition
+    # Series that the budget left out (schema SERIES_DROPPED).
+    series_dropped: pa.Table = dataclasses.field(default_factory=SERIES_DROPPED.empty_table)
     # Responses rendered from it, by name; freed together with it.
     responses: dict[str, bytes] = dataclasses.field(default_factory=dict)
 
     @classmethod
-    def build(cls, facts: ClusterFacts, selection: SeriesSelection = EVERYTHING) -> PublishedCluster:
-        """Render the selected series of a poll."""
-        return cls(facts, render(filter_by_name(facts, selection), selection.granularity))
+    def build(
+        cls, facts: ClusterFacts, selection: SeriesSelection = EVERYTHING, budget: SeriesBudget | None = None
+    ) -> PublishedCluster:
+        """Render the selected series of a poll, within the budget if there is one."""
+        rendered = render(filter_by_name(facts, selection), selection)
+        if budget is None:
+            return cls(facts, rendered)
+        kept = budget.fit({family.metric: family.series for family in rendered.families})
+        families = tuple(family for family in rendered.families if family.metric in kept)
+        return cls(facts, Exposition.build(families), budget.dropped)
 
 
-def render(facts: ClusterFacts, granularity: Granularity = Granularity.PARTITION) -> Exposition:
-    """Render the metrics of a poll, no finer than `granularity`. A metric without a sample has no comment lines."""
+def render(facts: ClusterFacts, selection: SeriesSelection = EVERYTHING) -> Exposition:
+    """Render the selected metrics of a poll. A metric without a sample has no comment lines."""
     labels: dict[tuple[str, tuple[str, ...]], Any] = {}
     families = []
-    for metric in filter(granularity.has, CLUSTER_METRICS):
+    for metric in filter(selection.shows, CLUSTER_METRICS):
         table = getattr(facts, metric.source.value)
         key = (metric.source.value, metric.labels)
         texts = labels[key] if key in labels else labels.setdefault(key, label_texts(table, metric.labels))

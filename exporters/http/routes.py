@@ -11,6 +11,7 @@ import functools
 import time
 from typing import TYPE_CHECKING, Final
 
+import pyarrow as pa
 from starlette.applications import Starlette
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.middleware import Middleware
@@ -184,10 +185,12 @@ class _Endpoints:
         names = frozenset(request.query_params.getlist("name[]"))
         published = self._current()
         exposition = published.exposition if published else EMPTY
-        cluster = self._cluster()
+        cluster, status = self._cluster(), self._status()
         if cluster is not None:
             exposition = join_expositions(exposition, cluster.exposition)
-        live = render_self_metrics(self._status(), self._clock(), form, names)
+            dropped = pa.concat_tables([status.series_dropped, cluster.series_dropped])
+            status = dataclasses.replace(status, series_dropped=dropped)
+        live = render_self_metrics(status, self._clock(), form, names)
         headers = {**_NO_STORE, "vary": "Accept, Accept-Encoding"}
         parts: Sequence[PlainText]
         if accepts_gzip(request.headers.get("accept-encoding", "")):

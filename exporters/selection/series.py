@@ -1,7 +1,7 @@
-"""Selects the series of a snapshot: granularity, groups, topics and budget; and adds the configured targets.
+"""Selects the series of a snapshot: preset, granularity, groups, topics and budget; and adds the configured targets.
 
 The selection applies to `/metrics` only; the API and the pages show everything. It never changes a value: the sum of a
-group stays the sum over all of its partitions.
+group stays the sum over all of its partitions. A dead group has one series.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from exporters.catalogue.metric import Preset
 from exporters.catalogue.metrics import SNAPSHOT_METRICS
-from exporters.readmodel import NAME, SERIES_DROPPED, TARGETS
+from exporters.readmodel import DEAD_GROUPS, NAME, SERIES_DROPPED, SUMMARY, TARGETS
 from exporters.selection.budget import SeriesBudget
 from exporters.selection.name_filter import NameFilter, first_match
 from exporters.text.samples import has_sample
@@ -37,10 +38,15 @@ class Granularity(enum.StrEnum):
 
     def has(self, metric: Metric) -> bool:
         """Return whether a metric has series at this granularity."""
-        return not _EXCLUDED_LABELS[self] & set(metric.labels)
+        return self.hidden_labels.isdisjoint(metric.labels)
+
+    @property
+    def hidden_labels(self) -> frozenset[str]:
+        """The labels of finer series."""
+        return _HIDDEN_LABELS[self]
 
 
-_EXCLUDED_LABELS: Final = {
+_HIDDEN_LABELS: Final = {
     Granularity.PARTITION: frozenset[str](),
     Granularity.TOPIC: frozenset({"partition"}),
     Granularity.GROUP: frozenset({"partition", "topic"}),
@@ -49,15 +55,37 @@ _EXCLUDED_LABELS: Final = {
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SeriesSelection:
-    """The configured selection. `targets` are pairs of a pattern and a time lag in seconds; the first match applies."""
+    """The configured selection.
 
+    `add` and `omit` are names of metrics. `budget` is the maximum number of series. `targets` are pairs of a pattern
+    and a time lag in seconds; the first match applies.
+    """
+
+    preset: Preset = Preset.FULL
+    add: frozenset[str] = frozenset()
+    omit: frozenset[str] = frozenset()
     granularity: Granularity = Granularity.PARTITION
     groups: NameFilter = dataclasses.field(default_factory=NameFilter)
     topics: NameFilter = dataclasses.field(default_factory=NameFilter)
     budget: int | None = None
     targets: tuple[tuple[str, float], ...] = ()
 
+    @property
+    def budgets(self) -> tuple[SeriesBudget | None, SeriesBudget | None]:
+        """Budgets for the series about groups and for those about the cluster, which have a quarter; None: no limit."""
+        if self.budget is None:
+            return None, None
+        cluster = self.budget // _CLUSTER_PART
+        return SeriesBudget(self.budget - cluster), SeriesBudget(cluster)
 
+    def shows(self, metric: Metric) -> bool:
+        """Return whether a metric is shown if the budget allows it: preset, then `add` and `omit`, then granularity."""
+        if metric.name in self.omit or not self.granularity.has(metric):
+            return False
+        return metric.name in self.add or metric.is_in(self.preset, self.granularity.hidden_labels)
+
+
+_CLUSTER_PART: Final = 4
 EVERYTHING: Final = SeriesSelection()
 _DEAD: Final = "Dead"
 
@@ -76,7 +104,8 @@ class SeriesSelector:
 
     def __init__(self, selection: SeriesSelection = EVERYTHING) -> None:
         self._selection = selection
-        self._budget = None if selection.budget is None else SeriesBudget(selection.budget)
+        self._metrics = tuple(filter(selection.shows, SNAPSHOT_METRICS))
+        self._budget, _ = selection.budgets
 
     @property
     def dropped(self) -> pa.Table:
@@ -87,17 +116,15 @@ class SeriesSelector:
         """Return the selected series of a snapshot."""
         if self._selection.targets:
             snapshot = dataclasses.replace(snapshot, targets=target_table(snapshot.groups, self._selection.targets))
-        shown = filter_by_name(snapshot, self._selection)
-        metrics = [metric for metric in SNAPSHOT_METRICS if self._selection.granularity.has(metric)]
+        shown = dataclasses.replace(
+            dead_groups_apart(filter_by_name(snapshot, self._selection)),
+            summary=summary_table(snapshot.groups),
+        )
+        metrics = self._metrics
         if self._budget is not None:
-            live = without_dead_groups(shown)
-            fit = self._budget.fit(
-                {metric: _series_count(shown, metric) for metric in metrics},
-                {metric: _series_count(live, metric) for metric in metrics},
-            )
-            metrics = [metric for metric in metrics if metric in fit.metrics]
-            shown = shown if fit.with_dead_groups else live
-        return SelectedSeries(snapshot, shown, tuple(metrics))
+            kept = self._budget.fit({metric: _series_count(shown, metric) for metric in metrics})
+            metrics = tuple(metric for metric in metrics if metric in kept)
+        return SelectedSeries(snapshot, shown, metrics)
 
 
 def target_table(groups: pa.Table, targets: tuple[tuple[str, float], ...]) -> pa.Table:
@@ -109,24 +136,29 @@ def target_table(groups: pa.Table, targets: tuple[tuple[str, float], ...]) -> pa
     return found.filter(seconds.is_valid())
 
 
-def without_dead_groups(snapshot: Snapshot) -> Snapshot:
-    """Return the snapshot without the rows of dead groups, in every table with a column `group`."""
-    dead = pc.equal(snapshot.groups.column("state").cast(pa.string()), _DEAD).fill_null(False)
-    names = snapshot.groups.column("group").filter(dead).cast(pa.string()).combine_chunks()
-    if not len(names):
+def summary_table(groups: pa.Table) -> pa.Table:
+    """Return the counts over all groups, also those that are not shown (schema SUMMARY)."""
+    held_back = pc.sum(groups.column("held_back")).cast(pa.int64())
+    odd_times = pa.scalar(pc.count(groups.column("odd_times")).as_py(), pa.int64())
+    return pa.table([pa.array([count.as_py()], count.type) for count in (held_back, odd_times)], schema=SUMMARY)
+
+
+def dead_groups_apart(snapshot: Snapshot) -> Snapshot:
+    """Return the snapshot with the dead groups in `dead_groups`, and without them in every other table."""
+    is_dead = pc.equal(snapshot.groups.column("state").cast(pa.string()), _DEAD).fill_null(False)
+    dead = snapshot.groups.filter(is_dead)
+    if not len(dead):
         return snapshot
-    fields = [field.name for field in dataclasses.fields(snapshot)]
-    tables = {name: table for name in fields if isinstance(table := getattr(snapshot, name), pa.Table)}
-    return dataclasses.replace(
-        snapshot,
-        **{name: _without(table, names) for name, table in tables.items() if "group" in table.column_names},
-    )
+    names = dead.column("group").cast(pa.string()).combine_chunks()
+    # A dead group has no partitions, and therefore no rows in the larger tables.
+    living = {name: _without(getattr(snapshot, name), names) for name in ("groups", "transitions", "targets")}
+    return dataclasses.replace(snapshot, dead_groups=dead.select(DEAD_GROUPS.names), **living)
 
 
 def _without(table: pa.Table, names: pa.Array) -> pa.Table:
     encoded = table.column("group").unify_dictionaries().combine_chunks()
     kept = pc.invert(pc.is_in(encoded.dictionary, value_set=names))
-    return table.filter(kept.take(encoded.indices).fill_null(True))
+    return table.filter(kept.take(encoded.indices))
 
 
 def filter_by_name(model: Model, selection: SeriesSelection) -> Model:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from exporters.catalogue.metric import MetricKind
 from exporters.catalogue.metrics import SNAPSHOT_METRICS
+from exporters.selection.series import SeriesSelector
 from exporters.text.compressed_text import (
     EMPTY_CHECKSUM,
     CompressedText,
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
     from exporters.catalogue.metric import Metric, MetricSource
     from exporters.readmodel import Snapshot
-    from exporters.selection.series import SeriesSelector
     from exporters.text.compressed_text import PlainText
 
 ROWS_AT_ONCE: Final = 32_768
@@ -101,9 +101,7 @@ class PublishedSnapshot:
     @classmethod
     def build(cls, snapshot: Snapshot, selector: SeriesSelector | None = None) -> PublishedSnapshot:
         """Render the selected series of a snapshot (`selector` None: all). Expensive: done once, by the publisher."""
-        if selector is None:
-            return cls(snapshot, render(snapshot))
-        selected = selector.select(snapshot)
+        selected = (selector or SeriesSelector()).select(snapshot)
         return cls(selected.snapshot, render(selected.shown, selected.metrics))
 
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import errno
 import importlib.metadata
+import json
 import os
+import re
 import sys
 import traceback
 from pathlib import Path  # noqa: TC003 -- typer reads annotations when it runs
@@ -112,18 +114,41 @@ def version() -> None:
 
 
 @app.command()
-def metrics() -> None:
-    """Print all metrics with type, unit, labels and meaning."""
-    from exporters.catalogue.metrics import markdown  # noqa: PLC0415 -- see the module's docstring
+def metrics(
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per metric, in an array.")] = False,
+    estimate: Annotated[
+        str | None,
+        typer.Option(
+            metavar="GROUPSxPARTITIONS",
+            help="Print instead how many series each preset has at most, such as for `2000x17`: 2,000 groups with 17"
+            " partitions each.",
+        ),
+    ] = None,
+) -> None:
+    """Print all metrics with type, unit, labels, stability, preset and meaning."""
+    from exporters.catalogue.estimate import estimate_lines  # noqa: PLC0415 -- see the module's docstring
+    from exporters.catalogue.reference_page import descriptions, markdown  # noqa: PLC0415 -- see the module's docstring
 
-    if not sys.stdout.isatty():
+    if estimate is not None:
+        typer.echo("\n".join(estimate_lines(*_parse_size(estimate))))
+    elif as_json:
+        typer.echo(json.dumps(descriptions(), indent=2))
+    elif not sys.stdout.isatty():
         typer.echo(markdown().rstrip())
-        return
+    else:
+        from rich.console import Console  # noqa: PLC0415 -- see the module's docstring
+        from rich.markdown import Markdown  # noqa: PLC0415 -- see the module's docstring
 
-    from rich.console import Console  # noqa: PLC0415 -- see the module's docstring
-    from rich.markdown import Markdown  # noqa: PLC0415 -- see the module's docstring
+        Console().print(Markdown(markdown()))
 
-    Console().print(Markdown(markdown()))
+
+def _parse_size(text: str) -> tuple[int, int]:
+    """Return the numbers of groups and partitions in a text such as `2000x17`. Raises BadParameter."""
+    match = re.fullmatch(r"([0-9]{1,9})x([0-9]{1,9})", text)
+    if match is None:
+        raise typer.BadParameter(f"{text!r} is not GROUPSxPARTITIONS, such as 2000x17", param_hint="--estimate")
+    return int(match[1]), int(match[2])
 
 
 @app.command()

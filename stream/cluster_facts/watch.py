@@ -64,6 +64,7 @@ class ClusterWatch:
         self._interval = interval
         self._most_shown = most_partitions_shown
         self._choice = choice
+        _, self._budget = choice.budgets
         self._stopping = threading.Event()
         self._current: PublishedCluster | None = None
         self._failed = 0
@@ -114,7 +115,7 @@ class ClusterWatch:
         try:
             published = self._published()
             facts = poll.poll(published.snapshot if published else None, time.time())
-            self._current = PublishedCluster.build(facts, self._choice)
+            self._current = PublishedCluster.build(facts, self._choice, self._budget)
         except ClusterError as error:
             self._fail(str(error))
         except Exception as error:  # noqa: BLE001 -- one unexpected answer must not end the polls

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from exporters.catalogue.metric import Preset
 from exporters.selection.name_filter import NameFilter
 from exporters.selection.series import Granularity, SeriesSelection
 from stream.config.values import parse_target
@@ -15,9 +16,12 @@ if TYPE_CHECKING:
 def selection_from_options(metrics: MetricsOptions) -> SeriesSelection:
     """Return the configured selection of series."""
     return SeriesSelection(
+        preset=Preset(metrics.preset),
+        add=frozenset(metrics.add),
+        omit=frozenset(metrics.omit),
         granularity=Granularity(metrics.granularity),
         groups=NameFilter(metrics.groups_allow, metrics.groups_deny),
         topics=NameFilter(metrics.topics_allow, metrics.topics_deny),
-        budget=metrics.series_budget,
+        budget=metrics.series_budget or None,
         targets=tuple(parse_target(text) for text in metrics.targets),
     )

@@ -15,6 +15,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from stream.config.secret_sources import STARS, Secret
 from stream.config.values import (
     Address,
+    MetricNames,
     Patterns,
     Seconds,
     Targets,
@@ -381,8 +382,19 @@ class LogOptions(OptionSection):
 
 
 class MetricsOptions(OptionSection):
-    """The selection of series in `/metrics`. A pattern is a regular expression (RE2) that must match the whole name."""
+    """The selection of series in `/metrics`. A pattern is a regular expression (RE2) that must match the whole name.
 
+    The preset selects metrics, `add` and `omit` change that selection by name, `granularity` and the patterns of groups
+    and topics take series away from it, and `series_budget` is the last limit.
+    """
+
+    preset: Literal["lean", "standard", "full"] = _option(
+        "standard",
+        "The metrics to show: `standard` has what the chart's rules and dashboards use, `lean` one series per partition"
+        " of a group, `full` all. docs/metrics.md and `lagwarden metrics --estimate` show what each costs.",
+    )
+    add: MetricNames = _option((), "Names of metrics to show in addition to the preset.", shown="none")
+    omit: MetricNames = _option((), "Names of metrics of the preset to leave out.", shown="none")
     granularity: Literal["partition", "topic", "group"] = _option(
         "partition",
         "The finest series, also for the cluster: `topic` omits series per partition, `group` also those per topic.",
@@ -393,12 +405,13 @@ class MetricsOptions(OptionSection):
         (), "Patterns of the topics to include; totals per group always cover all of its topics.", shown="every topic"
     )
     topics_deny: Patterns = _option((), "Patterns of topics to exclude.", shown="none")
-    series_budget: int | None = _option(
-        None,
-        "The maximum number of series about groups. Beyond it, series of dead groups are dropped first, then whole"
-        " metrics per partition, per topic and per group, the least important first. Dropped series are counted.",
-        shown="no limit",
-        ge=100,
+    series_budget: int = _option(
+        300_000,
+        "The maximum number of series, a quarter of it about the cluster, the rest about groups. Beyond it, whole"
+        " metrics are dropped, the least important first: of dead groups, then per partition, per topic and per group."
+        " Dropped series are counted. 0: no limit. The default has room for about 50,000 partitions of groups with the"
+        " preset `standard`; it keeps a cluster that grows from taking gigabytes of memory from Prometheus.",
+        ge=0,
     )
     targets: Targets = _option(
         (),

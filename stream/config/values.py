@@ -58,6 +58,18 @@ def check_pattern(value: str) -> str:
     return value
 
 
+def check_metric_name(value: str) -> str:
+    """Return the value if it is the name of a metric that the selection can add or omit. Raises ValueError."""
+    from exporters.catalogue.metrics import METRICS  # noqa: PLC0415 -- only needed where names are configured
+
+    found = next((metric for metric in METRICS if metric.name == value), None)
+    if found is None:
+        raise ValueError(f"{value!r} is not the name of a metric: `lagwarden metrics` prints all of them")
+    if not (found.source.in_snapshot or found.source.in_cluster):
+        raise ValueError(f"{value!r} is about the monitor itself and always shown")
+    return value
+
+
 def check_target(value: str) -> str:
     """Return the value if it is `PATTERN=DURATION`. Raises ValueError."""
     parse_target(value)
@@ -127,5 +139,6 @@ def class_archive_folder() -> Path:
 
 Seconds = Annotated[float, BeforeValidator(parse_seconds)]
 Patterns = Annotated[tuple[Annotated[str, AfterValidator(check_pattern)], ...], BeforeValidator(split_patterns)]
+MetricNames = Annotated[tuple[Annotated[str, AfterValidator(check_metric_name)], ...], BeforeValidator(split_patterns)]
 Targets = Annotated[tuple[Annotated[str, AfterValidator(check_target)], ...], BeforeValidator(split_patterns)]
 Address = Annotated[str, AfterValidator(check_address)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 from typing import TYPE_CHECKING, Any, Final
 
@@ -53,6 +54,19 @@ def parsed(expression: str) -> Any:
 def asked(expression: str) -> list[Asked]:
     """Return every selector of an expression."""
     return list(_walk(parsed(expression), ()))
+
+
+def template_queries(text: str) -> list[str]:
+    """Return the expressions that the template of an annotation queries, with `x` for each label value."""
+    found = re.findall(r'printf ("(?:[^"\\]|\\.)*") [^|]*\| query', text)
+    return [json.loads(each).replace("%q", '"x"') for each in found]
+
+
+def metrics_of(expression: str, recorded: dict[str, str]) -> set[str]:
+    """Return the names of the series that an expression uses, those behind recording rules instead of their results."""
+    names = {each.metric for each in asked(expression)}
+    behind = (metrics_of(recorded[name], recorded) for name in names & recorded.keys())
+    return (names - recorded.keys()).union(*behind)
 
 
 def _walk(node: Any, inside: tuple[str, ...]) -> Iterator[Asked]:

@@ -10,10 +10,11 @@ from typing import Any, Final
 import pytest
 
 from deploy.chart.values_schema import CHART
+from exporters.catalogue.metrics import SNAPSHOT_METRICS
 from tests.chart.alerts.case import alerts
 from tests.chart.boards import BOARDS, PanelQuery, annotation_queries, filled, panels, queries
-from tests.chart.promql import OTHERS, asked, faults, known, named_labels
-from tests.chart.test_rules_written import RECORDED
+from tests.chart.promql import asked, faults, known, metrics_of, named_labels, template_queries
+from tests.chart.test_rules_written import RECORDED, STANDARD
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 SERIES: Final = known(RECORDED)
@@ -110,7 +111,8 @@ def test_seconds_are_shown_as_seconds(panel: dict[str, Any]) -> None:
     for target in panel["targets"]:
         heading = headings[0][f"Value #{target['refId']}"] if headings else target["refId"]
         metric = asked(filled(target["expr"], SAMPLE))[0].metric
-        timed = metric.endswith("_seconds") and "rate(" not in target["expr"]
+        # A lag divided by how fast it falls is a time, too.
+        timed = (metric.endswith("_seconds") and "rate(" not in target["expr"]) or "/ (0 - deriv(" in target["expr"]
         assert (units.get(heading, defaults["unit"]) == "s") == timed, target["expr"]
 
 
@@ -141,11 +143,23 @@ def test_a_query_asks_for_what_there_is(query: PanelQuery) -> None:
 
 
 @every_query
+def test_a_query_needs_no_more_than_the_default_preset(query: PanelQuery) -> None:
+    """The dashboards have no panel that stays empty with `metrics.preset: standard`."""
+    assert metrics_of(filled(query.expression, SAMPLE), RECORDED) - STANDARD == set()
+
+
+@pytest.mark.parametrize("mark", annotation_queries(), ids=lambda mark: mark.name)
+def test_a_mark_needs_no_more_than_the_default_preset(mark: PanelQuery) -> None:
+    """Nor are marks missing with it."""
+    assert metrics_of(filled(mark.expression, SAMPLE), RECORDED) - STANDARD == set()
+
+
+@every_query
 def test_a_query_is_of_the_chosen_monitor_and_group(query: PanelQuery) -> None:
     """Each selector chooses by job and instance, so that two monitors never mix; on the group's, by the group too."""
     for each in asked(filled(query.expression, SAMPLE)):
         assert {("job"), ("instance")} <= each.labels
-        if query.board == "group":
+        if query.board == "group" and "group" in SERIES[each.metric]:
             assert ("group", "MatchOp.Equal", 'say "hi"') in each.matchers
 
 
@@ -182,21 +196,14 @@ def test_a_runbook_names_panels_that_exist(alert: str) -> None:
     assert named - WORDS <= {panel["title"] for name in BOARDS for panel in panels(name)}
 
 
-def test_what_is_shown_of_groups_is_nearly_all_there_is() -> None:
-    """Every metric about groups stands in a dashboard or a rule, but for those with a reason not to."""
-    shown = {each.metric for query in queries() for each in asked(filled(query.expression, SAMPLE))}
-    shown |= {each.metric for alert in alerts().values() for each in asked(alert["expr"])}
-    own = {name for name in SERIES if name not in OTHERS and "group" in SERIES[name] and name.startswith("lagwarden_")}
-    assert own - shown - set(RECORDED) == {
-        # Each has a better sibling in the same panel.
-        "lagwarden_group_created_timestamp_seconds",
-        "lagwarden_group_state_since_timestamp_seconds",
-        "lagwarden_group_generation",
-        "lagwarden_group_epoch",
-        "lagwarden_group_assignment_epoch",
-        "lagwarden_group_lag_max",
-        "lagwarden_group_partitions",
-        "lagwarden_group_severity",
-        "lagwarden_group_topics_unsubscribed",
+def test_the_default_preset_has_nothing_about_groups_that_is_not_used() -> None:
+    """Every metric about groups in `standard` stands in a dashboard or a rule, but for those with a reason not to."""
+    shown = set[str]().union(*(metrics_of(filled(each.expression, SAMPLE), RECORDED) for each in queries()))
+    for alert in alerts().values():
+        texts = [query for text in alert["annotations"].values() for query in template_queries(text)]
+        shown = shown.union(*(metrics_of(each, RECORDED) for each in (alert["expr"], *texts)))
+    own = {metric.name for metric in SNAPSHOT_METRICS if metric.name in STANDARD}
+    assert own - shown == {
+        # Replaces the time lag per partition with metrics.granularity: topic.
         "lagwarden_group_topic_time_lag_seconds",
     }

@@ -9,10 +9,12 @@ from typing import Any, Final
 import pytest
 import yaml
 
+from exporters.catalogue.metric import Preset
+from exporters.catalogue.metrics import METRICS
 from stream.health.verdict import SEVERITY, Severity
 from tests.chart.alerts.case import FILES, Kind, alerts
 from tests.chart.alerts.cases import CASES
-from tests.chart.promql import asked, faults, known
+from tests.chart.promql import OTHERS, asked, faults, known, metrics_of, template_queries
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 RUNBOOKS: Final = ROOT / "docs" / "runbooks"
@@ -21,6 +23,14 @@ RULES: Final = [
 ]
 RECORDED: Final = {rule["record"]: rule["expr"] for rule in RULES if "record" in rule}
 ALERTS: Final = alerts()
+
+
+def of_preset(preset: Preset) -> set[str]:
+    """Return the names of the series that a preset has at any granularity, and those that are not lagwarden's own."""
+    return {metric.name for metric in METRICS if preset.includes(metric.smallest_preset)} | set(OTHERS)
+
+
+STANDARD: Final = of_preset(Preset.STANDARD)
 
 every_alert = pytest.mark.parametrize("alert", ALERTS.values(), ids=ALERTS)
 
@@ -40,6 +50,24 @@ def test_a_rule_that_asks_for_nothing_is_noticed() -> None:
         "lagwarden_group_lag is no counter, and stands in a rate"
     ]
     assert faults("sum by (cluster) (lagwarden_group_lag)", series) == ["no series has the label cluster"]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.get("alert") or rule.get("record"))
+def test_a_rule_needs_no_more_than_the_default_preset(rule: dict[str, Any]) -> None:
+    """Expressions and the queries in texts use only metrics of `standard`."""
+    texts = rule.get("annotations", {}).values()
+    expressions = [rule["expr"], *(query for text in texts for query in template_queries(text))]
+    assert sum(text.count("| query") for text in texts) == len(expressions) - 1
+    used = set[str]().union(*(metrics_of(each, RECORDED) for each in expressions))
+    assert used - STANDARD == set()
+
+
+def test_alerts_that_the_smallest_preset_cannot_give_are_documented() -> None:
+    """docs/alerting.md names the alerts whose expressions use metrics that `lean` does not have."""
+    missing = {name for name, alert in ALERTS.items() if metrics_of(alert["expr"], RECORDED) - of_preset(Preset.LEAN)}
+    section = (ROOT / "docs" / "alerting.md").read_text().partition("## Presets")[2].partition("\n## ")[0]
+    assert missing == set(re.findall(r"Lagwarden\w+", section))
+    assert missing
 
 
 @every_alert

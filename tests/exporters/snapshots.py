@@ -15,6 +15,7 @@ from exporters.readmodel import (
     GROUPS,
     HTTP_REFUSALS,
     INTERNAL_ERRORS,
+    LOG_ENDS,
     OFFSETS_HELD_BACK,
     OFFSETS_PARTITIONS,
     OFFSETS_SKIPPED,
@@ -70,6 +71,7 @@ def snapshot(
     *,
     topics: list[dict[str, Any]] | None = None,
     verdict_groups: list[dict[str, Any]] | None = None,
+    log_ends: list[dict[str, Any]] | None = None,
 ) -> Snapshot:
     """Return a snapshot taken at NOON."""
     return Snapshot(
@@ -80,6 +82,7 @@ def snapshot(
         table(TRANSITIONS, transitions or []),
         table(TOPICS, topics or []),
         table(VERDICT_GROUPS, verdict_groups or []),
+        log_ends=table(LOG_ENDS, log_ends or []),
     )
 
 
@@ -315,6 +318,8 @@ def small_snapshot() -> Snapshot:
                 "time_lag_max": 61.5,
                 "time_lag_max_exact": False,
                 "held_back": False,
+                "lost_sum": 0,
+                "rebalances": 12,
             },
             {
                 "group": "gone",
@@ -360,6 +365,8 @@ def small_snapshot() -> Snapshot:
                 "time_lag_max": 0.0,
                 "time_lag_max_exact": True,
                 "held_back": True,
+                "lost_sum": 7,
+                "odd_times": 2,
             },
         ],
         unknown_lags=[{"group": "billing", "reason": "no leader", "partitions": 1}],
@@ -397,6 +404,17 @@ def small_snapshot() -> Snapshot:
             {"verdict": "unknown", "severity": "unknown", "groups": 1},
             {"verdict": "stopped", "severity": "critical", "groups": 1},
             {"verdict": "losing_data", "severity": "critical", "groups": 0},
+        ],
+        log_ends=[
+            {
+                "topic": "orders",
+                "partition": 0,
+                "high_watermark": 2**62 + 41,
+                "log_start_offset": 0,
+                "stable_gap": 3,
+            },
+            {"topic": "orders", "partition": 1},
+            {"topic": "größe", "partition": 11, "high_watermark": 0, "log_start_offset": 0, "stable_gap": 0},
         ],
     )
 

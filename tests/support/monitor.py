@@ -35,6 +35,8 @@ FAST: Final = {
     # The state of a test is small, and several JVMs share the machine.
     "job.driver_memory": "512m",
     "http.host": LOOPBACK,
+    # Tests compare values of any metric.
+    "metrics.preset": "full",
 }
 START_LIMIT: Final = 240.0
 """Seconds from the start to ready; a quiet machine needs a tenth of it."""

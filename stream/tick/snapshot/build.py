@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from exporters.readmodel import NAME, PARTITIONS, UNKNOWN_LAGS, Snapshot
+from exporters.readmodel import LOG_ENDS, NAME, PARTITIONS, UNKNOWN_LAGS, Snapshot
 from exporters.timestamps import LATEST_MS
 from stream.groups.membership.unassigned import UnassignedTracker
 from stream.health.features import offset_out_of_range as out_of_range
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from stream.health.features.window import Window
     from stream.tick.context import ClusterContext
     from stream.tick.inputs.builder import TickInputs
+    from stream.tick.inputs.rows import InputRows
     from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 
 NEVER_COMMITTED: Final = "never_committed"
@@ -93,8 +95,21 @@ def _build(
         unknown_lags=_unknown_lags(rows.group, rows.groups, known, reasons),
         transitions=transitions_table(state.histories),
         topics=topics_table(rows, window, evaluated),
+        log_ends=_log_ends(rows, inputs),
         verdict_groups=groups_by_verdict(evaluated),
     )
+
+
+def _log_ends(rows: InputRows, inputs: TickInputs) -> pa.Table:
+    """Return the offsets of each partition once, sorted by topic and partition (schema LOG_ENDS)."""
+    _, first = np.unique((rows.topic << 32) | rows.partition, return_index=True)
+    end_row = inputs.end_row[first]
+    high, start, stable = (
+        inputs.ends.column(name, end_row) for name in ("high_watermark", "log_start_offset", "last_stable_offset")
+    )
+    partitions = [_names(rows.topic[first], rows.topics), pa.array(rows.partition[first])]
+    gap = pc.max_element_wise(pc.subtract(high, stable), pa.scalar(0, pa.int64()), skip_nulls=False)
+    return pa.table([*partitions, high, start, gap], schema=LOG_ENDS)
 
 
 def _unknown_lag_reasons(window: Window, committed: NDArray[np.bool_]) -> pa.Array:

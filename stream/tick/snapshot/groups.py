@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from exporters.readmodel import GROUPS, NAME, TIMESTAMP, TRANSITIONS
 from exporters.timestamps import LATEST_MS, clamp_ms
-from stream.groups.lifecycle.model import DEAD_STATE
+from stream.groups.lifecycle.model import DEAD_STATE, TransitionType
 from stream.groups.membership.model import SIMPLE, Membership
 from stream.health.columns import max_by_owner, sum_by_owner
 from stream.tick.inputs.times import AHEAD_MS
@@ -83,6 +83,7 @@ class _GroupFields:
     members_away: int | None
     died_time: int | None
     death_cause: str | None
+    rebalances: int | None
 
 
 _GROUP_FIELDS: Final = frozenset(field.name for field in dataclasses.fields(_GroupFields))
@@ -113,11 +114,22 @@ def groups_table(
         "last_commit_time": timestamps(sums.last_commit),
         "odd_times": _odd_times(groups, state, np.bincount(rows.group[odd_time], minlength=len(groups)), now),
         **_context_columns(groups, context),
+        **_lost_sums(rows, evaluated),
         **group_columns(evaluated),
     }
     return pa.table(
         [columns[field.name] if field.name in columns else _column(fields, field) for field in GROUPS], schema=GROUPS
     )
+
+
+def _lost_sums(rows: InputRows, evaluated: EvaluatedTick | None) -> dict[str, pa.Array]:
+    """Return the sum of the lost offsets per group, null where it is known for no partition."""
+    if evaluated is None:
+        return {}
+    lost = evaluated.evaluation.window.ends.lost
+    known, groups = lost >= 0, len(rows.groups)
+    is_unknown = np.bincount(rows.group[known], minlength=groups) == 0
+    return {"lost_sum": pa.array(sum_by_owner(lost[known], rows.group[known], groups), mask=is_unknown)}
 
 
 def _context_columns(groups: Sequence[str], context: ClusterContext) -> dict[str, pa.Array]:
@@ -158,6 +170,7 @@ def _group_fields(
         members_away=known.away,
         died_time=None,
         death_cause=None,
+        rebalances=None if history is None else history.counts.get(TransitionType.REBALANCED, 0),
     )
 
 

@@ -10,7 +10,7 @@ GROUP: Final = {**MONITOR, "group": "billing"}
 # Quotes, a backslash, letters beyond ASCII: clients choose the names of groups.
 HOSTILE: Final = {**MONITOR, "group": 'say "hi" \\ größe'}
 LAG: Final = of("lagwarden_group_time_lag_seconds", GROUP)
-REBALANCES: Final = of("lagwarden_group_transitions_total", GROUP, transition="rebalanced")
+REBALANCES: Final = of("lagwarden_group_rebalances_total", GROUP)
 
 
 def verdict(word: str, severity: str, labels: dict[str, str] = GROUP) -> str:
@@ -152,7 +152,7 @@ STORM: Final = by_verdict(
         "a rolling restart rebalances often, and the verdict knows that it may",
         {
             verdict("ok", "fine"): "1x60",
-            of("lagwarden_group_transitions_total", GROUP, transition="rebalanced"): "0+1x60",
+            of("lagwarden_group_rebalances_total", GROUP): "0+1x60",
         },
         "25m",
     ),
@@ -175,7 +175,7 @@ LOSING: Final = by_verdict(
         "an abandoned topic loses no records that a group needs",
         {
             verdict("abandoned", "notice"): "1x60",
-            of("lagwarden_partition_lost_offsets", GROUP, topic="old", partition="0"): "0+10x60",
+            of("lagwarden_group_lost_offsets", GROUP): "0+10x60",
         },
         "25m",
     ),
@@ -323,11 +323,10 @@ EXPIRE: Final = [
     ),
 ]
 
-_DEATH: Final = of("lagwarden_group_death_info", GROUP, death_cause="deleted")
-_DIED: Final = of("lagwarden_group_died_timestamp_seconds", GROUP)
+_DIED: Final = of("lagwarden_group_died_timestamp_seconds", GROUP, death_cause="deleted")
 _LAST: Final = of("lagwarden_group_last_commit_timestamp_seconds", GROUP)
 _COMMITTED_UNTIL_10: Final = {_LAST: "0+30x20 stale"}
-_DEAD_FROM_11: Final = {_DEATH: "_x21 1x200", _DIED: "_x21 660x200"}
+_DEAD_FROM_11: Final = {_DIED: "_x21 660x200"}
 DIED: Final = [
     Case("LagwardenGroupDied", Kind.BEFORE, "it lives", _COMMITTED_UNTIL_10, "10m30s"),
     Case(
@@ -350,7 +349,7 @@ DIED: Final = [
         "LagwardenGroupDied",
         Kind.ODD,
         "a group without commits for an hour expires",
-        {_LAST: "0x139 stale", _DEATH: "_x140 1x20", _DIED: "_x140 4200x20"},
+        {_LAST: "0x139 stale", _DIED: "_x140 4200x20"},
         "71m",
     ),
     Case(
@@ -358,14 +357,14 @@ DIED: Final = [
         Kind.ODD,
         "a group goes with its topic",
         _COMMITTED_UNTIL_10
-        | {of("lagwarden_group_death_info", GROUP, death_cause="topic deleted"): "_x21 1x200", _DIED: "_x21 660x200"},
+        | {of("lagwarden_group_died_timestamp_seconds", GROUP, death_cause="topic deleted"): "_x21 660x200"},
         "12m",
     ),
     Case(
         "LagwardenGroupDied",
         Kind.VANISHED,
         "its grace time is over, or it is back",
-        _COMMITTED_UNTIL_10 | {_DEATH: "_x21 1x5 stale", _DIED: "_x21 660x5 stale"},
+        _COMMITTED_UNTIL_10 | {_DIED: "_x21 660x5 stale"},
         "16m",
     ),
     Case("LagwardenGroupDied", Kind.DEAD, "groups that end with the monitor did not die", {_LAST: "0+30x20"}, "20m"),

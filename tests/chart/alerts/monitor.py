@@ -510,7 +510,7 @@ HELD: Final = [
         "LagwardenOffsetsHeldBack",
         Kind.AFTER,
         "for a little more",
-        {GAP: "_x20 600x60", of("lagwarden_group_held_back", group="a"): "1x90"},
+        {GAP: "_x20 600x60", of("lagwarden_groups_held_back"): "1x90"},
         "16m30s",
         [_GAP],
         Text(

@@ -13,9 +13,12 @@ import pytest
 
 from exporters import readmodel
 from exporters.catalogue.cluster import CLUSTER_METRICS
-from exporters.catalogue.metric import Metric, MetricKind, MetricSource, ValueConversion
-from exporters.catalogue.metrics import METRICS, SELF_METRICS, SNAPSHOT_METRICS, markdown
+from exporters.catalogue.estimate import TRANSITIONS_OF_LIVE_GROUPS, SeriesBound, estimate_lines
+from exporters.catalogue.metric import Metric, MetricKind, MetricSource, Preset, Stability, ValueConversion
+from exporters.catalogue.metrics import METRICS, SELF_METRICS, SNAPSHOT_METRICS
+from exporters.catalogue.reference_page import descriptions, markdown
 from exporters.cluster import model as cluster_model
+from stream.groups.lifecycle.model import TransitionType
 
 ROOT = pathlib.Path(__file__).parents[3]
 STATUS_TYPES = typing.get_type_hints(readmodel.MonitorStatus)
@@ -27,9 +30,11 @@ SCHEMAS = {
 
 # Columns without a metric, with the reason.
 NOT_EXPORTED = {
-    (MetricSource.PARTITIONS, "high_watermark"): "belongs to the topic, and would be repeated for each group",
+    (MetricSource.PARTITIONS, "high_watermark"): "belongs to the topic: LOG_ENDS has it once",
     (MetricSource.PARTITIONS, "last_stable_offset"): "as the high watermark",
     (MetricSource.PARTITIONS, "log_start_offset"): "as the high watermark",
+    (MetricSource.GROUPS, "died_time"): "DEAD_GROUPS has it",
+    (MetricSource.GROUPS, "death_cause"): "DEAD_GROUPS has it",
     (MetricSource.PARTITIONS, "lag_unknown_reason"): "counted per group in UNKNOWN_LAGS",
     (MetricSource.PARTITIONS, "time_lag_exact"): "the API and the pages have it",
     (MetricSource.GROUPS, "time_lag_max_exact"): "the API and the pages have it",
@@ -182,10 +187,76 @@ def test_the_source_decides_when_a_metric_is_rendered() -> None:
 
 
 def test_reference_page_is_current() -> None:
-    """`docs/metrics.md` is what `python -m exporters.catalogue.metrics` prints."""
+    """`docs/metrics.md` is what `python -m exporters.catalogue.reference_page` prints."""
     assert (ROOT / "docs" / "metrics.md").read_text("utf-8") == markdown()
 
 
 def test_reference_page_names_every_metric_once() -> None:
     """The reference page has a heading for each metric, in the order of the catalogue."""
     assert re.findall(r"^### `(.+)`$", markdown(), re.MULTILINE) == [metric.name for metric in METRICS]
+
+
+@every_metric
+def test_reference_page_and_description_have_stability_and_preset(metric: Metric) -> None:
+    """A reader of the page and a program see what may change, and which preset shows the metric."""
+    paragraph = markdown().partition(f"### `{metric.name}`\n")[2].partition("\n### ")[0]
+    assert f"- {metric.stability}" in paragraph
+    (described,) = (each for each in descriptions() if each["name"] == metric.name)
+    assert described["stability"] == metric.stability
+    assert described["preset"] == metric.smallest_preset
+    if metric.source.in_snapshot or metric.source.in_cluster:
+        assert f"`{metric.preset}`" in paragraph
+
+
+def test_a_prefix_has_one_subject() -> None:
+    """`lagwarden_topic_*` is about topics, `lagwarden_group_*` about groups."""
+    for metric in METRICS:
+        if metric.name.startswith("lagwarden_topic_"):
+            assert metric.labels[0] == "topic", metric.name
+        if metric.name.startswith("lagwarden_group_") and metric.source.in_snapshot:
+            assert metric.labels[0] == "group", metric.name
+
+
+def test_what_scrapers_rely_on_is_stable() -> None:
+    """The metrics of the smaller presets are stable, but for that of the cluster's disks."""
+    assert {
+        metric.name
+        for metric in METRICS
+        if metric.stability is Stability.EXPERIMENTAL and metric.is_in(Preset.LEAN, {"partition"})
+        if metric not in SELF_METRICS
+    } == {"lagwarden_offsets_topic_cleaner_suspect"}
+
+
+@pytest.mark.parametrize(
+    ("preset", "per_partition", "per_group"),
+    [
+        pytest.param(Preset.LEAN, 1, 6, id="lean: lag per partition, and what alerts need per group"),
+        pytest.param(Preset.STANDARD, 4, 12, id="standard: what rules and dashboards need"),
+    ],
+)
+def test_a_preset_is_within_its_promise(preset: Preset, per_partition: int, per_group: int) -> None:
+    """The promised bounds; series per topic of a group exist only instead of those per partition."""
+    bound = SeriesBound.of_preset(preset)
+    assert bound.per_partition <= per_partition
+    assert bound.per_group <= per_group
+    assert bound.per_topic == 0
+    instead = [metric for metric in SNAPSHOT_METRICS if metric.is_in(preset, {"partition"})]
+    assert any(metric.source is MetricSource.TOPICS for metric in instead)
+    assert not any(metric.source is MetricSource.PARTITIONS for metric in instead)
+
+
+def test_a_preset_has_all_series_of_the_smaller_ones() -> None:
+    """From lean to full, no metric is lost, at any granularity."""
+    for hidden in ((), ("partition",), ("partition", "topic")):
+        shown = [{metric for metric in METRICS if metric.is_in(preset, hidden)} for preset in Preset]
+        assert shown[0] < shown[1] < shown[2]
+    assert shown[2] == {metric for metric in METRICS if not {"topic", "partition"} & set(metric.labels)}
+
+
+def test_the_estimate_multiplies_the_bounds() -> None:
+    """2,000 groups with 17 partitions each; transitions of a live group are of all types but one."""
+    assert SeriesBound(Preset.FULL, per_partition=12, per_group=30, per_topic=2).series(2000, 17) == 472_000
+    lines = estimate_lines(2000, 17)
+    assert [line.split()[0] for line in lines] == ["preset", *Preset]
+    assert lines[2].split()[-1] == f"{SeriesBound.of_preset(Preset.STANDARD).series(2000, 17):,}"
+    assert set(TransitionType) - {TransitionType.DEAD} == set(list(TransitionType)[:TRANSITIONS_OF_LIVE_GROUPS])

@@ -12,10 +12,13 @@ import httpx
 import pytest
 
 from exporters.catalogue.metrics import SNAPSHOT_METRICS
+from exporters.cluster.exposition import PublishedCluster
 from exporters.http.routes import build_app
 from exporters.page.assets import ASSETS
 from exporters.page.document import VIEW_TYPE
+from exporters.selection.series import EVERYTHING, SeriesSelection
 from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
+from tests.exporters.cluster_facts import facts
 from tests.exporters.snapshots import (
     CATCHING_UP,
     CONNECTING,
@@ -116,6 +119,21 @@ def test_metrics_by_name() -> None:
         'lagwarden_group_lag{group="say \\"hi\\"\\\\\\nthere"} 0',
         "lagwarden_ready 1",
     ]
+
+
+def test_series_of_the_cluster_that_are_left_out_are_counted() -> None:
+    """Beside those of the snapshot, under the same names."""
+    _, budget = SeriesSelection(budget=40).budgets
+    cluster = PublishedCluster.build(facts(), EVERYTHING, budget)
+    app = Client(build_app(lambda: PublishedSnapshot.build(small_snapshot()), status, cluster=lambda: cluster))
+    text = app.get("/metrics?name[]=lagwarden_series_over_budget").text
+    over = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
+    assert over.pop('lagwarden_series_over_budget{metric="lagwarden_x"}') == "70"
+    assert over == {
+        f'lagwarden_series_over_budget{{metric="{row["metric"]}"}}': str(row["series_now"])
+        for row in cluster.series_dropped.to_pylist()
+    }
+    assert over
 
 
 def test_a_removed_group_is_absent_from_the_next_scrape() -> None:

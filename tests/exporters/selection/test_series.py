@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
-from exporters.catalogue.metric import MetricSource
+from exporters.catalogue.estimate import TRANSITIONS_OF_LIVE_GROUPS, SeriesBound
+from exporters.catalogue.metric import MetricSource, Preset
 from exporters.catalogue.metrics import SNAPSHOT_METRICS
 from exporters.cluster.exposition import PublishedCluster
-from exporters.readmodel import GROUPS
+from exporters.readmodel import GROUPS, NAME, PARTITIONS, TIMESTAMP, TOPICS, TRANSITIONS
 from exporters.selection.budget import COLUMNS_BY_IMPORTANCE
 from exporters.selection.name_filter import NameFilter, pattern_error
 from exporters.selection.series import EVERYTHING, Granularity, SeriesSelection, SeriesSelector, target_table
@@ -26,6 +28,7 @@ from tests.support.hypothesis_profiles import examples
 if TYPE_CHECKING:
     from exporters.readmodel import Snapshot
 
+SUMMARIES = {metric.name for metric in SNAPSHOT_METRICS if metric.source is MetricSource.SUMMARY}
 FINEST = {"partition": {"partition", "topic"}, "topic": {"topic"}, "group": set[str]()}
 
 
@@ -52,12 +55,17 @@ def lag_snapshot(groups: int = 3, partitions: int = 4) -> Snapshot:
 
 
 def samples(shown: Snapshot, selection: SeriesSelection = EVERYTHING) -> list[Any]:
-    """Return the parsed samples of the selected series."""
+    """Return the parsed samples of the selected series, without those of all groups together."""
     text = b"".join(
         bytes(part)
         for part in PublishedSnapshot.build(shown, SeriesSelector(selection)).exposition.plain(ExpositionFormat.TEXT)
     )
-    return [sample for family in text_string_to_metric_families(text.decode()) for sample in family.samples]
+    return [
+        sample
+        for family in text_string_to_metric_families(text.decode())
+        for sample in family.samples
+        if sample.name not in SUMMARIES
+    ]
 
 
 def test_the_default_selection_has_all_series() -> None:
@@ -69,10 +77,116 @@ def test_the_default_selection_has_all_series() -> None:
 @pytest.mark.parametrize("granularity", Granularity)
 def test_granularity_bounds_the_labels(granularity: Granularity) -> None:
     """No series is finer than the granularity, and the values of a group are the same at every granularity."""
-    chosen = samples(lag_snapshot(), SeriesSelection(granularity))
+    chosen = samples(lag_snapshot(), SeriesSelection(granularity=granularity))
     assert {label for sample in chosen for label in sample.labels} & {"topic", "partition"} <= FINEST[granularity]
     of_groups = [sample for sample in samples(lag_snapshot()) if "topic" not in sample.labels]
     assert [sample for sample in chosen if "topic" not in sample.labels] == of_groups
+
+
+# --- presets ---
+
+
+@examples(40)
+@given(
+    preset=st.sampled_from(Preset),
+    places=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 5), st.booleans(), st.booleans()), max_size=12),
+    with_targets=st.booleans(),
+)
+def test_a_preset_never_exceeds_its_bound(
+    preset: Preset, places: list[tuple[int, int, bool, bool]], *, with_targets: bool
+) -> None:
+    """Law: whatever is known of groups and partitions, the series are at most those that the estimate counts."""
+    data = full_snapshot(places)
+    selection = SeriesSelection(preset, targets=((".*", 1.0),) if with_targets else ())
+    rendered = [sample for sample in samples(data, selection) if "group" in sample.labels]
+    bound = SeriesBound.of_preset(preset)
+    most = bound.per_partition * len(data.partitions) + (bound.per_group + bound.per_topic) * len(data.groups)
+    assert len(rendered) <= most
+
+
+def full_snapshot(places: list[tuple[int, int, bool, bool]]) -> Snapshot:
+    """Return a snapshot of (group, partition, is the lag known, is the verdict fine) in which all else has a value."""
+
+    def row(schema: pa.Schema, group: int, **changes: Any) -> dict[str, Any]:
+        return {field.name: VALUES[field.type] for field in schema} | {"group": f"g{group}", "topic": "t"} | changes
+
+    rows = {(group, partition): (known, fine) for group, partition, known, fine in places}
+    unknown = collections.Counter(group for (group, _), (known, _) in rows.items() if not known)
+    groups = sorted({group for group, _ in rows})
+    no_lag: dict[str, Any] = {"lag": None, "time_lag": None}
+    return snapshot(
+        verdict_groups=[{"verdict": word, "severity": word, "groups": 1} for word in ("fine", "critical")],
+        partitions=[
+            row(PARTITIONS, group, partition=at, verdict="fine" if fine else "critical") | ({} if known else no_lag)
+            for (group, at), (known, fine) in rows.items()
+        ],
+        groups=[row(GROUPS, group, state="Stable") for group in groups],
+        topics=[row(TOPICS, group) for group in groups],
+        unknown_lags=[{"group": f"g{group}", "reason": "r", "partitions": unknown[group]} for group in unknown],
+        transitions=[
+            {"group": f"g{group}", "transition": str(kind), "count": 1}
+            for group in groups
+            for kind in range(TRANSITIONS_OF_LIVE_GROUPS)
+        ],
+    )
+
+
+VALUES = {
+    NAME: "word",
+    TIMESTAMP: NOON,
+    pa.int32(): 1,
+    pa.int64(): 1,
+    pa.float64(): 1.5,
+    pa.bool_(): True,
+    pa.string(): "A sentence.",
+}
+MEMBERS = frozenset({"lagwarden_group_members"})
+LAG = frozenset({"lagwarden_group_lag"})
+MARGIN = frozenset({"lagwarden_partition_margin_offsets"})
+TOPIC_LAG = frozenset({"lagwarden_group_topic_lag"})
+
+
+@pytest.mark.parametrize(
+    ("selection", "names", "shown"),
+    [
+        pytest.param(SeriesSelection(Preset.LEAN), LAG, True, id="in the preset"),
+        pytest.param(SeriesSelection(Preset.LEAN), MEMBERS, False, id="not in the preset"),
+        pytest.param(SeriesSelection(Preset.LEAN, add=MEMBERS), MEMBERS, True, id="added"),
+        pytest.param(SeriesSelection(Preset.FULL, omit=LAG), LAG, False, id="omitted"),
+        pytest.param(SeriesSelection(Preset.FULL, add=LAG, omit=LAG), LAG, False, id="omitted although added"),
+        pytest.param(
+            SeriesSelection(add=MARGIN, granularity=Granularity.TOPIC), MARGIN, False, id="added, but too fine"
+        ),
+        pytest.param(SeriesSelection(Preset.STANDARD), TOPIC_LAG, False, id="the partitions have it"),
+        pytest.param(
+            SeriesSelection(Preset.STANDARD, granularity=Granularity.TOPIC), TOPIC_LAG, True, id="in their place"
+        ),
+        pytest.param(SeriesSelection(granularity=Granularity.GROUP), TOPIC_LAG, False, id="groups only"),
+        pytest.param(SeriesSelection(Preset.FULL), TOPIC_LAG, True, id="both"),
+        pytest.param(SeriesSelection(Preset.LEAN, add=TOPIC_LAG), TOPIC_LAG, True, id="both, by name"),
+    ],
+)
+def test_preset_then_names_then_granularity(selection: SeriesSelection, names: frozenset[str], *, shown: bool) -> None:
+    """The order of precedence of the options."""
+    assert {selection.shows(metric) for metric in SNAPSHOT_METRICS if metric.name in names} == {shown}
+
+
+def test_the_summary_counts_all_groups() -> None:
+    """Also those that a pattern denies; groups whose value is unknown do not count."""
+    data = snapshot(
+        groups=[
+            {"group": "a", "held_back": True, "odd_times": 3},
+            {"group": "b", "held_back": False},
+            {"group": "c", "held_back": True},
+            {"group": "d"},
+        ]
+    )
+    shown = SeriesSelector(SeriesSelection(groups=NameFilter(allow=("a",)))).select(data).shown
+    assert shown.summary.to_pylist() == [{"held_back": 2, "odd_times": 1}]
+    assert SeriesSelector().select(snapshot()).shown.summary.to_pylist() == [{"held_back": None, "odd_times": 0}]
+
+
+# --- names ---
 
 
 @pytest.mark.parametrize(
@@ -129,89 +243,99 @@ def test_an_invalid_pattern_has_an_error() -> None:
 
 def left_out(shown: Snapshot, budget: int) -> tuple[list[str], int]:
     """Return the metrics that a budget leaves out of a snapshot, and the number of remaining series."""
-    selector = SeriesSelector(SeriesSelection(budget=budget))
+    selector = SeriesSelector(within(budget))
     published = PublishedSnapshot.build(shown, selector)
     return selector.dropped.column("metric").to_pylist(), published.exposition.series
 
 
+def within(series: int) -> SeriesSelection:
+    """Return the selection whose budget has room for this number of series about groups."""
+    selection = SeriesSelection(budget=series + (series - 1) // 3)
+    assert selection.budget is not None
+    assert selection.budget - selection.budget // 4 == series
+    return selection
+
+
 @examples(40)
-@given(groups=st.integers(0, 12), partitions=st.integers(0, 6), budget=st.integers(1, 400))
+@given(groups=st.integers(0, 12), partitions=st.integers(0, 6), budget=st.integers(3, 400))
 def test_the_budget_is_a_bound(groups: int, partitions: int, budget: int) -> None:
     """Law: never more series than the budget; group series are left out only after all partition and topic series."""
     shown = lag_snapshot(groups, partitions)
-    own = len([sample for sample in samples(shown) if "topic" not in sample.labels])
-    chosen = samples(shown, SeriesSelection(budget=budget))
-    assert len(chosen) <= budget
-    if budget >= own:
-        assert len([sample for sample in chosen if "topic" not in sample.labels]) == own
+    own = PublishedSnapshot.build(shown, SeriesSelector(SeriesSelection(granularity=Granularity.GROUP)))
+    selector = SeriesSelector(within(budget))
+    published = PublishedSnapshot.build(shown, selector)
+    assert published.exposition.series <= budget
+    labels = {label for family in published.exposition.families for label in family.metric.labels}
+    shown_of_groups = sum(f.series for f in published.exposition.families if "topic" not in f.metric.labels)
+    if budget >= own.exposition.series:
+        assert shown_of_groups == own.exposition.series
     else:
-        assert not [sample for sample in chosen if "topic" in sample.labels]
+        assert "topic" not in labels
 
 
-@given(st.integers(1, 12), st.integers(0, 90), st.integers(20, 400))
-def test_dead_groups_are_left_out_first(living: int, dead: int, budget: int) -> None:
-    """Law: no metric of live groups is left out while dead groups have series."""
-    shown = lag_snapshot(living)
-    mixed = with_dead_groups(shown, dead)
-    only_live = [sample for sample in samples(shown, SeriesSelection(budget=budget)) if sample.labels.get("group")]
-    chosen = samples(mixed, SeriesSelection(budget=budget))
-    assert len(chosen) <= budget
-    of_live_groups = [sample for sample in chosen if not sample.labels.get("group", "dead").startswith("dead")]
-    assert of_live_groups == only_live
-    if len(chosen) > len(of_live_groups):
-        assert len(of_live_groups) == len([sample for sample in samples(shown) if sample.labels.get("group")])
+# --- dead groups ---
 
 
-def test_dead_groups_that_are_left_out_are_counted_and_return() -> None:
-    """Their series are counted per metric; they return when all of them fit."""
-    selector = SeriesSelector(SeriesSelection(budget=150))
+@given(st.integers(0, 5), st.integers(0, 5), st.sampled_from(Preset), st.sampled_from(Granularity))
+def test_a_dead_group_has_one_series(living: int, dead: int, preset: Preset, granularity: Granularity) -> None:
+    """Law: with every preset and granularity, and also if the group has a history and a target."""
+    selection = SeriesSelection(preset, granularity=granularity, targets=((".*", 30.0),))
+    alone = samples(lag_snapshot(living), selection)
+    both = samples(with_dead_groups(lag_snapshot(living), dead), selection)
+    assert [sample for sample in both if not sample.labels.get("group", "").startswith("dead")] == alone
+    of_dead = [sample for sample in both if sample.labels.get("group", "").startswith("dead")]
+    assert {sample.name for sample in of_dead} <= {"lagwarden_group_died_timestamp_seconds"}
+    assert [sample.labels["death_cause"] for sample in of_dead] == ["expired"] * dead
+
+
+def test_the_series_of_dead_groups_are_left_out_first() -> None:
+    """Before any series of a live group, counted, and back when they fit."""
+    few = PublishedSnapshot.build(lag_snapshot(3)).exposition.series
+    selector = SeriesSelector(within(few + 10))
     crowded = with_dead_groups(lag_snapshot(3), 82)
-    assert PublishedSnapshot.build(crowded, selector).exposition.series == len(samples(lag_snapshot(3)))
+    assert PublishedSnapshot.build(crowded, selector).exposition.series == few
     dropped = {row["metric"]: row["series_now"] for row in selector.dropped.to_pylist()}
-    assert dropped == {"lagwarden_group_info": 82, "lagwarden_group_death_info": 82}
-    assert "lagwarden_partition_lag" not in dropped
-    few = with_dead_groups(lag_snapshot(3), 2)
-    assert PublishedSnapshot.build(few, selector).exposition.series == len(samples(few))
+    assert dropped == {"lagwarden_group_died_timestamp_seconds": 82}
+    back = with_dead_groups(lag_snapshot(3), 2)
+    assert PublishedSnapshot.build(back, selector).exposition.series == few + 2
 
 
 def with_dead_groups(shown: Snapshot, dead: int) -> Snapshot:
-    """Return the snapshot with `dead` further groups that have died, each with two series."""
-    rows = [{"group": f"dead-{at}", "state": "Dead", "death_cause": "expired"} for at in range(dead)]
-    return dataclasses.replace(shown, groups=pa.concat_tables([shown.groups, table(GROUPS, rows)]).unify_dictionaries())
+    """Return the snapshot with `dead` further groups that have died, with a history."""
+    rows = [
+        {"group": f"dead-{at}", "state": "Dead", "kind": "classic", "died_time": NOON, "death_cause": "expired"}
+        for at in range(dead)
+    ]
+    history = [{"group": row["group"], "transition": "dead", "count": 1} for row in rows]
+    return dataclasses.replace(
+        shown,
+        groups=pa.concat_tables([shown.groups, table(GROUPS, rows)]).unify_dictionaries(),
+        transitions=pa.concat_tables([shown.transitions, table(TRANSITIONS, history)]).unify_dictionaries(),
+    )
+
+
+# --- the order of the budget ---
 
 
 def test_the_least_important_metric_is_left_out_first() -> None:
     """With a shrinking budget whole metrics are left out by importance; of the partition metrics lag is the last."""
-    total = len(samples(lag_snapshot()))
+    total = PublishedSnapshot.build(lag_snapshot()).exposition.series
     assert left_out(lag_snapshot(), total) == ([], total)
-    dropped = [left_out(lag_snapshot(), total - 12 * step - 1)[0] for step in range(4)]
-    assert dropped == [
-        ["lagwarden_partition_progress_timestamp_seconds"],
-        ["lagwarden_partition_commit_timestamp_seconds", "lagwarden_partition_progress_timestamp_seconds"],
-        [
-            "lagwarden_partition_commit_timestamp_seconds",
-            "lagwarden_partition_committed_offset",
-            "lagwarden_partition_progress_timestamp_seconds",
-        ],
-        [
-            "lagwarden_partition_commit_timestamp_seconds",
-            "lagwarden_partition_committed_offset",
-            "lagwarden_partition_lag",
-            "lagwarden_partition_progress_timestamp_seconds",
-        ],
-    ]
+    dropped = [set(left_out(lag_snapshot(), total - 12 * step - 1)[0]) for step in range(4)]
+    order = ("progress_timestamp_seconds", "commit_timestamp_seconds", "committed_offset", "lag")
+    assert dropped == [{f"lagwarden_partition_{name}" for name in order[: step + 1]} for step in range(4)]
 
 
 def test_series_left_out_are_summed_and_return_below_the_limit() -> None:
     """The sum increases with every snapshot; a metric returns only well below the limit, to avoid flapping."""
-    total = len(samples(lag_snapshot(30)))
-    selector = SeriesSelector(SeriesSelection(budget=total - 1))
+    total = {groups: PublishedSnapshot.build(lag_snapshot(groups)).exposition.series for groups in (20, 29, 30)}
+    selector = SeriesSelector(within(total[30] - 1))
     PublishedSnapshot.build(lag_snapshot(30), selector)
     PublishedSnapshot.build(lag_snapshot(30), selector)
     (row,) = selector.dropped.to_pylist()
     assert (row["series_now"], row["series_ever"]) == (120, 240)
-    assert PublishedSnapshot.build(lag_snapshot(29), selector).exposition.series < len(samples(lag_snapshot(29)))
-    assert PublishedSnapshot.build(lag_snapshot(20), selector).exposition.series == len(samples(lag_snapshot(20)))
+    assert PublishedSnapshot.build(lag_snapshot(29), selector).exposition.series < total[29]
+    assert PublishedSnapshot.build(lag_snapshot(20), selector).exposition.series == total[20]
     (row,) = selector.dropped.to_pylist()
     assert (row["series_now"], row["series_ever"]) == (None, 240 + 116)
 
@@ -272,8 +396,8 @@ def test_a_target_has_the_labels_of_the_time_lag() -> None:
     ("selection", "labels"),
     [
         pytest.param(EVERYTHING, {"topic", "partition"}, id="everything"),
-        pytest.param(SeriesSelection(Granularity.TOPIC), {"topic"}, id="no partitions"),
-        pytest.param(SeriesSelection(Granularity.GROUP), set(), id="no topics"),
+        pytest.param(SeriesSelection(granularity=Granularity.TOPIC), {"topic"}, id="no partitions"),
+        pytest.param(SeriesSelection(granularity=Granularity.GROUP), set(), id="no topics"),
         pytest.param(SeriesSelection(topics=NameFilter(deny=("orders",))), set(), id="not this topic"),
     ],
 )
@@ -285,3 +409,17 @@ def test_topics_of_the_cluster_are_selected(selection: SeriesSelection, labels: 
     assert {label for sample in chosen for label in sample.labels} & {"topic", "partition"} == labels
     assert "lagwarden_broker_leaders" in {sample.name for sample in chosen}
     assert len(published.facts.cluster_topics) == 1
+
+
+def test_the_budget_has_a_quarter_for_the_cluster() -> None:
+    """The least important metrics are left out, whole, and counted; without a budget all are shown."""
+    everything = PublishedCluster.build(facts()).exposition
+    _, budget = SeriesSelection(budget=40).budgets
+    published = PublishedCluster.build(facts(), EVERYTHING, budget)
+    assert everything.series > published.exposition.series > 0
+    assert published.exposition.series <= 10
+    dropped = {row["metric"]: row["series_now"] for row in published.series_dropped.to_pylist()}
+    kept = {family.metric.name for family in published.exposition.families}
+    assert dropped == {f.metric.name: f.series for f in everything.families if f.metric.name not in kept}
+    assert not any("partition" in family.metric.labels for family in published.exposition.families)
+    assert SeriesSelection().budgets == (None, None)

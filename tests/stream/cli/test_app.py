@@ -3,6 +3,7 @@
 # ruff: noqa: S105 -- the passwords of test users
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
+from exporters.catalogue.estimate import estimate_lines
 from exporters.catalogue.metrics import METRICS
 from stream.cli import app as cli
 from stream.errors import ExitCode, Refusal
@@ -97,6 +99,36 @@ def test_metrics_prints_the_whole_catalogue(capsys: pytest.CaptureFixture[str]) 
     out = capsys.readouterr().out
     assert METRICS
     assert all(metric.name in out for metric in METRICS)
+
+
+def test_metrics_are_data_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    """With --json, one object per metric, with what a generator of rules or dashboards needs."""
+    assert cli.main(["metrics", "--json"]) == ExitCode.OK
+    described = json.loads(capsys.readouterr().out)
+    assert [each["name"] for each in described] == [metric.name for metric in METRICS]
+    assert described[0] == {
+        "name": "lagwarden_partition_lag",
+        "type": "gauge",
+        "unit": "",
+        "labels": ["group", "topic", "partition"],
+        "stability": "stable",
+        "preset": "lean",
+        "help": METRICS[0].help,
+        "absent": METRICS[0].absent,
+    }
+
+
+def test_metrics_estimates_the_series(capsys: pytest.CaptureFixture[str]) -> None:
+    """One line per preset, with the most series of so many groups with so many partitions each."""
+    assert cli.main(["metrics", "--estimate", "2000x17"]) == ExitCode.OK
+    assert capsys.readouterr().out.splitlines() == estimate_lines(2000, 17)
+
+
+@pytest.mark.parametrize("text", ["2000", "x17", "2000x", "-1x2", "2 x 3", "2x3x4", "9999999999x1"])
+def test_an_estimate_needs_two_numbers(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The error has the value and an example."""
+    assert cli.main(["metrics", f"--estimate={text}"]) == ExitCode.USAGE
+    assert f"{text!r} is not GROUPSxPARTITIONS, such as 2000x17" in capsys.readouterr().err
 
 
 def test_acls_prints_commands_for_a_principal(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from exporters.catalogue.metric import Preset
 from exporters.selection.name_filter import NameFilter
 from exporters.selection.series import EVERYTHING, Granularity, SeriesSelection
 from stream.config.loader import ConfigRefusal, load
@@ -12,9 +13,15 @@ from stream.config.metric_selection import selection_from_options
 BROKER = {"kafka.bootstrap_servers": "broker-1:9092"}
 
 
-def test_defaults_select_everything() -> None:
-    """The default options exclude no series."""
-    assert selection_from_options(load(flags=BROKER).metrics) == EVERYTHING
+def test_the_default_is_the_preset_standard_with_a_budget() -> None:
+    """All groups and topics."""
+    assert selection_from_options(load(flags=BROKER).metrics) == SeriesSelection(Preset.STANDARD, budget=300_000)
+
+
+def test_everything_can_be_selected() -> None:
+    """`full`, without a budget, excludes no series."""
+    flags = {**BROKER, "metrics.preset": "full", "metrics.series_budget": "0"}
+    assert selection_from_options(load(flags=flags).metrics) == EVERYTHING
 
 
 def test_all_options_are_part_of_the_selection() -> None:
@@ -26,6 +33,9 @@ def test_all_options_are_part_of_the_selection() -> None:
         },
         flags={
             **BROKER,
+            "metrics.preset": "lean",
+            "metrics.add": "lagwarden_group_members,lagwarden_group_partitions",
+            "metrics.omit": ["lagwarden_group_lag"],
             "metrics.granularity": "topic",
             "metrics.groups_allow": ["a{1,3}"],
             "metrics.topics_allow": "orders",
@@ -34,6 +44,9 @@ def test_all_options_are_part_of_the_selection() -> None:
         },
     )
     assert selection_from_options(config.metrics) == SeriesSelection(
+        Preset.LEAN,
+        frozenset({"lagwarden_group_members", "lagwarden_group_partitions"}),
+        frozenset({"lagwarden_group_lag"}),
         Granularity.TOPIC,
         NameFilter(("a{1,3}",), ("console-consumer-.*", "tmp")),
         NameFilter(("orders",), ("t",)),
@@ -52,7 +65,10 @@ def test_all_options_are_part_of_the_selection() -> None:
         pytest.param("targets", "billing=0s", "must end in a duration above 0", id="target of zero"),
         pytest.param("targets", "a(=5s", "is not a regular expression", id="target with an invalid pattern"),
         pytest.param("granularity", "broker", "must be 'partition', 'topic' or 'group'", id="unknown granularity"),
-        pytest.param("series_budget", "1", "must be greater than or equal to 100", id="budget below the minimum"),
+        pytest.param("series_budget", "-1", "must be greater than or equal to 0", id="negative budget"),
+        pytest.param("preset", "all", "must be 'lean', 'standard' or 'full'", id="unknown preset"),
+        pytest.param("add", "lagwarden_lag", "is not the name of a metric", id="unknown metric"),
+        pytest.param("omit", "lagwarden_ready", "is about the monitor itself", id="a metric that is always shown"),
     ],
 )
 def test_invalid_values_are_rejected(key: str, value: str, problem: str) -> None:

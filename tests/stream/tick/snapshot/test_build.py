@@ -9,8 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporters.readmodel import GROUPS, PARTITIONS, UNKNOWN_LAGS
+from exporters.readmodel import GROUPS, LOG_ENDS, PARTITIONS, UNKNOWN_LAGS
+from stream.groups.membership.unassigned import UnassignedTracker
+from stream.tick.context import UNKNOWN_CLUSTER
+from stream.tick.ends_index import EndsIndex
+from stream.tick.hidden_commits.model import nothing_hidden
 from stream.tick.snapshot import build as snapshot
+from stream.tick.verdicts.evaluate import VerdictEvaluator
 from tests.support.driver_states import ShardReader, ends_of
 from tests.support.hypothesis_profiles import examples
 from tests.support.raw import commit_key, commit_value, group_key, group_value
@@ -90,6 +95,47 @@ def test_group_sums_cover_known_partitions() -> None:
     assert (h["lag_sum"], h["lag_max"], h["partitions"], h["partitions_lag_unknown"]) == (2, 2, 1, 0)
     assert built.groups.column("last_commit_time").cast(pa.int64())[0].as_py() == 70
     assert rows(built.unknown_lags) == [{"group": "g", "reason": "unknown_topic", "partitions": 2}]
+
+
+def test_the_offsets_of_a_partition_are_there_once() -> None:
+    """However many groups read it; an end below the last stable offset, which is asked later, is no gap."""
+    shard = ShardReader()
+    shard.read([(commit_key(group, "a", at), commit_value(1, 50)) for group in "gh" for at in (1, 0)])
+    shard.read([(commit_key("h", "b", at), commit_value(1, 50)) for at in (0, 1)])
+    ends = ends_of([("a", 0, 9, 4, 2, None), ("a", 1, 7, 8, 0, None), ("b", 0, None, None, None, "no_leader")])
+    built = snapshot.build(shard.driver_state.columns(), ends, 1.0)
+    assert [tuple(row.values()) for row in rows(built.log_ends)] == [
+        ("a", 0, 9, 2, 5),
+        ("a", 1, 7, 0, 0),
+        ("b", 0, None, None, None),
+        ("b", 1, None, None, None),
+    ]
+    assert built.log_ends.schema == LOG_ENDS
+
+
+def test_rebalances_are_counted_from_the_first_record() -> None:
+    """A group that has had none has 0."""
+    shard = ShardReader()
+    shard.read([(commit_key("g", "t", 0), commit_value(1, 50)), (commit_key("h", "t", 0), commit_value(1, 50))])
+    for number in (1, 2, 3):
+        shard.read([(group_key("g"), group_value(number, ["m"]))], time=1000 * number)
+    built = snapshot.build(shard.driver_state.columns(), ends_of([]), 1.0)
+    assert {row["group"]: row["rebalances"] for row in rows(built.groups)} == {"g": 3, "h": 0}
+
+
+def test_lost_offsets_are_summed_where_they_are_known() -> None:
+    """Over the partitions of a group; a group without a known one has no sum, and no group has one unevaluated."""
+    shard = ShardReader()
+    shard.read([(commit_key("g", "t", at), commit_value(10, 50)) for at in range(3)])
+    shard.read([(commit_key("h", "gone", 0), commit_value(10, 50))])
+    state = shard.driver_state.columns()
+    ends = ends_of([("t", 0, 30, 30, 14, None), ("t", 1, 30, 30, 12, None), ("t", 2, 30, 30, 0, None)])
+    context = UNKNOWN_CLUSTER.for_groups(state, UnassignedTracker())
+    evaluated = VerdictEvaluator().evaluate(nothing_hidden(state), EndsIndex(ends), context, 1.0)
+    built = snapshot.build_evaluated(evaluated, context, 1.0)
+    assert {row["group"]: row["lost_sum"] for row in rows(built.groups)} == {"g": 6, "h": None}
+    unevaluated = snapshot.build(state, ends, 1.0)
+    assert unevaluated.groups.column("lost_sum").null_count == 2
 
 
 def test_type_and_state_come_from_the_membership_records() -> None:

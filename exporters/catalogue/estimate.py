@@ -1,0 +1,57 @@
+"""Bounds of the number of series about groups, per preset, counted from the catalogue. Pure arithmetic."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Final
+
+from exporters.catalogue.metric import MetricSource, Preset
+from exporters.catalogue.metrics import SNAPSHOT_METRICS
+
+TRANSITIONS_OF_LIVE_GROUPS: Final = 6
+"""Types of transitions that a live group may have had: all but `dead`."""
+_PER_GROUP: Final = (MetricSource.GROUPS, MetricSource.TARGETS)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SeriesBound:
+    """The most series of a preset: for each partition of a group, for each live group, and for each topic of a group.
+
+    The series of `lagwarden_group_partitions_lag_unknown` need no room of their own: a partition that they count has no
+    series of lag.
+    """
+
+    preset: Preset
+    per_partition: int
+    per_group: int
+    per_topic: int
+
+    @classmethod
+    def of_preset(cls, preset: Preset) -> SeriesBound:
+        """Return the bound of a preset, with series per partition."""
+        sources = [metric.source for metric in SNAPSHOT_METRICS if metric.is_in(preset)]
+        transitions = TRANSITIONS_OF_LIVE_GROUPS * sources.count(MetricSource.TRANSITIONS)
+        return cls(
+            preset,
+            per_partition=sources.count(MetricSource.PARTITIONS),
+            per_group=sum(map(sources.count, _PER_GROUP)) + transitions,
+            per_topic=sources.count(MetricSource.TOPICS),
+        )
+
+    def series(self, groups: int, partitions: int, topics: int = 1) -> int:
+        """Return the most series of groups that have this many partitions and topics each."""
+        return groups * (partitions * self.per_partition + topics * self.per_topic + self.per_group)
+
+
+BOUNDS: Final = tuple(map(SeriesBound.of_preset, Preset))
+"""The bounds of all presets, the smallest first."""
+
+
+def estimate_lines(groups: int, partitions: int) -> list[str]:
+    """Return a table of the most series per preset, for groups with one topic of `partitions` partitions each."""
+    rows: list[tuple[str, ...]] = [("preset", "per partition", "per group", "per topic", "in total")]
+    for bound in BOUNDS:
+        costs = (bound.per_partition, bound.per_group, bound.per_topic, bound.series(groups, partitions))
+        rows.append((bound.preset.value, *(f"{cost:,}" for cost in costs)))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
