@@ -140,6 +140,9 @@ GROUPS: Final = pa.schema(
 DEAD_GROUPS: Final = pa.schema([("group", NAME), ("died_time", TIMESTAMP), ("death_cause", NAME)])
 """One row per dead group: the part of GROUPS that /metrics shows of it (`exporters.selection`)."""
 
+FOLDED_GROUPS: Final = pa.schema([("group", NAME), ("groups", pa.int64())])
+"""One row per pattern of generated names: the number of groups that /metrics shows as one (`exporters.selection`)."""
+
 TOPICS: Final = pa.schema(
     [
         ("group", NAME),
@@ -270,7 +273,7 @@ OFFSETS_SKIPPED: Final = pa.schema([("reason", NAME), ("offsets", pa.int64())])
 class Snapshot:
     """One consistent view of all groups. `taken_at` (Unix seconds) is when the end offsets had been read.
 
-    `targets`, `dead_groups` and `summary` are filled by `exporters.selection`, for /metrics.
+    `targets`, `dead_groups`, `folded_groups` and `summary` are filled by `exporters.selection`, for /metrics.
     """
 
     taken_at: float
@@ -282,6 +285,7 @@ class Snapshot:
     verdict_groups: pa.Table = dataclasses.field(default_factory=VERDICT_GROUPS.empty_table)
     targets: pa.Table = dataclasses.field(default_factory=TARGETS.empty_table)
     dead_groups: pa.Table = dataclasses.field(default_factory=DEAD_GROUPS.empty_table)
+    folded_groups: pa.Table = dataclasses.field(default_factory=FOLDED_GROUPS.empty_table)
     log_ends: pa.Table = dataclasses.field(default_factory=LOG_ENDS.empty_table)
     summary: pa.Table = dataclasses.field(default_factory=SUMMARY.empty_table)
 

@@ -55,6 +55,7 @@ class MetricSource(enum.Enum):
     PARTITIONS = "partitions"
     GROUPS = "groups"
     DEAD_GROUPS = "dead_groups"
+    FOLDED_GROUPS = "folded_groups"
     UNKNOWN_LAGS = "unknown_lags"
     TRANSITIONS = "transitions"
     TOPICS = "topics"
@@ -103,6 +104,7 @@ _IN_SNAPSHOT: Final = frozenset(
         MetricSource.PARTITIONS,
         MetricSource.GROUPS,
         MetricSource.DEAD_GROUPS,
+        MetricSource.FOLDED_GROUPS,
         MetricSource.UNKNOWN_LAGS,
         MetricSource.TRANSITIONS,
         MetricSource.TOPICS,

@@ -66,7 +66,14 @@ a group, and in total for some numbers of groups x partitions of each group (wit
 `lagwarden metrics --estimate 2000x17` prints the same for other numbers. Series that are absent are not subtracted.
 With `metrics.granularity: topic`, series per topic of a group replace those per partition.
 
-A dead group has one series, `lagwarden_group_died_timestamp_seconds`, for `groups.dead_grace`.
+A dead group has one series, `lagwarden_group_died_timestamp_seconds`, for `groups.dead_grace`. Groups with generated
+names have the series of one group per pattern, if at least `metrics.fold_generated` groups have the same pattern:
+`console-consumer-*` stands for all of `console-consumer-31755`, and so on. A name has generated parts if it has a UUID,
+the suffix of a Kubernetes pod, a number of five digits or more that does not begin with 0, eight or more hexadecimal
+digits, or five or more characters that change at least three times between letters and digits. `metrics.fold` adds
+patterns of your own. The series of a folded row have the sum of the lag, the greatest time lag, the worst verdict and
+the sum of the members; `lagwarden_group_folded_groups` has the number of groups. There are no series per partition and
+no counters of folded groups. The API and the pages show every group.
 
 Other series depend on the cluster, not on the number of groups:
 

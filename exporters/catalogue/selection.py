@@ -1,10 +1,10 @@
-"""The metrics that depend on the configuration, one row each: targets of groups, and the series budget."""
+"""The metrics that depend on the configuration, one row each: targets, folded groups, and the series budget."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from exporters.catalogue.metric import Metric, MetricKind, MetricSource, Preset
+from exporters.catalogue.metric import Metric, MetricKind, MetricSource, Preset, Stability
 
 TARGET_METRICS: Final = (
     Metric(
@@ -20,6 +20,21 @@ TARGET_METRICS: Final = (
     ),
 )
 """Metrics of configured targets."""
+
+FOLDED_GROUP_METRICS: Final = (
+    Metric(
+        "lagwarden_group_folded_groups",
+        MetricKind.GAUGE,
+        "Groups with generated names that are shown as one, named by their pattern (metrics.fold, fold_generated).",
+        MetricSource.FOLDED_GROUPS,
+        "groups",
+        ("group",),
+        absent="the group is a single one",
+        preset=Preset.LEAN,
+        stability=Stability.EXPERIMENTAL,
+    ),
+)
+"""Metrics of folded groups."""
 
 BUDGET_METRICS: Final = (
     Metric(

@@ -38,6 +38,7 @@ _GROUP_SOURCES: Final = (
     MetricSource.TRANSITIONS,
     MetricSource.UNKNOWN_LAGS,
     MetricSource.TARGETS,
+    MetricSource.FOLDED_GROUPS,
     MetricSource.GROUPS,
     MetricSource.SUMMARY,
     MetricSource.VERDICT_GROUPS,

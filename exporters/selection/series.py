@@ -1,7 +1,8 @@
 """Selects the series of a snapshot: preset, granularity, groups, topics and budget; and adds the configured targets.
 
 The selection applies to `/metrics` only; the API and the pages show everything. It never changes a value: the sum of a
-group stays the sum over all of its partitions. A dead group has one series.
+group stays the sum over all of its partitions. A dead group has one series, and groups with generated names are folded
+(`exporters.selection.folding`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from exporters.catalogue.metric import Preset
 from exporters.catalogue.metrics import SNAPSHOT_METRICS
 from exporters.readmodel import DEAD_GROUPS, NAME, SERIES_DROPPED, SUMMARY, TARGETS
 from exporters.selection.budget import SeriesBudget
+from exporters.selection.folding import FoldRules, GroupFolder
 from exporters.selection.name_filter import NameFilter, first_match
 from exporters.text.samples import has_sample
 
@@ -69,6 +71,7 @@ class SeriesSelection:
     topics: NameFilter = dataclasses.field(default_factory=NameFilter)
     budget: int | None = None
     targets: tuple[tuple[str, float], ...] = ()
+    fold: FoldRules = dataclasses.field(default_factory=FoldRules)
 
     @property
     def budgets(self) -> tuple[SeriesBudget | None, SeriesBudget | None]:
@@ -105,6 +108,7 @@ class SeriesSelector:
     def __init__(self, selection: SeriesSelection = EVERYTHING) -> None:
         self._selection = selection
         self._metrics = tuple(filter(selection.shows, SNAPSHOT_METRICS))
+        self._folder = GroupFolder(selection.fold)
         self._budget, _ = selection.budgets
 
     @property
@@ -117,7 +121,7 @@ class SeriesSelector:
         if self._selection.targets:
             snapshot = dataclasses.replace(snapshot, targets=target_table(snapshot.groups, self._selection.targets))
         shown = dataclasses.replace(
-            dead_groups_apart(filter_by_name(snapshot, self._selection)),
+            self._folder.fold(dead_groups_apart(filter_by_name(snapshot, self._selection))),
             summary=summary_table(snapshot.groups),
         )
         metrics = self._metrics

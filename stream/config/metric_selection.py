@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from exporters.catalogue.metric import Preset
+from exporters.selection.folding import FoldRules
 from exporters.selection.name_filter import NameFilter
 from exporters.selection.series import Granularity, SeriesSelection
 from stream.config.values import parse_target
@@ -24,4 +25,5 @@ def selection_from_options(metrics: MetricsOptions) -> SeriesSelection:
         topics=NameFilter(metrics.topics_allow, metrics.topics_deny),
         budget=metrics.series_budget or None,
         targets=tuple(parse_target(text) for text in metrics.targets),
+        fold=FoldRules(metrics.fold, metrics.fold_generated or None),
     )

@@ -405,6 +405,18 @@ class MetricsOptions(OptionSection):
         (), "Patterns of the topics to include; totals per group always cover all of its topics.", shown="every topic"
     )
     topics_deny: Patterns = _option((), "Patterns of topics to exclude.", shown="none")
+    fold: Patterns = _option(
+        (),
+        "Patterns of groups to show as one: the groups that match a pattern have the series of one group, named by the"
+        " pattern.",
+        shown="none",
+    )
+    fold_generated: int = _option(
+        10,
+        "The number of groups with generated names (docs/metrics.md) from which on those of one pattern, such as"
+        " `console-consumer-*`, are shown as one; 0: never.",
+        ge=0,
+    )
     series_budget: int = _option(
         300_000,
         "The maximum number of series, a quarter of it about the cluster, the rest about groups. Beyond it, whole"

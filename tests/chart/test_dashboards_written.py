@@ -206,4 +206,6 @@ def test_the_default_preset_has_nothing_about_groups_that_is_not_used() -> None:
     assert own - shown == {
         # Replaces the time lag per partition with metrics.granularity: topic.
         "lagwarden_group_topic_time_lag_seconds",
+        # Says how many groups stand behind a row of the others.
+        "lagwarden_group_folded_groups",
     }

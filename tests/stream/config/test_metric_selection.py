@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from exporters.catalogue.metric import Preset
+from exporters.selection.folding import FoldRules
 from exporters.selection.name_filter import NameFilter
 from exporters.selection.series import EVERYTHING, Granularity, SeriesSelection
 from stream.config.loader import ConfigRefusal, load
@@ -14,13 +15,15 @@ BROKER = {"kafka.bootstrap_servers": "broker-1:9092"}
 
 
 def test_the_default_is_the_preset_standard_with_a_budget() -> None:
-    """All groups and topics."""
-    assert selection_from_options(load(flags=BROKER).metrics) == SeriesSelection(Preset.STANDARD, budget=300_000)
+    """All groups and topics; groups with generated names are folded."""
+    assert selection_from_options(load(flags=BROKER).metrics) == SeriesSelection(
+        Preset.STANDARD, budget=300_000, fold=FoldRules(generated_from=10)
+    )
 
 
 def test_everything_can_be_selected() -> None:
-    """`full`, without a budget, excludes no series."""
-    flags = {**BROKER, "metrics.preset": "full", "metrics.series_budget": "0"}
+    """`full`, without folding and budget, excludes no series."""
+    flags = {**BROKER, "metrics.preset": "full", "metrics.fold_generated": "0", "metrics.series_budget": "0"}
     assert selection_from_options(load(flags=flags).metrics) == EVERYTHING
 
 
@@ -36,6 +39,8 @@ def test_all_options_are_part_of_the_selection() -> None:
             "metrics.preset": "lean",
             "metrics.add": "lagwarden_group_members,lagwarden_group_partitions",
             "metrics.omit": ["lagwarden_group_lag"],
+            "metrics.fold": "ci-.*",
+            "metrics.fold_generated": "3",
             "metrics.granularity": "topic",
             "metrics.groups_allow": ["a{1,3}"],
             "metrics.topics_allow": "orders",
@@ -52,6 +57,7 @@ def test_all_options_are_part_of_the_selection() -> None:
         NameFilter(("orders",), ("t",)),
         5000,
         (("billing-.*", 30.0), ("a=b", 2.0), (".*", 3600.0)),
+        FoldRules(("ci-.*",), 3),
     )
 
 
@@ -69,6 +75,7 @@ def test_all_options_are_part_of_the_selection() -> None:
         pytest.param("preset", "all", "must be 'lean', 'standard' or 'full'", id="unknown preset"),
         pytest.param("add", "lagwarden_lag", "is not the name of a metric", id="unknown metric"),
         pytest.param("omit", "lagwarden_ready", "is about the monitor itself", id="a metric that is always shown"),
+        pytest.param("fold", "ci-(", "is not a regular expression", id="fold with an invalid pattern"),
     ],
 )
 def test_invalid_values_are_rejected(key: str, value: str, problem: str) -> None:

@@ -1,0 +1,162 @@
+"""Folds groups with generated names into one row per pattern, so that their number does not set the number of series.
+
+A folded row has the sum of the lag, the greatest time lag, the worst verdict and the number of its groups. It has no
+series per partition and no counters: both would end and begin again with each group.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from exporters.readmodel import FOLDED_GROUPS, NAME
+from exporters.selection.generated_names import pattern_of
+from exporters.selection.name_filter import first_match
+from exporters.wording import SEVERITIES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from exporters.readmodel import Snapshot
+
+_AGGREGATION: Final = {
+    **dict.fromkeys(("lag_sum", "lost_sum", "members", "partitions"), "sum"),
+    **dict.fromkeys(("lag_max", "time_lag_max", "last_commit_time"), "max"),
+    "first_offset_expiry_time": "min",
+    # Of the worst verdict, which is the first row.
+    **dict.fromkeys(("verdict", "severity", "verdict_since"), "first"),
+}
+"""How the columns of GROUPS are combined; the others are null in a folded row."""
+_RETURN_SHARE: Final = 0.5
+"""A pattern found by rule is unfolded only below this share of the limit. Avoids flapping at the limit."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FoldRules:
+    """Which groups are folded: those that match one of `patterns`, and those with generated names.
+
+    The latter only if at least `generated_from` groups have the same pattern (None: never).
+    """
+
+    patterns: tuple[str, ...] = ()
+    generated_from: int | None = None
+
+
+class GroupFolder:
+    """Applies the rules to one snapshot after the other. For one thread."""
+
+    def __init__(self, rules: FoldRules) -> None:
+        self._rules = rules
+        self._patterns: dict[str, str | None] = {}
+        self._folded: frozenset[str] = frozenset()
+
+    def fold(self, snapshot: Snapshot) -> Snapshot:
+        """Return the snapshot with one row instead of the groups of each pattern; dead groups of a pattern have none.
+
+        `snapshot` has its dead groups apart, in `dead_groups`.
+        """
+        if self._rules == FoldRules():
+            return snapshot
+        live, dead = _names(snapshot.groups), _names(snapshot.dead_groups)
+        rows = self._rows_by_name([*live, *dead], live=len(live))
+        return _folded(snapshot, rows) if rows else snapshot
+
+    def _rows_by_name(self, names: list[str], live: int) -> dict[str, str]:
+        """Return the name of the folded row of each group that is folded; the first `live` names are of live groups."""
+        by_option = self._by_option(names)
+        generated = self._generated(names)
+        counts = collections.Counter(
+            pattern for name, pattern in generated[:live] if pattern is not None and name not in by_option
+        )
+        self._folded = frozenset(pattern for pattern, groups in counts.items() if groups >= self._limit(pattern))
+        rows = {name: pattern for name, pattern in generated if pattern in self._folded} | by_option
+        # A group that has the name of a folded row would have the same series.
+        return rows | {name: name for name in set(rows.values()) & set(names)}
+
+    def _limit(self, pattern: str) -> float:
+        limit = self._rules.generated_from
+        if limit is None:
+            return float("inf")
+        return limit * (_RETURN_SHARE if pattern in self._folded else 1)
+
+    def _by_option(self, names: list[str]) -> dict[str, str]:
+        patterns = self._rules.patterns
+        if not patterns:
+            return {}
+        found = first_match(pa.array(names, pa.string()), patterns).to_pylist()
+        return {name: patterns[index] for name, index in zip(names, found, strict=True) if index is not None}
+
+    def _generated(self, names: list[str]) -> list[tuple[str, str | None]]:
+        """Return each name with its pattern. Only new names are matched."""
+        if self._rules.generated_from is None:
+            return [(name, None) for name in names]
+        known = self._patterns
+        self._patterns = {name: known[name] if name in known else pattern_of(name) for name in names}
+        return list(self._patterns.items())
+
+
+def _folded(snapshot: Snapshot, rows: Mapping[str, str]) -> Snapshot:
+    groups, members = _split(snapshot.groups, rows)
+    unknown_lags, unknown = _split(snapshot.unknown_lags, rows)
+    targets, own_targets = _split(snapshot.targets, rows)
+    others = ("partitions", "topics", "transitions", "dead_groups")
+    counts = members.group_by("group").aggregate([([], "count_all")]).rename_columns(["group", "groups"])
+    return dataclasses.replace(
+        snapshot,
+        **{name: _split(getattr(snapshot, name), rows)[0] for name in others},
+        groups=_with(groups, _folded_rows(members)),
+        unknown_lags=_with(unknown_lags, _aggregate(unknown, ("group", "reason"), {"partitions": "sum"})),
+        targets=_with(targets, _aggregate(own_targets, ("group",), {"time_lag_target": "min"})),
+        folded_groups=_with(FOLDED_GROUPS.empty_table(), counts),
+    )
+
+
+def _folded_rows(members: pa.Table) -> pa.Table:
+    """Return one row per folded row's name; columns that have no value for several groups are missing."""
+    rank = pc.index_in(members.column("severity"), value_set=pa.array(SEVERITIES, pa.string()))
+    worst_first = members.append_column("rank", rank).sort_by(
+        [("group", "ascending"), ("rank", "descending"), ("verdict_since", "ascending")]
+    )
+    return _aggregate(worst_first, ("group",), _AGGREGATION)
+
+
+def _aggregate(table: pa.Table, keys: Sequence[str], functions: Mapping[str, str]) -> pa.Table:
+    """Return the table grouped by `keys`; the columns keep their names."""
+    grouped = table.group_by(list(keys), use_threads=False).aggregate(list(functions.items()))
+    return grouped.select([*keys, *(f"{column}_{function}" for column, function in functions.items())]).rename_columns(
+        [*keys, *functions]
+    )
+
+
+def _split(table: pa.Table, rows: Mapping[str, str]) -> tuple[pa.Table, pa.Table]:
+    """Return the rows of other groups, and those of folded groups with plain names and the name of the folded row."""
+    encoded = table.column("group").unify_dictionaries().combine_chunks()
+    names = pa.array([rows.get(name) for name in encoded.dictionary.to_pylist()], pa.string()).take(encoded.indices)
+    folded = names.is_valid()
+    plain = pa.schema([(field.name, pa.string() if field.type == NAME else field.type) for field in table.schema])
+    members = table.filter(folded).cast(plain).set_column(0, "group", names.filter(folded))
+    return (table.filter(pc.invert(folded)) if len(members) else table), members
+
+
+def _with(table: pa.Table, rows: pa.Table) -> pa.Table:
+    """Return the table with further rows; missing columns are null."""
+    columns = [
+        _encoded(rows.column(field.name), field.type)
+        if field.name in rows.column_names
+        else pa.nulls(len(rows), field.type)
+        for field in table.schema
+    ]
+    return pa.concat_tables([table, pa.table(columns, schema=table.schema)])
+
+
+def _encoded(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    return column.dictionary_encode().cast(kind) if kind == NAME else column.cast(kind)
+
+
+def _names(table: pa.Table) -> list[str]:
+    names: list[str] = table.column("group").cast(pa.string()).to_pylist()
+    return names

@@ -1,0 +1,183 @@
+"""Groups with generated names, shown as one group per pattern."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporters.catalogue.metric import Preset
+from exporters.readmodel import TARGETS
+from exporters.selection.folding import FoldRules, GroupFolder
+from exporters.selection.series import SeriesSelection, SeriesSelector, dead_groups_apart
+from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
+from tests.exporters.snapshots import NOON, snapshot, table
+
+if TYPE_CHECKING:
+    from exporters.readmodel import Snapshot
+
+CONSOLE = "console-consumer-*"
+
+
+def group(name: str, **changes: Any) -> dict[str, Any]:
+    """Return a healthy group with a lag of 1."""
+    row = {"group": name, "kind": "classic", "state": "Stable", "members": 1, "partitions": 1, "rebalances": 3}
+    fine = {"lag_sum": 1, "lag_max": 1, "time_lag_max": 2.0, "verdict": "ok", "severity": "fine", "verdict_since": NOON}
+    return {**row, **fine, **changes}
+
+
+def world(*groups: dict[str, Any]) -> Snapshot:
+    """Return a snapshot of these groups; each live one has a partition, an unknown lag, a transition and a target."""
+    names = [row["group"] for row in groups if row["state"] != "Dead"]
+    made = snapshot(
+        partitions=[{"group": name, "topic": "t", "partition": 0, "lag": 1} for name in names],
+        groups=list(groups),
+        unknown_lags=[{"group": name, "reason": "no leader", "partitions": 2} for name in names],
+        transitions=[{"group": name, "transition": "created", "count": 1} for name in names],
+        topics=[{"group": name, "topic": "t", "lag_sum": 1} for name in names],
+    )
+    targets = [{"group": name, "time_lag_target": 60.0 - at} for at, name in enumerate(names)]
+    return dataclasses.replace(made, targets=table(TARGETS, targets))
+
+
+def consoles(number: int) -> list[dict[str, Any]]:
+    """Return groups of console consumers."""
+    return [group(f"console-consumer-{at}") for at in range(number)]
+
+
+def folded(shown: Snapshot, rules: FoldRules) -> Snapshot:
+    """Return the folded snapshot."""
+    return GroupFolder(rules).fold(dead_groups_apart(shown))
+
+
+def names(shown: Snapshot) -> list[str]:
+    """Return the names of the groups."""
+    found: list[str] = shown.groups.column("group").to_pylist()
+    return found
+
+
+def test_a_folded_row_has_sums_and_the_worst() -> None:
+    """Sum of lag, lost offsets, members and partitions; greatest lag and time lag; worst verdict and its beginning."""
+    shown = folded(
+        world(
+            group("orders"),
+            group("console-consumer-1", lag_sum=5, lag_max=4, time_lag_max=9.5, last_commit_time=NOON, lost_sum=2),
+            group("console-consumer-2", verdict="stopped", severity="critical", verdict_since=NOON + 7, lag_sum=None),
+            group("console-consumer-3", verdict="stalled", severity="critical", verdict_since=NOON + 5, members=3),
+        ),
+        FoldRules(generated_from=3),
+    )
+    assert names(shown) == ["orders", CONSOLE]
+    row = {name: value for name, value in shown.groups.to_pylist()[1].items() if value is not None}
+    assert row.pop("verdict_since").microsecond == 5000
+    assert row.pop("last_commit_time").year == 2023
+    assert row == {
+        "group": CONSOLE,
+        "lag_sum": 6,
+        "lag_max": 4,
+        "time_lag_max": 9.5,
+        "lost_sum": 2,
+        "members": 5,
+        "partitions": 3,
+        "verdict": "stalled",
+        "severity": "critical",
+    }
+    assert shown.folded_groups.to_pylist() == [{"group": CONSOLE, "groups": 3}]
+
+
+def test_what_is_unknown_of_all_groups_is_unknown_of_the_row() -> None:
+    """A sum over nothing is not 0."""
+    unknown = dict.fromkeys(("lag_sum", "lag_max", "time_lag_max", "members", "verdict", "severity", "verdict_since"))
+    shown = folded(world(*(group(f"console-consumer-{at}", **unknown) for at in range(2))), FoldRules(generated_from=2))
+    (row,) = shown.groups.to_pylist()
+    assert {name for name, value in row.items() if value is not None} == {"group", "partitions"}
+
+
+def test_folded_groups_have_no_finer_series_and_no_counters() -> None:
+    """Their partitions, topics and transitions go; unknown lags are added up; the shortest target applies."""
+    shown = folded(world(group("orders"), *consoles(3)), FoldRules(generated_from=3))
+    for finer in (shown.partitions, shown.topics, shown.transitions):
+        assert finer.column("group").to_pylist() == ["orders"]
+    assert shown.unknown_lags.to_pylist() == [
+        {"group": "orders", "reason": "no leader", "partitions": 2},
+        {"group": CONSOLE, "reason": "no leader", "partitions": 6},
+    ]
+    assert shown.targets.to_pylist() == [
+        {"group": "orders", "time_lag_target": 60.0},
+        {"group": CONSOLE, "time_lag_target": 57.0},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rules", "groups", "shown"),
+    [
+        pytest.param(FoldRules(), consoles(2), ["console-consumer-0", "console-consumer-1"], id="no rule"),
+        pytest.param(FoldRules(generated_from=3), consoles(2), ["console-consumer-0", "console-consumer-1"], id="few"),
+        pytest.param(FoldRules(generated_from=2), consoles(2), [CONSOLE], id="enough"),
+        pytest.param(FoldRules((".*-1",)), consoles(2), ["console-consumer-0", ".*-1"], id="one group by option"),
+        pytest.param(
+            FoldRules(("console-.*", ".*-1")), consoles(2), ["console-.*"], id="the first pattern of the option applies"
+        ),
+        pytest.param(
+            FoldRules((".*-0",), 2), consoles(3), [".*-0", CONSOLE], id="the option has precedence over the rule"
+        ),
+        pytest.param(
+            FoldRules((".*-0",), 3),
+            consoles(3),
+            ["console-consumer-1", "console-consumer-2", ".*-0"],
+            id="groups folded by option do not count for the rule",
+        ),
+        pytest.param(
+            FoldRules(generated_from=2), [*consoles(2), group(CONSOLE)], [CONSOLE], id="a group named like the pattern"
+        ),
+    ],
+)
+def test_rules_choose_the_groups(rules: FoldRules, groups: list[dict[str, Any]], shown: list[str]) -> None:
+    """No name occurs twice: equal series would make Prometheus refuse the scrape."""
+    assert sorted(names(folded(world(*groups), rules))) == sorted(shown)
+
+
+def test_dead_groups_of_a_pattern_have_no_series() -> None:
+    """They do not count for the rule, and go with their pattern."""
+    dead = [
+        group(f"console-consumer-{at}", state="Dead", died_time=NOON, death_cause="expired") for at in range(100, 103)
+    ]
+    assert len(folded(world(*consoles(1), *dead), FoldRules(generated_from=2)).dead_groups) == 3
+    both = folded(world(*consoles(2), *dead), FoldRules(generated_from=2))
+    assert (names(both), len(both.dead_groups)) == ([CONSOLE], 0)
+
+
+def test_a_pattern_stays_folded_until_half_of_the_groups_are_gone() -> None:
+    """Folding does not alternate while the number of groups is about the limit."""
+    folder = GroupFolder(FoldRules(generated_from=10))
+    seen = [len(names(folder.fold(world(*consoles(number))))) for number in (9, 10, 9, 5, 4, 9, 10)]
+    assert seen == [9, 1, 1, 1, 4, 9, 1]
+
+
+@given(
+    st.lists(st.sampled_from([f"ci-{at}" for at in range(10_000, 10_020)] + ["a", "b", "ci-*"]), unique=True),
+    st.integers(1, 5),
+)
+def test_folding_keeps_the_total(present: list[str], limit: int) -> None:
+    """Law: the sums of lag and members over all groups stay the same, and every name is shown once."""
+    whole = world(*(group(name, lag_sum=at) for at, name in enumerate(present)))
+    shown = folded(whole, FoldRules(generated_from=limit))
+    for column in ("lag_sum", "members", "partitions"):
+        before, after = (sum(groups.column(column).to_pylist()) for groups in (whole.groups, shown.groups))
+        assert before == after
+    assert len(set(names(shown))) == len(shown.groups)
+
+
+def test_a_folded_row_is_rendered_as_a_group() -> None:
+    """Rules and dashboards need no other names for it; the API has every group."""
+    selection = SeriesSelection(Preset.LEAN, fold=FoldRules(generated_from=2))
+    published = PublishedSnapshot.build(world(group("orders"), *consoles(2)), SeriesSelector(selection))
+    text = b"".join(bytes(part) for part in published.exposition.plain(ExpositionFormat.TEXT)).decode()
+    assert f'lagwarden_group_lag{{group="{CONSOLE}"}} 2\n' in text
+    assert f'lagwarden_group_verdict{{group="{CONSOLE}",verdict="ok",severity="fine"}} 1\n' in text
+    assert f'lagwarden_group_folded_groups{{group="{CONSOLE}"}} 2\n' in text
+    assert "console-consumer-0" not in text
+    assert "console-consumer-0" in names(published.snapshot)
