@@ -50,6 +50,8 @@ class GroupRow(TypedDict):
     odd_times: int | None
     lost_sum: int | None
     rebalances: int | None
+    scalable_lag: int | None
+    members_useful: int | None
 
 
 class PartitionRow(TypedDict):

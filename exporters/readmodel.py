@@ -133,6 +133,10 @@ GROUPS: Final = pa.schema(
         ("lost_sum", pa.int64()),
         # Completed rebalances since its first record in the log; null without a history.
         ("rebalances", pa.int64()),
+        # The part of `lag_sum` that more members would cure, and the number of members that can have work; null if the
+        # assignment or a lag is unknown.
+        ("scalable_lag", pa.int64()),
+        ("members_useful", pa.int32()),
     ]
 )
 """One row per group. A group that died stays in state Dead, without partitions, until its retention period ends."""

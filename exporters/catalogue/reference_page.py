@@ -122,6 +122,8 @@ Rates follow from the offsets: `deriv(lagwarden_partition_committed_offset[5m])`
 `deriv(lagwarden_topic_partition_end_offset[5m])` what producers write. Offsets are no counters: a reset makes the first
 one negative.
 
+To scale consumers by their lag: [autoscaling.md](autoscaling.md).
+
 `/metrics` responds in the Prometheus text format 0.0.4 or in OpenMetrics 1.0.0, whichever the `Accept` header prefers,
 compressed with gzip if the client accepts it. `?name[]=lagwarden_group_lag` (repeatable) selects metrics by name. The
 metrics `process_*` and `python_*` of the process come from the official Python client.

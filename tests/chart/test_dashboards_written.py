@@ -208,4 +208,6 @@ def test_the_default_preset_has_nothing_about_groups_that_is_not_used() -> None:
         "lagwarden_group_topic_time_lag_seconds",
         # Says how many groups stand behind a row of the others.
         "lagwarden_group_folded_groups",
+        # For autoscalers (docs/autoscaling.md).
+        "lagwarden_group_scalable_lag",
     }

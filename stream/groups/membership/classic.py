@@ -12,7 +12,7 @@ from decoders import blobs
 from decoders.errors import DecodeError
 from stream.groups.membership import subscriptions
 from stream.groups.membership.model import CLASSIC, SIMPLE, Membership, identity
-from stream.groups.membership.partition_bits import merge_owned
+from stream.groups.membership.partition_bits import merge_owned, union_of_shares
 
 if TYPE_CHECKING:
     from decoders.events import ClassicGroupRecorded, ClassicMember
@@ -34,6 +34,7 @@ def membership(event: ClassicGroupRecorded) -> Membership:
     protocol type the group exists, but no member has ever joined it.
     """
     assigned = [assigned_rows(event, member) for member in event.members]
+    shares = _shares(event, assigned)
     idle = [is_idle(event, member, rows) for member, rows in zip(event.members, assigned, strict=True)]
     return Membership(
         kind=CLASSIC if event.protocol_type or event.members else SIMPLE,
@@ -46,7 +47,8 @@ def membership(event: ClassicGroupRecorded) -> Membership:
         member_names=frozenset(identity(member.member_id, member.group_instance_id) for member in event.members),
         subscribed=_subscribed(event),
         idle=None if None in idle else sum(map(bool, idle)),
-        owned=_owned(event, assigned),
+        owned=None if shares is None else union_of_shares(shares),
+        shares=shares,
     )
 
 
@@ -106,7 +108,7 @@ def _subscribed(event: ClassicGroupRecorded) -> frozenset[str] | None:
     return subscriptions.union(sets)
 
 
-def _owned(event: ClassicGroupRecorded, assigned: list[AssignedRows | None]) -> Owned | None:
+def _shares(event: ClassicGroupRecorded, assigned: list[AssignedRows | None]) -> tuple[Owned, ...] | None:
     if event.protocol_type != CONSUMER or None in assigned:
         return None
-    return merge_owned(row for rows in assigned if rows is not None for row in rows)
+    return tuple(merge_owned(rows) for rows in assigned if rows)

@@ -37,6 +37,8 @@ class Membership:
     unresolved: int = 0
     # The partitions that the members own, including those to be revoked; None: unknown, or not partitions of topics.
     owned: Owned | None = dataclasses.field(default=None, repr=False)
+    # The same for each member that owns any, in no particular order.
+    shares: tuple[Owned, ...] | None = dataclasses.field(default=None, repr=False)
 
 
 def identity(member_id: str, instance_id: str | None) -> str:

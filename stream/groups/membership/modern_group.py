@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders import group_events as facts
 from stream.groups.membership import subscriptions
 from stream.groups.membership.model import Membership, identity
-from stream.groups.membership.partition_bits import merge_owned
+from stream.groups.membership.partition_bits import merge_owned, union_of_shares
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -75,6 +75,7 @@ class ModernGroup:
     @property
     def membership(self) -> Membership:
         """The membership as a value."""
+        shares = self._shares()
         return Membership(
             kind=self.kind,
             state=self.state,
@@ -86,7 +87,8 @@ class ModernGroup:
             idle=sum(self.is_idle(member) for member in self.members),
             away=sum(self.is_away(member) for member in self.members),
             unresolved=len(self._unresolved()),
-            owned=self._owned(),
+            owned=None if shares is None else union_of_shares(shares),
+            shares=shares,
         )
 
     def is_idle(self, member: str) -> bool:
@@ -149,10 +151,10 @@ class ModernGroup:
         regexes = {regex for each in self.members.values() if (regex := regex_of(each)) is not None}
         return regexes - self.regexes.keys()
 
-    def _owned(self) -> Owned | None:
+    def _shares(self) -> tuple[Owned, ...] | None:
         assignments = [self.assignments[member] for member in self.members if member in self.assignments]
         if self.kind != "streams":
-            return merge_owned(row for each in assignments for row in owned_by(each))
+            return tuple(share for each in assignments if (share := merge_owned(owned_by(each))))
         if self.topology is None:
             return None if assignments else ()
         active = [
@@ -160,7 +162,7 @@ class ModernGroup:
             for each in assignments
             if isinstance(each, facts.StreamsMemberAssignmentRecorded)
         ]
-        return merge_owned(row for tasks in active for row in self.topics_of_tasks(tasks))
+        return tuple(share for tasks in active if (share := merge_owned(self.topics_of_tasks(tasks))))
 
 
 def owned_by(assignment: CurrentAssignment) -> Iterator[tuple[bytes | str, tuple[int, ...]]]:

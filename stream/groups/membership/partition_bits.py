@@ -43,5 +43,13 @@ def merge_owned(rows: Iterable[tuple[str | bytes, tuple[int, ...]]]) -> Owned:
     return tuple((sys.intern(topic) if type(topic) is str else topic, owned[topic]) for topic in _ascending(owned))
 
 
+def union_of_shares(shares: Iterable[Owned]) -> Owned:
+    """Return what several members own together, sorted by topic; topics must be all names or all ids."""
+    owned: dict[str | bytes, int] = {}
+    for topic, mask in (entry for share in shares for entry in share):
+        owned[topic] = owned.get(topic, 0) | mask
+    return tuple((topic, owned[topic]) for topic in _ascending(owned))
+
+
 def _ascending(topics: Iterable[Any]) -> list[Any]:
     return sorted(topics)

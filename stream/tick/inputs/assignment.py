@@ -15,6 +15,7 @@ from stream.groups.membership.partition_bits import HIGHEST
 from stream.health.columns import NOT_KNOWN
 from stream.health.inputs import NO_OWNER, GroupStage
 from stream.tick.inputs.group_state import stage
+from stream.tick.inputs.members import owning_members
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,10 +31,12 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PartitionAssignment:
-    """The columns `subscribed` and `owner` of `HealthInputs`, one element per row."""
+    """The columns `subscribed` and `owner` of `HealthInputs`, one element per row, and the owning member."""
 
     subscribed: Codes
     owner: Ints
+    member: Ints
+    """See `owning_members`."""
 
 
 class AssignmentInputs:
@@ -64,7 +67,11 @@ def _assignment(rows: InputRows, state: GroupColumns, context: ClusterContext) -
         masks.append(assigned[2])
     is_known = np.array([mask is not None for mask in masks], np.bool_)[pair] & (partition <= HIGHEST)
     owner_of_row = np.where(_owned(masks, pair, partition), _ints(owner)[pair], NO_OWNER)
-    return PartitionAssignment(np.array(subscribed, np.int8)[pair], np.where(is_known, owner_of_row, NOT_KNOWN))
+    return PartitionAssignment(
+        np.array(subscribed, np.int8)[pair],
+        np.where(is_known, owner_of_row, NOT_KNOWN),
+        owning_members(rows, state, context),
+    )
 
 
 class _TopicAssignments:

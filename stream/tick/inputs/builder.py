@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from stream.tick.context import ClusterContext
     from stream.tick.ends_index import EndsIndex
     from stream.tick.hidden_commits.model import HiddenCommits
+    from stream.tick.inputs.assignment import PartitionAssignment
     from stream.tick.inputs.rows import InputRows
 
 _NO_ID: Final = bytes(16)
@@ -55,6 +56,7 @@ class TickInputs:
     """The row of `ends` with the partition's end offsets, -1 if there is none."""
     odd_time: Flags
     """Rows with a commit whose stored time cannot be right (see `stream.tick.inputs.times`)."""
+    assignment: PartitionAssignment
 
 
 class InputBuilder:
@@ -105,7 +107,7 @@ class InputBuilder:
             answered_since=read.answered_since,
         )
         inputs = with_lookups(inputs, rows, context.lookups, state.row_order.topics)
-        return TickInputs(rows, ends, compared.end_row, odd_time), inputs
+        return TickInputs(rows, ends, compared.end_row, odd_time, assignment), inputs
 
     def _with_partition_counts(self, context: ClusterContext) -> ClusterContext:
         """Return the context with the last known partition counts if it has none: an outage removes no partition."""

@@ -19,6 +19,7 @@ from stream.tick.ends_index import EndsIndex
 from stream.tick.hidden_commits.model import nothing_hidden
 from stream.tick.inputs.builder import InputBuilder
 from stream.tick.snapshot.groups import RowSums, groups_table, timestamps, transitions_table
+from stream.tick.snapshot.scaling import scaling_columns
 from stream.tick.snapshot.topics import topics_table
 from stream.tick.verdicts.columns import groups_by_verdict, partition_columns
 
@@ -91,7 +92,16 @@ def _build(
     return Snapshot(
         taken_at=taken_at,
         partitions=pa.table([columns[field.name] for field in PARTITIONS], schema=PARTITIONS),
-        groups=groups_table(state, rows, sums, context, evaluated, odd_time=odd_time, now=window.inputs.now),
+        groups=groups_table(
+            state,
+            rows,
+            sums,
+            context,
+            evaluated,
+            scaling=scaling_columns(rows, window, inputs.assignment, state.memberships),
+            odd_time=odd_time,
+            now=window.inputs.now,
+        ),
         unknown_lags=_unknown_lags(rows.group, rows.groups, known, reasons),
         transitions=transitions_table(state.histories),
         topics=topics_table(rows, window, evaluated),

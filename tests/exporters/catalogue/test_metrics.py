@@ -218,13 +218,13 @@ def test_a_prefix_has_one_subject() -> None:
 
 
 def test_what_scrapers_rely_on_is_stable() -> None:
-    """The metrics of the smaller presets are stable, but for those of folding and of the cluster's disks."""
+    """The metrics of the smaller presets are stable, but for those of folding, scaling and the cluster's disks."""
     assert {
         metric.name
         for metric in METRICS
         if metric.stability is Stability.EXPERIMENTAL and metric.is_in(Preset.LEAN, {"partition"})
         if metric not in SELF_METRICS
-    } == {"lagwarden_group_folded_groups", "lagwarden_offsets_topic_cleaner_suspect"}
+    } == {"lagwarden_group_folded_groups", "lagwarden_group_scalable_lag", "lagwarden_offsets_topic_cleaner_suspect"}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,85 @@
+"""The examples of docs/autoscaling.md: valid YAML, and names of metrics and API fields that exist."""
+
+from __future__ import annotations
+
+import re
+import typing
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import yaml
+
+from exporters.api_types import GroupRow
+from exporters.catalogue.metric import Preset
+from exporters.catalogue.metrics import METRICS
+from tests.chart.promql import faults, known, metrics_of
+
+PAGE: Final = (Path(__file__).resolve().parents[2] / "docs" / "autoscaling.md").read_text()
+EXAMPLES: Final[list[dict[str, Any]]] = [
+    yaml.safe_load(text) for text in re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+]
+BY_PROMETHEUS, BY_API, ADAPTER, AUTOSCALER = EXAMPLES
+MATCHERS: Final = "<<.LabelMatchers>>"
+
+
+def test_the_objects_are_of_the_served_kinds() -> None:
+    """Two ScaledObjects of KEDA, and a HorizontalPodAutoscaler, each with a target and bounds."""
+    for example in (BY_PROMETHEUS, BY_API):
+        assert (example["apiVersion"], example["kind"]) == ("keda.sh/v1alpha1", "ScaledObject")
+        assert example["spec"].keys() >= {"scaleTargetRef", "minReplicaCount", "maxReplicaCount", "triggers"}
+    assert (AUTOSCALER["apiVersion"], AUTOSCALER["kind"]) == ("autoscaling/v2", "HorizontalPodAutoscaler")
+    assert AUTOSCALER["spec"].keys() >= {"scaleTargetRef", "minReplicas", "maxReplicas", "metrics"}
+
+
+def test_metadata_of_triggers_are_texts() -> None:
+    """KEDA refuses numbers and booleans there."""
+    triggers = [trigger for example in (BY_PROMETHEUS, BY_API) for trigger in example["spec"]["triggers"]]
+    assert {type(value) for trigger in triggers for value in trigger["metadata"].values()} == {str}
+
+
+def test_an_absent_series_is_not_zero() -> None:
+    """KEDA counts it as 0 unless configured otherwise, and would remove all members."""
+    (trigger,) = BY_PROMETHEUS["spec"]["triggers"]
+    assert trigger["metadata"]["ignoreNullValues"] == "false"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        pytest.param(BY_PROMETHEUS["spec"]["triggers"][0]["metadata"]["query"], id="KEDA"),
+        pytest.param(
+            ADAPTER["rules"]["external"][0]["metricsQuery"].replace(MATCHERS, 'group="billing"'), id="adapter"
+        ),
+    ],
+)
+def test_a_query_uses_metrics_of_the_default_preset(query: str) -> None:
+    """Every series and label exists, without a change of the configuration."""
+    assert faults(query, known({})) == []
+    presets = {metric.name: metric.smallest_preset for metric in METRICS}
+    assert all(Preset.STANDARD.includes(presets[name]) for name in metrics_of(query, {}))
+
+
+def test_the_api_has_the_fields() -> None:
+    """Each trigger reads a number of the group, and the formula uses each trigger."""
+    triggers = BY_API["spec"]["triggers"]
+    numbers = {name for name, kind in typing.get_type_hints(GroupRow).items() if kind in {int | None, float | None}}
+    assert {trigger["metadata"]["valueLocation"] for trigger in triggers} <= numbers
+    formula = BY_API["spec"]["advanced"]["scalingModifiers"]["formula"]
+    assert set(re.findall(r"[a-z]+", formula)) - {"floor"} == {trigger["name"] for trigger in triggers}
+
+
+def test_the_autoscaler_asks_for_what_the_adapter_serves() -> None:
+    """The name of the metric, and a label that it has."""
+    (rule,) = ADAPTER["rules"]["external"]
+    metric = AUTOSCALER["spec"]["metrics"][0]["external"]["metric"]
+    assert metric["name"] == rule["name"]["as"]
+    assert f"max by ({', '.join(metric['selector']['matchLabels'])})" in rule["metricsQuery"]
+
+
+def test_the_table_names_metrics_that_exist() -> None:
+    """Every metric on the page is in the catalogue, but for the one that the adapter makes."""
+    made = {ADAPTER["rules"]["external"][0]["name"]["as"]}
+    named = set(re.findall(r"lagwarden_\w+", PAGE))
+    assert named - made <= {metric.name for metric in METRICS}
+    assert made <= named

@@ -1,0 +1,135 @@
+"""The lag that more members would cure, and the number of members that can have work."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from stream.groups.membership.unassigned import UnassignedTracker
+from stream.tick.context import UNKNOWN_CLUSTER
+from stream.tick.snapshot import build as snapshot
+from tests.stream.groups import written
+from tests.support.driver_states import ShardReader, ends_of
+from tests.support.raw import commit_key, commit_value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tests.stream.groups.written import Written
+
+Places = dict[tuple[str, int], int | None]
+"""Partitions that the group has committed to, with their lag; None: it is not known."""
+
+
+def scaling(places: Places, records: Sequence[Written], **context: Any) -> tuple[int | None, int | None]:
+    """Return the scalable lag and the useful members of the group `g`; topics have the partitions of `places`."""
+    shard = ShardReader()
+    shard.read([*records, *((commit_key("g", topic, partition), commit_value(0, 7)) for topic, partition in places)])
+    ends = [
+        (topic, partition, lag, lag, None if lag is None else 0, "no_leader" if lag is None else None)
+        for (topic, partition), lag in places.items()
+    ]
+    state = shard.driver_state.columns()
+    cluster = dataclasses.replace(UNKNOWN_CLUSTER, **context).for_groups(state, UnassignedTracker())
+    (row,) = snapshot.build(state, ends_of(ends), 1.0, cluster).groups.to_pylist()
+    return row["scalable_lag"], row["members_useful"]
+
+
+def members(*assigned: dict[str, Sequence[int]], wants: Sequence[str] = ("t",), protocol: str = "sticky") -> Written:
+    """Return a classic group with a member for each assignment."""
+    return written.classic(
+        *(
+            written.classic_member(f"m{at}", wants=written.subscription(*wants), has=written.assignment(parts))
+            for at, parts in enumerate(assigned)
+        ),
+        protocol=protocol,
+    )
+
+
+FOUR: Places = {("t", 0): 10, ("t", 1): 20, ("t", 2): 0, ("t", 3): 40}
+
+
+@pytest.mark.parametrize(
+    ("places", "group", "scalable", "useful"),
+    [
+        pytest.param(FOUR, members({"t": range(4)}), 70, 4, id="one member has all"),
+        pytest.param(FOUR, members({"t": (0, 1)}, {"t": (2, 3)}), 30, 4, id="a member with two, a member with one"),
+        pytest.param(FOUR, members({"t": (0, 2)}, {"t": (1,)}, {"t": (3,)}), 0, 4, id="each has one with lag"),
+        pytest.param(FOUR, members({"t": (0, 2)}, {"t": (1,)}), 40, 4, id="a partition without an owner"),
+        pytest.param(FOUR, members({"t": (0, 1, 2, 3)}, {"t": ()}), 70, 4, id="an idle member takes nothing by itself"),
+        pytest.param({("t", 0): 9}, members({"t": (0,)}), 0, 1, id="a hot partition: no member can help"),
+        pytest.param(
+            {("t", 0): 9, ("u", 0): 5}, members({"t": (0,), "u": (0,)}, wants=("t", "u")), 14, 2, id="of two topics"
+        ),
+        pytest.param(
+            {("t", 0): 9, ("u", 0): 5},
+            members({"t": (0,), "u": (0,)}, wants=("t", "u"), protocol="range"),
+            14,
+            1,
+            id="the range assignor gives the first partitions of all topics to one member",
+        ),
+        pytest.param(
+            FOUR | {("old", 0): 99}, members({"t": range(4)}), 70, 4, id="a topic that is no longer read does not count"
+        ),
+        pytest.param(FOUR, written.classic(), 70, None, id="no members: any member would help"),
+        pytest.param(
+            FOUR | {("t", 2): None}, members({"t": range(4)}), None, None, id="the lag of a partition is not known"
+        ),
+        pytest.param(
+            FOUR | {("old", 0): None}, members({"t": range(4)}), 70, 4, id="unknown only of a topic that is not read"
+        ),
+        pytest.param(
+            FOUR, members({"t": range(4)}, protocol="stream"), None, None, id="Kafka Streams distributes tasks"
+        ),
+        pytest.param(
+            FOUR,
+            written.classic(written.classic_member("m", wants=written.subscription("t"), has=b"\xff")),
+            None,
+            None,
+            id="an assignment that cannot be decoded",
+        ),
+    ],
+)
+def test_only_lag_that_a_member_could_take_is_scalable(
+    places: Places, group: Written, scalable: int | None, useful: int | None
+) -> None:
+    """Two partitions with lag of one owner are curable, the only one of an owner is not; unknown is null, not 0."""
+    assert scaling(places, [group]) == (scalable, useful)
+
+
+def test_a_group_that_only_stores_offsets_is_not_scalable() -> None:
+    """It has no members, and members would not read its partitions."""
+    assert scaling(FOUR, []) == (None, None)
+
+
+def test_nothing_is_known_during_a_rebalance() -> None:
+    """The owners change."""
+    described = {"described_states": {"g": "PreparingRebalance"}}
+    assert scaling(FOUR, [members({"t": range(4)})], **described) == (None, None)
+
+
+def test_partitions_without_a_commit_count_as_places_for_members() -> None:
+    """They have no lag."""
+    assert scaling({("t", 0): 10}, [members({"t": (0, 1, 2)})], partition_counts={"t": 3}) == (0, 3)
+
+
+@pytest.mark.parametrize(
+    ("named", "scalable"),
+    [
+        pytest.param({written.ORDERS: "t"}, 30, id="known topic"),
+        pytest.param({}, None, id="a topic id that may be any topic"),
+    ],
+)
+def test_a_consumer_group_names_topics_by_id(named: dict[bytes, str], scalable: int | None) -> None:
+    """The cluster returns the names of the ids."""
+    records = [
+        written.group_epoch(1),
+        written.target_epoch(1),
+        written.member("m", "t"),
+        written.member("n", "t"),
+        written.stands("m", 1, {written.ORDERS: (0, 1)}),
+        written.stands("n", 1, {written.ORDERS: (2, 3)}),
+    ]
+    assert scaling(FOUR, records, topic_names=named)[0] == scalable
