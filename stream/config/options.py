@@ -391,7 +391,7 @@ class MetricsOptions(OptionSection):
     preset: Literal["lean", "standard", "full"] = _option(
         "standard",
         "The metrics to show: `standard` has what the chart's rules and dashboards use, `lean` one series per partition"
-        " of a group, `full` all. docs/metrics.md and `lagwarden metrics --estimate` show what each costs.",
+        " of a group, `full` all. docs/metrics.md and `lagwarden metrics --estimate 2000x17` show what each costs.",
     )
     add: MetricNames = _option((), "Names of metrics to show in addition to the preset.", shown="none")
     omit: MetricNames = _option((), "Names of metrics of the preset to leave out.", shown="none")
