@@ -11,8 +11,8 @@ from stream.health import hysteresis
 from stream.health.evaluation import Evaluation, EvaluationRules, Finding
 from stream.health.evidence import evidence
 from stream.health.rules import RULES
+from stream.health.rules.membership.unassigned import may_be_assigned_soon
 from stream.health.rules.rule import unread_text
-from stream.health.rules.unassigned import may_be_assigned_soon
 from stream.health.verdict import CODE, SEVERITIES, SEVERITY, VERDICTS, Severity, Verdict, roll_up
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from stream.health.rules import unknown
+from stream.health.rules.log import unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable

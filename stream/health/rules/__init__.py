@@ -21,26 +21,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from stream.health.rules import (
-    abandoned,
+from stream.health.rules.log import held_back, losing_data, unknown
+from stream.health.rules.membership import no_members, rebalance_storm, rebalancing_too_long, unassigned
+from stream.health.rules.offsets import abandoned, expiring, never_committed, rewound
+from stream.health.rules.progress import (
     caught_up,
-    expiring,
     falling_behind,
-    held_back,
-    losing_data,
-    never_committed,
-    no_members,
     ok,
     poison_record,
-    rebalance_storm,
-    rebalancing_too_long,
     recovering,
-    rewound,
     skewed,
     stalled,
     stopped,
-    unassigned,
-    unknown,
 )
 
 if TYPE_CHECKING:

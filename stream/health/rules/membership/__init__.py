@@ -1,0 +1,1 @@
+"""Rules about the members of a group: none, too few, or members that do not settle."""
