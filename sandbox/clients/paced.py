@@ -144,7 +144,11 @@ class PacedConsumer:
                 self._processed[place] = min(read, able)
 
     def _commit(self, behaviour: ClientBehaviour) -> None:
-        processed = {place: int(at) for place, at in self._processed.items() if place[1] not in behaviour.skipped}
+        processed = {
+            place: max(int(at) - behaviour.behind, 0)
+            for place, at in self._processed.items()
+            if place[1] not in behaviour.skipped
+        }
         due = {place: at for place, at in processed.items() if behaviour.repeats or self._committed.get(place) != at}
         if due:
             self._store([TopicPartition(*place, at) for place, at in due.items()])

@@ -62,6 +62,8 @@ class ClientBehaviour:
     """Commits unchanged offsets again."""
     stuck: tuple[int, ...] = ()
     """Partitions whose processing has stopped."""
+    behind: int = 0
+    """Commits this many offsets less than the next one to read; 1: the offset of the last record."""
     skipped: tuple[int, ...] = ()
     """Partitions that are never committed."""
     silent: bool = False

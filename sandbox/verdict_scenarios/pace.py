@@ -70,6 +70,11 @@ def next_sign() -> float:
     return COMMIT
 
 
+def rested() -> float:
+    """Return the time after which a partition without new records and commits is at rest: three ticks."""
+    return 3 * TICK
+
+
 def drifted() -> float:
     """Return the time in which the lag grows over six slots of the window, two per third: fewer may be noise."""
     return 6 * SLOT

@@ -328,4 +328,17 @@ RESTLESS: Final = (
     ),
 )
 
-SICK: Final = (*SILENT, *STANDING, *MOVING, *RESTLESS)
+OFFSETS: Final = (
+    VerdictScenario(
+        "commits-last-read",
+        "sick",
+        "commits the offset of the last record it has read, and the producers pause twice: a notice, never an alarm",
+        {"in": ScenarioTopic(2, (Flow(until=EVENT), Flow(start=100.0, until=130.0), Flow(start=160.0)))},
+        (StartConsumer(),),
+        ClientBehaviour(behind=1),
+        script=(TimedStep(EVENT, (), "fault"),),
+        expected=(ExpectedVerdict(("commits_last_read",), pace.rested()),),
+    ),
+)
+
+SICK: Final = (*SILENT, *STANDING, *MOVING, *RESTLESS, *OFFSETS)

@@ -86,10 +86,10 @@ class Evaluation(abc.ABC):
 class EvaluationRules(abc.ABC):
     """A set of rules that evaluates one tick after another. Not thread-safe."""
 
-    def __init__(self, limits: HealthLimits | None = None, *, points: int = 48) -> None:
-        """Keep at most `points` points of the history of each end offset."""
+    def __init__(self, limits: HealthLimits | None = None, *, points: int = 48, packed: bytes | None = None) -> None:
+        """Keep at most `points` points of the history of each end offset; continue with the rows that are `packed`."""
         self.limits = limits or HealthLimits()
-        self.history = PartitionHistory(points, tick=self.limits.tick)
+        self.history = PartitionHistory(points, tick=self.limits.tick, packed=packed)
 
     def start(self, inputs: HealthInputs, past_ends: tuple[Ints, Ints] | None) -> None:
         """Record the first tick before its evaluation; prepend past ends if there are any.

@@ -29,8 +29,12 @@ _RATE_VERDICTS: Final = [
     CODE[each] for each in (Verdict.OK, Verdict.RECOVERING, Verdict.SKEWED, Verdict.FALLING_BEHIND)
 ]
 """Verdicts that depend on how fast a group reads."""
-_NEEDS_NO_RECORD: Final = frozenset({Verdict.UNKNOWN, Verdict.CAUGHT_UP, Verdict.EXPIRING, Verdict.ABANDONED})
+_NEEDS_NO_RECORD: Final = frozenset(
+    {Verdict.UNKNOWN, Verdict.CAUGHT_UP, Verdict.COMMITS_LAST_READ, Verdict.EXPIRING, Verdict.ABANDONED}
+)
 """These hold whether or not a record is unread. Every other verdict but "ok" implies an unread record."""
+_GOOD: Final = [CODE[each] for each in (Verdict.OK, Verdict.CAUGHT_UP, Verdict.COMMITS_LAST_READ)]
+"""Verdicts that the rules give only to rows without a fault: these can be premature."""
 _NEEDS_A_RECORD: Final = np.array([verdict not in _NEEDS_NO_RECORD for verdict in VERDICTS], np.bool_)
 
 _NO_OFFSETS: Final = (
@@ -113,7 +117,7 @@ class Evaluator(EvaluationRules):
 
     def __init__(self, limits: HealthLimits | None = None, *, points: int = 48, packed: bytes | None = None) -> None:
         """Continue with the shown verdicts that an earlier process packed, if there are any."""
-        super().__init__(limits, points=points)
+        super().__init__(limits, points=points, packed=packed)
         self._packed = packed
         self._keys = np.empty(0, np.int64)
         self._shown = hysteresis.initial_state(0, 0)
@@ -140,7 +144,9 @@ class Evaluator(EvaluationRules):
 
     def pack(self) -> bytes | None:
         """Return the shown verdicts as bytes for the next process; None before the first tick."""
-        return None if self._last_inputs is None else hysteresis.pack(self._shown, self._last_inputs)
+        if self._last_inputs is None:
+            return None
+        return hysteresis.pack(self._shown, self._last_inputs, self.history.memory.columns())
 
     def _previous_verdicts(self, inputs: HealthInputs) -> ShownVerdicts:
         """Return the verdicts shown at the previous tick, or by the previous process, for the rows of this tick."""
@@ -180,8 +186,7 @@ def apply_rules(window: Window) -> Codes:
         unmatched &= ~matched
     # No member reads these yet: not good, and a fault only if it lasts.
     code[(code == CODE[Verdict.OK]) & may_be_assigned_soon(window)] = CODE[Verdict.UNKNOWN]
-    good = (code == CODE[Verdict.OK]) | (code == CODE[Verdict.CAUGHT_UP])
-    code[good & window.undecided] = hysteresis.UNDECIDED
+    code[np.isin(code, _GOOD) & window.undecided] = hysteresis.UNDECIDED
     code[window.paused & np.isin(code, _RATE_VERDICTS)] = hysteresis.UNDECIDED
     _withdraw_unproven(code, window)
     if window.inputs.hidden is not None:  # they may have read on, or may have members by now

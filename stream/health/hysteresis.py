@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
+from stream.health import stored_rows
 from stream.health.columns import find_keys
 from stream.health.rules import RULES
 from stream.health.verdict import CODE, SEVERITIES, VERDICTS, Severity, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
     from stream.health.columns import Codes, Flags, Ints
     from stream.health.inputs import HealthInputs
@@ -33,27 +34,12 @@ CHANGE: Final = 2
 """Ticks until one fault replaces another, or a notice is shown or withdrawn."""
 UNDECIDED: Final = -1
 """Instead of a code: the row cannot be evaluated at this tick, and the shown verdict stays."""
-FORMAT: Final = 2
 _UNKNOWN: Final = CODE[Verdict.UNKNOWN]
 
 _CONFIRM: Final = np.ones(len(VERDICTS), np.int16)
 for _rule in RULES:
     _CONFIRM[CODE[_rule.verdict]] = _rule.confirm
-_NAME: Final = pa.dictionary(pa.int32(), pa.string())
-_PACKED: Final = pa.schema(
-    [
-        ("group", _NAME),
-        ("topic", _NAME),
-        ("partition", pa.int32()),
-        ("shown", _NAME),
-        ("since", pa.int64()),
-        ("candidate", _NAME),
-        ("candidate_since", pa.int64()),
-        ("candidate_ticks", pa.int16()),
-        ("sick_ticks", pa.int16()),
-        ("well_ticks", pa.int16()),
-    ]
-)
+_COUNTS: Final = ("candidate_ticks", "sick_ticks", "well_ticks")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -137,33 +123,20 @@ def align(previous: ShownVerdicts, previous_keys: Ints, keys: Ints, now: int) ->
     return ShownVerdicts(**columns)
 
 
-def pack(state: ShownVerdicts, inputs: HealthInputs) -> bytes:
-    """Return the state of the rows of one tick as bytes: an Arrow stream, compressed with zstd."""
-
-    def dictionary(codes: Ints | Codes, names: Sequence[str]) -> pa.DictionaryArray:
-        return pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), pa.array(names, pa.string()))
-
-    table = pa.table(
-        [
-            dictionary(inputs.group, inputs.groups.names),
-            dictionary(inputs.topic, inputs.topics),
-            pa.array(inputs.partition, pa.int32()),
-            dictionary(state.verdict, VERDICTS),
-            pa.array(state.since),
-            dictionary(state.candidate, VERDICTS),
-            pa.array(state.candidate_since),
-            *(
-                pa.array(np.minimum(column, 1_000), pa.int16())
-                for column in (state.candidate_ticks, state.sick_ticks, state.well_ticks)
-            ),
-        ],
-        schema=_PACKED.with_metadata({"format": str(FORMAT)}),
+def pack(state: ShownVerdicts, inputs: HealthInputs, more: Mapping[str, Ints] | None = None) -> bytes:
+    """Return the state of the rows of one tick, and `more` columns of theirs, as bytes."""
+    counts = {name: np.minimum(getattr(state, name), 1_000) for name in _COUNTS}
+    return stored_rows.pack(
+        inputs,
+        {
+            "shown": stored_rows.dictionary(state.verdict, VERDICTS),
+            "since": pa.array(state.since),
+            "candidate": stored_rows.dictionary(state.candidate, VERDICTS),
+            "candidate_since": pa.array(state.candidate_since),
+            **{name: pa.array(column, pa.int16()) for name, column in counts.items()},
+            **{name: pa.array(column) for name, column in (more or {}).items()},
+        },
     )
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as stream:
-        stream.write_table(table)
-    packed: bytes = sink.getvalue().to_pybytes()
-    return packed
 
 
 def unpack(packed: bytes, inputs: HealthInputs, now: int) -> ShownVerdicts:
@@ -172,43 +145,15 @@ def unpack(packed: bytes, inputs: HealthInputs, now: int) -> ShownVerdicts:
     Rows that are not in it, rows with an unknown verdict name, and all rows if the bytes are damaged or of another
     format get the initial state.
     """
-    state = initial_state(len(inputs), now)
-    try:
-        table = pa.ipc.open_stream(packed).read_all()
-    except (pa.ArrowInvalid, OSError):
+    state, stored = initial_state(len(inputs), now), stored_rows.unpack(packed, inputs)
+    if stored is None:
         return state
-    if (table.schema.metadata or {}).get(b"format") != str(FORMAT).encode() or not len(table):
-        return state
-    rows, at = _find_rows(table, inputs)
-    codes = {name: _positions(table[name], VERDICTS) for name in ("shown", "candidate")}
-    is_known = (codes["shown"][at] >= 0) & (codes["candidate"][at] >= 0)
-    rows, at = rows[is_known], at[is_known]
-    state.verdict[rows], state.candidate[rows] = codes["shown"][at], codes["candidate"][at]
-    for name in ("since", "candidate_since", "candidate_ticks", "sick_ticks", "well_ticks"):
-        getattr(state, name)[rows] = table[name].to_numpy()[at]
+    shown, candidate = (stored.codes(name, VERDICTS) for name in ("shown", "candidate"))
+    is_known = (shown >= 0) & (candidate >= 0)
+    rows = stored.rows[is_known]
+    state.verdict[rows], state.candidate[rows] = shown[is_known], candidate[is_known]
+    for name in ("since", "candidate_since", *_COUNTS):
+        column = stored.numbers(name)
+        if column is not None:
+            getattr(state, name)[rows] = column[is_known]
     return state
-
-
-def _find_rows(table: pa.Table, inputs: HealthInputs) -> tuple[Ints, Ints]:
-    """Return the rows of a tick that are in a packed table, and the position of each in the table."""
-    group, topic = _positions(table["group"], inputs.groups.names), _positions(table["topic"], inputs.topics)
-    at = np.flatnonzero((group >= 0) & (topic >= 0))
-    width = max(len(inputs.topics), 1)
-    pairs, pair_of_row = np.unique(inputs.group * width + inputs.topic, return_inverse=True)
-    packed_pairs = group[at] * width + topic[at]
-    pair = np.minimum(np.searchsorted(pairs, packed_pairs), max(len(pairs) - 1, 0))
-    at, pair = (column[pairs[pair] == packed_pairs] for column in (at, pair)) if len(pairs) else (at[:0], pair[:0])
-    keys = (pair_of_row << 31) | inputs.partition  # ascending, as the rows are
-    wanted = (pair << 31) | table["partition"].to_numpy()[at]
-    rows = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
-    found = keys[rows] == wanted if len(keys) else np.zeros(0, np.bool_)
-    return rows[found], at[found]
-
-
-def _positions(names: pa.ChunkedArray, among: Sequence[str]) -> Ints:
-    """Return the position of each name among others, -1 where it is not there."""
-    encoded = names.combine_chunks()
-    position = {name: number for number, name in enumerate(among)}
-    of_dictionary = np.array([position.get(name, -1) for name in encoded.dictionary.to_pylist()] or [-1], np.int64)
-    positions: Ints = of_dictionary[encoded.indices.to_numpy(zero_copy_only=False)]
-    return positions

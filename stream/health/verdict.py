@@ -17,6 +17,7 @@ class Verdict(enum.StrEnum):
     OK = "ok"
     CAUGHT_UP = "caught_up"
     UNKNOWN = "unknown"
+    COMMITS_LAST_READ = "commits_last_read"
     RECOVERING = "recovering"
     RESET = "reset"
     ABANDONED = "abandoned"
@@ -56,6 +57,7 @@ SEVERITY: Final = {
     Verdict.OK: Severity.FINE,
     Verdict.CAUGHT_UP: Severity.FINE,
     Verdict.UNKNOWN: Severity.UNKNOWN,
+    Verdict.COMMITS_LAST_READ: Severity.NOTICE,
     Verdict.RECOVERING: Severity.NOTICE,
     Verdict.RESET: Severity.NOTICE,
     Verdict.ABANDONED: Severity.NOTICE,

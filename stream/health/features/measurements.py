@@ -38,12 +38,7 @@ class Measurements:
     ends: OffsetDistances
     time_lag: TimeLag
     known_until: Ints
-
-    @property
-    def unread(self) -> Flags:
-        """Rows with something unread."""
-        unread: Flags = self.lag > 0
-        return unread
+    unread: Flags
 
 
 def measure(inputs: HealthInputs, observation: Observation, history: PartitionHistory, tick: int) -> Measurements:
@@ -66,9 +61,13 @@ def measure(inputs: HealthInputs, observation: Observation, history: PartitionHi
     has_position = known & (committed != NO_COMMIT)
     at_rest = ends_at_rest(history.high_watermark, history_row, end, inputs.now - tick)
     tail = control_records.tail_state(unread, has_position, at_rest, next_offset, places, distances, tails)
-    age = time_lag.time_lag(history.high_watermark, history_row, tail.first_unread, unread.lag > 0, known, inputs.now)
+    # A group that commits the last offset it has read has read the record at its next offset.
+    last_read = observation.remembered.last_read
+    has_unread = unread.lag > last_read
+    first = np.minimum(tail.first_unread + last_read, np.maximum(end, tail.first_unread))
+    age = time_lag.time_lag(history.high_watermark, history_row, first, has_unread, known, inputs.now)
     return Measurements(
-        history_row, known, out_of_range, unread.lag, next_offset, tail, distances, age, known_until(inputs)
+        history_row, known, out_of_range, unread.lag, next_offset, tail, distances, age, known_until(inputs), has_unread
     )
 
 

@@ -1,7 +1,7 @@
 """The history of the partitions over many ticks: end offsets, log starts, and how long each has not moved.
 
 It is lost with the process and filled again from ListOffsets by timestamp (`PartitionHistory.seed`); only verdicts are
-kept over a restart (`stream.health.hysteresis`).
+kept over a restart (`stream.health.hysteresis`), and what is remembered of each row (`memory`).
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ import numpy as np
 from stream.health.columns import NOT_KNOWN
 from stream.health.features import lag as lags
 from stream.health.features.end_history import EndHistory
+from stream.health.features.memory.row_memory import RowMemory
 from stream.health.features.stable_ids import NameIds, PartitionIds
 from stream.health.inputs import NO_COMMIT, GroupStage
 
 if TYPE_CHECKING:
     from stream.health.columns import Flags, Ints
     from stream.health.features.lag import Lag
+    from stream.health.features.memory.row_memory import Remembered
     from stream.health.inputs import HealthInputs
 
 _GAP_TICKS: Final = 3
@@ -42,13 +44,19 @@ class Observation:
     """Per row: the ends are known, and the group has never committed an offset."""
     uncommitted_since: Ints
     """Per row: since when the partition belongs to its group without any commit; -1 for rows with a commit."""
+    remembered: Remembered
+    """Per row: what the group did on the partition at earlier ticks."""
 
 
 class PartitionHistory:
-    """The histories of all partitions. A row is a (topic, partition), whichever groups read it."""
+    """The histories of all partitions, whichever groups read them, and the memory of what each group did on them."""
 
-    def __init__(self, points: int = 48, *, tick: int = 10_000) -> None:
-        """Keep at most `points` points of the history of each end offset; ticks are `tick` ms apart."""
+    def __init__(self, points: int = 48, *, tick: int = 10_000, packed: bytes | None = None) -> None:
+        """Keep at most `points` points of the history of each end offset; ticks are `tick` ms apart.
+
+        `packed` are rows that an earlier process stored; the memory continues with them.
+        """
+        self.memory = RowMemory(packed)
         self.high_watermark = EndHistory(points)
         self.log_start = EndHistory(_LOG_START_POINTS)
         self._groups, self._topics = NameIds(), NameIds()
@@ -85,7 +93,8 @@ class PartitionHistory:
         rows = np.flatnonzero(uncommitted)
         since = np.full(len(inputs), NOT_KNOWN, np.int64)
         since[rows] = self.uncommitted_since(inputs, rows, absence)
-        return Observation(lag, history_row, self.settled_since(inputs), uncommitted, since)
+        remembered = self.memory.record(inputs, self.row_keys(inputs), lag)
+        return Observation(lag, history_row, self.settled_since(inputs), uncommitted, since, remembered)
 
     def observe(self, inputs: HealthInputs) -> Ints:
         """Add the ends of one tick; return the history row of each of them, -1 where the end is not known."""

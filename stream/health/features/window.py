@@ -75,7 +75,11 @@ class Window:
     out_of_range: Codes
     """Why the commit does not fit the log, a code of `stream.health.features.offset_out_of_range.NAMES`."""
     lag: Ints
-    """Unread offsets without those that are known to hold no data; 0 where not known."""
+    """Uncommitted offsets without those that are known to hold no data; 0 where not known."""
+    unread: Flags
+    """Something is unread: the lag, without the last record of groups that commit the last offset they have read."""
+    last_read: Flags
+    """The group commits the offset of the last record it has read, not of the next one."""
     tail: TailState
     stuck_unproven: Flags
     """Stuck if any of the unread offsets holds a record, which cannot be proven (`TailState.unproven`)."""
@@ -109,12 +113,6 @@ class Window:
     settled_time: Ints
     """Time for which the group has been in its stage; `1 << 50` if that is not known."""
     members: Ints
-
-    @property
-    def unread(self) -> Flags:
-        """Rows with something unread."""
-        unread: Flags = self.lag > 0
-        return unread
 
     @property
     def behind(self) -> Flags:
@@ -172,6 +170,8 @@ def build(inputs: HealthInputs, observation: Observation, history: PartitionHist
         known=measured.known,
         out_of_range=measured.out_of_range,
         lag=measured.lag,
+        unread=measured.unread,
+        last_read=observation.remembered.last_read,
         tail=measured.tail,
         stuck_unproven=progress.stuck & measured.tail.unproven,
         ends=measured.ends,

@@ -14,7 +14,7 @@ Causes come before their effects, and what cannot be undone before what can.
 8.  Stuck partitions without one: repeated commits, then no commits (stalled, stopped). `stopped` matches the rest.
 9.  From here on the group makes progress. First why it is behind (rewound, reset, skewed), then whether the lag grows
     or shrinks (falling_behind, recovering).
-10. No fault (caught_up, ok). `ok` matches every row.
+10. No fault (commits_last_read, caught_up, ok). `ok` matches every row.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final
 
 from stream.health.rules.log import held_back, losing_data, unknown
 from stream.health.rules.membership import no_members, rebalance_storm, rebalancing_too_long, unassigned
-from stream.health.rules.offsets import abandoned, expiring, never_committed, rewound
+from stream.health.rules.offsets import abandoned, commits_last_read, expiring, never_committed, rewound
 from stream.health.rules.progress import (
     caught_up,
     falling_behind,
@@ -57,6 +57,7 @@ RULES: Final[tuple[Rule, ...]] = (
     skewed.RULE,
     falling_behind.RULE,
     recovering.RULE,
+    commits_last_read.RULE,
     caught_up.RULE,
     ok.RULE,
 )

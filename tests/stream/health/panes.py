@@ -42,6 +42,7 @@ class Row:
     broken: int = 0
     reason: str | None = None
     lag: int = 400
+    last_read: bool = False
     end: int = 10_400
     log_start: int = 0
     stable: int = 10_400
@@ -111,6 +112,8 @@ def pane(*rows: Row, transactions: dict[tuple[int, int], OpenTransaction] | None
         known=_column(rows, "known", np.bool_),
         out_of_range=_column(rows, "broken", np.int8),
         lag=_column(rows, "lag"),
+        unread=np.array([row.lag > row.last_read for row in rows], np.bool_),
+        last_read=_column(rows, "last_read", np.bool_),
         tail=TailState(*(no,) * 3, spans.last_offset, no),
         stuck_unproven=np.zeros(len(rows), np.bool_),
         ends=_ends(rows),

@@ -367,6 +367,34 @@ def _reads_uncommitted_and_starts() -> Scene:
     return _with_another_topic([Partition(STEADY, commits, stable=stable, exists_from=0)])
 
 
+def _pausing(pauses: tuple[tuple[int, int], ...]) -> Callable[[int], int]:
+    # A hundred records a second, but none from each of these times until the other.
+    return lambda t: STEADY(t - sum(max(min(t, until) - since, 0) for since, until in pauses))
+
+
+PAUSES = ((-5 * MINUTE, -4 * MINUTE), (-2 * MINUTE, -MINUTE), (0, 4 * MINUTE), (5 * MINUTE, 9 * MINUTE))
+
+
+def _commits_last_read(partitions: int, pauses: tuple[tuple[int, int], ...] = PAUSES) -> Scene:
+    # The client commits the offset of the last record it has read, and producers pause now and then.
+    end = _pausing(pauses)
+    commits = [(t, offset - 1) for t, offset in consume(end, LONG, LATE)]
+    return Scene([Partition(end, commits, owner=0, subscribed=1) for _ in range(partitions)])
+
+
+def _commits_last_read_and_hangs() -> Scene:
+    # The same client hangs when records come after the pause.
+    end = _pausing(PAUSES)
+    commits = [(t, offset - 1) for t, offset in consume(end, LONG, 4 * MINUTE)]
+    return Scene([Partition(end, commits, owner=0, subscribed=1)])
+
+
+def _last_record_is_bad() -> Scene:
+    # Ten records a minute, read at once; the last one before the end of production cannot be processed.
+    end = by_list([minute * MINUTE + at * SECOND for minute in range(-20, 0) for at in range(10)])
+    return Scene([Partition(end, consume(end, LONG, LATE, stuck_at=199, repeats=False))])
+
+
 HEALTHY = (
     Situation("a new partition that is read late", _first_commit_after_a_rebalance, until=15 * MINUTE),
     Situation("a steady consumer", lambda: _alone(consume(STEADY, LONG, LATE))),
@@ -778,6 +806,17 @@ SICK = (
         known_at=4 * MINUTE,
         on_the_way=(Verdict.STOPPED,),
     ),
+    Situation(
+        "a client that commits the last offset it has read and hangs",
+        _commits_last_read_and_hangs,
+        Verdict.STOPPED,
+        known_at=4 * MINUTE + 15 * SECOND,
+        until=6 * MINUTE,
+        on_the_way=(Verdict.STOPPED,),
+    ),
+    Situation(
+        "a last record that cannot be processed", _last_record_is_bad, Verdict.STOPPED, known_at=0, start=-10 * MINUTE
+    ),
     Situation("a rebalance storm", _storm, Verdict.REBALANCE_STORM, known_at=80 * SECOND),
     Situation("a rebalance that does not end", _endless_rebalance, Verdict.REBALANCING_TOO_LONG, known_at=MINUTE),
     Situation("a partition without owner", _left_out, Verdict.UNASSIGNED, known_at=15 * SECOND),
@@ -809,6 +848,21 @@ SICK = (
     ),
 )
 NOTICED = (
+    Situation(
+        "a client that commits the last offset it has read, on two partitions",
+        lambda: _commits_last_read(2, PAUSES[2:]),
+        Verdict.COMMITS_LAST_READ,
+        known_at=2 * TICK,
+        until=10 * MINUTE,
+    ),
+    Situation(
+        "a client that commits the last offset it has read, on one partition",
+        lambda: _commits_last_read(1),
+        Verdict.COMMITS_LAST_READ,
+        known_at=-MINUTE,
+        until=10 * MINUTE,
+        on_the_way=(Verdict.STOPPED,),
+    ),
     Situation("an abandoned topic", _unsubscribed, Verdict.ABANDONED, known_at=30 * SECOND),
     Situation("a planned reset", _planned_reset, Verdict.RESET, known_at=20 * SECOND, ends_at=220 * SECOND),
     Situation("a group that recovers", _recovering, Verdict.RECOVERING, known_at=-3 * MINUTE, ends_at=70 * MINUTE),

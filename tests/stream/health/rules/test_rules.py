@@ -78,6 +78,18 @@ def but(row: Row, **changes: object) -> Row:
 
 CASES = (
     Case("reads along", (Row(),), (), "Keeps up: 400 offsets unread, the oldest for 4 s."),
+    Case(
+        "has read all, and commits the last offset it has read",
+        (but(READ_UP, committed=10_399, lag=1, last_read=True),),
+        (V.COMMITS_LAST_READ,),
+        "Commits the offset of the last record it has read (10,399), not of the next one: it has read everything.",
+    ),
+    Case(
+        "reads along, and commits the last offset it has read",
+        (Row(last_read=True),),
+        (V.COMMITS_LAST_READ,),
+        "Commits the offset of the last record it has read (10,000), not of the next one: it reads along.",
+    ),
     Case("has read all", (READ_UP,), (V.CAUGHT_UP,), "All records are read."),
     Case(
         "has read all but markers",
@@ -425,4 +437,4 @@ def test_rules_without_their_input_column_match_nothing(column: str) -> None:
 def test_verdicts_from_warning_on_need_action() -> None:
     """Fine, unknown and notice verdicts do not."""
     calm = {verdict for verdict, severity in SEVERITY.items() if severity < Severity.WARNING}
-    assert calm == {V.OK, V.CAUGHT_UP, V.UNKNOWN, V.RECOVERING, V.RESET, V.ABANDONED}
+    assert calm == {V.OK, V.CAUGHT_UP, V.UNKNOWN, V.COMMITS_LAST_READ, V.RECOVERING, V.RESET, V.ABANDONED}
