@@ -52,6 +52,7 @@ class GroupRow(TypedDict):
     rebalances: int | None
     scalable_lag: int | None
     members_useful: int | None
+    records_skipped: int | None
 
 
 class PartitionRow(TypedDict):

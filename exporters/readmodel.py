@@ -137,6 +137,8 @@ GROUPS: Final = pa.schema(
         # assignment or a lag is unknown.
         ("scalable_lag", pa.int64()),
         ("members_useful", pa.int32()),
+        # Offsets that it went past without reading them, since the process started; null for a dead group.
+        ("records_skipped", pa.int64()),
     ]
 )
 """One row per group. A group that died stays in state Dead, without partitions, until its retention period ends."""

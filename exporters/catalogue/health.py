@@ -174,6 +174,16 @@ GROUP_HEALTH_METRICS: Final = (
         stability=Stability.EXPERIMENTAL,
     ),
     Metric(
+        "lagwarden_group_records_skipped_total",
+        MetricKind.COUNTER,
+        "Offsets that the group went past without reading them since the process started; planned resets do not count.",
+        MetricSource.GROUPS,
+        "records_skipped",
+        ("group",),
+        absent="the group is dead",
+        preset=Preset.STANDARD,
+    ),
+    Metric(
         "lagwarden_group_topic_lag",
         MetricKind.GAUGE,
         "Sum of the group's lag over the partitions of one topic whose lag is known.",

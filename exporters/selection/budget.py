@@ -28,17 +28,10 @@ COLUMNS_BY_IMPORTANCE: Final = {
     MetricSource.TOPICS: ("lag_sum", "time_lag_max"),
     MetricSource.GROUPS: (
         *("verdict", "severity", "lag_sum", "time_lag_max", "lost_sum", "scalable_lag", "group", "members", "lag_max"),
-        *("last_commit_time", "rebalances", "partitions", "verdict_since", "held_back", "first_offset_expiry_time"),
-        *("group_expiry_time", "state_since", "partitions_unowned", "topics_unsubscribed", "odd_times"),
-        *(
-            "created_time",
-            "generation",
-            "group_epoch",
-            "assignment_epoch",
-            "members_idle",
-            "members_away",
-            "members_useful",
-        ),
+        *("last_commit_time", "rebalances", "partitions", "verdict_since", "held_back", "records_skipped"),
+        *("first_offset_expiry_time", "group_expiry_time", "state_since", "partitions_unowned"),
+        *("topics_unsubscribed", "odd_times", "created_time", "generation", "group_epoch", "assignment_epoch"),
+        *("members_idle", "members_away", "members_useful"),
     ),
 }
 """Columns by source, the most important first. A column that is not listed is less important than those that are."""

@@ -86,7 +86,7 @@ class Member:
             self.consumer.commit(offsets=offsets, asynchronous=False)
         return bool(offsets)
 
-    def seek_back(self, topic: str, partition: int, offset: int) -> None:
+    def seek(self, topic: str, partition: int, offset: int) -> None:
         """Read a partition again from an offset, which becomes the position."""
         self._kept = [record for record in self._kept if (record.topic(), record.partition()) != (topic, partition)]
         self.consumer.seek(TopicPartition(topic, partition, offset))

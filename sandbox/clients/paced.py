@@ -52,7 +52,7 @@ class PacedConsumer:
     """A librdkafka consumer whose simulated processing may lag behind what it has read.
 
     `session` and `heartbeat` are seconds, of the classic protocol only; every `refresh` seconds it looks for new
-    partitions.
+    partitions. Without a valid offset it begins where `reset` says.
     """
 
     def __init__(
@@ -65,6 +65,7 @@ class PacedConsumer:
         instance: str | None = None,
         isolated: bool = False,
         refresh: float = 1.0,
+        reset: str = "earliest",
         session: float = 9.0,
         heartbeat: float = 0.6,
     ) -> None:
@@ -72,6 +73,7 @@ class PacedConsumer:
             "topic.metadata.refresh.interval.ms": int(refresh * 1_000),
             "socket.timeout.ms": 10_000,
             "queued.max.messages.kbytes": 1_024,
+            "auto.offset.reset": reset,
         }
         if kind != "consumer":
             settings |= {
@@ -161,8 +163,14 @@ class PacedConsumer:
         """See PacedClient."""
         if place in self._processed:
             at = max(int(self._processed[place]) - by, 0)
-            self.member.seek_back(*place, at)
+            self.member.seek(*place, at)
             self._processed[place] = at
+
+    def seek_to_end(self, place: Place) -> None:
+        """Read a partition from its end on."""
+        end = int(self.member.consumer.get_watermark_offsets(TopicPartition(*place), timeout=REQUEST_TIMEOUT)[1])
+        self.member.seek(*place, end)
+        self._processed[place] = end
 
     def close(self, *, leaving: bool) -> None:
         """See PacedClient. A static member never sends a leave request; another one of librdkafka always does."""

@@ -199,7 +199,7 @@ class RewoundGroup(TrafficGroup):
         member.read(self.records_per_turn)
         position = member.positions.get((self.topic, STUCK_PARTITION), 0)
         if self.turns % REWIND_EVERY == FIRST_REWIND and position > REWIND_BY:
-            member.seek_back(self.topic, STUCK_PARTITION, position - REWIND_BY)
+            member.seek(self.topic, STUCK_PARTITION, position - REWIND_BY)
             self.records_per_turn = self.records_per_turn_afterwards
         return member.commit() and self.records_per_turn == self.records_per_turn_afterwards
 

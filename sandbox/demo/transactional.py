@@ -54,7 +54,7 @@ class TransactionalGroup(TrafficGroup):
         member.consumer.committed(offsets, timeout=REQUEST_TIMEOUT)
         if aborting:
             for (topic, partition), position in previous.items():
-                member.seek_back(topic, partition, position)
+                member.seek(topic, partition, position)
         return not aborting
 
     def _transact_in_time(self, member: Member, records: int, offsets: list[TopicPartition], *, aborting: bool) -> None:

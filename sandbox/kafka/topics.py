@@ -9,7 +9,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from sandbox.waiting import LIMIT, wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 
 def create_topics(bootstrap: str, partitions: Mapping[str, int], config: Mapping[str, str] | None = None) -> None:
@@ -24,19 +24,18 @@ def create_topics(bootstrap: str, partitions: Mapping[str, int], config: Mapping
     wait_until(lambda: _have_leaders(admin, partitions), f"leaders of {', '.join(partitions)}")
 
 
-def create_replicated_topic(bootstrap: str, topic: str, *, leader: int, follower: int) -> None:
-    """Create a topic with one partition on two brokers, given by node number, and wait until both are in sync.
+def create_topic_led_by(bootstrap: str, topic: str, *, leader: int, followers: Sequence[int] = ()) -> None:
+    """Create a topic with one partition on these brokers, given by node number, and wait until all are in sync.
 
     Raises KafkaException, or TimeoutError when the replicas are not in sync in time.
     """
     admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
-    admin.create_topics([NewTopic(topic, num_partitions=1, replica_assignment=[[leader, follower]])])[topic].result(
-        LIMIT
-    )
+    replicas = [leader, *followers]
+    admin.create_topics([NewTopic(topic, num_partitions=1, replica_assignment=[replicas])])[topic].result(LIMIT)
 
     def in_sync() -> bool:
         found = admin.list_topics(topic, timeout=LIMIT).topics[topic].partitions.get(0)
-        return found is not None and found.leader == leader and set(found.isrs) == {leader, follower}
+        return found is not None and found.leader == leader and set(found.isrs) == set(replicas)
 
     wait_until(in_sync, f"broker {leader} to lead {topic}")
 

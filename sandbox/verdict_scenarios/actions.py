@@ -26,6 +26,7 @@ class StartConsumer:
     instance: str | None = None
     isolated: bool = False
     refresh: float = 1.0
+    reset: str = "earliest"
 
     def perform(self, group: VerdictGroup) -> None:
         """See ScenarioAction."""
@@ -33,7 +34,7 @@ class StartConsumer:
         instance = self.instance and f"{group.group}-{self.instance}"
         group.clients[self.client] = PacedConsumer(
             group.bootstrap, group.group, topics, kind=self.kind, instance=instance, isolated=self.isolated,
-            refresh=self.refresh, session=pace.SESSION, heartbeat=pace.HEARTBEAT,
+            refresh=self.refresh, reset=self.reset, session=pace.SESSION, heartbeat=pace.HEARTBEAT,
         )  # fmt: skip
 
 
@@ -126,8 +127,21 @@ class SeekBack:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class SeekToEnd:
+    """Moves the position of a running consumer to the end of partition 0."""
+
+    client: str = "a"
+
+    def perform(self, group: VerdictGroup) -> None:
+        """See ScenarioAction."""
+        client = group.clients[self.client]
+        if isinstance(client, PacedConsumer):
+            client.seek_to_end((group.topic("in"), 0))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class ResetOffsets:
-    """Resets the empty group by `by` offsets as Kafka's tool does: with a commit without a membership."""
+    """Sets the empty group back by `by` offsets as Kafka's tool does: with a commit without a membership."""
 
     by: int
 

@@ -235,6 +235,19 @@ OPERATIONS: Final = (
         ),
     ),
     VerdictScenario(
+        "reset-forward",
+        "healthy",
+        "stopped in a backlog, set forward past a part of it, started again",
+        {"in": ScenarioTopic(backlog=9_000)},
+        (StartConsumer(),),
+        ClientBehaviour(rate=1.5 * RATE),
+        script=(
+            TimedStep(EVENT, (CloseClients(),)),
+            TimedStep(EVENT + 3.0, (ResetOffsets(-6_000),), "reset"),
+            TimedStep(EVENT + 5.0, (StartConsumer(),)),
+        ),
+    ),
+    VerdictScenario(
         "rolling-restart",
         "healthy",
         "three static members are restarted one after the other",

@@ -15,6 +15,7 @@ from sandbox.verdict_scenarios.outages import (
     LEADER_ELECTION,
     LEADER_KILLED_AT,
     MONITOR_RESTART_AT,
+    NO_LEADER,
     RUN_AFTER_MONITOR_RESTART,
     TRUNCATED,
 )
@@ -82,6 +83,10 @@ def _restart(broker: Broker, scenarios: Sequence[VerdictScenario]) -> None:
     broker.start()
 
 
-def two_broker_topics(scenarios: Sequence[VerdictScenario]) -> list[str]:
-    """Return the full names of the topics that the second broker leads."""
-    return [topic_name(scenario_group(each), "in") for each in scenarios if each.name == LEADER_ELECTION]
+def two_broker_topics(scenarios: Sequence[VerdictScenario]) -> dict[str, bool]:
+    """Return the full names of the topics that the second broker leads, and whether the first has a replica."""
+    return {
+        topic_name(scenario_group(each), "in"): each.name == LEADER_ELECTION
+        for each in scenarios
+        if each.name in {LEADER_ELECTION, NO_LEADER}
+    }

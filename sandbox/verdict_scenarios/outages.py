@@ -21,6 +21,8 @@ TRUNCATED: Final = "truncated"
 """The scenario whose log is truncated while the broker is down."""
 LEADER_ELECTION: Final = "leader-election"
 """The scenario whose topic has a second replica, on the broker that leads it until it is killed."""
+NO_LEADER: Final = "no-leader"
+"""The scenario whose topic has its only replica on that broker."""
 LEADER_KILLED_AT: Final = 150.0
 KEPT_SHARE: Final = 0.5
 """The share of the log that remains."""
@@ -53,7 +55,18 @@ OUTAGES: Final = (
         (StartConsumer(),),
         script=(TimedStep(170.0, (CloseClients(),)),),
         # Known when the end offsets are read again.
-        expected=(ExpectedVerdict(("unknown",), pace.next_sign(), "broker is back", "the log was cut back"),),
+        expected=(ExpectedVerdict(("truncated",), pace.next_sign(), "broker is back", "The log was cut back"),),
+    ),
+    VerdictScenario(
+        NO_LEADER,
+        "sick",
+        "the only replica of the topic is on a broker that is killed: the partition has no leader",
+        ONE,
+        (StartConsumer(),),
+        # An election, and the restart of a broker, leave a partition without a leader for as long as a restart takes.
+        expected=(ExpectedVerdict(("no_leader",), pace.longer_than_restart(), "leader dies"),),
+        # The restart of the other broker ends the session of its member.
+        true_as_well=("no_members",),
     ),
     VerdictScenario(
         LEADER_ELECTION,

@@ -17,7 +17,7 @@ from sandbox.clients.group_names import topic_name
 from sandbox.clients.java_clients import JavaClients
 from sandbox.clients.members import client_config
 from sandbox.kafka.broker import Broker
-from sandbox.kafka.topics import create_replicated_topic, create_topics
+from sandbox.kafka.topics import create_topic_led_by, create_topics
 from sandbox.verdict_scenarios.clock import RunClock
 from sandbox.verdict_scenarios.group_runner import OFFSETS_PARTITIONS, GroupRunner, scenario_group
 from sandbox.verdict_scenarios.monitor import MonitorProcess, SnapshotRecorder
@@ -29,7 +29,7 @@ from sandbox.waiting import eventually
 from stream.offline.rows import OFFSETS_TOPIC
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from pathlib import Path
 
     from confluent_kafka import Message
@@ -72,9 +72,10 @@ def run_scenarios(
         led_by_second = two_broker_topics(scenarios)
         producers = stack.enter_context(producers_of(broker.bootstrap, topics, led_by_second, clock))
         second = stack.enter_context(contextlib.closing(Broker(folder / "second", joins=broker)))
-        for name in led_by_second:
+        if led_by_second:
             second.start()
-            create_replicated_topic(broker.bootstrap, name, leader=SECOND, follower=FIRST)
+        for name, is_replicated in led_by_second.items():
+            create_topic_led_by(broker.bootstrap, name, leader=SECOND, followers=[FIRST] if is_replicated else [])
         monitor.wait_ready()
         runners = [GroupRunner(java_clients, each, producers, clock.now) for each in scenarios]
         places = [(name, partition) for name, topic in topics.items() for partition in range(topic.partitions)]
@@ -124,7 +125,7 @@ def make_topics(bootstrap: str, scenarios: Sequence[VerdictScenario]) -> dict[st
 
 @contextlib.contextmanager
 def producers_of(
-    bootstrap: str, topics: dict[str, ScenarioTopic], led_by_second: Sequence[str], clock: RunClock
+    bootstrap: str, topics: dict[str, ScenarioTopic], led_by_second: Collection[str], clock: RunClock
 ) -> Iterator[dict[str, FlowProducer]]:
     """Return the producer of each topic, with all backlogs written: one for all topics that nothing blocks."""
     plain = {name: topic for name, topic in topics.items() if topic.transaction is None and name not in led_by_second}

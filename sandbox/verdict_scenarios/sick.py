@@ -17,6 +17,7 @@ from sandbox.verdict_scenarios.actions import (
     KeepTransactionOpen,
     KillClient,
     SeekBack,
+    SeekToEnd,
     StartConsumer,
     StartJavaConsumer,
     StartSimpleConsumer,
@@ -338,6 +339,75 @@ OFFSETS: Final = (
         ClientBehaviour(behind=1),
         script=(TimedStep(EVENT, (), "fault"),),
         expected=(ExpectedVerdict(("commits_last_read",), pace.rested()),),
+    ),
+    VerdictScenario(
+        "cannot-start",
+        "sick",
+        "retention removes the next record of a group, and each new process dies of that",
+        ONE,
+        (StartConsumer(),),
+        script=(
+            at_event(ChangeBehaviour({"hung": ("a",)}), mark="hang"),
+            TimedStep(EVENT + 25, (DeleteRecords(200),), "loss"),
+            TimedStep(EVENT + 30, (CloseClients(), ChangeBehaviour({"hung": (), "silent": True}))),
+            *(
+                TimedStep(
+                    EVENT + 32 + 4.0 * number,
+                    (StartConsumer("b"),) if number % 2 == 0 else (CloseClients(("b",)),),
+                    "fault" if number == 5 else None,
+                )
+                for number in range(24)
+            ),
+        ),
+        expected=(
+            ExpectedVerdict(("stopped",), pace.missed(), "hang"),
+            ExpectedVerdict(("losing_data",), pace.next_sign(), "loss"),
+            ExpectedVerdict(("losing_data",), pace.next_sign(), "fault", "does not get past that"),
+        ),
+        true_as_well=("no_members", "rebalance_storm"),
+    ),
+    VerdictScenario(
+        "below-log-start",
+        "sick",
+        "the last records of a partition are of no use to the group, which does not commit them, and they are deleted",
+        {"in": ScenarioTopic(2, (Flow(until=EVENT, partitions=(0,)), Flow(partitions=(1,))))},
+        (StartConsumer(),),
+        script=(
+            TimedStep(EVENT - 5, (ChangeBehaviour({"skipped": (0,)}),), "silence"),
+            TimedStep(EVENT + 2, (DeleteRecords(0),), "fault"),
+        ),
+        expected=(ExpectedVerdict(("below_log_start",), pace.next_sign()),),
+        true_as_well=("poison_record",),
+    ),
+    VerdictScenario(
+        "skipped",
+        "sick",
+        "a group works off a backlog; after a fault in its code it begins at the end of the partition",
+        {"in": ScenarioTopic(backlog=9_000)},
+        (StartConsumer(),),
+        ClientBehaviour(rate=1.5 * RATE),
+        script=(at_event(SeekToEnd()),),
+        expected=(ExpectedVerdict(("skipped",), pace.next_sign()),),
+    ),
+    VerdictScenario(
+        "skipped-after-retention",
+        "sick",
+        "a group hangs until its records are deleted; its process is replaced by one that begins at the end",
+        ONE,
+        (StartConsumer(),),
+        script=(
+            at_event(ChangeBehaviour({"hung": ("a",)}), mark="hang"),
+            TimedStep(EVENT + 30, (DeleteRecords(400),), "loss"),
+            TimedStep(
+                EVENT + 70, (CloseClients(), ChangeBehaviour({"hung": ()}), StartConsumer("b", reset="latest")), "fault"
+            ),
+        ),
+        expected=(
+            ExpectedVerdict(("stopped",), pace.missed(), "hang"),
+            ExpectedVerdict(("losing_data",), pace.next_sign(), "loss"),
+            ExpectedVerdict(("skipped",), 2 * pace.next_sign()),
+        ),
+        true_as_well=("no_members",),
     ),
 )
 

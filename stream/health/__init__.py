@@ -12,6 +12,7 @@ that need a missing column match nothing:
 | `subscribed`, `owner` | memberships | no `abandoned`, no `unassigned`; poison records only if one partition is stuck |
 | `expiry` | `stream.groups.expiry.predict` | no `expiring` |
 | `retention` | topic configs (`retention.ms`; -1 if compacted) | losses are forecast from the log start only |
+| `gapless` | topic configs (`cleanup.policy`) | no `skipped` |
 | `tails` | a fetch of the tails that `TailState.wanted` marks | a marker at the end counts as lag 1 |
 | `transactions` | `stream.cluster` | the blocking transaction has no name |
 | `reasons` | the poll of the ends | unknown lags have no reason but those of `offset_out_of_range` |
@@ -31,9 +32,10 @@ and next step (`evaluation.Finding`), so the cost of sentences is paid only for 
 up, trend, patience. `time_lag.oldest_by_owner` aggregates ages by topic and group. Unknown is -1 in these columns (NaN
 in rates), never 0; exporters turn it into null.
 
-**Steps of a tick.** `PartitionHistory.record` (`end_history`, `stable_ids`) adds the ends; this is the only step that
-changes the history. `window.build` computes the columns, each in a function of its own (`measurements`, `patience`,
-`idle_time`, `excused`, `open_transaction`, `stuck`, `undecided`, `lag_trend`, `retention_loss`).
+**Steps of a tick.** `PartitionHistory.record` (`end_history`, `stable_ids`, `memory`) adds the ends, and what each
+group did on a partition; this is the only step that changes the history. `window.build` computes the columns, each in a
+function of its own (`measurements`, `patience`, `idle_time`, `excused`, `open_transaction`, `stuck`, `undecided`,
+`lag_trend`, `retention_loss`).
 `evaluator.apply_rules` applies the rules in their order; `hysteresis` decides which verdict is shown;
 `verdict.roll_up` combines partitions to groups. A rule is one file in `rules/` and one line in `RULES`. `burrow` is the
 rule set of another monitor over the same rows and windows, with its own verdicts. Nothing here uses Spark, a clock or

@@ -30,7 +30,18 @@ _RATE_VERDICTS: Final = [
 ]
 """Verdicts that depend on how fast a group reads."""
 _NEEDS_NO_RECORD: Final = frozenset(
-    {Verdict.UNKNOWN, Verdict.CAUGHT_UP, Verdict.COMMITS_LAST_READ, Verdict.EXPIRING, Verdict.ABANDONED}
+    {
+        Verdict.UNKNOWN,
+        Verdict.CAUGHT_UP,
+        Verdict.BELOW_LOG_START,
+        Verdict.COMMITS_LAST_READ,
+        Verdict.EXPIRING,
+        Verdict.ABANDONED,
+        Verdict.SKIPPED,
+        Verdict.RESET,
+        Verdict.NO_LEADER,
+        Verdict.TRUNCATED,
+    }
 )
 """These hold whether or not a record is unread. Every other verdict but "ok" implies an unread record."""
 _GOOD: Final = [CODE[each] for each in (Verdict.OK, Verdict.CAUGHT_UP, Verdict.COMMITS_LAST_READ)]

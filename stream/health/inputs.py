@@ -105,6 +105,8 @@ class HealthInputs:
     """When the broker expires the offset (ms); negative: never, or not known."""
     retention: Ints | None = None
     """Time (ms) for which the topic keeps records (retention.ms); -1: for ever, compacted, or not known."""
+    gapless: Flags | None = None
+    """The topic is known not to be compacted: between two of its offsets there is a record, or a marker."""
     tails: LogTails | None = None
     """None: tails are not read, and all lag counts as data. Otherwise a row is undecided until its tail is read."""
     transactions: Mapping[tuple[int, int], OpenTransaction] = dataclasses.field(default_factory=dict)

@@ -18,12 +18,14 @@ class Verdict(enum.StrEnum):
     CAUGHT_UP = "caught_up"
     UNKNOWN = "unknown"
     COMMITS_LAST_READ = "commits_last_read"
+    BELOW_LOG_START = "below_log_start"
     RECOVERING = "recovering"
     RESET = "reset"
     ABANDONED = "abandoned"
     SKEWED = "skewed"
     FALLING_BEHIND = "falling_behind"
     REWOUND = "rewound"
+    SKIPPED = "skipped"
     EXPIRING = "expiring"
     NEVER_COMMITTED = "never_committed"
     UNASSIGNED = "unassigned"
@@ -34,6 +36,8 @@ class Verdict(enum.StrEnum):
     POISON_RECORD = "poison_record"
     STALLED = "stalled"
     STOPPED = "stopped"
+    NO_LEADER = "no_leader"
+    TRUNCATED = "truncated"
     LOSING_DATA = "losing_data"
 
 
@@ -58,12 +62,14 @@ SEVERITY: Final = {
     Verdict.CAUGHT_UP: Severity.FINE,
     Verdict.UNKNOWN: Severity.UNKNOWN,
     Verdict.COMMITS_LAST_READ: Severity.NOTICE,
+    Verdict.BELOW_LOG_START: Severity.NOTICE,
     Verdict.RECOVERING: Severity.NOTICE,
     Verdict.RESET: Severity.NOTICE,
     Verdict.ABANDONED: Severity.NOTICE,
     Verdict.SKEWED: Severity.WARNING,
     Verdict.FALLING_BEHIND: Severity.WARNING,
     Verdict.REWOUND: Severity.WARNING,
+    Verdict.SKIPPED: Severity.WARNING,
     Verdict.EXPIRING: Severity.WARNING,
     Verdict.NEVER_COMMITTED: Severity.WARNING,
     Verdict.UNASSIGNED: Severity.CRITICAL,
@@ -74,6 +80,8 @@ SEVERITY: Final = {
     Verdict.POISON_RECORD: Severity.CRITICAL,
     Verdict.STALLED: Severity.CRITICAL,
     Verdict.STOPPED: Severity.CRITICAL,
+    Verdict.NO_LEADER: Severity.CRITICAL,
+    Verdict.TRUNCATED: Severity.CRITICAL,
     Verdict.LOSING_DATA: Severity.CRITICAL,
 }
 SEVERITIES: Final = np.array([SEVERITY[verdict] for verdict in VERDICTS], np.int8)

@@ -31,6 +31,8 @@ class LookupResults:
 
     retention: Mapping[str, int] | None = None
     """retention.ms by topic; -1: compacted or unlimited. A topic without an entry is not known."""
+    gapless: frozenset[str] = frozenset()
+    """The topics that are known not to be compacted."""
     transactions: Mapping[str, pa.Table] = dataclasses.field(default_factory=dict)
     """Open transactions by topic (schema `stream.cluster.open_transactions.OPEN_TRANSACTIONS`)."""
     tails: LogTails | None = None

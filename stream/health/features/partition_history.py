@@ -93,7 +93,7 @@ class PartitionHistory:
         rows = np.flatnonzero(uncommitted)
         since = np.full(len(inputs), NOT_KNOWN, np.int64)
         since[rows] = self.uncommitted_since(inputs, rows, absence)
-        remembered = self.memory.record(inputs, self.row_keys(inputs), lag)
+        remembered = self.memory.record(inputs, self.row_keys(inputs), lag, self.high_watermark, history_row)
         return Observation(lag, history_row, self.settled_since(inputs), uncommitted, since, remembered)
 
     def observe(self, inputs: HealthInputs) -> Ints:

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from stream.health.columns import Codes, Flags, Ints
     from stream.health.features.control_records import TailState
     from stream.health.features.lag import OffsetDistances
+    from stream.health.features.memory.row_memory import Remembered
     from stream.health.features.partition_history import Observation
     from stream.health.features.time_lag import Rates, RisingSpan, TimeLag
     from stream.health.inputs import HealthInputs
@@ -78,8 +79,8 @@ class Window:
     """Uncommitted offsets without those that are known to hold no data; 0 where not known."""
     unread: Flags
     """Something is unread: the lag, without the last record of groups that commit the last offset they have read."""
-    last_read: Flags
-    """The group commits the offset of the last record it has read, not of the next one."""
+    remembered: Remembered
+    """What the group did at earlier ticks."""
     tail: TailState
     stuck_unproven: Flags
     """Stuck if any of the unread offsets holds a record, which cannot be proven (`TailState.unproven`)."""
@@ -171,7 +172,7 @@ def build(inputs: HealthInputs, observation: Observation, history: PartitionHist
         out_of_range=measured.out_of_range,
         lag=measured.lag,
         unread=measured.unread,
-        last_read=observation.remembered.last_read,
+        remembered=observation.remembered,
         tail=measured.tail,
         stuck_unproven=progress.stuck & measured.tail.unproven,
         ends=measured.ends,

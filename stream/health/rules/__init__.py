@@ -2,28 +2,29 @@
 
 Causes come before their effects, and what cannot be undone before what can.
 
-1.  Without a known lag no other verdict is possible (unknown).
+1.  Without a known lag no other verdict is possible; first the faults of the log behind that (no_leader, truncated,
+    unknown).
 2.  Offsets that no member needs (abandoned).
 3.  An offset that the broker is about to expire: all faults below end with it (expiring).
-4.  Without members there are none of the faults of members (no_members).
-5.  Records that are lost for ever, before those that only wait (losing_data).
+4.  Records that are lost for ever, before those that only wait (losing_data).
+5.  Without members there are none of the faults of members (no_members).
 6.  A group that does not settle stops all of its partitions at once (rebalancing_too_long, rebalance_storm).
 7.  Stuck partitions with a known cause: a transaction, no owner, no commit ever, a record (held_back, unassigned,
     never_committed, poison_record). The last one requires siblings that make progress, so it comes after the causes
     that stop all of them.
 8.  Stuck partitions without one: repeated commits, then no commits (stalled, stopped). `stopped` matches the rest.
-9.  From here on the group makes progress. First why it is behind (rewound, reset, skewed), then whether the lag grows
-    or shrinks (falling_behind, recovering).
-10. No fault (commits_last_read, caught_up, ok). `ok` matches every row.
+9.  From here on the group makes progress. First what it will never read (skipped) and why it is behind (rewound, reset,
+    skewed), then whether the lag grows or shrinks (falling_behind, recovering).
+10. No fault (below_log_start, commits_last_read, caught_up, ok). `ok` matches every row.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from stream.health.rules.log import held_back, losing_data, unknown
+from stream.health.rules.log import below_log_start, held_back, losing_data, no_leader, truncated, unknown
 from stream.health.rules.membership import no_members, rebalance_storm, rebalancing_too_long, unassigned
-from stream.health.rules.offsets import abandoned, commits_last_read, expiring, never_committed, rewound
+from stream.health.rules.offsets import abandoned, commits_last_read, expiring, never_committed, rewound, skipped
 from stream.health.rules.progress import (
     caught_up,
     falling_behind,
@@ -39,11 +40,13 @@ if TYPE_CHECKING:
     from stream.health.rules.rule import Rule
 
 RULES: Final[tuple[Rule, ...]] = (
+    no_leader.RULE,
+    truncated.RULE,
     unknown.RULE,
     abandoned.RULE,
     expiring.RULE,
-    no_members.RULE,
     losing_data.RULE,
+    no_members.RULE,
     rebalancing_too_long.RULE,
     rebalance_storm.RULE,
     held_back.RULE,
@@ -52,11 +55,13 @@ RULES: Final[tuple[Rule, ...]] = (
     poison_record.RULE,
     stalled.RULE,
     stopped.RULE,
+    skipped.RULE,
     rewound.REWOUND,
     rewound.RESET,
     skewed.RULE,
     falling_behind.RULE,
     recovering.RULE,
+    below_log_start.RULE,
     commits_last_read.RULE,
     caught_up.RULE,
     ok.RULE,

@@ -1,4 +1,4 @@
-"""The columns of `HealthInputs` that come from lookups: topic retention, log tails and open transactions. Pure."""
+"""The columns of `HealthInputs` that come from lookups: topic configs, log tails and open transactions. Pure."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from stream.health.columns import NOT_KNOWN
 from stream.health.inputs import OpenTransaction
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from stream.health.columns import Ints
+    from stream.health.columns import Flags, Ints
     from stream.health.features.control_records import LogTails
     from stream.health.inputs import HealthInputs
     from stream.tick.context import LookupResults
@@ -29,6 +29,7 @@ def with_lookups(
     return dataclasses.replace(
         inputs,
         retention=None if results.retention is None else _retention(topics, results.retention)[rows.topic],
+        gapless=None if results.retention is None else _among(topics, results.gapless)[rows.topic],
         tails=None if results.tails is None else _renumbered(results.tails, state_topics, topics),
         transactions=_oldest_transactions(topics, results.transactions),
     )
@@ -36,6 +37,10 @@ def with_lookups(
 
 def _retention(topics: Sequence[str], retention: Mapping[str, int]) -> Ints:
     return np.array([retention.get(name, NOT_KNOWN) for name in topics] or [NOT_KNOWN], np.int64)
+
+
+def _among(topics: Sequence[str], chosen: Collection[str]) -> Flags:
+    return np.array([name in chosen for name in topics] or [False], np.bool_)
 
 
 def _renumbered(tails: LogTails, state_topics: Sequence[str], topics: Sequence[str]) -> LogTails:

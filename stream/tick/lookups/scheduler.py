@@ -95,8 +95,10 @@ class LookupScheduler:
     def look_up(self, state: GroupColumns, ends: EndsIndex, now: float) -> LookupResults:
         """Run the lookups that are due. Places in the results hold the positions of topics in `state.row_order`."""
         blocked = still_blocked(self._blocked, ends)
+        retention = self._retention.update(ends.described_topics, now)
         return LookupResults(
-            retention=self._retention.update(ends.described_topics, now),
+            retention=retention,
+            gapless=self._retention.gapless,
             transactions=self._transactions.update(blocked, int(now * 1000)),
             tails=self._tails.update(state.row_order.topics, ends),
         )

@@ -1,4 +1,4 @@
-"""Looks up how long topics keep records, from their configs: a few topics per tick, each refreshed rarely."""
+"""Looks up how long topics keep records and whether they are compacted: a few configs per tick, refreshed rarely."""
 
 from __future__ import annotations
 
@@ -23,13 +23,19 @@ _TRANSIENT: Final = frozenset({ErrorReason.UNREACHABLE, ErrorReason.TIMED_OUT})
 
 
 class TopicRetentionLookup:
-    """Caches retention.ms of topics. Used by the tick thread only."""
+    """Caches retention.ms and cleanup.policy of topics. Used by the tick thread only."""
 
     def __init__(self, cluster: Cluster, limits: LookupLimits) -> None:
         self._cluster = cluster
         self._limits = limits
         self._retention: dict[str, int] = {}
+        self._gapless: set[str] = set()
         self._due: dict[str, float] = {}
+
+    @property
+    def gapless(self) -> frozenset[str]:
+        """The topics that are known not to be compacted: their offsets have no gaps."""
+        return frozenset(self._gapless)
 
     def update(self, topics: Collection[str], now: float) -> Mapping[str, int]:
         """Return retention.ms by topic at `now` (Unix seconds): UNLIMITED, or no entry where it is not known.
@@ -39,6 +45,7 @@ class TopicRetentionLookup:
         """
         self._due = {topic: self._due.get(topic, 0.0) for topic in topics}
         self._retention = {topic: retention for topic, retention in self._retention.items() if topic in self._due}
+        self._gapless &= self._due.keys()
         due = sorted((when, topic) for topic, when in self._due.items() if when <= now)
         requested = [topic for _, topic in due[: self._limits.retention_topics]]
         if requested:
@@ -51,6 +58,11 @@ class TopicRetentionLookup:
         if settings[_RETENTION].reason in _TRANSIENT:
             return  # the cached value stays, and the topic is requested again at the next tick
         self._due[topic] = now + self._limits.slow_refresh
+        policy = settings[_POLICY].value
+        if policy is not None and "compact" not in policy:
+            self._gapless.add(topic)
+        else:
+            self._gapless.discard(topic)
         retention = retention_ms(settings)
         if retention is None:
             self._retention.pop(topic, None)

@@ -72,6 +72,8 @@ STUCK: Final = [
                 verdict("losing_data", "critical", {**MONITOR, "group": "d"}): "1x60",
                 verdict("held_back", "critical", {**MONITOR, "group": "e"}): "1x60",
                 verdict("rebalance_storm", "critical", {**MONITOR, "group": "f"}): "1x60",
+                verdict("no_leader", "critical", {**MONITOR, "group": "g"}): "1x60",
+                verdict("truncated", "critical", {**MONITOR, "group": "h"}): "1x60",
             },
             "20m",
         ),
@@ -181,6 +183,52 @@ LOSING: Final = by_verdict(
     ),
 )
 
+NO_LEADER: Final = by_verdict(
+    "LagwardenGroupNoLeader",
+    "no_leader",
+    "critical",
+    Text(
+        "Group billing reads a partition that has no leader",
+        "The partition can be neither read nor written until a broker with an in-sync replica is back. Which"
+        " partitions: lagwarden explain billing",
+    ),
+    minutes=1,
+    keep=5,
+    odd=Case(
+        "LagwardenGroupNoLeader",
+        Kind.ODD,
+        "a leader election leaves the lag unknown for a moment",
+        {
+            verdict("unknown", "unknown"): "1 stale _x20 1 stale",
+            of("lagwarden_group_partitions_lag_unknown", GROUP, reason="no_leader"): "1 stale _x20 1 stale",
+        },
+        "11m",
+    ),
+)
+
+TRUNCATED: Final = by_verdict(
+    "LagwardenGroupTruncated",
+    "truncated",
+    "critical",
+    Text(
+        "Group billing has committed offsets above the end of a partition",
+        "The log was cut back, or the topic created again; the consumer will reset its offset when it next reads."
+        " Which partitions, and how far above: lagwarden explain billing",
+    ),
+    minutes=1,
+    keep=5,
+    odd=Case(
+        "LagwardenGroupTruncated",
+        Kind.ODD,
+        "a topic that was created again for a group without members",
+        {
+            verdict("unknown", "unknown"): "1x60",
+            of("lagwarden_group_partitions_lag_unknown", GROUP, reason="recreated"): "1x60",
+        },
+        "25m",
+    ),
+)
+
 HELD: Final = by_verdict(
     "LagwardenGroupHeldBack",
     "held_back",
@@ -244,6 +292,48 @@ REWOUND: Final = by_verdict(
     ),
 )
 
+_SKIPPED: Final = of("lagwarden_group_records_skipped_total", GROUP)
+SKIPPED: Final = [
+    *by_verdict(
+        "LagwardenGroupSkipped",
+        "skipped",
+        "warning",
+        Text(
+            "Group billing went forward past records without reading them",
+            "They are not lost while the topic keeps them. Which ones: lagwarden explain billing",
+        ),
+        minutes=0,
+        keep=5,
+        odd=Case(
+            "LagwardenGroupSkipped",
+            Kind.ODD,
+            "a planned reset to the end is a notice",
+            {verdict("reset", "notice"): "1x60", of("lagwarden_group_lag", GROUP): "90000x10 0x50", _SKIPPED: "0x60"},
+            "25m",
+        ),
+    ),
+    Case(
+        "LagwardenGroupSkipped",
+        Kind.AFTER,
+        "another partition is worse, so the group's verdict is another",
+        {verdict("stopped", "critical"): "1x60", _SKIPPED: "0x19 5000x40"},
+        "10m",
+        [GROUP],
+        Text(
+            "Group billing went forward past records without reading them",
+            "About 5k records were skipped in the last hour. They are not lost while the topic keeps them. Which"
+            " ones: lagwarden explain billing",
+        ),
+    ),
+    Case(
+        "LagwardenGroupSkipped",
+        Kind.ODD,
+        "a restart of the monitor counts from 0 again",
+        {_SKIPPED: "5000x19 0x60"},
+        "12m",
+    ),
+]
+
 UNEVEN: Final = by_verdict(
     "LagwardenGroupUneven",
     "skewed",
@@ -261,6 +351,7 @@ UNEVEN: Final = by_verdict(
         {
             verdict("falling_behind", "warning"): "1x60",
             verdict("rewound", "warning", {**MONITOR, "group": "b"}): "1x60",
+            verdict("skipped", "warning", {**MONITOR, "group": "d"}): "1x60",
             verdict("expiring", "warning", {**MONITOR, "group": "c"}): "1x60",
         },
         "25m",
@@ -483,9 +574,12 @@ CASES: Final = [
     *NO_MEMBERS,
     *STORM,
     *LOSING,
+    *NO_LEADER,
+    *TRUNCATED,
     *HELD,
     *BEHIND,
     *REWOUND,
+    *SKIPPED,
     *UNEVEN,
     *EXPIRE,
     *DIED,

@@ -65,7 +65,7 @@ def recorded(verdicts: dict[float, str], name: str = "stops", *, marked: bool = 
 def test_expected_verdicts_exist_and_are_due_before_the_end(scenario: VerdictScenario) -> None:
     """The verdicts are those of the monitor, the marks are set by the script, and all are due before the run ends."""
     marks = {step.mark: step.time for step in scenario.script if step.mark}
-    outside = {"broker is back", "monitor is back"}
+    outside = {"leader dies", "broker is back", "monitor is back"}
     for each in scenario.expected:
         assert set(each.verdicts) <= set(Verdict)
         assert each.mark in {*marks, *outside}

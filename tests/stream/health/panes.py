@@ -15,6 +15,8 @@ from stream.groups.commits import slots as window
 from stream.health.evaluator import EvaluationResult
 from stream.health.features.control_records import TailState
 from stream.health.features.lag import OffsetDistances, PartitionEnds
+from stream.health.features.memory.jumps import JumpMemory
+from stream.health.features.memory.row_memory import Remembered
 from stream.health.features.time_lag import Rates, TimeLag
 from stream.health.features.window import Window
 from stream.health.inputs import GroupInputs, GroupStage, HealthInputs, OpenTransaction
@@ -39,6 +41,7 @@ class Row:
     progress_ago: int = 2 * SECOND
     commits: int = 50
     known: bool = True
+    known_ago: int = 0
     broken: int = 0
     reason: str | None = None
     lag: int = 400
@@ -75,6 +78,11 @@ class Row:
     rewind_from: int = -1
     rewind_to: int = -1
     rewind_ago: int | None = None
+    jump_from: int = -1
+    jump_to: int = -1
+    jump_ago: int | None = None
+    jump_planned: bool = False
+    passed_written_ago: tuple[int | None, int | None] = (None, None)
 
 
 def pane(*rows: Row, transactions: dict[tuple[int, int], OpenTransaction] | None = None) -> Window:
@@ -113,7 +121,7 @@ def pane(*rows: Row, transactions: dict[tuple[int, int], OpenTransaction] | None
         out_of_range=_column(rows, "broken", np.int8),
         lag=_column(rows, "lag"),
         unread=np.array([row.lag > row.last_read for row in rows], np.bool_),
-        last_read=_column(rows, "last_read", np.bool_),
+        remembered=_remembered(rows),
         tail=TailState(*(no,) * 3, spans.last_offset, no),
         stuck_unproven=np.zeros(len(rows), np.bool_),
         ends=_ends(rows),
@@ -181,6 +189,24 @@ def _spans(rows: tuple[Row, ...]) -> runs.Spans:
         rewind_from=_column(rows, "rewind_from"),
         rewind_to=_column(rows, "rewind_to"),
         rewind_time=_ago([row.rewind_ago for row in rows]),
+    )
+
+
+def _remembered(rows: tuple[Row, ...]) -> Remembered:
+    jumps = dataclasses.replace(
+        JumpMemory.empty(len(rows)),
+        jump_from=_column(rows, "jump_from"),
+        jump_to=_column(rows, "jump_to"),
+        jump_time=_ago([row.jump_ago for row in rows]),
+        planned=_column(rows, "jump_planned"),
+        written_from=_ago([row.passed_written_ago[0] for row in rows]),
+        written_to=_ago([row.passed_written_ago[1] for row in rows]),
+    )
+    return Remembered(
+        last_read=_column(rows, "last_read", np.bool_),
+        jumps=jumps,
+        known_at=_ago([row.known_ago for row in rows]),
+        skipped=np.zeros(len({row.group for row in rows}), np.int64),
     )
 
 

@@ -245,7 +245,8 @@ def _optional(
         "origins": _origins(readers),
     }
     names = {"read_until": "reach", "answered_since": "back", "origins": "ids"}
-    return {name: column for name, column in made.items() if names.get(name, name) in columns}
+    gapless = np.array([reader.kind != "batch" for reader in readers], np.bool_)
+    return {"gapless": gapless} | {name: column for name, column in made.items() if names.get(name, name) in columns}
 
 
 def _tails(ends: PartitionEnds, draw: random.Random) -> LogTails:

@@ -46,6 +46,8 @@ class Partition:
     log_start: Callable[[int], int] = lambda _: 0
     stable: Callable[[int], int] | None = None
     known: Callable[[int], bool] = lambda _: True
+    reason: str = "no_leader"
+    """Why its end is not known when it is not."""
     topic: str = "orders"
     owner: int = -1
     subscribed: int = -1
@@ -53,6 +55,7 @@ class Partition:
     commit_epoch: int = -1
     expiry: Callable[[int], int] = lambda _: -1
     retention: int = -1
+    gapless: bool = True
     exists_from: int = -(1 << 40)
     gone_from: int = 1 << 40
 
@@ -182,6 +185,8 @@ def look(scene: Scene, now: int) -> HealthInputs:
         owner=np.array([part.owner for part in there], np.int64),
         expiry=np.array([_moment(part.expiry(now)) for part in there], np.int64),
         retention=np.array([part.retention for part in there], np.int64),
+        gapless=np.array([part.gapless for part in there], np.bool_),
+        reasons=np.array([None if part.known(now) else part.reason for part in there], object),
         read_until=np.full(len(there), NOON + read, np.int64),
     )
     origins = dataclasses.replace(seen.origins, leader_epoch=np.array([p.commit_epoch for p in there], np.int32))

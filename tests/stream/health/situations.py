@@ -232,6 +232,12 @@ def _election() -> Scene:
     return Scene([Partition(STEADY, commits, known=lambda t: not pause[0] < t < pause[1])])
 
 
+def _leaderless() -> Scene:
+    # One of two partitions has no leader from noon on: no end is known, no member can read, nothing is written.
+    good, bad = consume(STEADY, LONG, LATE), consume(STEADY, LONG, 0)
+    return Scene([Partition(STEADY, good, owner=0), Partition(STEADY, bad, owner=0, known=lambda t: t <= 0)])
+
+
 def _at_a_distance() -> Scene:
     # Five minutes behind for ever, at the pace of the producer.
     return Scene([Partition(STEADY, [(t, STEADY(t - 5 * MINUTE)) for t in range(LONG, HOUR, 5 * SECOND)])])
@@ -319,7 +325,7 @@ def _moves_seldom() -> Scene:
 
 def _deleted_topic() -> Scene:
     # The topic is deleted; the offsets stay until the broker removes them.
-    gone = Partition(STEADY, consume(STEADY, LONG, 0), known=lambda t: t < 5 * SECOND)
+    gone = Partition(STEADY, consume(STEADY, LONG, 0), known=lambda t: t < 5 * SECOND, reason="unknown_topic")
     return Scene([gone])
 
 
@@ -367,32 +373,39 @@ def _reads_uncommitted_and_starts() -> Scene:
     return _with_another_topic([Partition(STEADY, commits, stable=stable, exists_from=0)])
 
 
-def _pausing(pauses: tuple[tuple[int, int], ...]) -> Callable[[int], int]:
-    # A hundred records a second, but none from each of these times until the other.
+def pausing(pauses: tuple[tuple[int, int], ...]) -> Callable[[int], int]:
+    """Return a hundred records a second, but none from each of these times until the other."""
     return lambda t: STEADY(t - sum(max(min(t, until) - since, 0) for since, until in pauses))
 
 
-PAUSES = ((-5 * MINUTE, -4 * MINUTE), (-2 * MINUTE, -MINUTE), (0, 4 * MINUTE), (5 * MINUTE, 9 * MINUTE))
+PAUSES = ((0, 4 * MINUTE), (5 * MINUTE, 9 * MINUTE))
 
 
-def _commits_last_read(partitions: int, pauses: tuple[tuple[int, int], ...] = PAUSES) -> Scene:
-    # The client commits the offset of the last record it has read, and producers pause now and then.
-    end = _pausing(pauses)
-    commits = [(t, offset - 1) for t, offset in consume(end, LONG, LATE)]
+def commits_last_read(partitions: int, pauses: tuple[tuple[int, int], ...] = PAUSES, until: int = LATE) -> Scene:
+    """Return a client that commits the offset of the last record it has read, while producers pause now and then."""
+    end = pausing(pauses)
+    commits = [(t, offset - 1) for t, offset in consume(end, LONG, until)]
     return Scene([Partition(end, commits, owner=0, subscribed=1) for _ in range(partitions)])
-
-
-def _commits_last_read_and_hangs() -> Scene:
-    # The same client hangs when records come after the pause.
-    end = _pausing(PAUSES)
-    commits = [(t, offset - 1) for t, offset in consume(end, LONG, 4 * MINUTE)]
-    return Scene([Partition(end, commits, owner=0, subscribed=1)])
 
 
 def _last_record_is_bad() -> Scene:
     # Ten records a minute, read at once; the last one before the end of production cannot be processed.
     end = by_list([minute * MINUTE + at * SECOND for minute in range(-20, 0) for at in range(10)])
     return Scene([Partition(end, consume(end, LONG, LATE, stuck_at=199, repeats=False))])
+
+
+def _starts_at_the_end_after_retention() -> Scene:
+    # The group hangs, retention passes it, and at six minutes a restarted process begins at the end.
+    restart = 6 * MINUTE
+    commits = consume(STEADY, LONG, 0) + consume(STEADY, restart + 5 * SECOND, LATE)
+    part = Partition(STEADY, commits, log_start=lambda t: STEADY(0) + 5_000 if t >= 4 * MINUTE else 0)
+    return Scene([part], memberships=[Membership(LONG), Membership(restart)])
+
+
+def _leaves_its_backlog() -> Scene:
+    # A group works off a backlog of hours at 150 records a second; at noon one of its members begins at the end.
+    before = consume(STEADY, LONG, 0, rate=150, position=STEADY(LONG) - 500_000)
+    return Scene([Partition(STEADY, [*before, *consume(STEADY, 5 * SECOND, LATE)])])
 
 
 HEALTHY = (
@@ -615,6 +628,16 @@ def _lost() -> Scene:
     return Scene([Partition(STEADY, consume(STEADY, LONG, 0), log_start=log_start)])
 
 
+def _cannot_start() -> Scene:
+    # The group hangs, retention passes it, and from six minutes on each new process dies of that within seconds.
+    memberships = [Membership(LONG)]
+    starts = [*range(6 * MINUTE, 12 * MINUTE, 30 * SECOND)]
+    for start in starts:
+        memberships += [Membership(start), Membership(start + 5 * SECOND, EMPTY, 0)]
+    part = Partition(STEADY, consume(STEADY, LONG, 0), log_start=lambda t: STEADY(0) + 5_000 if t >= 4 * MINUTE else 0)
+    return Scene([part], memberships=memberships, rebalances=starts)
+
+
 def _storm() -> Scene:
     # Every twenty seconds the only member is thrown out and comes back, and never gets to commit.
     times = [*range(0, HOUR, 20 * SECOND)]
@@ -808,15 +831,39 @@ SICK = (
     ),
     Situation(
         "a client that commits the last offset it has read and hangs",
-        _commits_last_read_and_hangs,
+        lambda: commits_last_read(2, until=4 * MINUTE),
         Verdict.STOPPED,
         known_at=4 * MINUTE + 15 * SECOND,
         until=6 * MINUTE,
-        on_the_way=(Verdict.STOPPED,),
     ),
     Situation(
         "a last record that cannot be processed", _last_record_is_bad, Verdict.STOPPED, known_at=0, start=-10 * MINUTE
     ),
+    Situation(
+        "a restart at the end after retention",
+        _starts_at_the_end_after_retention,
+        Verdict.SKIPPED,
+        known_at=6 * MINUTE + 5 * SECOND,
+        until=10 * MINUTE,
+        on_the_way=(Verdict.STOPPED, Verdict.LOSING_DATA),
+    ),
+    Situation(
+        "a group that leaves its backlog behind",
+        _leaves_its_backlog,
+        Verdict.SKIPPED,
+        known_at=5 * SECOND,
+        start=LONG,
+    ),
+    Situation(
+        "a group that cannot start after its records are lost",
+        _cannot_start,
+        Verdict.LOSING_DATA,
+        known_at=4 * MINUTE,
+        until=12 * MINUTE,
+        on_the_way=(Verdict.STOPPED,),
+    ),
+    Situation("a log that was cut", _cut, Verdict.TRUNCATED, known_at=0),
+    Situation("a partition without leader", _leaderless, Verdict.NO_LEADER, known_at=30 * SECOND),
     Situation("a rebalance storm", _storm, Verdict.REBALANCE_STORM, known_at=80 * SECOND),
     Situation("a rebalance that does not end", _endless_rebalance, Verdict.REBALANCING_TOO_LONG, known_at=MINUTE),
     Situation("a partition without owner", _left_out, Verdict.UNASSIGNED, known_at=15 * SECOND),
@@ -850,28 +897,14 @@ SICK = (
 NOTICED = (
     Situation(
         "a client that commits the last offset it has read, on two partitions",
-        lambda: _commits_last_read(2, PAUSES[2:]),
+        lambda: commits_last_read(2),
         Verdict.COMMITS_LAST_READ,
         known_at=2 * TICK,
         until=10 * MINUTE,
-    ),
-    Situation(
-        "a client that commits the last offset it has read, on one partition",
-        lambda: _commits_last_read(1),
-        Verdict.COMMITS_LAST_READ,
-        known_at=-MINUTE,
-        until=10 * MINUTE,
-        on_the_way=(Verdict.STOPPED,),
     ),
     Situation("an abandoned topic", _unsubscribed, Verdict.ABANDONED, known_at=30 * SECOND),
     Situation("a planned reset", _planned_reset, Verdict.RESET, known_at=20 * SECOND, ends_at=220 * SECOND),
     Situation("a group that recovers", _recovering, Verdict.RECOVERING, known_at=-3 * MINUTE, ends_at=70 * MINUTE),
     Situation("a topic that is gone", _deleted_topic, Verdict.UNKNOWN, known_at=5 * SECOND),
-    Situation(
-        "a log that was cut",
-        _cut,
-        Verdict.UNKNOWN,
-        known_at=0,
-    ),
 )
 assert NOON % HOUR == 0

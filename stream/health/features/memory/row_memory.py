@@ -13,26 +13,39 @@ import numpy as np
 
 from stream.health import stored_rows
 from stream.health.columns import find_keys
-from stream.health.features.memory import rest
+from stream.health.features.memory import answers, jumps, rest
+from stream.health.features.memory.answers import AnswerMemory
+from stream.health.features.memory.jumps import JumpMemory
 from stream.health.features.memory.rest import RestMemory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from stream.health.columns import Flags, Ints
+    from stream.health.features.end_history import EndHistory
     from stream.health.features.lag import Lag
     from stream.health.inputs import HealthInputs
 
-_Columns = TypeVar("_Columns")
-_REST: Final = "rest"
+_Columns = TypeVar("_Columns", RestMemory, JumpMemory, AnswerMemory)
+_Place = tuple[str, str, int]
+"""Group, topic and partition."""
+_REST, _JUMPS, _ANSWERS = "rest", "jump", "answer"
+_MOST_GONE: Final = 10_000
+"""Rows that are remembered after they have gone, because the broker removed their offsets; the oldest are dropped."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Remembered:
-    """What the memory says about the rows of one tick; one element per row."""
+    """What the memory says about the rows of one tick; one element per row, unless a field says otherwise."""
 
     last_read: Flags
     """The group commits the offset of the last record it has read, see `rest`."""
+    jumps: JumpMemory
+    """With the last jump of each row."""
+    known_at: Ints
+    """When the end of the partition was last known, or since when the row is there (ms)."""
+    skipped: Ints
+    """Per group: the number of offsets that it has passed without reading them, since the process started."""
 
 
 class RowMemory:
@@ -42,26 +55,83 @@ class RowMemory:
         """Continue with what an earlier process packed, if there is anything."""
         self._packed = packed
         self._keys = np.empty(0, np.int64)
-        self._rest = RestMemory.empty(0)
+        self._inputs: HealthInputs | None = None
+        self._rest, self._jumps, self._answers = RestMemory.empty(0), JumpMemory.empty(0), AnswerMemory.empty(0)
+        self._gone: dict[_Place, JumpMemory] = {}
+        self.skipped: dict[str, int] = {}
+        """The number of offsets that each group has passed without reading them, since the process started."""
 
-    def record(self, inputs: HealthInputs, keys: Ints, lag: Lag) -> Remembered:
-        """Record a tick; `keys` identify its rows over the ticks, `lag` is the distance of each commit from the end."""
+    def record(self, inputs: HealthInputs, keys: Ints, lag: Lag, history: EndHistory, history_row: Ints) -> Remembered:
+        """Record a tick.
+
+        `keys` identify its rows over the ticks, `lag` is the distance of each commit from the end, `history_row` the
+        row of its partition in the `history` of ends.
+        """
         self._align(inputs, keys)
         self._rest, last_read = rest.advance(self._rest, inputs, lag)
-        return Remembered(last_read)
+        self._jumps, jumped = jumps.advance(self._jumps, inputs, lag, history, history_row)
+        self._answers = answers.advance(self._answers, lag.known | lag.beyond_end, inputs.now)
+        passed = np.where(jumped & (self._jumps.planned == 0), self._jumps.jump_to - self._jumps.jump_from, 0)
+        self._count_skipped(inputs, passed)
+        self._inputs = inputs.trim()
+        return Remembered(
+            last_read, self._jumps, self._answers.known_at, np.array(list(self.skipped.values()), np.int64)
+        )
 
     def columns(self) -> Mapping[str, Ints]:
         """Return all columns by name, to be stored."""
-        return _named(_REST, self._rest)
+        parts = {_REST: self._rest, _JUMPS: self._jumps, _ANSWERS: self._answers}
+        return {name: column for prefix, part in parts.items() for name, column in _named(prefix, part).items()}
 
     def _align(self, inputs: HealthInputs, keys: Ints) -> None:
         if self._packed is not None:
-            stored = stored_rows.unpack(self._packed, inputs)
-            self._packed, self._rest = None, _restored(RestMemory.empty(len(keys)), _REST, stored)
+            stored, self._packed = stored_rows.unpack(self._packed, inputs), None
+            self._rest = _restored(RestMemory.empty(len(keys)), _REST, stored)
+            self._jumps = _restored(JumpMemory.empty(len(keys)), _JUMPS, stored)
+            self._answers = _restored(AnswerMemory.empty(len(keys)), _ANSWERS, stored)
         elif len(keys) != len(self._keys) or not (keys == self._keys).all():
+            self._keep_gone(keys)
             position = find_keys(self._keys, keys)
             self._rest = _taken(self._rest, RestMemory.empty(len(keys)), position)
+            self._jumps = _taken(self._jumps, JumpMemory.empty(len(keys)), position)
+            self._answers = _taken(self._answers, AnswerMemory.empty(len(keys)), position)
+            self._bring_back(inputs, np.flatnonzero(position < 0))
+        if inputs.recreated is not None and len(inputs.recreated):
+            position = np.where(np.isin(inputs.topic, inputs.recreated), -1, np.arange(len(keys)))
+            self._jumps = _taken(self._jumps, JumpMemory.empty(len(keys)), position)
         self._keys = keys
+
+    def _count_skipped(self, inputs: HealthInputs, passed: Ints) -> None:
+        names = inputs.groups.names
+        if self._inputs is None or self._inputs.groups.names is not names:
+            self.skipped = {name: self.skipped.get(name, 0) for name in names}
+        for row in np.flatnonzero(passed).tolist():
+            self.skipped[names[int(inputs.group[row])]] += int(passed[row])
+
+    def _keep_gone(self, keys: Ints) -> None:
+        """Remember the rows that are not among these any more: their offsets may come back."""
+        if self._inputs is None:
+            return
+        for row in np.flatnonzero(find_keys(keys, self._keys) < 0)[-_MOST_GONE:].tolist():
+            place = _place(self._inputs, row)
+            self._gone.pop(place, None)
+            self._gone[place] = _taken(self._jumps, JumpMemory.empty(1), np.array([row]))
+        for place in list(self._gone)[: max(len(self._gone) - _MOST_GONE, 0)]:
+            del self._gone[place]
+
+    def _bring_back(self, inputs: HealthInputs, new: Ints) -> None:
+        """Return what is remembered of new rows that have been there before; their offsets had been removed."""
+        for row in new.tolist() if self._gone else ():
+            gone = self._gone.pop(_place(inputs, row), None)
+            if gone is not None:
+                gone.astray[0] = 1
+                for field in dataclasses.fields(JumpMemory):
+                    getattr(self._jumps, field.name)[row] = getattr(gone, field.name)[0]
+
+
+def _place(inputs: HealthInputs, row: int) -> _Place:
+    group, topic = int(inputs.group[row]), int(inputs.topic[row])
+    return inputs.groups.names[group], inputs.topics[topic], int(inputs.partition[row])
 
 
 def _named(prefix: str, part: Any) -> dict[str, Ints]:
@@ -71,7 +141,7 @@ def _named(prefix: str, part: Any) -> dict[str, Ints]:
 def _taken(part: _Columns, empty: _Columns, position: Ints) -> _Columns:
     """Return the columns of the rows at these positions; rows at -1 are those of `empty`."""
     known = position >= 0
-    for field in dataclasses.fields(empty):  # type: ignore[arg-type] # a dataclass of columns
+    for field in dataclasses.fields(empty):
         getattr(empty, field.name)[known] = getattr(part, field.name)[position[known]]
     return empty
 
@@ -80,7 +150,7 @@ def _restored(empty: _Columns, prefix: str, stored: stored_rows.StoredRows | Non
     """Return the stored columns; rows and columns that are not stored are those of `empty`."""
     if stored is None:
         return empty
-    for field in dataclasses.fields(empty):  # type: ignore[arg-type] # a dataclass of columns
+    for field in dataclasses.fields(empty):
         column = stored.numbers(f"{prefix}_{field.name}")
         if column is not None:
             getattr(empty, field.name)[stored.rows] = column

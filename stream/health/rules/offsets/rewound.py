@@ -1,8 +1,8 @@
 """The group's offset went back, and it reads records again: on its own (rewound), or by an offset reset (reset).
 
-Kafka resets the offsets of empty groups only. So an offset that went back while the group was empty was reset by an
-operator; one that went back while it had members was not, and may be a faulty consumer. Both end by themselves when the
-group has read up to its former offset.
+A reset is shown in both directions. Kafka resets the offsets of empty groups only. So an offset that went back while
+the group was empty was reset by an operator; one that went back while it had members was not, and may be a faulty
+consumer. Both end by themselves when the group has read up to its former offset. A reset forward is shown for a while.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream import wording as say
+from stream.health.rules.offsets.skipped import jump_text, jumped_recently
 from stream.health.rules.rule import Rule, unread_text
 from stream.health.verdict import Verdict
 
@@ -40,7 +41,11 @@ def _matches_rewound(window: Window) -> Flags:
 
 
 def _matches_reset(window: Window) -> Flags:
-    return _back(window) & _planned(window)
+    return (_back(window) & _planned(window)) | _moved_forward(window)
+
+
+def _moved_forward(window: Window) -> Flags:
+    return jumped_recently(window) & (window.remembered.jumps.planned > 0)
 
 
 def _step(window: Window, row: int) -> str:
@@ -56,6 +61,9 @@ def _sentence_rewound(window: Window, row: int) -> str:
 
 
 def _sentence_reset(window: Window, row: int) -> str:
+    jump_time, rewind_time = int(window.remembered.jumps.jump_time[row]), int(window.inputs.spans.rewind_time[row])
+    if window.remembered.jumps.planned[row] > 0 and jump_time > rewind_time:
+        return f"The offset was reset {jump_text(window, row)} while the group was empty: these records are not read."
     return f"The offset was reset {_step(window, row)} while the group was empty: {unread_text(window, row)}."
 
 
@@ -73,5 +81,5 @@ RESET = Rule(
     matches=_matches_reset,
     sentence=_sentence_reset,
     next_step="Nothing, if it was intended: this ends when the group has read up to its former offset.",
-    evidence=_EVIDENCE,
+    evidence=(*_EVIDENCE, "jump_from", "jump_to", "jump_time"),
 )

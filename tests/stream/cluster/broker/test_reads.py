@@ -9,7 +9,7 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from sandbox.clients.transactions import transactional_producer
-from sandbox.kafka.topics import create_replicated_topic, create_topics
+from sandbox.kafka.topics import create_topic_led_by, create_topics
 from sandbox.waiting import LIMIT, wait_until
 from stream.cluster.records import read
 from stream.cluster.records.ranges import OffsetRange, ReadTally, unread_ranges
@@ -185,7 +185,7 @@ def two_brokers(make_broker: MakeBroker) -> Iterator[tuple[Broker, Broker]]:
 def test_a_read_follows_the_leader(two_brokers: tuple[Broker, Broker]) -> None:
     """When the leader stops, the follower takes over, and the read goes on with it."""
     first, second = two_brokers
-    create_replicated_topic(first.bootstrap, "t", leader=2, follower=1)
+    create_topic_led_by(first.bootstrap, "t", leader=2, followers=[1])
     produce(first.bootstrap, "t", 0, 3_000, acks="all")
     with Cluster([first.bootstrap], request_timeout=5) as cluster:
         fetched = read_records(cluster, "t", unread_ranges(cluster, "t", {}))

@@ -42,6 +42,8 @@ class Case:
 
 
 READ_UP = Row(lag=0, age=0, idle=0, committed=10_400, stable_lag=0)
+NOT_READ: dict[str, Any] = {"stage": GroupStage.EMPTY, "members": 0, "commit_ago": 24 * HOUR}
+JUMPED = Row(jump_from=4_000, jump_to=9_500, jump_ago=MINUTE)
 STUCK = Row(stuck=True, lag=3_000, age=30 * SECOND, idle=30 * SECOND, commit_ago=30 * SECOND, progress_ago=30 * SECOND)
 REPEATS = dataclasses.replace(STUCK, commit_ago=2 * SECOND)
 BEHIND = Row(lag=30_000, age=5 * MINUTE)
@@ -81,7 +83,7 @@ CASES = (
     Case(
         "has read all, and commits the last offset it has read",
         (but(READ_UP, committed=10_399, lag=1, last_read=True),),
-        (V.COMMITS_LAST_READ,),
+        (V.COMMITS_LAST_READ, V.CAUGHT_UP),
         "Commits the offset of the last record it has read (10,399), not of the next one: it has read everything.",
     ),
     Case(
@@ -114,6 +116,36 @@ CASES = (
         (Row(known=False, lag=0, age=-1, reason="no_leader"),),
         (V.UNKNOWN,),
         "The lag is not known: the partition has no leader.",
+    ),
+    Case(
+        "no leader for a minute",
+        (Row(known=False, lag=0, age=-1, reason="no_leader", known_ago=MINUTE),),
+        (V.NO_LEADER, V.UNKNOWN),
+        "The partition has had no leader for 1 min; the group stands at offset 10,000.",
+    ),
+    Case(
+        "no leader for a minute, and no reader for long",
+        (Row(known=False, lag=0, age=-1, reason="no_leader", known_ago=MINUTE, **NOT_READ),),
+        (V.UNKNOWN,),
+        "The lag is not known: the partition has no leader.",
+    ),
+    Case(
+        "the log was cut back",
+        (Row(known=False, lag=0, age=-1, broken=3, end=9_900, **NOT_READ),),
+        (V.TRUNCATED, V.UNKNOWN),
+        "The log was cut back below the committed offset: 10,000 is 100 offsets above the end (9,900), and the",
+    ),
+    Case(
+        "the topic was recreated, and its reader stands above the end",
+        (Row(known=False, lag=0, age=-1, broken=2, end=50, commit_ago=MINUTE),),
+        (V.TRUNCATED, V.UNKNOWN),
+        "The topic was deleted and created again, and the offset belongs to the earlier one: 10,000 is 9,950 offsets",
+    ),
+    Case(
+        "the topic was recreated a moment ago",
+        (Row(known=False, lag=0, age=-1, broken=2, end=50, reason="beyond_end"),),
+        (V.UNKNOWN,),
+        "The lag is not known: the topic was deleted and created again",
     ),
     Case(
         "a reason without a text",
@@ -184,6 +216,30 @@ CASES = (
         (Row(lost=1_500, log_start=11_500, lag=400),),
         (V.LOSING_DATA,),
         "Retention has removed 1,500 offsets before the group read them: the log now starts at 11,500.",
+    ),
+    Case(
+        "retention was faster, and it starts again and again",
+        (Row(lost=1_500, log_start=11_500, lag=400, rebalances=4, stage=GroupStage.EMPTY, members=0, commit_ago=HOUR),),
+        (V.LOSING_DATA,),
+        "Retention has removed 1,500 offsets before the group read them, and it does not get past that: 4 rebalances",
+    ),
+    Case(
+        "retention was faster than a group without members",
+        (but(READ_UP, lost=1_500, committed=8_900, log_start=10_400, stage=GroupStage.EMPTY, members=0),),
+        (V.CAUGHT_UP,),
+        "All records are read.",
+    ),
+    Case(
+        "all records are gone, and nothing is unread",
+        (but(READ_UP, lost=1_500, committed=8_900, log_start=10_400),),
+        (V.BELOW_LOG_START, V.CAUGHT_UP),
+        "The log is empty up to its end (10,400), 1,500 offsets above the commit: whether they were read is not known.",
+    ),
+    Case(
+        "retention has removed the last record of a group that commits the last offset it has read",
+        (but(READ_UP, committed=10_399, lost=1, log_start=10_400, last_read=True),),
+        (V.CAUGHT_UP,),
+        "All records are read.",
     ),
     Case(
         "retention will be faster",
@@ -298,6 +354,26 @@ CASES = (
         "No commit for 30 s, where 20 s would be the most to expect: 3,000 offsets unread, the oldest for 30 s.",
     ),
     Case(
+        "went forward past records",
+        (but(JUMPED, passed_written_ago=(3 * HOUR, 2 * MINUTE)),),
+        (V.SKIPPED,),
+        "The group went from 4,000 to 9,500 (5,500 offsets, written from 2023-11-14 19:13:20 UTC to 2023-11-14",
+    ),
+    Case(
+        "went forward past records that are older than what is remembered",
+        (but(JUMPED, passed_written_ago=(None, 2 * MINUTE)),),
+        (V.SKIPPED,),
+        "The group went from 4,000 to 9,500 (5,500 offsets, written until 2023-11-14 22:11:20 UTC) at 2023-11-14 22:12",
+    ),
+    Case("went forward long ago", (but(JUMPED, jump_ago=HOUR),), (), "Keeps up"),
+    Case("went forward, and was set back to read the records", (but(JUMPED, committed=4_100),), (), "Keeps up"),
+    Case(
+        "was set forward while it was empty",
+        (but(JUMPED, jump_planned=True),),
+        (V.RESET,),
+        "The offset was reset from 4,000 to 9,500 (5,500 offsets) at 2023-11-14 22:12:20 UTC while the group",
+    ),
+    Case(
         "went back by itself",
         (BACK,),
         (V.REWOUND,),
@@ -408,6 +484,20 @@ def test_only_good_verdicts_can_be_undecided() -> None:
     assert VERDICTS[apply_rules(stands)[0]] is V.STOPPED
 
 
+@pytest.mark.parametrize(
+    ("row", "step"),
+    [
+        pytest.param(but(BEHIND, losing=True, loss_in=7 * MINUTE), "Raise the topic's retention", id="before the loss"),
+        pytest.param(Row(lost=1_500, log_start=11_500), "The records are gone. Restart the group", id="after the loss"),
+    ],
+)
+def test_the_next_step_of_a_loss_depends_on_what_is_lost(row: Row, step: str) -> None:
+    """More retention does not bring records back."""
+    rule = next(rule for rule in RULES if rule.verdict is V.LOSING_DATA)
+    assert rule.next_step_of is not None
+    assert rule.next_step_of(pane(row), 0).startswith(step)
+
+
 def test_the_blocking_transaction_is_named() -> None:
     """With producer id, transactional id and start time, as far as the cluster knows them."""
     row = but(REPEATS, stable=10_000, stable_lag=0, held_for=30 * SECOND)
@@ -437,4 +527,5 @@ def test_rules_without_their_input_column_match_nothing(column: str) -> None:
 def test_verdicts_from_warning_on_need_action() -> None:
     """Fine, unknown and notice verdicts do not."""
     calm = {verdict for verdict, severity in SEVERITY.items() if severity < Severity.WARNING}
-    assert calm == {V.OK, V.CAUGHT_UP, V.UNKNOWN, V.COMMITS_LAST_READ, V.RECOVERING, V.RESET, V.ABANDONED}
+    notices = {V.BELOW_LOG_START, V.COMMITS_LAST_READ, V.RECOVERING, V.RESET, V.ABANDONED}
+    assert calm == {V.OK, V.CAUGHT_UP, V.UNKNOWN} | notices

@@ -41,6 +41,28 @@ def test_retention_follows_from_the_configs(policy: str | None, retention: str |
     assert retention_ms(settings(policy, retention)) == expected
 
 
+@pytest.mark.parametrize(
+    ("policy", "gapless"),
+    [
+        pytest.param("delete", True, id="deleted only"),
+        pytest.param("compact", False, id="compacted"),
+        pytest.param("compact,delete", False, id="compacted and deleted"),
+        pytest.param(None, False, id="not known"),
+    ],
+)
+def test_a_topic_is_gapless_if_it_is_known_not_to_be_compacted(
+    policy: str | None, *, gapless: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until its policy is known, and when it is gone, it is not."""
+    monkeypatch.setattr(lookup, "read_topic_configs", lambda *_: {"orders": settings(policy, "1000")})
+    retention = TopicRetentionLookup(no_cluster(), LookupLimits())
+    assert not retention.gapless
+    retention.update(["orders"], NOON)
+    assert retention.gapless == (frozenset({"orders"}) if gapless else frozenset())
+    retention.update([], NOON + 1)
+    assert not retention.gapless
+
+
 class Brokers:
     """Answers for any topic and records the requested topics."""
 

@@ -1,0 +1,175 @@
+"""Jumps forward: a commit that passes records which its group cannot have read in that time.
+
+Kafka moves a group forward past unread records without any error: auto.offset.reset=latest after its offset expired or
+fell below the log start, a reset by a tool or a seek. The commits before and after show it. A group that reads up to
+the end quickly makes a large step, too, so a step is a jump only if all of this is true:
+
+- It begins more than two ticks of records before the end and lands within two ticks of the end.
+- It is more than ten times as long as what the group would read in that time at the best rate ever seen of it. How fast
+  a group can read is known only if it has worked off a backlog for a minute. Where the broker had removed the offset or
+  the records at it, the group had to begin somewhere else, and any earlier rate of it will do.
+- No offsets without records explain it: the topic is not compacted, and no transaction ended that the group waited for.
+  Nor does an outage of the coordinator, after which several commits come as one.
+
+A commit while the group has no members is that of a tool, and any step forward then is a planned jump.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from stream.health.columns import NOT_KNOWN
+from stream.health.features.end_history import BracketQuality
+from stream.health.features.open_transaction import MOST_MARKERS
+
+if TYPE_CHECKING:
+    from stream.health.columns import Flags, Ints
+    from stream.health.features.end_history import EndHistory
+    from stream.health.features.lag import Lag
+    from stream.health.inputs import HealthInputs
+
+_FASTER: Final = 10
+_BACKLOG_TICKS: Final = 6
+"""Ticks of work on a backlog after which the rate of a group is known."""
+_LARGEST_STEP: Final = 1 << 36
+"""Larger steps count as this one: their rates have to fit into 64 bits."""
+_LEAST_TIME: Final = 1_000
+"""The shortest time (ms) over which a rate is computed: commits come in bursts."""
+_DAY: Final = 86_400_000
+"""Rates are kept in offsets per day, as whole numbers."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class JumpMemory:
+    """One element per row; -1 where there is none, or it is not known. Times in ms."""
+
+    committed: Ints
+    """The last committed offset, also after the broker has removed it."""
+    commit_time: Ints
+    end: Ints
+    """The end at the last tick, and at the tick before."""
+    end_before: Ints
+    astray: Ints
+    """1: the group had no valid offset at the last tick: removed, or below the log start."""
+    held: Ints
+    """1: at the last tick the group waited for a transaction to end."""
+    backlog_ticks: Ints
+    """The number of ticks with progress at both ends of which records waited, as far as it matters."""
+    rate: Ints
+    """The best rate of the group."""
+    jump_from: Ints
+    """The first and the last offset of the last jump, and when it was committed."""
+    jump_to: Ints
+    jump_time: Ints
+    planned: Ints
+    """1: it was made while the group had no members."""
+    written_from: Ints
+    """When the first and the last record that it passed were written."""
+    written_to: Ints
+
+    @classmethod
+    def empty(cls, rows: int) -> JumpMemory:
+        """Return the memory of rows that have never been observed."""
+        return cls(*(np.full(rows, NOT_KNOWN, np.int64) for _ in dataclasses.fields(cls)))
+
+
+def advance(
+    memory: JumpMemory, inputs: HealthInputs, lag: Lag, history: EndHistory, history_row: Ints
+) -> tuple[JumpMemory, Flags]:
+    """Return the memory after a tick, and the rows that have jumped since the last one."""
+    committed, time = inputs.spans.last_offset, inputs.spans.last_time
+    known = lag.known & (committed >= 0)
+    if inputs.hidden is not None:
+        known &= ~inputs.hidden
+    end = start = memory.end
+    if len(inputs.ends.place):
+        end = np.where(known, inputs.ends.high_watermark[lag.row], memory.end)
+        start = inputs.ends.log_start[lag.row]
+    moved = known & (memory.committed >= 0) & (committed > memory.committed)
+    step = np.where(moved, np.minimum(committed - np.maximum(memory.committed, start), _LARGEST_STEP), 0)
+    spent = np.maximum(time - _began(memory, inputs), _LEAST_TIME)
+    planned = moved & _while_empty(inputs)
+    jumped = (step > 0) & (planned | _is_jump(memory, inputs, committed, step, spent))
+    read = moved & ~jumped
+    waits = read & (memory.committed < memory.end_before) & (committed < memory.end)
+    advanced = dataclasses.replace(
+        memory,
+        committed=np.where(known, committed, memory.committed),
+        commit_time=np.where(known, time, memory.commit_time),
+        end=end,
+        end_before=np.where(known, memory.end, memory.end_before),
+        astray=np.where(known, committed < start, np.where(committed < 0, 1, memory.astray)),
+        held=_held(inputs, lag, known, committed),
+        backlog_ticks=np.minimum(np.maximum(memory.backlog_ticks, 0) + waits, _BACKLOG_TICKS),
+        rate=np.where(read, np.maximum(memory.rate, step * _DAY // spent), memory.rate),
+    )
+    if jumped.any():
+        advanced = _with_jumps(advanced, memory, np.flatnonzero(jumped), inputs, history, history_row, planned, start)
+    return advanced, jumped
+
+
+def _began(memory: JumpMemory, inputs: HealthInputs) -> Ints:
+    """Return when each group can have begun to read: at its last commit, or when it had members again after that."""
+    groups = inputs.groups
+    joined = np.maximum(groups.refilled, NOT_KNOWN)[inputs.group]
+    formed = groups.since[inputs.group]
+    joined = np.where((memory.astray > 0) & (formed <= inputs.spans.last_time), np.maximum(joined, formed), joined)
+    return np.where(joined <= inputs.spans.last_time, np.maximum(memory.commit_time, joined), memory.commit_time)
+
+
+def _while_empty(inputs: HealthInputs) -> Flags:
+    """Return the rows whose last commit was made while their group had no members."""
+    emptied, refilled = inputs.groups.emptied[inputs.group], inputs.groups.refilled[inputs.group]
+    time = inputs.spans.last_time
+    empty: Flags = (emptied >= 0) & (time > emptied) & ((refilled < emptied) | (time < refilled))
+    return empty
+
+
+def _is_jump(memory: JumpMemory, inputs: HealthInputs, committed: Ints, step: Ints, spent: Ints) -> Flags:
+    if inputs.gapless is None:
+        return np.zeros(len(step), np.bool_)
+    can_tell = (memory.astray > 0) | (memory.backlog_ticks >= _BACKLOG_TICKS)
+    too_far = (memory.rate > 0) & (step > _FASTER * (memory.rate / _DAY) * spent)
+    from_afar = (memory.end_before >= 0) & (memory.committed < memory.end_before) & (committed >= memory.end_before)
+    is_jump: Flags = can_tell & too_far & from_afar & inputs.gapless & (memory.held <= 0)
+    if inputs.answered_since is not None:
+        is_jump &= inputs.answered_since <= memory.commit_time
+    return is_jump
+
+
+def _held(inputs: HealthInputs, lag: Lag, known: Flags, committed: Ints) -> Ints:
+    """Return 1 for the rows that wait for a transaction to end."""
+    stable = inputs.ends.last_stable
+    if stable is None or not len(stable):
+        return np.zeros(len(known), np.int64)
+    last_stable, end = stable[lag.row], inputs.ends.high_watermark[lag.row]
+    held = known & (last_stable >= 0) & (last_stable < end) & (committed + MOST_MARKERS >= last_stable)
+    return held.astype(np.int64)
+
+
+def _with_jumps(  # noqa: PLR0917 - columns of one table
+    advanced: JumpMemory,
+    memory: JumpMemory,
+    rows: Ints,
+    inputs: HealthInputs,
+    history: EndHistory,
+    history_row: Ints,
+    planned: Flags,
+    start: Ints,
+) -> JumpMemory:
+    """Return the memory with the jumps of these rows."""
+    changed = {
+        name: getattr(advanced, name).copy()
+        for name in ("jump_from", "jump_to", "jump_time", "planned", "written_from", "written_to")
+    }
+    first, last = np.maximum(memory.committed[rows], start[rows]), inputs.spans.last_offset[rows]
+    changed["jump_from"][rows], changed["jump_to"][rows] = first, last
+    changed["jump_time"][rows], changed["planned"][rows] = inputs.spans.last_time[rows], planned[rows]
+    for name, offset in (("written_from", first), ("written_to", last - 1)):
+        written, quality = history.time_of(np.maximum(history_row[rows], 0), offset)
+        is_known = (history_row[rows] >= 0) & (quality == BracketQuality.BETWEEN)
+        changed[name][rows] = np.where(is_known, written, NOT_KNOWN)
+    return dataclasses.replace(advanced, **changed)

@@ -1,0 +1,41 @@
+"""Records that retention removes: a loss that can be averted, one that cannot, and none at all."""
+
+from __future__ import annotations
+
+from stream.health.verdict import Verdict
+from tests.stream.health.simulator import MINUTE, SECOND, Partition, Scene, by_list, consume, watch
+from tests.stream.health.situations import LATE, LONG, SICK, STEADY
+
+V = Verdict
+
+
+def sparse_partition_expires() -> Scene:
+    """Return a group that does not commit the last records of a partition, which are all removed after four minutes."""
+    end = by_list([*range(LONG, 0, SECOND)])
+    read = Partition(STEADY, consume(STEADY, LONG, LATE), owner=0, subscribed=1)
+    sparse = Partition(
+        end,
+        consume(end, LONG, -5 * SECOND),
+        log_start=lambda t: end(t) if t >= 4 * MINUTE else 0,
+        owner=0,
+        subscribed=1,
+    )
+    return Scene([read, sparse])
+
+
+def test_a_partition_without_records_below_the_log_start_is_a_notice() -> None:
+    """It was a critical loss for ever, although the group has nothing to read."""
+    late = [each for each in watch(sparse_partition_expires(), -6 * MINUTE, 8 * MINUTE) if each.time > 5 * MINUTE]
+    assert {each.of(1) for each in late} == {V.BELOW_LOG_START}
+    assert not any(each.sick for each in late)
+    assert "4 offsets above the commit" in late[-1].result.row_finding(1).sentence
+
+
+def test_a_group_that_cannot_start_keeps_its_verdict_between_its_starts() -> None:
+    """It has no members for most of the time, and its next step is a reset of its offset."""
+    (situation,) = (each for each in SICK if each.story == "a group that cannot start after its records are lost")
+    late = [each for each in watch(situation.scene(), -6 * MINUTE, 12 * MINUTE) if each.time > 8 * MINUTE]
+    finding = late[-1].result.row_finding(0)
+    assert {each.verdict for each in late} == {V.LOSING_DATA}
+    assert "does not get past that: " in finding.sentence
+    assert "--reset-offsets --to-earliest" in finding.next_step

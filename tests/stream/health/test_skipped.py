@@ -1,0 +1,169 @@
+"""Commits that go forward past records: which of them skip records, which are planned, and what is counted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from stream.health.evaluator import Evaluator
+from stream.health.limits import HealthLimits
+from stream.health.verdict import Verdict
+from tests.stream.health.simulator import (
+    HOUR,
+    MINUTE,
+    SECOND,
+    SLOT,
+    TICK,
+    Membership,
+    Partition,
+    Scene,
+    consume,
+    watch,
+)
+from tests.stream.health.situations import EMPTY, LATE, LONG, STEADY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.stream.health.simulator import Seen
+
+V = Verdict
+
+
+def starts_at_the_end_after_expiry() -> Scene:
+    """Return a group whose offset the broker removes, and that begins at the end at six minutes."""
+    restart = 6 * MINUTE
+    before = Partition(STEADY, consume(STEADY, LONG, 0), gone_from=3 * MINUTE)
+    after = Partition(STEADY, consume(STEADY, restart + 5 * SECOND, LATE), exists_from=restart)
+    other = Partition(STEADY, consume(STEADY, LONG, LATE), topic="others")
+    return Scene([before, after, other], memberships=[Membership(LONG), Membership(restart)])
+
+
+def is_back_and_fast() -> Scene:
+    """Return a group without members for two hours that then reads all of it before its first commit."""
+    commits = [*consume(STEADY, -3 * HOUR, -2 * HOUR), *consume(STEADY, 5 * SECOND, LATE)]
+    memberships = [Membership(-3 * HOUR), Membership(-2 * HOUR + SECOND, EMPTY, 0), Membership(0)]
+    return Scene([Partition(STEADY, commits)], memberships=memberships)
+
+
+def passes_an_aborted_transaction() -> Scene:
+    """Return a slow group before a transaction that hangs for three minutes, is aborted at noon and passed at once."""
+
+    def stable(t: int) -> int:
+        return STEADY(-3 * MINUTE) if -3 * MINUTE <= t < 0 else STEADY(t)
+
+    before = consume(STEADY, LONG, -3 * MINUTE, rate=150, position=STEADY(LONG) - 40_000)
+    commits = [*before, *consume(stable, -3 * MINUTE + 5 * SECOND, 0), *consume(STEADY, 5 * SECOND, LATE)]
+    return Scene([Partition(STEADY, commits, stable=stable)])
+
+
+def set_forward() -> Scene:
+    """Return a group that is stopped, set to the end by a tool, and started again."""
+    memberships = (Membership(LONG), Membership(-2 * MINUTE + SECOND, EMPTY, 0), Membership(30 * SECOND))
+    commits = [*consume(STEADY, LONG, -2 * MINUTE), (0, STEADY(0)), *consume(STEADY, 35 * SECOND, LATE)]
+    return Scene([Partition(STEADY, commits)], memberships=memberships)
+
+
+def leaves_its_backlog(*, gapless: bool = True, back: bool = False) -> Scene:
+    """Return a group with a backlog of hours that begins at the end at noon; with `back` it is set back to read it."""
+    before = consume(STEADY, LONG, 0, rate=150, position=STEADY(LONG) - 500_000)
+    after = consume(STEADY, 5 * SECOND, 3 * MINUTE if back else LATE)
+    again = consume(STEADY, 3 * MINUTE + 5 * SECOND, LATE, rate=150, position=before[-1][1]) if back else []
+    return Scene([Partition(STEADY, [*before, *after, *again], gapless=gapless)])
+
+
+def falls_behind_and_is_repaired() -> Scene:
+    """Return a group that falls behind for an hour; at noon a process that is eight times as fast takes over."""
+    before = consume(STEADY, -2 * HOUR, -HOUR)
+    before += consume(STEADY, -HOUR, 0, rate=80, position=before[-1][1])
+    return Scene([Partition(STEADY, [*before, *consume(STEADY, 5 * SECOND, LATE, rate=640, position=before[-1][1])])])
+
+
+def verdicts(ticks: list[Seen], since: int) -> set[Verdict]:
+    """Return the verdicts of partition 0 from a time on."""
+    return {each.of(0) for each in ticks if each.time >= since}
+
+
+@pytest.mark.parametrize(
+    ("scene", "since", "passed"),
+    [
+        pytest.param(starts_at_the_end_after_expiry, 6 * MINUTE + 5 * SECOND, 37_000, id="the offset was removed"),
+        pytest.param(leaves_its_backlog, 5 * SECOND, None, id="a backlog is left behind"),
+    ],
+)
+def test_records_that_are_passed_are_reported_for_a_while(
+    scene: Callable[[], Scene], since: int, passed: int | None
+) -> None:
+    """From the first tick after the commit, for ten minutes, with the number of offsets; and not before."""
+    ticks = watch(scene(), LONG, since + 15 * MINUTE)
+    found = [each for each in ticks if V.SKIPPED in {each.of(0), each.verdict}]
+    assert since <= found[0].time <= since + TICK
+    assert since + 10 * MINUTE <= found[-1].time <= since + 10 * MINUTE + 4 * TICK
+    finding = found[0].result.row_finding(0)
+    size = finding.evidence["jump_to"] - finding.evidence["jump_from"]  # type: ignore[operator] # both are known
+    assert passed is None or size == passed
+    assert f"({size:,} offsets, written" in finding.sentence
+    assert "faster than it can read" in finding.sentence
+
+
+@pytest.mark.parametrize(
+    "scene",
+    [
+        pytest.param(is_back_and_fast, id="how fast it can read is not known"),
+        pytest.param(passes_an_aborted_transaction, id="nothing could be read up to there before"),
+        pytest.param(lambda: leaves_its_backlog(gapless=False), id="a compacted topic has gaps"),
+        pytest.param(falls_behind_and_is_repaired, id="it has become faster"),
+        pytest.param(set_forward, id="a tool has set it forward"),
+    ],
+)
+def test_a_large_step_with_an_explanation_skips_nothing(scene: Callable[[], Scene]) -> None:
+    """No tick reports it as skipped, and nothing is counted."""
+    evaluator = Evaluator(HealthLimits(tick=TICK, slot=SLOT))
+    ticks = watch(scene(), LONG, 7 * MINUTE, evaluator=evaluator)
+    assert V.SKIPPED not in verdicts(ticks, LONG)
+    assert sum(evaluator.history.memory.skipped.values()) == 0
+
+
+def test_a_planned_reset_forward_is_a_notice_with_its_size() -> None:
+    """It is no fault, and says that the records are not read."""
+    ticks = watch(set_forward(), LONG, 7 * MINUTE)
+    assert verdicts(ticks, MINUTE) == {V.RESET}
+    sentence = ticks[-1].result.row_finding(0).sentence
+    assert "was reset from 1,068,000 to 1,080,000 (12,000 offsets, written from" in sentence
+    assert sentence.endswith("while the group was empty: these records are not read.")
+
+
+def test_a_group_that_is_set_back_has_not_skipped_the_records() -> None:
+    """The verdict ends when the group goes back to before the records."""
+    assert V.SKIPPED not in verdicts(watch(leaves_its_backlog(back=True), LONG, 7 * MINUTE), 4 * MINUTE)
+
+
+def test_skipped_records_are_counted_per_group() -> None:
+    """The counter has every group, and grows by the offsets of each jump."""
+    evaluator = Evaluator(HealthLimits(tick=TICK, slot=SLOT))
+    watch(leaves_its_backlog(), LONG, 0, evaluator=evaluator)
+    assert evaluator.history.memory.skipped == {"billing": 0}
+    watch(leaves_its_backlog(), TICK, TICK, evaluator=evaluator)
+    counted = evaluator.history.memory.skipped["billing"]
+    assert counted > 400_000
+    watch(leaves_its_backlog(), 2 * TICK, MINUTE, evaluator=evaluator)
+    assert evaluator.history.memory.skipped == {"billing": counted}
+
+
+def test_a_restart_of_the_monitor_keeps_the_jump() -> None:
+    """The next process shows the verdict with the same numbers."""
+    first = Evaluator(HealthLimits(tick=TICK, slot=SLOT))
+    before = watch(leaves_its_backlog(), LONG, MINUTE, evaluator=first)[-1]
+    second = Evaluator(HealthLimits(tick=TICK, slot=SLOT), packed=first.pack())
+    after = watch(leaves_its_backlog(), MINUTE + TICK, 5 * MINUTE, evaluator=second)
+    assert {each.verdict for each in after} == {V.SKIPPED}
+    assert after[-1].result.row_finding(0).sentence == before.result.row_finding(0).sentence
+
+
+def test_offsets_that_are_removed_and_written_again_are_compared() -> None:
+    """Rows that go are remembered by name: groups and topics get other numbers at each tick."""
+    ticks = watch(starts_at_the_end_after_expiry(), LONG, 7 * MINUTE)
+    (row,) = np.flatnonzero(ticks[-1].result.window.remembered.jumps.jump_time >= 0)
+    assert ticks[-1].result.partition_name(int(row)) == "orders-0"
