@@ -136,6 +136,7 @@ class _Scenario:
             owner=self._partition.astype(np.int64) % 4,
             expiry=np.full(self._size, -1),
             retention=np.full(self._size, 604_800_000),
+            gapless=np.ones(self._size, np.bool_),
         )
 
     def _written(self, at: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -36,7 +36,7 @@ def _matches(window: Window) -> Flags:
 
 def _sentence(window: Window, row: int) -> str:
     committed, end = int(window.committed_offset[row]), int(window.ends.high_watermark[row])
-    cause = _CAUSES[beyond.NAMES[window.out_of_range[row]]]
+    cause = _CAUSES.get(beyond.NAMES[window.out_of_range[row]], _CAUSES[BEYOND_END])
     above = say.count(committed - end, "offset")
     return f"{cause}: {committed:,} is {above} above the end ({end:,}), and the consumer will reset."
 
