@@ -181,7 +181,7 @@ GROUP_HEALTH_METRICS: Final = (
         "records_skipped",
         ("group",),
         absent="the group is dead",
-        preset=Preset.STANDARD,
+        stability=Stability.EXPERIMENTAL,
     ),
     Metric(
         "lagwarden_group_topic_lag",

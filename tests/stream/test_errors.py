@@ -30,6 +30,9 @@ def test_exit_codes_do_not_change() -> None:
         "NO_INSTANCE": 50,
         "NOT_READY": 51,
         "NO_SUCH_GROUP": 52,
+        "GROUP_WARNING": 60,
+        "GROUP_CRITICAL": 61,
+        "GROUP_UNKNOWN": 62,
     }
 
 

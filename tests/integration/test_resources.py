@@ -1,0 +1,68 @@
+"""What a running monitor says that it uses, held against /proc and the file system."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.support.monitor import Monitor
+    from tests.support.scrape import Metrics
+
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(200)]
+
+
+@pytest.fixture
+def scraped(monitor: Monitor) -> Metrics:
+    """Return a scrape that has the heap and the files of a batch; both are read every 15 s."""
+
+    def complete() -> bool:
+        scrape = monitor.metrics()
+        files = scrape.value("lagwarden_checkpoint_files")
+        return files is not None and files > 10 and scrape.value("lagwarden_jvm_heap_used_bytes") is not None
+
+    monitor.wait_for(complete, "heap and checkpoint")
+    return monitor.metrics()
+
+
+def test_every_process_is_counted_under_a_role(monitor: Monitor) -> None:
+    """One driver, one JVM, daemons and workers: together as many as /proc has. They are counted every 10 s."""
+
+    def counted() -> dict[str, float]:
+        return {labels["role"]: value for labels, value in monitor.metrics().rows("lagwarden_processes")}
+
+    monitor.wait_for(lambda: sum(counted().values()) == len(monitor.processes), "the number of processes")
+    counts = counted()
+    assert counts.keys() == {"driver", "jvm", "python_daemon", "python_worker"}
+    assert (counts["driver"], counts["jvm"]) == (1, 1)
+    assert all(counts.values())
+
+
+def test_memory_and_cpu_are_of_the_size_that_such_processes_have(scraped: Metrics) -> None:
+    """The JVM uses more than 100 MB and a second of CPU; what all use is less than the machine has."""
+    memory = scraped.value("lagwarden_memory_bytes", role="jvm")
+    assert memory is not None
+    assert memory > 100e6
+    assert (scraped.value("lagwarden_cpu_seconds_total", role="jvm") or 0) > 1
+    machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    assert scraped.total("lagwarden_memory_bytes") < machine
+
+
+def test_heap_is_within_its_maximum(scraped: Metrics) -> None:
+    """The maximum is about job.driver_memory; the JVM uses a part of it."""
+    used, maximum = scraped.value("lagwarden_jvm_heap_used_bytes"), scraped.value("lagwarden_jvm_heap_max_bytes")
+    assert used is not None
+    assert maximum is not None
+    assert 10e6 < used <= maximum
+
+
+def test_checkpoint_has_files_on_a_volume_with_free_space(monitor: Monitor, scraped: Metrics) -> None:
+    """The files take some bytes, and the volume is the one of the folder."""
+    assert (scraped.value("lagwarden_checkpoint_bytes") or 0) > 1000
+    space = os.statvfs(monitor.checkpoint)
+    assert scraped.value("lagwarden_checkpoint_volume_bytes") == space.f_blocks * space.f_frsize
+    free = scraped.value("lagwarden_checkpoint_volume_free_bytes")
+    assert free is not None
+    assert 0 < free <= space.f_blocks * space.f_frsize
