@@ -27,12 +27,13 @@ _USER_TICKS, _SYSTEM_TICKS, _START_TIME = 11, 12, 19
 
 
 def processes_by_role(driver: int, proc: Path = PROC) -> Mapping[str, Sequence[int]]:
-    """Return the ids of the processes of each role; `driver` and its descendants. A role may have none."""
+    """Return the ids of the running processes of each role: `driver` and its descendants. A role may have none."""
     generation: list[int] = [driver]
     found = {}
     for role in ROLES:
         found[role] = generation
-        generation = [child for process in generation for child in _children(process, proc)]
+        children = [child for process in generation for child in _children(process, proc)]
+        generation = [child for child in children if not _has_ended(proc / str(child))]
     return found
 
 
@@ -87,6 +88,12 @@ def _table(rows: Sequence[tuple[str, int, int | None, float]]) -> pa.Table:
         ],
         schema=PROCESSES,
     )
+
+
+def _has_ended(folder: Path) -> bool:
+    """Return whether a process is a zombie: it uses nothing, and its parent has not yet read its exit code."""
+    state = _text(folder / "stat").rpartition(")")[2].split(maxsplit=1)
+    return state[:1] in (["Z"], ["X"])
 
 
 def _times(folder: Path) -> tuple[int, int] | None:

@@ -67,6 +67,16 @@ def test_each_generation_of_processes_is_a_role(tmp_path: Path) -> None:
     assert processes_by_role(1, tmp_path) == {"driver": [1], "jvm": [2], "python_daemon": [3], "python_worker": [4, 5]}
 
 
+def test_a_process_that_has_ended_is_not_counted(tmp_path: Path) -> None:
+    """A zombie has no memory; the memory of its role stays known."""
+    process(tmp_path, 1, 2, 3)
+    process(tmp_path, 2)
+    process(tmp_path, 3, pss=None)
+    stat = tmp_path / "3" / "stat"
+    stat.write_text(stat.read_text().replace(" S ", " Z "))
+    assert processes_by_role(1, tmp_path)["jvm"] == [2]
+
+
 def test_memory_and_cpu_are_summed_per_role(tmp_path: Path) -> None:
     """Memory is the proportional set size; CPU is user and system time."""
     process(tmp_path, 1, 2, 3, pss=10, cpu=2.0)
