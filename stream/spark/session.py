@@ -58,6 +58,9 @@ SETTINGS: Final = {
     "spark.python.unix.domain.socket.enabled": "true",
     # Workers are forked from a process that has imported what the tasks need.
     "spark.python.daemon.module": "stream.spark.worker_daemon",
+    # Spark sets this for a part of the tasks only, as a variable, and a daemon serves one environment: two daemons with
+    # everything imported, and no worker that both parts could use.
+    "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
     # On a cluster; `local[N]` takes the number from its URL.
     "spark.task.maxFailures": str(TASK_ATTEMPTS),
 }

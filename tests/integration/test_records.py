@@ -143,12 +143,12 @@ def test_deleted_group_leaves_metrics_within_two_ticks(cluster: Broker, monitor:
     assert {"deleted", "neighbour"} <= monitor.wait_read(offsets_ends(cluster.bootstrap)).groups
     tools.delete_group(cluster.bootstrap, "deleted")
     shown = monitor.wait_read(offsets_ends(cluster.bootstrap))
-    assert not {place for place in shown.committed.keys() | shown.lags.keys() if place[0] == "deleted"}
-    assert shown.value("lagwarden_group_lag", group="deleted") is None
-    ((info, _),) = shown.rows("lagwarden_group_info", group="deleted")
-    assert info["state"] == "Dead"
+    (series,) = [line for line in shown.text.splitlines() if 'group="deleted"' in line]
+    assert series.startswith("lagwarden_group_died_timestamp_seconds{")
+    ((died, _),) = shown.rows("lagwarden_group_died_timestamp_seconds", group="deleted")
+    assert "deleted" in died["death_cause"]
     dead = monitor.get("/api/v1/groups/deleted").json
-    assert "deleted" in str(dead["death_cause"])
+    assert (dead["state"], dead["death_cause"]) == ("Dead", died["death_cause"])
     assert dead["by_partition"] == []
     assert shown.committed["neighbour", "t", 0] == 3
 

@@ -40,6 +40,12 @@ def test_every_process_is_counted_under_a_role(monitor: Monitor) -> None:
     assert all(counts.values())
 
 
+def test_all_tasks_share_one_daemon(monitor: Monitor) -> None:
+    """Reading, folding and writing the state fork their workers from one process, which has the imports once."""
+    daemons = [each for each in monitor.processes if each.role == "daemon" and "stream.spark" in each.command]
+    assert len(daemons) == 1
+
+
 def test_memory_and_cpu_are_of_the_size_that_such_processes_have(scraped: Metrics) -> None:
     """The JVM uses more than 100 MB and a second of CPU; what all use is less than the machine has."""
     memory = scraped.value("lagwarden_memory_bytes", role="jvm")

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError
 
+from stream.spark import jvm
 from stream.spark.query import failure, last_report, stop
 
 
@@ -25,8 +26,9 @@ class QueryOfADeadJvm:
 @pytest.mark.parametrize(
     "error", [Py4JError("x"), Py4JNetworkError("x"), ConnectionRefusedError(111, "x")], ids=lambda e: type(e).__name__
 )
-def test_jvm_that_is_gone_is_a_failure_of_the_query(error: Exception) -> None:
+def test_jvm_that_is_gone_is_a_failure_of_the_query(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     """Killed or out of memory: no report, and a cause in words, instead of a traceback."""
+    monkeypatch.setattr(jvm, "_launched", ())  # another test may have started one
     query: Any = QueryOfADeadJvm(error)
     assert last_report(query) is None
     assert "JVM does not answer" in str(failure(query))

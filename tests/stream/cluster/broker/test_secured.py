@@ -337,7 +337,8 @@ class TestRights:
 
     def test_the_watch_of_a_user_without_rights(self, secured: Secured) -> None:
         """Denied facts are counted and have no series, the missing rights are logged once, other facts are known."""
-        watch = ClusterWatch.from_config(load(flags=secured.login("SASL", "bob", "bob-secret")), lambda: None)
+        flags = {**secured.login("SASL", "bob", "bob-secret"), "metrics.preset": "full"}
+        watch = ClusterWatch.from_config(load(flags=flags), lambda: None)
         with structlog.testing.capture_logs() as lines, watch:
             wait_until(lambda: bool(lines), "the line")
         published = watch.current()
