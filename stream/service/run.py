@@ -26,6 +26,7 @@ from stream.service.descriptors import raise_limit
 from stream.service.job import MonitorJob
 from stream.service.startup import wait_for_offsets_topic
 from stream.service.status import FAILED, STOPPING, ServiceStatus
+from stream.service.temporary_folder import temporary_folder
 from stream.service.web_access import open_web_access
 from stream.service.wiring import read_tasks
 from stream.spark.class_archive import ClassArchive
@@ -34,6 +35,7 @@ from stream.tick.publisher import Publisher
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from stream.config.options import Config
     from stream.spark.types import SparkSession
@@ -49,8 +51,8 @@ def run(config: Config) -> int:
     publisher = Publisher(config.groups.dead_grace, choice=selection_from_options(config.metrics))
     stopping = _stop_signals()
     watch = ClusterWatch.from_config(config, publisher.current)
-    with _http_server(config, publisher, status, watch), watch:
-        session = _open_in_background(_session_options(config))
+    with _http_server(config, publisher, status, watch), watch, _temporary_folder() as folder:
+        session = _open_in_background(_session_options(config, folder))
         try:
             with Cluster(
                 config.kafka.bootstrap_servers,
@@ -109,7 +111,21 @@ def _http_server(config: Config, publisher: Publisher, status: ServiceStatus, wa
         server.stop()
 
 
-def _session_options(config: Config) -> SessionOptions:
+@contextlib.contextmanager
+def _temporary_folder() -> Iterator[Path]:
+    with contextlib.ExitStack() as stack:
+        try:
+            folder = stack.enter_context(temporary_folder())
+        except OSError as error:
+            raise Refusal(
+                f"no folder for temporary files could be created: {error}",
+                "set TMPDIR to a folder that may be written to, with free space",
+                ExitCode.SPARK_UNAVAILABLE,
+            ) from error
+        yield folder
+
+
+def _session_options(config: Config, folder: Path) -> SessionOptions:
     archive = ClassArchive.existing(config.job.class_archive, metadata.version("pyspark"))
     if archive is None:
         _log.debug("no archive of the JVM's classes; Spark starts slower", folder=str(config.job.class_archive))
@@ -120,6 +136,7 @@ def _session_options(config: Config) -> SessionOptions:
         shuffle_partitions=read_tasks(config),
         class_archive=archive,
         traces=config.log.level == "debug",
+        temporary_folder=folder,
     )
 
 

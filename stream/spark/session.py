@@ -23,6 +23,8 @@ from stream.errors import ExitCode, Refusal
 from stream.spark.jvm import JvmStartError, hush_accumulators, launch
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from stream.spark.class_archive import ClassArchive
 
 TASK_ATTEMPTS: Final = 3
@@ -65,6 +67,9 @@ SETTINGS: Final = {
     "spark.task.maxFailures": str(TASK_ATTEMPTS),
 }
 
+# The path of a Unix socket has at most 107 bytes; Spark's names are `/.`, a UUID and `.sock`.
+_LONGEST_SOCKET_FOLDER: Final = 107 - 43
+
 _JAVA_OPTIONS: Final = (
     # The parallel collector: pauses do not matter to a batch job, its throughput does.
     "-XX:+UseParallelGC",
@@ -85,6 +90,8 @@ class SessionOptions:
     class_archive: ClassArchive | None = None
     traces: bool = False
     """True if Spark prints its own stack traces."""
+    temporary_folder: Path | None = None
+    """The folder for temporary files of the JVM; None: the system's."""
 
 
 def open_session(options: SessionOptions) -> SparkSession:
@@ -93,7 +100,7 @@ def open_session(options: SessionOptions) -> SparkSession:
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ.setdefault("SPARK_LOCAL_IP", options.driver_host)
     hush_accumulators()
-    conf = SparkConf().setMaster(_with_attempts(options.master)).setAll([*SETTINGS.items(), *_chosen(options).items()])
+    conf = SparkConf().setMaster(_with_attempts(options.master)).setAll(list(session_settings(options).items()))
     try:
         context = SparkContext(conf=conf, gateway=launch(conf))
     except (JvmStartError, Py4JError) as error:
@@ -138,14 +145,17 @@ def _forget_jvm() -> None:
     SparkSession._instantiatedSession = SparkSession._activeSession = None  # noqa: SLF001
 
 
-def _chosen(options: SessionOptions) -> dict[str, str]:
+def session_settings(options: SessionOptions) -> dict[str, str]:
+    """Return all settings of a session, by name."""
     return {
+        **SETTINGS,
         "spark.driver.memory": options.driver_memory,
         "spark.driver.host": options.driver_host,
         "spark.driver.bindAddress": options.driver_host,
         # Fixed for the life of a checkpoint.
         "spark.sql.shuffle.partitions": str(options.shuffle_partitions),
-        "spark.driver.extraJavaOptions": " ".join(_java_options(options.class_archive)),
+        "spark.driver.extraJavaOptions": " ".join(_java_options(options)),
+        "spark.python.unix.domain.socket.dir": _socket_folder(options.temporary_folder),
     }
 
 
@@ -154,8 +164,16 @@ def _with_attempts(master: str) -> str:
     return re.sub(r"^local\[(\d+|\*)\]$", rf"local[\1,{TASK_ATTEMPTS}]", master)
 
 
-def _java_options(archive: ClassArchive | None) -> list[str]:
-    return [*_JAVA_OPTIONS, *(archive.java_options() if archive else [])]
+def _java_options(options: SessionOptions) -> list[str]:
+    archive = options.class_archive.java_options() if options.class_archive else []
+    temporary = [f'"-Djava.io.tmpdir={options.temporary_folder}"'] if options.temporary_folder else []
+    return [*_JAVA_OPTIONS, *archive, *temporary]
+
+
+def _socket_folder(temporary: Path | None) -> str:
+    """Return the folder for the sockets of workers: as the JVM chooses it where a path would be too long."""
+    fits = temporary is not None and len(os.fsencode(temporary)) <= _LONGEST_SOCKET_FOLDER
+    return str(temporary) if fits else "/tmp"  # noqa: S108 - the default of the JVM
 
 
 def _first_line(error: BaseException) -> str:

@@ -53,8 +53,16 @@ def assert_agrees(shown: Metrics, bootstrap: str) -> None:
     assert shown.lags == lags
 
 
-def test_commits_during_downtime_are_shown_once_ready(make_broker: MakeBroker, tmp_path: Path) -> None:
-    """After kill -9 and after a clean stop, a ready monitor agrees with Kafka and has not read records twice."""
+def test_commits_during_downtime_are_shown_once_ready(
+    make_broker: MakeBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After kill -9 and after a clean stop, a ready monitor agrees with Kafka and has not read records twice.
+
+    The temporary files of the killed process are removed by the next one, those of the stopped one by itself.
+    """
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
     bootstrap = make_broker().bootstrap
     make_topic(bootstrap, "t", 3, records=50)
     for number, group in enumerate(GROUPS):
@@ -65,12 +73,16 @@ def test_commits_during_downtime_are_shown_once_ready(make_broker: MakeBroker, t
         assert_agrees(shown, bootstrap)
         assert shown.records_read == 3 * len(GROUPS)
 
+        (used,) = temporary.glob("lagwarden-*")
+        assert list(used.glob("spark-*"))
         monitor.kill()
+        assert list(temporary.glob("lagwarden-*")) == [used]
         commit(bootstrap, GROUPS[0], "t", {0: 40, 1: 2})
         commit(bootstrap, "newcomer", "t", {1: 3})
         tools.delete_group(bootstrap, GROUPS[1])
         monitor.start()
         assert_agrees(monitor.wait_ready().metrics(), bootstrap)
+        assert used not in temporary.glob("lagwarden-*")
 
         stop_reading(bootstrap, "sleeper")
         monitor.wait_for(lambda: group_answer(monitor, "sleeper")["verdict"] == "stopped", "the verdict of sleeper", 60)
@@ -79,6 +91,7 @@ def test_commits_during_downtime_are_shown_once_ready(make_broker: MakeBroker, t
         ending = monitor.stop()
         assert (ending.code, ending.left_behind) == (0, ())
         assert ending.seconds < 30
+        assert list(temporary.glob("lagwarden-*")) == []
         commit(bootstrap, GROUPS[2], "t", {0: 5, 1: 6})
         tools.delete_offsets(bootstrap, GROUPS[3], "t", 2)
         monitor.start()

@@ -1,0 +1,36 @@
+"""The settings of the Spark session."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from stream.spark.session import SessionOptions, session_settings
+
+SYSTEM: Final = "/tmp"  # noqa: S108 - the default of the JVM
+
+
+@pytest.mark.parametrize(
+    ("folder", "sockets"),
+    [
+        pytest.param(
+            "/scratch/lagwarden-a1b2c3d4", "/scratch/lagwarden-a1b2c3d4", id="beside the other temporary files"
+        ),
+        pytest.param("/" + "x" * 63, "/" + "x" * 63, id="the longest folder in which the path of a socket fits"),
+        pytest.param("/" + "x" * 64, SYSTEM, id="a path of 108 bytes is too long for a socket"),
+        pytest.param("/" + "ä" * 40, SYSTEM, id="bytes count, not characters"),
+        pytest.param(None, SYSTEM, id="as the JVM chooses it"),
+    ],
+)
+def test_folder_of_the_sockets_of_workers(folder: str | None, sockets: str) -> None:
+    """Sockets are in the folder for temporary files, unless their paths would be too long."""
+    options = SessionOptions("local[1]", "512m", "127.0.0.1", 1, temporary_folder=Path(folder) if folder else None)
+    assert session_settings(options)["spark.python.unix.domain.socket.dir"] == sockets
+
+
+def test_folder_with_a_space_is_one_option_of_java() -> None:
+    """Spark splits the options like a shell."""
+    options = SessionOptions("local[1]", "512m", "127.0.0.1", 1, temporary_folder=Path("/my files"))
+    assert '"-Djava.io.tmpdir=/my files"' in session_settings(options)["spark.driver.extraJavaOptions"]
