@@ -17,6 +17,9 @@ N ?= 5
 # Tests with a JVM or a broker that run at the same time: they wait more than they compute.
 WORKERS ?= 3
 
+# With it, each process that a test starts would compile every module, and pytest would rewrite every test.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test quick lint types contracts coverage play chaos soak stable bench clean
 
