@@ -27,6 +27,9 @@ _TRACEBACK: Final = "Traceback (most recent call last):"
 _REPORTS_OF_JAVA: Final = ("py4j.", "pyspark.errors.exceptions.captured.")
 # Its causes are those of a closed socket.
 _WORKER_ENDED: Final = "Python worker exited unexpectedly"
+# Without those words: the worker ended while Spark was starting it, and only the frames tell whose socket it was.
+_STARTS_WORKERS: Final = "org.apache.spark.api.python.PythonWorkerFactory"
+_CLOSED: Final = ("java.io.", "java.net.", "java.nio.")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -92,7 +95,10 @@ def root_cause(text: str) -> str:
     if ended is not None:
         return ended[ended.index(_WORKER_ENDED) :]
     causes = [line.partition("Caused by:")[2].strip() for line in lines if "Caused by:" in line]
-    return causes[-1] if causes else next(iter(lines), "no message")
+    cause = causes[-1] if causes else next(iter(lines), "no message")
+    if cause.startswith(_CLOSED) and any(_STARTS_WORKERS in line for line in lines):
+        return f"{_WORKER_ENDED} while it was starting ({cause})"
+    return cause
 
 
 def _python_error(text: str) -> str | None:

@@ -28,7 +28,7 @@ def scraped(monitor: Monitor) -> Metrics:
 
 
 def test_every_process_is_counted_under_a_role(monitor: Monitor) -> None:
-    """One driver, one JVM, daemons and workers: together as many as /proc has. They are counted every 10 s."""
+    """One driver, one JVM, daemons, workers if there was work lately: as many as /proc has. Counted every 10 s."""
 
     def counted() -> dict[str, float]:
         return {labels["role"]: value for labels, value in monitor.metrics().rows("lagwarden_processes")}
@@ -37,7 +37,7 @@ def test_every_process_is_counted_under_a_role(monitor: Monitor) -> None:
     counts = counted()
     assert counts.keys() == {"driver", "jvm", "python_daemon", "python_worker"}
     assert (counts["driver"], counts["jvm"]) == (1, 1)
-    assert all(counts.values())
+    assert counts["python_daemon"] > 0
 
 
 def test_all_tasks_share_one_daemon(monitor: Monitor) -> None:

@@ -56,6 +56,14 @@ Caused by: java.io.EOFException
 \tat java.base/java.io.DataInputStream.readInt(DataInputStream.java:1)
 """
 
+WORKER_KILLED_AT_ITS_START = """[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception
+Caused by: org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 9.0 failed 3 times
+\tat org.apache.spark.scheduler.DAGScheduler.abortStage(DAGScheduler.scala:1)
+Caused by: java.io.EOFException
+\tat java.base/java.io.DataInputStream.readInt(DataInputStream.java:1)
+\tat org.apache.spark.api.python.PythonWorkerFactory.createWorker$1(PythonWorkerFactory.scala:1)
+"""
+
 IN_A_TASK = """[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception
 org.apache.spark.api.python.PythonException: Traceback (most recent call last):
   File "stream/spark/offsets_reading.py", line 1, in read_deltas
@@ -83,6 +91,11 @@ Caused by: java.io.IOException: No space left on device
         pytest.param("\n\n  [STREAM_FAILED] it failed\n\tat x", "[STREAM_FAILED] it failed", id="no cause: first line"),
         pytest.param("\tCaused by: x\n", "x", id="an indented cause"),
         pytest.param(WORKER_KILLED, "Python worker exited unexpectedly (crashed)", id="a worker that was killed"),
+        pytest.param(
+            WORKER_KILLED_AT_ITS_START,
+            "Python worker exited unexpectedly while it was starting (java.io.EOFException)",
+            id="a worker that was killed before its first task",
+        ),
         pytest.param(IN_A_TASK, "ValueError: not a key", id="what Python raised in a task"),
         pytest.param(JAVA_IN_PYTHON, "java.io.IOException: No space left on device", id="Java's error in Python's"),
         pytest.param(OF_PYTHON, "ValueError: not a packed shard of format 2", id="what Python raised"),
