@@ -12,8 +12,8 @@ from stream.config.options import SECRETS, SECTIONS, Config
 
 Schema = dict[str, Any]
 
-OWN_SECTIONS: Final = frozenset({"http", "checkpoint"})
-"""Sections that the chart decides: the container's port and the mounted volume."""
+OWN_SECTIONS: Final = frozenset({"checkpoint"})
+"""Sections that the chart decides: the mounted volume."""
 OWN_KEYS: Final = SECRETS | {
     "kafka.ssl_ca_file",
     "kafka.ssl_certificate_file",
@@ -21,8 +21,12 @@ OWN_KEYS: Final = SECRETS | {
     "kafka.oauth_token_file",
     "kafka.oauth_ca_file",
     "job.class_archive",
+    "http.host",
+    "http.port",
+    "http.web_config",
+    "http.bearer_token_file",
 }
-"""Keys that the chart or the image decides: mounted Secrets, and what is baked into the image."""
+"""Keys that the chart or the image decides: mounted Secrets, the container's port, and what is baked into the image."""
 
 # What pydantic writes for limits that stand beside an option that may be absent.
 _LIMITS: Final = {"gt": "exclusiveMinimum", "ge": "minimum", "lt": "exclusiveMaximum", "le": "maximum"}

@@ -35,7 +35,7 @@ def schema() -> Schema:
         **_closed(
             # Helm itself puts `global` into every chart's values.
             {"global": _OBJECT, "mode": {"enum": ["local"]}, "config": config_schema(), **_names(), **_kafka()}
-            | {**_pod(), **_storage(), **_objects(), **_monitoring()}
+            | {"http": _http(), **_pod(), **_storage(), **_objects(), **_monitoring()}
         ),
     }
 
@@ -83,6 +83,18 @@ def _kafka() -> dict[str, Schema]:
             }
         ),
     }
+
+
+def _http() -> Schema:
+    key: Schema = {"type": "string", "minLength": 1}
+    certificate = {"existingSecret": _TEXT, "certificateKey": key, "privateKeyKey": key, "caKey": _TEXT}
+    return _closed(
+        {
+            "webConfig": _closed({"existingSecret": _TEXT, "key": key, "tls": _FLAG}),
+            "certificate": _closed(certificate),
+            "bearerToken": _closed({"existingSecret": _TEXT, "key": key}),
+        }
+    )
 
 
 def _pod() -> dict[str, Schema]:
@@ -156,6 +168,9 @@ def _monitoring() -> dict[str, Schema]:
                 "scrapeTimeout": _INTERVAL,
                 "honorLabels": _FLAG,
                 "sampleLimit": _whole(0),
+                "tlsConfig": _OBJECT,
+                "basicAuth": _OBJECT,
+                "authorization": _OBJECT,
                 "relabelings": _OBJECTS,
                 "metricRelabelings": _OBJECTS,
             }

@@ -12,6 +12,7 @@ from stream.config.loader import load
 from tests.chart.rendering import CASES, Object, Rendered, case, merged, render
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 pytestmark = [pytest.mark.chart, pytest.mark.usefixtures("helm")]
@@ -128,14 +129,21 @@ def _written(rendered: Rendered, folder: Path) -> Path:
     return file
 
 
+def mounted_items(rendered: Rendered) -> Iterator[tuple[str, Object]]:
+    """Yield the volume and the item of each key of a Secret or ConfigMap that is mounted as a file."""
+    for volume in rendered.pod["volumes"]:
+        for source in (volume, *volume.get("projected", {}).get("sources", [])):
+            for item in (source.get("secret") or source.get("configMap") or {}).get("items", []):
+                yield volume["name"], item
+
+
 def _environment(rendered: Rendered, folder: Path) -> dict[str, str]:
     """Return the container's variables as in the pod, with mounted files below a folder of the test."""
     contents = {"tls.key": KEY, "password": "hush"}
-    for volume in rendered.pod["volumes"]:
-        for item in (volume.get("secret") or volume.get("configMap") or {}).get("items", []):
-            path = folder / volume["name"] / item["path"]
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(contents.get(item["path"], "text"))
+    for volume, item in mounted_items(rendered):
+        path = folder / volume / item["path"]
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(contents.get(item["path"], "text"))
     found = {}
     for variable in rendered.container["env"]:
         text = variable.get("value", "broker-9:9092" if "SERVERS" in variable["name"] else "from-a-reference")
@@ -143,15 +151,20 @@ def _environment(rendered: Rendered, folder: Path) -> dict[str, str]:
     return found
 
 
-@pytest.mark.parametrize("name", ["scram", "mutual-tls", "oauth-client", "everything"])
+@pytest.mark.parametrize("name", ["scram", "mutual-tls", "oauth-client", "web-login", "web-token", "everything"])
 def test_secrets_are_only_pointed_at(name: str) -> None:
     """Passwords and keys reach the pod as files of Secrets that exist: never as text, a variable or a ConfigMap."""
     rendered = render(case(name))
     assert rendered.of_kind("Secret") == []
     for variable in rendered.container["env"]:
-        is_secret = "PASSWORD" in variable["name"] or "CLIENT_SECRET" in variable["name"]
+        is_secret = any(word in variable["name"] for word in ("PASSWORD", "CLIENT_SECRET", "TOKEN"))
         assert not is_secret or variable["name"].endswith("_FILE")
-    secrets = [volume["secret"] for volume in rendered.pod["volumes"] if "secret" in volume]
+    secrets = [
+        source["secret"]
+        for volume in rendered.pod["volumes"]
+        for source in (volume, *volume.get("projected", {}).get("sources", []))
+        if "secret" in source
+    ]
     assert secrets
     # Only the keys that are needed, so that the rest of a shared Secret stays out of the pod.
     assert all(secret["items"] for secret in secrets)
@@ -208,6 +221,21 @@ def test_long_names_fit() -> None:
             id="a monitor with labels: they are named",
         ),
         pytest.param({"rules": {"enabled": True}}, "set rules.labels", id="rules without labels"),
+        pytest.param({}, "HTTP has neither TLS nor login", id="no TLS and no login"),
+        pytest.param(
+            {"http": {"certificate": {"existingSecret": "s"}}}, "TLS and no login", id="a certificate without users"
+        ),
+        pytest.param(
+            {"http": {"bearerToken": {"existingSecret": "s"}}}, "a login and no TLS", id="a token in clear text"
+        ),
+        pytest.param(
+            {"http": {"webConfig": {"existingSecret": "s"}}, "serviceMonitor": {"enabled": True}},
+            "set serviceMonitor.basicAuth if",
+            id="a ServiceMonitor without a login",
+        ),
+        pytest.param(
+            {"http": {"certificate": {"existingSecret": "s"}}}, "open https://127.0.0.1:10848/", id="the page with TLS"
+        ),
         pytest.param({"persistence": {"enabled": False}}, "reads the whole offsets topic again", id="no volume"),
     ],
 )

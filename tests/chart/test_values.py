@@ -38,7 +38,9 @@ def at(path: str, value: Any) -> Object:
         pytest.param("config.kafka.oauth_client_secret", "hush", id="a client secret in plain values"),
         pytest.param("config.kafka.oauth_token_file", "/token", id="a token file that the chart decides"),
         pytest.param("config.kafka.ssl_ca_file", "/ca", id="a path that the chart decides"),
-        pytest.param("config.http", {"port": 1}, id="a port that the chart decides"),
+        pytest.param("config.http.port", 1, id="a port that the chart decides"),
+        pytest.param("config.http.web_config", "/x", id="a file that the chart decides"),
+        pytest.param("http.users", {"prometheus": "$2y$10$"}, id="hashes in plain values"),
         pytest.param("config.checkpoint", {"dir": "/x"}, id="a folder that the chart decides"),
         pytest.param("config.job.triger_interval", 5, id="a slip in an option of the program"),
         pytest.param("credentials.sasl.password", "hush", id="a password beside the Secret"),
@@ -157,6 +159,41 @@ def test_a_wrong_value_is_refused_with_its_path(path: str, value: Any) -> None:
             "credentials.client.existingSecret: has no effect",
             id="a certificate without TLS",
         ),
+        pytest.param(
+            merged(case("web-login"), at("http.webConfig.tls", False)),
+            "http.certificate.existingSecret: has no effect with http.webConfig.tls: false",
+            id="a certificate of a server without TLS",
+        ),
+        pytest.param(
+            merged(case("web-login"), at("serviceMonitor.authorization", {"credentials": {"name": "a", "key": "b"}})),
+            "serviceMonitor: takes basicAuth or authorization",
+            id="two logins for one scrape",
+        ),
+        pytest.param(
+            merged(case("web-token"), at("serviceMonitor.basicAuth", {"username": {"name": "a", "key": "b"}})),
+            "serviceMonitor.basicAuth: has no effect",
+            id="a password for a server without users",
+        ),
+        pytest.param(
+            merged(case("web-login"), {"serviceMonitor": {"basicAuth": None, "authorization": {"type": "Bearer"}}}),
+            "serviceMonitor.authorization: has no effect",
+            id="a token for a server without a token",
+        ),
+        pytest.param(
+            merged(case("minimal"), at("serviceMonitor.tlsConfig", {"insecureSkipVerify": True})),
+            "serviceMonitor.tlsConfig: has no effect",
+            id="TLS settings for a server without TLS",
+        ),
+        pytest.param(
+            merged(case("web-token"), at("serviceMonitor.namespace", "monitoring")),
+            "serviceMonitor.authorization: is needed",
+            id="a token in a namespace that the ServiceMonitor cannot read",
+        ),
+        pytest.param(
+            merged(case("web-login"), at("serviceMonitor.namespace", "monitoring")),
+            "serviceMonitor.tlsConfig.ca: is needed",
+            id="an authority in a namespace that the ServiceMonitor cannot read",
+        ),
     ],
 )
 def test_values_that_do_not_go_together_are_refused(values: Object, sentence: str) -> None:
@@ -193,6 +230,15 @@ GIVEN: dict[str, Object] = {
         "config": {"kafka": {"security_protocol": "SSL"}},
         "credentials": {"client": {"existingSecret": "c"}},
     },
+}
+GIVEN |= {
+    "http.webConfig.key": case("web-login"),
+    "http.webConfig.tls": at("http.webConfig.existingSecret", "web"),
+    "http.certificate": case("web-token"),
+    "http.bearerToken": case("web-token"),
+    "serviceMonitor.tlsConfig": case("web-login"),
+    "serviceMonitor.basicAuth": merged(case("web-login"), at("serviceMonitor.basicAuth", {})),
+    "serviceMonitor.authorization": case("web-token"),
 }
 # Values that take a sample of their own, because any other would be refused by the templates.
 SAMPLES: dict[str, Any] = {

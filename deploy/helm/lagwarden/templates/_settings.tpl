@@ -64,6 +64,7 @@
 {{- end -}}
 {{- end -}}
 {{- end -}}
+{{- include "lagwarden.http.contradictions" . -}}
 {{- end }}
 
 {{/* The configuration file: config as it stands, less what stands elsewhere. */}}
@@ -81,6 +82,7 @@
   value: /etc/lagwarden/lagwarden.yaml
 - name: LAGWARDEN_CHECKPOINT_DIR
   value: /var/lib/lagwarden/checkpoint
+{{- include "lagwarden.http.environment" . }}
 {{- with .Values.bootstrapServersFrom }}
 - name: LAGWARDEN_KAFKA_BOOTSTRAP_SERVERS
   valueFrom:
@@ -140,6 +142,11 @@
 - name: config
   mountPath: /etc/lagwarden
   readOnly: true
+{{- if include "lagwarden.http.files" . }}
+- name: http
+  mountPath: /run/secrets/lagwarden/http
+  readOnly: true
+{{- end }}
 {{- if $credentials.sasl.existingSecret }}
 - name: sasl
   mountPath: /run/secrets/lagwarden/sasl
@@ -171,6 +178,13 @@
 - name: config
   configMap:
     name: {{ include "lagwarden.fullname" . }}
+{{- with include "lagwarden.http.files" . }}
+- name: http
+  projected:
+    defaultMode: 0440
+    sources:
+      {{- . | trim | nindent 6 }}
+{{- end }}
 {{- with $credentials.sasl }}
 {{- if .existingSecret }}
 - name: sasl

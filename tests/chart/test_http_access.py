@@ -1,0 +1,175 @@
+"""TLS and login of the HTTP server: it reads the mounted files; probes, Prometheus and commands use its scheme."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import bcrypt
+import pytest
+
+from exporters.http.access.web_access import WebAccess
+from exporters.http.request_limits import PROBES
+from stream.cli.instance_login import instance_login
+from tests.chart.rendering import CASES, Object, Rendered, case, merged, render
+
+if TYPE_CHECKING:
+    from sandbox.certificates import Certificates
+
+pytestmark = [pytest.mark.chart, pytest.mark.usefixtures("helm")]
+
+HASH: Final = bcrypt.hashpw(b"secret", bcrypt.gensalt(4)).decode()
+USERS: Final = f"basic_auth_users: {{prometheus: {HASH}}}\n"
+OWN_SECRET: Final = merged(case("minimal"), {"http": {"webConfig": {"existingSecret": "lagwarden-web"}}})
+USERS_ONLY: Final = merged(OWN_SECRET, {"http": {"webConfig": {"tls": False}}})
+
+
+def in_pod(rendered: Rendered, folder: Path, web_config: str, certificates: Certificates) -> dict[str, str]:
+    """Write the files of the pod's HTTP server below a folder; return the pod's variables with paths there."""
+    texts = {
+        "web.yaml": web_config,
+        "token": "a-token",
+        "tls.crt": certificates.certificate("broker").read_text(),
+        "tls.key": certificates.key("broker").read_text(),
+        "ca.crt": certificates.authority.read_text(),
+    }
+    mounts = {mount["name"]: folder / mount["mountPath"].strip("/") for mount in rendered.container["volumeMounts"]}
+    for volume in rendered.pod["volumes"]:
+        for source in volume.get("projected", {}).get("sources", []):
+            for item in source["secret"]["items"]:
+                mounts[volume["name"]].mkdir(parents=True, exist_ok=True)
+                (mounts[volume["name"]] / item["path"]).write_text(texts[item["path"]])
+    mounts["config"].mkdir(parents=True)
+    for one in rendered.of_kind("ConfigMap"):
+        for name, text in one["data"].items():
+            (mounts["config"] / name).write_text(re.sub("/run/secrets", f"{folder}/run/secrets", text))
+    return {each["name"]: re.sub("^/(run|etc)/", rf"{folder}/\1/", each["value"]) for each in rendered.container["env"]}
+
+
+@pytest.mark.parametrize(
+    ("values", "web_config", "login"),
+    [
+        pytest.param(case("minimal"), "", "none", id="by default neither TLS nor login"),
+        pytest.param(
+            OWN_SECRET,
+            f"tls_server_config: {{cert_file: tls.crt, key_file: tls.key}}\n{USERS}",
+            "users",
+            id="one Secret with everything",
+        ),
+        pytest.param(
+            case("web-login"),
+            f"tls_server_config: {{cert_file: tls.crt, key_file: tls.key}}\n{USERS}",
+            "users",
+            id="users in one Secret, the certificate in another",
+        ),
+        pytest.param(case("web-token"), "", "token", id="a certificate and a token, the file by the chart"),
+        pytest.param(USERS_ONLY, USERS, "users", id="users behind a proxy that has TLS"),
+    ],
+)
+def test_the_server_reads_what_the_pod_has(
+    values: Object, web_config: str, login: str, tmp_path: Path, certificates: Certificates
+) -> None:
+    """The server accepts the files; probes, Service name and commands in the pod follow its scheme and login."""
+    rendered = render(values)
+    variables = in_pod(rendered, tmp_path, web_config, certificates)
+    access = WebAccess(_file(variables, "WEB_CONFIG"), _file(variables, "BEARER_TOKEN_FILE"))
+    assert bool(access.credentials().users) is (login == "users")
+    assert (access.credentials().token == b"a-token") is (login == "token")
+    schemes = {_probe(rendered, name).get("scheme", "HTTP") for name in ("startup", "liveness", "readiness")}
+    assert schemes == {"HTTPS" if access.has_tls else "HTTP"}
+    assert variables.get("LAGWARDEN_URL", "http:").startswith("https:") is access.has_tls
+    assert (instance_login(variables).authorization == "Bearer a-token") is (login == "token")
+
+
+def _file(variables: dict[str, str], option: str) -> Path | None:
+    path = variables.get(f"LAGWARDEN_HTTP_{option}")
+    return None if path is None else Path(path)
+
+
+def _probe(rendered: Rendered, name: str) -> dict[str, Any]:
+    probe: dict[str, Any] = rendered.container[f"{name}Probe"]["httpGet"]
+    return probe
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_probes_need_no_login(name: str) -> None:
+    """The kubelet sends no login, so each probe asks a path that needs none."""
+    rendered = render(case(name))
+    assert {_probe(rendered, probe)["path"] for probe in ("startup", "liveness", "readiness")} <= set(PROBES)
+
+
+def test_commands_in_the_pod_reach_it_by_the_name_in_the_certificate() -> None:
+    """The name resolves to the pod itself: neither the Service nor a NetworkPolicy stands between."""
+    rendered = render(merged(case("web-token"), {"hostAliases": [{"ip": "192.0.2.1", "hostnames": ["broker-1"]}]}))
+    (url,) = (one["value"] for one in rendered.container["env"] if one["name"] == "LAGWARDEN_URL")
+    own, given = rendered.pod["hostAliases"]
+    assert url == f"https://{own['hostnames'][0]}:10848"
+    assert own["ip"] == "127.0.0.1"
+    assert given["hostnames"] == ["broker-1"]
+
+
+@pytest.mark.parametrize(
+    ("values", "wanted"),
+    [
+        pytest.param(case("minimal"), {}, id="nothing without TLS and login"),
+        pytest.param(
+            case("web-token"),
+            {
+                "scheme": "https",
+                "tlsConfig": {
+                    "serverName": "watch-lagwarden.kafka.svc",
+                    "ca": {"secret": {"name": "lagwarden-tls", "key": "ca.crt"}},
+                },
+                "authorization": {"credentials": {"name": "lagwarden-token", "key": "token"}},
+            },
+            id="authority and token are those of the server",
+        ),
+        pytest.param(
+            merged(
+                case("web-token"),
+                {
+                    "serviceMonitor": {
+                        "namespace": "monitoring",
+                        "tlsConfig": {"ca": {"configMap": {"name": "authorities", "key": "all.pem"}}},
+                        "authorization": {"credentials": {"name": "copy", "key": "word"}},
+                    }
+                },
+            ),
+            {
+                "scheme": "https",
+                "tlsConfig": {
+                    "serverName": "watch-lagwarden.kafka.svc",
+                    "ca": {"configMap": {"name": "authorities", "key": "all.pem"}},
+                },
+                "authorization": {"credentials": {"name": "copy", "key": "word"}},
+            },
+            id="in another namespace with copies",
+        ),
+        pytest.param(
+            merged(USERS_ONLY, {"serviceMonitor": {"basicAuth": case("web-login")["serviceMonitor"]["basicAuth"]}}),
+            {"basicAuth": case("web-login")["serviceMonitor"]["basicAuth"]},
+            id="users without TLS",
+        ),
+        pytest.param(
+            merged(OWN_SECRET, {"serviceMonitor": {"tlsConfig": {"serverName": "x", "insecureSkipVerify": True}}}),
+            {"scheme": "https", "tlsConfig": {"serverName": "x", "insecureSkipVerify": True}},
+            id="a site's own settings win",
+        ),
+    ],
+)
+def test_prometheus_is_accepted(values: Object, wanted: Object) -> None:
+    """The ServiceMonitor has the scheme, the trust and the login that the server asks for."""
+    (endpoint,) = render(merged(values, {"serviceMonitor": {"enabled": True}})).one("ServiceMonitor")["spec"][
+        "endpoints"
+    ]
+    assert {key: endpoint[key] for key in endpoint.keys() & _ACCESS} == wanted
+
+
+_ACCESS: Final = frozenset({"scheme", "tlsConfig", "basicAuth", "authorization"})
+
+
+def test_key_and_token_are_readable_by_the_pod_only() -> None:
+    """The files have no rights for other users than the pod's user and group."""
+    (files,) = (one["projected"] for one in render(case("web-token")).pod["volumes"] if one["name"] == "http")
+    assert files["defaultMode"] == 0o440
