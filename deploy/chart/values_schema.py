@@ -171,6 +171,7 @@ def _monitoring() -> dict[str, Schema]:
                 "tlsConfig": _OBJECT,
                 "basicAuth": _OBJECT,
                 "authorization": _OBJECT,
+                "stableInstance": _FLAG,
                 "relabelings": _OBJECTS,
                 "metricRelabelings": _OBJECTS,
             }

@@ -9,6 +9,7 @@ import pytest
 
 from deploy.chart.tools import ToolsUnreachableError, python_tools
 from deploy.chart.values_schema import CHART
+from sandbox.programs.prometheus_tools import ToolMissingError, find_tool
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,6 +22,15 @@ def helm() -> None:
         python_tools()
     except ToolsUnreachableError as error:
         pytest.skip(f"{error}")
+
+
+@pytest.fixture(scope="session")
+def promtool() -> str:
+    """Return the path of promtool; skip if it cannot be installed."""
+    try:
+        return find_tool("promtool", fetch=True)
+    except ToolMissingError as error:
+        pytest.skip(str(error))
 
 
 RULES = """\

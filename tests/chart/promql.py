@@ -98,14 +98,14 @@ def named_labels(expression: str) -> set[str]:
 
 def known(recorded: dict[str, str]) -> dict[str, frozenset[str]]:
     """Return the labels of every existing series; `recorded` has the expressions of recording rules by name."""
-    series = {metric.name: frozenset(metric.labels) | TARGET_LABELS for metric in METRICS}
+    series = {metric.name: frozenset(metric.labels) | TARGET_LABELS for metric in METRICS} | OTHERS
     for metric in METRICS:
         if metric.kind is MetricKind.HISTOGRAM:
             for end in ("_bucket", "_sum", "_count"):
                 series[f"{metric.name}{end}"] = series[metric.name] | {"le"}
     for name, expression in recorded.items():
         series[name] = frozenset[str]().union(*(series[each.metric] for each in asked(expression)))
-    return series | OTHERS
+    return series
 
 
 def faults(expression: str, series: dict[str, frozenset[str]]) -> list[str]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sandbox.programs.prometheus_tools import ToolMissingError, find_tool
 from tests.chart.alerts.case import FILES, alerts, promtool_says
 from tests.chart.alerts.cases import CASES
 
@@ -15,15 +14,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = pytest.mark.chart
-
-
-@pytest.fixture(scope="session")
-def promtool() -> str:
-    """Return the path of promtool; skip if it cannot be installed."""
-    try:
-        return find_tool("promtool", fetch=True)
-    except ToolMissingError as error:
-        pytest.skip(str(error))
 
 
 def test_the_files_pass_every_check(promtool: str) -> None:

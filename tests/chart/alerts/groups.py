@@ -430,7 +430,7 @@ DIED: Final = [
         ),
     ),
     Case(
-        "LagwardenGroupDied", Kind.AFTER, "an hour later it is old news", _COMMITTED_UNTIL_10 | _DEAD_FROM_11, "71m30s"
+        "LagwardenGroupDied", Kind.AFTER, "an hour later it is old news", _COMMITTED_UNTIL_10 | _DEAD_FROM_11, "76m30s"
     ),
     Case(
         "LagwardenGroupDied",
@@ -452,7 +452,7 @@ DIED: Final = [
         Kind.VANISHED,
         "its grace time is over, or it is back",
         _COMMITTED_UNTIL_10 | {_DIED: "_x21 660x5 stale"},
-        "16m",
+        "21m",
     ),
     Case("LagwardenGroupDied", Kind.DEAD, "groups that end with the monitor did not die", {_LAST: "0+30x20"}, "20m"),
 ]

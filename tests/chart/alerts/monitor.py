@@ -45,9 +45,55 @@ DOWN: Final = [
         "Prometheus does not even know it any more",
         {UP: "1x10 stale"},
         "11m",
+        [MONITOR],
+    ),
+    Case(
+        "LagwardenMonitorDown",
+        Kind.VANISHED,
+        "its node is lost, then its pod is deleted: still the same alert",
+        {UP: "1x10 0x12 stale _x100"},
+        "40m",
+        [MONITOR],
+    ),
+    Case(
+        "LagwardenMonitorDown",
+        Kind.VANISHED,
+        "of two monitors one is gone",
+        {UP: "1x10 stale", of("up", OTHER): "1x60"},
+        "11m",
+        [MONITOR],
+    ),
+    Case(
+        "LagwardenMonitorDown",
+        Kind.VANISHED,
+        "a pod that is back on another node after twenty minutes",
+        {UP: "1x10 0x12 stale _x20 1x20"},
+        "25m",
+    ),
+    Case(
+        "LagwardenMonitorDown",
+        Kind.ODD,
+        "a pod that is back with another address is not down, even if instance is that address",
+        {UP: "1x10 stale", of("up", OTHER): "_x14 1x60"},
+        "30m",
+    ),
+    Case(
+        "LagwardenMonitorDown",
+        Kind.AFTER,
+        "nothing is known of it after six hours",
+        {UP: "1x10 stale"},
+        "6h20m",
         [{"job": "lagwarden"}],
     ),
     Case("LagwardenMonitorDown", Kind.DEAD, "it was never there", {of("up", job="other"): "1x60"}, "4m30s"),
+    Case(
+        "LagwardenMonitorDown",
+        Kind.AFTER,
+        "it was never there, for five minutes",
+        {of("up", job="other"): "1x60"},
+        "5m",
+        [{"job": "lagwarden"}],
+    ),
 ]
 
 STALE: Final = [
@@ -73,7 +119,7 @@ STALE: Final = [
         "8m30s",
     ),
     Case("LagwardenMonitorStale", Kind.VANISHED, "it restarts", {TAKEN: "0+30x10 300x3 stale"}, "9m"),
-    Case("LagwardenMonitorStale", Kind.DEAD, "LagwardenMonitorDown tells of it", FRESH, "70m"),
+    Case("LagwardenMonitorStale", Kind.DEAD, "LagwardenMonitorDown tells of it", FRESH, "71m"),
 ]
 
 NOT_READY: Final = [
@@ -143,6 +189,26 @@ RESTARTS: Final = [
             "lagwarden restarted 3 times within an hour",
             "The last log line before the exit and the exit code (docs/config.md) give the reason.",
         ),
+    ),
+    Case(
+        "LagwardenMonitorRestarts",
+        Kind.AFTER,
+        "three pods that are gone, and a fourth, each with an address of its own",
+        {
+            of("process_start_time_seconds", {"job": "lagwarden", "instance": f"192.0.2.{pod}:10848"}): (
+                f"{'_ ' * 20 * pod}{600 * pod}x15 stale"
+            )
+            for pod in range(4)
+        },
+        "31m",
+        [{"job": "lagwarden"}],
+    ),
+    Case(
+        "LagwardenMonitorRestarts",
+        Kind.ODD,
+        "a rollout with a new address",
+        {STARTED: "1x10 stale", of("process_start_time_seconds", OTHER): "_x14 600x60"},
+        "20m",
     ),
     Case(
         "LagwardenMonitorRestarts",
@@ -394,7 +460,7 @@ MEMORY: Final = [
         Kind.VANISHED,
         "a new process",
         {JVM_MEMORY: "950x30 stale", MEMORY_LIMIT: "1000x30 stale"},
-        "16m",
+        "21m",
     ),
     Case(
         "LagwardenMemoryNearLimit",
@@ -446,7 +512,7 @@ CHECKPOINT_VOLUME: Final = [
         Kind.VANISHED,
         "the volume was replaced",
         {FREE: "50000000x30 1900000000x30", VOLUME: "2000000000x60"},
-        "15m30s",
+        "21m",
     ),
     Case(
         "LagwardenCheckpointVolumeFilling",
@@ -527,7 +593,7 @@ HELD: Final = [
         {GAP: "0x5 stale 210x5 stale 390x5 stale 570x5 stale 750x5"},
         "13m",
     ),
-    Case("LagwardenOffsetsHeldBack", Kind.VANISHED, "it has ended", {GAP: "0x20 stale"}, "11m"),
+    Case("LagwardenOffsetsHeldBack", Kind.VANISHED, "it has ended", {GAP: "0x20 stale"}, "16m"),
     Case("LagwardenOffsetsHeldBack", Kind.DEAD, "LagwardenMonitorDown tells of it", {GAP: "0x20"}, "30m"),
 ]
 
@@ -580,7 +646,7 @@ DROPPED: Final = [
         {OVER: "4000x10 stale _x10 4000x5 stale"},
         "15m",
     ),
-    Case("LagwardenSeriesDropped", Kind.VANISHED, "everything fits again", {OVER: "4000x60 stale"}, "31m"),
+    Case("LagwardenSeriesDropped", Kind.VANISHED, "everything fits again", {OVER: "4000x60 stale"}, "36m"),
     Case("LagwardenSeriesDropped", Kind.DEAD, "LagwardenMonitorDown tells of it", {OVER: "4000x30"}, "30m"),
 ]
 
@@ -607,7 +673,7 @@ EVALUATED: Final = [
         {NOT_EVALUATED: "0x5 1x6 0x5 1x6 0x20"},
         "15m",
     ),
-    Case("LagwardenEvaluationFails", Kind.VANISHED, "it starts again", {NOT_EVALUATED: "1x20 stale"}, "11m"),
+    Case("LagwardenEvaluationFails", Kind.VANISHED, "it starts again", {NOT_EVALUATED: "1x20 stale"}, "16m"),
     Case("LagwardenEvaluationFails", Kind.DEAD, "LagwardenMonitorDown fires", {NOT_EVALUATED: "1x20"}, "30m"),
 ]
 
