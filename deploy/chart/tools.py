@@ -29,10 +29,13 @@ if TYPE_CHECKING:
 REQUIREMENTS: Final = Path(__file__).resolve().parents[1] / "chart-tools.txt"
 OPERATOR: Final = "github.com/prometheus-operator/prometheus-operator"
 OPERATOR_SUMS: Final = {
-    "v0.65.1": "h1:Krj59DoZURZfOKwJdtPssOrk5nN9TWElI0+foGXsesU=",
+    "v0.66.0": "h1:Jj4mbGAkfBbTih6ait03f2vUjEHB7Kb4gnlAmWu7AJ0=",
     "v0.93.1": "h1:4Juk8v93RdG1DSGD/mGp+SeQKPmnlLIj2iq3blLZgFY=",
 }
-"""Releases of the operator whose CRDs the chart must fit, the oldest and the newest, with Go's checksum of each."""
+"""Releases of the operator whose CRDs the chart must fit, the oldest and the newest, with Go's checksum of each.
+
+An older one drops `keep_firing_for` from rules without an error.
+"""
 CUSTOM: Final = {"ServiceMonitor": "servicemonitors", "PrometheusRule": "prometheusrules"}
 """The operator's kinds that the chart uses, and how their CRDs are named."""
 

@@ -24,6 +24,15 @@ _NAMES: Final[Schema] = {"type": "array", "items": {"type": "string", "minLength
 _QUANTITY: Final[Schema] = {"type": "string", "pattern": "^[0-9]+(\\.[0-9]+)?(m|k|Ki|M|Mi|G|Gi|T|Ti|P|Pi)?$"}
 # As Prometheus writes durations; empty where a default of its own stands in.
 _INTERVAL: Final[Schema] = {"type": "string", "pattern": "^(([0-9]+(ms|[smhd]))+)?$"}
+_DURATION: Final[Schema] = {**_INTERVAL, "minLength": 2}
+_URL: Final[Schema] = {"type": "string", "pattern": "^(https?://.+)?$"}
+_CHANGES_OF_ALERT: Final[dict[str, Schema]] = {
+    "for": _DURATION,
+    "keepFiringFor": _DURATION,
+    "severity": {"enum": ["critical", "warning", "info"]},
+    "labels": _TEXTS,
+    "annotations": _TEXTS,
+}
 _PORT: Final[Schema] = {"type": "integer", "minimum": 1, "maximum": 65535}
 
 
@@ -164,7 +173,7 @@ def _monitoring() -> dict[str, Schema]:
         "serviceMonitor": _closed(
             {
                 **common,
-                "interval": {**_INTERVAL, "minLength": 2},
+                "interval": _DURATION,
                 "scrapeTimeout": _INTERVAL,
                 "honorLabels": _FLAG,
                 "sampleLimit": _whole(0),
@@ -177,7 +186,15 @@ def _monitoring() -> dict[str, Schema]:
             }
         ),
         "rules": _closed(
-            {**common, "disabled": _NAMES, "alertLabels": _TEXTS, "runbookBaseUrl": _TEXT, "grafanaBaseUrl": _TEXT}
+            {
+                **common,
+                "disabled": _NAMES,
+                "alertLabels": _TEXTS,
+                "alerts": {"type": "object", "additionalProperties": _closed(_CHANGES_OF_ALERT)},
+                "runbookUrl": _URL,
+                "grafanaUrl": _URL,
+                "pageUrl": _URL,
+            }
         ),
         "dashboards": _closed({**common, "label": {"type": "string", "minLength": 1}, "labelValue": _TEXT}),
     }

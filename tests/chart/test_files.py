@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pytest
 import yaml
@@ -21,6 +21,20 @@ pytestmark = [pytest.mark.chart, pytest.mark.usefixtures("helm")]
 ON: Object = merged(case("minimal"), {"rules": {"enabled": True}, "dashboards": {"enabled": True}})
 
 
+def without_links(groups: list[Object]) -> list[Object]:
+    """Return groups of rules without the links of their alerts, which depend on the values."""
+    for rule in (rule for group in groups for rule in group["rules"]):
+        for name in ("runbook_url", "dashboard_url"):
+            rule.get("annotations", {}).pop(name, None)
+    return groups
+
+
+def alerts_of(values: Object, chart: Path = CHART) -> dict[str, Object]:
+    """Return the rendered alerts by name."""
+    groups = [group for one in render(values, chart).of_kind("PrometheusRule") for group in one["spec"]["groups"]]
+    return {rule["alert"]: rule for group in groups for rule in group["rules"] if "alert" in rule}
+
+
 def test_a_chart_without_files_installs(tmp_path: Path) -> None:
     """With no rule and no dashboard in its folders the chart still renders, and makes none of them."""
     copy = tmp_path / CHART.name
@@ -32,8 +46,8 @@ def test_the_charts_own_files_are_all_installed() -> None:
     """Each file of the chart is one object, and a Prometheus rule file keeps every group and rule."""
     rendered = render(ON)
     files = sorted((CHART / "rules").glob("*.yaml"))
-    assert [one["spec"]["groups"] for one in rendered.of_kind("PrometheusRule")] == [
-        yaml.safe_load(file.read_text())["groups"] for file in files
+    assert [without_links(one["spec"]["groups"]) for one in rendered.of_kind("PrometheusRule")] == [
+        without_links(yaml.safe_load(file.read_text())["groups"]) for file in files
     ]
     boards = sorted(file.name for file in (CHART / "dashboards").glob("*.json"))
     shown = [one for one in rendered.of_kind("ConfigMap") if "grafana_dashboard" in one["metadata"]["labels"]]
@@ -44,7 +58,7 @@ def test_rules_come_through_unchanged(chart_with_files: Path) -> None:
     """Prometheus' own templates in a rule survive Helm's."""
     (one,) = render(ON, chart_with_files).of_kind("PrometheusRule")
     assert one["metadata"]["name"] == "watch-lagwarden-some"
-    assert one["spec"]["groups"] == yaml.safe_load(RULES)["groups"]
+    assert without_links(one["spec"]["groups"]) == without_links(yaml.safe_load(RULES)["groups"])
 
 
 def test_dashboards_come_through_unchanged(chart_with_files: Path) -> None:
@@ -81,22 +95,99 @@ def test_an_alert_can_be_left_out_and_labelled(chart_with_files: Path) -> None:
     assert alert["labels"] == {"team": "blue", "severity": "critical"}
 
 
-def test_an_alert_leads_to_the_sites_own_places(chart_with_files: Path) -> None:
-    """Runbooks and dashboards are paths in the files; the values put a site's addresses before them, and only that."""
-    bases = {"runbookBaseUrl": "https://git.example/watch/", "grafanaBaseUrl": "https://grafana.example"}
-    (one,) = render(merged(ON, {"rules": bases}), chart_with_files).of_kind("PrometheusRule")
-    wanted = yaml.safe_load(RULES)["groups"]
-    wanted[0]["rules"][1]["annotations"] |= {
-        "runbook_url": "https://git.example/watch/docs/runbooks/FirstAlert.md",
-        "dashboard_url": "https://grafana.example/d/board?var-group={{ $labels.group | urlquery }}",
+SERVICE: Final = "http://watch-lagwarden.kafka.svc:10848"
+
+
+@pytest.mark.parametrize(
+    ("values", "dashboard"),
+    [
+        pytest.param({}, f"{SERVICE}/group?name={{{{ $labels.group | urlquery }}}}", id="the page of the group"),
+        pytest.param(
+            {"rules": {"pageUrl": "https://lag.example/"}},
+            "https://lag.example/group?name={{ $labels.group | urlquery }}",
+            id="behind a name of its own",
+        ),
+        pytest.param(
+            {"http": {"certificate": {"existingSecret": "tls"}}},
+            f"{SERVICE.replace('http', 'https')}/group?name={{{{ $labels.group | urlquery }}}}",
+            id="the page with TLS",
+        ),
+        pytest.param(
+            {"rules": {"grafanaUrl": "https://grafana.example/"}},
+            "https://grafana.example/d/board?var-group={{ $labels.group | urlquery }}",
+            id="Grafana",
+        ),
+    ],
+)
+def test_dashboard_url_is_a_url(values: Object, dashboard: str, chart_with_files: Path) -> None:
+    """Without Grafana, the link of an alert about a group is lagwarden's page of it; with it, the dashboard."""
+    alert = alerts_of(merged(ON, values), chart_with_files)["FirstAlert"]
+    assert alert["annotations"]["dashboard_url"] == dashboard
+
+
+def test_every_dashboard_url_is_a_url_by_default() -> None:
+    """No alert of the chart has a link that is only a path; those about the monitor have its page."""
+    links = {alert["labels"]["about"]: alert["annotations"]["dashboard_url"] for alert in alerts_of(ON).values()}
+    assert links == {"group": f"{SERVICE}/group?name={{{{ $labels.group | urlquery }}}}", "monitor": f"{SERVICE}/"}
+
+
+def test_runbook_url_has_a_base(chart_with_files: Path) -> None:
+    """The value comes first, then the home of the chart."""
+    runbook = "docs/runbooks/FirstAlert.md"
+    text = (chart_with_files / "Chart.yaml").read_text()
+    (chart_with_files / "Chart.yaml").write_text(f"{text}home: https://home.example/lagwarden\n")
+    given = merged(ON, {"rules": {"runbookUrl": "https://git.example/watch/"}})
+    links = [alerts_of(values, chart_with_files)["FirstAlert"]["annotations"] for values in (ON, given)]
+    assert [each["runbook_url"] for each in links] == [
+        f"https://home.example/lagwarden/{runbook}",
+        f"https://git.example/watch/{runbook}",
+    ]
+
+
+def test_an_alert_can_be_changed(chart_with_files: Path) -> None:
+    """Values of one alert are stronger than those of all alerts and than the file; everything else stays."""
+    change = {
+        "for": "20m",
+        "keepFiringFor": "1h",
+        "severity": "warning",
+        "labels": {"team": "green"},
+        "annotations": {"runbook_url": "https://wiki.example/first"},
     }
-    assert one["spec"]["groups"] == wanted
+    values = {"rules": {"alertLabels": {"team": "blue", "site": "x"}, "alerts": {"FirstAlert": change}}}
+    plain, changed = alerts_of(ON, chart_with_files), alerts_of(merged(ON, values), chart_with_files)
+    first = changed["FirstAlert"]
+    assert (first["for"], first["keep_firing_for"]) == ("20m", "1h")
+    assert first["labels"] == {"severity": "warning", "team": "green", "site": "x"}
+    assert first["annotations"] == plain["FirstAlert"]["annotations"] | change["annotations"]
+    assert first["expr"] == plain["FirstAlert"]["expr"]
+    assert changed["SecondAlert"] == plain["SecondAlert"] | {"labels": {"team": "blue", "site": "x"}}
+
+
+@pytest.mark.parametrize(
+    ("change", "path"),
+    [
+        pytest.param({"for": "soon"}, "for", id="no duration"),
+        pytest.param({"severity": "page"}, "severity", id="a severity that no route knows"),
+        pytest.param({"expr": "vector(1)"}, "expr", id="another expression is another alert"),
+    ],
+)
+def test_a_wrong_change_of_an_alert_is_refused(change: Object, path: str) -> None:
+    """The schema names the value."""
+    assert path in refusal(merged(ON, {"rules": {"alerts": {"LagwardenGroupStuck": change}}}))
 
 
 def test_an_alert_that_is_not_there_cannot_be_left_out(chart_with_files: Path) -> None:
     """A misspelt name in rules.disabled is refused, with the names that there are."""
     error = refusal(merged(ON, {"rules": {"disabled": ["FirstAlrt"]}}), chart_with_files)
     assert 'rules.disabled: there is no alert "FirstAlrt"; there are FirstAlert, SecondAlert' in error
+
+
+def test_changes_of_alerts_that_are_not_there_are_refused(chart_with_files: Path) -> None:
+    """A misspelt name in rules.alerts would change nothing, nor would the change of a disabled alert."""
+    change = {"rules": {"alerts": {"FirstAlrt": {"for": "1m"}}}}
+    assert 'rules.alerts: there is no alert "FirstAlrt"' in refusal(merged(ON, change), chart_with_files)
+    both = {"rules": {"alerts": {"FirstAlert": {"for": "1m"}}, "disabled": ["FirstAlert"]}}
+    assert "rules.alerts.FirstAlert: has no effect" in refusal(merged(ON, both), chart_with_files)
 
 
 def test_a_broken_rule_file_is_named(chart_with_files: Path) -> None:

@@ -76,13 +76,13 @@ def test_the_chart_and_the_schemas_name_the_same_oldest_kubernetes() -> None:
 
 @pytest.mark.parametrize("release", OPERATOR_SUMS)
 @pytest.mark.parametrize("kind", CUSTOM)
-def test_the_operators_objects_fit_its_crds(release: str, kind: str, chart_with_files: Any) -> None:
+def test_the_operators_objects_fit_its_crds(release: str, kind: str) -> None:
     """ServiceMonitor and PrometheusRule are valid by the operator's own CRDs, unknown fields refused."""
     try:
         schema = custom_schema(release, kind)
     except ToolsUnreachableError as error:
         pytest.skip(str(error))
-    found = render(case("everything"), chart_with_files).of_kind(kind)
+    found = render(case("everything")).of_kind(kind)
     assert found
     assert [fault for one in found for fault in faults(schema, one)] == []
     found[0]["spec"]["surprise"] = 1

@@ -243,6 +243,8 @@ GIVEN |= {
 # Values that take a sample of their own, because any other would be refused by the templates.
 SAMPLES: dict[str, Any] = {
     "rules.disabled": ["FirstAlert"],
+    "rules.alerts": {"FirstAlert": {"for": "7m"}},
+    **dict.fromkeys(("rules.runbookUrl", "rules.grafanaUrl", "rules.pageUrl"), "https://another.example"),
     "extraObjects": [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "more"}}],
     "config.kafka.bootstrap_servers": ["broker-3:9092"],
     "bootstrapServersFrom": {"secretKeyRef": {"name": "a", "key": "b"}},
