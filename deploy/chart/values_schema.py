@@ -42,8 +42,7 @@ def schema() -> Schema:
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "Values of the lagwarden chart",
         **_closed(
-            # Helm itself puts `global` into every chart's values.
-            {"global": _OBJECT, "mode": {"enum": ["local"]}, "config": config_schema(), **_names(), **_kafka()}
+            {"global": _global(), "mode": {"enum": ["local"]}, "config": config_schema(), **_names(), **_kafka()}
             | {"http": _http(), **_pod(), **_storage(), **_objects(), **_monitoring()}
         ),
     }
@@ -65,6 +64,11 @@ def _whole(minimum: int, maximum: int | None = None) -> Schema:
 
 def _names() -> dict[str, Schema]:
     return {"nameOverride": _TEXT, "fullnameOverride": _TEXT, "commonLabels": _TEXTS}
+
+
+def _global() -> Schema:
+    """Return the schema of the values that a chart of charts gives to all of them; others are for other charts."""
+    return {"type": "object", "properties": {"imageRegistry": _TEXT, "imagePullSecrets": _OBJECTS}}
 
 
 def _kafka() -> dict[str, Schema]:
@@ -125,14 +129,20 @@ def _pod() -> dict[str, Schema]:
         ),
         # Less than lagwarden's own limit would cut a good stop short, and the next start would read more again.
         "terminationGracePeriodSeconds": _whole(35),
+        "annotations": _TEXTS,
         "podAnnotations": _TEXTS,
         "podLabels": _TEXTS,
         "nodeSelector": _TEXTS,
         "tolerations": _OBJECTS,
         "affinity": _OBJECT,
+        "topologySpreadConstraints": _OBJECTS,
         "priorityClassName": _TEXT,
+        "runtimeClassName": _TEXT,
         "hostAliases": _OBJECTS,
+        "initContainers": _OBJECTS,
+        "extraContainers": _OBJECTS,
         "extraEnv": _OBJECTS,
+        "extraEnvFrom": _OBJECTS,
         "extraVolumes": _OBJECTS,
         "extraVolumeMounts": _OBJECTS,
     }
@@ -157,8 +167,24 @@ def _storage() -> dict[str, Schema]:
 def _objects() -> dict[str, Schema]:
     return {
         "service": _closed(
-            {"type": {"enum": ["ClusterIP", "NodePort", "LoadBalancer"]}, "port": _PORT, "annotations": _TEXTS}
+            {
+                "type": {"enum": ["ClusterIP", "NodePort", "LoadBalancer"]},
+                "port": _PORT,
+                "annotations": _TEXTS,
+                "labels": _TEXTS,
+            }
         ),
+        "ingress": _closed(
+            {
+                "enabled": _FLAG,
+                "className": _TEXT,
+                "annotations": _TEXTS,
+                "host": _TEXT,
+                "path": {"type": "string", "pattern": "^/"},
+                "tlsSecret": _TEXT,
+            }
+        ),
+        "podDisruptionBudget": _closed({"enabled": _FLAG}),
         "serviceAccount": _closed({"create": _FLAG, "name": _TEXT, "annotations": _TEXTS}),
         "networkPolicy": _closed(
             {"enabled": _FLAG, "from": _OBJECTS, "egress": _closed({"enabled": _FLAG, "rules": _OBJECTS})}
@@ -176,6 +202,8 @@ def _monitoring() -> dict[str, Schema]:
                 "interval": _DURATION,
                 "scrapeTimeout": _INTERVAL,
                 "honorLabels": _FLAG,
+                "targetLabels": _NAMES,
+                "podTargetLabels": _NAMES,
                 "sampleLimit": _whole(0),
                 "tlsConfig": _OBJECT,
                 "basicAuth": _OBJECT,

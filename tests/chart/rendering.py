@@ -45,8 +45,8 @@ class Rendered:
 
     @property
     def container(self) -> Object:
-        """The pod's only container."""
-        (container,) = self.pod["containers"]
+        """The container of lagwarden."""
+        (container,) = (one for one in self.pod["containers"] if one["name"] == "lagwarden")
         return dict(container)
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import http.server
 import json
+import subprocess
+import sys
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -79,7 +83,77 @@ def test_there_is_one_pod_and_never_two(rendered: Rendered) -> None:
     """One replica, in a StatefulSet, which does not start the next before the last is gone."""
     assert rendered.one("StatefulSet")["spec"]["replicas"] == 1
     assert "updateStrategy" not in rendered.one("StatefulSet")["spec"]
-    assert "podManagementPolicy" not in rendered.one("StatefulSet")["spec"]
+
+
+def test_a_pod_that_never_got_ready_is_replaced(rendered: Rendered) -> None:
+    """A StatefulSet with the policy OrderedReady waits for such a pod forever (kubernetes/kubernetes#67250)."""
+    assert rendered.one("StatefulSet")["spec"]["podManagementPolicy"] == "Parallel"
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted"), [("fast", {"storageClassName": "fast"}), ("-", {"storageClassName": ""}), ("", {})]
+)
+def test_storage_class(value: str, wanted: Object) -> None:
+    """A hyphen is Kubernetes' empty class, which provisions nothing; an empty value leaves it to the cluster."""
+    values = merged(case("minimal"), {"persistence": {"storageClass": value}})
+    (claim,) = render(values).one("StatefulSet")["spec"]["volumeClaimTemplates"]
+    assert {name: claim["spec"][name] for name in claim["spec"].keys() & {"storageClassName"}} == wanted
+
+
+def test_the_ingress_leads_to_the_service() -> None:
+    """The Ingress names the Service and its port."""
+    rendered = render(case("everything"))
+    (rule,) = rendered.one("Ingress")["spec"]["rules"]
+    (path,) = rule["http"]["paths"]
+    service = rendered.one("Service")
+    assert path["backend"]["service"] == {
+        "name": service["metadata"]["name"],
+        "port": {"name": service["spec"]["ports"][0]["name"]},
+    }
+
+
+def test_a_drain_may_evict_the_pod() -> None:
+    """The budget selects the pod and lets it go: with one replica any other would block the drain of its node."""
+    rendered = render(case("everything"))
+    budget = rendered.one("PodDisruptionBudget")["spec"]
+    assert budget["selector"]["matchLabels"].items() <= pod_labels(rendered).items()
+    assert budget["maxUnavailable"] == 1
+
+
+# --- helm test ---
+
+
+def test_nothing_selects_the_pod_of_helm_test(rendered: Rendered) -> None:
+    """The test pod is a hook, gets no requests of the Service, and is no pod of the StatefulSet."""
+    pod = rendered.one("Pod")
+    assert pod["metadata"]["annotations"]["helm.sh/hook"] == "test"
+    assert not rendered.one("Service")["spec"]["selector"].items() <= pod["metadata"]["labels"].items()
+
+
+class _Answer(http.server.BaseHTTPRequestHandler):
+    """Answers like /readyz, with the status code in the path."""
+
+    def do_GET(self) -> None:
+        self.send_response(int(self.path.strip("/")))
+        self.end_headers()
+        self.wfile.write(b'{"reasons": ["catching up"]}')
+
+    def log_message(self, *_: object) -> None:
+        """Log nothing."""
+
+
+@pytest.mark.parametrize(("code", "exit_code"), [(200, 0), (503, 1)])
+def test_helm_test_prints_why_it_is_not_ready(code: int, exit_code: int) -> None:
+    """The program of the test pod, run as in the pod, succeeds when /readyz does, and prints its answer."""
+    (container,) = render(case("minimal")).one("Pod")["spec"]["containers"]
+    program, url = container["args"]
+    assert url == "http://watch-lagwarden.kafka.svc:10848/readyz"
+    with http.server.HTTPServer(("127.0.0.1", 0), _Answer) as server:
+        threading.Thread(target=server.handle_request, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}/{code}"
+        done = subprocess.run([sys.executable, "-c", program, address], capture_output=True, text=True, check=False)
+    assert done.returncode == exit_code
+    assert "catching up" in done.stdout + done.stderr
 
 
 def test_the_grace_time_holds_the_programs_own_limit(rendered: Rendered) -> None:
@@ -193,7 +267,7 @@ def test_a_changed_setting_is_a_new_pod() -> None:
 
 def test_no_template_asks_the_cluster() -> None:
     """Nothing depends on what the cluster has: a render on a laptop or by Argo CD is what is installed."""
-    for template in (CHART / "templates").iterdir():
+    for template in (path for path in (CHART / "templates").rglob("*") if path.is_file()):
         text = template.read_text()
         assert ".Capabilities" not in text
         assert "lookup " not in text

@@ -39,8 +39,16 @@ REFUSED: dict[str, Callable[[Object, Object, list[Object]], bool]] = {
 
 
 def offences(rendered: Rendered) -> list[str]:
-    """Name what is refused of the pod."""
-    pod, container = rendered.pod, rendered.container
+    """Name what is refused of the pod, or else of the one of `helm test`."""
+    return _offences(rendered.pod, rendered.container) or _test_offences(rendered.one("Pod")["spec"])
+
+
+def _test_offences(pod: Object) -> list[str]:
+    (container,) = pod["containers"]
+    return _offences({"volumes": [], **pod}, {"ports": [], **container})
+
+
+def _offences(pod: Object, container: Object) -> list[str]:
     both = [pod.get("securityContext", {}), container.get("securityContext", {})]
     return [name for name, offends in REFUSED.items() if offends(pod, container, both)]
 
@@ -63,8 +71,8 @@ def test_the_chart_asks_for_no_rights(name: str) -> None:
     """No Role, no binding, no object of the cluster's own."""
     kinds = {one["kind"] for one in render(case(name)).objects}
     assert kinds <= {
-        *("ConfigMap", "NetworkPolicy", "PrometheusRule", "Service", "ServiceAccount"),
-        *("ServiceMonitor", "StatefulSet"),
+        *("ConfigMap", "Ingress", "NetworkPolicy", "Pod", "PodDisruptionBudget", "PrometheusRule", "Service"),
+        *("ServiceAccount", "ServiceMonitor", "StatefulSet"),
     }
 
 

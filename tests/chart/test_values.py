@@ -194,6 +194,49 @@ def test_a_wrong_value_is_refused_with_its_path(path: str, value: Any) -> None:
             "serviceMonitor.tlsConfig.ca: is needed",
             id="an authority in a namespace that the ServiceMonitor cannot read",
         ),
+        pytest.param(
+            merged(case("minimal"), at("ingress.enabled", True)), "ingress.host: is needed", id="an Ingress for no host"
+        ),
+        pytest.param(
+            merged(case("minimal"), {"podLabels": {"app.kubernetes.io/name": "x"}}),
+            "podLabels: the label app.kubernetes.io/name is taken",
+            id="a label of the selector",
+        ),
+        pytest.param(
+            merged(case("minimal"), {"podLabels": {"team": "a"}, "commonLabels": {"team": "b"}}),
+            "podLabels: the label team is taken",
+            id="a label twice",
+        ),
+        pytest.param(
+            merged(case("minimal"), {"podAnnotations": {"checksum/config": "x"}}),
+            "podAnnotations: the annotation checksum/config is taken",
+            id="the chart's own annotation",
+        ),
+        pytest.param(
+            merged(case("minimal"), {"extraEnv": [{"name": "LAGWARDEN_CONFIG", "value": "x"}]}),
+            "extraEnv: the name LAGWARDEN_CONFIG is taken",
+            id="a variable of the chart's own",
+        ),
+        pytest.param(
+            merged(case("minimal"), {"extraEnv": [{"name": "A", "value": "x"}, {"name": "A", "value": "y"}]}),
+            "extraEnv: the name A is taken",
+            id="a variable twice",
+        ),
+        pytest.param(
+            merged(case("minimal"), {"extraVolumes": [{"name": "tmp", "emptyDir": {}}]}),
+            "extraVolumes: the name tmp is taken",
+            id="a volume of the chart's own",
+        ),
+        pytest.param(
+            merged(case("minimal"), {"extraVolumeMounts": [{"name": "x", "mountPath": "/etc/lagwarden"}]}),
+            "extraVolumeMounts: the path /etc/lagwarden is taken",
+            id="a path of the chart's own",
+        ),
+        pytest.param(
+            merged(case("minimal"), {"extraContainers": [{"name": "lagwarden", "image": "x"}]}),
+            "extraContainers: the name lagwarden is taken",
+            id="a second container of the name",
+        ),
     ],
 )
 def test_values_that_do_not_go_together_are_refused(values: Object, sentence: str) -> None:
@@ -201,9 +244,34 @@ def test_values_that_do_not_go_together_are_refused(values: Object, sentence: st
     assert sentence in refusal(values)
 
 
-def test_a_global_value_is_no_fault() -> None:
-    """Helm hands `global` to every chart of a release."""
-    assert render(merged(case("minimal"), {"global": {"imageRegistry": "x"}})).objects
+def test_global_values() -> None:
+    """Helm hands `global` to every chart of a release: what concerns images counts, the rest is for other charts."""
+    values = {"global": {"imageRegistry": "mirror.example/", "imagePullSecrets": [{"name": "m"}], "other": 1}}
+    rendered = render(merged(case("minimal"), values))
+    for pod in (rendered.pod, rendered.one("Pod")["spec"]):
+        assert pod["containers"][0]["image"].startswith("mirror.example/lagwarden:")
+        assert pod["imagePullSecrets"] == [{"name": "m"}]
+
+
+@pytest.mark.parametrize(
+    ("heap", "limit", "is_refused"),
+    [
+        pytest.param("2g", "4Gi", False, id="the default"),
+        pytest.param("16g", "4Gi", True, id="a heap beyond the limit"),
+        pytest.param("3G", "4Gi", False, id="just enough"),
+        pytest.param("3073m", "4Gi", True, id="a little more"),
+        pytest.param("1536m", "2.5Gi", False, id="fractions"),
+        pytest.param("2g", "3000M", True, id="decimal units are smaller"),
+        pytest.param("2g", "4294967296", False, id="bytes"),
+    ],
+)
+def test_a_heap_that_the_limit_cannot_hold_is_refused(heap: str, limit: str, *, is_refused: bool) -> None:
+    """Less than 1 GiB beside the heap would end in a kill by the kernel, hours later."""
+    values = {"config": {"job": {"driver_memory": heap}}, "resources": {"limits": {"memory": limit}}}
+    if is_refused:
+        assert "resources.limits.memory" in refusal(merged(case("minimal"), values))
+    else:
+        assert render(merged(case("minimal"), values)).objects
 
 
 # --- every value does something ---
@@ -239,12 +307,18 @@ GIVEN |= {
     "serviceMonitor.tlsConfig": case("web-login"),
     "serviceMonitor.basicAuth": merged(case("web-login"), at("serviceMonitor.basicAuth", {})),
     "serviceMonitor.authorization": case("web-token"),
+    "ingress": {"ingress": {"enabled": True, "host": "lag.example"}},
+    "ingress.enabled": {"ingress": {"host": "lag.example"}},
 }
 # Values that take a sample of their own, because any other would be refused by the templates.
 SAMPLES: dict[str, Any] = {
     "rules.disabled": ["FirstAlert"],
     "rules.alerts": {"FirstAlert": {"for": "7m"}},
     **dict.fromkeys(("rules.runbookUrl", "rules.grafanaUrl", "rules.pageUrl"), "https://another.example"),
+    "global": {"imageRegistry": "another.example"},
+    "ingress.path": "/another",
+    "serviceMonitor.targetLabels": ["another"],
+    "serviceMonitor.podTargetLabels": ["another"],
     "extraObjects": [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "more"}}],
     "config.kafka.bootstrap_servers": ["broker-3:9092"],
     "bootstrapServersFrom": {"secretKeyRef": {"name": "a", "key": "b"}},

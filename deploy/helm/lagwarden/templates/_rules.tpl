@@ -1,9 +1,11 @@
 {{/* How values change the alerts of rules/, which are plain Prometheus rules. */}}
 
-{{/* Base URL of lagwarden's pages: a site's own, else the Service. */}}
+{{/* Base URL of lagwarden's pages: a site's own, else the Ingress, else the Service. */}}
 {{- define "lagwarden.pages" -}}
 {{- if .Values.rules.pageUrl -}}
 {{ trimSuffix "/" .Values.rules.pageUrl }}
+{{- else if .Values.ingress.enabled -}}
+{{ ternary "https" "http" (ne .Values.ingress.tlsSecret "") }}://{{ .Values.ingress.host }}{{ trimSuffix "/" .Values.ingress.path }}
 {{- else -}}
 {{ include "lagwarden.http.scheme" . }}://{{ include "lagwarden.http.host" . }}:{{ .Values.service.port }}
 {{- end -}}

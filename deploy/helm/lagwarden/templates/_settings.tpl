@@ -65,6 +65,7 @@
 {{- end -}}
 {{- end -}}
 {{- include "lagwarden.http.contradictions" . -}}
+{{- include "lagwarden.pod.contradictions" . -}}
 {{- end }}
 
 {{/* The configuration file: config as it stands, less what stands elsewhere. */}}
