@@ -109,8 +109,8 @@ class MemberObject(TypedDict):
 
     member_id: str
     instance_id: str | None
-    client_id: str
-    client_host: str
+    client_id: str | None
+    client_host: str | None
     rack: str | None
     epoch: int | None
     state: str | None

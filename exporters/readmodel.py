@@ -305,12 +305,15 @@ class Snapshot:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MemberDetail:
-    """One member of a group. None: not in the log. `assignment` has the partitions by topic (name, else id)."""
+    """One member of a group. None: not in the log, or hidden (`HiddenMembers`).
+
+    `assignment` has the partitions by topic (name, else id).
+    """
 
     member_id: str
     instance_id: str | None
-    client_id: str
-    client_host: str
+    client_id: str | None
+    client_host: str | None
     rack: str | None
     epoch: int | None
     state: str | None

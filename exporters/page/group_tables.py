@@ -106,8 +106,8 @@ def _member(member: MemberDetail) -> Element:
     return el(
         "tr",
         el("th", named(member.member_id), named_static, scope="row"),
-        el("td", named(member.client_id)),
-        el("td", named(member.client_host), rack),
+        el("td", NONE if member.client_id is None else named(member.client_id)),
+        el("td", NONE if member.client_host is None else named(member.client_host), rack),
         el("td", state),
         el("td", NONE if member.epoch is None else number(member.epoch), class_="number"),
         el("td", _assigned(member.assignment)),

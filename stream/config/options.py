@@ -205,6 +205,12 @@ class HttpOptions(OptionSection):
         None, "A file with a token that clients may send instead of a user and a password. It is read again, too."
     )
 
+    hide_members: bool = _option(
+        False,
+        "API, pages and commands show generated names instead of the ids, client ids, hosts and racks of members. The"
+        " names change at each start. Names of groups and topics stay.",
+    )
+
     def contradictions(self) -> list[tuple[str, str]]:
         """See Section."""
         if self.max_connections_per_address > self.max_connections:

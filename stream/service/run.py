@@ -27,7 +27,7 @@ from stream.service.job import MonitorJob
 from stream.service.startup import wait_for_offsets_topic
 from stream.service.status import FAILED, STOPPING, ServiceStatus
 from stream.service.temporary_folder import temporary_folder
-from stream.service.web_access import open_web_access
+from stream.service.web_access import open_web_access, served_details
 from stream.service.wiring import read_tasks
 from stream.spark.class_archive import ClassArchive
 from stream.spark.session import SessionOptions, end_session, open_session
@@ -85,7 +85,7 @@ def _http_server(config: Config, publisher: Publisher, status: ServiceStatus, wa
         http.port,
         publisher.current,
         status.monitor_status,
-        publisher.details,
+        served_details(http, publisher.details),
         cluster=watch.current,
         on_failure=status.answer_failed,
         limits=ConnectionLimits(http.max_connections, http.max_connections_per_address),

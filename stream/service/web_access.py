@@ -1,4 +1,4 @@
-"""TLS and logins of the HTTP server, from the options of the section `http`."""
+"""TLS and logins of the HTTP server, and what it hides, from the options of the section `http`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from exporters.hidden_members import HiddenMembers
 from exporters.http.access.web_access import WebAccess
 from exporters.http.access.web_config import WebConfigError
 from stream.errors import ExitCode, Refusal
@@ -14,6 +15,7 @@ from stream.errors import ExitCode, Refusal
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from exporters.readmodel import GroupDetail
     from stream.config.options import HttpOptions
 
 _log = structlog.get_logger(__name__)
@@ -33,3 +35,10 @@ def open_web_access(http: HttpOptions, clock: Callable[[], float] = time.monoton
         raise Refusal(
             str(error), "correct the files of http.web_config and http.bearer_token_file", ExitCode.USAGE
         ) from error
+
+
+def served_details(
+    http: HttpOptions, details: Callable[[str], GroupDetail | None]
+) -> Callable[[str], GroupDetail | None]:
+    """Return the function that gives API and pages the details of a group, with hidden members if so configured."""
+    return HiddenMembers(details) if http.hide_members else details

@@ -1,17 +1,25 @@
-"""TLS and logins of the HTTP server from the options, with their errors and log lines."""
+"""TLS, logins and hidden members of the HTTP server from the options, with their errors and log lines."""
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 import os
-from typing import TYPE_CHECKING
+import types
+from typing import TYPE_CHECKING, Any
 
 import bcrypt
 import pytest
 import structlog
 
+from exporters.http.server import HttpServer
+from stream.config.loader import load
 from stream.config.options import HttpOptions
 from stream.errors import ExitCode, Refusal
-from stream.service.web_access import open_web_access
+from stream.service import run
+from stream.service.status import ServiceStatus
+from stream.service.web_access import open_web_access, served_details
+from tests.exporters.snapshots import detail
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,3 +59,34 @@ def test_changes_are_logged(tmp_path: Path) -> None:
         ("info", "web configuration read again"),
     ]
     assert "alice is no bcrypt hash" in lines[0]["cause"]
+
+
+def test_members_are_shown_by_default() -> None:
+    """The details of a group have the ids and hosts of its members."""
+    assert served_details(HttpOptions(), detail)("billing") == detail("billing")
+
+
+def test_members_are_hidden_on_request() -> None:
+    """`http.hide_members` takes ids and hosts out of the details, and changes nothing else."""
+    served = served_details(HttpOptions(hide_members=True), detail)("billing")
+    assert served is not None
+    assert {member.client_host for member in served.members} == {None}
+    assert dataclasses.replace(served, members=()) == dataclasses.replace(detail("billing"), members=())
+
+
+def test_the_server_of_run_gets_the_served_details(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The option has its effect on the server that `lagwarden run` starts."""
+    given: dict[str, Any] = {}
+
+    class Server(HttpServer):
+        def __init__(self, *arguments: Any, **named: Any) -> None:
+            given.update(inspect.signature(HttpServer).bind(*arguments, **named).arguments)
+            super().__init__(*arguments, **named)
+
+    monkeypatch.setattr(run, "HttpServer", Server)
+    flags = {"kafka.bootstrap_servers": "localhost:1", "http.port": 0, "http.host": "127.0.0.1"}
+    config = load(flags={**flags, "http.hide_members": True})
+    publisher: Any = types.SimpleNamespace(current=lambda: None, details=detail)
+    watch: Any = types.SimpleNamespace(current=lambda: None)
+    with run._http_server(config, publisher, ServiceStatus("1", 60), watch):
+        assert {member.client_host for member in given["details"]("billing").members} == {None}

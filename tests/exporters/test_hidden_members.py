@@ -1,0 +1,89 @@
+"""Hidden members: nothing of API, pages and commands tells who they are, and everything else is there."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporters.hidden_members import HiddenMembers
+from exporters.http.api import group_json
+from exporters.page.group import group_page
+from exporters.text.exposition import PublishedSnapshot
+from stream.cli.render.group_tables import members_table, offsets_table
+from stream.cli.render.tables import plain_lines
+from tests.exporters.snapshots import NOON, detail, member, small_snapshot
+
+if TYPE_CHECKING:
+    from exporters.readmodel import GroupDetail, MemberDetail
+
+IDENTITY = ("member_id", "instance_id", "client_id", "client_host", "rack")
+WHO = member("who-id", instance_id="who-static", client_id="who-client", client_host="/who-host", rack="who-rack")
+
+
+def hidden(*members: MemberDetail) -> GroupDetail:
+    """Return the detail of the group `billing` with these members, hidden."""
+    found = HiddenMembers(lambda group: detail(group, members=members))("billing")
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("shown", [detail(members=(WHO,)), hidden(WHO)], ids=["shown", "hidden"])
+def test_no_reader_sees_who_a_member_is(shown: GroupDetail) -> None:
+    """Neither the API nor the page nor the tables of the commands have one of the words; without hiding all have."""
+    published = PublishedSnapshot.build(small_snapshot())
+    answer = group_json(published.snapshot, "billing", shown)
+    assert answer is not None
+    group = json.loads(answer)
+    tables = [members_table(group, verbose=True), offsets_table(group, NOON / 1000)]
+    seen = [
+        answer.decode(),
+        group_page(published, "billing", shown, NOON / 1000, root="../").html().decode(),
+        "\n".join(line for table in tables for line in plain_lines(table)),
+    ]
+    assert ["who-" in text for text in seen] == [shown.members == (WHO,)] * len(seen)
+    assert all("orders" in text for text in seen)
+
+
+def test_what_a_member_does_stays() -> None:
+    """Assignment, subscription, epoch and state of each member are those of the group."""
+    assert [_without_identity(each) for each in hidden(*detail().members).members] == [
+        _without_identity(each) for each in detail().members
+    ]
+
+
+def _without_identity(each: MemberDetail) -> MemberDetail:
+    return dataclasses.replace(each, **dict.fromkeys(IDENTITY))
+
+
+@given(st.lists(st.text(), min_size=2, max_size=8, unique=True))
+def test_members_have_different_names(ids: list[str]) -> None:
+    """Law: different ids, whatever their characters, have different names, and the same id has the same name."""
+    hide = HiddenMembers(lambda group: detail(group, members=tuple(map(member, ids))))
+    first, second = hide("billing"), hide("another")
+    assert first is not None
+    assert second is not None
+    names = [each.member_id for each in first.members]
+    assert len(set(names)) == len(ids)
+    assert names == [each.member_id for each in second.members]
+
+
+def test_names_are_of_one_process() -> None:
+    """Another process has other names, so that a reader cannot collect what an id is called."""
+    assert hidden(WHO).members[0].member_id != hidden(WHO).members[0].member_id
+
+
+def test_a_static_member_is_still_static() -> None:
+    """A member has a static id if it had one."""
+    static, dynamic = hidden(WHO, member("other")).members
+    assert static.instance_id is not None
+    assert dynamic.instance_id is None
+
+
+def test_an_unknown_group_stays_unknown() -> None:
+    """There is nothing to hide."""
+    assert HiddenMembers(lambda _: None)("nope") is None
