@@ -173,6 +173,9 @@ class _Scenario:
             refilled=never,
             static=np.zeros(count, np.bool_),
             share=np.zeros(count, np.bool_),
+            generation=never,
+            joined=never,
+            left=never,
         )
 
 

@@ -95,6 +95,11 @@ def longer_than_restart() -> float:
     return RESTART
 
 
+def certainly_alive() -> float:
+    """Return the time after which a member that does not commit has certainly sent a heartbeat."""
+    return SESSION + TICK
+
+
 def session_and_restart() -> float:
     """Return the time until the session has ended and no member has joined within the time of a restart."""
     return SESSION + RESTART

@@ -77,8 +77,24 @@ SILENT: Final = (
         THREE,
         (StartConsumer(),),
         script=(at_event(ChangeBehaviour({"hung": ("a",)})),),
-        expected=(ExpectedVerdict(("stopped",), pace.missed()),),
+        expected=(
+            ExpectedVerdict(("stopped",), pace.missed()),
+            ExpectedVerdict(("stopped",), pace.certainly_alive(), sentence_contains="still sends heartbeats"),
+        ),
         # It blocks the rebalance after a restart of the broker, and is removed in the end.
+        true_as_well=("rebalancing_too_long", "no_members", "expiring"),
+    ),
+    VerdictScenario(
+        "one-of-two-hangs",
+        "sick",
+        "one of two members hangs while its heartbeats go on; the finding names it",
+        FOUR,
+        (StartConsumer("a"), StartConsumer("b")),
+        script=(at_event(ChangeBehaviour({"hung": ("b",)})),),
+        expected=(
+            ExpectedVerdict(("stopped",), pace.missed(), sentence_contains="Owner of all of them: client "),
+            ExpectedVerdict(("stopped",), pace.certainly_alive(), sentence_contains="still sends heartbeats"),
+        ),
         true_as_well=("rebalancing_too_long", "no_members", "expiring"),
     ),
     VerdictScenario(

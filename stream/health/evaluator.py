@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
@@ -11,6 +12,7 @@ from stream.health import hysteresis
 from stream.health.evaluation import Evaluation, EvaluationRules, Finding
 from stream.health.evidence import evidence
 from stream.health.rules import RULES
+from stream.health.rules.members import members_text
 from stream.health.rules.membership.unassigned import may_be_assigned_soon
 from stream.health.rules.rule import unread_text
 from stream.health.verdict import CODE, SEVERITIES, SEVERITY, VERDICTS, Severity, Verdict, roll_up
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from stream.health.columns import Codes, Ints
+    from stream.health.evidence import Value
     from stream.health.features.window import Window
     from stream.health.hysteresis import ShownVerdicts
     from stream.health.inputs import HealthInputs
@@ -67,6 +70,8 @@ class EvaluationResult(Evaluation):
 
     rule_verdict: Codes
     """The verdict of the rules at this tick, `hysteresis.UNDECIDED` where they cannot decide yet."""
+    also: Ints
+    """All faults that `Rule.is_reported_beside` allows, a bit for each code; 0 where there is no verdict."""
 
     def worst_by_owner(self, owner: Ints, owners: int) -> Codes:
         """Return the worst verdict of each owner, see `roll_up`."""
@@ -80,8 +85,8 @@ class EvaluationResult(Evaluation):
             verdict=verdict,
             severity=SEVERITY[verdict],
             since=int(self.since[row]),
-            sentence=self._row_sentence(row),
-            evidence=evidence(self.window, row, rule.evidence),
+            sentence=self._row_sentence(row, np.arange(row, row + 1)),
+            evidence=self._evidence(row),
             next_step=rule.next_step if rule.next_step_of is None else rule.next_step_of(self.window, row),
         )
 
@@ -93,6 +98,14 @@ class EvaluationResult(Evaluation):
         sentence, since = self.group_sentence(group), int(self.group_since[group])
         return dataclasses.replace(self.row_finding(row), since=since, sentence=sentence)
 
+    def _evidence(self, row: int) -> dict[str, Value]:
+        """Return the numbers that the verdict rests on, and other faults of the row with their numbers."""
+        verdict = VERDICTS[self.verdict[row]]
+        rules = [rule for rule in RULES if rule.is_reported_beside and self.also[row] >> CODE[rule.verdict] & 1]
+        names = dict.fromkeys(itertools.chain(*(rule.evidence for rule in (_RULE_BY_VERDICT[verdict], *rules))))
+        others = ", ".join(str(rule.verdict) for rule in rules if rule.verdict != verdict)
+        return evidence(self.window, row, tuple(names)) | ({"also": others} if others else {})
+
     def group_sentence(self, group: int) -> str:
         """Return the sentence of that finding: number of partitions, the partition that represents them, its fault."""
         row = int(self.group_row[group])
@@ -100,10 +113,14 @@ class EvaluationResult(Evaluation):
             return self._finding_without_commits(group).sentence
         first, last = np.searchsorted(self.window.inputs.group, (group, group + 1))
         counted = f"{int(self.group_rows[group])} of {last - first} partitions; " if last - first > 1 else ""
-        return f"{counted}{self.partition_name(row)}: {self._row_sentence(row)}"
+        rows = first + np.flatnonzero(self.verdict[first:last] == self.verdict[row])
+        return f"{counted}{self.partition_name(row)}: {self._row_sentence(row, rows)}"
 
-    def _row_sentence(self, row: int) -> str:
-        """Return the sentence of the verdict if the rules find it now, else one with the numbers of this tick."""
+    def _row_sentence(self, row: int, rows: Ints) -> str:
+        """Return the sentence of the verdict if the rules find it now, else one with the numbers of this tick.
+
+        `rows` are those of the group that the sentence is about, of which `row` is one.
+        """
         verdict, rule_verdict = VERDICTS[self.verdict[row]], int(self.rule_verdict[row])
         name = verdict.replace("_", " ")
         if rule_verdict == hysteresis.UNDECIDED:
@@ -111,7 +128,10 @@ class EvaluationResult(Evaluation):
             unread = f": {unread_text(self.window, row)}" if self.window.lag[row] > 0 else ""
             return f"Not observed for long enough to decide{unread}.{previous}"
         current = VERDICTS[rule_verdict]
-        sentence = _RULE_BY_VERDICT[current].sentence(self.window, row)
+        rule = _RULE_BY_VERDICT[current]
+        sentence = rule.sentence(self.window, row)
+        if rule.names_members:
+            sentence += members_text(self.window, row, rows)
         return sentence if current == verdict else f"Still shown as {name} until this has lasted: {sentence}"
 
     def _finding_without_commits(self, group: int) -> Finding:
@@ -137,7 +157,7 @@ class Evaluator(EvaluationRules):
     def evaluate(self, inputs: HealthInputs) -> EvaluationResult:
         """Evaluate one tick. Ticks come in order, and each of them once."""
         window = self._build_window(inputs)
-        rule_verdict = apply_rules(window)
+        rule_verdict, also = apply_rules(window)
         self._shown = shown = hysteresis.advance(self._previous_verdicts(inputs), rule_verdict, inputs.now)
         window = window.trim()
         self._last_inputs = window.inputs
@@ -151,6 +171,7 @@ class Evaluator(EvaluationRules):
             group_rows=rows,
             group_since=_group_since(shown, code, row, inputs.group),
             rule_verdict=rule_verdict,
+            also=also,
         )
 
     def pack(self) -> bytes | None:
@@ -179,8 +200,10 @@ def _group_since(shown: ShownVerdicts, group_verdict: Codes, group_row: Ints, gr
     return np.where(group_row >= 0, since, -1)
 
 
-def apply_rules(window: Window) -> Codes:
+def apply_rules(window: Window) -> tuple[Codes, Ints]:
     """Return the verdict of the first rule that matches each row, `UNDECIDED` where no verdict is possible yet.
+
+    The second column has a bit for each further rule that matches a row with a fault, see `EvaluationResult.also`.
 
     Only a good verdict can be premature: what another rule has found holds however short the history is. There are two
     exceptions. Of rows whose unread offsets may all be transaction markers nothing critical is reported until their
@@ -188,11 +211,13 @@ def apply_rules(window: Window) -> Codes:
     transaction nothing is known.
     """
     code = np.full(len(window), hysteresis.UNDECIDED, np.int8)
+    also = np.zeros(len(window), np.int64)
     unmatched = np.ones(len(window), np.bool_)
     for rule in RULES:
-        if not unmatched.any():
-            break
-        matched = unmatched & rule.matches(window)
+        found = rule.matches(window)
+        if rule.is_reported_beside:
+            also[found] |= 1 << CODE[rule.verdict]
+        matched = unmatched & found
         code[matched] = CODE[rule.verdict]
         unmatched &= ~matched
     # No member reads these yet: not good, and a fault only if it lasts.
@@ -202,7 +227,8 @@ def apply_rules(window: Window) -> Codes:
     _withdraw_unproven(code, window)
     if window.inputs.hidden is not None:  # they may have read on, or may have members by now
         code[window.inputs.hidden] = hysteresis.UNDECIDED
-    return code
+    also[(code < 0) | (SEVERITIES[code] < Severity.WARNING)] = 0
+    return code, also
 
 
 def _withdraw_unproven(code: Codes, window: Window) -> None:

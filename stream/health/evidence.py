@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from stream.health.rules.log import unknown
+from stream.health.rules.members import owner_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from stream.groups.membership.model import MemberClient
     from stream.health.features.window import Window
 
 Value = int | float | str | bool | None
@@ -54,6 +56,16 @@ def _transaction(window: Window, row: int) -> Value:
     return ", ".join(name for name in (f"producer {transaction.producer_id}", transaction.transactional_id) if name)
 
 
+def _of_owner(pick: Callable[[MemberClient], str]) -> Callable[[Window, int], Value]:
+    """Return a reader of a field of the member that owns the partition."""
+
+    def read(window: Window, row: int) -> Value:
+        client = owner_of(window, row)
+        return None if client is None else pick(client)
+
+    return read
+
+
 COLUMNS: Final[dict[str, Callable[[Window, int], Value]]] = {
     "committed_offset": _whole(lambda w: w.committed_offset),
     "commit_time": _whole(lambda w: w.commit_time),
@@ -79,11 +91,15 @@ COLUMNS: Final[dict[str, Callable[[Window, int], Value]]] = {
     "jump_time": _whole(lambda w: w.remembered.jumps.jump_time),
     "members": _whole(lambda w: w.members),
     "group_since": _of_group(lambda w: w.inputs.groups.since),
+    "generation": _of_group(lambda w: w.inputs.groups.generation),
     "rebalances": _of_group(lambda w: w.inputs.groups.rebalances),
     "offset_expiry_time": _whole(lambda w: w.inputs.expiry),
     "stable_since": _whole(lambda w: w.stable_since),
     "transaction": _transaction,
     "reason": unknown.reason,
+    "owner_client": _of_owner(lambda client: client.client_id),
+    "owner_host": _of_owner(lambda client: client.client_host.removeprefix("/")),
+    "owner_member": _of_owner(lambda client: client.member_id),
 }
 """Readers of all numbers that a rule may list as evidence."""
 

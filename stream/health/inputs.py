@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from stream.groups.commits.runs import Spans
     from stream.groups.commits.slots import Slots
+    from stream.groups.membership.model import MemberClient
     from stream.health.columns import Codes, Flags, Ints
     from stream.health.features.control_records import LogTails
     from stream.health.features.lag import Lag, PartitionEnds
@@ -64,6 +65,11 @@ class GroupInputs:
     """At least one member has a group.instance.id."""
     share: NDArray[np.bool_]
     """Share groups (KIP-932), which commit no offsets."""
+    generation: Ints
+    """The generation of a classic group; -1 also for other groups."""
+    joined: Ints
+    """Number of members that joined and that left with the last rebalance."""
+    left: Ints
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -100,7 +106,9 @@ class HealthInputs:
     subscribed: Codes | None = None
     """1: a member subscribes to the topic; 0: none does; -1: not known."""
     owner: Ints | None = None
-    """The member that owns the partition (any numbering within its group), `NO_OWNER`, or -1: not known."""
+    """The member that owns the partition, by its position in `clients`; `NO_OWNER`, or -1: not known."""
+    clients: Sequence[MemberClient] = ()
+    """The members of all groups; empty: they have no names."""
     expiry: Ints | None = None
     """When the broker expires the offset (ms); negative: never, or not known."""
     retention: Ints | None = None

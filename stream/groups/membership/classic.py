@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Final
 from decoders import blobs
 from decoders.errors import DecodeError
 from stream.groups.membership import subscriptions
-from stream.groups.membership.model import CLASSIC, SIMPLE, Membership, identity
+from stream.groups.membership.model import CLASSIC, SIMPLE, MemberClient, Membership, identity
 from stream.groups.membership.partition_bits import merge_owned, union_of_shares
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from decoders.events import ClassicGroupRecorded, ClassicMember
-    from stream.groups.membership.model import Owned
 
 CONSUMER: Final = "consumer"
 CONNECT: Final = "connect"
@@ -34,7 +35,9 @@ def membership(event: ClassicGroupRecorded) -> Membership:
     protocol type the group exists, but no member has ever joined it.
     """
     assigned = [assigned_rows(event, member) for member in event.members]
-    shares = _shares(event, assigned)
+    clients = tuple(_client(event, member, rows) for member, rows in zip(event.members, assigned, strict=True))
+    shares = [client.owned for client in clients if client.owned is not None]
+    is_known = event.protocol_type == CONSUMER and len(shares) == len(clients)
     idle = [is_idle(event, member, rows) for member, rows in zip(event.members, assigned, strict=True)]
     return Membership(
         kind=CLASSIC if event.protocol_type or event.members else SIMPLE,
@@ -45,10 +48,10 @@ def membership(event: ClassicGroupRecorded) -> Membership:
         generation=event.generation,
         state_time=event.state_timestamp,
         member_names=frozenset(identity(member.member_id, member.group_instance_id) for member in event.members),
-        subscribed=_subscribed(event),
+        subscribed=_subscribed(event, clients),
         idle=None if None in idle else sum(map(bool, idle)),
-        owned=None if shares is None else union_of_shares(shares),
-        shares=shares,
+        owned=union_of_shares(shares) if is_known else None,
+        clients=clients,
     )
 
 
@@ -95,20 +98,26 @@ def is_idle(event: ClassicGroupRecorded, member: ClassicMember, rows: AssignedRo
     return not any(partitions for _, partitions in rows) and not standby_rows(event, member)
 
 
-def _subscribed(event: ClassicGroupRecorded) -> frozenset[str] | None:
+def _client(event: ClassicGroupRecorded, member: ClassicMember, rows: AssignedRows | None) -> MemberClient:
+    is_consumer = event.protocol_type == CONSUMER
+    return MemberClient(
+        member_id=member.member_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        instance_id=member.group_instance_id,
+        session_timeout=member.session_timeout,
+        subscribed=subscriptions.topics_of_blob(member.subscription) if is_consumer else None,
+        owned=merge_owned(rows) if is_consumer and rows is not None else None,
+    )
+
+
+def _subscribed(event: ClassicGroupRecorded, clients: Iterable[MemberClient]) -> frozenset[str] | None:
     """Return the union of the members' topics (ClassicGroup#computeSubscribedTopics); None if one cannot be decoded."""
     if event.protocol_type != CONSUMER:
         return None
     sets = []
-    for member in event.members:
-        topics = subscriptions.topics_of_blob(member.subscription)
-        if topics is None:
+    for client in clients:
+        if client.subscribed is None:
             return None
-        sets.append(topics)
+        sets.append(client.subscribed)
     return subscriptions.union(sets)
-
-
-def _shares(event: ClassicGroupRecorded, assigned: list[AssignedRows | None]) -> tuple[Owned, ...] | None:
-    if event.protocol_type != CONSUMER or None in assigned:
-        return None
-    return tuple(merge_owned(rows) for rows in assigned if rows)

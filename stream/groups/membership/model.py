@@ -13,6 +13,22 @@ Owned = tuple[tuple[str | bytes, int], ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class MemberClient:
+    """A member of a group as findings about the group name it. None: not in the records."""
+
+    member_id: str
+    client_id: str
+    client_host: str
+    instance_id: str | None = None
+    # Time (ms) without a heartbeat after which the coordinator removes the member.
+    session_timeout: int | None = None
+    # The topics that it subscribes to; None also for members that have a topology instead.
+    subscribed: frozenset[str] | None = None
+    # The partitions that it owns, including those to be revoked; None also for what is not partitions of topics.
+    owned: Owned | None = dataclasses.field(default=None, repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Membership:
     """A group according to its membership records. None: not in the records."""
 
@@ -37,8 +53,8 @@ class Membership:
     unresolved: int = 0
     # The partitions that the members own, including those to be revoked; None: unknown, or not partitions of topics.
     owned: Owned | None = dataclasses.field(default=None, repr=False)
-    # The same for each member that owns any, in no particular order.
-    shares: tuple[Owned, ...] | None = dataclasses.field(default=None, repr=False)
+    # The members, in no particular order.
+    clients: tuple[MemberClient, ...] = dataclasses.field(default=(), repr=False)
 
 
 def identity(member_id: str, instance_id: str | None) -> str:

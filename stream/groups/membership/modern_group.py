@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders import group_events as facts
 from stream.groups.membership import subscriptions
-from stream.groups.membership.model import Membership, identity
+from stream.groups.membership.model import MemberClient, Membership, identity
 from stream.groups.membership.partition_bits import merge_owned, union_of_shares
 
 if TYPE_CHECKING:
@@ -75,7 +75,8 @@ class ModernGroup:
     @property
     def membership(self) -> Membership:
         """The membership as a value."""
-        shares = self._shares()
+        clients = tuple(map(self._client, self.members.values()))
+        shares = [client.owned for client in clients if client.owned is not None]
         return Membership(
             kind=self.kind,
             state=self.state,
@@ -87,8 +88,8 @@ class ModernGroup:
             idle=sum(self.is_idle(member) for member in self.members),
             away=sum(self.is_away(member) for member in self.members),
             unresolved=len(self._unresolved()),
-            owned=None if shares is None else union_of_shares(shares),
-            shares=shares,
+            owned=union_of_shares(shares) if len(shares) == len(clients) else None,
+            clients=clients,
         )
 
     def is_idle(self, member: str) -> bool:
@@ -151,18 +152,34 @@ class ModernGroup:
         regexes = {regex for each in self.members.values() if (regex := regex_of(each)) is not None}
         return regexes - self.regexes.keys()
 
-    def _shares(self) -> tuple[Owned, ...] | None:
-        assignments = [self.assignments[member] for member in self.members if member in self.assignments]
+    def _client(self, member: JoinedMember) -> MemberClient:
+        return MemberClient(
+            member_id=member.member_id,
+            client_id=member.client_id,
+            client_host=member.client_host,
+            instance_id=instance_id_of(member),
+            subscribed=self._topics_of(member),
+            owned=self._owned_by(self.assignments.get(member.member_id)),
+        )
+
+    def _topics_of(self, member: JoinedMember) -> frozenset[str] | None:
+        """Return the topics that a member subscribes to; None if they are not known, and for streams members."""
+        regex = regex_of(member)
+        if self.kind == "streams" or (regex is not None and regex not in self.regexes):
+            return None
+        named = subscribed_topics_of(member)
+        return subscriptions.topic_set(named if regex is None else (*named, *self.regexes[regex]))
+
+    def _owned_by(self, assignment: CurrentAssignment | None) -> Owned | None:
+        if assignment is None:
+            return ()
         if self.kind != "streams":
-            return tuple(share for each in assignments if (share := merge_owned(owned_by(each))))
+            return merge_owned(owned_by(assignment))
         if self.topology is None:
-            return None if assignments else ()
-        active = [
-            each.active + each.pending_active
-            for each in assignments
-            if isinstance(each, facts.StreamsMemberAssignmentRecorded)
-        ]
-        return tuple(share for tasks in active if (share := merge_owned(self.topics_of_tasks(tasks))))
+            return None
+        if not isinstance(assignment, facts.StreamsMemberAssignmentRecorded):
+            return ()
+        return merge_owned(self.topics_of_tasks(assignment.active + assignment.pending_active))
 
 
 def owned_by(assignment: CurrentAssignment) -> Iterator[tuple[bytes | str, tuple[int, ...]]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from stream.health.columns import Flags
     from stream.health.features.window import Window
     from stream.health.verdict import Verdict
+
+
+OWNER: Final = ("owner_client", "owner_host", "owner_member", "generation")
+"""Evidence about the member that owns the partition, and the last rebalance."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -33,6 +37,10 @@ class Rule:
     """Number of ticks in a row with a match before the verdict is shown; 1 where the rule itself has waited."""
     next_step_of: Callable[[Window, int], str] | None = None
     """Returns what an operator does about a row, where that depends on the row; None: `next_step`."""
+    names_members: bool = False
+    """Sentences name the member that owns the partitions, and the rebalance since which they stand."""
+    is_reported_beside: bool = False
+    """Where it matches a row with another fault, too, both are in the evidence: it does not follow from the other."""
 
 
 def no_rows(window: Window) -> Flags:

@@ -55,6 +55,9 @@ class _Group:
     refilled: int
     static: bool
     share: bool
+    generation: int
+    joined: int
+    left: int
     holds_until: int
 
 
@@ -108,6 +111,9 @@ class GroupStates:
             refilled=_ints([group.refilled for group in groups]),
             static=np.array([group.static for group in groups], np.bool_),
             share=np.array([group.share for group in groups], np.bool_),
+            generation=_ints([group.generation for group in groups]),
+            joined=_ints([group.joined for group in groups]),
+            left=_ints([group.left for group in groups]),
         )
 
 
@@ -140,6 +146,7 @@ def _group(sources: _Sources, now: int, storm: int) -> _Group:
     current = GroupStage.EMPTY if is_dead else stage(membership, sources.described)
     transitions = () if history is None else history.transitions
     changed, emptied, refilled = _change_times(transitions)
+    last = next((each for each in reversed(transitions) if each.type is TransitionType.REBALANCED), None)
     recent = [each.time for each in transitions if _counts(each) and now - storm < each.time <= now + _AHEAD_MS]
     in_state_since = _NEVER if history is None or history.since is None else history.since
     recorded = _NEVER if membership is None or membership.state_time is None else membership.state_time
@@ -155,6 +162,9 @@ def _group(sources: _Sources, now: int, storm: int) -> _Group:
         refilled=min(refilled, now),
         static=membership is not None and any(name.startswith(_STATIC) for name in membership.member_names),
         share=membership is not None and membership.kind == "share",
+        generation=NOT_KNOWN if membership is None or membership.generation is None else membership.generation,
+        joined=NOT_KNOWN if last is None else last.joined,
+        left=NOT_KNOWN if last is None else last.left,
         holds_until=min(recent) + storm if recent else _FOREVER,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -12,10 +13,10 @@ from stream.health.inputs import NO_OWNER, GroupStage
 from stream.tick.inputs.group_state import stage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from stream.groups.driver_state import GroupColumns
-    from stream.groups.membership.model import Membership
+    from stream.groups.membership.model import MemberClient, Membership
     from stream.health.columns import Ints
     from stream.tick.context import ClusterContext
     from stream.tick.inputs.rows import InputRows
@@ -26,45 +27,58 @@ _NO_NAME: Final = ""
 """No topic has this name."""
 
 
-def owning_members(rows: InputRows, state: GroupColumns, context: ClusterContext) -> Ints:
-    """Return the number of the member that owns each row, which differs between all members of all groups.
+@dataclasses.dataclass(frozen=True, slots=True)
+class OwningMembers:
+    """The members that own the partitions of the rows."""
+
+    number: Ints
+    """Per row: the position of its owner in `clients`.
 
     `NO_OWNER` where the assignment of the group is known and no member owns the partition, as in a group without
     members; `NOT_KNOWN` where it is not known, as during a rebalance.
     """
+    clients: Sequence[MemberClient]
+    """The members of all groups whose assignment is known."""
+
+
+def owning_members(rows: InputRows, state: GroupColumns, context: ClusterContext) -> OwningMembers:
+    """Return the member that owns each row."""
     topics = {name: number for number, name in enumerate(rows.topics)}
     is_known = np.zeros(len(rows.groups), np.bool_)
-    keys, owners, number = [np.empty(0, np.int64)], [np.empty(0, np.int64)], 0
+    keys, owners = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    clients: list[MemberClient] = []
     for group, name in enumerate(rows.groups):
         shares = _shares_by_name(state.memberships.get(name), context, name)
         if shares is None:
             continue
         is_known[group] = True
-        for share in shares:
+        for client, share in shares:
             for topic, mask in share.items():
                 if topic in topics:
                     partitions = _partitions(mask)
                     keys.append((group * len(topics) + topics[topic] << _PARTITION_BITS) + partitions)
-                    owners.append(np.full(len(partitions), number))
-            number += 1
+                    owners.append(np.full(len(partitions), len(clients)))
+            clients.append(client)
     # A client-made assignment may give a partition to two members; either may be shown.
     owned, first = np.unique(np.concatenate(keys), return_index=True)
     at = find_keys(owned, (rows.group * len(topics) + rows.topic << _PARTITION_BITS) + rows.partition)
     owner = np.append(np.concatenate(owners)[first], NO_OWNER)[at]
-    return np.where(is_known[rows.group] & (rows.partition <= HIGHEST), owner, NOT_KNOWN)
+    return OwningMembers(np.where(is_known[rows.group] & (rows.partition <= HIGHEST), owner, NOT_KNOWN), clients)
 
 
-def _shares_by_name(membership: Membership | None, context: ClusterContext, group: str) -> list[dict[str, int]] | None:
-    """Return the partitions of each member by topic name; None if they are not known."""
+def _shares_by_name(
+    membership: Membership | None, context: ClusterContext, group: str
+) -> list[tuple[MemberClient, dict[str, int]]] | None:
+    """Return each member with its partitions by topic name; None if they are not known."""
     if membership is None:
         return None
     found = stage(membership, context.described_states.get(group))
     if found is GroupStage.EMPTY:
         return []
-    if found is not GroupStage.STABLE or membership.shares is None:
+    if found is not GroupStage.STABLE or membership.owned is None:
         return None
-    shares = [dict(_named(share, context)) for share in membership.shares]
-    return None if any(_NO_NAME in share for share in shares) else shares
+    shares = [(client, dict(_named(client.owned or (), context))) for client in membership.clients]
+    return None if any(_NO_NAME in share for _, share in shares) else shares
 
 
 def _named(share: tuple[tuple[str | bytes, int], ...], context: ClusterContext) -> Iterator[tuple[str, int]]:

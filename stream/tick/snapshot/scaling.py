@@ -42,12 +42,12 @@ def scaling_columns(
     found = [memberships.get(name) for name in rows.groups]
     is_scalable = np.array([each is not None and _is_scalable(each) for each in found], np.bool_)
     has_members = np.array([each is not None and each.members > 0 for each in found], np.bool_)
-    is_read = (assignment.subscribed == 1) | (assignment.member >= 0) | ~has_members[rows.group]
-    unknown = is_read & rows.committed & (~window.known | (assignment.member == NOT_KNOWN))
+    is_read = (assignment.subscribed == 1) | (assignment.members.number >= 0) | ~has_members[rows.group]
+    unknown = is_read & rows.committed & (~window.known | (assignment.members.number == NOT_KNOWN))
     unknown |= (assignment.subscribed == NOT_KNOWN) & ~is_read
     is_known = is_scalable & _any(is_read, rows.group, groups) & ~_any(unknown, rows.group, groups)
     lag = np.where(is_read & rows.committed & window.known, window.lag, 0)
-    scalable = sum_by_owner(np.where(_is_alone(lag > 0, assignment.member), 0, lag), rows.group, groups)
+    scalable = sum_by_owner(np.where(_is_alone(lag > 0, assignment.members.number), 0, lag), rows.group, groups)
     useful = _useful_members(rows, is_read, [each is not None and each.protocol == _RANGE for each in found])
     return {
         "scalable_lag": pa.array(scalable, mask=~is_known),

@@ -71,6 +71,9 @@ class Row:
     rebalances: int = 0
     emptied_ago: int | None = None
     refilled_ago: int | None = None
+    generation: int = -1
+    joined: int = -1
+    left: int = -1
     subscribed: int = 1
     owner: int = 0
     expires_in: int | None = None
@@ -153,6 +156,7 @@ def judged(window: Window, verdicts: Sequence[str], since: int = NOW) -> Evaluat
     return EvaluationResult(
         window=window,
         rule_verdict=codes,
+        also=np.zeros(len(codes), np.int64),
         verdict=codes,
         since=np.full(len(codes), since, np.int64),
         group_verdict=code,
@@ -233,4 +237,7 @@ def _groups(names: list[str], rows: list[Row]) -> GroupInputs:
         refilled=_ago([row.refilled_ago for row in rows]),
         static=np.zeros(len(rows), np.bool_),
         share=np.zeros(len(rows), np.bool_),
+        generation=_ints([row.generation for row in rows]),
+        joined=_ints([row.joined for row in rows]),
+        left=_ints([row.left for row in rows]),
     )

@@ -191,6 +191,9 @@ def _groups(states: list[RandomGroup], names: list[str]) -> GroupInputs:
         refilled=ints([state.refilled for state in states]),
         static=np.array([state.static for state in states], np.bool_),
         share=np.array([state.share for state in states], np.bool_),
+        generation=ints([-1] * len(states)),
+        joined=ints([-1] * len(states)),
+        left=ints([-1] * len(states)),
     )
 
 

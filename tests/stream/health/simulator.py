@@ -24,6 +24,7 @@ from stream.health.verdict import SEVERITY, VERDICTS, Severity, Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from stream.groups.membership.model import MemberClient
     from stream.health.evaluator import EvaluationResult
 
 NOON = 1_700_006_400_000
@@ -73,6 +74,9 @@ class Membership:
     since: int
     stage: GroupStage = GroupStage.STABLE
     members: int = 1
+    generation: int = -1
+    joined: int = -1
+    left: int = -1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,6 +92,8 @@ class Scene:
     """When the cluster does not answer: then there is no tick."""
     read_until: Callable[[int], int] | None = None
     """Time up to which the log has been read; None: up to now."""
+    clients: Sequence[MemberClient] = ()
+    """The members, by the numbers of `Partition.owner`."""
 
 
 def evenly(rate: float, start: int = -3 * HOUR) -> Callable[[int], int]:
@@ -183,6 +189,7 @@ def look(scene: Scene, now: int) -> HealthInputs:
         ends=_ends(there, topic, partition, now),
         subscribed=np.array([part.subscribed for part in there], np.int8),
         owner=np.array([part.owner for part in there], np.int64),
+        clients=scene.clients,
         expiry=np.array([_moment(part.expiry(now)) for part in there], np.int64),
         retention=np.array([part.retention for part in there], np.int64),
         gapless=np.array([part.gapless for part in there], np.bool_),
@@ -219,6 +226,9 @@ def _groups(scene: Scene, now: int) -> GroupInputs:
         refilled=np.array([refilled], np.int64),
         static=np.array([scene.static], np.bool_),
         share=np.array([False], np.bool_),
+        generation=np.array([last.generation], np.int64),
+        joined=np.array([last.joined], np.int64),
+        left=np.array([last.left], np.int64),
     )
 
 

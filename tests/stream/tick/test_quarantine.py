@@ -26,7 +26,7 @@ from stream.service.ticker import Ticker
 from stream.tick import context as tick_context
 from stream.tick import run_tick
 from stream.tick.context import UNKNOWN_CLUSTER
-from stream.tick.inputs import assignment, times
+from stream.tick.inputs import assignment, members, times
 from stream.tick.publisher import Publisher
 from stream.tick.snapshot import groups as snapshot_groups
 from stream.tick.terminations import Terminations
@@ -157,7 +157,8 @@ PLACES: list[Any] = [
     pytest.param(classic, "membership", of_generation, id="its membership"),
     pytest.param(expiry, "retention_start", of_generation, id="its expiry"),
     pytest.param(ownership, "_unowned", of_generation, id="what its members own"),
-    pytest.param(assignment._TopicAssignments, "_read_membership", lambda _, name: name == "c", id="its members"),
+    pytest.param(assignment, "_subscribed_topics", of_generation, id="what its members subscribe to"),
+    pytest.param(members, "_shares_by_name", lambda *given: given[-1] == "c", id="its members"),
     pytest.param(snapshot_groups, "_group_fields", lambda name, *_: name == "c", id="its row of the snapshot"),
     pytest.param(EvaluationResult, "group_sentence", is_group_c, id="its sentence"),
 ]

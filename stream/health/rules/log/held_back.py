@@ -38,4 +38,5 @@ RULE = Rule(
     next_step="End the producer's transaction; one that hangs is aborted with kafka-transactions.sh abort.",
     evidence=("last_stable_offset", "high_watermark", "committed_offset", "stable_since", "transaction", "time_lag"),
     confirm=1,
+    is_reported_beside=True,
 )

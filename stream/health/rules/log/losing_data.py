@@ -63,4 +63,5 @@ RULE = Rule(
     next_step_of=_next_step_of,
     evidence=("lost", "margin", "loss_in", "log_start_offset", "committed_offset", "lag", "rebalances", "consume_rate"),
     confirm=1,
+    is_reported_beside=True,
 )

@@ -42,4 +42,5 @@ RULE = Rule(
     sentence=_sentence,
     next_step="See which members come and go (lagwarden explain): crashes, or polls slower than max.poll.interval.ms.",
     evidence=("rebalances", "members", "lag", "time_lag", "consume_rate", "produce_rate"),
+    is_reported_beside=True,
 )

@@ -38,4 +38,5 @@ RULE = Rule(
     next_step="Start the group, or commit the offset again; if the group is not needed any more, delete it.",
     evidence=("offset_expiry_time", "commit_time", "committed_offset", "members", "lag"),
     confirm=1,
+    is_reported_beside=True,
 )

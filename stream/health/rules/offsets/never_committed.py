@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from stream import wording as say
 from stream.health.inputs import NO_COMMIT
-from stream.health.rules.rule import Rule
+from stream.health.rules.rule import OWNER, Rule
 from stream.health.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ RULE = Rule(
     matches=_matches,
     sentence=_sentence,
     next_step="Check whether the member that owns it reads it at all, and whether it fails before its first commit.",
-    evidence=("high_watermark", "log_start_offset", "group_since", "time_lag", "members"),
+    evidence=("high_watermark", "log_start_offset", "group_since", "time_lag", "members", *OWNER),
     confirm=1,
+    names_members=True,
 )

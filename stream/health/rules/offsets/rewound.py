@@ -75,6 +75,7 @@ REWOUND = Rule(
     sentence=_sentence_rewound,
     next_step="Find what moved it back: a seek, auto.offset.reset after lost offsets, or two consumers at once.",
     evidence=_EVIDENCE,
+    is_reported_beside=True,
 )
 RESET = Rule(
     verdict=Verdict.RESET,

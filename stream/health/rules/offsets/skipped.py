@@ -52,4 +52,5 @@ RULE = Rule(
     " (kafka-consumer-groups --reset-offsets); then see auto.offset.reset, which moves groups without an offset.",
     evidence=("jump_from", "jump_to", "jump_time", "committed_offset", "log_start_offset", "lag"),
     confirm=1,
+    is_reported_beside=True,
 )

@@ -37,4 +37,5 @@ RULE = Rule(
     sentence=_sentence,
     next_step="Give the group more members (up to one per partition), or find what has made its processing slower.",
     evidence=("lag", "time_lag", "produce_rate", "consume_rate", "patience"),
+    is_reported_beside=True,
 )

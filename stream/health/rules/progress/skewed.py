@@ -58,4 +58,5 @@ RULE = Rule(
     sentence=_sentence,
     next_step="Check whether one key gets most of the records, or whether its member is slower than the others.",
     evidence=("lag", "time_lag", "produce_rate", "consume_rate", "patience"),
+    is_reported_beside=True,
 )

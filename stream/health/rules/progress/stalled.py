@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from stream import wording as say
 from stream.health.inputs import NO_COMMIT
-from stream.health.rules.rule import Rule, position_text, unread_text
+from stream.health.rules.rule import OWNER, Rule, position_text, unread_text
 from stream.health.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ RULE = Rule(
     matches=_matches,
     sentence=_sentence,
     next_step="The consumer is alive but processes no records: a blocked thread, a paused partition, an endless retry.",
-    evidence=("committed_offset", "commit_time", "progress_time", "lag", "time_lag", "patience"),
+    evidence=("committed_offset", "commit_time", "progress_time", "lag", "time_lag", "patience", *OWNER),
     confirm=1,
+    names_members=True,
 )

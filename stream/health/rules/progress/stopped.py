@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from stream import wording as say
 from stream.health.inputs import NO_COMMIT
-from stream.health.rules.rule import Rule, unread_text
+from stream.health.rules.members import client_text, owner_of, sends_heartbeats
+from stream.health.rules.rule import OWNER, Rule, unread_text
 from stream.health.verdict import Verdict
 
 if TYPE_CHECKING:
     from stream.health.columns import Flags
     from stream.health.features.window import Window
+
+_NEXT_STEP: Final = "Check whether the consumer still runs and what it waits for; restart one that hangs."
 
 
 def _matches(window: Window) -> Flags:
@@ -25,11 +28,22 @@ def _sentence(window: Window, row: int) -> str:
     return f"No commit for {silence}, where {usual} would be the most to expect: {unread_text(window, row)}."
 
 
+def _next_step_of(window: Window, row: int) -> str:
+    client = owner_of(window, row)
+    if client is None:
+        return _NEXT_STEP
+    if sends_heartbeats(window, row):
+        return f"Look what {client_text(client)} waits for (a thread dump), then restart it."
+    return f"Check whether {client_text(client)} still runs and what it waits for; restart it if it hangs."
+
+
 RULE = Rule(
     verdict=Verdict.STOPPED,
     matches=_matches,
     sentence=_sentence,
-    next_step="Check whether the consumer still runs and what it waits for; restart one that hangs.",
-    evidence=("commit_time", "patience", "committed_offset", "lag", "time_lag", "members"),
+    next_step=_NEXT_STEP,
+    next_step_of=_next_step_of,
+    evidence=("commit_time", "patience", "committed_offset", "lag", "time_lag", "members", *OWNER),
     confirm=1,
+    names_members=True,
 )

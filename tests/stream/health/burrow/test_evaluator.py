@@ -45,7 +45,9 @@ def moment(now: int, *parts: At | None, groups: tuple[str, ...] = ("g",), slots:
     never, no = np.full(len(groups), -1, np.int64), np.zeros(len(groups), np.bool_)
     return HealthInputs(
         now=now,
-        groups=GroupInputs(groups, np.full(len(groups), GroupStage.STABLE, np.int8), never, *(never,) * 4, no, no),
+        groups=GroupInputs(
+            groups, np.full(len(groups), GroupStage.STABLE, np.int8), never, *(never,) * 4, no, no, never, never, never
+        ),
         topics=("t",),
         group=np.zeros(rows, np.int64),
         topic=np.zeros(rows, np.int64),

@@ -47,7 +47,7 @@ def evaluate(seed: int) -> list[tuple[Window, np.ndarray]]:
             history.record_missed_tick()
             continue
         window = build(inputs, history.record(inputs, limits.first_commit_grace), history, limits)
-        made.append((window, apply_rules(window)))
+        made.append((window, apply_rules(window)[0]))
     return made
 
 

@@ -309,7 +309,7 @@ def test_a_dead_group_has_no_members_and_no_rows() -> None:
 
 
 def test_subscriptions_and_owners_by_names_and_by_ids() -> None:
-    """No owner, the only member, or not known: several members, an id without a name, a group that reassigns."""
+    """No owner, a member by its number, or not known: an id without a name, a group that reassigns."""
     own = written.stands("m", 2, {written.ORDERS: (0, 9)})
     alone: list[Raw] = [written.group_epoch(2), written.member("m", "orders"), written.target_epoch(2), own]
     rows = [(topic, number) for topic in ("orders", "payments") for number in (0, 1, 9)]
@@ -334,7 +334,7 @@ def test_subscriptions_and_owners_by_names_and_by_ids() -> None:
     by_regex = [*alone, written.member("m", "orders", regex="pay.*")]
     assert owners(by_regex)[1] == [NOT_KNOWN] * 6
     both = [*alone, written.member("n", "orders"), written.stands("n", 2, {written.ORDERS: (1,)})]
-    assert owners(both) == ([NOT_KNOWN, NOT_KNOWN, NOT_KNOWN, NO_OWNER, NO_OWNER, NO_OWNER], subscribed)
+    assert owners(both) == ([0, 1, 0, NO_OWNER, NO_OWNER, NO_OWNER], subscribed)
 
 
 def test_context_and_lookups_become_columns() -> None:

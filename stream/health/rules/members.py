@@ -1,0 +1,104 @@
+"""Texts about the members behind a finding: who owns the partitions, and the rebalance since which they stand.
+
+Members are named in sentences and evidence only, never in labels: their names are unbounded.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from stream import wording as say
+
+if TYPE_CHECKING:
+    from stream.groups.membership.model import MemberClient
+    from stream.health.columns import Flags, Ints
+    from stream.health.features.window import Window
+
+_SOON: Final = 300_000
+"""Progress that ends this long (ms) after a rebalance, or earlier, ended with it: clients begin within minutes."""
+
+
+def owner_of(window: Window, row: int) -> MemberClient | None:
+    """Return the member that owns the partition of a row; None if none does, or it is not known."""
+    owner, clients = window.inputs.owner, window.inputs.clients
+    number = -1 if owner is None else int(owner[row])
+    return clients[number] if 0 <= number < len(clients) else None
+
+
+def client_text(client: MemberClient) -> str:
+    """Return a member as in "client orders-1 on 10.0.0.7"; hosts without the slash that Java puts before them."""
+    instance = f" (instance {client.instance_id})" if client.instance_id else ""
+    return f"client {client.client_id}{instance} on {client.client_host.removeprefix('/')}"
+
+
+def sends_heartbeats(window: Window, row: int) -> bool:
+    """Return whether the owner of a row has certainly sent a heartbeat since the last commit on any of its partitions.
+
+    The coordinator removes a member whose session ends; one that is still there after that time is alive.
+    """
+    client = owner_of(window, row)
+    if client is None or client.session_timeout is None:
+        return False
+    group = _group_rows(window, row)
+    silence = window.known_until[group] - window.commit_time[group]
+    since_settled = int(window.settled_time[row]) - (window.now - int(window.known_until[row]))
+    shortest = min(int(silence[_owned_with(window, row)].min()), since_settled)
+    return shortest > client.session_timeout + window.limits.tick
+
+
+def members_text(window: Window, row: int, rows: Ints) -> str:
+    """Return sentences about the members behind a finding, each with a leading space; "" if nothing is known.
+
+    `rows` are those of the finding, `row` one of them; all are of one group. An owner is named only if it owns all.
+    """
+    return f"{_owner_text(window, row, rows)}{_rebalance_text(window, row)}"
+
+
+def _owner_text(window: Window, row: int, rows: Ints) -> str:
+    client = owner_of(window, row)
+    owned = _owned_with(window, row)
+    if client is None or not owned[rows - _group_rows(window, row).start].all():
+        return ""
+    others = int(owned.sum()) - len(rows)
+    them = "it" if len(rows) == 1 else "all of them"
+    also = f"; {say.count(others, 'other partition')} of that member {'is' if others == 1 else 'are'} not affected"
+    text = f" Owner of {them}: {client_text(client)}{also if others else ', which owns no other partition'}."
+    if others or not sends_heartbeats(window, row):
+        return text
+    return f"{text} The member still sends heartbeats: it is alive, and does not work."
+
+
+def _rebalance_text(window: Window, row: int) -> str:
+    groups, group = window.inputs.groups, int(window.inputs.group[row])
+    since, stood = int(groups.since[group]), int(window.progress_time[row])
+    latest_before = max(int(window.patience[row]), window.limits.restart_grace)
+    if since < 0 or stood < 0 or not -latest_before <= stood - since <= _SOON:
+        return ""
+    generation = int(groups.generation[group])
+    name = f"generation {generation:,}" if generation >= 0 else "the last rebalance"
+    details = [say.moment(since)]
+    if groups.joined[group] > 0:
+        details.append(f"{say.count(int(groups.joined[group]), 'member')} joined")
+    if groups.left[group] > 0:
+        details.append(f"{say.count(int(groups.left[group]), 'member')} left")
+    began = f"{name} ({', '.join(details)})"
+    if stood <= since:
+        return f" No progress since {began}."
+    return f" The last progress was {say.duration(stood - since)} after {began}."
+
+
+def _group_rows(window: Window, row: int) -> slice:
+    group = int(window.inputs.group[row])
+    first, last = np.searchsorted(window.inputs.group, (group, group + 1))
+    return slice(int(first), int(last))
+
+
+def _owned_with(window: Window, row: int) -> Flags:
+    """Return which rows of the group of a row have the same owner."""
+    group, owner = _group_rows(window, row), window.inputs.owner
+    if owner is None:
+        return np.zeros(group.stop - group.start, np.bool_)
+    owned: Flags = owner[group] == owner[row]
+    return owned

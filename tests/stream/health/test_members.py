@@ -1,0 +1,136 @@
+"""What a finding says about members: the owner of the partitions, whether it is alive, and since which rebalance."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import pytest
+
+from stream.groups.membership.model import MemberClient
+from stream.health.inputs import GroupStage
+from stream.health.verdict import Verdict
+from tests.stream.health.simulator import MINUTE, SECOND, Membership, Partition, Scene, consume, watch
+from tests.stream.health.situations import LATE, LONG, STEADY
+
+if TYPE_CHECKING:
+    from stream.health.evaluation import Finding
+
+V = Verdict
+A = MemberClient("orders-1-7f3a", "orders-1", "/10.0.0.7", session_timeout=45 * SECOND)
+B = MemberClient("orders-2-09c1", "orders-2", "/10.0.0.8", session_timeout=45 * SECOND)
+
+
+def hangs(
+    *owners: int, fine: tuple[int, ...] = (), clients: tuple[MemberClient, ...] = (A, B), **more: object
+) -> Scene:
+    """Return a group in which the partitions of these owners stand from noon on, and those of `fine` do not."""
+    bad = [Partition(STEADY, consume(STEADY, LONG, 0), owner=owner) for owner in owners]
+    good = [Partition(STEADY, consume(STEADY, LONG, LATE), owner=owner) for owner in fine]
+    scene = {"memberships": [Membership(LONG, members=2)], "clients": clients, **more}
+    return Scene([*bad, *good], **scene)  # type: ignore[arg-type] # the fields of Scene
+
+
+def finding(scene: Scene, at: int = 2 * MINUTE) -> Finding:
+    """Return the finding of the group at a time."""
+    return watch(scene, -6 * MINUTE, at)[-1].result.group_finding(0)
+
+
+def test_the_member_that_owns_all_stuck_partitions_is_named() -> None:
+    """By client and host in the sentence and the next step, and by its member id in the evidence."""
+    found = finding(hangs(0, 0, 0, fine=(1, 1)))
+    assert found.verdict is V.STOPPED
+    assert "Owner of all of them: client orders-1 on 10.0.0.7, which owns no other partition." in found.sentence
+    assert "client orders-1 on 10.0.0.7" in found.next_step
+    evidence = {name: found.evidence[name] for name in ("owner_client", "owner_host", "owner_member")}
+    assert evidence == {"owner_client": "orders-1", "owner_host": "10.0.0.7", "owner_member": "orders-1-7f3a"}
+
+
+def test_no_member_is_named_if_the_stuck_partitions_have_several_owners() -> None:
+    """Each partition has the owner in its own finding."""
+    result = watch(hangs(0, 0, 1, 1), -6 * MINUTE, 2 * MINUTE)[-1].result
+    assert "Owner" not in result.group_finding(0).sentence
+    assert "Owner of it: client orders-2 on 10.0.0.8; 1 other partition" in result.row_finding(2).sentence
+
+
+def test_a_poison_record_names_the_member_and_how_many_partitions_it_reads() -> None:
+    """The rest of its partitions shows that it works."""
+    found = finding(hangs(0, fine=(0, 0, 1)))
+    assert found.verdict is V.POISON_RECORD
+    assert "Owner of it: client orders-1 on 10.0.0.7; 2 other partitions of that member are not affected." in (
+        found.sentence
+    )
+
+
+def test_a_static_member_is_named_with_its_instance() -> None:
+    """The instance id is what an operator finds in the deployment."""
+    static = dataclasses.replace(A, instance_id="orders-0")
+    assert "client orders-1 (instance orders-0) on 10.0.0.7" in finding(hangs(0, 0, clients=(static, B))).sentence
+
+
+@pytest.mark.parametrize(
+    ("scene", "at", "alive"),
+    [
+        pytest.param(hangs(0, 0), 50 * SECOND, False, id="its session may have no heartbeat since its last commit"),
+        pytest.param(hangs(0, 0), MINUTE, True, id="its session would have ended"),
+        pytest.param(
+            hangs(0, 0, clients=(dataclasses.replace(A, session_timeout=None), B)), 2 * MINUTE, False, id="not known"
+        ),
+        pytest.param(
+            hangs(0, 0, memberships=[Membership(LONG), Membership(90 * SECOND)]),
+            130 * SECOND,
+            False,
+            id="it has a new session since the last rebalance",
+        ),
+        pytest.param(hangs(0, 0, fine=(0,)), 2 * MINUTE, False, id="its commits on other partitions show as much"),
+    ],
+)
+def test_a_member_that_hangs_and_sends_heartbeats_is_alive(scene: Scene, at: int, alive: bool) -> None:  # noqa: FBT001 - a column of the table
+    """After its session timeout, if the coordinator has not removed it."""
+    assert ("still sends heartbeats: it is alive, and does not work" in finding(scene, at).sentence) is alive
+
+
+@pytest.mark.parametrize(
+    ("since", "text"),
+    [
+        pytest.param(-40 * SECOND, "The last progress was 40 s after generation 812 (", id="soon after it"),
+        pytest.param(0, "No progress since generation 812 (", id="with it"),
+        pytest.param(10 * SECOND, "No progress since generation 812 (", id="just before it"),
+        pytest.param(-7 * MINUTE, None, id="long after it"),
+        pytest.param(90 * SECOND, None, id="long before it"),
+    ],
+)
+def test_the_rebalance_since_which_it_stands_is_named(since: int, text: str | None) -> None:
+    """With its time and the members that joined and left; not if its progress ended at another time."""
+    last = Membership(since, members=2, generation=812, joined=1, left=2)
+    sentence = finding(hangs(0, 0, memberships=[Membership(LONG), last]), 4 * MINUTE).sentence
+    assert (text in sentence) if text else "generation" not in sentence
+    assert ("1 member joined, 2 members left)" in sentence) is (text is not None)
+
+
+def test_a_rebalance_without_generation_is_named_by_its_time() -> None:
+    """Groups of the newer protocols have no generation."""
+    memberships = [Membership(LONG), Membership(0, members=2)]
+    assert "No progress since the last rebalance (2023-11-15 00:00:00 UTC)." in (
+        finding(hangs(0, 0, memberships=memberships)).sentence
+    )
+
+
+def test_a_group_without_memberships_has_no_members_to_name() -> None:
+    """The sentence ends with the fault."""
+    found = finding(hangs(-1, clients=(), memberships=[Membership(LONG, GroupStage.OFFSETS_ONLY)]))
+    assert found.sentence.endswith(" unread, the oldest for 1 min 59 s.")
+    assert found.evidence["owner_member"] is None
+
+
+def test_a_second_fault_of_the_partition_is_in_the_evidence() -> None:
+    """One of four partitions has too many records for its member: it is skewed, and falls behind."""
+
+    def hot(t: int) -> int:
+        return STEADY(t) + max(t, 0) // 10
+
+    others = [Partition(STEADY, consume(STEADY, LONG, LATE)) for _ in range(3)]
+    scene = Scene([*others, Partition(hot, consume(hot, LONG, LATE, rate=130))])
+    found = finding(scene, 8 * MINUTE)
+    assert (found.verdict, found.evidence["also"]) == (V.SKEWED, "falling_behind")
+    assert {"patience", "consume_rate", "time_lag"} <= found.evidence.keys()
