@@ -290,6 +290,19 @@ OPERATIONS: Final = (
         script=(TimedStep(EVENT, (CloseClients(),)), TimedStep(EVENT + 20 / pace.FASTER, (StartConsumer(),))),
     ),
     VerdictScenario(
+        "subscription-deploy",
+        "healthy",
+        "a rolling deploy to a version that subscribes to another topic as well",
+        {"in": ScenarioTopic(2), "new": ScenarioTopic(2)},
+        (StartConsumer("a"), StartConsumer("b")),
+        script=(
+            TimedStep(EVENT, (CloseClients(("a",)), StartConsumer("c", topics=("in", "new")))),
+            TimedStep(
+                EVENT + pace.ROLLING_DEPLOY / 2, (CloseClients(("b",)), StartConsumer("d", topics=("in", "new")))
+            ),
+        ),
+    ),
+    VerdictScenario(
         "grown",
         "healthy",
         "a partition is added, which the members find at their next metadata refresh",

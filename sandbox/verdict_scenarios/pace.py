@@ -21,6 +21,7 @@ COMMIT: Final = 5 / FASTER
 """Seconds between the commits of a client with default settings (`auto.commit.interval.ms`)."""
 RESTART: Final = HealthLimits().restart_grace / 1_000 / FASTER
 FIRST_COMMIT: Final = HealthLimits().first_commit_grace / 1_000 / FASTER
+ROLLING_DEPLOY: Final = HealthLimits().rolling_deploy / 1_000 / FASTER
 REBALANCE: Final = HealthLimits().rebalance_limit / 1_000 / FASTER
 SESSION: Final = 45 / FASTER
 """Seconds without a heartbeat after which a member is removed (`session.timeout.ms`)."""
@@ -32,6 +33,7 @@ _LIMITS: Final = (
     "static_restart_grace",
     "rebalance_limit",
     "storm_window",
+    "rolling_deploy",
     "first_commit_grace",
     "loss_notice",
     "expiry_notice",
@@ -93,6 +95,11 @@ def nearly_expired(retention: float, *, written: float, read: float) -> float:
 def longer_than_restart() -> float:
     """Return the time that a deployment takes: until then nothing distinguishes the fault from one."""
     return RESTART
+
+
+def taken_turns() -> float:
+    """Return the time of three steps back, each seen at a tick of its own."""
+    return 3 * TICK
 
 
 def certainly_alive() -> float:

@@ -352,6 +352,13 @@ class HealthOptions(OptionSection):
     storm_window: Seconds = _option(
         600.0, "The time window in which rebalances are counted.", unit="seconds", ge=60, le=86_400
     )
+    rolling_deploy: Seconds = _option(
+        600.0,
+        "How long a rolling deploy may take, in which members subscribe to the old and to the new topics.",
+        unit="seconds",
+        gt=0,
+        le=86_400,
+    )
     first_commit_grace: Seconds = _option(
         360.0,
         "How long the first commit of a partition may take; clients refresh their metadata every five minutes"

@@ -41,6 +41,8 @@ _NEEDS_NO_RECORD: Final = frozenset(
         Verdict.EXPIRING,
         Verdict.ABANDONED,
         Verdict.SKIPPED,
+        Verdict.TWO_APPLICATIONS,
+        Verdict.TWO_COMMITTERS,
         Verdict.RESET,
         Verdict.NO_LEADER,
         Verdict.TRUNCATED,

@@ -73,6 +73,14 @@ class GroupInputs:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Subscribers:
+    """Members of one group that subscribe to the same topics."""
+
+    topics: tuple[str, ...]
+    clients: tuple[MemberClient, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class OpenTransaction:
     """The open transaction that blocks a partition, as far as the cluster knows it."""
 
@@ -109,6 +117,8 @@ class HealthInputs:
     """The member that owns the partition, by its position in `clients`; `NO_OWNER`, or -1: not known."""
     clients: Sequence[MemberClient] = ()
     """The members of all groups; empty: they have no names."""
+    subscribers: Mapping[int, tuple[Subscribers, ...]] = dataclasses.field(default_factory=dict)
+    """The groups whose members subscribe to different topics, with the members of each subscription."""
     expiry: Ints | None = None
     """When the broker expires the offset (ms); negative: never, or not known."""
     retention: Ints | None = None

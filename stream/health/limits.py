@@ -27,6 +27,8 @@ class HealthLimits:
     """Time that a rebalance may take while records wait."""
     storm_window: int = 600_000
     """The period in which rebalances are counted."""
+    rolling_deploy: int = 600_000
+    """Time for which the members of a group may subscribe to different topics: old ones and new ones."""
     loss_notice: int = 3_600_000
     """Time before retention removes unread records at which this is reported."""
     expiry_notice: int = 86_400_000

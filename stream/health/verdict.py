@@ -22,10 +22,12 @@ class Verdict(enum.StrEnum):
     RECOVERING = "recovering"
     RESET = "reset"
     ABANDONED = "abandoned"
+    TWO_APPLICATIONS = "two_applications"
     SKEWED = "skewed"
     FALLING_BEHIND = "falling_behind"
     REWOUND = "rewound"
     SKIPPED = "skipped"
+    TWO_COMMITTERS = "two_committers"
     EXPIRING = "expiring"
     NEVER_COMMITTED = "never_committed"
     UNASSIGNED = "unassigned"
@@ -66,10 +68,12 @@ SEVERITY: Final = {
     Verdict.RECOVERING: Severity.NOTICE,
     Verdict.RESET: Severity.NOTICE,
     Verdict.ABANDONED: Severity.NOTICE,
+    Verdict.TWO_APPLICATIONS: Severity.WARNING,
     Verdict.SKEWED: Severity.WARNING,
     Verdict.FALLING_BEHIND: Severity.WARNING,
     Verdict.REWOUND: Severity.WARNING,
     Verdict.SKIPPED: Severity.WARNING,
+    Verdict.TWO_COMMITTERS: Severity.WARNING,
     Verdict.EXPIRING: Severity.WARNING,
     Verdict.NEVER_COMMITTED: Severity.WARNING,
     Verdict.UNASSIGNED: Severity.CRITICAL,

@@ -114,6 +114,7 @@ def health_limits(config: Config, slot_ms: int) -> HealthLimits:
         first_commit_grace=_ms(health.first_commit_grace),
         rebalance_limit=_ms(health.rebalance_limit),
         storm_window=_ms(health.storm_window),
+        rolling_deploy=_ms(health.rolling_deploy),
         loss_notice=_ms(health.loss_notice),
         expiry_notice=_ms(health.expiry_notice),
     )

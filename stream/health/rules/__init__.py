@@ -13,8 +13,9 @@ Causes come before their effects, and what cannot be undone before what can.
     never_committed, poison_record). The last one requires siblings that make progress, so it comes after the causes
     that stop all of them.
 8.  Stuck partitions without one: repeated commits, then no commits (stalled, stopped). `stopped` matches the rest.
-9.  From here on the group makes progress. First what it will never read (skipped) and why it is behind (rewound, reset,
-    skewed), then whether the lag grows or shrinks (falling_behind, recovering).
+9.  From here on the group makes progress. First why its offset goes to and fro (two_committers), what it will never
+    read (skipped) and why it is behind (rewound, reset, skewed), then whether the lag grows (falling_behind), whether
+    it is one group at all (two_applications), and whether the lag shrinks (recovering).
 10. No fault (below_log_start, commits_last_read, caught_up, ok). `ok` matches every row.
 """
 
@@ -23,8 +24,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from stream.health.rules.log import below_log_start, held_back, losing_data, no_leader, truncated, unknown
-from stream.health.rules.membership import no_members, rebalance_storm, rebalancing_too_long, unassigned
-from stream.health.rules.offsets import abandoned, commits_last_read, expiring, never_committed, rewound, skipped
+from stream.health.rules.membership import (
+    no_members,
+    rebalance_storm,
+    rebalancing_too_long,
+    two_applications,
+    unassigned,
+)
+from stream.health.rules.offsets import (
+    abandoned,
+    commits_last_read,
+    expiring,
+    never_committed,
+    rewound,
+    skipped,
+    two_committers,
+)
 from stream.health.rules.progress import (
     caught_up,
     falling_behind,
@@ -55,11 +70,13 @@ RULES: Final[tuple[Rule, ...]] = (
     poison_record.RULE,
     stalled.RULE,
     stopped.RULE,
+    two_committers.RULE,
     skipped.RULE,
     rewound.REWOUND,
     rewound.RESET,
     skewed.RULE,
     falling_behind.RULE,
+    two_applications.RULE,
     recovering.RULE,
     below_log_start.RULE,
     commits_last_read.RULE,

@@ -12,10 +12,14 @@ import numpy as np
 from stream import wording as say
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from stream.groups.membership.model import MemberClient
     from stream.health.columns import Flags, Ints
     from stream.health.features.window import Window
 
+_NAMED: Final = 3
+"""Members, topics and subscriptions that a sentence lists."""
 _SOON: Final = 300_000
 """Progress that ends this long (ms) after a rebalance, or earlier, ended with it: clients begin within minutes."""
 
@@ -54,6 +58,22 @@ def members_text(window: Window, row: int, rows: Ints) -> str:
     `rows` are those of the finding, `row` one of them; all are of one group. An owner is named only if it owns all.
     """
     return f"{_owner_text(window, row, rows)}{_rebalance_text(window, row)}"
+
+
+def subscribers_text(window: Window, row: int) -> str:
+    """Return who subscribes to what in a group whose members differ, with a leading space; "" if they do not."""
+    parts = [
+        f"{say.count(len(each.clients), 'member')} ({_first([client_text(client) for client in each.clients])})"
+        f" to {_first(each.topics)}"
+        for each in window.inputs.subscribers.get(int(window.inputs.group[row]), ())
+    ]
+    return f" {_first(parts, '; ')}" if parts else ""
+
+
+def _first(names: Sequence[str], separator: str = ", ") -> str:
+    """Return the first names, and how many there are beside them."""
+    others = [f"{len(names) - _NAMED} more"] if len(names) > _NAMED else []
+    return separator.join([*names[:_NAMED], *others])
 
 
 def _owner_text(window: Window, row: int, rows: Ints) -> str:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream.health.columns import NOT_KNOWN
+from stream.health.inputs import Subscribers
 from stream.tick.inputs.members import owning_members
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from stream.groups.driver_state import GroupColumns
-    from stream.groups.membership.model import Membership
+    from stream.groups.membership.model import MemberClient, Membership
     from stream.health.columns import Codes
     from stream.tick.context import ClusterContext
     from stream.tick.inputs.members import OwningMembers
@@ -27,6 +28,8 @@ class PartitionAssignment:
 
     subscribed: Codes
     members: OwningMembers
+    subscribers: Mapping[int, tuple[Subscribers, ...]]
+    """See `HealthInputs.subscribers`."""
 
 
 class AssignmentInputs:
@@ -52,7 +55,30 @@ def _assignment(rows: InputRows, state: GroupColumns, context: ClusterContext) -
         _is_subscribed(rows.topics[topic], topics[group])
         for group, topic in zip(rows.group[first].tolist(), rows.topic[first].tolist(), strict=True)
     ]
-    return PartitionAssignment(np.array(subscribed, np.int8)[pair], owning_members(rows, state, context))
+    return PartitionAssignment(
+        np.array(subscribed, np.int8)[pair],
+        owning_members(rows, state, context),
+        {
+            number: found
+            for number, group in enumerate(rows.groups)
+            if len(found := _subscribers(state.memberships.get(group))) > 1
+        },
+    )
+
+
+def _subscribers(membership: Membership | None) -> tuple[Subscribers, ...]:
+    """Return the members of a group by what they subscribe to, the most members first; none that subscribe to nothing.
+
+    The subscriptions of most groups are one object (`topic_set`), so few sets are compared by value.
+    """
+    by_topics: dict[frozenset[str], list[MemberClient]] = {}
+    for client in () if membership is None else membership.clients:
+        if client.subscribed:
+            by_topics.setdefault(client.subscribed, []).append(client)
+    if len(by_topics) < 2:
+        return ()
+    found = [Subscribers(tuple(sorted(topics)), tuple(clients)) for topics, clients in by_topics.items()]
+    return tuple(sorted(found, key=lambda each: (-len(each.clients), each.topics)))
 
 
 def _subscribed_topics(membership: Membership | None) -> frozenset[str] | None:

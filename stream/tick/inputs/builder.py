@@ -102,6 +102,7 @@ class InputBuilder:
             subscribed=assignment.subscribed,
             owner=assignment.members.number,
             clients=assignment.members.clients,
+            subscribers=assignment.subscribers,
             expiry=_expiry(rows, context),
             hidden=_of_groups(rows, hidden.unanswered_groups) if hidden.unanswered_groups else None,
             read_until=read.read_until,

@@ -330,6 +330,43 @@ SKIPPED: Final = [
     ),
 ]
 
+_SHARED: Final = Text(
+    "Two clients that do not belong together use group billing",
+    "Either its members subscribe to different topics for longer than a deploy takes, or two clients commit the same"
+    " partition. Which ones: lagwarden explain billing",
+)
+SHARED: Final = [
+    *by_verdict(
+        "LagwardenGroupShared",
+        "two_applications",
+        "warning",
+        _SHARED,
+        minutes=1,
+        keep=5,
+        odd=Case(
+            "LagwardenGroupShared",
+            Kind.ODD,
+            "a group that goes back once, and rebalances in a rolling deploy",
+            {verdict("rewound", "warning"): "1x60", REBALANCES: "0+1x60"},
+            "25m",
+        ),
+    ),
+    Case(
+        "LagwardenGroupShared",
+        Kind.AFTER,
+        "another partition is worse, so the group's verdict is another",
+        {
+            verdict("stopped", "critical"): "1x60",
+            of("lagwarden_partition_verdict", GROUP, topic="orders", partition="3", verdict="two_committers"): (
+                "_x19 1x40"
+            ),
+        },
+        "11m",
+        [GROUP],
+        _SHARED,
+    ),
+]
+
 UNEVEN: Final = by_verdict(
     "LagwardenGroupUneven",
     "skewed",
@@ -348,6 +385,8 @@ UNEVEN: Final = by_verdict(
             verdict("falling_behind", "warning"): "1x60",
             verdict("rewound", "warning", {**MONITOR, "group": "b"}): "1x60",
             verdict("skipped", "warning", {**MONITOR, "group": "d"}): "1x60",
+            verdict("two_applications", "warning", {**MONITOR, "group": "e"}): "1x60",
+            verdict("two_committers", "warning", {**MONITOR, "group": "f"}): "1x60",
             verdict("expiring", "warning", {**MONITOR, "group": "c"}): "1x60",
         },
         "25m",
@@ -576,6 +615,7 @@ CASES: Final = [
     *BEHIND,
     *REWOUND,
     *SKIPPED,
+    *SHARED,
     *UNEVEN,
     *EXPIRE,
     *DIED,

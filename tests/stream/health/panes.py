@@ -12,14 +12,16 @@ import numpy as np
 
 from stream.groups.commits import runs
 from stream.groups.commits import slots as window
+from stream.groups.membership.model import MemberClient
 from stream.health.evaluator import EvaluationResult
 from stream.health.features.control_records import TailState
 from stream.health.features.lag import OffsetDistances, PartitionEnds
 from stream.health.features.memory.jumps import JumpMemory
 from stream.health.features.memory.row_memory import Remembered
+from stream.health.features.memory.turns import TurnMemory
 from stream.health.features.time_lag import Rates, TimeLag
 from stream.health.features.window import Window
-from stream.health.inputs import GroupInputs, GroupStage, HealthInputs, OpenTransaction
+from stream.health.inputs import GroupInputs, GroupStage, HealthInputs, OpenTransaction, Subscribers
 from stream.health.limits import HealthLimits
 from stream.health.verdict import CODE, Verdict, roll_up
 
@@ -28,6 +30,11 @@ if TYPE_CHECKING:
 
 NOW = 1_700_000_000_000
 SECOND, MINUTE, HOUR = 1_000, 60_000, 3_600_000
+SPLIT = (
+    Subscribers(("orders",), (MemberClient("a-1", "a", "/10.0.0.1"), MemberClient("a-2", "a", "/10.0.0.2"))),
+    Subscribers(("payments",), (MemberClient("b-1", "b", "/10.0.0.3"),)),
+)
+"""The subscriptions of a group whose members differ."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,6 +92,13 @@ class Row:
     jump_to: int = -1
     jump_ago: int | None = None
     jump_planned: bool = False
+    turns: int = 0
+    turn_from: int = -1
+    turn_to: int = -1
+    turn_ago: int | None = None
+    turns_ago: int | None = None
+    turn_interval: int = -1
+    split_ago: int | None = None
     passed_written_ago: tuple[int | None, int | None] = (None, None)
 
 
@@ -109,6 +123,7 @@ def pane(*rows: Row, transactions: dict[tuple[int, int], OpenTransaction] | None
         owner=_ints([row.owner for row in rows]),
         expiry=_ints([-1 if row.expires_in is None else NOW + row.expires_in for row in rows]),
         transactions=transactions or {},
+        subscribers={number: SPLIT for number, row in enumerate(of_group) if row.split_ago is not None},
         reasons=np.array([row.reason for row in rows], object),
     )
     spans, no = seen.spans, np.zeros(len(rows), np.bool_)
@@ -206,7 +221,18 @@ def _remembered(rows: tuple[Row, ...]) -> Remembered:
         written_from=_ago([row.passed_written_ago[0] for row in rows]),
         written_to=_ago([row.passed_written_ago[1] for row in rows]),
     )
+    turns = dataclasses.replace(
+        TurnMemory.empty(len(rows)),
+        turns=_column(rows, "turns"),
+        turn_from=_column(rows, "turn_from"),
+        turn_to=_column(rows, "turn_to"),
+        turn_time=_ago([row.turn_ago for row in rows]),
+        began=_ago([row.turns_ago for row in rows]),
+        interval=_column(rows, "turn_interval"),
+    )
     return Remembered(
+        turns=turns,
+        split_since=_ago([row.split_ago for row in rows]),
         last_read=_column(rows, "last_read", np.bool_),
         jumps=jumps,
         known_at=_ago([row.known_ago for row in rows]),

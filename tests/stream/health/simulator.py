@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from stream.groups.membership.model import MemberClient
     from stream.health.evaluator import EvaluationResult
+    from stream.health.inputs import Subscribers
 
 NOON = 1_700_006_400_000
 SECOND = 1_000
@@ -92,6 +93,8 @@ class Scene:
     """When the cluster does not answer: then there is no tick."""
     read_until: Callable[[int], int] | None = None
     """Time up to which the log has been read; None: up to now."""
+    subscribers: Callable[[int], tuple[Subscribers, ...]] = lambda _: ()
+    """The members by subscription, while these differ."""
     clients: Sequence[MemberClient] = ()
     """The members, by the numbers of `Partition.owner`."""
 
@@ -190,6 +193,7 @@ def look(scene: Scene, now: int) -> HealthInputs:
         subscribed=np.array([part.subscribed for part in there], np.int8),
         owner=np.array([part.owner for part in there], np.int64),
         clients=scene.clients,
+        subscribers={0: differ} if (differ := scene.subscribers(now)) else {},
         expiry=np.array([_moment(part.expiry(now)) for part in there], np.int64),
         retention=np.array([part.retention for part in there], np.int64),
         gapless=np.array([part.gapless for part in there], np.bool_),

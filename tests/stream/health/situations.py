@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stream.groups.membership.model import MemberClient
 from stream.health.features.control_records import LogTails
-from stream.health.inputs import NO_OWNER, GroupStage
+from stream.health.inputs import NO_OWNER, GroupStage, Subscribers
 from stream.health.verdict import Verdict
 from tests.stream.health.simulator import (
     HOUR,
@@ -408,7 +409,23 @@ def _leaves_its_backlog() -> Scene:
     return Scene([Partition(STEADY, [*before, *consume(STEADY, 5 * SECOND, LATE)])])
 
 
+def _split(since: int, until: int = 1 << 40) -> Scene:
+    # All partitions are read; from one time until another the members subscribe to different topics.
+    members = [MemberClient(name, name, "/10.0.0.7") for name in ("shop-1", "shop-2", "audit-1")]
+    differ = (Subscribers(("orders",), tuple(members[:2])), Subscribers(("orders", "returns"), tuple(members[2:])))
+    part = Partition(STEADY, consume(STEADY, LONG, LATE), owner=0, subscribed=1)
+    return Scene([part], clients=members, subscribers=lambda t: differ if since <= t < until else ())
+
+
+def _two_clients(until: int = LATE) -> Scene:
+    # From noon on a second client commits the same partition; it begins two hours back and reads as slowly.
+    first = consume(STEADY, LONG, LATE)
+    second = consume(STEADY, 2 * SECOND, until, rate=200, position=STEADY(0) - 700_000)
+    return _alone(sorted([*first, *second]), memberships=[Membership(LONG, GroupStage.OFFSETS_ONLY)])
+
+
 HEALTHY = (
+    Situation("a rolling deploy to another subscription", lambda: _split(0, 9 * MINUTE), until=12 * MINUTE),
     Situation("a new partition that is read late", _first_commit_after_a_rebalance, until=15 * MINUTE),
     Situation("a steady consumer", lambda: _alone(consume(STEADY, LONG, LATE))),
     Situation("a bursty producer", _bursts, until=25 * MINUTE),
@@ -861,6 +878,28 @@ SICK = (
         known_at=4 * MINUTE,
         until=12 * MINUTE,
         on_the_way=(Verdict.STOPPED,),
+    ),
+    Situation(
+        "two applications in one group",
+        lambda: _split(0),
+        Verdict.TWO_APPLICATIONS,
+        known_at=10 * MINUTE,
+        until=15 * MINUTE,
+    ),
+    Situation(
+        "two clients that commit one partition",
+        _two_clients,
+        Verdict.TWO_COMMITTERS,
+        known_at=2 * TICK,
+        on_the_way=(Verdict.REWOUND,),
+    ),
+    Situation(
+        "a second client that commits one partition and ends",
+        lambda: _two_clients(4 * MINUTE),
+        Verdict.TWO_COMMITTERS,
+        known_at=2 * TICK,
+        ends_at=4 * MINUTE + 3 * TICK,
+        on_the_way=(Verdict.REWOUND,),
     ),
     Situation("a log that was cut", _cut, Verdict.TRUNCATED, known_at=0),
     Situation("a partition without leader", _leaderless, Verdict.NO_LEADER, known_at=30 * SECOND),

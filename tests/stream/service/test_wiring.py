@@ -45,6 +45,7 @@ def test_every_option_has_its_limit() -> None:
             first_commit_grace=3,
             rebalance_limit=4,
             storm_window=65,
+            rolling_deploy=8,
             loss_notice=6,
             expiry_notice=7,
         ),
@@ -58,6 +59,7 @@ def test_every_option_has_its_limit() -> None:
         first_commit_grace=3_000,
         rebalance_limit=4_000,
         storm_window=65_000,
+        rolling_deploy=8_000,
         loss_notice=6_000,
         expiry_notice=7_000,
     )

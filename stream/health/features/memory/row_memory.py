@@ -13,10 +13,12 @@ import numpy as np
 
 from stream.health import stored_rows
 from stream.health.columns import find_keys
-from stream.health.features.memory import answers, jumps, rest
+from stream.health.features.memory import answers, jumps, rest, split, turns
 from stream.health.features.memory.answers import AnswerMemory
 from stream.health.features.memory.jumps import JumpMemory
 from stream.health.features.memory.rest import RestMemory
+from stream.health.features.memory.split import SplitMemory
+from stream.health.features.memory.turns import TurnMemory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,10 +28,9 @@ if TYPE_CHECKING:
     from stream.health.features.lag import Lag
     from stream.health.inputs import HealthInputs
 
-_Columns = TypeVar("_Columns", RestMemory, JumpMemory, AnswerMemory)
+_Columns = TypeVar("_Columns", RestMemory, JumpMemory, AnswerMemory, TurnMemory, SplitMemory)
 _Place = tuple[str, str, int]
 """Group, topic and partition."""
-_REST, _JUMPS, _ANSWERS = "rest", "jump", "answer"
 _MOST_GONE: Final = 10_000
 """Rows that are remembered after they have gone, because the broker removed their offsets; the oldest are dropped."""
 
@@ -42,10 +43,49 @@ class Remembered:
     """The group commits the offset of the last record it has read, see `rest`."""
     jumps: JumpMemory
     """With the last jump of each row."""
+    turns: TurnMemory
+    """How often the offset went to and fro."""
+    split_since: Ints
+    """Since when the members of the group subscribe to different topics (ms); -1: they do not."""
     known_at: Ints
     """When the end of the partition was last known, or since when the row is there (ms)."""
     skipped: Ints
     """Per group: the number of offsets that it has passed without reading them, since the process started."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Parts:
+    """All parts of the memory. The name of a part is the prefix under which its columns are stored."""
+
+    rest: RestMemory
+    jump: JumpMemory
+    answer: AnswerMemory
+    turn: TurnMemory
+    split: SplitMemory
+
+    @classmethod
+    def empty(cls, rows: int) -> _Parts:
+        """Return the memory of rows that have never been observed."""
+        none = (each.empty(rows) for each in (RestMemory, JumpMemory, AnswerMemory, TurnMemory, SplitMemory))
+        return cls(*none)  # type: ignore[arg-type] # in the order of the fields
+
+    def columns(self) -> dict[str, Ints]:
+        """Return all columns by name."""
+        parts = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {name: column for prefix, part in parts.items() for name, column in _named(prefix, part).items()}
+
+    def take(self, position: Ints) -> _Parts:
+        """Return the memory of the rows at these positions; that of rows at -1 is empty."""
+        empty = _Parts.empty(len(position))
+        names = [field.name for field in dataclasses.fields(self)]
+        return _Parts(**{name: _taken(getattr(self, name), getattr(empty, name), position) for name in names})
+
+    @classmethod
+    def restore(cls, rows: int, stored: stored_rows.StoredRows | None) -> _Parts:
+        """Return the stored memory of a number of rows."""
+        empty = cls.empty(rows)
+        names = [field.name for field in dataclasses.fields(cls)]
+        return cls(**{name: _restored(getattr(empty, name), name, stored) for name in names})
 
 
 class RowMemory:
@@ -56,7 +96,7 @@ class RowMemory:
         self._packed = packed
         self._keys = np.empty(0, np.int64)
         self._inputs: HealthInputs | None = None
-        self._rest, self._jumps, self._answers = RestMemory.empty(0), JumpMemory.empty(0), AnswerMemory.empty(0)
+        self._parts = _Parts.empty(0)
         self._gone: dict[_Place, JumpMemory] = {}
         self.skipped: dict[str, int] = {}
         """The number of offsets that each group has passed without reading them, since the process started."""
@@ -68,37 +108,45 @@ class RowMemory:
         row of its partition in the `history` of ends.
         """
         self._align(inputs, keys)
-        self._rest, last_read = rest.advance(self._rest, inputs, lag)
-        self._jumps, jumped = jumps.advance(self._jumps, inputs, lag, history, history_row)
-        self._answers = answers.advance(self._answers, lag.known | lag.beyond_end, inputs.now)
-        passed = np.where(jumped & (self._jumps.planned == 0), self._jumps.jump_to - self._jumps.jump_from, 0)
+        before = self._parts
+        rested, last_read = rest.advance(before.rest, inputs, lag)
+        jumped, has_jumped = jumps.advance(before.jump, inputs, lag, history, history_row)
+        self._parts = after = _Parts(
+            rest=rested,
+            jump=jumped,
+            answer=answers.advance(before.answer, lag.known | lag.beyond_end, inputs.now),
+            turn=turns.advance(before.turn, inputs),
+            split=split.advance(before.split, inputs),
+        )
+        passed = np.where(has_jumped & (jumped.planned == 0), jumped.jump_to - jumped.jump_from, 0)
         self._count_skipped(inputs, passed)
         self._inputs = inputs.trim()
         return Remembered(
-            last_read, self._jumps, self._answers.known_at, np.array(list(self.skipped.values()), np.int64)
+            last_read=last_read,
+            jumps=jumped,
+            turns=after.turn,
+            split_since=after.split.since,
+            known_at=after.answer.known_at,
+            skipped=np.array(list(self.skipped.values()), np.int64),
         )
 
     def columns(self) -> Mapping[str, Ints]:
         """Return all columns by name, to be stored."""
-        parts = {_REST: self._rest, _JUMPS: self._jumps, _ANSWERS: self._answers}
-        return {name: column for prefix, part in parts.items() for name, column in _named(prefix, part).items()}
+        return self._parts.columns()
 
     def _align(self, inputs: HealthInputs, keys: Ints) -> None:
         if self._packed is not None:
             stored, self._packed = stored_rows.unpack(self._packed, inputs), None
-            self._rest = _restored(RestMemory.empty(len(keys)), _REST, stored)
-            self._jumps = _restored(JumpMemory.empty(len(keys)), _JUMPS, stored)
-            self._answers = _restored(AnswerMemory.empty(len(keys)), _ANSWERS, stored)
+            self._parts = _Parts.restore(len(keys), stored)
         elif len(keys) != len(self._keys) or not (keys == self._keys).all():
             self._keep_gone(keys)
             position = find_keys(self._keys, keys)
-            self._rest = _taken(self._rest, RestMemory.empty(len(keys)), position)
-            self._jumps = _taken(self._jumps, JumpMemory.empty(len(keys)), position)
-            self._answers = _taken(self._answers, AnswerMemory.empty(len(keys)), position)
+            self._parts = self._parts.take(position)
             self._bring_back(inputs, np.flatnonzero(position < 0))
         if inputs.recreated is not None and len(inputs.recreated):
             position = np.where(np.isin(inputs.topic, inputs.recreated), -1, np.arange(len(keys)))
-            self._jumps = _taken(self._jumps, JumpMemory.empty(len(keys)), position)
+            without = self._parts.take(position)
+            self._parts = dataclasses.replace(self._parts, jump=without.jump, turn=without.turn)
         self._keys = keys
 
     def _count_skipped(self, inputs: HealthInputs, passed: Ints) -> None:
@@ -115,7 +163,7 @@ class RowMemory:
         for row in np.flatnonzero(find_keys(keys, self._keys) < 0)[-_MOST_GONE:].tolist():
             place = _place(self._inputs, row)
             self._gone.pop(place, None)
-            self._gone[place] = _taken(self._jumps, JumpMemory.empty(1), np.array([row]))
+            self._gone[place] = _taken(self._parts.jump, JumpMemory.empty(1), np.array([row]))
         for place in list(self._gone)[: max(len(self._gone) - _MOST_GONE, 0)]:
             del self._gone[place]
 
@@ -126,7 +174,7 @@ class RowMemory:
             if gone is not None:
                 gone.astray[0] = 1
                 for field in dataclasses.fields(JumpMemory):
-                    getattr(self._jumps, field.name)[row] = getattr(gone, field.name)[0]
+                    getattr(self._parts.jump, field.name)[row] = getattr(gone, field.name)[0]
 
 
 def _place(inputs: HealthInputs, row: int) -> _Place:

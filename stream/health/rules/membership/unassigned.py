@@ -8,6 +8,7 @@ import numpy as np
 
 from stream import wording as say
 from stream.health.inputs import NO_COMMIT, NO_OWNER, GroupStage
+from stream.health.rules.members import subscribers_text
 from stream.health.rules.rule import Rule, no_rows, unread_text
 from stream.health.verdict import Verdict
 
@@ -50,7 +51,9 @@ def _is_overdue(window: Window) -> Flags:
 
 def _sentence(window: Window, row: int) -> str:
     members = say.count(int(window.members[row]), "member")
-    return f"None of the group's {members} owns this partition, with {unread_text(window, row)}."
+    different = subscribers_text(window, row)
+    cause = f" The members subscribe to different topics:{different}." if different else ""
+    return f"None of the group's {members} owns this partition, with {unread_text(window, row)}.{cause}"
 
 
 RULE = Rule(

@@ -46,6 +46,7 @@ NOT_READ: dict[str, Any] = {"stage": GroupStage.EMPTY, "members": 0, "commit_ago
 JUMPED = Row(jump_from=4_000, jump_to=9_500, jump_ago=MINUTE)
 STUCK = Row(stuck=True, lag=3_000, age=30 * SECOND, idle=30 * SECOND, commit_ago=30 * SECOND, progress_ago=30 * SECOND)
 REPEATS = dataclasses.replace(STUCK, commit_ago=2 * SECOND)
+TURNS = Row(turn_from=10_400, turn_to=9_000, turn_ago=5 * SECOND, turns_ago=40 * SECOND, turn_interval=10 * SECOND)
 BEHIND = Row(lag=30_000, age=5 * MINUTE)
 BACK = dataclasses.replace(BEHIND, rewinds=1, rewind_from=15_000, rewind_to=9_000, rewind_ago=MINUTE)
 
@@ -417,6 +418,23 @@ CASES = (
         "Behind, but catching up, done in about 5 min at this rate: 30,000 offsets unread, the oldest for 5 min.",
     ),
     Case("too early for a trend, but faster", (but(BEHIND, trend=2, catch_up=MINUTE),), (V.RECOVERING,), "Behind, but"),
+    Case(
+        "two clients commit in turns",
+        (but(TURNS, turns=4),),
+        (V.TWO_COMMITTERS,),
+        "The offset has gone to and fro for 40 s: one client commits about 10,400, another one about 9,000 (1,400"
+        " offsets apart), and both advance.",
+    ),
+    Case("two steps back", (but(TURNS, turns=2),), (), "Keeps up"),
+    Case("the other client has ended", (but(TURNS, turns=4, turn_ago=MINUTE),), (), "Keeps up"),
+    Case(
+        "members that subscribe to different topics",
+        (Row(split_ago=11 * MINUTE),),
+        (V.TWO_APPLICATIONS,),
+        "For 11 min, the members have subscribed to different topics: 2 members (client a on 10.0.0.1, client a on"
+        " 10.0.0.2) to orders; 1 member (client b on 10.0.0.3) to payments.",
+    ),
+    Case("members subscribe to other topics than old ones", (Row(split_ago=9 * MINUTE),), (), "Keeps up"),
     Case(
         "behind by more than is remembered",
         (but(BEHIND, exact=False),),

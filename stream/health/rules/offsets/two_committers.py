@@ -1,0 +1,50 @@
+"""The group's offset goes to and fro: two clients commit the same partition, each its own position."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from stream import wording as say
+from stream.health.rules.rule import Rule
+from stream.health.verdict import Verdict
+
+if TYPE_CHECKING:
+    from stream.health.columns import Flags
+    from stream.health.features.window import Window
+
+_LEAST_TURNS: Final = 3
+"""One step back is a seek, two may be a seek and its correction."""
+_MISSING_TURNS: Final = 3
+"""Intervals without another step back after which the other client has ended."""
+
+
+def _matches(window: Window) -> Flags:
+    turns = window.remembered.turns
+    last = window.known_until - turns.turn_time
+    goes_on = last <= _MISSING_TURNS * turns.interval + 2 * window.limits.tick
+    matches: Flags = (turns.turns >= _LEAST_TURNS) & (turns.interval >= 0) & goes_on
+    return matches
+
+
+def _sentence(window: Window, row: int) -> str:
+    turns = window.remembered.turns
+    low, high = int(turns.turn_to[row]), int(turns.turn_from[row])
+    period = say.duration(window.now - int(turns.began[row]))
+    apart = say.count(high - low, "offset")
+    return (
+        f"The offset has gone to and fro for {period}: one client commits about {high:,}, another one about {low:,}"
+        f" ({apart} apart), and both advance."
+    )
+
+
+RULE = Rule(
+    verdict=Verdict.TWO_COMMITTERS,
+    matches=_matches,
+    sentence=_sentence,
+    next_step="Find the second client that commits for this group.id, and give it a group.id of its own. It need not be"
+    " a member: a consumer that assigns partitions to itself is not. Records are processed twice, and a restart"
+    " continues from either offset.",
+    evidence=("turns", "turn_from", "turn_to", "turn_time", "committed_offset", "rewinds", "members", "lag"),
+    confirm=1,
+    is_reported_beside=True,
+)

@@ -1,0 +1,92 @@
+"""Groups with two users: what is said of them, and what only looks like it."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from stream.health.evaluator import Evaluator
+from stream.health.inputs import NO_OWNER
+from stream.health.limits import HealthLimits
+from stream.health.verdict import Verdict
+from tests.stream.health.simulator import MINUTE, SECOND, SLOT, TICK, Partition, Scene, consume, watch
+from tests.stream.health.situations import LATE, LONG, SICK, STEADY
+
+V = Verdict
+
+
+def scene_of(story: str) -> Scene:
+    """Return the scene of a situation."""
+    return next(each for each in SICK if each.story == story).scene()
+
+
+def restores_its_checkpoint() -> Scene:
+    """Return a job with its own offsets that is restarted twice, and each time continues from its last checkpoint."""
+    commits = consume(STEADY, LONG, 0)
+    for back, following in ((0, 2 * MINUTE), (2 * MINUTE, LATE)):
+        commits += consume(STEADY, back + 5 * SECOND, following, rate=2_000, position=STEADY(back) - 9_000)
+    return Scene([Partition(STEADY, commits)])
+
+
+def reads_the_same_again() -> Scene:
+    """Return a consumer that reads the same thousand records again and again: a loop that ends with an exception."""
+    start = STEADY(0) - 1_000
+    commits = [*consume(STEADY, LONG, 0)]
+    for at in range(5 * SECOND, 10 * MINUTE, 20 * SECOND):
+        commits += [(at, start), (at + 10 * SECOND, start + 1_000)]
+    return Scene([Partition(STEADY, commits)])
+
+
+@pytest.mark.parametrize(
+    "scene",
+    [
+        pytest.param(restores_its_checkpoint, id="two restarts from a checkpoint"),
+        pytest.param(reads_the_same_again, id="the same records again and again"),
+    ],
+)
+def test_one_client_that_goes_back_is_not_two(scene: object) -> None:
+    """Fewer than three turns, or turns that do not advance."""
+    ticks = watch(scene(), -6 * MINUTE, 8 * MINUTE)  # type: ignore[operator] # a function of the table
+    assert V.TWO_COMMITTERS not in {each.verdict for each in ticks}
+
+
+def test_both_positions_are_in_the_sentence() -> None:
+    """With their distance: 700,000 offsets minus what the second client has caught up."""
+    found = watch(scene_of("two clients that commit one partition"), -6 * MINUTE, 5 * MINUTE)[-1].result.row_finding(0)
+    assert found.verdict is V.TWO_COMMITTERS
+    assert found.sentence.startswith("The offset has gone to and fro for 4 min")
+    assert "offsets apart), and both advance." in found.sentence
+    high, low = found.evidence["turn_from"], found.evidence["turn_to"]
+    assert high == STEADY(5 * MINUTE - 5 * SECOND)
+    assert low == pytest.approx(high - 670_000, abs=3_000)  # type: ignore[operator] # known
+
+
+def test_both_applications_are_named_with_their_clients() -> None:
+    """The larger one first."""
+    found = watch(scene_of("two applications in one group"), -6 * MINUTE, 11 * MINUTE)[-1].result.group_finding(0)
+    assert found.sentence == (
+        "orders-0: For 11 min, the members have subscribed to different topics: 2 members (client shop-1 on 10.0.0.7,"
+        " client shop-2 on 10.0.0.7) to orders; 1 member (client audit-1 on 10.0.0.7) to orders, returns."
+    )
+    assert "group.id of its own" in found.next_step
+
+
+def test_a_partition_without_owner_names_the_different_subscriptions() -> None:
+    """They are the cause, and the loss of the partition is worse."""
+    whole = scene_of("two applications in one group")
+    left = Partition(STEADY, consume(STEADY, LONG, 0), owner=NO_OWNER, subscribed=1)
+    scene = dataclasses.replace(whole, partitions=[*whole.partitions, left])
+    found = watch(scene, -6 * MINUTE, 11 * MINUTE)[-1].result.group_finding(0)
+    assert (found.verdict, found.evidence["also"]) == (V.UNASSIGNED, "two_applications")
+    assert "The members subscribe to different topics: 2 members (client shop-1" in found.sentence
+
+
+def test_a_restart_of_the_monitor_keeps_the_time_since_which_subscriptions_differ() -> None:
+    """Otherwise each restart would begin another rolling deploy."""
+    first = Evaluator(HealthLimits(tick=TICK, slot=SLOT))
+    scene = scene_of("two applications in one group")
+    watch(scene, -6 * MINUTE, 8 * MINUTE, evaluator=first)
+    second = Evaluator(HealthLimits(tick=TICK, slot=SLOT), packed=first.pack())
+    late = watch(scene, 9 * MINUTE, 11 * MINUTE, evaluator=second)
+    assert late[-1].verdict is V.TWO_APPLICATIONS
