@@ -9,7 +9,6 @@ Sends one Metadata request, then three ListOffsets requests per broker, to all b
 
 from __future__ import annotations
 
-import enum
 import itertools
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,7 +17,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from stream.cluster.transport import requests
-from stream.cluster.transport.errors import ClusterError, NotAuthorised, TimedOut
+from stream.cluster.transport.error_codes import ErrorReason, of_code, of_failure
+from stream.cluster.transport.errors import ClusterError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -35,46 +35,14 @@ ENDS: Final = pa.schema(
         ("high_watermark", pa.int64()),
         ("last_stable_offset", pa.int64()),
         ("log_start_offset", pa.int64()),
-        # An EndError if any of the three offsets is null, else null.
+        # An ErrorReason if any of the three offsets is null, else null.
         ("error", NAME),
     ]
 )
 """One row per partition, sorted by topic and partition."""
 
 
-class EndError(enum.StrEnum):
-    """The reason why the end offsets of a partition are unknown."""
-
-    UNKNOWN_TOPIC = "unknown_topic"
-    INVALID_TOPIC = "invalid_topic"
-    NOT_AUTHORIZED = "not_authorized"
-    NO_LEADER = "no_leader"
-    LEADER_CHANGED = "leader_changed"
-    NOT_AVAILABLE = "not_available"
-    STORAGE_FAILED = "storage_failed"
-    TIMED_OUT = "timed_out"
-    UNREACHABLE = "unreachable"
-    OTHER = "other"
-
-
-_BY_CODE: Final = {
-    3: EndError.UNKNOWN_TOPIC,
-    5: EndError.NO_LEADER,
-    6: EndError.LEADER_CHANGED,
-    7: EndError.TIMED_OUT,
-    8: EndError.UNREACHABLE,
-    13: EndError.UNREACHABLE,
-    17: EndError.INVALID_TOPIC,
-    29: EndError.NOT_AUTHORIZED,
-    56: EndError.STORAGE_FAILED,
-    74: EndError.LEADER_CHANGED,  # FENCED_LEADER_EPOCH
-    75: EndError.LEADER_CHANGED,  # UNKNOWN_LEADER_EPOCH
-    78: EndError.NOT_AVAILABLE,  # OFFSET_NOT_AVAILABLE: a new leader does not know the high watermark yet
-    100: EndError.UNKNOWN_TOPIC,
-}
-"""Kafka's error codes (org.apache.kafka.common.protocol.Errors) and their reasons."""
-
-_ERRORS: Final = tuple(EndError)
+_ERRORS: Final = tuple(ErrorReason)
 _NUMBER: Final = {error: number for number, error in enumerate(_ERRORS)}
 _NONE: Final = -1
 
@@ -123,10 +91,10 @@ class _Poll:
         for topic in topics:
             number = self._number[topic.name]
             if topic.error_code and not topic.partitions:
-                rows.append((number, -1, -1, -1, _of_code(topic.error_code)))
+                rows.append((number, -1, -1, -1, _number_of(topic.error_code)))
                 continue
             for p in topic.partitions:
-                error = _NONE if p.leader_id >= 0 else _NUMBER[EndError.NO_LEADER]
+                error = _NONE if p.leader_id >= 0 else _NUMBER[ErrorReason.NO_LEADER]
                 rows.append((number, p.partition_index, p.leader_id, p.leader_epoch, error))
 
     def close_rows(self) -> None:
@@ -161,7 +129,7 @@ class _Poll:
     def add_answer(self, column: int, row_of: dict[tuple[str, int], int], answer: Any) -> None:
         """Add a broker's answer for one column of offsets, or its error."""
         if isinstance(answer, ClusterError):
-            self._fail(np.fromiter(row_of.values(), dtype=np.int64), _of_failure(answer))
+            self._fail(np.fromiter(row_of.values(), dtype=np.int64), _NUMBER[of_failure(answer)])
             return
         rows, offsets, codes = [], [], []
         for topic in answer.topics:
@@ -175,7 +143,7 @@ class _Poll:
         self._offsets[column, row[good]] = np.array(offsets, dtype=np.int64)[good]
         self._known[column, row[good]] = True
         for bad in np.unique(code[~good]).tolist():
-            self._fail(row[code == bad], _of_code(bad))
+            self._fail(row[code == bad], _number_of(bad))
 
     def _fail(self, rows: npt.NDArray[np.int64], error: int) -> None:
         """Set the error of rows that have none yet: the first one is kept."""
@@ -183,7 +151,7 @@ class _Poll:
 
     def table(self) -> pa.Table:
         """Return the table. A row that no answer mentioned gets the error OTHER, never a null without an error."""
-        self._fail(np.flatnonzero(~self._known.all(axis=0)), _NUMBER[EndError.OTHER])
+        self._fail(np.flatnonzero(~self._known.all(axis=0)), _NUMBER[ErrorReason.OTHER])
         return pa.table(
             [
                 _dictionary(self._topic, self.names),
@@ -205,13 +173,5 @@ def _dictionary(numbers: npt.NDArray[np.int64], words: Sequence[str]) -> pa.Dict
     return pa.DictionaryArray.from_arrays(indices, pa.array(words, pa.string()))
 
 
-def _of_code(code: int) -> int:
-    return _NUMBER[_BY_CODE.get(code, EndError.OTHER)]
-
-
-def _of_failure(error: ClusterError) -> int:
-    if isinstance(error, TimedOut):
-        return _NUMBER[EndError.TIMED_OUT]
-    if isinstance(error, NotAuthorised):
-        return _NUMBER[EndError.NOT_AUTHORIZED]
-    return _NUMBER[EndError.UNREACHABLE if error.passes else EndError.OTHER]
+def _number_of(code: int) -> int:
+    return _NUMBER[of_code(code) or ErrorReason.OTHER]

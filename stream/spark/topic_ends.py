@@ -8,9 +8,10 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-from stream.cluster.partition_offsets import EndError, read_ends
+from stream.cluster.partition_offsets import read_ends
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.connection_errors import no_topic_right
+from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import ClusterError
 from stream.spark.batch_plan import batch_ends
 from stream.spark.delta_source import TOPIC
@@ -47,7 +48,7 @@ def next_ends(options: ReadingOptions, starts: Mapping[int, int]) -> Mapping[int
 def _bounds(cluster: Cluster) -> dict[int, tuple[int, int]]:
     """Return log start and last stable offset of the partitions that answer. Raises ClusterError."""
     rows = read_ends(cluster, [TOPIC]).to_pylist()
-    if any(row["error"] == EndError.NOT_AUTHORIZED for row in rows):
+    if any(row["error"] == ErrorReason.NOT_AUTHORIZED for row in rows):
         raise no_topic_right(TOPIC, "Read")
     return {
         row["partition"]: (row["log_start_offset"], row["last_stable_offset"]) for row in rows if row["error"] is None

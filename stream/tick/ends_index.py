@@ -118,7 +118,7 @@ class EndsIndex:
         """Return why the ends of the `unknown` elements are not known, None for the others.
 
         An element is a partition: its row (-1 if it has none) and the position of its topic in `topics`. The reason is
-        an `EndError`, or a constant of `stream.health.features.lag`.
+        an `ErrorReason`, or a constant of `stream.health.features.lag`.
         """
         reasons = np.full(len(rows), None, object)
         elements = np.flatnonzero(unknown)

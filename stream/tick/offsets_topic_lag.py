@@ -24,7 +24,7 @@ class UnansweredPartition:
 
     offsets_partition: int
     reason: str
-    """An `EndError` of `stream.cluster.partition_offsets`."""
+    """An `ErrorReason`."""
     since: float
     """Unix seconds of the first poll without it."""
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any, Final
 
-from stream.cluster.partition_offsets import EndError
 from stream.cluster.records.partition_read import FetchedPart, Lookup, PartitionRead
 from stream.cluster.transport.connection_errors import no_topic_right
 from stream.cluster.transport.error_codes import ErrorReason
@@ -73,7 +72,7 @@ class ReadPlan:
         for partition, known in ends.items():
             if not isinstance(known, str):
                 self._reads[partition].set_ends(*known, now)
-            elif known == EndError.NOT_AUTHORIZED:
+            elif known == ErrorReason.NOT_AUTHORIZED:
                 raise no_topic_right(self._topic, "Read")
             else:
                 self._reads[partition].no_ends(known, now)

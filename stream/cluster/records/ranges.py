@@ -7,8 +7,9 @@ import dataclasses
 import enum
 from typing import TYPE_CHECKING
 
-from stream.cluster.partition_offsets import EndError, read_ends
+from stream.cluster.partition_offsets import read_ends
 from stream.cluster.transport.connection_errors import no_topic_right
+from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import Unreachable
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def unread_ranges(cluster: Cluster, topic: str, after: Mapping[int, int]) -> lis
     """
     found = []
     for row in read_ends(cluster, [topic]).to_pylist():
-        if row["error"] == EndError.NOT_AUTHORIZED:
+        if row["error"] == ErrorReason.NOT_AUTHORIZED:
             raise no_topic_right(topic, "Read")
         if row["error"] is not None:
             where = topic if row["partition"] < 0 else f"partition {row['partition']} of {topic}"

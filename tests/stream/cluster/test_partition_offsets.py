@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 from sandbox.kafka.broker import Broker
 from sandbox.kafka.topics import create_topics
 from sandbox.ports import LOOPBACK, free_port_pair
-from stream.cluster.partition_offsets import ENDS, EndError, read_ends
+from stream.cluster.partition_offsets import ENDS, read_ends
 from stream.cluster.transport.client import Cluster
+from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import ClusterError, TimedOut, Unreachable
 
 if TYPE_CHECKING:
@@ -110,15 +111,15 @@ def test_each_partition_has_one_row_with_all_or_a_reason(
             assert (code, [start, stable, high], leader in away) == (0, offsets, False)
         else:
             assert (high, stable, start) == (None, None, None)
-            assert error in list(EndError)
+            assert error in list(ErrorReason)
 
 
 @pytest.mark.parametrize(
     ("code", "error"),
     [
-        (3, "unknown_topic"), (5, "no_leader"), (6, "leader_changed"), (7, "timed_out"), (13, "unreachable"),
+        (3, "not_found"), (5, "no_leader"), (6, "leader_changed"), (7, "timed_out"), (13, "unreachable"),
         (29, "not_authorized"), (56, "storage_failed"), (74, "leader_changed"), (75, "leader_changed"),
-        (78, "not_available"), (100, "unknown_topic"), (35, "other"), (-1, "other"), (32767, "other"),
+        (78, "not_available"), (100, "not_found"), (35, "unsupported"), (-1, "other"), (32767, "other"),
     ],
 )  # fmt: skip
 def test_each_error_code_has_a_reason(code: int, error: str) -> None:
@@ -131,9 +132,9 @@ def test_topic_errors_have_one_row_each() -> None:
     """A topic that cannot be described has an error; the others are not affected."""
     cluster = FakeCluster({("good", 0): (1, 0, 0, 0, 0)}, topic_errors={"denied": 29, "bad name": 17, "new": 5})
     assert rows(cluster, ["good", "denied", "gone", "bad name", "new"]) == [
-        ("bad name", -1, None, None, None, "invalid_topic"),
+        ("bad name", -1, None, None, None, "invalid"),
         ("denied", -1, None, None, None, "not_authorized"),
-        ("gone", -1, None, None, None, "unknown_topic"),
+        ("gone", -1, None, None, None, "not_found"),
         ("good", 0, 0, 0, 0, None),
         ("new", -1, None, None, None, "no_leader"),
     ]
@@ -201,12 +202,12 @@ class TestBroker:
             # The marker that ends the transaction takes an offset; the coordinator writes it when it gets to it.
             wait_until(lambda: rows(cluster, ["ends-a"])[1] == ("ends-a", 1, 7, 7, 2, None))
         assert found == [
-            ("bad name!", -1, None, None, None, "invalid_topic"),
+            ("bad name!", -1, None, None, None, "invalid"),
             ("ends-a", 0, 0, 0, 0, None),
             ("ends-a", 1, 6, 5, 2, None),
             ("ends-a", 2, 0, 0, 0, None),
             ("ends-b", 0, 0, 0, 0, None),
-            ("ends-none", -1, None, None, None, "unknown_topic"),
+            ("ends-none", -1, None, None, None, "not_found"),
         ]
 
     def test_added_partitions_and_deleted_topics_are_found(self, broker: Broker) -> None:
@@ -220,7 +221,7 @@ class TestBroker:
                 lambda: [row[1:] for row in rows(cluster, ["ends-grow"])] == [(p, 0, 0, 0, None) for p in range(3)]
             )
             admin.delete_topics(["ends-grow"])["ends-grow"].result(30)
-            gone = [("ends-grow", -1, None, None, None, "unknown_topic")]
+            gone = [("ends-grow", -1, None, None, None, "not_found")]
             wait_until(lambda: rows(cluster, ["ends-grow"]) == gone)
 
     def test_an_unreachable_cluster_raises(self, make_broker: MakeBroker) -> None:

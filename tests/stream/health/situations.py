@@ -326,7 +326,7 @@ def _moves_seldom() -> Scene:
 
 def _deleted_topic() -> Scene:
     # The topic is deleted; the offsets stay until the broker removes them.
-    gone = Partition(STEADY, consume(STEADY, LONG, 0), known=lambda t: t < 5 * SECOND, reason="unknown_topic")
+    gone = Partition(STEADY, consume(STEADY, LONG, 0), known=lambda t: t < 5 * SECOND, reason="not_found")
     return Scene([gone])
 
 

@@ -27,7 +27,7 @@ REASONS: list[tuple[str, list[Any], str | None]] = [
     ("end offsets known", [("t", 0, 9, 9, 0, None)], None),
     ("no topic requested", [], "not_asked"),
     ("another topic requested", [("u", 0, 9, 9, 0, None)], "not_asked"),
-    ("topic deleted", [("t", -1, None, None, None, "unknown_topic")], "unknown_topic"),
+    ("topic deleted", [("t", -1, None, None, None, "not_found")], "not_found"),
     ("no such partition", [("t", 1, 9, 9, 0, None)], "unknown_partition"),
     ("partition without leader", [("t", 0, None, None, None, "no_leader")], "no_leader"),
     ("log start offset missing", [("t", 0, 9, 9, None, "timed_out")], "timed_out"),
@@ -103,7 +103,7 @@ def test_every_unknown_end_has_a_reason(rows: list[Any], reason: str | None) -> 
 def test_the_order_of_the_table_does_not_matter(order: list[int]) -> None:
     """Columns are returned per row; an offset that is known alone is kept, an unknown one is null."""
     polled = [
-        ("d", -1, None, None, None, "unknown_topic"),
+        ("d", -1, None, None, None, "not_found"),
         ("t", 1, 4, None, None, "timed_out"),
         ("u", 0, 7, 6, 5, None),
     ]

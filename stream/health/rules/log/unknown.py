@@ -22,7 +22,7 @@ _REASONS: Final = {
     lag.UNKNOWN_PARTITION: "the topic has no such partition",
     lag.NOT_ASKED: "the cluster has not answered for this topic yet",
     lag.NEGATIVE_OFFSET: "the committed offset is negative, which no record has",
-    "unknown_topic": "the topic does not exist",
+    "not_found": "the topic does not exist",
     "not_authorized": "lagwarden has no right to describe the topic",
     "no_leader": "the partition has no leader",
 }

@@ -121,7 +121,7 @@ def ends_at(second: int) -> pa.Table:
     """Return the ends of all topics: `quiet` gets no records, `held` has an open transaction."""
     rows = {"t": (end(second),) * 2, "quiet": (7, 7), "held": (end(second), first_half(second))}
     described: list[Any] = [(topic, 0, *both, 0, None) for topic, both in rows.items()]
-    return ends_of([*described, ("gone", -1, None, None, None, "unknown_topic")])
+    return ends_of([*described, ("gone", -1, None, None, None, "not_found")])
 
 
 def play(stories: Mapping[str, Story], live_from: int) -> dict[str, tuple[Verdict, Verdict]]:
@@ -416,7 +416,7 @@ def test_a_group_whose_ends_were_never_known_is_unknown() -> None:
     shard.read([(commit_key("g", "t", 0), commit_value(5, START_MS))], time=START_MS)
     evaluator = Evaluator(LIMITS)
     for tick in range(3):
-        ends = ends_of([("t", -1, None, None, None, "unknown_topic")])
+        ends = ends_of([("t", -1, None, None, None, "not_found")])
         inputs = health_inputs(shard.driver_state.columns(), ends, START + TICK * tick, limits=LIMITS)
         result = evaluator.evaluate(inputs)
         assert result.row_finding(0).verdict is V.UNKNOWN

@@ -96,7 +96,7 @@ def test_an_unknown_end_keeps_the_result(brokers: Brokers) -> None:
     tails.schedule(window(ROW))
     tails.update(TOPICS, ends(orders=10_003))
     tails.update(TOPICS, EndsIndex(ends_of([("orders", 0, None, None, None, "no_leader")])))
-    tails.update(TOPICS, EndsIndex(ends_of([("orders", -1, None, None, None, "unknown_topic")])))
+    tails.update(TOPICS, EndsIndex(ends_of([("orders", -1, None, None, None, "not_found")])))
     assert len(rows_of(tails.update(TOPICS, ends(orders=10_003)))) == 1
     assert len(brokers.requests) == 1
 

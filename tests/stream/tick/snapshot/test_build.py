@@ -58,7 +58,7 @@ def test_the_lag_of_a_partition(
     ("ends", "reason"),
     [
         ([], "not_asked"),
-        ([("t", -1, None, None, None, "unknown_topic")], "unknown_topic"),
+        ([("t", -1, None, None, None, "not_found")], "not_found"),
         ([("t", -1, None, None, None, "not_authorized")], "not_authorized"),
         ([("t", 1, 5, 5, 0, None)], "unknown_partition"),
         ([("other", 0, 5, 5, 0, None)], "not_asked"),
@@ -86,15 +86,13 @@ def test_group_sums_cover_known_partitions() -> None:
             (commit_key("h", "a", 0), commit_value(2, 10)),
         ]
     )
-    ends = ends_of(
-        [("a", 0, 4, 4, 0, None), ("a", 1, 11, 11, 0, None), ("gone", -1, None, None, None, "unknown_topic")]
-    )
+    ends = ends_of([("a", 0, 4, 4, 0, None), ("a", 1, 11, 11, 0, None), ("gone", -1, None, None, None, "not_found")])
     built = snapshot.build(shard.driver_state.columns(), ends, 1.0)
     g, h = rows(built.groups)
     assert (g["lag_sum"], g["lag_max"], g["partitions"], g["partitions_lag_unknown"]) == (13, 10, 4, 2)
     assert (h["lag_sum"], h["lag_max"], h["partitions"], h["partitions_lag_unknown"]) == (2, 2, 1, 0)
     assert built.groups.column("last_commit_time").cast(pa.int64())[0].as_py() == 70
-    assert rows(built.unknown_lags) == [{"group": "g", "reason": "unknown_topic", "partitions": 2}]
+    assert rows(built.unknown_lags) == [{"group": "g", "reason": "not_found", "partitions": 2}]
 
 
 def test_the_offsets_of_a_partition_are_there_once() -> None:
