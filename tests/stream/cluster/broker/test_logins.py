@@ -153,12 +153,21 @@ def secured(broker: Secured) -> Iterator[Secured]:
 
 
 def set_password(secured: Secured, password: str) -> None:
-    """Change alice's SCRAM password on the broker."""
+    """Change alice's SCRAM password on the broker, and wait until it applies."""
     admin = AdminClient({"bootstrap.servers": secured.address("PLAIN")})
     info = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_256, 4096)
     admin.alter_user_scram_credentials([UserScramCredentialUpsertion("alice", info, password.encode())])[
         "alice"
     ].result(30)
+    # Brokers apply it later than they answer.
+    secret = SecretFile(secured.write("applied-password", password))
+    login = KafkaLogin(PasswordLogin("SCRAM-SHA-256", "alice", secret))
+
+    def is_applied() -> bool:
+        with Cluster([secured.address("SCRAM")], login) as cluster:
+            return error_of(cluster) is None
+
+    wait_until(is_applied, "the password on the broker", limit=20)
 
 
 @contextlib.contextmanager
