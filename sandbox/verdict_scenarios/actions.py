@@ -93,6 +93,15 @@ class CloseClients:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class DeleteOffsets:
+    """Deletes the group while its consumer, which assigns partitions to itself, is running: all offsets are removed."""
+
+    def perform(self, group: VerdictGroup) -> None:
+        """See ScenarioAction."""
+        group.delete_offsets()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class KillClient:
     """Stops a Java client without a leave request."""
 

@@ -59,6 +59,10 @@ class VerdictGroup(GroupControl[PacedClient]):
         for done in admin.delete_records([place]).values():
             done.result(LIMIT)
 
+    def delete_offsets(self) -> None:
+        """Delete the group, which must have no members, with all of its offsets."""
+        self.admin().delete_consumer_groups([self.group])[self.group].result(LIMIT)
+
     def reset(self, by: int) -> None:
         """Commit partition 0 of the input `by` offsets lower, without being a member."""
         place = TopicPartition(self.topic("in"), 0)

@@ -12,8 +12,10 @@ from sandbox.verdict_scenarios.actions import (
     ChangeBehaviour,
     CloseClients,
     DeleteInputTopic,
+    DeleteOffsets,
     ResetOffsets,
     StartConsumer,
+    StartSimpleConsumer,
     StartTransactionalConsumer,
 )
 from sandbox.verdict_scenarios.outages import BROKER_RESTART_AT
@@ -300,6 +302,17 @@ OPERATIONS: Final = (
             TimedStep(
                 EVENT + pace.ROLLING_DEPLOY / 2, (CloseClients(("b",)), StartConsumer("d", topics=("in", "new")))
             ),
+        ),
+    ),
+    VerdictScenario(
+        "deleted-offsets",
+        "healthy",
+        "a group without membership has read everything and ended; later its offsets are deleted by a tool",
+        {"in": ScenarioTopic(flows=(Flow(until=30.0),))},
+        (StartSimpleConsumer(),),
+        script=(
+            TimedStep(EVENT, (CloseClients(),)),
+            TimedStep(EVENT + 600 / pace.FASTER, (DeleteOffsets(),)),
         ),
     ),
     VerdictScenario(

@@ -12,6 +12,7 @@ from sandbox.verdict_scenarios.actions import (
     AddPartitions,
     ChangeBehaviour,
     CloseClients,
+    DeleteOffsets,
     DeleteRecords,
     HangInCommit,
     KeepTransactionOpen,
@@ -369,6 +370,24 @@ SHARED: Final = (
 )
 
 OFFSETS: Final = (
+    VerdictScenario(
+        "forgotten",
+        "sick",
+        "the offsets of a group without membership are removed while its consumer is running, which commits them again",
+        THREE,
+        (StartSimpleConsumer(),),
+        script=(at_event(DeleteOffsets()),),
+        expected=(ExpectedVerdict(("forgotten",), pace.next_sign()),),
+    ),
+    VerdictScenario(
+        "left-out",
+        "sick",
+        "a partition is added to a topic that a consumer has assigned to itself; no client reads the new one",
+        THREE,
+        (StartSimpleConsumer(),),
+        script=(at_event(AddPartitions(4)),),
+        expected=(ExpectedVerdict(("never_committed",), pace.FIRST_COMMIT, sentence_contains="3 other partitions"),),
+    ),
     VerdictScenario(
         "commits-last-read",
         "sick",

@@ -41,6 +41,7 @@ _NEEDS_NO_RECORD: Final = frozenset(
         Verdict.EXPIRING,
         Verdict.ABANDONED,
         Verdict.SKIPPED,
+        Verdict.FORGOTTEN,
         Verdict.TWO_APPLICATIONS,
         Verdict.TWO_COMMITTERS,
         Verdict.RESET,

@@ -93,6 +93,7 @@ COLUMNS: Final[dict[str, Callable[[Window, int], Value]]] = {
     "turn_from": _whole(lambda w: w.remembered.turns.turn_from),
     "turn_to": _whole(lambda w: w.remembered.turns.turn_to),
     "turn_time": _whole(lambda w: w.remembered.turns.turn_time),
+    "forgotten_time": _whole(lambda w: w.remembered.forgotten),
     "split_since": _whole(lambda w: w.remembered.split_since),
     "members": _whole(lambda w: w.members),
     "group_since": _of_group(lambda w: w.inputs.groups.since),

@@ -121,6 +121,8 @@ class HealthInputs:
     """The groups whose members subscribe to different topics, with the members of each subscription."""
     expiry: Ints | None = None
     """When the broker expires the offset (ms); negative: never, or not known."""
+    forgotten: Ints | None = None
+    """When the broker removed an offset of the row before its time, while the group was alive (ms); -1: not lately."""
     retention: Ints | None = None
     """Time (ms) for which the topic keeps records (retention.ms); -1: for ever, compacted, or not known."""
     gapless: Flags | None = None

@@ -28,6 +28,7 @@ class Verdict(enum.StrEnum):
     REWOUND = "rewound"
     SKIPPED = "skipped"
     TWO_COMMITTERS = "two_committers"
+    FORGOTTEN = "forgotten"
     EXPIRING = "expiring"
     NEVER_COMMITTED = "never_committed"
     UNASSIGNED = "unassigned"
@@ -74,6 +75,7 @@ SEVERITY: Final = {
     Verdict.REWOUND: Severity.WARNING,
     Verdict.SKIPPED: Severity.WARNING,
     Verdict.TWO_COMMITTERS: Severity.WARNING,
+    Verdict.FORGOTTEN: Severity.WARNING,
     Verdict.EXPIRING: Severity.WARNING,
     Verdict.NEVER_COMMITTED: Severity.WARNING,
     Verdict.UNASSIGNED: Severity.CRITICAL,

@@ -63,6 +63,8 @@ class ClusterContext:
     unassigned: UnassignedCounts | None = None
     """Partitions without an owner and topics without a subscriber in that state; None before `for_groups`."""
     causes: Causes = dataclasses.field(default_factory=dict)
+    forgotten: Mapping[tuple[str, str, int], int] = dataclasses.field(default_factory=dict)
+    """When (ms) offsets were removed before their time, see `stream.tick.terminations`."""
 
     def topic_exists(self, topic: str, since: int | None = None) -> bool | None:
         """Return whether a topic exists, unchanged since time `since` (ms) if given; None if that is not known."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import threading
 from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -18,11 +19,12 @@ import structlog
 from exporters.readmodel import DEATHS, EXPIRY_CHECKS, NAME, Histogram
 from stream.groups.expiry.broker_rules import UNKNOWN
 from stream.groups.expiry.causes import RemovalCause, transition_sentence
-from stream.groups.expiry.check import ExpiryCheck, predict_removed
+from stream.groups.expiry.check import ExpiryCheck, PredictionOutcome, predict_removed
 from stream.groups.lifecycle.model import TransitionType
+from stream.groups.membership.model import SIMPLE
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable
 
     from stream.groups.driver_state import ChangeEvents, GroupColumns, RemovedOffset
     from stream.groups.expiry.broker_rules import OffsetsRetention
@@ -34,8 +36,17 @@ if TYPE_CHECKING:
 _log = structlog.get_logger(__name__)
 _LOGGED_DEATHS: Final = 20
 """Deaths logged with their group per tick; more are logged as a number."""
+_BEFORE_TIME: Final = (PredictionOutcome.EARLY, PredictionOutcome.DELETED)
+_ALIVE_MS: Final = 60_000
+"""A group without membership is alive if its last commit is not older than this."""
+_FORGOTTEN_KEPT_MS: Final = 3_600_000
+_MOST_FORGOTTEN: Final = 10_000
 _FAULTS_PER_LINE: Final = 100
 """One of this many internal errors is logged."""
+
+
+ForgottenOffsets = Mapping[tuple[str, str, int], int]
+"""When (ms) a broker removed an offset before its time while its group was alive, by group, topic and partition."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -66,6 +77,7 @@ class Terminations:
         self._deaths: Counter[str] = Counter({str(cause): 0 for cause in RemovalCause})
         self._expiry_check = ExpiryCheck()
         self._memberships: Mapping[str, Membership] | None = None
+        self._forgotten: dict[tuple[str, str, int], int] = {}
         self.faults = 0
         """Terminations that could not be evaluated because of an internal error."""
 
@@ -137,6 +149,16 @@ class Terminations:
         self._memberships = state.memberships
         return self._counts()
 
+    def forgotten_offsets(self, context: ClusterContext, now: float) -> ForgottenOffsets:
+        """Return the offsets that were removed before their time within the last hour, and whose topics still exist.
+
+        `now` is Unix seconds. The groups may commit them again later.
+        """
+        oldest = int(now * 1000) - _FORGOTTEN_KEPT_MS
+        recent = {place: time for place, time in self._forgotten.items() if time >= oldest}
+        self._forgotten = dict(list(recent.items())[-_MOST_FORGOTTEN:])
+        return {place: time for place, time in self._forgotten.items() if context.topic_exists(place[1], time)}
+
     def _cause(self, group: str, transition: Transition, context: ClusterContext) -> RemovalCause:
         try:
             return context.cause_of(transition)
@@ -157,16 +179,31 @@ class Terminations:
         """Check all tombstones together; if that fails, group by group, so that only the faulty group is left out."""
         try:
             expiry_times = predict_removed(removed, memberships, retention)
+            outcomes = self._expiry_check.record_tombstones(removed, expiry_times, retention)
         except Exception:  # noqa: BLE001 - one group must not fail the tick
             for group in dict.fromkeys(each.group for each in removed):
                 of_group = [each for each in removed if each.group == group]
                 try:
                     times = predict_removed(of_group, memberships, retention)
-                    self._expiry_check.record_tombstones(of_group, times, retention)
+                    self._remember_forgotten(
+                        of_group, self._expiry_check.record_tombstones(of_group, times, retention), memberships
+                    )
                 except Exception as error:  # noqa: BLE001 - likewise
                     self._record_fault(group, error)
         else:
-            self._expiry_check.record_tombstones(removed, expiry_times, retention)
+            self._remember_forgotten(removed, outcomes, memberships)
+
+    def _remember_forgotten(
+        self,
+        removed: Iterable[RemovedOffset],
+        outcomes: Iterable[PredictionOutcome | None],
+        memberships: Mapping[str, Membership],
+    ) -> None:
+        for each, outcome in zip(removed, outcomes, strict=True):
+            if outcome in _BEFORE_TIME and _was_alive(each, memberships.get(each.group)):
+                place = each.group, each.topic, each.partition
+                self._forgotten.pop(place, None)
+                self._forgotten[place] = each.time
 
     def _record_fault(self, group: str, error: Exception) -> None:
         if not self.faults % _FAULTS_PER_LINE:
@@ -194,6 +231,17 @@ class Terminations:
             _table(checks, EXPIRY_CHECKS),
             Histogram(errors.bounds, errors.cumulative, errors.count, errors.total),
         )
+
+
+def _was_alive(removed: RemovedOffset, membership: Membership | None) -> bool:
+    """Return whether the group of a removed offset needed it.
+
+    No tool can delete offsets of a topic that members subscribe to. A group without membership is alive while it
+    commits; its offsets may have been deleted by a tool.
+    """
+    if membership is None or membership.kind == SIMPLE:
+        return 0 <= removed.time - removed.last_time <= _ALIVE_MS
+    return membership.members > 0 and removed.topic in (membership.subscribed or ())
 
 
 def _without(expiry: Times, state: GroupColumns, groups: Collection[str]) -> Times:

@@ -13,9 +13,10 @@ Causes come before their effects, and what cannot be undone before what can.
     never_committed, poison_record). The last one requires siblings that make progress, so it comes after the causes
     that stop all of them.
 8.  Stuck partitions without one: repeated commits, then no commits (stalled, stopped). `stopped` matches the rest.
-9.  From here on the group makes progress. First why its offset goes to and fro (two_committers), what it will never
-    read (skipped) and why it is behind (rewound, reset, skewed), then whether the lag grows (falling_behind), whether
-    it is one group at all (two_applications), and whether the lag shrinks (recovering).
+9.  From here on the group makes progress. First why its offset was lost (forgotten) or goes to and fro
+    (two_committers), what it will never read (skipped) and why it is behind (rewound, reset, skewed), then whether the
+    lag grows (falling_behind), whether it is one group at all (two_applications), and whether the lag shrinks
+    (recovering).
 10. No fault (below_log_start, commits_last_read, caught_up, ok). `ok` matches every row.
 """
 
@@ -35,6 +36,7 @@ from stream.health.rules.offsets import (
     abandoned,
     commits_last_read,
     expiring,
+    forgotten,
     never_committed,
     rewound,
     skipped,
@@ -70,6 +72,7 @@ RULES: Final[tuple[Rule, ...]] = (
     poison_record.RULE,
     stalled.RULE,
     stopped.RULE,
+    forgotten.RULE,
     two_committers.RULE,
     skipped.RULE,
     rewound.REWOUND,

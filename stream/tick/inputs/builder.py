@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from stream.groups.commits.runs import TOPIC_ID, Spans
 from stream.groups.expiry.broker_rules import LATEST
+from stream.health.columns import NOT_KNOWN
 from stream.health.features import lag as lags
 from stream.health.features.offset_out_of_range import CommitOrigins, topic_ids
 from stream.health.inputs import NO_COMMIT, HealthInputs
@@ -104,6 +105,7 @@ class InputBuilder:
             clients=assignment.members.clients,
             subscribers=assignment.subscribers,
             expiry=_expiry(rows, context),
+            forgotten=_forgotten(rows, context) if context.forgotten else None,
             hidden=_of_groups(rows, hidden.unanswered_groups) if hidden.unanswered_groups else None,
             read_until=read.read_until,
             answered_since=read.answered_since,
@@ -187,3 +189,14 @@ def _recreated(topics: Sequence[str], context: ClusterContext, now: int) -> Ints
 
 def _expiry(rows: InputRows, context: ClusterContext) -> Ints | None:
     return None if context.expiry is None else np.minimum(rows.align(context.expiry.offset, _NO_EXPIRY), LATEST)
+
+
+def _forgotten(rows: InputRows, context: ClusterContext) -> Ints:
+    """Return when the offset of each row was removed before its time; -1 for most."""
+    groups, topics = ({name: number for number, name in enumerate(names)} for names in (rows.groups, rows.topics))
+    removed = np.full(len(rows), NOT_KNOWN, np.int64)
+    for (group, topic, partition), time in context.forgotten.items():
+        first, last = np.searchsorted(rows.group, (groups.get(group, -1), groups.get(group, -1) + 1))
+        same = (rows.topic[first:last] == topics.get(topic, -1)) & (rows.partition[first:last] == partition)
+        removed[first:last][same] = time
+    return removed

@@ -1,8 +1,9 @@
 """The rows of one tick: every (group, topic, partition) that has a commit or belongs to a group.
 
-A partition belongs to a group if a member owns it or subscribes to its topic. One without any commit is in no commit
-record, and yet a group may be stuck there unnoticed, so such rows are derived from memberships and partition counts.
-Share groups have none, because they keep no offsets in `__consumer_offsets`.
+A partition belongs to a group if a member owns it or subscribes to its topic, or if a group without membership commits
+more partitions of its topic than it leaves out. One without any commit is in no commit record, and yet a group may be
+stuck there unnoticed, so such rows are derived from memberships and partition counts. Share groups have none, because
+they keep no offsets in `__consumer_offsets`.
 
 Rows are sorted by group, topic and partition, as in the read model. They stay the same object until a row is added or
 removed.
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import numpy as np
 
 from stream.groups.commits.slots import Slots
+from stream.groups.membership.model import SIMPLE
 from stream.groups.membership.partition_bits import HIGHEST, partitions_in_mask
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 MOST: Final = 100_000
 """Limit of rows without a commit over all groups, so that a pattern that matches all topics cannot crowd out others."""
 _NO_OFFSETS: Final = "share"
+_LEAST_SIBLINGS: Final = 2
+"""Partitions that a group without membership commits if it reads the whole topic."""
 
 _Kind = TypeVar("_Kind", bound=np.generic)
 
@@ -108,7 +112,10 @@ def _are_same(previous: tuple[Any, ...], current: tuple[Any, ...]) -> bool:
 def _rows(state: GroupColumns, context: ClusterContext, most: int) -> InputRows:
     ranks = state.row_order
     committed = InputRows(ranks.groups, ranks.topics, ranks.group, ranks.topic, ranks.partition, ranks.order)
-    belonging = list(_belonging_partitions(state.memberships, context))
+    belonging = [
+        *_belonging_partitions(state.memberships, context),
+        *_left_out_by_simple_groups(committed, state.memberships, context.partition_counts),
+    ]
     if not belonging:
         return committed
     topics = sorted({*ranks.topics, *(topic for _, topic, _ in belonging)})
@@ -148,6 +155,31 @@ def _belonging_partitions(
             if name is not None and name not in subscribed and counts.get(name, 0) > 0:
                 owned = np.array(partitions_in_mask(mask), np.int32)
                 yield group, name, owned[owned < counts[name]]
+
+
+def _left_out_by_simple_groups(
+    committed: InputRows, memberships: Mapping[str, Membership], counts: Mapping[str, int]
+) -> Iterator[tuple[str, str, NDArray[np.int32]]]:
+    """Yield (group, topic, all partitions) where a group without membership commits most partitions, but not all.
+
+    What such a group wants to read is known from its commits alone. One process of several that share a topic commits a
+    small part of it.
+    """
+    simple = np.array([_has_no_membership(memberships.get(name)) for name in committed.groups], np.bool_)
+    sizes = np.array([min(counts.get(name, 0), HIGHEST + 1) for name in committed.topics], np.int64)
+    if not simple.any() or not len(committed):
+        return
+    is_there = simple[committed.group] & (committed.partition < sizes[committed.topic])
+    width = len(committed.topics)
+    pairs, number = np.unique((committed.group * width + committed.topic)[is_there], return_counts=True)
+    missing = sizes[pairs % width] - number
+    for pair in pairs[(missing > 0) & (missing < number) & (number >= _LEAST_SIBLINGS)].tolist():
+        topic = committed.topics[pair % width]
+        yield committed.groups[pair // width], topic, np.arange(sizes[pair % width], dtype=np.int32)
+
+
+def _has_no_membership(membership: Membership | None) -> bool:
+    return membership is None or membership.kind == SIMPLE
 
 
 def _with_uncommitted(

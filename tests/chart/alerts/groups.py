@@ -330,6 +330,45 @@ SKIPPED: Final = [
     ),
 ]
 
+_FORGOTTEN: Final = Text(
+    "Offsets of group billing were removed before their time",
+    "The group is alive. Where it has not committed again, it begins by auto.offset.reset after its next restart. Which"
+    " ones, and when: lagwarden explain billing",
+)
+FORGOTTEN: Final = [
+    *by_verdict(
+        "LagwardenGroupOffsetsForgotten",
+        "forgotten",
+        "warning",
+        _FORGOTTEN,
+        minutes=0,
+        keep=5,
+        odd=Case(
+            "LagwardenGroupOffsetsForgotten",
+            Kind.ODD,
+            "offsets of a group without members expire at their time",
+            {
+                verdict("expiring", "warning"): "1x19 stale",
+                of("lagwarden_expiry_checks_total", MONITOR, outcome="kept"): "0x19 4x40",
+                of("lagwarden_group_died_timestamp_seconds", GROUP, death_cause="expired"): "_x19 600x40",
+            },
+            "25m",
+        ),
+    ),
+    Case(
+        "LagwardenGroupOffsetsForgotten",
+        Kind.AFTER,
+        "another partition is worse, so the group's verdict is another",
+        {
+            verdict("stopped", "critical"): "1x60",
+            of("lagwarden_partition_verdict", GROUP, topic="orders", partition="3", verdict="forgotten"): "_x19 1x40",
+        },
+        "10m",
+        [GROUP],
+        _FORGOTTEN,
+    ),
+]
+
 _SHARED: Final = Text(
     "Two clients that do not belong together use group billing",
     "Either its members subscribe to different topics for longer than a deploy takes, or two clients commit the same"
@@ -385,6 +424,7 @@ UNEVEN: Final = by_verdict(
             verdict("falling_behind", "warning"): "1x60",
             verdict("rewound", "warning", {**MONITOR, "group": "b"}): "1x60",
             verdict("skipped", "warning", {**MONITOR, "group": "d"}): "1x60",
+            verdict("forgotten", "warning", {**MONITOR, "group": "g"}): "1x60",
             verdict("two_applications", "warning", {**MONITOR, "group": "e"}): "1x60",
             verdict("two_committers", "warning", {**MONITOR, "group": "f"}): "1x60",
             verdict("expiring", "warning", {**MONITOR, "group": "c"}): "1x60",
@@ -615,6 +655,7 @@ CASES: Final = [
     *BEHIND,
     *REWOUND,
     *SKIPPED,
+    *FORGOTTEN,
     *SHARED,
     *UNEVEN,
     *EXPIRE,

@@ -99,6 +99,7 @@ class Row:
     turns_ago: int | None = None
     turn_interval: int = -1
     split_ago: int | None = None
+    forgotten_ago: int | None = None
     passed_written_ago: tuple[int | None, int | None] = (None, None)
 
 
@@ -233,6 +234,7 @@ def _remembered(rows: tuple[Row, ...]) -> Remembered:
     return Remembered(
         turns=turns,
         split_since=_ago([row.split_ago for row in rows]),
+        forgotten=_ago([row.forgotten_ago for row in rows]),
         last_read=_column(rows, "last_read", np.bool_),
         jumps=jumps,
         known_at=_ago([row.known_ago for row in rows]),

@@ -56,6 +56,8 @@ class Partition:
     leader_epoch: Callable[[int], int] = lambda _: -1
     commit_epoch: int = -1
     expiry: Callable[[int], int] = lambda _: -1
+    forgotten: int = -1
+    """When the broker removes its offset before its time; the offset must go with `gone_from`."""
     retention: int = -1
     gapless: bool = True
     exists_from: int = -(1 << 40)
@@ -195,6 +197,7 @@ def look(scene: Scene, now: int) -> HealthInputs:
         clients=scene.clients,
         subscribers={0: differ} if (differ := scene.subscribers(now)) else {},
         expiry=np.array([_moment(part.expiry(now)) for part in there], np.int64),
+        forgotten=np.array([_moment(part.forgotten if part.forgotten <= now else -1) for part in there], np.int64),
         retention=np.array([part.retention for part in there], np.int64),
         gapless=np.array([part.gapless for part in there], np.bool_),
         reasons=np.array([None if part.known(now) else part.reason for part in there], object),

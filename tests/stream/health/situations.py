@@ -680,6 +680,24 @@ def _never() -> Scene:
     return Scene([Partition(STEADY, consume(STEADY, LONG, LATE)), late])
 
 
+def _left_out_by_a_simple_group() -> Scene:
+    # A consumer assigns three of four partitions to itself; the fourth one was added at noon.
+    late = Partition(evenly(100, start=0), [], exists_from=0)
+    good = [Partition(STEADY, consume(STEADY, LONG, LATE)) for _ in range(3)]
+    return Scene([*good, late], memberships=[Membership(LONG, GroupStage.OFFSETS_ONLY)])
+
+
+def _forgotten_early(*, again: int | None = None) -> Scene:
+    # The topic is quiet. At noon the broker removes the offset of its only partition, although a member subscribes.
+    def end(t: int) -> int:
+        return STEADY(min(t, -2 * MINUTE))
+
+    before = Partition(end, consume(end, LONG, 0, repeats=False), gone_from=0)
+    commits = [] if again is None else [(again, end(again))]
+    after = Partition(end, commits, exists_from=0, forgotten=-SECOND, owner=0, subscribed=1)
+    return _with_another_topic([before, after])
+
+
 def _never_between_rebalances() -> Scene:
     # The same, while members come and go every four minutes.
     late = Partition(evenly(100, start=0), [], exists_from=0)
@@ -878,6 +896,22 @@ SICK = (
         known_at=4 * MINUTE,
         until=12 * MINUTE,
         on_the_way=(Verdict.STOPPED,),
+    ),
+    Situation(
+        "a partition that a group without membership leaves out",
+        _left_out_by_a_simple_group,
+        Verdict.NEVER_COMMITTED,
+        known_at=6 * MINUTE,
+        until=15 * MINUTE,
+    ),
+    Situation("an offset that is removed too early", _forgotten_early, Verdict.FORGOTTEN, known_at=0),
+    Situation(
+        "an offset that is removed too early and committed again",
+        lambda: _forgotten_early(again=2 * MINUTE),
+        Verdict.FORGOTTEN,
+        known_at=0,
+        until=14 * MINUTE,
+        ends_at=10 * MINUTE,
     ),
     Situation(
         "two applications in one group",

@@ -12,6 +12,7 @@ from stream.groups.membership.unassigned import UnassignedTracker
 from stream.groups.reduce import StateLimits
 from stream.tick.context import ClusterContext
 from stream.tick.terminations import TerminationCounts, Terminations
+from tests.stream.groups import written
 from tests.support.driver_states import ShardReader
 from tests.support.raw import commit_key, commit_value, group_key, group_value
 
@@ -182,3 +183,41 @@ def test_a_tombstone_hidden_by_a_transaction_is_not_missing() -> None:
         for minute in range(120, 180, 10):
             checks = counts(life.tick(due + minute * 60_000).checks)
         assert checks == {"kept" if arrives else "missing": 1}
+
+
+def member_of(*topics: str) -> Any:
+    """Return the record of group g with a member that subscribes to these topics."""
+    return written.classic(written.classic_member("m", wants=written.subscription(*topics), has=b""))
+
+
+@pytest.mark.parametrize(
+    ("records", "removed_at", "topics", "recreated", "is_forgotten"),
+    [
+        pytest.param([member_of("t")], DAY, {"t": 1}, {}, True, id="a member subscribes to the topic"),
+        pytest.param([member_of("u")], DAY, {"t": 1}, {}, False, id="no member subscribes to it: a tool may delete it"),
+        pytest.param([], 60_000, {"t": 1}, {}, True, id="a group without membership that has just committed"),
+        pytest.param([], DAY, {"t": 1}, {}, False, id="a group without membership that commits no more"),
+        pytest.param([], 7 * DAY + 1000, {"t": 1}, {}, False, id="it was due"),
+        pytest.param([member_of("t")], DAY, {"t": 0}, {}, False, id="its topic was deleted"),
+        pytest.param([member_of("t")], DAY, {"t": 1}, {"t": DAY + 500}, False, id="its topic was created again"),
+        pytest.param([member_of("t")], DAY, {}, {}, False, id="it is not known whether its topic exists"),
+    ],
+)
+def test_offsets_of_living_groups_that_are_removed_early_are_forgotten(
+    records: list[Any],
+    removed_at: int,
+    topics: dict[str, int],
+    recreated: dict[str, int],
+    is_forgotten: bool,  # noqa: FBT001 - a column of the table
+) -> None:
+    """With the time of the tombstone."""
+    life = Life()
+    if records:
+        life.read(records, 500)
+    life.tick(1000)
+    life.topics, life.recreated = topics, recreated
+    life.read([(commit_key("g", "t", 0), None)], removed_at)
+    life.tick(removed_at + 1000)
+    found = life.terminations.forgotten_offsets(life.context, (removed_at + 1000) / 1000)
+    assert found == ({("g", "t", 0): removed_at} if is_forgotten else {})
+    assert life.terminations.forgotten_offsets(life.context, (removed_at + 3_700_000) / 1000) == {}

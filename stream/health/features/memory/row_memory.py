@@ -13,8 +13,9 @@ import numpy as np
 
 from stream.health import stored_rows
 from stream.health.columns import find_keys
-from stream.health.features.memory import answers, jumps, rest, split, turns
+from stream.health.features.memory import answers, forgotten, jumps, rest, split, turns
 from stream.health.features.memory.answers import AnswerMemory
+from stream.health.features.memory.forgotten import ForgottenMemory
 from stream.health.features.memory.jumps import JumpMemory
 from stream.health.features.memory.rest import RestMemory
 from stream.health.features.memory.split import SplitMemory
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from stream.health.features.lag import Lag
     from stream.health.inputs import HealthInputs
 
-_Columns = TypeVar("_Columns", RestMemory, JumpMemory, AnswerMemory, TurnMemory, SplitMemory)
+_Columns = TypeVar("_Columns", RestMemory, JumpMemory, AnswerMemory, TurnMemory, SplitMemory, ForgottenMemory)
 _Place = tuple[str, str, int]
 """Group, topic and partition."""
 _MOST_GONE: Final = 10_000
@@ -47,6 +48,8 @@ class Remembered:
     """How often the offset went to and fro."""
     split_since: Ints
     """Since when the members of the group subscribe to different topics (ms); -1: they do not."""
+    forgotten: Ints
+    """When the broker removed the offset before its time (ms); -1: never."""
     known_at: Ints
     """When the end of the partition was last known, or since when the row is there (ms)."""
     skipped: Ints
@@ -62,12 +65,19 @@ class _Parts:
     answer: AnswerMemory
     turn: TurnMemory
     split: SplitMemory
+    forgotten: ForgottenMemory
 
     @classmethod
     def empty(cls, rows: int) -> _Parts:
         """Return the memory of rows that have never been observed."""
-        none = (each.empty(rows) for each in (RestMemory, JumpMemory, AnswerMemory, TurnMemory, SplitMemory))
-        return cls(*none)  # type: ignore[arg-type] # in the order of the fields
+        return cls(
+            RestMemory.empty(rows),
+            JumpMemory.empty(rows),
+            AnswerMemory.empty(rows),
+            TurnMemory.empty(rows),
+            SplitMemory.empty(rows),
+            ForgottenMemory.empty(rows),
+        )
 
     def columns(self) -> dict[str, Ints]:
         """Return all columns by name."""
@@ -117,6 +127,7 @@ class RowMemory:
             answer=answers.advance(before.answer, lag.known | lag.beyond_end, inputs.now),
             turn=turns.advance(before.turn, inputs),
             split=split.advance(before.split, inputs),
+            forgotten=forgotten.advance(before.forgotten, inputs),
         )
         passed = np.where(has_jumped & (jumped.planned == 0), jumped.jump_to - jumped.jump_from, 0)
         self._count_skipped(inputs, passed)
@@ -126,6 +137,7 @@ class RowMemory:
             jumps=jumped,
             turns=after.turn,
             split_since=after.split.since,
+            forgotten=after.forgotten.removed,
             known_at=after.answer.known_at,
             skipped=np.array(list(self.skipped.values()), np.int64),
         )
@@ -146,7 +158,9 @@ class RowMemory:
         if inputs.recreated is not None and len(inputs.recreated):
             position = np.where(np.isin(inputs.topic, inputs.recreated), -1, np.arange(len(keys)))
             without = self._parts.take(position)
-            self._parts = dataclasses.replace(self._parts, jump=without.jump, turn=without.turn)
+            self._parts = dataclasses.replace(
+                self._parts, jump=without.jump, turn=without.turn, forgotten=without.forgotten
+            )
         self._keys = keys
 
     def _count_skipped(self, inputs: HealthInputs, passed: Ints) -> None:

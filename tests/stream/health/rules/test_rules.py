@@ -425,6 +425,21 @@ CASES = (
         "The offset has gone to and fro for 40 s: one client commits about 10,400, another one about 9,000 (1,400"
         " offsets apart), and both advance.",
     ),
+    Case(
+        "an offset that was removed before its time",
+        (Row(committed=NO_COMMIT, forgotten_ago=HOUR),),
+        (V.FORGOTTEN,),
+        "The committed offset was removed at 2023-11-14 21:13:20 UTC before its time, while the group was alive, and"
+        " the group has committed none since: after a restart it begins by auto.offset.reset.",
+    ),
+    Case(
+        "an offset that was removed and committed again",
+        (Row(forgotten_ago=5 * MINUTE),),
+        (V.FORGOTTEN,),
+        "The committed offset was removed at 2023-11-14 22:08:20 UTC before its time, while the group was alive, and"
+        " the group has committed 10,000 since.",
+    ),
+    Case("an offset that was committed again long ago", (Row(forgotten_ago=11 * MINUTE),), (), "Keeps up"),
     Case("two steps back", (but(TURNS, turns=2),), (), "Keeps up"),
     Case("the other client has ended", (but(TURNS, turns=4, turn_ago=MINUTE),), (), "Keeps up"),
     Case(

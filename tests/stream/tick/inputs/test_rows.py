@@ -47,6 +47,17 @@ def classic(topic: str, **owned: tuple[int, ...]) -> Raw:
 
 STORIES: list[tuple[str, list[Place], list[Raw], ClusterContext, list[Place]]] = [
     ("a group with offsets only", [("g", "t", 1)], [], context_of(t=3), []),
+    ("a simple group that leaves one out", [("g", "t", 1), ("g", "t", 2)], [], context_of(t=3), [("g", "t", 0)]),
+    ("a simple group that commits one of two", [("g", "t", 1)], [], context_of(t=2), []),
+    ("a simple group that reads its share", [("g", "t", 1), ("g", "t", 2)], [], context_of(t=4), []),
+    ("a simple group on a topic of unknown size", [("g", "t", 1), ("g", "t", 2)], [], context_of(), []),
+    (
+        "a simple group beyond the partition count",
+        [("g", "t", 7), ("g", "t", 1), ("g", "t", 2)],
+        [],
+        context_of(t=3),
+        [("g", "t", 0)],
+    ),
     (
         "all partitions of a subscribed topic",
         [("g", "t", 1)],
@@ -113,7 +124,12 @@ def test_every_commit_has_one_row(commits: list[Place], partitions_t: int, parti
     member = written.classic_member("m", wants=written.subscription("t", "u"), has=written.assignment({"t": (0,)}))
     state = shard_of(commits, written.classic(member)).driver_state.columns()
     rows = RowFinder().find(state, context_of(t=partitions_t, u=partitions_u))
-    belonging = {("g", "t", at) for at in range(partitions_t)} | {("g", "u", at) for at in range(partitions_u)}
+    sizes = {"t": partitions_t, "u": partitions_u}
+    belonging = {("g", topic, at) for topic, size in sizes.items() for at in range(size)}
+    for group, topic in ((group, topic) for group in "ab" for topic in "tu"):
+        known = sum((group, topic, at) in commits for at in range(sizes[topic]))
+        if known > max(1, sizes[topic] - known):
+            belonging |= {(group, topic, at) for at in range(sizes[topic])}
     assert named(rows) == sorted(belonging | set(commits))
     offset = dict(zip(named(rows), rows.align(state.runs.spans.last_offset, -1).tolist(), strict=True))
     assert offset == {place: commits.index(place) + 1 if place in commits else -1 for place in named(rows)}
