@@ -61,7 +61,8 @@ class VerdictGroup(GroupControl[PacedClient]):
 
     def delete_offsets(self) -> None:
         """Delete the group, which must have no members, with all of its offsets."""
-        self.admin().delete_consumer_groups([self.group])[self.group].result(LIMIT)
+        admin = self.admin()  # kept until the answer: without a client there is none
+        admin.delete_consumer_groups([self.group])[self.group].result(LIMIT)
 
     def reset(self, by: int) -> None:
         """Commit partition 0 of the input `by` offsets lower, without being a member."""
