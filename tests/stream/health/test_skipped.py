@@ -81,6 +81,14 @@ def falls_behind_and_is_repaired() -> Scene:
     return Scene([Partition(STEADY, [*before, *consume(STEADY, 5 * SECOND, LATE, rate=640, position=before[-1][1])])])
 
 
+def a_second_client_begins_at_the_start() -> Scene:
+    """Return a group at the end after a backlog; from noon on, a second client commits in turns, from the start."""
+    before = consume(STEADY, LONG, 0, rate=150, position=STEADY(LONG) - 40_000)
+    first, second = consume(STEADY, 5 * SECOND, LATE), consume(STEADY, 5 * SECOND, LATE, rate=150, position=0)
+    turns = [(first, second)[time // (2 * TICK) % 2][at] for at, (time, _) in enumerate(first)]
+    return Scene([Partition(STEADY, [*before, *turns])])
+
+
 def verdicts(ticks: list[Seen], since: int) -> set[Verdict]:
     """Return the verdicts of partition 0 from a time on."""
     return {each.of(0) for each in ticks if each.time >= since}
@@ -116,6 +124,7 @@ def test_records_that_are_passed_are_reported_for_a_while(
         pytest.param(lambda: leaves_its_backlog(gapless=False), id="a compacted topic has gaps"),
         pytest.param(falls_behind_and_is_repaired, id="it has become faster"),
         pytest.param(set_forward, id="a tool has set it forward"),
+        pytest.param(a_second_client_begins_at_the_start, id="another client of the group has read them"),
     ],
 )
 def test_a_large_step_with_an_explanation_skips_nothing(scene: Callable[[], Scene]) -> None:

@@ -11,6 +11,9 @@ the end quickly makes a large step, too, so a step is a jump only if all of this
 - No offsets without records explain it: the topic is not compacted, and no transaction ended that the group waited for.
   Nor does an outage of the coordinator, after which several commits come as one.
 
+Records before the greatest committed offset were read by some client of the group: where two clients commit the same
+partition, a commit of the one ahead is no jump. A tool that sets an empty group back makes the group read them again.
+
 A commit while the group has no members is that of a tool, and any step forward then is a planned jump.
 """
 
@@ -49,6 +52,8 @@ class JumpMemory:
     committed: Ints
     """The last committed offset, also after the broker has removed it."""
     commit_time: Ints
+    furthest: Ints
+    """The greatest committed offset since a tool last set the group back."""
     end: Ints
     """The end at the last tick, and at the tick before."""
     end_before: Ints
@@ -89,9 +94,11 @@ def advance(
         end = np.where(known, inputs.ends.high_watermark[lag.row], memory.end)
         start = inputs.ends.log_start[lag.row]
     moved = known & (memory.committed >= 0) & (committed > memory.committed)
-    step = np.where(moved, np.minimum(committed - np.maximum(memory.committed, start), _LARGEST_STEP), 0)
     spent = np.maximum(time - _began(memory, inputs), _LEAST_TIME)
-    planned = moved & _while_empty(inputs)
+    set_by_tool = known & _while_empty(inputs)
+    planned = moved & set_by_tool
+    first = _first_passed(memory, planned, start)
+    step = np.where(moved, np.clip(committed - first, 0, _LARGEST_STEP), 0)
     jumped = (step > 0) & (planned | _is_jump(memory, inputs, committed, step, spent))
     read = moved & ~jumped
     waits = read & (memory.committed < memory.end_before) & (committed < memory.end)
@@ -99,6 +106,7 @@ def advance(
         memory,
         committed=np.where(known, committed, memory.committed),
         commit_time=np.where(known, time, memory.commit_time),
+        furthest=_furthest(memory, known, set_by_tool, committed),
         end=end,
         end_before=np.where(known, memory.end, memory.end_before),
         astray=np.where(known, committed < start, np.where(committed < 0, 1, memory.astray)),
@@ -107,8 +115,18 @@ def advance(
         rate=np.where(read, np.maximum(memory.rate, step * _DAY // spent), memory.rate),
     )
     if jumped.any():
-        advanced = _with_jumps(advanced, memory, np.flatnonzero(jumped), inputs, history, history_row, planned, start)
+        advanced = _with_jumps(advanced, np.flatnonzero(jumped), inputs, history, history_row, planned, first)
     return advanced, jumped
+
+
+def _first_passed(memory: JumpMemory, planned: Flags, start: Ints) -> Ints:
+    """Return the first offset between the last commit and the next one that the group has not read before."""
+    first = np.maximum(memory.committed, start)
+    return np.where(planned, first, np.maximum(first, memory.furthest))
+
+
+def _furthest(memory: JumpMemory, known: Flags, set_by_tool: Flags, committed: Ints) -> Ints:
+    return np.where(set_by_tool, committed, np.where(known, np.maximum(memory.furthest, committed), memory.furthest))
 
 
 def _began(memory: JumpMemory, inputs: HealthInputs) -> Ints:
@@ -152,20 +170,19 @@ def _held(inputs: HealthInputs, lag: Lag, known: Flags, committed: Ints) -> Ints
 
 def _with_jumps(  # noqa: PLR0917 - columns of one table
     advanced: JumpMemory,
-    memory: JumpMemory,
     rows: Ints,
     inputs: HealthInputs,
     history: EndHistory,
     history_row: Ints,
     planned: Flags,
-    start: Ints,
+    first: Ints,
 ) -> JumpMemory:
     """Return the memory with the jumps of these rows."""
     changed = {
         name: getattr(advanced, name).copy()
         for name in ("jump_from", "jump_to", "jump_time", "planned", "written_from", "written_to")
     }
-    first, last = np.maximum(memory.committed[rows], start[rows]), inputs.spans.last_offset[rows]
+    first, last = first[rows], inputs.spans.last_offset[rows]
     changed["jump_from"][rows], changed["jump_to"][rows] = first, last
     changed["jump_time"][rows], changed["planned"][rows] = inputs.spans.last_time[rows], planned[rows]
     for name, offset in (("written_from", first), ("written_to", last - 1)):
