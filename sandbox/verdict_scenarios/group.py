@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from sandbox.clients.java_clients import JavaClients
     from sandbox.clients.traffic import ClientBehaviour
 
+_FIRST_BROKER: Final = 1
+"""The node id of the broker that runs from beginning to end; the other one dies."""
+
 
 class VerdictGroup(GroupControl[PacedClient]):
     """The group that the actions of a verdict scenario change. `behaviour` is that of all its clients."""
@@ -35,10 +38,11 @@ class VerdictGroup(GroupControl[PacedClient]):
         return self._producers[self.topic(short)]
 
     def add_partitions(self, short: str, partitions: int) -> None:
-        """Increase a topic to this number of partitions."""
+        """Increase a topic to this number of partitions, all on the broker that stays."""
         name = self.topic(short)
         admin = self.admin()
-        admin.create_partitions([NewPartitions(name, partitions)])[name].result(LIMIT)
+        replicas = [[_FIRST_BROKER]] * (partitions - len(admin.list_topics(name, LIMIT).topics[name].partitions))
+        admin.create_partitions([NewPartitions(name, partitions, replicas)])[name].result(LIMIT)
         self.producer_of(short).add_partitions(name, partitions)
 
     def delete_topic(self, short: str) -> None:
