@@ -59,7 +59,7 @@ coverage: $(STAMP)  ## branch coverage of the quick tests: the whole product, an
 	$(BIN)/coverage report
 	$(BIN)/coverage report --fail-under=95 --include='decoders/*,stream/groups/*,stream/health/*'
 
-play: setup  ## fifty groups, sick and healthy, on a real broker, and what is said of each; six minutes on a quiet machine
+play: setup  ## more than sixty groups, sick and healthy, on a real broker, and what is said of each; six minutes on a quiet machine
 	$(BIN)/pytest -v -m play
 
 chaos: setup  ## kills, broker outages, damaged checkpoints, HTTP abuse, hostile names; five minutes, LONG=1 for more rounds
