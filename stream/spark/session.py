@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING, Final
 
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from stream.errors import ExitCode, Refusal
+from stream.spark.errors import SparkFailure
 from stream.spark.jvm import JvmStartError, hush_accumulators, launch
 
 if TYPE_CHECKING:
@@ -102,16 +104,16 @@ def open_session(options: SessionOptions) -> SparkSession:
     hush_accumulators()
     conf = SparkConf().setMaster(_with_attempts(options.master)).setAll(list(session_settings(options).items()))
     try:
-        context = SparkContext(conf=conf, gateway=launch(conf))
-    except (JvmStartError, Py4JError) as error:
-        raise Refusal(
-            f"Spark did not start: {_first_line(error)}",
-            "a Java 17 (or later) runtime must be on PATH or in JAVA_HOME",
-            ExitCode.SPARK_UNAVAILABLE,
-        ) from error
-    session = SparkSession(context)
-    # lagwarden logs a failed query in one line; Spark's stack traces are printed only on request.
-    session.sparkContext.setLogLevel("WARN" if options.traces else "OFF")
+        session = SparkSession(SparkContext(conf=conf, gateway=launch(conf)))
+        # lagwarden logs a failed query in one line; Spark's stack traces are printed only on request.
+        session.sparkContext.setLogLevel("WARN" if options.traces else "OFF")
+    except JvmStartError as error:
+        advice = "a Java 17 (or later) runtime must be on PATH or in JAVA_HOME"
+        raise Refusal(f"Spark did not start: {_first_line(error)}", advice, ExitCode.SPARK_UNAVAILABLE) from error
+    except (Py4JError, PySparkException, OSError) as error:
+        cause = SparkFailure.of(error).cause
+        advice = "start again; if it happens again, the log at level debug has the output of the JVM"
+        raise Refusal(f"Spark did not start: {cause}", advice, ExitCode.SPARK_UNAVAILABLE) from error
     return session
 
 

@@ -6,7 +6,10 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from py4j.protocol import Py4JNetworkError
 
+from stream.errors import ExitCode, Refusal
+from stream.spark import session
 from stream.spark.session import SessionOptions, session_settings
 
 SYSTEM: Final = "/tmp"  # noqa: S108 - the default of the JVM
@@ -34,3 +37,30 @@ def test_folder_with_a_space_is_one_option_of_java() -> None:
     """Spark splits the options like a shell."""
     options = SessionOptions("local[1]", "512m", "127.0.0.1", 1, temporary_folder=Path("/my files"))
     assert '"-Djava.io.tmpdir=/my files"' in session_settings(options)["spark.driver.extraJavaOptions"]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        pytest.param(Py4JNetworkError("Answer from Java side is empty"), id="during a call"),
+        pytest.param(ConnectionRefusedError(111, "Connection refused"), id="before a call"),
+    ],
+)
+@pytest.mark.parametrize("part", ["SparkContext", "SparkSession"])
+def test_jvm_that_ends_during_the_start_is_refused_with_its_end(
+    error: Exception, part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One line with the end of the JVM and exit code 24, whichever call it interrupts; no word about a missing Java."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    for name in ("launch", "SparkContext", "SparkSession"):
+        monkeypatch.setattr(session, name, lambda *_, **__: None)
+    monkeypatch.setattr(session, part, fail)
+    monkeypatch.setattr("stream.spark.errors.describe_end", lambda: "Spark's JVM was killed by SIGKILL")
+    with pytest.raises(Refusal) as raised:
+        session.open_session(SessionOptions("local[1]", "512m", "127.0.0.1", 1))
+    assert raised.value.what == "Spark did not start: Spark's JVM was killed by SIGKILL"
+    assert raised.value.code == ExitCode.SPARK_UNAVAILABLE
+    assert "JAVA_HOME" not in raised.value.advice
