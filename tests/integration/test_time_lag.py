@@ -112,10 +112,22 @@ class Clients:
 
 @dataclasses.dataclass
 class Ages:
-    """(shown, true) ages in seconds per topic and group, snapshot by snapshot, and the times of the snapshots."""
+    """(shown, true) ages in seconds per topic and group, snapshot by snapshot, and the times of all snapshots."""
 
     of: dict[tuple[str, str], list[tuple[float, float]]] = dataclasses.field(default_factory=dict)
     taken_at: list[float] = dataclasses.field(default_factory=list)
+
+    def is_ready(self, monitor: Monitor) -> bool:
+        """Return whether the monitor is ready, and add the time of a new snapshot.
+
+        Time lag is interpolated between snapshots, so a record written before the monitor is ready is as inexact as
+        the first interval between two snapshots is long.
+        """
+        ready = monitor.get("/readyz").status == 200
+        snapshot = monitor.metrics().snapshot
+        if snapshot is not None and snapshot not in self.taken_at:
+            self.taken_at.append(snapshot)
+        return ready
 
     def add(self, shown: Metrics, traffic: Clients) -> None:
         """Add the shown and true ages of a scrape."""
@@ -147,7 +159,7 @@ def ages(tmp_path_factory: pytest.TempPathFactory) -> Ages:
         time.sleep(BEFORE)
         folder = tmp_path_factory.mktemp("monitor")
         monitor = stack.enter_context(Monitor(broker.bootstrap, folder, {"job.tick_interval": f"{TICK}s"}))
-        monitor.wait_ready()
+        monitor.wait_for(lambda: found.is_ready(monitor), "the monitor to become ready")
         until = time.monotonic() + WATCHED
         while time.monotonic() < until:
             found.add(monitor.wait_ticks(1), traffic)
