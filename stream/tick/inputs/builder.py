@@ -196,7 +196,7 @@ def _forgotten(rows: InputRows, context: ClusterContext) -> Ints:
     groups, topics = ({name: number for number, name in enumerate(names)} for names in (rows.groups, rows.topics))
     removed = np.full(len(rows), NOT_KNOWN, np.int64)
     for (group, topic, partition), time in context.forgotten.items():
-        first, last = np.searchsorted(rows.group, (groups.get(group, -1), groups.get(group, -1) + 1))
-        same = (rows.topic[first:last] == topics.get(topic, -1)) & (rows.partition[first:last] == partition)
-        removed[first:last][same] = time
+        at = rows.position(groups.get(group), topics.get(topic), partition)
+        if at is not None:
+            removed[at] = time
     return removed

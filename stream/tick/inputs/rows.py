@@ -79,6 +79,16 @@ class InputRows:
         row = np.repeat(np.arange(rows), slots_of_row)
         return Slots(row, slots.number[at], slots.offset[at], slots.time[at], slots.commits[at])
 
+    def position(self, group: int | None, topic: int | None, partition: int) -> int | None:
+        """Return the position of a row; None if there is none. `group` and `topic` are numbers, None is no name."""
+        first, last = 0, len(self)
+        for column, value in ((self.group, group), (self.topic, topic), (self.partition, partition)):
+            if value is None:
+                return None
+            begin, end = np.searchsorted(column[first:last], (value, value + 1))
+            first, last = first + int(begin), first + int(end)
+        return first if first < last else None
+
     def __len__(self) -> int:
         return len(self.state_row)
 

@@ -84,18 +84,7 @@ class _FirstSeen:
             for row in odd:
                 group = groups.get(previous.groups[int(previous.group[row])])
                 topic = topics.get(previous.topics[int(previous.topic[row])])
-                at = _find(rows, group, topic, int(previous.partition[row]))
+                at = rows.position(group, topic, int(previous.partition[row]))
                 if at is not None:
                     position[at], seen[at] = self._position[row], self._seen[row]
         self._position, self._seen = position, seen
-
-
-def _find(rows: InputRows, group: int | None, topic: int | None, partition: int) -> int | None:
-    """Return the position of a row by its group, topic and partition; None if it is not among these."""
-    first, last = 0, len(rows)
-    for column, value in ((rows.group, group), (rows.topic, topic), (rows.partition, partition)):
-        if value is None:
-            return None
-        begin, end = np.searchsorted(column[first:last], (value, value + 1))
-        first, last = first + int(begin), first + int(end)
-    return first if first < last else None

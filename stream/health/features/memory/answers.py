@@ -7,23 +7,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream.health.columns import NOT_KNOWN
+from stream.health.features.memory.memory_columns import MemoryColumns
 
 if TYPE_CHECKING:
     from stream.health.columns import Flags, Ints
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class AnswerMemory:
+class AnswerMemory(MemoryColumns):
     """One element per row; times in ms."""
 
     known_at: Ints
     """The last tick at which the end was known, or the first tick of the row; -1 before that."""
-
-    @classmethod
-    def empty(cls, rows: int) -> AnswerMemory:
-        """Return the memory of rows that have never been observed."""
-        return cls(np.full(rows, NOT_KNOWN, np.int64))
 
 
 def advance(memory: AnswerMemory, answered: Flags, now: int) -> AnswerMemory:

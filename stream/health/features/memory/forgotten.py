@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream.health.columns import NOT_KNOWN
+from stream.health.features.memory.memory_columns import MemoryColumns
 
 if TYPE_CHECKING:
     from stream.health.columns import Ints
@@ -15,16 +15,11 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ForgottenMemory:
+class ForgottenMemory(MemoryColumns):
     """One element per row; -1: never. Times in ms."""
 
     removed: Ints
     """When the offset was removed last."""
-
-    @classmethod
-    def empty(cls, rows: int) -> ForgottenMemory:
-        """Return the memory of rows that have never been observed."""
-        return cls(np.full(rows, NOT_KNOWN, np.int64))
 
 
 def advance(memory: ForgottenMemory, inputs: HealthInputs) -> ForgottenMemory:

@@ -26,6 +26,7 @@ import numpy as np
 
 from stream.health.columns import NOT_KNOWN
 from stream.health.features.end_history import BracketQuality
+from stream.health.features.memory.memory_columns import MemoryColumns
 from stream.health.features.open_transaction import MOST_MARKERS
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ _DAY: Final = 86_400_000
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class JumpMemory:
+class JumpMemory(MemoryColumns):
     """One element per row; -1 where there is none, or it is not known. Times in ms."""
 
     committed: Ints
@@ -74,11 +75,6 @@ class JumpMemory:
     written_from: Ints
     """When the first and the last record that it passed were written."""
     written_to: Ints
-
-    @classmethod
-    def empty(cls, rows: int) -> JumpMemory:
-        """Return the memory of rows that have never been observed."""
-        return cls(*(np.full(rows, NOT_KNOWN, np.int64) for _ in dataclasses.fields(cls)))
 
 
 def advance(

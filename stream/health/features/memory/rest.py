@@ -21,6 +21,7 @@ import numpy as np
 from stream.health.columns import NOT_KNOWN
 from stream.health.features import control_records
 from stream.health.features import lag as lags
+from stream.health.features.memory.memory_columns import MemoryColumns
 
 if TYPE_CHECKING:
     from stream.health.columns import Flags, Ints
@@ -37,7 +38,7 @@ _AT_ONCE: Final = 3
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class RestMemory:
+class RestMemory(MemoryColumns):
     """One element per row; -1 where there is none, or it is not known. Times in ms."""
 
     committed: Ints
@@ -58,11 +59,6 @@ class RestMemory:
     """The distance of the last rests."""
     rests: Ints
     """How many rests in a row were at that distance and ended with progress."""
-
-    @classmethod
-    def empty(cls, rows: int) -> RestMemory:
-        """Return the memory of rows that have never been observed."""
-        return cls(*(np.full(rows, NOT_KNOWN, np.int64) for _ in dataclasses.fields(cls)))
 
 
 def advance(memory: RestMemory, inputs: HealthInputs, lag: Lag) -> tuple[RestMemory, Flags]:

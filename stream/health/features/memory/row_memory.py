@@ -17,6 +17,7 @@ from stream.health.features.memory import answers, forgotten, jumps, rest, split
 from stream.health.features.memory.answers import AnswerMemory
 from stream.health.features.memory.forgotten import ForgottenMemory
 from stream.health.features.memory.jumps import JumpMemory
+from stream.health.features.memory.memory_columns import MemoryColumns
 from stream.health.features.memory.rest import RestMemory
 from stream.health.features.memory.split import SplitMemory
 from stream.health.features.memory.turns import TurnMemory
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from stream.health.features.lag import Lag
     from stream.health.inputs import HealthInputs
 
-_Columns = TypeVar("_Columns", RestMemory, JumpMemory, AnswerMemory, TurnMemory, SplitMemory, ForgottenMemory)
+_Columns = TypeVar("_Columns", bound=MemoryColumns)
 _Place = tuple[str, str, int]
 """Group, topic and partition."""
 _MOST_GONE: Final = 10_000

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream.health.columns import NOT_KNOWN
+from stream.health.features.memory.memory_columns import MemoryColumns
 
 if TYPE_CHECKING:
     from stream.health.columns import Ints
@@ -15,16 +16,11 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class SplitMemory:
+class SplitMemory(MemoryColumns):
     """One element per row; times in ms."""
 
     since: Ints
     """Since when the subscriptions in the group of the row differ; -1: they do not."""
-
-    @classmethod
-    def empty(cls, rows: int) -> SplitMemory:
-        """Return the memory of rows that have never been observed."""
-        return cls(np.full(rows, NOT_KNOWN, np.int64))
 
 
 def advance(memory: SplitMemory, inputs: HealthInputs) -> SplitMemory:

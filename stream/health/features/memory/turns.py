@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from stream.health.columns import NOT_KNOWN
+from stream.health.features.memory.memory_columns import MemoryColumns
 
 if TYPE_CHECKING:
     from stream.health.columns import Ints
@@ -23,7 +24,7 @@ _LONGEST_TURN: Final = 300_000
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class TurnMemory:
+class TurnMemory(MemoryColumns):
     """One element per row; -1 where there is none, or it is not known. Times in ms."""
 
     rewinds: Ints
@@ -38,11 +39,6 @@ class TurnMemory:
     """The time of the first of them."""
     interval: Ints
     """The time between the last two."""
-
-    @classmethod
-    def empty(cls, rows: int) -> TurnMemory:
-        """Return the memory of rows that have never been observed."""
-        return cls(*(np.full(rows, NOT_KNOWN, np.int64) for _ in dataclasses.fields(cls)))
 
 
 def advance(memory: TurnMemory, inputs: HealthInputs) -> TurnMemory:
