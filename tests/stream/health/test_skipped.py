@@ -74,6 +74,18 @@ def leaves_its_backlog(*, gapless: bool = True, back: bool = False) -> Scene:
     return Scene([Partition(STEADY, [*before, *after, *again], gapless=gapless)])
 
 
+def leaves_records_of_a_new_leader() -> Scene:
+    """Return a group that skips records that an unclean leader election put in the place of those it read."""
+
+    def truncated(t: int) -> int:
+        return STEADY(t) if t < -15 * MINUTE else STEADY(t) - 150_000
+
+    start = -15 * MINUTE + 5 * SECOND
+    before = [*consume(truncated, LONG, -15 * MINUTE), (start, truncated(start))]
+    before += consume(truncated, start + 5 * SECOND, 0, rate=50, position=truncated(start))
+    return Scene([Partition(truncated, [*before, *consume(truncated, 5 * SECOND, LATE)])])
+
+
 def falls_behind_and_is_repaired() -> Scene:
     """Return a group that falls behind for an hour; at noon a process that is eight times as fast takes over."""
     before = consume(STEADY, -2 * HOUR, -HOUR)
@@ -159,6 +171,14 @@ def test_skipped_records_are_counted_per_group() -> None:
     assert counted > 400_000
     watch(leaves_its_backlog(), 2 * TICK, MINUTE, evaluator=evaluator)
     assert evaluator.history.memory.skipped == {"billing": counted}
+
+
+def test_records_of_a_new_leader_are_new_records() -> None:
+    """After a truncation, offsets that the group has read before stand for records that it has not read."""
+    evaluator = Evaluator(HealthLimits(tick=TICK, slot=SLOT))
+    ticks = watch(leaves_records_of_a_new_leader(), LONG, MINUTE, evaluator=evaluator)
+    assert ticks[-1].of(0) is V.SKIPPED
+    assert evaluator.history.memory.skipped["billing"] > 40_000
 
 
 def test_a_restart_of_the_monitor_keeps_the_jump() -> None:

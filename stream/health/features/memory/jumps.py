@@ -102,7 +102,7 @@ def advance(
         memory,
         committed=np.where(known, committed, memory.committed),
         commit_time=np.where(known, time, memory.commit_time),
-        furthest=_furthest(memory, known, set_by_tool, committed),
+        furthest=_furthest(memory, known, set_by_tool, committed, end),
         end=end,
         end_before=np.where(known, memory.end, memory.end_before),
         astray=np.where(known, committed < start, np.where(committed < 0, 1, memory.astray)),
@@ -121,8 +121,10 @@ def _first_passed(memory: JumpMemory, planned: Flags, start: Ints) -> Ints:
     return np.where(planned, first, np.maximum(first, memory.furthest))
 
 
-def _furthest(memory: JumpMemory, known: Flags, set_by_tool: Flags, committed: Ints) -> Ints:
-    return np.where(set_by_tool, committed, np.where(known, np.maximum(memory.furthest, committed), memory.furthest))
+def _furthest(memory: JumpMemory, known: Flags, set_by_tool: Flags, committed: Ints, end: Ints) -> Ints:
+    """Return the greatest committed offset of each row; after a truncation of the log, it is at most the end."""
+    furthest = np.minimum(np.maximum(memory.furthest, committed), end)
+    return np.where(set_by_tool, committed, np.where(known, furthest, memory.furthest))
 
 
 def _began(memory: JumpMemory, inputs: HealthInputs) -> Ints:
