@@ -112,7 +112,7 @@ def open_session(options: SessionOptions) -> SparkSession:
         raise Refusal(f"Spark did not start: {_first_line(error)}", advice, ExitCode.SPARK_UNAVAILABLE) from error
     except (Py4JError, PySparkException, OSError) as error:
         cause = SparkFailure.of(error).cause
-        advice = "start again; if it happens again, the log at level debug has the output of the JVM"
+        advice = "see the options job.*; the log at level debug has the output of the JVM"
         raise Refusal(f"Spark did not start: {cause}", advice, ExitCode.SPARK_UNAVAILABLE) from error
     return session
 
