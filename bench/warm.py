@@ -30,10 +30,10 @@ from stream.groups.fold import Fold, RecordColumns
 from stream.groups.placement import Placement
 from stream.groups.reduce import StateLimits
 from stream.spark import pipeline
-from stream.spark.delta_source import ClusterAccess, ReadingOptions
 from stream.spark.jvm_process import JvmOptions
 from stream.spark.pipeline import PipelineOptions
 from stream.spark.query import last_report
+from stream.spark.reading_options import ClusterAccess, ReadingOptions
 from stream.spark.session import SessionOptions, open_session
 
 if TYPE_CHECKING:

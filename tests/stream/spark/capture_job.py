@@ -17,9 +17,9 @@ import pyspark
 from stream.config.kafka_login import KafkaLogin
 from stream.groups.placement import Placement
 from stream.groups.reduce import StateLimits
-from stream.spark.delta_source import ClusterAccess, ReadingOptions
 from stream.spark.jvm_process import JvmOptions
 from stream.spark.pipeline import PipelineOptions, changes, write
+from stream.spark.reading_options import ClusterAccess, ReadingOptions
 from stream.spark.session import SessionOptions, end_session, open_session
 from tests.stream.offline.captures import capture_of, commit
 from tests.stream.spark.capture_source import capture_file
