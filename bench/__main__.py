@@ -13,10 +13,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from bench import report
+from bench import kminion, report
 from bench.oracle import final_state
 from bench.report import Target
 from bench.scrape import Scrape, scrapes
@@ -33,9 +34,10 @@ SMALL: Final = 1_000_000
 DEFAULT: Final = 5_000_000
 LARGE: Final = 20_000_000
 _LIMIT: Final = 900.0
-_READY_SECONDS: Final = {SMALL: 20.0, DEFAULT: 20.0, LARGE: 35.0}
-_RESTART_SECONDS: Final = 12.0
-_STEADY_SECONDS: Final = dict(zip(STEADY_GROUPS, (1.0, 1.0, 1.5), strict=True))
+_READY_SECONDS: Final = {SMALL: 12.0, DEFAULT: 12.0, LARGE: 18.0}
+_RESTART_SECONDS: Final = 7.0
+_STEADY_SECONDS: Final = dict(zip(STEADY_GROUPS, (0.5, 0.5, 0.8), strict=True))
+_TO_KMINION: Final = defaultdict(lambda: 0.8, {LARGE: 0.6})
 
 
 class Results:
@@ -46,6 +48,8 @@ class Results:
         self.starts: dict[int, list[Start]] = {}
         self.differences: list[str] = []
         self.scrapes: list[Scrape] = []
+        self.peers: dict[int, Start] = {}
+        """The start of KMinion by records."""
 
     def measure_warm(self, bootstrap: str, records: int, scratch: Path, repeats: int) -> None:
         """Measure reader, pipeline and steady batches in a separate process. It writes to the topic: run it last."""
@@ -69,10 +73,18 @@ class Results:
 
     def measure_service(self, bootstrap: str, traffic: Traffic, scratch: Path) -> None:
         """Measure `lagwarden run` from an empty checkpoint and after a restart."""
-        starts = start_and_restart(bootstrap, traffic, final_state(traffic), scratch)
+        wanted = final_state(traffic)
+        starts = start_and_restart(bootstrap, traffic, wanted, scratch)
         self.starts[traffic.records] = starts
+        program = kminion.binary()
+        if program is not None:
+            self.peers[traffic.records] = kminion.start_kminion(program, bootstrap, traffic, wanted, scratch)
         for start in starts:
             self.differences += [f"{start.what} at {traffic.records:,}: {line}" for line in start.differences]
+
+    def peer(self, records: int) -> list[Start]:
+        """Return the start of KMinion on a topic of this size, if it was measured."""
+        return [self.peers[records]] if records in self.peers else []
 
     @property
     def catch_ups(self) -> list[Measured]:
@@ -100,6 +112,9 @@ class Results:
             found += [
                 Target(f"restart to ready, {records:,} records", _RESTART_SECONDS, each.seconds, "s") for each in again
             ]
+            if records in self.peers:
+                ratio = first.seconds / self.peers[records].seconds
+                found.append(Target(f"start : start of KMinion, {records:,} records", _TO_KMINION[records], ratio, ""))
         found += [Target(row.what, _STEADY_SECONDS[row.records], row.seconds, "s") for row in self.steady]
         found += [Target(f"scrape, {row.encoding}", 20.0, row.seconds * 1000, "ms") for row in self.scrapes]
         return found
@@ -121,6 +136,8 @@ def main() -> int:
                 _say("measuring reader, pipeline and steady batches", began)
                 results.measure_warm(broker.bootstrap, records, Path(scratch), given.repeats)
     results.scrapes = scrapes()
+    if kminion.binary() is None:
+        print(f"KMinion was not measured: {kminion.VARIABLE} does not name its binary.\n")
     _print(results)
     return 1 if results.differences else 0
 
@@ -148,7 +165,9 @@ def _print(results: Results) -> None:
     tables: Sequence[str] = [
         report.catch_up_table(results.catch_ups, results.warm_rate("reader")),
         report.steady_table(results.steady),
-        report.service_table(results.starts),
+        report.service_table(
+            {records: [*starts, *results.peer(records)] for records, starts in results.starts.items()}
+        ),
         report.scrape_table(results.scrapes),
         report.target_table(results.targets()),
     ]

@@ -52,12 +52,12 @@ def _start(what: str, bootstrap: str, traffic: Traffic, wanted: FinalState, scra
         GuardedProcess(_command(bootstrap, port, scratch / "checkpoint"), scratch / "lagwarden.log") as process,
         Watch(process.pid) as watch,
     ):
-        while _get(port, "/readyz")[0] != http.client.OK:
+        while get(port, "/readyz")[0] != http.client.OK:
             if not process.running or time.monotonic() - began > _LIMIT:
                 raise RuntimeError(f"lagwarden did not become ready:\n{_tail(process.log)}")
             time.sleep(0.02)
         seconds = time.monotonic() - began
-        text = _get(port, "/metrics")[1].decode()
+        text = get(port, "/metrics")[1].decode()
         watch.stop()
         stopping = time.monotonic()
         code = process.terminate(_STOP_SECONDS)
@@ -72,8 +72,8 @@ def _command(bootstrap: str, port: int, checkpoint: Path) -> list[str]:
     return [program, "run", "--bootstrap-servers", bootstrap, *options, "--set", f"http.host={LOOPBACK}"]
 
 
-def _get(port: int, path: str) -> tuple[int, bytes]:
-    """Return status and body of a GET request; status 0 while nothing listens on the port."""
+def get(port: int, path: str) -> tuple[int, bytes]:
+    """Return status and body of a GET request on loopback; status 0 while nothing listens on the port."""
     connection = http.client.HTTPConnection(LOOPBACK, port, timeout=10)
     try:
         connection.request("GET", path)

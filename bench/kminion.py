@@ -1,0 +1,89 @@
+"""Measures KMinion on the same topic: from the start of its process to a correct lag of every partition.
+
+KMinion is not part of this project. Build it from its repository (`go build -o kminion .`; docs/performance.md used
+revision 4f3867a), and name the binary in the variable LAGWARDEN_BENCH_KMINION. It reads `__consumer_offsets`, too
+(`scrapeMode: offsetsTopic`); all else is its default configuration.
+"""
+
+from __future__ import annotations
+
+import http.client
+import os
+import re
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import yaml
+
+from bench.processes import Watch
+from bench.service import Start, get
+from sandbox.ports import LOOPBACK, free_port
+from sandbox.process import GuardedProcess
+
+if TYPE_CHECKING:
+    from bench.oracle import FinalState
+    from bench.traffic import Traffic
+
+VARIABLE: Final = "LAGWARDEN_BENCH_KMINION"
+_LIMIT: Final = 300.0
+_SAMPLE: Final = re.compile(r"^kminion_kafka_consumer_group_topic_partition_lag\{([^}]*)\} (\S+)$", re.MULTILINE)
+_LABEL: Final = re.compile(r'(\w+)="([^"]*)"')
+
+
+def binary() -> Path | None:
+    """Return the binary that the variable names; None if it is not set. Raises FileNotFoundError."""
+    named = os.environ.get(VARIABLE)
+    if not named:
+        return None
+    if not Path(named).is_file():
+        raise FileNotFoundError(f"{VARIABLE}: {named} is no file")
+    return Path(named)
+
+
+def start_kminion(program: Path, bootstrap: str, traffic: Traffic, wanted: FinalState, scratch: Path) -> Start:
+    """Start KMinion and wait until it is ready and its lags are the oracle's. Raises RuntimeError after 300 s."""
+    port = free_port()
+    config = scratch / "kminion.yaml"
+    config.write_text(yaml.safe_dump(_config(bootstrap, port)))
+    began = time.monotonic()
+    environment = {"CONFIG_FILEPATH": str(config)}
+    with (
+        GuardedProcess([str(program)], scratch / "kminion.log", env=environment) as process,
+        Watch(process.pid) as watch,
+    ):
+        while True:
+            if not process.running or time.monotonic() - began > _LIMIT:
+                raise RuntimeError(f"KMinion did not become right; see {process.log}")
+            if get(port, "/ready")[0] == http.client.OK:
+                text = get(port, "/metrics")[1].decode()
+                if not lag_differences(text, wanted, traffic):
+                    break
+            time.sleep(0.02)
+        seconds = time.monotonic() - began
+        watch.stop()
+        code = process.terminate(10)
+    return Start("KMinion, start to right", seconds, dict(watch.cpu), dict(watch.peak), traffic.records, 0.0, code, [])
+
+
+def lag_differences(text: str, wanted: FinalState, traffic: Traffic) -> int:
+    """Return how many partitions of groups have no lag, or another one than the oracle's."""
+    shown = {}
+    for labels, value in _SAMPLE.findall(text):
+        label = dict(_LABEL.findall(labels))
+        shown[label["group_id"], label["topic_name"], int(label["partition_id"])] = float(value)
+    wrong = 0
+    for key in np.flatnonzero(wanted.alive).tolist():
+        group, partition = divmod(key, traffic.partitions_per_group)
+        lag = shown.get((traffic.group(group), traffic.topic(group), partition))
+        wrong += lag != traffic.log_end - int(wanted.offset[key])
+    return wrong
+
+
+def _config(bootstrap: str, port: int) -> dict[str, object]:
+    return {
+        "kafka": {"brokers": [bootstrap]},
+        "minion": {"consumerGroups": {"scrapeMode": "offsetsTopic"}},
+        "exporter": {"host": LOOPBACK, "port": port},
+    }
