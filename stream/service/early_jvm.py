@@ -1,12 +1,15 @@
 """Starts the JVM of `lagwarden run` before the modules of the service are imported: both take a second or more.
 
-This module imports neither PySpark nor numpy.
+This module imports neither PySpark nor numpy. From here on, a signal to stop ends the process in order: it removes its
+temporary files.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import signal
+import threading
 from importlib import metadata
 from typing import TYPE_CHECKING
 
@@ -33,6 +36,8 @@ class StartedJvm:
 
     process: JvmProcess
     options: JvmOptions
+    stopping: threading.Event
+    """Set by SIGTERM and SIGINT."""
 
 
 @contextlib.contextmanager
@@ -42,6 +47,7 @@ def start_jvm(config: Config) -> Iterator[StartedJvm]:
     Raises Refusal if there is no Java, and if no temporary file can be written.
     """
     raise_limit()
+    stopping = _stop_signals()
     with _temporary_folder() as folder:
         options = JvmOptions(config.job.driver_memory, _class_archive(config), folder)
         try:
@@ -49,9 +55,17 @@ def start_jvm(config: Config) -> Iterator[StartedJvm]:
         except JvmStartError as error:
             raise start_refusal(error) from error
         try:
-            yield StartedJvm(process, options)
+            yield StartedJvm(process, options, stopping)
         finally:
             process.kill()
+
+
+def _stop_signals() -> threading.Event:
+    stopping = threading.Event()
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: stopping.set())
+    return stopping
 
 
 @contextlib.contextmanager

@@ -7,7 +7,6 @@ cluster is contacted. Then follow the checkpoint, its state, the query, and the 
 from __future__ import annotations
 
 import contextlib
-import signal
 import threading
 from concurrent.futures import Future
 from importlib import metadata
@@ -46,7 +45,6 @@ def run(config: Config, jvm: StartedJvm) -> int:
     """Run the monitor until SIGTERM or SIGINT; return the exit code. Raises Refusal for what the user must fix."""
     status = ServiceStatus(metadata.version("lagwarden"), config.job.freshness_limit)
     publisher = Publisher(config.groups.dead_grace, choice=selection_from_options(config.metrics))
-    stopping = _stop_signals()
     watch = ClusterWatch.from_config(config, publisher.current)
     with _http_server(config, publisher, status, watch), watch:
         session = _open_in_background(_session_options(config, jvm), jvm.process)
@@ -56,21 +54,13 @@ def run(config: Config, jvm: StartedJvm) -> int:
                 login_from_options(config.kafka),
                 request_timeout=config.kafka.request_timeout,
             ) as cluster:
-                topic = wait_for_offsets_topic(cluster, status, stopping, lambda: _raise_if_failed(session))
+                topic = wait_for_offsets_topic(cluster, status, jvm.stopping, lambda: _raise_if_failed(session))
                 if topic is None:
                     return ExitCode.OK
-                return MonitorJob(config, status, publisher, stopping, cluster).run(topic, session)
+                return MonitorJob(config, status, publisher, jvm.stopping, cluster).run(topic, session)
         finally:
             status.phase = STOPPING if status.phase != FAILED else FAILED
             _end_session(session)
-
-
-def _stop_signals() -> threading.Event:
-    stopping = threading.Event()
-    if threading.current_thread() is threading.main_thread():
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: stopping.set())
-    return stopping
 
 
 @contextlib.contextmanager

@@ -95,7 +95,7 @@ class JvmProcess:
         The JVM ends when its standard input does, thus with this process.
         """
         command = java_command(options)
-        folder = Path(tempfile.mkdtemp(prefix="lagwarden-jvm-"))
+        folder = Path(tempfile.mkdtemp(prefix="lagwarden-jvm-", dir=options.temporary_folder))
         environment = {name: value for name, value in os.environ.items() if name != "SPARK_HOME"}
         environment[_CONNECTION_FILE] = str(folder / "connection")
         reader, writer = OutputReader.open()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -13,9 +15,19 @@ from stream.errors import ExitCode, Refusal
 from stream.service.early_jvm import start_jvm
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from stream.config.options import Config
+
+
+@pytest.fixture(autouse=True)
+def _keep_signal_handlers() -> Iterator[None]:
+    """Restore the handlers of the tests."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture
@@ -57,6 +69,17 @@ def test_jvm_ends_with_an_error_of_the_start(config: Config) -> None:
     with pytest.raises(Refusal, match="refused"), start_jvm(config) as jvm:
         raise Refusal("refused", "", ExitCode.PORT_IN_USE)
     assert jvm.process.process.wait(20) != 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signal_during_the_imports_stops_in_order(config: Config, number: signal.Signals) -> None:
+    """The process goes on to its end, which removes the temporary files."""
+    with start_jvm(config) as jvm:
+        assert not jvm.stopping.is_set()
+        os.kill(os.getpid(), number)
+        assert jvm.stopping.wait(20)
+    assert jvm.options.temporary_folder is not None
+    assert not jvm.options.temporary_folder.exists()
 
 
 def test_machine_without_java_is_refused(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
