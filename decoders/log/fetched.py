@@ -58,6 +58,8 @@ class FetchedBatches:
     """True for data that is not aborted and not of an open transaction."""
     pending: npt.NDArray[np.bool_]
     """True for data of a transaction whose end is not known: it begins at or above the last stable offset."""
+    is_control: npt.NDArray[np.bool_]
+    """True for control batches, such as the markers of transactions."""
     fault: Damaged | None
     """The reason why the bytes after the valid batches cannot be read; None if there are none, or a part of a batch."""
     _headers: Headers | None
@@ -100,7 +102,7 @@ class FetchedBatches:
         visible = ~control & ~pending
         if aborted:
             visible[_aborted(block, last, np.flatnonzero(transactional), aborted, on_fault)] = False
-        return cls(block, base, last, visible, pending, fault, headers)
+        return cls(block, base, last, visible, pending, control, fault, headers)
 
     @property
     def next_offset(self) -> int:
@@ -135,6 +137,13 @@ class FetchedBatches:
                     columns.key.filter(rows),
                     columns.value.filter(rows),
                 )
+
+    def producers(self, offsets: Ints) -> Ints:
+        """Return the producer id of the batch of each of these offsets; they must be in batches of magic 2."""
+        numbers, of_offset = np.unique(np.searchsorted(self.last_offset, offsets), return_inverse=True)
+        starts = np.array(self.block.starts, np.int64)[numbers]
+        producers: Ints = headers_at(self.block.chunk, starts)["producer_id"].astype(np.int64)[of_offset]
+        return producers
 
     def _begin_below(self, end: int) -> int:
         """Return a bound on the base offsets of batches with records below `end`."""
