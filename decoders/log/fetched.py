@@ -58,8 +58,6 @@ class FetchedBatches:
     """True for data that is not aborted and not of an open transaction."""
     pending: npt.NDArray[np.bool_]
     """True for data of a transaction whose end is not known: it begins at or above the last stable offset."""
-    is_control: npt.NDArray[np.bool_]
-    """True for control batches, such as the markers of transactions."""
     fault: Damaged | None
     """The reason why the bytes after the valid batches cannot be read; None if there are none, or a part of a batch."""
     _headers: Headers | None
@@ -102,7 +100,7 @@ class FetchedBatches:
         visible = ~control & ~pending
         if aborted:
             visible[_aborted(block, last, np.flatnonzero(transactional), aborted, on_fault)] = False
-        return cls(block, base, last, visible, pending, control, fault, headers)
+        return cls(block, base, last, visible, pending, fault, headers)
 
     @property
     def next_offset(self) -> int:

@@ -35,7 +35,7 @@ class HiddenPart:
     position: int
     """The offset to read next."""
     batches: FetchedBatches
-    """As of a `read_uncommitted` response: all data of transactions is `pending`."""
+    """As of a `read_uncommitted` response: data of transactions is `pending`, other data `visible`."""
     unread: int
     """The offsets from `position` to the high watermark of the response; 0 if the log has no batch there."""
     position_lost: bool = False

@@ -176,7 +176,8 @@ def _commits(columns: LogColumns, part: HiddenPart) -> _Commits:
 def _outcomes(commits: _Commits, part: HiddenPart) -> np.ndarray[tuple[int], np.dtype[np.object_]]:
     """Return the `BatchOutcome` of each commit by the first marker of its producer that follows it in the part."""
     batches, markers = part.batches, TransactionMarkers()
-    for number in np.flatnonzero(batches.is_control & (batches.last_offset >= part.start)).tolist():
+    is_control = ~(batches.visible | batches.pending)
+    for number in np.flatnonzero(is_control & (batches.last_offset >= part.start)).tolist():
         with contextlib.suppress(Damaged):
             markers.add(batches.block.batch(number))
     found = map(markers.outcome_after, commits.producer.tolist(), commits.columns.offset.tolist())

@@ -67,7 +67,7 @@ BATCHES = (data(0), data(1, producer=7), logwriter.marker(2, 7, committed=True),
 
 
 def test_all_batches_are_read_to_the_end() -> None:
-    """Each response is a part; data of transactions is `pending`, and markers are control batches."""
+    """Each response is a part; data of transactions is `pending`, other data is `visible`, markers are neither."""
     found = read({"Metadata": topic_of(1), "FetchRequest": log(*BATCHES)}, {0: 1})
     assert [(part.partition, part.start, part.position, part.unread) for part in found] == [
         (0, 1, 2, 2),
@@ -75,7 +75,7 @@ def test_all_batches_are_read_to_the_end() -> None:
         (0, 3, 4, 0),
     ]
     assert [part.batches.pending.tolist() for part in found] == [[True], [False], [False]]
-    assert [part.batches.is_control.tolist() for part in found] == [[False], [True], [False]]
+    assert [part.batches.visible.tolist() for part in found] == [[False], [False], [True]]
     assert found[0].batches.producers(found[0].batches.last_offset).tolist() == [7]
 
 
