@@ -30,9 +30,10 @@ from stream.groups.fold import Fold, RecordColumns
 from stream.groups.placement import Placement
 from stream.groups.reduce import StateLimits
 from stream.spark import pipeline
-from stream.spark.delta_source import ClusterAccess, ReadingOptions
+from stream.spark.jvm_process import JvmOptions
 from stream.spark.pipeline import PipelineOptions
 from stream.spark.query import last_report
+from stream.spark.reading_options import ClusterAccess, ReadingOptions
 from stream.spark.session import SessionOptions, open_session
 
 if TYPE_CHECKING:
@@ -176,7 +177,7 @@ def _sleep_past_trigger() -> None:
 def measure(bootstrap: str, traffic: Traffic, repeats: int, scratch: Path) -> dict[str, Any]:
     """Return all measurements of one JVM."""
     tasks = len(os.sched_getaffinity(0))
-    options = SessionOptions(f"local[{tasks}]", "2g", "127.0.0.1", tasks)
+    options = SessionOptions(f"local[{tasks}]", JvmOptions("2g"), "127.0.0.1", tasks)
     spark = open_session(options)
     bench = Bench(spark, bootstrap, traffic, tasks, scratch)
     rows = [bench.raw(f"reader, one process, {turn}") for turn in ("cold", "warm 1", "warm 2")]

@@ -30,9 +30,11 @@ from stream.groups.placement import Placement
 from stream.groups.reduce import StateLimits
 from stream.groups.shard import empty_delta
 from stream.spark.class_archive import ClassArchive
-from stream.spark.delta_source import COLUMNS, ClusterAccess, ReadingOptions
+from stream.spark.delta_source import COLUMNS
 from stream.spark.errors import SparkCallError, spark_call
+from stream.spark.jvm_process import JvmOptions
 from stream.spark.pipeline import PipelineOptions, changes, write
+from stream.spark.reading_options import ClusterAccess, ReadingOptions
 from stream.spark.session import SessionOptions, end_session, open_session
 
 if TYPE_CHECKING:
@@ -86,10 +88,9 @@ def _session(archive: ClassArchive) -> SparkSession:
     return open_session(
         SessionOptions(
             master="local[2]",
-            driver_memory="512m",
+            jvm=JvmOptions("512m", archive),
             driver_host="127.0.0.1",
             shuffle_partitions=2,
-            class_archive=archive,
         )
     )
 

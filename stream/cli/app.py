@@ -84,9 +84,12 @@ def run(  # noqa: PLR0917 -- typer passes options by name
 
     logs.configure(effective.log.level, effective.log.format)
 
-    from stream.service.run import run as run_job  # noqa: PLC0415 -- loads Spark
+    from stream.service.early_jvm import start_jvm  # noqa: PLC0415 -- see the module's docstring
 
-    return run_job(effective)
+    with start_jvm(effective) as jvm:
+        from stream.service.run import run as run_job  # noqa: PLC0415 -- a second of imports, while the JVM boots
+
+        return run_job(effective, jvm)
 
 
 @app.command("check-config")

@@ -6,13 +6,11 @@ write its state. The limit applies to each process, so the process nearest to it
 
 from __future__ import annotations
 
-import resource
 import threading
 import time
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
-import structlog
 
 from exporters.readmodel import DESCRIPTORS
 from stream.service.processes import PROC, processes_by_role
@@ -21,20 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-_log = structlog.get_logger(__name__)
-
 _CACHE_SECONDS: Final = 5.0
-
-
-def raise_limit() -> None:
-    """Raise the soft limit on open descriptors of this process to the hard limit; later children inherit it."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    try:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    except (OSError, ValueError) as error:
-        _log.debug("limit on open descriptors not raised", limit=soft, hard_limit=hard, cause=str(error))
-    else:
-        _log.debug("limit on open descriptors", limit=hard, before=soft)
 
 
 class Descriptors:

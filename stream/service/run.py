@@ -22,37 +22,34 @@ from stream.cluster_facts.watch import ClusterWatch
 from stream.config.kafka_login import login_from_options
 from stream.config.metric_selection import selection_from_options
 from stream.errors import ExitCode, Refusal
-from stream.service.descriptors import raise_limit
 from stream.service.job import MonitorJob
 from stream.service.startup import wait_for_offsets_topic
 from stream.service.status import FAILED, STOPPING, ServiceStatus
-from stream.service.temporary_folder import temporary_folder
 from stream.service.web_access import open_web_access, served_details
 from stream.service.wiring import read_tasks
-from stream.spark.class_archive import ClassArchive
 from stream.spark.session import SessionOptions, end_session, open_session
 from stream.tick.publisher import Publisher
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from stream.config.options import Config
+    from stream.service.early_jvm import StartedJvm
+    from stream.spark.jvm_process import JvmProcess
     from stream.spark.types import SparkSession
 
 _log = structlog.get_logger(__name__)
 _JVM_GRACE_SECONDS: Final = 12.0
 
 
-def run(config: Config) -> int:
+def run(config: Config, jvm: StartedJvm) -> int:
     """Run the monitor until SIGTERM or SIGINT; return the exit code. Raises Refusal for what the user must fix."""
-    raise_limit()
     status = ServiceStatus(metadata.version("lagwarden"), config.job.freshness_limit)
     publisher = Publisher(config.groups.dead_grace, choice=selection_from_options(config.metrics))
     stopping = _stop_signals()
     watch = ClusterWatch.from_config(config, publisher.current)
-    with _http_server(config, publisher, status, watch), watch, _temporary_folder() as folder:
-        session = _open_in_background(_session_options(config, folder))
+    with _http_server(config, publisher, status, watch), watch:
+        session = _open_in_background(_session_options(config, jvm), jvm.process)
         try:
             with Cluster(
                 config.kafka.bootstrap_servers,
@@ -111,42 +108,23 @@ def _http_server(config: Config, publisher: Publisher, status: ServiceStatus, wa
         server.stop()
 
 
-@contextlib.contextmanager
-def _temporary_folder() -> Iterator[Path]:
-    with contextlib.ExitStack() as stack:
-        try:
-            folder = stack.enter_context(temporary_folder())
-        except OSError as error:
-            raise Refusal(
-                f"no folder for temporary files could be created: {error}",
-                "set TMPDIR to a folder that may be written to, with free space",
-                ExitCode.SPARK_UNAVAILABLE,
-            ) from error
-        yield folder
-
-
-def _session_options(config: Config, folder: Path) -> SessionOptions:
-    archive = ClassArchive.existing(config.job.class_archive, metadata.version("pyspark"))
-    if archive is None:
-        _log.debug("no archive of the JVM's classes; Spark starts slower", folder=str(config.job.class_archive))
+def _session_options(config: Config, jvm: StartedJvm) -> SessionOptions:
     return SessionOptions(
         master=config.job.master,
-        driver_memory=config.job.driver_memory,
+        jvm=jvm.options,
         driver_host="127.0.0.1",
         shuffle_partitions=read_tasks(config),
-        class_archive=archive,
         traces=config.log.level == "debug",
-        temporary_folder=folder,
     )
 
 
-def _open_in_background(options: SessionOptions) -> Future[SparkSession]:
+def _open_in_background(options: SessionOptions, jvm: JvmProcess) -> Future[SparkSession]:
     """Open the session on a daemon thread: the process may have to end before it is open."""
     session: Future[SparkSession] = Future()
 
     def open_and_store() -> None:
         try:
-            session.set_result(open_session(options))
+            session.set_result(open_session(options, jvm))
         except BaseException as error:  # noqa: BLE001 - raised where the session is used
             session.set_exception(error)
 
@@ -155,7 +133,7 @@ def _open_in_background(options: SessionOptions) -> Future[SparkSession]:
 
 
 def _end_session(session: Future[SparkSession]) -> None:
-    """End the JVM; one that is still starting ends with this process."""
+    """End the JVM; `start_jvm` kills one that is still starting."""
     if session.done() and session.exception() is None:
         end_session(session.result(), _JVM_GRACE_SECONDS)
 

@@ -11,8 +11,8 @@ from stream.groups.placement import Placement
 from stream.groups.reduce import StateLimits
 from stream.health.limits import HealthLimits
 from stream.service.cpu_quota import usable_cores
-from stream.spark.delta_source import ClusterAccess, ReadingOptions
 from stream.spark.pipeline import PipelineOptions
+from stream.spark.reading_options import ClusterAccess, ReadingOptions
 from stream.spark.session import TASK_ATTEMPTS
 from stream.tick.context_poller import ContextPoller
 from stream.tick.lookups.budget import LookupLimits

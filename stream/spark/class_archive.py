@@ -11,10 +11,11 @@ import contextlib
 import dataclasses
 import hashlib
 import os
-import shutil
 import time
 from pathlib import Path
 from typing import Final
+
+from stream.spark.java import class_path, find_java
 
 _STALE_SECONDS: Final = 3600.0
 _QUIET: Final = ("-Xshare:auto", "-Xlog:disable", "-Xlog:all=off")
@@ -77,15 +78,10 @@ def _remove_stale_drafts(folder: Path) -> None:
 
 def _path(folder: Path, spark_version: str) -> Path | None:
     """Return the path of the archive for this machine's JVM; None if there is no Java."""
-    java = _java()
+    java = find_java()
     if java is None:
         return None
     stat = java.stat()
-    build = hashlib.sha256(f"{java} {stat.st_size} {stat.st_mtime_ns}".encode()).hexdigest()[:12]
+    jars = [Path(entry).name for entry in class_path()]
+    build = hashlib.sha256(f"{java} {stat.st_size} {stat.st_mtime_ns} {jars}".encode()).hexdigest()[:12]
     return folder / f"spark-{spark_version}-{build}.jsa"
-
-
-def _java() -> Path | None:
-    home = os.environ.get("JAVA_HOME")
-    found = str(Path(home, "bin", "java")) if home else shutil.which("java")
-    return Path(found).resolve() if found and Path(found).exists() else None

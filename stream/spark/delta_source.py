@@ -10,12 +10,12 @@ heavy is imported at its top; what asks the cluster, reads and folds is imported
 # ruff: noqa: PLC0415 -- see above
 from __future__ import annotations
 
-import base64
 import dataclasses
-import pickle
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+
+from stream.spark.reading_options import TOPIC, ReadingOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -24,54 +24,12 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-    from stream.config.kafka_login import KafkaLogin
-    from stream.groups.placement import Placement
     from stream.spark.batch_plan import ReadRange
 
 FORMAT: Final = "lagwarden_deltas"
-TOPIC: Final = "__consumer_offsets"
 COLUMNS: Final = "shard int, delta binary, tally string"
 """Columns of the deltas. `tally` has the decode statistics of the task, in its first row only."""
 _OPTION: Final = "reading"
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class ClusterAccess:
-    """How each process connects. `login` names the places of its secrets and contains none."""
-
-    bootstrap_servers: tuple[str, ...]
-    login: KafkaLogin
-    request_timeout: float
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class ReadingOptions:
-    """The parameters of the source. Spark prints and stores them, so there are no secrets among them."""
-
-    access: ClusterAccess
-    starts: Mapping[int, int]
-    """The offset per partition from which a fresh query reads."""
-    tasks: int
-    """Tasks of a micro-batch at most."""
-    most_offsets: int
-    """Offsets of a micro-batch at most."""
-    limit: float
-    """Seconds without progress after which a task fails."""
-    placement: Placement
-    slot_ms: int
-    keep_slots: int
-    progress_address: tuple[str, int] | None
-    """Address of the `ProgressReceiver` of the driver; None: no progress reports."""
-
-    def to_text(self) -> str:
-        """Return the options as text, for `of_text`. Raises TypeError if the login holds a secret itself."""
-        return base64.b64encode(pickle.dumps(self)).decode()
-
-    @classmethod
-    def of_text(cls, text: str) -> ReadingOptions:
-        """Return the options from the text that `to_text` returned; only the driver writes it."""
-        read: ReadingOptions = pickle.loads(base64.b64decode(text))  # noqa: S301 -- written by the driver
-        return read
 
 
 def deltas(spark: SparkSession, options: ReadingOptions) -> DataFrame:

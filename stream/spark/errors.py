@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 
-from stream.spark.jvm import describe_end
+from stream.spark.jvm_process import describe_end
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

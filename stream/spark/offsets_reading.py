@@ -10,7 +10,7 @@ from stream.cluster.records.read import ROWS, read_records
 from stream.groups.decode_stats import DecodeFault, DecodeStats
 from stream.groups.fold import Fold, RecordColumns
 from stream.spark.delta_rows import delta_rows
-from stream.spark.delta_source import TOPIC
+from stream.spark.reading_options import TOPIC
 from stream.spark.task_progress import ProgressSender
 from stream.spark.topic_ends import cluster_of
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from stream.spark.batch_plan import ReadRange
-    from stream.spark.delta_source import ReadingOptions
+    from stream.spark.reading_options import ReadingOptions
 
 
 def read_deltas(options: ReadingOptions, ranges: Sequence[ReadRange]) -> Iterator[pa.RecordBatch]:

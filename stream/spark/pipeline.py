@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
     from stream.groups.reduce import StateLimits
-    from stream.spark.delta_source import ReadingOptions
+    from stream.spark.reading_options import ReadingOptions
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

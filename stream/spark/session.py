@@ -22,12 +22,11 @@ from pyspark.sql import SparkSession
 
 from stream.errors import ExitCode, Refusal
 from stream.spark.errors import SparkFailure
-from stream.spark.jvm import JvmStartError, hush_accumulators, launch
+from stream.spark.jvm import connect, hush_accumulators, skip_installed_data_sources
+from stream.spark.jvm_process import JvmOptions, JvmProcess, JvmStartError, start_refusal
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from stream.spark.class_archive import ClassArchive
 
 TASK_ATTEMPTS: Final = 3
 """Attempts of a task: the kernel kills a Python worker to free memory, and the task that it ran can run again."""
@@ -72,44 +71,37 @@ SETTINGS: Final = {
 # The path of a Unix socket has at most 107 bytes; Spark's names are `/.`, a UUID and `.sock`.
 _LONGEST_SOCKET_FOLDER: Final = 107 - 43
 
-_JAVA_OPTIONS: Final = (
-    # The parallel collector: pauses do not matter to a batch job, its throughput does.
-    "-XX:+UseParallelGC",
-    # Only the fast compiler. The JVM plans batches and passes some hundred rows on, which is too little work to earn
-    # back what the optimizing compiler costs.
-    "-XX:TieredStopAtLevel=1",
-)
-
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SessionOptions:
     """The settings of the session that depend on its environment."""
 
     master: str
-    driver_memory: str
+    jvm: JvmOptions
     driver_host: str
     shuffle_partitions: int
-    class_archive: ClassArchive | None = None
     traces: bool = False
     """True if Spark prints its own stack traces."""
-    temporary_folder: Path | None = None
-    """The folder for temporary files of the JVM; None: the system's."""
 
 
-def open_session(options: SessionOptions) -> SparkSession:
-    """Start the JVM and the session. Raises Refusal if there is no Java or it does not start."""
+def open_session(options: SessionOptions, jvm: JvmProcess | None = None) -> SparkSession:
+    """Open a session in this JVM, by default in one that is started now.
+
+    Raises Refusal if there is no Java or the JVM does not start.
+    """
     # Workers would take `python3` from PATH, whatever that is.
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ.setdefault("SPARK_LOCAL_IP", options.driver_host)
     hush_accumulators()
     conf = SparkConf().setMaster(_with_attempts(options.master)).setAll(list(session_settings(options).items()))
     try:
-        session = SparkSession(SparkContext(conf=conf, gateway=launch(conf)))
+        gateway = connect(jvm or JvmProcess.start(options.jvm))
+        session = SparkSession(SparkContext(conf=conf, gateway=gateway))
+        skip_installed_data_sources(gateway.jvm)
         # lagwarden logs a failed query in one line; Spark's stack traces are printed only on request.
         session.sparkContext.setLogLevel("WARN" if options.traces else "OFF")
     except JvmStartError as error:
-        advice = "a Java 17 (or later) runtime must be on PATH or in JAVA_HOME"
-        raise Refusal(f"Spark did not start: {_first_line(error)}", advice, ExitCode.SPARK_UNAVAILABLE) from error
+        raise start_refusal(error) from error
     except (Py4JError, PySparkException, OSError) as error:
         cause = SparkFailure.of(error).cause
         advice = "see the options job.*; the log at level debug has the output of the JVM"
@@ -151,13 +143,12 @@ def session_settings(options: SessionOptions) -> dict[str, str]:
     """Return all settings of a session, by name."""
     return {
         **SETTINGS,
-        "spark.driver.memory": options.driver_memory,
+        "spark.driver.memory": options.jvm.heap,
         "spark.driver.host": options.driver_host,
         "spark.driver.bindAddress": options.driver_host,
         # Fixed for the life of a checkpoint.
         "spark.sql.shuffle.partitions": str(options.shuffle_partitions),
-        "spark.driver.extraJavaOptions": " ".join(_java_options(options)),
-        "spark.python.unix.domain.socket.dir": _socket_folder(options.temporary_folder),
+        "spark.python.unix.domain.socket.dir": _socket_folder(options.jvm.temporary_folder),
     }
 
 
@@ -166,17 +157,7 @@ def _with_attempts(master: str) -> str:
     return re.sub(r"^local\[(\d+|\*)\]$", rf"local[\1,{TASK_ATTEMPTS}]", master)
 
 
-def _java_options(options: SessionOptions) -> list[str]:
-    archive = options.class_archive.java_options() if options.class_archive else []
-    temporary = [f'"-Djava.io.tmpdir={options.temporary_folder}"'] if options.temporary_folder else []
-    return [*_JAVA_OPTIONS, *archive, *temporary]
-
-
 def _socket_folder(temporary: Path | None) -> str:
     """Return the folder for the sockets of workers: as the JVM chooses it where a path would be too long."""
     fits = temporary is not None and len(os.fsencode(temporary)) <= _LONGEST_SOCKET_FOLDER
     return str(temporary) if fits else "/tmp"  # noqa: S108 - the default of the JVM
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -14,12 +14,12 @@ from stream.cluster.transport.connection_errors import no_topic_right
 from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import ClusterError
 from stream.spark.batch_plan import batch_ends
-from stream.spark.delta_source import TOPIC
+from stream.spark.reading_options import TOPIC
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from stream.spark.delta_source import ClusterAccess, ReadingOptions
+    from stream.spark.reading_options import ClusterAccess, ReadingOptions
 
 
 @functools.cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import collections
+import graphlib
 import itertools
 from pathlib import Path
 from typing import Final
@@ -61,6 +62,13 @@ def imported(path: Path) -> set[str]:
 def dotted(path: Path) -> str:
     """Return the import name of a module."""
     return ".".join(path.with_suffix("").parts)
+
+
+def test_modules_import_each_other_without_circles() -> None:
+    """No module imports itself through others, not even for annotations or inside a function."""
+    known = {dotted(path): path for path in product_modules()}
+    graph = {name: imported(ROOT / path) & known.keys() for name, path in known.items()}
+    graphlib.TopologicalSorter(graph).prepare()
 
 
 def test_no_folder_has_more_modules_than_a_reader_can_overlook() -> None:

@@ -33,6 +33,7 @@ from stream.service import kept_state
 from stream.service.job import MonitorJob
 from stream.service.startup import log_bounds
 from stream.service.status import ServiceStatus
+from stream.spark.jvm_process import JvmOptions
 from stream.spark.session import SessionOptions, end_session, open_session
 from stream.spark.state_reader import stored_shards
 from stream.tick.ends_index import EndsIndex
@@ -251,7 +252,7 @@ def current_topic(broker: Broker) -> tuple[OffsetsTopic, OffsetsTopicEnds]:
 @pytest.fixture(scope="module")
 def session() -> Iterator[SparkSession]:
     """Return the session that all rows with a JVM share."""
-    session = open_session(SessionOptions("local[2]", "512m", "127.0.0.1", 2))
+    session = open_session(SessionOptions("local[2]", JvmOptions("512m"), "127.0.0.1", 2))
     yield session
     end_session(session, 10)
 

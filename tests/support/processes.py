@@ -72,7 +72,7 @@ def _role(pid: int, entries: Mapping[int, _Entry], driver: int) -> Role:
     if any(f"-m {module}" in own.command for module in _DAEMONS):
         # The daemon leads the process group in which it forks its workers.
         return "daemon" if pid == own.group or (parent is not None and "java" in parent.command) else "worker"
-    spark = "deploy.SparkSubmit" in own.command and "launcher.Main" not in own.command and "java" in own.command
+    spark = "PythonGatewayServer" in own.command and "java" in own.command
     # A child of the JVM has the command line of the JVM until its exec.
     return "jvm" if spark and own.parent not in entries.keys() - {driver} else "helper"
 

@@ -3,6 +3,7 @@
 # ruff: noqa: S105 -- the passwords of test users
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
@@ -213,8 +214,10 @@ class TestRun:
     def seen(self, monkeypatch: pytest.MonkeyPatch) -> list[Config]:
         """Replace the service by a function that records its configuration; `http.port` selects its result."""
         seen: list[Config] = []
+        booting = object()
 
-        def run(config: Config) -> int:
+        def run(config: Config, jvm: object) -> int:
+            assert jvm is booting
             seen.append(config)
             if config.http.port == 1:
                 raise Refusal("port 1 is taken", "choose another", ExitCode.PORT_IN_USE)
@@ -226,6 +229,7 @@ class TestRun:
         module.run = run  # type: ignore[attr-defined]
         monkeypatch.setitem(sys.modules, "stream.service.run", module)
         monkeypatch.setattr("stream.logs.configure", lambda *_: None)
+        monkeypatch.setattr("stream.service.early_jvm.start_jvm", lambda _: contextlib.nullcontext(booting))
         return seen
 
     def test_flags_become_configuration(self, seen: list[Config]) -> None:

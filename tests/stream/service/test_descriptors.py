@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -93,26 +90,3 @@ def test_own_process_is_read() -> None:
     before = rows(Descriptors(os.getpid()))["driver"]
     with Path(os.devnull).open():
         assert rows(Descriptors(os.getpid()))["driver"] == (before[0] + 1, before[1])
-
-
-_RAISE = """
-import resource, subprocess, sys
-from stream import logs
-from stream.service.descriptors import raise_limit
-resource.setrlimit(resource.RLIMIT_NOFILE, ({soft}, 200))
-logs.configure("debug", "json")
-raise_limit()
-show = "import resource; print(resource.getrlimit(resource.RLIMIT_NOFILE))"
-print(subprocess.run([sys.executable, "-c", show], capture_output=True, text=True).stdout.strip())
-"""
-
-
-@pytest.mark.parametrize("soft", [100, 200])
-def test_soft_limit_is_raised_to_the_hard_one_and_inherited(soft: int) -> None:
-    """A process started afterwards, such as the JVM, has it too; it is logged at level debug."""
-    done: Any = subprocess.run(
-        [sys.executable, "-c", _RAISE.format(soft=soft)], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == "(200, 200)"
-    assert f'"limit": 200, "before": {soft}' in done.stderr
-    assert '"level": "debug"' in done.stderr

@@ -23,7 +23,7 @@ from stream.service.kept_state import KeptState, StateUnusableError
 from stream.service.status import CATCHING_UP, FAILED, RUNNING, ServiceStatus
 from stream.service.supervisor import end_of_query
 from stream.spark.errors import SparkCallError, SparkFailure
-from stream.spark.jvm import JVM_GONE
+from stream.spark.jvm_process import JVM_GONE
 from stream.spark.state_reader import UnreadableShardError
 
 if TYPE_CHECKING:

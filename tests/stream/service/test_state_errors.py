@@ -6,7 +6,7 @@ import pytest
 
 from stream.service.state_errors import is_of_the_process, is_of_the_state, is_unrelated
 from stream.spark.errors import SparkFailure
-from stream.spark.jvm import JVM_GONE
+from stream.spark.jvm_process import JVM_GONE
 
 FRAMES = """
 \tat org.apache.spark.sql.execution.streaming.state.RocksDBFileManager.loadCheckpointFromDfs(RocksDBFileManager.scala)

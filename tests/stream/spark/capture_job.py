@@ -17,8 +17,9 @@ import pyspark
 from stream.config.kafka_login import KafkaLogin
 from stream.groups.placement import Placement
 from stream.groups.reduce import StateLimits
-from stream.spark.delta_source import ClusterAccess, ReadingOptions
+from stream.spark.jvm_process import JvmOptions
 from stream.spark.pipeline import PipelineOptions, changes, write
+from stream.spark.reading_options import ClusterAccess, ReadingOptions
 from stream.spark.session import SessionOptions, end_session, open_session
 from tests.stream.offline.captures import capture_of, commit
 from tests.stream.spark.capture_source import capture_file
@@ -79,7 +80,7 @@ def _discard(_table: pa.Table, _number: int) -> None:
 
 def session_options() -> SessionOptions:
     """Return the options of a small session."""
-    return SessionOptions("local[2]", "512m", "127.0.0.1", shuffle_partitions=2)
+    return SessionOptions("local[2]", JvmOptions("512m"), "127.0.0.1", shuffle_partitions=2)
 
 
 def main(folder: Path) -> None:

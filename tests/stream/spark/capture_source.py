@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from stream.offline.rows import LogRow
-    from stream.spark.delta_source import ReadingOptions
+    from stream.spark.reading_options import ReadingOptions
 
 _FORMAT: Final = "lagwarden_capture"
 _MAX_ROWS_PER_BATCH: Final = 4096

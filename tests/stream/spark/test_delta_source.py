@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import pickle
 import socket
@@ -17,13 +16,13 @@ from pyspark.sql.types import StructType
 from sandbox.kafka import log_writer as write
 from stream.cluster.records import read
 from stream.cluster.transport.errors import LoginRefused, NotAuthorised
-from stream.config.kafka_login import KafkaLogin, PasswordLogin
-from stream.config.secret_sources import SecretFile, SecretValue
+from stream.config.kafka_login import KafkaLogin
 from stream.groups.codec import unpack_delta
 from stream.groups.decode_stats import DecodeFault, DecodeStats
 from stream.groups.placement import Placement
 from stream.spark import offsets_reading, task_progress, topic_ends
-from stream.spark.delta_source import ClusterAccess, DeltaReader, DeltaSource, ReadingOptions
+from stream.spark.delta_source import DeltaReader, DeltaSource
+from stream.spark.reading_options import ClusterAccess, ReadingOptions
 from tests.stream.cluster.records.fake_leader import FakeLeader, Part, Reply
 from tests.support.commits import KEEP, SLOT_MS, read_run
 from tests.support.driver_states import ends_of
@@ -32,7 +31,6 @@ from tests.support.scripted_cluster import AWAY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     import pyarrow as pa
 
@@ -87,19 +85,6 @@ ENDS = [(0, 2, 10, None), (1, 0, 0, None), (2, 5, 500, None), (3, 0, 7, None)]
 def test_a_fresh_query_begins_at_the_log_starts() -> None:
     """Those that the driver has read; the offsets have the form that the checkpoint reads."""
     assert reader_of(options()).initialOffset() == {TOPIC: {"0": 2, "1": 0, "2": 5, "3": 0}}
-
-
-def test_options_that_travel_have_no_secret(tmp_path: Path) -> None:
-    """Spark prints and stores them: they name the place of a secret, and a secret itself is refused."""
-    place = tmp_path / "password"
-    place.write_text("hunter2")
-    text = options(login=KafkaLogin(PasswordLogin("PLAIN", "u", SecretFile(place)))).to_text()
-    assert b"hunter2" not in base64.b64decode(text)
-    read = ReadingOptions.of_text(text).access.login.credentials
-    assert isinstance(read, PasswordLogin)
-    assert read.password.reveal() == "hunter2"
-    with pytest.raises(TypeError, match="cannot leave its process"):
-        options(login=KafkaLogin(PasswordLogin("PLAIN", "u", SecretValue("hunter2")))).to_text()
 
 
 @pytest.mark.parametrize(

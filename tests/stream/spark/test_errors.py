@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import socket
 import socketserver
-import subprocess
 import traceback
-from collections import deque
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,6 +15,7 @@ from pyspark.errors import PySparkException
 from sandbox.ports import LOOPBACK
 from stream.spark import jvm
 from stream.spark.errors import SparkCallError, SparkFailure, root_cause, spark_call
+from stream.spark.jvm_process import JvmOptions
 from stream.spark.session import SessionOptions, end_session, open_session
 
 if TYPE_CHECKING:
@@ -131,35 +130,6 @@ def test_text_is_read_before_the_jvm_ends() -> None:
     assert "str() failed" not in "".join(traceback.format_exception(raised.value))
 
 
-@pytest.fixture(autouse=True)
-def _no_jvm(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forget the JVM of an earlier test."""
-    monkeypatch.setattr(jvm, "_launched", deque(maxlen=1))
-
-
-@pytest.mark.parametrize(
-    ("program", "end"),
-    [
-        ("kill -9 $$", "was killed by SIGKILL, as the kernel does when memory is short"),
-        ("kill -15 $$", "was ended by SIGTERM"),
-        (
-            "echo java.lang.OutOfMemoryError: Java heap space; echo bye; exit 3",
-            "ended with exit code 3: java.lang.OutOf",
-        ),
-        ("echo bye; exit 1", "ended with exit code 1"),
-    ],
-)
-def test_end_of_the_jvm_is_described(program: str, end: str) -> None:
-    """By its signal or exit code, and by the line in which it said why."""
-    output, writer = jvm._Pipe.open()
-    with writer:
-        process = subprocess.Popen(["/bin/sh", "-c", program], stdout=writer)
-    jvm._launched.append(jvm._Launched(process, output))
-    assert jvm.describe_end().startswith(f"Spark's JVM {end}")
-    assert "bye" not in jvm.describe_end()
-    assert SparkFailure.of(Py4JNetworkError("x")).cause == jvm.describe_end()
-
-
 class Failing(socketserver.BaseRequestHandler):
     """A request whose other side is gone."""
 
@@ -213,7 +183,7 @@ def test_cause_of_a_real_error_is_there_after_the_jvm_has_ended(tmp_path: Path) 
     """A damaged file is named in the error although the JVM that reported it is gone."""
     damaged = tmp_path / "damaged.parquet"
     damaged.write_bytes(b"PAR1 this is not a parquet file PAR1")
-    options = SessionOptions("local[1]", "512m", "127.0.0.1", 1)
+    options = SessionOptions("local[1]", JvmOptions("512m"), "127.0.0.1", 1)
     session = open_session(options)
     with pytest.raises(SparkCallError) as raised, spark_call("read the file"):
         session.read.schema("a int").parquet(str(damaged)).toArrow()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stream.spark.heap import HeapUsage, heap_usage
+from stream.spark.jvm_process import JvmOptions
 from stream.spark.session import SessionOptions, end_session, open_session
 
 MIB = 1 << 20
@@ -13,7 +14,7 @@ MIB = 1 << 20
 @pytest.mark.spark
 def test_heap_is_known_while_the_jvm_runs() -> None:
     """The maximum is near the memory that the session got; after the end of the JVM nothing is known."""
-    session = open_session(SessionOptions("local[1]", "512m", "127.0.0.1", 1))
+    session = open_session(SessionOptions("local[1]", JvmOptions("512m"), "127.0.0.1", 1))
     usage = heap_usage(session)
     assert usage.used is not None
     assert usage.maximum is not None

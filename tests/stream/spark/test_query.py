@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError
 
-from stream.spark import jvm
+from stream.spark import jvm_process
 from stream.spark.query import failure, last_report, stop
 
 
@@ -28,7 +28,7 @@ class QueryOfADeadJvm:
 )
 def test_jvm_that_is_gone_is_a_failure_of_the_query(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     """Killed or out of memory: no report, and a cause in words, instead of a traceback."""
-    monkeypatch.setattr(jvm, "_launched", ())  # another test may have started one
+    monkeypatch.setattr(jvm_process, "_started", ())  # another test may have started one
     query: Any = QueryOfADeadJvm(error)
     assert last_report(query) is None
     assert "JVM does not answer" in str(failure(query))

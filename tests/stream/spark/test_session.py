@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Final
 
 import pytest
@@ -10,6 +11,7 @@ from py4j.protocol import Py4JNetworkError
 
 from stream.errors import ExitCode, Refusal
 from stream.spark import session
+from stream.spark.jvm_process import JvmOptions
 from stream.spark.session import SessionOptions, session_settings
 
 SYSTEM: Final = "/tmp"  # noqa: S108 - the default of the JVM
@@ -29,14 +31,9 @@ SYSTEM: Final = "/tmp"  # noqa: S108 - the default of the JVM
 )
 def test_folder_of_the_sockets_of_workers(folder: str | None, sockets: str) -> None:
     """Sockets are in the folder for temporary files, unless their paths would be too long."""
-    options = SessionOptions("local[1]", "512m", "127.0.0.1", 1, temporary_folder=Path(folder) if folder else None)
+    jvm = JvmOptions("512m", temporary_folder=Path(folder) if folder else None)
+    options = SessionOptions("local[1]", jvm, "127.0.0.1", 1)
     assert session_settings(options)["spark.python.unix.domain.socket.dir"] == sockets
-
-
-def test_folder_with_a_space_is_one_option_of_java() -> None:
-    """Spark splits the options like a shell."""
-    options = SessionOptions("local[1]", "512m", "127.0.0.1", 1, temporary_folder=Path("/my files"))
-    assert '"-Djava.io.tmpdir=/my files"' in session_settings(options)["spark.driver.extraJavaOptions"]
 
 
 @pytest.mark.parametrize(
@@ -55,12 +52,13 @@ def test_jvm_that_ends_during_the_start_is_refused_with_its_end(
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    for name in ("launch", "SparkContext", "SparkSession"):
-        monkeypatch.setattr(session, name, lambda *_, **__: None)
+    monkeypatch.setattr(session, "JvmProcess", SimpleNamespace(start=lambda _: None))
+    for name in ("connect", "SparkContext", "SparkSession", "skip_installed_data_sources"):
+        monkeypatch.setattr(session, name, lambda *_, **__: SimpleNamespace(jvm=None))
     monkeypatch.setattr(session, part, fail)
     monkeypatch.setattr("stream.spark.errors.describe_end", lambda: "Spark's JVM was killed by SIGKILL")
     with pytest.raises(Refusal) as raised:
-        session.open_session(SessionOptions("local[1]", "512m", "127.0.0.1", 1))
+        session.open_session(SessionOptions("local[1]", JvmOptions("512m"), "127.0.0.1", 1))
     assert raised.value.what == "Spark did not start: Spark's JVM was killed by SIGKILL"
     assert raised.value.code == ExitCode.SPARK_UNAVAILABLE
     assert "JAVA_HOME" not in raised.value.advice

@@ -1,0 +1,75 @@
+"""Starts the JVM of `lagwarden run` before the modules of the service are imported: both take a second or more.
+
+This module imports neither PySpark nor numpy.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from importlib import metadata
+from typing import TYPE_CHECKING
+
+import structlog
+
+from stream.errors import ExitCode, Refusal
+from stream.service.descriptor_limit import raise_limit
+from stream.service.temporary_folder import temporary_folder
+from stream.spark.class_archive import ClassArchive
+from stream.spark.jvm_process import JvmOptions, JvmProcess, JvmStartError, start_refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from stream.config.options import Config
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class StartedJvm:
+    """The booting JVM and its options."""
+
+    process: JvmProcess
+    options: JvmOptions
+
+
+@contextlib.contextmanager
+def start_jvm(config: Config) -> Iterator[StartedJvm]:
+    """Start the JVM and yield it while it boots; at the end, kill it if it still runs.
+
+    Raises Refusal if there is no Java, and if no temporary file can be written.
+    """
+    raise_limit()
+    with _temporary_folder() as folder:
+        options = JvmOptions(config.job.driver_memory, _class_archive(config), folder)
+        try:
+            process = JvmProcess.start(options)
+        except JvmStartError as error:
+            raise start_refusal(error) from error
+        try:
+            yield StartedJvm(process, options)
+        finally:
+            process.kill()
+
+
+@contextlib.contextmanager
+def _temporary_folder() -> Iterator[Path]:
+    with contextlib.ExitStack() as stack:
+        try:
+            folder = stack.enter_context(temporary_folder())
+        except OSError as error:
+            raise Refusal(
+                f"no folder for temporary files could be created: {error}",
+                "set TMPDIR to a folder that may be written to, with free space",
+                ExitCode.SPARK_UNAVAILABLE,
+            ) from error
+        yield folder
+
+
+def _class_archive(config: Config) -> ClassArchive | None:
+    archive = ClassArchive.existing(config.job.class_archive, metadata.version("pyspark"))
+    if archive is None:
+        _log.debug("no archive of the JVM's classes; Spark starts slower", folder=str(config.job.class_archive))
+    return archive

@@ -1,0 +1,229 @@
+"""The process of the driver's JVM: its command line, its output, and how it ended.
+
+PySpark starts the JVM by `spark-submit`. That costs another JVM, and sets SPARK_HOME, for which every Python process of
+Spark imports PySpark from an archive of sources and compiles it: 0.35 CPU seconds more for each of eight. Here the JVM
+is started directly, without SPARK_HOME. This module imports neither PySpark nor py4j, so that the JVM boots while they
+are imported.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import dataclasses
+import os
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import tempfile
+import threading
+import time
+from collections import deque
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Final
+
+import structlog
+
+from stream.errors import ExitCode, Refusal
+from stream.spark.java import MODULE_OPTIONS, class_path, find_java
+
+if TYPE_CHECKING:
+    from stream.spark.class_archive import ClassArchive
+
+_log = structlog.get_logger(__name__)
+JVM_GONE: Final = "Spark's JVM does not answer"
+_MAIN_CLASS: Final = "org.apache.spark.api.python.PythonGatewayServer"
+_CONNECTION_FILE: Final = "_PYSPARK_DRIVER_CONN_INFO_PATH"
+"""The variable with the name of the file to which the JVM writes port and secret of its gateway."""
+_POLL_SECONDS: Final = 0.02
+_REMEMBERED_LINES: Final = 30
+_END_SECONDS: Final = 2.0
+_REASON_TO_END: Final = re.compile(r"OutOfMemoryError|insufficient memory|fatal error|SIG[A-Z]+ \(0x|^Error: ")
+
+_OPTIONS: Final = (
+    # The parallel collector: pauses do not matter to a batch job, its throughput does.
+    "-XX:+UseParallelGC",
+    # Only the fast compiler. The JVM plans batches and passes some hundred rows on, which is too little work to earn
+    # back what the optimizing compiler costs.
+    "-XX:TieredStopAtLevel=1",
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class JvmOptions:
+    """The options of the JVM that depend on its environment."""
+
+    heap: str
+    """Maximum size of the heap, such as `1536m`."""
+    class_archive: ClassArchive | None = None
+    temporary_folder: Path | None = None
+    """The folder for temporary files of the JVM; None: the system's."""
+
+    def arguments(self) -> list[str]:
+        """Return all options of the command line."""
+        archive = self.class_archive.java_options() if self.class_archive else []
+        temporary = [f"-Djava.io.tmpdir={self.temporary_folder}"] if self.temporary_folder else []
+        return [*MODULE_OPTIONS, f"-Xmx{self.heap}", *_OPTIONS, *archive, *temporary]
+
+
+class JvmStartError(RuntimeError):
+    """The JVM did not start, or ended before it accepted a connection; the message is its last output."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class JvmConnection:
+    """Where the JVM accepts py4j's connections."""
+
+    port: int
+    secret: str
+
+
+class JvmProcess:
+    """A running or ended JVM. What it and Spark's Python workers print goes to the log, at level debug."""
+
+    def __init__(self, process: subprocess.Popen[bytes], output: OutputReader, folder: Path) -> None:
+        self.process = process
+        self.output = output
+        self._folder = folder
+
+    @classmethod
+    def start(cls, options: JvmOptions) -> JvmProcess:
+        """Start the JVM with these options and return at once. Raises JvmStartError.
+
+        The JVM ends when its standard input does, thus with this process.
+        """
+        command = java_command(options)
+        folder = Path(tempfile.mkdtemp(prefix="lagwarden-jvm-"))
+        environment = {name: value for name, value in os.environ.items() if name != "SPARK_HOME"}
+        environment[_CONNECTION_FILE] = str(folder / "connection")
+        reader, writer = OutputReader.open()
+        try:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=writer,
+                stderr=subprocess.STDOUT,
+                env=environment,
+                preexec_fn=_ignore_interrupts,  # noqa: PLW1509 -- Ctrl-C is for this process, which ends the JVM in order
+            )
+        except OSError as error:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise JvmStartError(f"{command[0]} cannot be run: {error.strerror}") from error
+        finally:
+            writer.close()
+        started = cls(process, reader, folder)
+        _started.append(started)
+        # A process that is refused while its JVM boots: the JVM would read the end of its input only after that.
+        atexit.register(started.kill)
+        return started
+
+    def connection(self) -> JvmConnection:
+        """Return where the JVM accepts connections, as soon as it does. Raises JvmStartError if it ends before.
+
+        The file has the port as a big-endian integer, and the secret with its length (Spark's PythonGatewayServer).
+        """
+        file = self._folder / "connection"
+        try:
+            while not file.exists():
+                if self.process.poll() is not None:
+                    raise JvmStartError(self.output.last_line() or describe_exit_code(self.process.returncode))
+                time.sleep(_POLL_SECONDS)
+            content = file.read_bytes()
+        finally:
+            shutil.rmtree(self._folder, ignore_errors=True)
+        port, length = struct.unpack_from(">ii", content)
+        return JvmConnection(port, content[8 : 8 + length].decode())
+
+    def kill(self) -> None:
+        """Kill the JVM if it runs, and release what belongs to it."""
+        atexit.unregister(self.kill)
+        shutil.rmtree(self._folder, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            self.process.kill()
+        with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+            self.process.wait(_END_SECONDS)
+        with contextlib.suppress(OSError):
+            assert self.process.stdin is not None  # noqa: S101 -- a pipe
+            self.process.stdin.close()
+
+
+class OutputReader:
+    """Reads the output of a process line by line, in a thread of its own."""
+
+    def __init__(self, source: IO[str]) -> None:
+        self._lines: deque[str] = deque(maxlen=_REMEMBERED_LINES)
+        self._source = source
+        self._thread = threading.Thread(target=self._read, name="jvm-output", daemon=True)
+        self._thread.start()
+
+    @classmethod
+    def open(cls) -> tuple[OutputReader, IO[bytes]]:
+        """Return a reader, and the file to which the process writes."""
+        reading, writing = os.pipe()
+        return cls(os.fdopen(reading, errors="replace")), os.fdopen(writing, "wb")
+
+    def last_line(self) -> str:
+        """Return the last line that is not empty, after the process has ended."""
+        self._thread.join(1.0)
+        lines = [line for line in self._lines if line.strip() and not line.startswith(("\t", "WARNING"))]
+        return lines[-1] if lines else ""
+
+    def last_line_with(self, words: re.Pattern[str]) -> str:
+        """Return the last line with these words, after the process has ended; empty if there is none."""
+        self._thread.join(1.0)
+        return next((line for line in reversed(self._lines) if words.search(line)), "")
+
+    def _read(self) -> None:
+        with self._source:
+            for line in self._source:
+                text = line.rstrip()
+                if text:
+                    self._lines.append(text)
+                    _log.debug("jvm", line=text)
+
+
+def java_command(options: JvmOptions) -> list[str]:
+    """Return the command line of a JVM that serves py4j. Raises JvmStartError without a Java."""
+    java = find_java()
+    if java is None:
+        raise JvmStartError("there is no Java on PATH or in JAVA_HOME")
+    return [str(java), "-cp", os.pathsep.join(class_path()), *options.arguments(), _MAIN_CLASS]
+
+
+def start_refusal(error: JvmStartError) -> Refusal:
+    """Return the refusal of a start without a usable Java."""
+    cause = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    advice = "a Java 17 (or later) runtime must be on PATH or in JAVA_HOME"
+    return Refusal(f"Spark did not start: {cause}", advice, ExitCode.SPARK_UNAVAILABLE)
+
+
+def describe_end() -> str:
+    """Return in one line how the last JVM ended: signal or exit code, and its last output."""
+    if not _started:
+        return JVM_GONE
+    jvm = _started[-1]
+    try:
+        code = jvm.process.wait(_END_SECONDS)
+    except subprocess.TimeoutExpired:
+        return "Spark's JVM does not answer, though it runs"
+    reason = jvm.output.last_line_with(_REASON_TO_END)
+    return f"Spark's JVM {describe_exit_code(code)}{f': {reason}' if reason else ''}"
+
+
+def describe_exit_code(code: int) -> str:
+    """Return how a process ended, as the end of a sentence."""
+    if code == -signal.SIGKILL:
+        return "was killed by SIGKILL, as the kernel does when memory is short"
+    if code < 0:
+        return f"was ended by {signal.Signals(-code).name}"
+    return f"ended with exit code {code}"
+
+
+def _ignore_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+_started: Final[deque[JvmProcess]] = deque(maxlen=1)
+"""The JVM started last: PySpark has one per process at a time."""

@@ -1,0 +1,58 @@
+"""The parameters of the source of deltas, as the driver passes them to Spark's Python processes.
+
+Nothing heavy is imported here: see `delta_source`.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import pickle
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from stream.config.kafka_login import KafkaLogin
+    from stream.groups.placement import Placement
+
+TOPIC: Final = "__consumer_offsets"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ClusterAccess:
+    """How each process connects. `login` names the places of its secrets and contains none."""
+
+    bootstrap_servers: tuple[str, ...]
+    login: KafkaLogin
+    request_timeout: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ReadingOptions:
+    """The parameters of the source. Spark prints and stores them, so there are no secrets among them."""
+
+    access: ClusterAccess
+    starts: Mapping[int, int]
+    """The offset per partition from which a fresh query reads."""
+    tasks: int
+    """Tasks of a micro-batch at most."""
+    most_offsets: int
+    """Offsets of a micro-batch at most."""
+    limit: float
+    """Seconds without progress after which a task fails."""
+    placement: Placement
+    slot_ms: int
+    keep_slots: int
+    progress_address: tuple[str, int] | None
+    """Address of the `ProgressReceiver` of the driver; None: no progress reports."""
+
+    def to_text(self) -> str:
+        """Return the options as text, for `of_text`. Raises TypeError if the login holds a secret itself."""
+        return base64.b64encode(pickle.dumps(self)).decode()
+
+    @classmethod
+    def of_text(cls, text: str) -> ReadingOptions:
+        """Return the options from the text that `to_text` returned; only the driver writes it."""
+        read: ReadingOptions = pickle.loads(base64.b64decode(text))  # noqa: S301 -- written by the driver
+        return read

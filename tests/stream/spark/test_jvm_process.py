@@ -1,0 +1,183 @@
+"""The process of the JVM: its command line, its connection, and its end in words."""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+import sys
+from collections import deque
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from py4j.protocol import Py4JNetworkError
+
+from sandbox.waiting import wait_until
+from stream.errors import ExitCode
+from stream.spark import jvm_process
+from stream.spark.class_archive import ClassArchive
+from stream.spark.errors import SparkFailure
+from stream.spark.jvm_process import (
+    JvmConnection,
+    JvmOptions,
+    JvmProcess,
+    JvmStartError,
+    OutputReader,
+    describe_end,
+    start_refusal,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+OPTIONS = JvmOptions("512m")
+
+
+@pytest.fixture(autouse=True)
+def _own_jvm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """Forget the JVM of an earlier test, keep temporary files apart, and end the JVM of this test."""
+    started: deque[JvmProcess] = deque(maxlen=1)
+    monkeypatch.setattr(jvm_process, "_started", started)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    yield
+    for jvm in started:
+        jvm.kill()
+
+
+@pytest.fixture
+def java_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Return a function that makes this shell program the Java of the machine."""
+
+    def become(program: str) -> None:
+        java = tmp_path / "jdk" / "bin" / "java"
+        java.parent.mkdir(parents=True)
+        java.write_text(f"#!/bin/sh\n{program}\n")
+        java.chmod(0o755)
+        monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jdk"))
+
+    return become
+
+
+def test_arguments_hold_heap_archive_and_temporary_folder() -> None:
+    """A folder with a space is one argument: no shell reads them."""
+    arguments = JvmOptions("1536m", ClassArchive(Path("/a b/c.jsa")), Path("/my files")).arguments()
+    assert "-Xmx1536m" in arguments
+    assert "-XX:SharedArchiveFile=/a b/c.jsa" in arguments
+    assert "-Djava.io.tmpdir=/my files" in arguments
+    assert not [text for text in OPTIONS.arguments() if "tmpdir" in text or "SharedArchive" in text]
+
+
+def test_connection_is_read_when_the_jvm_has_written_it(java_is: Callable[[str], None], tmp_path: Path) -> None:
+    """Port and secret, as Spark's gateway writes them; the file, which holds a secret, is removed."""
+    answer = tmp_path / "answer"
+    answer.write_bytes(struct.pack(">ii", 4711, 6) + b"secret")
+    java_is(
+        f'cp {answer} "$_PYSPARK_DRIVER_CONN_INFO_PATH.new"; mv "$_PYSPARK_DRIVER_CONN_INFO_PATH.new" '
+        '"$_PYSPARK_DRIVER_CONN_INFO_PATH"; cat >/dev/null'
+    )
+    jvm = JvmProcess.start(OPTIONS)
+    assert jvm.connection() == JvmConnection(4711, "secret")
+    jvm.kill()
+    assert not list(tmp_path.glob("lagwarden-jvm-*"))
+
+
+def test_environment_has_no_spark_home(
+    java_is: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With SPARK_HOME, Spark's Python processes would import PySpark from sources in an archive."""
+    monkeypatch.setenv("SPARK_HOME", "/opt/spark")
+    java_is(f"env > {tmp_path / 'environment'}; exit 1")
+    with pytest.raises(JvmStartError):
+        JvmProcess.start(OPTIONS).connection()
+    assert "SPARK_HOME" not in (tmp_path / "environment").read_text()
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        pytest.param(
+            "echo 'Error: Could not create the Java Virtual Machine.'; exit 1",
+            "Error: Could not create the Java Virtual Machine.",
+            id="with a reason",
+        ),
+        pytest.param("exit 3", "ended with exit code 3", id="without a word"),
+    ],
+)
+def test_jvm_that_ends_at_its_start(java_is: Callable[[str], None], program: str, message: str) -> None:
+    """Its last output line is the error; a refusal adds what to do."""
+    java_is(program)
+    with pytest.raises(JvmStartError) as raised:
+        JvmProcess.start(OPTIONS).connection()
+    assert str(raised.value) == message
+    refusal = start_refusal(raised.value)
+    assert refusal.what == f"Spark did not start: {message}"
+    assert "JAVA_HOME" in refusal.advice
+    assert refusal.code is ExitCode.SPARK_UNAVAILABLE
+
+
+def test_machine_without_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No process is started, and no file left."""
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
+    with pytest.raises(JvmStartError, match="no Java on PATH or in JAVA_HOME"):
+        JvmProcess.start(OPTIONS)
+    assert not list(tmp_path.glob("lagwarden-jvm-*"))
+
+
+def test_file_that_is_no_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file and the reason, and no file left."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "java").write_text("not executable")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(JvmStartError, match=r"bin/java cannot be run: Permission denied"):
+        JvmProcess.start(OPTIONS)
+    assert not list(tmp_path.glob("lagwarden-jvm-*"))
+
+
+def test_booting_jvm_ends_with_a_process_that_is_refused(java_is: Callable[[str], None], tmp_path: Path) -> None:
+    """A JVM reads the end of its input only after its boot, and one that fails there would stay for ever."""
+    java_is(f"echo $$ > {tmp_path / 'pid.new'}; mv {tmp_path / 'pid.new'} {tmp_path / 'pid'}; exec sleep 60")
+    program = (
+        "import time\nfrom pathlib import Path\nfrom stream.spark.jvm_process import JvmOptions, JvmProcess\n"
+        f"JvmProcess.start(JvmOptions('512m'))\n"
+        f"while not Path({str(tmp_path / 'pid')!r}).exists(): time.sleep(0.01)\nraise SystemExit(3)\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], check=False, timeout=60)
+    assert ended.returncode == 3
+    pid = int((tmp_path / "pid").read_text())
+    wait_until(lambda: not _runs(pid), "the JVM to end", limit=20)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize(
+    ("program", "end"),
+    [
+        ("kill -9 $$", "was killed by SIGKILL, as the kernel does when memory is short"),
+        ("kill -15 $$", "was ended by SIGTERM"),
+        (
+            "echo java.lang.OutOfMemoryError: Java heap space; echo bye; exit 3",
+            "ended with exit code 3: java.lang.OutOf",
+        ),
+        ("echo bye; exit 1", "ended with exit code 1"),
+    ],
+)
+def test_end_of_the_jvm_is_described(java_is: Callable[[str], None], program: str, end: str) -> None:
+    """By its signal or exit code, and by the line in which it said why."""
+    java_is(program)
+    JvmProcess.start(OPTIONS)
+    assert describe_end().startswith(f"Spark's JVM {end}")
+    assert "bye" not in describe_end()
+    assert SparkFailure.of(Py4JNetworkError("x")).cause == describe_end()
+
+
+def test_last_line_skips_frames_and_warnings() -> None:
+    """The last line that says what is wrong."""
+    reader, writer = OutputReader.open()
+    with writer:
+        writer.write(b"Exception: x\n\tat a.b.C\nWARNING: y\n\n")
+    assert reader.last_line() == "Exception: x"
