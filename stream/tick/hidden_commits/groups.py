@@ -95,6 +95,7 @@ class HiddenGroups:
         self._update_blocked(ends, blocked, now)
         self._drop_read(blocked)
         if not blocked and not self._tails:
+            self._overlay.clear()
             return nothing_hidden(state)
         tails = [tail for tail in self._tails.values() if tail.complete]
         runs = join_runs([tail.runs for tail in tails], self._limits.keep_slots)

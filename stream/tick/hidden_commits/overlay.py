@@ -61,8 +61,12 @@ class Overlay:
 
     def __init__(self, keep_slots: int) -> None:
         self._keep_slots = keep_slots
-        self._added = self._before = no_runs()
         self._last: tuple[RowOrder, pa.BinaryArray, RowLabels, RowOrder] | None = None
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget what was added at the last tick."""
+        self._added = self._before = no_runs()
 
     def add(self, state: GroupColumns, hidden: Runs, ends: EndsIndex) -> tuple[GroupColumns, Flags]:
         """Return the driver state in which hidden runs follow those of the log, and a mask of the rows with one."""
@@ -74,7 +78,7 @@ class Overlay:
         is_used = (runs.spans.last_position > position) & ((row >= 0) | _have_ends(ends, names))
         is_used &= ~is_begun | (find_rows(self._added.keys, runs.keys) >= 0)
         if not is_used.any():
-            self._added = self._before = no_runs()
+            self.clear()
             return state, np.zeros(len(state.runs), np.bool_)
         before = find_rows(self._before.keys, runs.keys)
         follows = is_used & ~is_begun & (row >= 0)

@@ -391,6 +391,17 @@ def test_pending_commits_are_known_by_key(cluster: Cluster) -> None:
     assert (shown.state.pending, shown.state.histories[GROUP].state) == (frozenset(), "Dead")
 
 
+def test_a_commit_whose_marker_the_job_has_read_first_is_not_deleted(cluster: Cluster) -> None:
+    """The hidden part ends before the marker: it knows the commit as pending, behind a tombstone."""
+    cluster.tick(0)
+    cluster.write((commit_key(GROUP, "t", 0), None))
+    cluster.write((commit_key(GROUP, "t", 0), commit_value(40, NOON)), producer=5)
+    cluster.commit(OTHER, 21, hidden=True)
+    assert (GROUP, "t") not in offsets(cluster.tick(0))
+    cluster.job_reads(2)
+    assert offsets(cluster.tick())[GROUP, "t"] == (40, False)
+
+
 def test_a_truncated_log_is_read_again(cluster: Cluster) -> None:
     """The part that was read before is dropped."""
     cluster.tick(0)

@@ -96,3 +96,35 @@ def test_names_are_decoded_from_keys() -> None:
     """Long and non-ASCII names, and the highest partition."""
     group, topic, partition = decode_names(pa.array([commit_key("ü" * 99, "t.x", 2**31 - 1)], pa.binary()))
     assert (group.to_pylist(), topic.to_pylist(), partition.tolist()) == (["ü" * 99], ["t.x"], [2**31 - 1])
+
+
+def test_a_run_that_the_job_has_begun_follows_the_row_from_before() -> None:
+    """Its commits are counted once; without that row, the log counts until it has the whole run."""
+    key = ("a", "t", 0)
+    records = [(offset, commit_key(*key), commit_value(offset, offset)) for offset in (1, 2, 3)]
+    shard, overlay = ShardReader(), Overlay(KEEP)
+
+    def add() -> tuple[int, int, bool]:
+        state, is_hidden = overlay.add(shard.driver_state.columns(), delta_of(records[1:], 1).runs, ends([key]))
+        spans = state.runs.spans
+        return int(spans.last_offset[0]), int(spans.commits[0]), bool(is_hidden[0])
+
+    shard.apply(delta_of(records[:1], 0))
+    assert add() == (3, 3, True)
+    shard.apply(delta_of(records[1:2], 1))
+    assert [add(), add()] == [(3, 3, True)] * 2
+    overlay.clear()
+    assert add() == (2, 2, False)
+    shard.apply(delta_of(records[2:], 2))
+    assert add() == (3, 3, False)
+
+
+def test_a_run_that_begins_with_a_tombstone_needs_no_row_from_before() -> None:
+    """It voids the row of the log, of which the job has read a part."""
+    key = ("a", "t", 0)
+    values = (commit_value(1, 1), None, commit_value(2, 2), commit_value(3, 3))
+    records = [(at, commit_key(*key), value) for at, value in enumerate(values)]
+    shard = ShardReader()
+    shard.apply(delta_of(records[:3], 0))
+    state, _ = Overlay(KEEP).add(shard.driver_state.columns(), delta_of(records[1:], 1).runs, ends([key]))
+    assert (state.runs.spans.last_offset.tolist(), state.runs.spans.commits.tolist()) == ([3], [2])
