@@ -79,7 +79,7 @@ class PartitionRow(TypedDict):
     trend: str | None
     verdict: str | None
     verdict_since: str | None
-    offset_asked: bool | None
+    offset_hidden: bool | None
     odd_time: bool | None
 
 

@@ -62,8 +62,8 @@ PARTITIONS: Final = pa.schema(
         ("trend", NAME),
         ("verdict", NAME),
         ("verdict_since", TIMESTAMP),
-        # The commit was fetched from the coordinator, because an open transaction hides it in the log.
-        ("offset_asked", pa.bool_()),
+        # The commit is behind the last stable offset, where an open transaction hides it: it is not yet stable.
+        ("offset_hidden", pa.bool_()),
         # True if a time in the commit is impossible: in the future, before 1970 or after the year 9999. Commit and
         # progress time are then when the monitor first read that commit, and an expiry is the latest time shown.
         ("odd_time", pa.bool_()),
@@ -125,7 +125,7 @@ GROUPS: Final = pa.schema(
         ("time_lag_max", pa.float64()),
         # False if it is only a lower bound.
         ("time_lag_max_exact", pa.bool_()),
-        # True while an open transaction hides the group's commits in the log; they are fetched from its coordinator.
+        # True while an open transaction hides the group's latest commits from readers of committed records.
         ("held_back", pa.bool_()),
         # Number of its partitions with an odd time, plus the number of the group's own odd times; null: none.
         ("odd_times", pa.int32()),
@@ -220,6 +220,8 @@ OFFSETS_HELD_BACK: Final = pa.schema(
         ("transactional_id", NAME),
         # True if its transaction coordinator does not know it, so that it will never end (KIP-664); null if unknown.
         ("hanging", pa.bool_()),
+        # Offsets behind the last stable offset that the last read did not reach; null before the first read.
+        ("unread", pa.int64()),
     ]
 )
 """One row per partition of `__consumer_offsets` that an open transaction has blocked for longer than usual."""

@@ -136,6 +136,13 @@ class FetchedBatches:
                     columns.value.filter(rows),
                 )
 
+    def producers(self, offsets: Ints) -> Ints:
+        """Return the producer id of the batch of each of these offsets; they must be in batches of magic 2."""
+        numbers, of_offset = np.unique(np.searchsorted(self.last_offset, offsets), return_inverse=True)
+        starts = np.array(self.block.starts, np.int64)[numbers]
+        producers: Ints = headers_at(self.block.chunk, starts)["producer_id"].astype(np.int64)[of_offset]
+        return producers
+
     def _begin_below(self, end: int) -> int:
         """Return a bound on the base offsets of batches with records below `end`."""
         # The only offset of a message set is its last one: its records may begin far below it.

@@ -79,11 +79,15 @@ class TransactionMarkers:
 
     def outcome(self, batch: LogBatch) -> BatchOutcome:
         """Return the outcome of a transactional data batch, based on the markers added so far."""
-        offsets = self._offsets.get(batch.producer_id, [])
-        at = bisect.bisect_right(offsets, batch.last_offset)
+        return self.outcome_after(batch.producer_id, batch.last_offset)
+
+    def outcome_after(self, producer_id: int, offset: int) -> BatchOutcome:
+        """Return the outcome of a producer's data that ends at this offset, based on the markers added so far."""
+        offsets = self._offsets.get(producer_id, [])
+        at = bisect.bisect_right(offsets, offset)
         if at == len(offsets):
             return BatchOutcome.PENDING
-        return BatchOutcome.COMMITTED if self._committed[batch.producer_id][at] else BatchOutcome.ABORTED
+        return BatchOutcome.COMMITTED if self._committed[producer_id][at] else BatchOutcome.ABORTED
 
 
 class OngoingTransactions:

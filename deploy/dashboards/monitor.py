@@ -141,10 +141,11 @@ def monitor() -> Dashboard:
                     ),
                 ),
                 graph(
-                    "Groups fetched from their coordinator",
-                    "Groups whose commits are hidden behind an open transaction.",
+                    "Behind an open transaction",
+                    "Groups whose latest commits an open transaction hides, and hidden offsets that are not read yet.",
                     Unit.COUNT,
                     Query("lagwarden_groups_held_back{SCOPE}", "groups"),
+                    Query("lagwarden_offsets_partition_hidden_unread{SCOPE} > 0", "{{offsets_partition}}: unread"),
                 ),
                 graph(
                     "Topic read again",

@@ -166,7 +166,7 @@ GROUP_HEALTH_METRICS: Final = (
     Metric(
         "lagwarden_group_held_back",
         MetricKind.GAUGE,
-        "1 while an open transaction hides the group's commits in the log, so that its coordinator is queried, else 0.",
+        "1 while an open transaction hides the group's latest commits from readers of committed records, else 0.",
         MetricSource.GROUPS,
         "held_back",
         ("group",),
@@ -218,7 +218,7 @@ GROUP_HEALTH_METRICS: Final = (
     Metric(
         "lagwarden_groups_held_back",
         MetricKind.GAUGE,
-        "Groups whose commits are hidden in the log behind an open transaction, so that their coordinator is queried.",
+        "Groups whose latest commits an open transaction hides from readers of committed records.",
         MetricSource.SUMMARY,
         "held_back",
         absent="before the first evaluation",

@@ -257,6 +257,16 @@ STREAM_METRICS: Final = (
         absent="the partition is not blocked; a label is empty if unknown",
         stability=Stability.EXPERIMENTAL,
     ),
+    Metric(
+        "lagwarden_offsets_partition_hidden_unread",
+        MetricKind.GAUGE,
+        "Offsets behind an open transaction that the last read did not reach, because of its limits of bytes and time.",
+        MetricSource.OFFSETS_HELD_BACK,
+        "unread",
+        _OFFSETS,
+        absent="the partition is not blocked, or was not read yet",
+        stability=Stability.EXPERIMENTAL,
+    ),
 )
 """Metrics of the stream that reads `__consumer_offsets`."""
 

@@ -194,6 +194,6 @@ def _notes(row: dict[str, Any], detail: GroupDetail | None) -> Content:
         odd = "in the future, before 1970 or after the year 9999"
         notes.append(f"The group's records have {what} ({odd}); a possible time is shown instead.")
     if row["held_back"]:
-        hidden = "An open transaction hides the latest commits of this group in the log"
-        notes.append(f"{hidden}; they are fetched from its coordinator.")
+        hidden = "An open transaction hides the latest commits of this group from readers of committed records"
+        notes.append(f"{hidden}; those that are shown are not yet stable.")
     return el("ul", [el("li", note) for note in notes], class_="notes") if notes else None

@@ -165,8 +165,8 @@ def _lost(offsets: int | None) -> Node:
 
 
 def _offset(row: Mapping[str, Any]) -> Content:
-    mark = el("abbr", "fetched", title="From the coordinator: an open transaction hides it in the log")
-    return [known(row["committed_offset"]), ["\N{NO-BREAK SPACE}", mark] if row["offset_asked"] else None]
+    mark = el("abbr", "not yet stable", title="Behind the last stable offset of its offsets partition")
+    return [known(row["committed_offset"]), ["\N{NO-BREAK SPACE}", mark] if row["offset_hidden"] else None]
 
 
 def _why(reason: str | None) -> Element:

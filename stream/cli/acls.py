@@ -34,7 +34,7 @@ REQUIRED_ACLS: Final = (
         optional=True,
     ),
     RequiredAcl(
-        "states of rebalancing groups, and offsets that an open transaction hides",
+        "states of rebalancing groups",
         ("--group", "*"),
         ("Describe",),
         optional=True,

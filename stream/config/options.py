@@ -274,7 +274,8 @@ class JobOptions(OptionSection):
     )
     watchdog_limit: Seconds = _option(
         600.0,
-        "If no micro-batch finishes for this long, the process exits, so that the supervisor restarts it.",
+        "If no micro-batch finishes, and the initial catch-up reads nothing, for this long, the process exits, so that "
+        "the supervisor restarts it.",
         unit="seconds",
         gt=0,
     )

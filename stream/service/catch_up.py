@@ -3,7 +3,7 @@
 It counts positions, not records: the tail of a partition may be a control record or may have been compacted away, and
 an empty partition has no record at all. A partition is caught up when the reader's next offset is at or past the last
 stable offset that it had at start. Positions of finished batches are exact. While a batch runs, its tasks report
-progress; that is only displayed and does not affect readiness.
+progress; that is displayed and shows the watchdog that the batch goes on, and does not affect readiness.
 """
 
 from __future__ import annotations
@@ -54,6 +54,11 @@ class CatchUpProgress:
         """The partitions that are not caught up."""
         return [partition for partition, end in self._ends.items() if self._finished.get(partition, 0) < end]
 
+    @property
+    def offsets_read(self) -> int:
+        """The number of offsets read so far, also by the tasks of a running batch."""
+        return sum(self._displayed[partition] - start for partition, start in self._starts.items())
+
     def finish(self, positions: Mapping[int, int]) -> None:
         """Record the positions after a finished batch."""
         self._finished.update(positions)
@@ -67,7 +72,7 @@ class CatchUpProgress:
 
     def catch_up(self, now: float) -> CatchUp:
         """Return the catch-up at `now` (seconds of a monotonic clock)."""
-        done = sum(self._displayed[partition] - start for partition, start in self._starts.items())
+        done = self.offsets_read
         total = sum(self._ends[partition] - start for partition, start in self._starts.items())
         while self._samples and now - self._samples[0][0] > _RATE_SECONDS:
             self._samples.popleft()

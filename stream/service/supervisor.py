@@ -65,6 +65,7 @@ class QuerySupervisor:
         self._status = status
         self._publisher = publisher
         self._last_report_at: str | None = None
+        self._offsets_read = 0
         self._added: set[int] = set()
         self._resources = ResourcePoller(spark)
         self._slow_starts = 0
@@ -143,8 +144,14 @@ class QuerySupervisor:
         return True
 
     def _poll_report(self, watchdog: Watchdog) -> None:
-        """Record the query's last progress report, if it is a new one."""
+        """Record the query's last progress report, if it is a new one, and how far the tasks of a batch have read.
+
+        The first batches may read millions of records, which takes longer than the watchdog's limit on a slow link.
+        """
         status, report = self._status, last_report(self._query)
+        if status.progress is not None and status.progress.offsets_read > self._offsets_read:
+            self._offsets_read = status.progress.offsets_read
+            watchdog.beat()
         if report is None or report.at == self._last_report_at or status.progress is None:
             return
         self._last_report_at = report.at

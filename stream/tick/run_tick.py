@@ -145,8 +145,8 @@ def run_tick(
     all_groups = copy_state(parts.lookups.groups_with_hidden_records)
     parts.inputs = EvaluationInputs(all_groups, NO_ENDS, UNKNOWN_CLUSTER, time.time())
 
-    # 2. End offsets. Commits hidden at the last tick are fetched first, for the same reason as the copy.
-    parts.lookups.fetch_hidden_commits(all_groups, time.time())
+    # 2. End offsets. Records hidden at the last tick are read first, for the same reason as the copy.
+    parts.lookups.read_hidden_commits()
     topics = {NAME, *all_groups.topic.dictionary.to_pylist(), *subscribed_topics(all_groups.memberships)}
     topics |= parts.lookups.topics
     try:
@@ -181,7 +181,7 @@ def run_tick(
         context.retention,
         taken_at,
         current=current,
-        unread=hidden.unread_groups,
+        unread=hidden.hidden_groups,
     )
 
     context = dataclasses.replace(context, forgotten=parts.terminations.forgotten_offsets(context, taken_at))

@@ -145,7 +145,7 @@ def status(**changes: Any) -> MonitorStatus:
             OFFSETS_HELD_BACK,
             [
                 {"offsets_partition": 0, "since": NOON - 4_000, "producer_id": 4001, "transactional_id": 'pay\n"1"'},
-                {"offsets_partition": 7, "since": NOON, "hanging": True},
+                {"offsets_partition": 7, "since": NOON, "hanging": True, "unread": 12},
             ],
         ),
         "unreadable_tails": table(UNREADABLE_TAILS, [{"reason": "not_authorized", "partitions": 3}]),
@@ -257,7 +257,7 @@ def small_snapshot() -> Snapshot:
                 "trend": "growing",
                 "verdict": "stopped",
                 "verdict_since": NOON - 30_000,
-                "offset_asked": False,
+                "offset_hidden": False,
             },
             {
                 "group": "billing",
@@ -268,7 +268,7 @@ def small_snapshot() -> Snapshot:
                 "lag_unknown_reason": "no leader",
                 "verdict": "unknown",
                 "verdict_since": NOON - 10_000,
-                "offset_asked": False,
+                "offset_hidden": False,
             },
             {
                 "group": 'say "hi"\\\nthere',
@@ -286,7 +286,7 @@ def small_snapshot() -> Snapshot:
                 "catch_up_seconds": 0.0,
                 "verdict": "caught_up",
                 "verdict_since": NOON - 60_000,
-                "offset_asked": True,
+                "offset_hidden": True,
             },
         ],
         groups=[

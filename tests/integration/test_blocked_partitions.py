@@ -29,14 +29,14 @@ def groups_in(partition: int) -> Iterator[str]:
 
 
 def shown(monitor: Monitor, group: str) -> dict[tuple[str, int], tuple[int, bool]]:
-    """Return a group's committed offsets by partition, and whether each was fetched from its coordinator."""
+    """Return a group's committed offsets by partition, and whether each is marked as not yet stable."""
     rows = monitor.get(f"/api/v1/groups/{group}").json["by_partition"]
     committed = [row for row in rows if row["committed_offset"] is not None]
-    return {(row["topic"], row["partition"]): (row["committed_offset"], row["offset_asked"]) for row in committed}
+    return {(row["topic"], row["partition"]): (row["committed_offset"], row["offset_hidden"]) for row in committed}
 
 
-def test_groups_behind_an_open_transaction_are_shown_with_fetched_offsets(cluster: Broker, monitor: Monitor) -> None:
-    """Offsets are fetched from the coordinators until it ends, and marked; its transactional id is logged."""
+def test_groups_behind_an_open_transaction_are_shown_with_hidden_offsets(cluster: Broker, monitor: Monitor) -> None:
+    """Offsets are read behind the last stable offset until it ends, and marked; its transactional id is logged."""
     bootstrap = cluster.bootstrap
     names = groups_in(2)
     holder, behind, new = next(names), next(names), next(names)
@@ -61,14 +61,15 @@ def test_groups_behind_an_open_transaction_are_shown_with_fetched_offsets(cluste
         }
         commit(bootstrap, behind, "t", {0: 65})
         monitor.wait_for(lambda: shown(monitor, behind)["t", 0] == (65, True), "the next hidden commit")
+        monitor.wait_for(lambda: new in monitor.metrics().groups, "the group that was created behind the transaction")
+        assert shown(monitor, new) == {("t", 0): (5, True)}
         assert "abandoned-producer" in monitor.said
         ((by, _),) = monitor.metrics().rows("lagwarden_offsets_partition_held_back_info")
         assert (by["transactional_id"], by["hanging"]) == ("abandoned-producer", "false")
     monitor.wait_for(
-        lambda: not any(fetched for _, fetched in shown(monitor, behind).values()),
+        lambda: not any(hidden for _, hidden in shown(monitor, behind).values()),
         "the offsets to be read from the log",
     )
     assert shown(monitor, behind) == {("t", 0): (65, False), ("t", 1): (70, False)}
-    monitor.wait_for(lambda: new in monitor.metrics().groups, "the group that was created behind the transaction")
     assert monitor.metrics().value("lagwarden_group_held_back", group=behind) == 0
     assert not list(monitor.metrics().rows("lagwarden_offsets_partition_held_back_info"))

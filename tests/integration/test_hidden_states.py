@@ -111,7 +111,7 @@ class Ticks:
         assert self._ticker.tick(current=True) is not None
 
     def ticks(self, count: int = 3) -> None:
-        """Tick `count` times; three ticks fetch and show hidden states."""
+        """Tick `count` times; three ticks read and show hidden states."""
         for _ in range(count):
             self.tick()
 

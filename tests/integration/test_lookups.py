@@ -153,7 +153,7 @@ def test_transaction_unknown_to_all_coordinators_is_hanging(broker: Broker, moni
     assert "hanging" not in monitor.results.transactions
 
 
-def test_groups_behind_an_open_transaction_are_fetched_from_their_coordinator(broker: Broker, monitor: Monitor) -> None:
+def test_groups_behind_an_open_transaction_are_read_from_the_log(broker: Broker, monitor: Monitor) -> None:
     """Their offsets equal those of Kafka's own tool, during the transaction and after it."""
     create_topics(broker.bootstrap, {"gap": 2, "gap-new": 1})
     holder, hidden = groups_of(2, "holder", "hidden")
@@ -177,7 +177,7 @@ def test_groups_behind_an_open_transaction_are_fetched_from_their_coordinator(br
     assert monitor.shown(free) == {("gap", 0): (9, False)}, "its offsets partition is not blocked"
     assert monitor.shown(holder) == {("gap", 0): (1, False)}, "what is only pending does not count"
     assert set(monitor.hidden.blocked_partitions) == {2}
-    assert [group in monitor.hidden.answered_groups for group in (holder, hidden, free)] == [True, True, False]
+    assert [group in monitor.hidden.read_groups for group in (holder, hidden, free)] == [True, True, False]
     assert_agree(broker, monitor, holder, hidden, free)
 
     blocked = monitor.blocked_partition()
@@ -194,8 +194,8 @@ def test_groups_behind_an_open_transaction_are_fetched_from_their_coordinator(br
     monitor.tick()
     assert monitor.shown(hidden) == {("gap", 0): (8, False), ("gap", 1): (6, False), ("gap-new", 0): (7, False)}
     assert monitor.shown(holder) == {("gap", 0): (77, False)}
-    assert (monitor.blocked_partition(), monitor.hidden.answered_groups) == (None, frozenset())
-    assert not monitor.hidden.fetched.any()
+    assert (monitor.blocked_partition(), monitor.hidden.read_groups) == (None, frozenset())
+    assert not monitor.hidden.is_hidden.any()
     assert_agree(broker, monitor, holder, hidden, free)
 
 

@@ -95,7 +95,7 @@ class Monitor:
         """Run a tick ten seconds after the last one, and return its evaluation."""
         self.now += TICK
         state = self.read()
-        self.lookups.fetch_hidden_commits(state, self.now)
+        self.lookups.read_hidden_commits()
         topics = {NAME, *state.topic.dictionary.to_pylist()} | self.lookups.topics
         ends = read_ends(self.cluster, topics)
         self.hidden = self.lookups.apply_hidden_commits(state, EndsIndex(ends), self.now)
@@ -125,14 +125,14 @@ class Monitor:
         return VERDICTS[int(self.result.verdict[self.row(group, topic)])]
 
     def shown(self, group: str) -> dict[tuple[str, int], tuple[int, bool]]:
-        """Return a group's offsets by partition, and whether each was fetched from its coordinator."""
+        """Return a group's offsets by partition, and whether each is behind the last stable offset."""
         state = self.hidden.state
         rows = zip(
             state.group.to_pylist(),
             state.topic.to_pylist(),
             state.partition.tolist(),
             state.runs.spans.last_offset.tolist(),
-            self.hidden.fetched.tolist(),
+            self.hidden.is_hidden.tolist(),
             strict=True,
         )
         return {(topic, p): (offset, fetched) for name, topic, p, offset, fetched in rows if name == group}

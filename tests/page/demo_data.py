@@ -294,7 +294,7 @@ def _partitions(demo: DemoGroup, now: float) -> list[dict[str, Any]]:
             "trend": "growing",
             "verdict": demo.verdict if 3 <= at < 3 + demo.sick else "ok",
             "verdict_since": _ms(now, demo.minutes),
-            "offset_asked": False,
+            "offset_hidden": False,
         }
         for at in range(demo.partitions)
     ]

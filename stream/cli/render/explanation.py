@@ -99,7 +99,7 @@ def _state(group: Answer, now: float) -> Iterator[Sentence]:
     yield plain_sentence(f"{_lag(group)}; last commit {_ago(group['last_commit_time'], now)}.", indent=2)
     yield plain_sentence(_expiration(group, now), indent=2)
     if group["held_back"]:
-        hidden = "An open transaction hides its commits from the log: the coordinator reports its offsets."
+        hidden = "An open transaction hides its latest commits: they are read behind the last stable offset."
         yield plain_sentence(hidden, "yellow", 2)
     if group.get("odd_times"):
         problem = "cannot be right (in the future, before 1970 or after the year 9999)"

@@ -17,7 +17,6 @@ from kafka.protocol.admin.transactions import (
     DescribeTransactionsRequest,
     ListTransactionsRequest,
 )
-from kafka.protocol.consumer import OffsetFetchRequest
 from kafka.protocol.metadata import FindCoordinatorRequest
 
 if TYPE_CHECKING:
@@ -46,28 +45,6 @@ def find_coordinator(key: str, kind: int) -> Any:
 def describe_groups(groups: Sequence[str]) -> Any:
     """Build a request to a coordinator for the state and the members of these groups, as classic groups."""
     return DescribeGroupsRequest(groups=list(groups), include_authorized_operations=False)
-
-
-def offset_fetch(groups: Sequence[str]) -> Any:
-    """Build a request to a coordinator for all committed offsets of many groups (KIP-709, brokers from 3.0).
-
-    Without `require_stable`: an offset with a pending transactional commit is returned too.
-    """
-    return OffsetFetchRequest(
-        groups=[
-            OffsetFetchRequest.OffsetFetchRequestGroup(group_id=group, member_id=None, member_epoch=-1, topics=None)
-            for group in groups
-        ],
-        require_stable=False,
-        min_version=8,
-        max_version=9,  # from version 10 on, the response has topic ids instead of names
-    )
-
-
-def offset_fetch_of_one(group: str) -> Any:
-    """Build a request to a coordinator for all committed offsets of one group, in the form of brokers before 3.0."""
-    # Before version 2, null topics mean no topic instead of all topics.
-    return OffsetFetchRequest(group_id=group, topics=None, require_stable=False, min_version=2, max_version=7)
 
 
 def describe_configs(kind: int, resources: Collection[str], names: Collection[str]) -> Any:

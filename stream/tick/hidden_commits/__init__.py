@@ -1,1 +1,1 @@
-"""Commits hidden behind open transactions on `__consumer_offsets`, fetched from the coordinators."""
+"""Commits and memberships hidden behind open transactions on `__consumer_offsets`, read from the log."""

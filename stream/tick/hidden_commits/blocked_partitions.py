@@ -94,7 +94,7 @@ class BlockedPartitions:
         for partition in sorted(blocked.keys() - self._blocked.keys()):
             new = blocked[partition]
             _log.warning(
-                "offsets partition blocked by an open transaction; fetching its groups from the coordinator",
+                "offsets partition blocked by an open transaction; reading the records that it hides",
                 offsets_partition=partition,
                 since=rfc3339(new.since / 1000),
                 producer_id=new.producer_id,

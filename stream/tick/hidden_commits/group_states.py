@@ -13,20 +13,19 @@ import numpy as np
 import pyarrow as pa
 
 from stream.groups.commits.keys import group_of_commit_key
-from stream.groups.commits.run_table import find_rows
 from stream.groups.lifecycle.model import DEAD_STATE, TOPICS, GroupHistory, Removal, Transition, TransitionType
 from stream.groups.membership.memberships import SIMPLE, Membership, Memberships
 from stream.groups.row_order import RowLabels, RowOrder
 from stream.groups.shard import MembershipRecords
-from stream.tick.hidden_commits.log import NEVER
 from stream.tick.hidden_commits.overlay import logged_rows
+from stream.tick.hidden_commits.tail import NEVER, NewestRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from stream.groups.driver_state import GroupColumns
     from stream.health.columns import Flags, Ints
-    from stream.tick.hidden_commits.log import HiddenLog, HiddenMembership, NewestRecord
+    from stream.tick.hidden_commits.tail import HiddenMembership, HiddenTail
 
 _EMPTY: Final = "Empty"
 
@@ -36,8 +35,8 @@ class OverlaidGroups:
     """The driver state with the hidden changes."""
 
     state: GroupColumns
-    fetched: Flags
-    """Mask of the rows with a fetched commit."""
+    is_hidden: Flags
+    """Mask of the rows whose last commit is hidden."""
     memberships: Mapping[str, Memberships] = dataclasses.field(default_factory=dict)
     """The membership records, with the hidden ones, of the groups that have any."""
 
@@ -70,16 +69,17 @@ class HiddenGroupStates:
         self._histories: dict[str, tuple[_HistorySources, GroupHistory]] = {}
         self._last_order: tuple[RowOrder, bytes, frozenset[str], RowLabels, RowOrder] | None = None
 
-    def apply(self, state: GroupColumns, fetched: Flags, logs: Iterable[HiddenLog]) -> OverlaidGroups:
-        """Return the driver state with the changes in `logs`.
+    def apply(self, state: GroupColumns, is_hidden: Flags, tails: Sequence[HiddenTail]) -> OverlaidGroups:
+        """Return the driver state with the changes in `tails`; `is_hidden` says which of its rows have a hidden commit.
 
-        `state` must have the membership records of the groups in question (`GroupColumns.records`); `fetched` says
-        which of its rows have a fetched commit.
+        Of a group with members, `state` must have the membership records (`GroupColumns.records`).
         """
-        logs = [log for log in logs if log.complete and (log.memberships or log.deleted or log.pending)]
-        if not logs:
-            return OverlaidGroups(state, fetched)
-        hidden = {group: each for log in logs for group, each in log.memberships.items() if group in state.records}
+        hidden = {
+            group: each
+            for tail in tails
+            for group, each in tail.memberships.items()
+            if group in state.records or not (group in state.memberships or group in state.faults)
+        }
         self._memberships = {group: self._joined(group, each, state) for group, each in hidden.items()}
         memberships = dict(state.memberships)
         for group, joined in list(self._memberships.items()):
@@ -90,13 +90,15 @@ class HiddenGroupStates:
                 memberships.pop(group, None)
             else:
                 memberships[group] = membership
-        deleted = _deleted(state, logs)
-        histories = self._changed_histories(state, memberships, hidden, deleted, logs)
-        pending = frozenset(key for log in logs for key in log.pending)
+        deleted, pending = _deleted(state, tails), frozenset(key for tail in tails for key in tail.pending)
+        changes = _HiddenChanges(hidden, deleted, _appeared(state, is_hidden, memberships), pending)
+        histories = self._changed_histories(state, memberships, changes)
+        if not (hidden or pending or len(deleted.rows) or self._histories):
+            return OverlaidGroups(state, is_hidden)
         changed = dataclasses.replace(state, memberships=memberships, histories=histories, pending=pending)
-        changed, fetched = self._without(changed, fetched, deleted.rows)
+        changed, is_hidden = self._without(changed, is_hidden, deleted.rows)
         return OverlaidGroups(
-            changed, fetched, {group: joined.memberships for group, joined in self._memberships.items()}
+            changed, is_hidden, {group: joined.memberships for group, joined in self._memberships.items()}
         )
 
     def _joined(self, group: str, hidden: HiddenMembership, state: GroupColumns) -> _HiddenMemberships:
@@ -104,24 +106,21 @@ class HiddenGroupStates:
         base, last = state.memberships.get(group), self._memberships.get(group)
         if last is not None and last.base is base and last.version == hidden.version:
             return last
-        newest = {**state.records[group], **hidden.records}
+        newest = {**state.records.get(group, {}), **hidden.records}
         memberships = Memberships()
         memberships.apply(_membership_records({key: value for key, value in newest.items() if value is not None}))
         return _HiddenMemberships(base, hidden.version, memberships)
 
     def _changed_histories(
-        self,
-        state: GroupColumns,
-        memberships: Mapping[str, Membership],
-        hidden: Mapping[str, HiddenMembership],
-        deleted: _Deleted,
-        logs: Iterable[HiddenLog],
+        self, state: GroupColumns, memberships: Mapping[str, Membership], changes: _HiddenChanges
     ) -> dict[str, GroupHistory]:
-        """Return the group histories, changed where a group has another state now, or is dead."""
-        with_offsets = {group_of_commit_key(key) for log in logs for key in log.pending} | deleted.groups_left
+        """Return the group histories, changed where a group has another state now, is dead, or exists again."""
+        hidden, deleted, appeared = changes.memberships, changes.deleted, changes.appeared
+        with_offsets = {group_of_commit_key(key) for key in changes.pending} | deleted.groups_left | appeared.keys()
         histories, previous, self._histories = dict(state.histories), self._histories, {}
-        for group in hidden.keys() | (deleted.newest.keys() & state.histories.keys()):
+        for group in hidden.keys() | (deleted.newest.keys() & state.histories.keys()) | appeared.keys():
             newest = max(deleted.newest.get(group, NEVER), hidden[group].newest if group in hidden else NEVER)
+            newest = appeared.get(group, newest)
             membership = memberships.get(group)
             is_dead = membership is None and group not in with_offsets
             sources = _HistorySources(state.histories.get(group), membership, newest, is_dead)
@@ -137,11 +136,11 @@ class HiddenGroupStates:
             self._histories[group], histories[group] = last, last[1]
         return histories
 
-    def _without(self, state: GroupColumns, fetched: Flags, rows: Ints) -> tuple[GroupColumns, Flags]:
-        """Return state and `fetched` without these rows, with the row order of the groups that exist now."""
+    def _without(self, state: GroupColumns, is_hidden: Flags, rows: Ints) -> tuple[GroupColumns, Flags]:
+        """Return state and `is_hidden` without these rows, with the row order of the groups that exist now."""
         groups = frozenset(state.memberships.keys() | state.histories.keys())
         if not len(rows) and groups <= set(state.row_order.groups):
-            return state, fetched
+            return state, is_hidden
         kept = np.ones(len(state.runs), np.bool_)
         kept[rows] = False
         last = self._last_order
@@ -160,7 +159,7 @@ class HiddenGroupStates:
             partition=labels.partition,
             row_order=row_order,
         )
-        return without, fetched[kept]
+        return without, is_hidden[kept]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -174,19 +173,51 @@ class _Deleted:
     """Those of the changed groups that still have rows."""
 
 
-def _deleted(state: GroupColumns, logs: Iterable[HiddenLog]) -> _Deleted:
+@dataclasses.dataclass(frozen=True, slots=True)
+class _HiddenChanges:
+    """What is hidden: memberships, deletions, groups that have commits again or for the first time, pending commits."""
+
+    memberships: Mapping[str, HiddenMembership]
+    deleted: _Deleted
+    appeared: Mapping[str, NewestRecord]
+    """Groups without members that the job does not know, or knows as dead, each with its first hidden commit."""
+    pending: frozenset[bytes]
+
+
+def _deleted(state: GroupColumns, tails: Iterable[HiddenTail]) -> _Deleted:
     newest: dict[str, NewestRecord] = {}
     with_memberships: set[str] = set()
-    for log in logs:
-        with_memberships |= log.memberships.keys()
-        for key, tombstone in log.deleted.items():
-            group = group_of_commit_key(key)
-            newest[group] = max(newest.get(group, tombstone), tombstone)
+    tombstones: dict[bytes, NewestRecord] = {}
+    for tail in tails:
+        with_memberships |= tail.memberships.keys()
+        tombstones |= tail.deleted
+    for key, tombstone in tombstones.items():
+        group = group_of_commit_key(key)
+        newest[group] = max(newest.get(group, tombstone), tombstone)
     logged = logged_rows(state, newest.keys() | with_memberships)
-    keys = sorted(key for log in logs for key in log.deleted)
-    is_deleted = find_rows(pa.array(keys, pa.binary()), logged.log.runs.keys) >= 0
+    row, last_position = logged.find(pa.array(tombstones, pa.binary()))
+    position = np.array([tombstone.position for tombstone in tombstones.values()], np.int64)
+    is_deleted = np.zeros(len(logged.rows), np.bool_)
+    is_deleted[row[(row >= 0) & (last_position < position)]] = True
     groups_left = state.group.take(pa.array(logged.rows[~is_deleted])).unique().to_pylist()
     return _Deleted(logged.rows[is_deleted], newest, frozenset(groups_left))
+
+
+def _appeared(state: GroupColumns, is_hidden: Flags, memberships: Mapping[str, Membership]) -> dict[str, NewestRecord]:
+    names = state.group.dictionary.to_pylist()
+    is_unknown = [
+        name not in memberships and ((history := state.histories.get(name)) is None or history.died is not None)
+        for name in names
+    ]
+    indices = state.group.indices.to_numpy(zero_copy_only=False)
+    rows = np.flatnonzero(is_hidden & np.array([*is_unknown, False], np.bool_)[indices])
+    spans = state.runs.spans
+    first: dict[str, NewestRecord] = {}
+    columns = (indices[rows].tolist(), spans.first_time[rows].tolist(), spans.first_position[rows].tolist())
+    for index, time, position in zip(*columns, strict=True):
+        commit = NewestRecord(time, position)
+        first[names[index]] = min(first.get(names[index], commit), commit)
+    return first
 
 
 def _dead(group: str, state: GroupColumns, deleted: _Deleted, newest: NewestRecord) -> GroupHistory:
@@ -224,7 +255,7 @@ def _alive(
     kind, state = (SIMPLE, _EMPTY) if new is None else (new.kind, new.state)
     if history is None:
         return GroupHistory(kind, state, newest.time, newest.time, None, {}, ())
-    if _state_fields(old) == _state_fields(new):
+    if history.died is None and _state_fields(old) == _state_fields(new):
         return history
     return dataclasses.replace(history, kind=kind, state=state, since=newest.time, died=None)
 

@@ -1,8 +1,7 @@
 """Offsets partitions blocked by an open transaction, and the groups whose commits it hides. Values only.
 
 The job reads committed records, so an open transaction on a partition of `__consumer_offsets` hides all records behind
-its last stable offset: groups that commit look as if they had stopped. Until it ends, their offsets are fetched from
-their coordinators.
+its last stable offset: groups that commit look as if they had stopped. Until it ends, the tick reads these records.
 """
 
 from __future__ import annotations
@@ -34,6 +33,8 @@ class BlockedOffsetsPartition:
     transactional_id: str | None = None
     hanging: bool | None = None
     """True if no coordinator will end the transaction."""
+    unread: int | None = None
+    """The offsets behind the last stable offset that the last read did not reach."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -41,16 +42,16 @@ class HiddenCommits:
     """The driver state of one tick with what open transactions hide in the log."""
 
     state: GroupColumns
-    """The driver state with the fetched commits and hidden records; the same object if there are none."""
-    fetched: Flags
-    """Mask of the rows with a fetched commit. Its commit time is that of the first fetch, after the commit."""
+    """The driver state with the hidden records; the same object if there are none."""
+    is_hidden: Flags
+    """Mask of the rows whose last commit is behind the last stable offset."""
     blocked_partitions: Mapping[int, BlockedOffsetsPartition] = dataclasses.field(default_factory=dict)
     """The blocked offsets partitions by number."""
-    answered_groups: frozenset[str] = frozenset()
-    """Groups with a valid answer of their coordinator."""
-    unanswered_groups: frozenset[str] = frozenset()
-    """Groups of the blocked partitions without an answer (yet): their commits may be newer than known."""
+    read_groups: frozenset[str] = frozenset()
+    """Groups of the blocked partitions that were read to their ends, and groups with a hidden commit."""
     unread_groups: frozenset[str] = frozenset()
+    """Groups of the other blocked partitions: their commits may be newer than known."""
+    hidden_groups: frozenset[str] = frozenset()
     """Groups with records that the job may not have read: a tombstone that is missing may be among them."""
     memberships: Mapping[str, Memberships] = dataclasses.field(default_factory=dict)
     """The membership records of groups that have newer ones than the job has read, by group."""
@@ -59,7 +60,7 @@ class HiddenCommits:
 def blocked_partitions_table(hidden: HiddenCommits) -> pa.Table:
     """Return the blocked offsets partitions (schema OFFSETS_HELD_BACK), sorted by partition."""
     rows = [dataclasses.astuple(blocked) for _, blocked in sorted(hidden.blocked_partitions.items())]
-    partition, since, producer, name, hanging = zip(*rows, strict=True) if rows else ((),) * 5
+    partition, since, producer, name, hanging, unread = zip(*rows, strict=True) if rows else ((),) * 6
     return pa.table(
         [
             pa.array(partition, pa.int32()),
@@ -67,6 +68,7 @@ def blocked_partitions_table(hidden: HiddenCommits) -> pa.Table:
             pa.array(producer, pa.int64()),
             pa.array(name, pa.string()).dictionary_encode().cast(NAME),
             pa.array(hanging, pa.bool_()),
+            pa.array(unread, pa.int64()),
         ],
         schema=OFFSETS_HELD_BACK,
     )

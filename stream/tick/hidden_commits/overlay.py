@@ -1,9 +1,13 @@
-"""Adds fetched commits to the driver state of one tick. Pure.
+"""Adds hidden commits to the driver state of one tick. Pure.
 
 A key that the log has keeps its row. A key that the log does not have (the group's first commit of a partition is
 hidden) gets a row after the others, if the ends of its partition are known; without the row the partition would count
 as never committed. Offsets that were deleted behind the transaction are removed afterwards
 (`stream.tick.hidden_commits.group_states`).
+
+Positions decide, as everywhere: a run whose last record the job has read adds nothing. When the job has read only a
+part of a run, the counts of that part are in the run and in the driver state; the run is then joined to the row that
+the driver state had before.
 """
 
 from __future__ import annotations
@@ -14,9 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from decoders.columnar import decode_keys
-from stream.groups.commits.run_table import concat_runs, join_runs, no_runs
+from stream.groups.commits.run_table import concat_runs, find_rows, join_runs, no_runs
 from stream.groups.row_order import RowLabels, RowOrder
-from stream.tick.hidden_commits.commits import LoggedCommits
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -27,14 +30,22 @@ if TYPE_CHECKING:
     from stream.groups.driver_state import GroupColumns
     from stream.groups.row_order import ShardLabels
     from stream.health.columns import Flags, Ints
+    from stream.tick.ends_index import EndsIndex
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LoggedRows:
-    """The rows of some groups in the driver state."""
+    """The rows of some groups in the driver state, and their runs."""
 
     rows: Ints
-    log: LoggedCommits
+    runs: Runs
+
+    def find(self, keys: pa.BinaryArray) -> tuple[Ints, Ints]:
+        """Return the index in `rows` of each key, and the log position of its last commit; -1 where it has none."""
+        row = find_rows(self.runs.keys, keys)
+        if not len(self.runs):
+            return row, row
+        return row, np.where(row >= 0, self.runs.spans.last_position[row], -1)
 
 
 def logged_rows(state: GroupColumns, groups: Collection[str]) -> LoggedRows:
@@ -42,7 +53,7 @@ def logged_rows(state: GroupColumns, groups: Collection[str]) -> LoggedRows:
     names = state.group.dictionary.to_pylist()
     is_chosen = np.array([name in groups for name in names] or [False], np.bool_)
     rows = np.flatnonzero(is_chosen[state.group.indices.to_numpy(zero_copy_only=False)])
-    return LoggedRows(rows, LoggedCommits(state.runs.take(rows) if len(rows) else no_runs()))
+    return LoggedRows(rows, state.runs.take(rows) if len(rows) else no_runs())
 
 
 class Overlay:
@@ -51,25 +62,46 @@ class Overlay:
     def __init__(self, keep_slots: int) -> None:
         self._keep_slots = keep_slots
         self._last: tuple[RowOrder, pa.BinaryArray, RowLabels, RowOrder] | None = None
+        self.clear()
 
-    def add(self, state: GroupColumns, logged: LoggedRows, fetched: Runs) -> tuple[GroupColumns, Flags]:
-        """Return the driver state in which these runs (one per key) follow those of the log, and which rows have one.
+    def clear(self) -> None:
+        """Forget what was added at the last tick."""
+        self._added = self._before = no_runs()
 
-        `logged` must have the rows of all groups in `fetched`.
-        """
-        row, _, _ = logged.log.find(fetched.keys)
-        is_logged = row >= 0
-        logged_runs = logged.log.runs.take(row[is_logged])
-        joined = join_runs([logged_runs, fetched.take(is_logged), fetched.take(~is_logged)], self._keep_slots)
-        old, new = int(is_logged.sum()), int((~is_logged).sum())
-        order = np.arange(len(state.runs) + new)
-        order[logged.rows[row[is_logged]]] = len(state.runs) + np.arange(old)
-        order[len(state.runs) :] = len(state.runs) + old + np.arange(new)
-        runs = concat_runs([state.runs, joined]).take(order)
-        is_fetched = order >= len(state.runs)
-        if not new:
-            return dataclasses.replace(state, runs=runs), is_fetched
-        return self._with_labels(state, runs, joined.keys.slice(old)), is_fetched
+    def add(self, state: GroupColumns, hidden: Runs, ends: EndsIndex) -> tuple[GroupColumns, Flags]:
+        """Return the driver state in which hidden runs follow those of the log, and a mask of the rows with one."""
+        runs = hidden.take(hidden.spans.commits > 0)
+        names = decode_names(runs.keys)
+        logged = logged_rows(state, frozenset(names[0].dictionary.to_pylist()))
+        row, position = logged.find(runs.keys)
+        is_begun = (runs.spans.first_position <= position) & ~runs.spans.reset
+        is_used = (runs.spans.last_position > position) & ((row >= 0) | _have_ends(ends, names))
+        is_used &= ~is_begun | (find_rows(self._added.keys, runs.keys) >= 0)
+        if not is_used.any():
+            self.clear()
+            return state, np.zeros(len(state.runs), np.bool_)
+        before = find_rows(self._before.keys, runs.keys)
+        follows = is_used & ~is_begun & (row >= 0)
+        self._before = concat_runs(
+            [logged.runs.take(row[follows]), self._before.take(before[is_used & is_begun & (before >= 0)])]
+        )
+        self._added = runs.take(is_used)
+        joined = join_runs([self._before, self._added], self._keep_slots)
+        rows = np.full(len(runs), -1, np.int64)
+        rows[row >= 0] = logged.rows[row[row >= 0]]
+        return self._with_runs(state, joined.take(find_rows(joined.keys, self._added.keys)), rows[is_used])
+
+    def _with_runs(self, state: GroupColumns, runs: Runs, rows: Ints) -> tuple[GroupColumns, Flags]:
+        """Return the driver state with these runs at these rows; those at row -1 become new rows."""
+        is_new, count = rows < 0, len(state.runs)
+        order = np.arange(count + int(is_new.sum()))
+        order[rows[~is_new]] = count + np.flatnonzero(~is_new)
+        order[count:] = count + np.flatnonzero(is_new)
+        all_runs = concat_runs([state.runs, runs]).take(order)
+        is_hidden = order >= count
+        if not is_new.any():
+            return dataclasses.replace(state, runs=all_runs), is_hidden
+        return self._with_labels(state, all_runs, all_runs.keys.slice(count)), is_hidden
 
     def _with_labels(self, state: GroupColumns, runs: Runs, new_keys: pa.BinaryArray) -> GroupColumns:
         last = self._last
@@ -87,3 +119,10 @@ def decode_names(keys: pa.BinaryArray) -> ShardLabels:
     """Return group, topic and partition of each key."""
     columns = decode_keys(keys)
     return columns.group.dictionary_encode(), columns.topic.dictionary_encode(), columns.partition
+
+
+def _have_ends(ends: EndsIndex, names: ShardLabels) -> Flags:
+    """Return for which keys the ends of their partition were requested."""
+    _, topic, partition = names
+    number = topic.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    return ends.rows(topic.dictionary.to_pylist(), number, partition.astype(np.int64)) >= 0

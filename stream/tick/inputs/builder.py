@@ -84,7 +84,7 @@ class InputBuilder:
         rows = self._row_finder.find(state, context)
         spans, odd_time = self._commit_times.plausible(rows, _aligned_spans(state.runs.spans, rows), now_ms)
         compared = _compare_with_ends(rows, spans, ends)
-        read = self.read_positions.read_until(rows, spans.last_time, _known_to_coordinator(rows, hidden), now_ms)
+        read = self.read_positions.read_until(rows, spans.last_time, _with_hidden_records(rows, hidden), now_ms)
         assignment = self._assignment.build(rows, state, context)
         inputs = HealthInputs(
             now=now_ms,
@@ -106,7 +106,7 @@ class InputBuilder:
             subscribers=assignment.subscribers,
             expiry=_expiry(rows, context),
             forgotten=_forgotten(rows, context) if context.forgotten else None,
-            hidden=_of_groups(rows, hidden.unanswered_groups) if hidden.unanswered_groups else None,
+            hidden=_of_groups(rows, hidden.unread_groups) if hidden.unread_groups else None,
             read_until=read.read_until,
             answered_since=read.answered_since,
         )
@@ -160,10 +160,10 @@ def _aligned_spans(spans: Spans, rows: InputRows) -> Spans:
     )
 
 
-def _known_to_coordinator(rows: InputRows, hidden: HiddenCommits) -> Flags:
-    """Return the rows whose commits are known from a coordinator: fetched, or of a group that it answered for."""
-    fetched = rows.align(hidden.fetched, missing=False)
-    return fetched | _of_groups(rows, hidden.answered_groups) if hidden.answered_groups else fetched
+def _with_hidden_records(rows: InputRows, hidden: HiddenCommits) -> Flags:
+    """Return the rows that were read behind the last stable offset, also those of groups without hidden commits."""
+    is_hidden = rows.align(hidden.is_hidden, missing=False)
+    return is_hidden | _of_groups(rows, hidden.read_groups) if hidden.read_groups else is_hidden
 
 
 def _of_groups(rows: InputRows, groups: Collection[str]) -> Flags:

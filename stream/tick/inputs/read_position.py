@@ -85,23 +85,23 @@ class ReadPositionTracker:
         while position is not None and ends and ends[0][1] <= position:
             self._read_until[partition] = ends.popleft()[0]
 
-    def read_until(self, rows: InputRows, commit_time: Ints, fetched: Flags, now: int) -> ReadUntil:
+    def read_until(self, rows: InputRows, commit_time: Ints, hidden: Flags, now: int) -> ReadUntil:
         """Return how far the commits of each row are known.
 
-        `commit_time` is the time (ms) of each row's last commit. Rows that are `fetched` from a coordinator are known
-        up to `now`; their commit times say nothing about the log.
+        `commit_time` is the time (ms) of each row's last commit. `hidden` rows were read behind the last stable
+        offset just before: they are known up to `now`, and their commit times say nothing about the job.
         """
         partitions = self._partitions
         if not partitions:
             return ReadUntil(np.full(len(rows), now, np.int64), np.full(len(rows), NEVER, np.int64))
         offsets_partition = self._offsets_partitions(rows.groups)[rows.group]
         newest_commit = np.full(partitions, NEVER, np.int64)
-        is_logged = ~fetched
+        is_logged = ~hidden
         np.maximum.at(newest_commit, offsets_partition[is_logged], commit_time[is_logged])
         until = np.maximum(newest_commit, _column(self._read_until, partitions))
         # Nothing is known of a partition without any read record; its groups are then taken to be silent themselves.
         until = np.where(until >= 0, np.minimum(until, now), now)[offsets_partition]
-        return ReadUntil(np.where(fetched, now, until), _column(self._answered_since, partitions)[offsets_partition])
+        return ReadUntil(np.where(hidden, now, until), _column(self._answered_since, partitions)[offsets_partition])
 
     def _offsets_partitions(self, groups: Sequence[str]) -> Ints:
         if groups is not self._groups:

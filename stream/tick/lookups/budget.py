@@ -35,11 +35,11 @@ class LookupLimits:
     refresh: float = 60.0
 
     blocked_grace: float = 5.0
-    """The same for a partition of `__consumer_offsets`, before offsets are fetched from coordinators."""
-    fetched_groups: int = 500
-    """Groups whose offsets are fetched from their coordinators per tick."""
+    """The same for a partition of `__consumer_offsets`, before its hidden records are read."""
+    hidden_bytes: int = 64 << 20
+    """Bytes of hidden records read per tick; one fetch per partition may exceed it."""
     settle: float = 60.0
-    """Longest time that fetched offsets stay valid after their partition is no longer blocked."""
+    """Longest time that hidden records stay valid after their partition is no longer blocked."""
 
     time_lookups: int = 500
     """Offsets for times requested per tick where the age of an unread record is not known to within a tick."""

@@ -28,7 +28,7 @@ class NoLookups:
     def set_read_positions(self, positions: Mapping[int, int]) -> None:
         """Do nothing."""
 
-    def fetch_hidden_commits(self, state: GroupColumns, now: float) -> None:
+    def read_hidden_commits(self) -> None:
         """Do nothing."""
 
     def apply_hidden_commits(self, state: GroupColumns, ends: EndsIndex, now: float) -> HiddenCommits:  # noqa: ARG002 - those of LookupScheduler

@@ -3,7 +3,7 @@
 Each kind of lookup has a module of its own, here or in `stream.tick.hidden_commits`, with limits in
 `stream.tick.lookups.budget`. No method raises: what is not answered is not known.
 
-Order within a tick: `fetch_hidden_commits` before the end offsets are read; then `apply_hidden_commits`, and `look_up`
+Order within a tick: `read_hidden_commits` before the end offsets are read; then `apply_hidden_commits`, and `look_up`
 for the state that it returned; after the evaluation `schedule` and `search_offset_times`. `backfill_ends` is called
 once, at the first tick.
 """
@@ -65,7 +65,7 @@ class LookupScheduler:
 
     @property
     def topics(self) -> frozenset[str]:
-        """Topics of fetched commits, which the log may not have: their end offsets are needed too."""
+        """Topics of hidden commits, which the log may not have: their end offsets are needed too."""
         return self._hidden.topics
 
     @property
@@ -77,12 +77,9 @@ class LookupScheduler:
         """Set how far the offsets partitions had been read before the driver state was copied."""
         self._hidden.set_read_positions(positions)
 
-    def fetch_hidden_commits(self, state: GroupColumns, now: float) -> None:
-        """Fetch commits that were hidden at the last tick, before the end offsets of this one are read.
-
-        Without this call `apply_hidden_commits` fetches for the next tick, and its commits are one tick older.
-        """
-        self._hidden.fetch(state, int(now * 1000))
+    def read_hidden_commits(self) -> None:
+        """Read what was hidden at the last tick, before the end offsets of this one are read."""
+        self._hidden.read()
 
     def apply_hidden_commits(self, state: GroupColumns, ends: EndsIndex, now: float) -> HiddenCommits:
         """Return the driver state with what open transactions hide in the log; the same object if nothing is hidden.

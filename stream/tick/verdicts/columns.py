@@ -51,7 +51,7 @@ def partition_columns(evaluated: EvaluatedTick | None) -> dict[str, pa.Array]:
         "trend": _trend(window.trend),
         "verdict": words(evaluation.verdict, evaluation.verdict_names),
         "verdict_since": pa.array(evaluation.since).cast(TIMESTAMP),
-        "offset_asked": pa.array(rows.align(evaluated.hidden.fetched, False)),
+        "offset_hidden": pa.array(rows.align(evaluated.hidden.is_hidden, False)),
     }
 
 
@@ -65,7 +65,8 @@ def group_columns(evaluated: EvaluatedTick | None) -> dict[str, pa.Array]:
         evaluation.group_sentence(group) if shown else None
         for group, shown in enumerate((alive & (severity > Severity.FINE)).tolist())
     ]
-    from_coordinator = [name in evaluated.hidden.answered_groups for name in rows.groups]
+    behind_transactions = evaluated.hidden.read_groups | evaluated.hidden.unread_groups
+    held_back = [name in behind_transactions for name in rows.groups]
     return {
         "verdict": words(evaluation.group_verdict, evaluation.verdict_names, ~alive),
         "severity": words(severity, SEVERITIES, ~alive),
@@ -73,7 +74,7 @@ def group_columns(evaluated: EvaluatedTick | None) -> dict[str, pa.Array]:
         "verdict_partitions": pa.array(evaluation.group_rows.astype(np.int32), mask=~alive),
         "sentence": pa.array(sentences, pa.string()),
         **greatest_time_lag(evaluated, rows.group, len(rows.groups)),
-        "held_back": pa.array(from_coordinator, pa.bool_(), mask=~alive),
+        "held_back": pa.array(held_back, pa.bool_(), mask=~alive),
         "records_skipped": pa.array(evaluation.window.remembered.skipped, mask=~alive),
     }
 

@@ -581,8 +581,7 @@ HELD: Final = [
         [_GAP],
         Text(
             "An open transaction has blocked partition 7 of __consumer_offsets for 6m 30s",
-            "Commits after it cannot be read; the groups of that partition are fetched from their coordinator"
-            " instead. So"
+            "What is shown of the groups of that partition is read behind the last stable offset and not yet stable. So"
             " far 1 groups.",
         ),
     ),

@@ -41,7 +41,7 @@ NOT_EXPORTED = {
     (MetricSource.TOPICS, "time_lag_max_exact"): "the API and the pages have it",
     (MetricSource.PARTITIONS, "trend"): "a word; the rates have the numbers",
     (MetricSource.PARTITIONS, "verdict_since"): "per group",
-    (MetricSource.PARTITIONS, "offset_asked"): "per group, as held_back",
+    (MetricSource.PARTITIONS, "offset_hidden"): "per group, as held_back",
     (MetricSource.GROUPS, "partitions_lag_unknown"): "the sum of UNKNOWN_LAGS of the group",
     (MetricSource.PARTITIONS, "odd_time"): "counted in lagwarden_group_odd_times",
     (MetricSource.GROUPS, "verdict_partitions"): "counts the series of lagwarden_partition_verdict",

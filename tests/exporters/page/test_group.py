@@ -124,11 +124,11 @@ def test_an_empty_optional_column_is_omitted() -> None:
         assert len(head) == len(first)
 
 
-def test_a_fetched_commit_is_marked() -> None:
-    """A commit that an open transaction hides in the log comes from the coordinator."""
+def test_a_hidden_commit_is_marked() -> None:
+    """A commit behind an open transaction is marked as not yet stable."""
     page = read('say "hi"\\\nthere')
-    assert page.tables["Partitions"][1][5] == "0\xa0fetched"
-    assert "An open transaction hides the latest commits of this group in the log" in page.text
+    assert page.tables["Partitions"][1][5] == "0\xa0not yet stable"
+    assert "An open transaction hides the latest commits of this group from readers" in page.text
 
 
 def test_the_history_is_sorted_with_the_latest_first() -> None:

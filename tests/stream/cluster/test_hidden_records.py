@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from sandbox.kafka import log_writer as logwriter
-from stream.cluster.hidden_records import HiddenBatch, read_hidden
+from stream.cluster.hidden_records import read_hidden
 from tests.support.scripted_cluster import AWAY, Answers, ScriptedCluster, says
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from stream.cluster.hidden_records import HiddenRead
+    from stream.cluster.hidden_records import HiddenPart
     from stream.cluster.transport.client import Cluster
 
 OUT_OF_RANGE, NOT_LEADER = 1, 6
@@ -33,17 +33,26 @@ def log(*batches: bytes, code: int = 0) -> Callable[[int | None, Any], Any]:
     def answer(_: int | None, request: Any) -> Any:
         (partition,) = request.topics[0].partitions
         left = batches[partition.fetch_offset :]
-        part = says(partition_index=partition.partition, error_code=code, records=b"".join(left[:1]))
+        part = says(
+            partition_index=partition.partition,
+            error_code=code,
+            records=b"".join(left[:1]),
+            high_watermark=len(batches),
+        )
         return says(error_code=0, responses=[says(topic="o", partitions=[part])])
 
     return answer
 
 
-def read(answers: Answers, positions: dict[int, int], *, seconds: float = 9.0) -> dict[int, HiddenRead]:
+def read(
+    answers: Answers, positions: dict[int, int], *, seconds: float = 9.0, most_bytes: int = 1 << 20
+) -> list[HiddenPart]:
     """Read from a cluster with these answers; each call of the clock takes a second."""
     clock = itertools.count(0.0, 1.0)
     cluster = cast("Cluster", ScriptedCluster(answers))
-    return read_hidden(cluster, "o", positions, clock=lambda: next(clock), deadline=seconds)
+    return list(
+        read_hidden(cluster, "o", positions, most_bytes=most_bytes, clock=lambda: next(clock), deadline=seconds)
+    )
 
 
 def data(offset: int, *, producer: int = -1) -> bytes:
@@ -58,29 +67,35 @@ BATCHES = (data(0), data(1, producer=7), logwriter.marker(2, 7, committed=True),
 
 
 def test_all_batches_are_read_to_the_end() -> None:
-    """Batches have their producer, markers their outcome, and the read is complete."""
-    (found,) = read({"Metadata": topic_of(1), "FetchRequest": log(*BATCHES)}, {0: 1}).values()
-    assert [
-        (batch.producer_id, batch.committed, [each.offset for each in batch.records]) for batch in found.batches
-    ] == [
-        (7, None, [1]),
-        (7, True, []),
-        (None, None, [3]),
+    """Each response is a part; data of transactions is `pending`, other data is `visible`, markers are neither."""
+    found = read({"Metadata": topic_of(1), "FetchRequest": log(*BATCHES)}, {0: 1})
+    assert [(part.partition, part.start, part.position, part.unread) for part in found] == [
+        (0, 1, 2, 2),
+        (0, 2, 3, 1),
+        (0, 3, 4, 0),
     ]
-    assert (found.position, found.complete, found.position_lost) == (4, True, False)
-    assert found.batches[1] == HiddenBatch(producer_id=7, committed=True)
+    assert [part.batches.pending.tolist() for part in found] == [[True], [False], [False]]
+    assert [part.batches.visible.tolist() for part in found] == [[False], [False], [True]]
+    assert found[0].batches.producers(found[0].batches.last_offset).tolist() == [7]
 
 
-def test_the_read_stops_at_the_deadline() -> None:
-    """The batches read until then are returned; the next call continues."""
-    (found,) = read({"Metadata": topic_of(1), "FetchRequest": log(*BATCHES)}, {0: 0}, seconds=1.0).values()
-    assert (found.position, found.complete) == (2, False)
+@pytest.mark.parametrize(("limits", "position"), [({"seconds": 1.0}, 2), ({"most_bytes": 100}, 2)], ids=str)
+def test_the_read_stops_at_its_limits(limits: dict[str, Any], position: int) -> None:
+    """The rest is counted as unread; the next call continues."""
+    found = read({"Metadata": topic_of(1), "FetchRequest": log(*BATCHES)}, {0: 0}, **limits)
+    assert (found[-1].position, found[-1].unread) == (position, len(BATCHES) - position)
+
+
+def test_a_log_that_ends_at_the_position_is_read() -> None:
+    """Also if compaction has removed the last offsets, so that the high watermark is above them."""
+    (part,) = read({"Metadata": topic_of(1), "FetchRequest": log(b"", b"", b"")}, {0: 1})
+    assert (part.position, part.unread) == (1, 0)
 
 
 def test_a_log_without_the_position_is_marked() -> None:
     """The log was truncated or created again, so earlier results are invalid."""
-    (found,) = read({"Metadata": topic_of(1), "FetchRequest": log(code=OUT_OF_RANGE)}, {0: 5}).values()
-    assert (found.position_lost, found.batches) == (True, [])
+    (part,) = read({"Metadata": topic_of(1), "FetchRequest": log(code=OUT_OF_RANGE)}, {0: 5})
+    assert (part.position_lost, part.batches.next_offset) == (True, 0)
 
 
 @pytest.mark.parametrize(
@@ -94,6 +109,6 @@ def test_a_log_without_the_position_is_marked() -> None:
     ],
     ids=["no broker", "no leader", "unreachable leader", "moved leader", "malformed batch"],
 )
-def test_a_partition_that_cannot_be_read_is_not_in_the_result(answers: Answers) -> None:
+def test_a_partition_that_cannot_be_read_is_left_out(answers: Answers) -> None:
     """Nothing is raised; the next call retries."""
-    assert read(answers, {0: 0}) == {}
+    assert read(answers, {0: 0}) == []

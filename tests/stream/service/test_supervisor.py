@@ -103,6 +103,22 @@ def test_the_tick_thread_starts_with_the_catch_up_and_publishes_after_it(status:
     assert ticks.phases == [CATCHING_UP, RUNNING, "ended"]
 
 
+def test_tasks_that_read_on_keep_the_watchdog_quiet(status: ServiceStatus, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first batch may take longer than its limit on a slow link; a batch that reads nothing does not."""
+    beats = threading.Semaphore(0)
+    monkeypatch.setattr(supervisor, "Watchdog", lambda *_: _Part(beat=beats.release))
+    ticks, stopping = Ticks(status), threading.Event()
+    thread = supervise(status, ticks, stopping)
+    assert status.progress is not None
+    for position in (2, 4):
+        status.progress.record_task_progress({0: position})
+        assert beats.acquire(timeout=LIMIT)
+    status.progress.record_task_progress({0: 4})
+    stopping.set()
+    thread.join(LIMIT)
+    assert not beats.acquire(blocking=False), "nothing was read"
+
+
 def test_a_stop_during_the_catch_up_ends_the_tick_thread_without_a_snapshot(status: ServiceStatus) -> None:
     """The process does not wait for a tick."""
     ticks, stopping = Ticks(status), threading.Event()

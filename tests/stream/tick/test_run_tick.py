@@ -93,7 +93,7 @@ def test_the_steps_of_a_tick_are_in_order(tick: Tick) -> None:
     tick.run()
     assert tick.calls == [
         "copy state",
-        "fetch_hidden_commits",
+        "read_hidden_commits",
         "read ends",
         "set_read_positions",
         "apply_hidden_commits",
@@ -116,7 +116,7 @@ def test_the_result_shows_the_overlaid_state(tick: Tick) -> None:
     assert result.evaluated.hidden.state is not tick.state
     partitions = result.published.snapshot.partitions
     assert partitions.column("lag").to_pylist() == [6]
-    assert partitions.column("offset_asked").to_pylist() == [True]
+    assert partitions.column("offset_hidden").to_pylist() == [True]
     assert result.status.series == result.published.exposition.series > 0
     assert result.status.taken_at == result.published.snapshot.taken_at
     assert result.status.offsets_partitions.column("position").to_pylist() == [80]
@@ -128,7 +128,7 @@ def test_an_unreachable_cluster_ends_the_tick_before_the_evaluation(tick: Tick) 
     tick.is_unreachable = True
     with pytest.raises(EndsUnavailableError, match="does not answer"):
         tick.run()
-    assert tick.calls == ["copy state", "fetch_hidden_commits", "read ends"]
+    assert tick.calls == ["copy state", "read_hidden_commits", "read ends"]
 
 
 def test_a_trial_publishes_and_requests_nothing(tick: Tick) -> None:

@@ -129,7 +129,7 @@ def test_stuck_group_from_its_verdict_to_its_history() -> None:
         pytest.param(
             {**FINE, "held_back": True},
             {},
-            "  An open transaction hides its commits from the log: the coordinator reports its offsets.",
+            "  An open transaction hides its latest commits: they are read behind the last stable offset.",
             id="hidden behind an open transaction",
         ),
         pytest.param(

@@ -17,7 +17,6 @@ import pytest
 from confluent_kafka import (
     Consumer,
     ConsumerGroupState,
-    ConsumerGroupTopicPartitions,
     IsolationLevel,
     Producer,
     TopicCollection,
@@ -31,7 +30,6 @@ from sandbox.waiting import LIMIT, eventually, wait_until
 from stream.cluster.configs import OFFSETS_TOPIC_SETTINGS, read_broker_configs, read_topic_config
 from stream.cluster.coordinators import Coordinators
 from stream.cluster.describe_groups import DescribedGroup, describe_groups
-from stream.cluster.fetch_offsets import fetch_offsets
 from stream.cluster.log_dirs import read_replica_sizes, size_per_broker
 from stream.cluster.offsets_for_times import WANTED, read_offsets_for_times
 from stream.cluster.offsets_topic import NAME as OFFSETS_TOPIC
@@ -243,24 +241,6 @@ def test_offsets_at_times(cluster: Cluster, admin: AdminClient, broker: Broker) 
         assert expected.offset == (-1 if ours is None else ours)
 
 
-def test_fetched_offsets(cluster: Cluster, admin: AdminClient, broker: Broker) -> None:
-    """Every committed offset of the groups asked for, as the other client has them, and nothing of others."""
-    create_topics(broker.bootstrap, {"on-fetched": 3, "on-fetched-too": 1})
-    offsets = {("on-fetched", 0): 7, ("on-fetched", 2): 0, ("on-fetched-too", 0): 2**40}
-    commit(broker.bootstrap, "on-fetched-a", offsets)
-    commit(broker.bootstrap, "on-fetched-b", {("on-fetched", 1): 5})
-    found = fetch_offsets(cluster, Coordinators(cluster), ["on-fetched-b", "on-fetched-a", "on-fetched-none"])
-    rows = [tuple(row.values()) for row in found.to_pylist()]
-    assert rows == [
-        ("on-fetched-a", "on-fetched", 0, 7, None, None),
-        ("on-fetched-a", "on-fetched", 2, 0, None, None),
-        ("on-fetched-a", "on-fetched-too", 0, 2**40, None, None),
-        ("on-fetched-b", "on-fetched", 1, 5, None, None),
-    ]
-    expected = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions("on-fetched-a")])["on-fetched-a"]
-    assert {(each.topic, each.partition): each.offset for each in expected.result(LIMIT).topic_partitions} == offsets
-
-
 def test_who_holds_the_offsets_topic_back(cluster: Cluster, broker: Broker) -> None:
     """An open transaction with an offset of a group is named with producer, id and start; ended, it is gone."""
     create_topics(broker.bootstrap, {"on-held": 1})
@@ -292,14 +272,10 @@ def test_who_holds_the_offsets_topic_back(cluster: Cluster, broker: Broker) -> N
         str(row["producer_epoch"]),
     )
     assert values["TransactionTimeoutMs"].strip() == str(row["timeout_ms"])
-    # Meanwhile its group is answered by its coordinator, with what counts: nothing yet.
-    assert fetch_offsets(cluster, Coordinators(cluster), [group]).num_rows == 0
     producer.commit_transaction(LIMIT)
     wait_until(
         lambda: read_open_transactions(cluster, OFFSETS_TOPIC, [partition]).num_rows == 0, "the transaction's end"
     )
-    offsets = fetch_offsets(cluster, Coordinators(cluster), [group])["committed_offset"].to_pylist()
-    assert offsets == [9]
     consumer.close()
     (unknown,) = read_open_transactions(cluster, OFFSETS_TOPIC, [99]).to_pylist()
     assert (unknown["partition"], unknown["producer_id"], unknown["error"]) == (99, None, "not_found")

@@ -31,7 +31,6 @@ from stream.cluster import offsets_topic
 from stream.cluster.configs import read_broker_configs, read_topic_config
 from stream.cluster.coordinators import Coordinators
 from stream.cluster.describe_groups import DescribedGroup, describe_groups
-from stream.cluster.fetch_offsets import fetch_offsets
 from stream.cluster.log_dirs import read_replica_sizes, size_per_broker
 from stream.cluster.log_tails import TailRequest, read_tails
 from stream.cluster.offsets_topic import NAME
@@ -316,9 +315,7 @@ class TestRights:
         with connected(secured.login("SASL", "bob", "bob-secret")) as cluster:
             layout = read_topology(cluster)
             named = read_topology(cluster, ["open", NAME])
-            coordinators = Coordinators(cluster)
-            described = describe_groups(cluster, coordinators, ["g"])
-            offsets = fetch_offsets(cluster, coordinators, ["g"])
+            described = describe_groups(cluster, Coordinators(cluster), ["g"])
             settings = [*read_topic_config(cluster, NAME).values(), *read_topic_config(cluster, "open").values()]
             settings += read_broker_configs(cluster, [1], ["offsets.retention.minutes"])[1].values()
             transactions = read_open_transactions(cluster, NAME, [0])
@@ -330,7 +327,7 @@ class TestRights:
         assert named.absent() == []
         assert described == {"g": DescribedGroup("g", reason=ErrorReason.NOT_AUTHORIZED)}
         assert {setting.reason for setting in settings} == {ErrorReason.NOT_AUTHORIZED}
-        for table in (offsets, transactions, sizes):
+        for table in (transactions, sizes):
             assert table["error"].to_pylist() == ["not_authorized"]
         assert size_per_broker(sizes) == {1: None}
         assert [(tail.data_end, tail.reason) for tail in tails] == [(None, ErrorReason.NOT_AUTHORIZED)] * 2

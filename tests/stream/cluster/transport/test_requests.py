@@ -22,8 +22,6 @@ REQUESTS: dict[str, Any] = {
     "the coordinator of a group": admin_requests.find_coordinator("a", admin_requests.GROUP),
     "the coordinator of a transaction": admin_requests.find_coordinator("a", 1),
     "groups": admin_requests.describe_groups(["a", "b"]),
-    "offsets of groups": admin_requests.offset_fetch(["a", "b"]),
-    "offsets of a group": admin_requests.offset_fetch_of_one("a"),
     "settings": admin_requests.describe_configs(admin_requests.TOPIC_RESOURCE, ["t"], ["retention.ms"]),
     "quorum": admin_requests.describe_quorum(),
     "producers": admin_requests.describe_producers("t", [0, 1]),
@@ -39,8 +37,6 @@ SAYS: dict[str, tuple[int, str, Any]] = {
     "coordinators of groups": (4, "coordinator_keys", ["a", "b"]),
     "the coordinator of a group": (0, "key", "a"),
     "the coordinator of a transaction": (1, "key_type", 1),
-    "offsets of groups": (8, "require_stable", False),
-    "offsets of a group": (2, "topics", None),
     "transactions of producers": (0, "producer_id_filters", [1, 2**62]),
 }
 
@@ -65,11 +61,3 @@ def test_a_request_can_be_encoded_in_every_version(name: str) -> None:
             since, field, value = SAYS[name]
             assert version >= since, "a broker would answer as if this had not been said"
             assert getattr(read, field) == value
-
-
-def test_offset_fetch_does_not_require_stable_offsets() -> None:
-    """All topics of a group are null topics; an empty list would mean none."""
-    for version in versions(REQUESTS["offsets of groups"]):
-        raw = copy.copy(REQUESTS["offsets of groups"]).encode(version=version)
-        groups = type(REQUESTS["offsets of groups"]).decode(raw, version=version).groups
-        assert [(each.group_id, each.topics) for each in groups] == [("a", None), ("b", None)]

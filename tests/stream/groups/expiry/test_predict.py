@@ -14,8 +14,8 @@ from stream.groups.expiry.broker_rules import RetentionStart, retention_start
 from stream.groups.expiry.predict import NEVER, UNKNOWN, ExpiryPrediction, ExpiryRules, OffsetsRetention, predict
 from stream.groups.lifecycle.model import GroupHistory
 from stream.groups.membership.memberships import Membership
-from stream.tick.hidden_commits.commits import offset_key
 from tests.support.offsets import Offset, columns
+from tests.support.raw import commit_key
 
 DAY: Final = 86_400_000
 WEEK: Final = 7 * DAY
@@ -231,7 +231,7 @@ def test_a_pending_commit_keeps_the_offset_and_the_group(rules: ExpiryRules, *, 
     """This holds while the transaction is open, with the coordinator of 4.0; the older one ignores transactions."""
     offsets = [Offset("g", "t", 0, 5), Offset("g", "t", 1, 5), Offset("h", "t", 0, 5)]
     group_columns = columns(offsets, {"e": classic("Empty", "consumer", since=3)})
-    pending = frozenset({offset_key("g", "t", 1), offset_key("e", "t", 0)})
+    pending = frozenset({commit_key("g", "t", 1), commit_key("e", "t", 0)})
     found = predict(dataclasses.replace(group_columns, pending=pending), OffsetsRetention(10, None, "broker", rules))
     assert found.offset.tolist() == [15, NEVER if kept else 15, 15]
     soonest, group = found.for_groups(["e", "g", "h"])

@@ -1,121 +1,120 @@
-"""Hidden groups: fetched in turn, shown from the answers, and from the log again when nothing is hidden any more."""
+"""Hidden groups: read behind the last stable offset, shown as not yet stable, and from the log again afterwards."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 import pytest
 
-from decoders.log.batch import LogRecord
-from stream.cluster.fetch_offsets import GROUP_OFFSETS
-from stream.cluster.hidden_records import HiddenBatch, HiddenRead
+from stream.cluster.hidden_records import HiddenPart
 from stream.cluster.offsets_topic import NAME
 from stream.groups.membership.memberships import Memberships
 from stream.groups.placement import partition_for
 from stream.tick.ends_index import EndsIndex
 from stream.tick.hidden_commits import groups as groups_module
-from stream.tick.hidden_commits import log_reader
-from stream.tick.hidden_commits.commits import offset_key
 from stream.tick.hidden_commits.groups import HiddenGroups
 from stream.tick.hidden_commits.model import BlockedOffsetsPartition
 from stream.tick.lookups.budget import LookupLimits
 from tests.stream.groups import written
-from tests.support.driver_states import ShardReader, ends_of
+from tests.support.driver_states import ShardReader, delta_of, ends_of
+from tests.support.hidden import HiddenWriter
 from tests.support.raw import commit_key, commit_value, group_key, group_value, text
 from tests.support.scripted_cluster import no_cluster
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator
 
     from stream.tick.hidden_commits.model import HiddenCommits
+    from tests.support.driver_states import Timed
 
 NOON = 1_700_000_000_000
 TICK = 10_000
 PARTITIONS = 4
+STABLE = 10
 IN_0 = [name for name in "abcdefghijklmnopqrstuvwxyz" if partition_for(name, PARTITIONS) == 0]
 IN_1 = [name for name in "abcdefghijklmnopqrstuvwxyz" if partition_for(name, PARTITIONS) == 1]
 GROUP, OTHER = IN_0[0], IN_1[0]
 
 
 class Cluster:
-    """Coordinators that answer from a table, and an offsets topic with a hidden part, tick after tick."""
+    """An offsets partition 0 with a hidden part from offset STABLE on, tick after tick."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, **limits: Any) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.shard = ShardReader()
-        self.offsets: dict[tuple[str, str, int], int] = {}
-        self.errors: dict[str, str] = {}
-        self.requested: list[list[str]] = []
-        self.stable, self.high = 10, 10
         self.ends: list[tuple[str, int, int | None, int | None, int | None, str | None]] = [("t", 0, 99, 99, 0, None)]
         self.now = NOON
-        self.groups = HiddenGroups(no_cluster(), LookupLimits(**limits))
-        monkeypatch.setattr(groups_module, "fetch_offsets", self._fetch)
-        monkeypatch.setattr(log_reader, "read_hidden", self._read)
-        self.log: list[HiddenBatch] = []
-        self.gone, self.wrote, self.complete = False, False, True
+        self.groups = HiddenGroups(no_cluster(), LookupLimits())
+        monkeypatch.setattr(groups_module, "read_hidden", self._read)
+        self.log = HiddenWriter(STABLE)
+        self.stable = STABLE
+        self.reads: list[dict[int, int]] = []
+        self.is_away, self.is_lost, self.unread = False, False, 0
+        self._records: list[Timed] = []
 
-    def _fetch(self, _: object, __: object, groups: Sequence[str]) -> pa.Table:
-        self.requested.append(list(groups))
-        rows = [
-            {"group": group, "topic": topic, "partition": partition, "committed_offset": offset}
-            for (group, topic, partition), offset in sorted(self.offsets.items())
-            if group in groups and group not in self.errors
-        ]
-        rows += [{"group": group, "error": self.errors[group]} for group in groups if group in self.errors]
-        return pa.Table.from_pylist(rows, schema=GROUP_OFFSETS)
-
-    def _read(self, _: object, topic: str, positions: dict[int, int], **__: object) -> dict[int, HiddenRead]:
+    def _read(self, _: object, topic: str, positions: dict[int, int], **limits: Any) -> Iterator[HiddenPart]:
         assert topic == NAME
-        batches, self.log = self.log, []
-        last = [record.offset for batch in batches for record in batch.records][-1:]
-        return {
-            p: HiddenRead(max([at, *(n + 1 for n in last)]), batches, self.complete, self.gone)
-            for p, at in positions.items()
-        }
+        assert limits["most_bytes"] == LookupLimits().hidden_bytes
+        self.reads.append(dict(positions))
+        if self.is_away or positions.get(0) != self.log.read_to:
+            return
+        part = self.log.part(unread=self.unread)
+        if self.is_lost:
+            yield HiddenPart(0, part.start, part.start, part.batches, 0, position_lost=True)
+        else:
+            yield part
 
     def write(self, *records: tuple[bytes, bytes | None], producer: int | None = None) -> None:
         """Write records behind the last stable offset; with a `producer` they belong to its transaction."""
-        self.wrote = True
-        rows = []
-        for key, value in records:
-            rows.append(LogRecord(self.high, self.now, key, value))
-            self.high += 1
-        self.log.append(HiddenBatch(tuple(rows), producer))
+        self._records += [(self.now, *record) for record in records]
+        self.log.write(*records, time=self.now, producer=producer)
 
     def end(self, producer: int, *, committed: bool) -> None:
         """End a transaction."""
-        self.log.append(HiddenBatch(producer_id=producer, committed=committed))
-        self.high += 1
+        self._records.append((self.now, None, None))
+        self.log.end(producer, committed=committed)
 
     def commit(self, group: str, offset: int, topic: str = "t", *, hidden: bool = False) -> None:
-        """Commit an offset; a hidden one is known to the coordinator only."""
-        self.offsets[group, topic, 0] = offset
-        if not hidden:
-            self.shard.read([(commit_key(group, topic, 0), commit_value(offset, self.now))], time=self.now)
+        """Commit an offset that the job reads at once, or a hidden one."""
+        record = (commit_key(group, topic, 0), commit_value(offset, self.now))
+        if hidden:
+            self.write(record)
+        else:
+            self.shard.read([record], time=self.now)
 
-    def tick(self, *blocked: int, fetch_first: bool = False) -> HiddenCommits:
-        """Run a tick while these offsets partitions are blocked; `fetch_first`: fetch before the ends are read."""
+    def job_reads(self, records: int | None = None) -> None:
+        """Apply all, or so many, of the records behind the last stable offset to the job's state."""
+        until = len(self._records) if records is None else records
+        begin = max(0, self.shard._position - STABLE)
+        self.shard.apply(delta_of(self._records[begin:until], STABLE + begin))
+
+    def tick(self, *blocked: int) -> HiddenCommits:
+        """Run a tick while these offsets partitions are blocked."""
         self.now += TICK
         state = self.shard.driver_state.columns(self.groups.groups_with_records)
+        self.groups.read()
         self.groups.set_read_positions({0: self.shard._position})
-        if fetch_first:
-            self.groups.fetch(state, self.now)
-        own = [(NAME, p, self.high, self.stable if p in blocked else self.high, 0, None) for p in range(PARTITIONS)]
+        high = self.log.position
+        own = [(NAME, p, high, self.stable if p in blocked else high, 0, None) for p in range(PARTITIONS)]
         ends = EndsIndex(ends_of([*own, *self.ends]))
         shown = self.groups.apply(state, ends, {p: BlockedOffsetsPartition(p, NOON) for p in blocked}, self.now)
-        if not shown.fetched.any() and not self.wrote:
+        if not self._records:
             assert shown.state is state, "unchanged state is the same object"
         return shown
 
 
 def offsets(shown: HiddenCommits) -> dict[tuple[str, str], tuple[int, bool]]:
-    """Return (offset, is fetched) by group and topic."""
+    """Return (offset, is hidden) by group and topic."""
     state = shown.state
     rows = zip(
-        state.group.to_pylist(), state.topic.to_pylist(), state.runs.spans.last_offset, shown.fetched, strict=True
+        state.group.to_pylist(), state.topic.to_pylist(), state.runs.spans.last_offset, shown.is_hidden, strict=True
     )
-    return {(group, topic): (int(offset), bool(fetched)) for group, topic, offset, fetched in rows}
+    return {(group, topic): (int(offset), bool(hidden)) for group, topic, offset, hidden in rows}
+
+
+def commits(shown: HiddenCommits, group: str = GROUP) -> int:
+    """Return the number of commits of a group."""
+    names = shown.state.group.to_pylist()
+    return int(shown.state.runs.spans.commits[names.index(group)])
 
 
 @pytest.fixture
@@ -127,75 +126,83 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
     return made
 
 
-def test_nothing_is_fetched_while_no_partition_is_blocked(cluster: Cluster) -> None:
+def test_nothing_is_read_while_no_partition_is_blocked(cluster: Cluster) -> None:
     """The driver state is returned unchanged."""
     for _ in range(3):
-        shown = cluster.tick(fetch_first=True)
-        assert (shown.answered_groups, shown.unanswered_groups, dict(shown.blocked_partitions)) == (
+        shown = cluster.tick()
+        assert (shown.read_groups, shown.unread_groups, dict(shown.blocked_partitions)) == (
             frozenset(),
             frozenset(),
             {},
         )
-    assert cluster.requested == []
+    assert cluster.reads == []
 
 
-def test_groups_of_a_blocked_partition_are_fetched(cluster: Cluster) -> None:
-    """Others are not; offsets fetched at one tick are compared with the ends of the next."""
+def test_a_blocked_partition_is_read_from_the_next_tick_on(cluster: Cluster) -> None:
+    """What is read before the ends is shown with them, with its own commit time; each read continues the last one."""
     cluster.commit(GROUP, 30, hidden=True)
-    cluster.commit(OTHER, 50, hidden=True)
     before = cluster.tick(0)
-    assert (before.unanswered_groups, before.answered_groups) == (frozenset({GROUP}), frozenset())
+    assert (before.unread_groups, before.read_groups) == (frozenset({GROUP}), frozenset())
     assert offsets(before)[GROUP, "t"] == (10, False)
+    assert before.blocked_partitions[0].unread is None
     shown = cluster.tick(0)
     assert offsets(shown) == {(GROUP, "t"): (30, True), (OTHER, "t"): (20, False)}
-    assert (shown.answered_groups, shown.unanswered_groups) == (frozenset({GROUP}), frozenset())
-    assert dict(shown.blocked_partitions) == {0: BlockedOffsetsPartition(0, NOON)}
-    assert cluster.requested == [[GROUP], [GROUP]]
+    assert (shown.read_groups, shown.unread_groups) == (frozenset({GROUP}), frozenset())
+    assert dict(shown.blocked_partitions) == {0: BlockedOffsetsPartition(0, NOON, unread=0)}
+    assert shown.state.runs.spans.last_time.tolist() == [NOON, NOON]
+    cluster.tick(0)
+    assert cluster.reads == [{0: STABLE}, {0: STABLE + 1}]
 
 
-def test_offsets_fetched_before_the_ends_are_used_at_once(cluster: Cluster) -> None:
-    """They are not newer than the ends."""
-    cluster.tick(0, fetch_first=True)
-    cluster.commit(GROUP, 30, hidden=True)
-    assert offsets(cluster.tick(0, fetch_first=True))[GROUP, "t"] == (30, True)
-    assert cluster.requested == [[GROUP]], "not fetched again in the same tick"
-
-
-def test_an_answer_equal_to_the_log_changes_nothing(cluster: Cluster) -> None:
-    """The group counts as answered."""
+def test_a_partition_without_new_records_changes_nothing(cluster: Cluster) -> None:
+    """The group counts as read."""
     cluster.tick(0)
     shown = cluster.tick(0)
-    assert (shown.answered_groups, bool(shown.fetched.any())) == (frozenset({GROUP}), False)
+    assert (shown.read_groups, bool(shown.is_hidden.any())) == (frozenset({GROUP}), False)
 
 
-def test_the_log_counts_again_once_it_has_been_read(cluster: Cluster) -> None:
-    """An answer stays valid until the job has read what is readable now; then it is dropped."""
+def test_the_log_counts_again_once_the_job_has_read_it(cluster: Cluster) -> None:
+    """The hidden commits stay valid until then; the job has the same result."""
+    cluster.tick(0)
+    cluster.commit(GROUP, 30, hidden=True)
+    cluster.commit(GROUP, 25, hidden=True)
+    cluster.tick(0)
+    assert offsets(cluster.tick())[GROUP, "t"] == (25, True), "the job has not read them yet"
+    cluster.job_reads()
+    after = cluster.tick()
+    assert (offsets(after)[GROUP, "t"], after.read_groups, commits(after)) == ((25, False), frozenset(), 3)
+
+
+def test_commits_are_counted_once_while_the_job_reads_them_in_part(cluster: Cluster) -> None:
+    """Offsets and counts do not go back, also of an offset that the job did not know."""
+    cluster.tick(0)
+    cluster.ends.append(("new", 0, 9, 9, 0, None))
+    for offset in (30, 40, 50):
+        cluster.commit(GROUP, offset, hidden=True)
+        cluster.commit(GROUP, offset // 10, topic="new", hidden=True)
+    shown = [cluster.tick(0)]
+    for records in (1, 4, 5):
+        cluster.job_reads(records)
+        shown.append(cluster.tick())
+    assert [commits(each) for each in shown] == [4, 4, 4, 4]
+    assert [offsets(each)[GROUP, "t"] for each in shown] == [(50, True)] * 3 + [(50, False)]
+    assert [offsets(each)[GROUP, "new"] for each in shown] == [(5, True)] * 4
+    cluster.job_reads()
+    assert offsets(cluster.tick())[GROUP, "new"] == (5, False)
+
+
+def test_a_position_that_the_job_has_passed_adds_nothing(cluster: Cluster) -> None:
+    """A commit that the job has read, and later ones that are not hidden, are not overridden."""
+    cluster.tick(0)
     cluster.commit(GROUP, 30, hidden=True)
     cluster.tick(0)
-    cluster.high = 20
-    cluster.tick(0)
-    closed = cluster.tick()
-    assert offsets(closed)[GROUP, "t"] == (30, True), "the log has not been read yet"
-    cluster.shard._position = 15
-    cluster.commit(GROUP, 25)
-    again = cluster.tick()
-    assert (offsets(again)[GROUP, "t"], again.answered_groups) == ((25, False), frozenset())
+    cluster.commit(GROUP, 40, hidden=True)
+    cluster.job_reads()
+    assert offsets(cluster.tick())[GROUP, "t"] == (40, False)
 
 
-def test_an_answer_stays_valid_while_the_log_is_read_in_part(cluster: Cluster) -> None:
-    """The tick that first sees the partition unblocked has a driver state from before; the next one has the log's."""
-    cluster.commit(GROUP, 30, hidden=True)
-    cluster.tick(0)
-    cluster.high = 20
-    cluster.tick(0)
-    cluster.shard._position = 12
-    cluster.commit(GROUP, 15)
-    assert offsets(cluster.tick())[GROUP, "t"] == (30, True)
-    assert offsets(cluster.tick())[GROUP, "t"] == (15, False)
-
-
-def test_an_answer_expires_after_the_partition_is_unblocked(cluster: Cluster) -> None:
-    """For keys without a later record in the log: the offset was deleted and compacted before it could be read."""
+def test_hidden_commits_expire_after_the_partition_is_unblocked(cluster: Cluster) -> None:
+    """Such as those of a topic that was created again, whose job reads other offsets."""
     cluster.commit(GROUP, 30, hidden=True)
     cluster.tick(0)
     cluster.tick(0)
@@ -218,39 +225,40 @@ def test_a_commit_of_a_partition_that_is_not_in_the_log_gets_a_row(cluster: Clus
     assert offsets(cluster.tick(0)) == offsets(shown[0])
 
 
-def test_groups_per_tick_are_limited_longest_waiting_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every group is fetched in turn and keeps its answer until the next fetch."""
-    cluster = Cluster(monkeypatch, fetched_groups=2)
-    names = IN_0[:5]
-    for name in names:
-        cluster.commit(name, 1)
-        cluster.commit(name, 2, hidden=True)
-    for _ in range(4):
-        shown = cluster.tick(0)
-    assert [len(groups) for groups in cluster.requested] == [2, 2, 2, 2]
-    assert {name for groups in cluster.requested[:3] for name in groups} == set(names)
-    assert {offsets(shown)[name, "t"] for name in names} == {(2, True)}
-
-
-def test_groups_without_an_answer_stay_hidden(cluster: Cluster) -> None:
-    """The offset in the log is shown, marked as possibly outdated."""
-    cluster.errors[GROUP] = "not_authorized"
+def test_a_partition_that_is_not_read_to_its_end_stays_unread(cluster: Cluster) -> None:
+    """What was read is shown only if it was complete once; the offsets that were not read are counted."""
+    cluster.unread = 5
     cluster.commit(GROUP, 30, hidden=True)
     cluster.tick(0)
     shown = cluster.tick(0)
-    assert (shown.answered_groups, shown.unanswered_groups) == (frozenset(), frozenset({GROUP}))
-    assert offsets(shown)[GROUP, "t"] == (10, False)
+    assert (shown.read_groups, shown.unread_groups) == (frozenset(), frozenset({GROUP}))
+    assert (offsets(shown)[GROUP, "t"], shown.blocked_partitions[0].unread) == ((10, False), 5)
+    cluster.unread = 0
+    assert offsets(cluster.tick(0))[GROUP, "t"] == (30, True)
+    cluster.unread = 3
+    cluster.commit(GROUP, 31, hidden=True)
+    shown = cluster.tick(0)
+    assert (offsets(shown)[GROUP, "t"], shown.unread_groups) == ((31, True), frozenset({GROUP}))
 
 
-def test_share_groups_are_not_fetched(cluster: Cluster) -> None:
-    """Their offsets are in another topic; a group with members and without commits is fetched."""
+def test_a_partition_whose_leader_does_not_answer_is_unread(cluster: Cluster) -> None:
+    """What was read before stays; its groups may have committed since."""
+    cluster.commit(GROUP, 30, hidden=True)
+    cluster.tick(0)
+    cluster.tick(0)
+    cluster.is_away = True
+    shown = cluster.tick(0)
+    assert (offsets(shown)[GROUP, "t"], shown.unread_groups) == ((30, True), frozenset({GROUP}))
+
+
+def test_share_groups_are_not_among_the_groups(cluster: Cluster) -> None:
+    """Their offsets are in another topic; a group with members and without commits is one."""
     share, members = IN_0[1], IN_0[2]
     record = written.record(11, {"group_id": share}, {"epoch": 1})
     cluster.shard.read([record])
     assert cluster.shard.driver_state.columns().memberships[share].kind == "share"
     cluster.shard.read([(group_key(members), group_value(1, ["m"]))])
-    cluster.tick(0)
-    assert sorted(cluster.requested[0]) == sorted([GROUP, members])
+    assert cluster.tick(0).unread_groups == {GROUP, members}
 
 
 def records_of_group(*records: tuple[bytes, bytes | None]) -> list[tuple[bytes, bytes | None]]:
@@ -262,7 +270,6 @@ def test_a_deleted_group_is_dead_at_once(cluster: Cluster) -> None:
     """Its offset is removed although the job cannot read the tombstone; its history has the evidence."""
     cluster.tick(0)
     cluster.write((commit_key(GROUP, "t", 0), None))
-    del cluster.offsets[GROUP, "t", 0]
     cluster.tick(0)
     shown = cluster.tick(0)
     assert offsets(shown) == {(OTHER, "t"): (20, False)}
@@ -273,36 +280,31 @@ def test_a_deleted_group_is_dead_at_once(cluster: Cluster) -> None:
     assert (removal.state, removal.offsets, removal.topics, removal.last_commit) == ("Empty", 1, ("t",), NOON)
     assert shown.state.row_order.groups == sorted([GROUP, OTHER]), "it is still shown as dead"
     assert cluster.tick(0).state.row_order is shown.state.row_order
-    assert shown.unread_groups == {GROUP}
+    assert shown.hidden_groups == {GROUP}
 
 
-def test_an_older_answer_does_not_restore_a_deleted_offset(cluster: Cluster) -> None:
-    """A commit after the tombstone is shown."""
+def test_a_deleted_offset_returns_with_its_next_commit(cluster: Cluster) -> None:
+    """Hidden commits before the tombstone do not count."""
     cluster.commit(GROUP, 30, hidden=True)
     cluster.tick(0)
     assert offsets(cluster.tick(0))[GROUP, "t"] == (30, True)
     cluster.write((commit_key(GROUP, "t", 0), None))
-    del cluster.offsets[GROUP, "t", 0]
-    assert (GROUP, "t") not in offsets(cluster.tick(0, fetch_first=True))
-    assert (GROUP, "t") not in offsets(cluster.tick(0, fetch_first=True))
+    assert (GROUP, "t") not in offsets(cluster.tick(0))
     cluster.commit(GROUP, 31, hidden=True)
-    cluster.write((commit_key(GROUP, "t", 0), commit_value(31, cluster.now)))
-    shown = cluster.tick(0, fetch_first=True)
-    assert offsets(shown)[GROUP, "t"] == (31, True)
+    shown = cluster.tick(0)
+    assert (offsets(shown)[GROUP, "t"], commits(shown)) == ((31, True), 1)
     assert shown.state.histories[GROUP].died is None
 
 
-def test_the_hidden_part_counts_until_the_job_has_read_it(cluster: Cluster) -> None:
+def test_a_deletion_counts_until_the_job_has_read_it(cluster: Cluster) -> None:
     """Then it is dropped, and the log has the same deletion."""
     cluster.tick(0)
     cluster.write((commit_key(GROUP, "t", 0), None))
-    del cluster.offsets[GROUP, "t", 0]
     cluster.tick(0)
     assert (GROUP, "t") not in offsets(cluster.tick()), "readable, not read yet"
-    cluster.shard._position = cluster.high - 1
-    cluster.shard.read([(commit_key(GROUP, "t", 0), None)], time=cluster.now)
+    cluster.job_reads()
     shown = cluster.tick()
-    assert (shown.unread_groups, shown.state.histories[GROUP].died) == (frozenset(), cluster.now - TICK)
+    assert (shown.hidden_groups, shown.state.histories[GROUP].died) == (frozenset(), NOON + TICK)
 
 
 def test_hidden_membership_records_are_applied(cluster: Cluster) -> None:
@@ -350,13 +352,28 @@ def test_a_group_created_behind_the_transaction_is_shown(cluster: Cluster) -> No
     cluster.tick(0)
     cluster.write((group_key(created), group_value(1, ["m"])))
     cluster.commit(created, 3, hidden=True)
-    cluster.tick(0)
-    cluster.tick(0)
     shown = cluster.tick(0)
     assert offsets(shown)[created, "t"] == (3, True)
-    assert created in shown.answered_groups
+    assert created in shown.read_groups
     assert (shown.state.memberships[created].state, shown.state.histories[created].state) == ("Stable", "Stable")
     assert created in shown.state.row_order.groups
+
+
+def test_a_simple_group_created_behind_the_transaction_is_shown(cluster: Cluster) -> None:
+    """It is Empty since its first commit; a dead group that commits again exists again."""
+    created = IN_0[3]
+    cluster.shard.read([(commit_key(GROUP, "t", 0), None)], time=NOON + 1)
+    assert cluster.tick(0).state.histories[GROUP].died == NOON + 1
+    for group in (created, GROUP):
+        cluster.commit(group, 3, hidden=True)
+    for _ in range(2):
+        shown = cluster.tick(0)
+        histories = [shown.state.histories[group] for group in (created, GROUP)]
+        assert [offsets(shown)[group, "t"] for group in (created, GROUP)] == [(3, True)] * 2
+        assert [(each.state, each.since, each.died) for each in histories] == [("Empty", NOON + TICK, None)] * 2
+        assert created in shown.read_groups
+    cluster.write((commit_key(created, "t", 0), None))
+    assert created not in cluster.tick(0).state.row_order.groups, "the job never had it"
 
 
 def test_pending_commits_are_known_by_key(cluster: Cluster) -> None:
@@ -364,10 +381,9 @@ def test_pending_commits_are_known_by_key(cluster: Cluster) -> None:
     cluster.tick(0)
     cluster.write((commit_key(GROUP, "t", 0), None))
     cluster.write((commit_key(GROUP, "t", 0), commit_value(40, NOON)), producer=5)
-    del cluster.offsets[GROUP, "t", 0]
     cluster.tick(0)
     shown = cluster.tick(0)
-    assert shown.state.pending == {offset_key(GROUP, "t", 0)}
+    assert shown.state.pending == {commit_key(GROUP, "t", 0)}
     assert shown.state.histories[GROUP].died is None
     cluster.end(5, committed=False)
     cluster.tick(0)
@@ -375,28 +391,38 @@ def test_pending_commits_are_known_by_key(cluster: Cluster) -> None:
     assert (shown.state.pending, shown.state.histories[GROUP].state) == (frozenset(), "Dead")
 
 
+def test_a_commit_whose_marker_the_job_has_read_first_is_not_deleted(cluster: Cluster) -> None:
+    """The hidden part ends before the marker: it knows the commit as pending, behind a tombstone."""
+    cluster.tick(0)
+    cluster.write((commit_key(GROUP, "t", 0), None))
+    cluster.write((commit_key(GROUP, "t", 0), commit_value(40, NOON)), producer=5)
+    cluster.commit(OTHER, 21, hidden=True)
+    assert (GROUP, "t") not in offsets(cluster.tick(0))
+    cluster.job_reads(2)
+    assert offsets(cluster.tick())[GROUP, "t"] == (40, False)
+
+
 def test_a_truncated_log_is_read_again(cluster: Cluster) -> None:
     """The part that was read before is dropped."""
     cluster.tick(0)
     cluster.write((commit_key(GROUP, "t", 0), None))
     cluster.tick(0)
-    cluster.gone = True
+    cluster.is_lost = True
     cluster.tick(0)
-    cluster.gone = False
+    cluster.is_lost = False
     assert offsets(cluster.tick(0))[GROUP, "t"] == (10, False)
 
 
-def test_the_hidden_part_counts_once_it_has_been_read_to_its_end(cluster: Cluster) -> None:
+def test_memberships_count_once_the_partition_was_read_to_its_end(cluster: Cluster) -> None:
     """A part of it would be an old state of the group; after that, an incomplete read keeps what was read."""
-    cluster.complete = False
+    cluster.unread = 1
     cluster.tick(0)
     cluster.write((group_key(GROUP), group_value(1, ["m"])))
     cluster.tick(0)
     assert GROUP not in cluster.tick(0).state.memberships
-    cluster.complete = True
-    cluster.tick(0)
+    cluster.unread = 0
     assert cluster.tick(0).state.memberships[GROUP].state == "Stable"
-    cluster.complete = False
+    cluster.unread = 1
     assert cluster.tick(0).state.memberships[GROUP].state == "Stable"
 
 
@@ -406,8 +432,8 @@ def test_the_hidden_part_is_read_again_behind_a_new_last_stable_offset(cluster: 
     cluster.write((commit_key(GROUP, "t", 0), None))
     cluster.tick(0)
     assert (GROUP, "t") not in offsets(cluster.tick(0))
-    cluster.stable = cluster.high = cluster.high + 5
-    cluster.high += 1
+    cluster.stable = cluster.log.position + 5
+    cluster.log = HiddenWriter(cluster.stable)
     cluster.tick(0)
     assert offsets(cluster.tick(0))[GROUP, "t"] == (10, False)
 

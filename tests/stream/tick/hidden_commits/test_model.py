@@ -17,16 +17,16 @@ from stream.tick.hidden_commits.model import (
 
 def test_each_partition_has_its_row() -> None:
     """Sorted by partition; what is not known is null."""
-    known = BlockedOffsetsPartition(3, 5_000, 4001, "pay", hanging=False)
+    known = BlockedOffsetsPartition(3, 5_000, 4001, "pay", hanging=False, unread=12)
     hidden = HiddenCommits(
         DriverState().columns(), np.zeros(0, np.bool_), {9: BlockedOffsetsPartition(9, 7_000), 3: known}
     )
-    names = ("offsets_partition", "since", "producer_id", "transactional_id", "hanging")
+    names = ("offsets_partition", "since", "producer_id", "transactional_id", "hanging", "unread")
     rows = [tuple(row[name] for name in names) for row in blocked_partitions_table(hidden).to_pylist()]
     at = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - the read model's times are UTC without saying so
     assert rows == [
-        (3, at + dt.timedelta(seconds=5), 4001, "pay", False),
-        (9, at + dt.timedelta(seconds=7), None, None, None),
+        (3, at + dt.timedelta(seconds=5), 4001, "pay", False, 12),
+        (9, at + dt.timedelta(seconds=7), None, None, None, None),
     ]
 
 

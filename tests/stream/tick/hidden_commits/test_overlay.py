@@ -1,4 +1,4 @@
-"""The overlay: each fetched commit is in its own row, and all other rows are unchanged."""
+"""The overlay: each hidden commit is in its own row, and all other rows are unchanged."""
 
 from __future__ import annotations
 
@@ -10,30 +10,34 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.groups.commits.runs import columns_of
-from stream.tick.hidden_commits.commits import FetchedCommits, FetchedOffsets, offset_key
-from stream.tick.hidden_commits.overlay import Overlay, decode_names, logged_rows
-from tests.support.commits import KEEP, SLOT_MS
-from tests.support.driver_states import ShardReader
+from stream.tick.ends_index import EndsIndex
+from stream.tick.hidden_commits.overlay import Overlay, decode_names
+from tests.support.commits import KEEP
+from tests.support.driver_states import ShardReader, delta_of, ends_of
 from tests.support.hypothesis_profiles import examples
 from tests.support.raw import commit_key, commit_value
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from stream.groups.commits.run_table import Runs
     from stream.groups.driver_state import GroupColumns
 
 Key = tuple[str, str, int]
 KEYS = st.tuples(st.sampled_from("abc"), st.sampled_from("tuv"), st.integers(0, 2))
 
 
-def fetched_commits(offsets: dict[Key, int]) -> FetchedCommits:
-    """Return fetched commits of keys that are not in the log."""
-    commits = FetchedCommits(SLOT_MS, KEEP)
-    count = len(offsets)
-    keys = pa.array([offset_key(*key) for key in offsets], pa.binary())
-    offset = np.array(list(offsets.values()), np.int64)
-    partition, low = np.zeros(count, np.int64), np.full(count, 10**6)
-    fetched = FetchedOffsets(5_000, keys, offset, np.full(count, 3, np.int32), partition, low)
-    commits.add(fetched, logged_rows(ShardReader().driver_state.columns(), frozenset()).log)
-    return commits
+def hidden_runs(offsets: dict[Key, int]) -> Runs:
+    """Return the runs of one hidden commit per key."""
+    records = [
+        (5_000, commit_key(*key), commit_value(offset, 5_000, leader_epoch=3)) for key, offset in offsets.items()
+    ]
+    return delta_of(records, 1_000).runs
+
+
+def ends(keys: Iterable[Key]) -> EndsIndex:
+    """Return the end offsets of the partitions of these keys."""
+    return EndsIndex(ends_of([(topic, partition, 99, 99, 0, None) for topic, partition in {key[1:] for key in keys}]))
 
 
 def offsets_of(state: GroupColumns) -> dict[Key, int]:
@@ -50,12 +54,11 @@ def test_each_commit_is_in_its_own_row(log: dict[Key, int], more: dict[Key, int]
     shard.read([(commit_key(*key), commit_value(offset, 1_000)) for key, offset in log.items()], time=1_000)
     state = shard.driver_state.columns()
     before = [column.copy() for column in columns_of(state.runs.spans)]
-    logged = logged_rows(state, frozenset("abc"))
-    overlaid, flags = Overlay(KEEP).add(state, logged, fetched_commits(more).runs)
+    overlaid, flags = Overlay(KEEP).add(state, hidden_runs(more), ends(more))
 
     assert offsets_of(overlaid) == log | more
     assert {key for key, flag in zip(offsets_of(overlaid), flags.tolist(), strict=True) if flag} == set(more)
-    assert overlaid.runs.keys.to_pylist() == [offset_key(*key) for key in offsets_of(overlaid)]
+    assert overlaid.runs.keys.to_pylist() == [commit_key(*key) for key in offsets_of(overlaid)]
     assert overlaid.runs.leader_epoch.tolist() == [3 if key in more else -1 for key in offsets_of(overlaid)]
     ranked = [
         (overlaid.row_order.groups[group], overlaid.row_order.topics[topic], partition)
@@ -80,7 +83,8 @@ def test_without_a_new_row_the_row_order_is_the_same_object() -> None:
     shard = ShardReader()
     shard.read([(commit_key("a", "t", 0), commit_value(1, 1))])
     state = shard.driver_state.columns()
-    overlaid, _ = Overlay(KEEP).add(state, logged_rows(state, frozenset("a")), fetched_commits({("a", "t", 0): 9}).runs)
+    key = ("a", "t", 0)
+    overlaid, _ = Overlay(KEEP).add(state, hidden_runs({key: 9}), ends([key]))
     assert (overlaid.row_order is state.row_order, overlaid.group is state.group, overlaid.topic is state.topic) == (
         True,
         True,
@@ -90,5 +94,37 @@ def test_without_a_new_row_the_row_order_is_the_same_object() -> None:
 
 def test_names_are_decoded_from_keys() -> None:
     """Long and non-ASCII names, and the highest partition."""
-    group, topic, partition = decode_names(pa.array([offset_key("ü" * 99, "t.x", 2**31 - 1)], pa.binary()))
+    group, topic, partition = decode_names(pa.array([commit_key("ü" * 99, "t.x", 2**31 - 1)], pa.binary()))
     assert (group.to_pylist(), topic.to_pylist(), partition.tolist()) == (["ü" * 99], ["t.x"], [2**31 - 1])
+
+
+def test_a_run_that_the_job_has_begun_follows_the_row_from_before() -> None:
+    """Its commits are counted once; without that row, the log counts until it has the whole run."""
+    key = ("a", "t", 0)
+    records = [(offset, commit_key(*key), commit_value(offset, offset)) for offset in (1, 2, 3)]
+    shard, overlay = ShardReader(), Overlay(KEEP)
+
+    def add() -> tuple[int, int, bool]:
+        state, is_hidden = overlay.add(shard.driver_state.columns(), delta_of(records[1:], 1).runs, ends([key]))
+        spans = state.runs.spans
+        return int(spans.last_offset[0]), int(spans.commits[0]), bool(is_hidden[0])
+
+    shard.apply(delta_of(records[:1], 0))
+    assert add() == (3, 3, True)
+    shard.apply(delta_of(records[1:2], 1))
+    assert [add(), add()] == [(3, 3, True)] * 2
+    overlay.clear()
+    assert add() == (2, 2, False)
+    shard.apply(delta_of(records[2:], 2))
+    assert add() == (3, 3, False)
+
+
+def test_a_run_that_begins_with_a_tombstone_needs_no_row_from_before() -> None:
+    """It voids the row of the log, of which the job has read a part."""
+    key = ("a", "t", 0)
+    values = (commit_value(1, 1), None, commit_value(2, 2), commit_value(3, 3))
+    records = [(at, commit_key(*key), value) for at, value in enumerate(values)]
+    shard = ShardReader()
+    shard.apply(delta_of(records[:3], 0))
+    state, _ = Overlay(KEEP).add(shard.driver_state.columns(), delta_of(records[1:], 1).runs, ends([key]))
+    assert (state.runs.spans.last_offset.tolist(), state.runs.spans.commits.tolist()) == ([3], [2])

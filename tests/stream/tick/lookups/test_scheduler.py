@@ -6,10 +6,8 @@ import dataclasses
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
-from stream.cluster.fetch_offsets import GROUP_OFFSETS
 from stream.cluster.log_tails import TailRead
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.open_transactions import OPEN_TRANSACTIONS
@@ -20,6 +18,7 @@ from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.scheduler import LookupScheduler
 from tests.stream.tick.health_inputs import health_inputs
 from tests.support.driver_states import ShardReader, ends_of
+from tests.support.hidden import HiddenWriter
 from tests.support.raw import commit_key, commit_value
 from tests.support.scripted_cluster import AWAY, ScriptedCluster
 
@@ -47,7 +46,7 @@ class Ticks:
         """Run the lookups and the evaluation of the next tick."""
         self.now += 10
         ends = ends_of(self.ends)
-        self.lookups.fetch_hidden_commits(self.shard.driver_state.columns(), self.now)
+        self.lookups.read_hidden_commits()
         hidden = self.lookups.apply_hidden_commits(self.shard.driver_state.columns(), EndsIndex(ends), self.now)
         self.results = self.lookups.look_up(hidden.state, EndsIndex(ends), self.now)
         context = dataclasses.replace(UNKNOWN_CLUSTER, lookups=self.results)
@@ -63,8 +62,6 @@ def unreachable() -> ScriptedCluster:
         "Metadata",
         "DescribeConfigsRequest",
         "FetchRequest",
-        "FindCoordinatorRequest",
-        "OffsetFetchRequest",
         "DescribeProducersRequest",
         "ListOffsetsRequest",
     )
@@ -83,8 +80,9 @@ def test_no_lookup_raises_while_the_cluster_is_unreachable(unreachable: Scripted
     assert [blocked.offsets_partition for blocked in ticks.lookups.blocked_partitions] == [0]
     inputs = health_inputs(ticks.shard.driver_state.columns(), ends_of(ticks.ends), ticks.now)
     assert ticks.lookups.backfill_ends(inputs) is None
-    requests = {type(request).__name__ for _, request in unreachable.asked}
-    assert {"DescribeConfigsRequest", "FindCoordinatorRequest"} <= requests
+    assert "DescribeConfigsRequest" in {type(request).__name__ for _, request in unreachable.asked}
+    described = [request for _, request in unreachable.asked if isinstance(request, list)]
+    assert [NAME] in described, "for the leader of the hidden records"
 
 
 def test_a_marker_at_the_end_is_no_lag(unreachable: ScriptedCluster, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,26 +119,17 @@ def test_transactions_of_blocked_partitions_are_looked_up(
     assert set(ticks.results.transactions) == {"t"}
 
 
-def test_hidden_commits_are_fetched_before_the_ends(
-    unreachable: ScriptedCluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """They are fetched from the tick after the one that found the gap, and used at once."""
-    row = {"group": "g", "topic": "t", "partition": 0, "committed_offset": 60}
-    fetched: list[list[str]] = []
-
-    def fetch(_: object, __: object, groups: list[str]) -> pa.Table:
-        fetched.append(list(groups))
-        return pa.Table.from_pylist([row], schema=GROUP_OFFSETS)
-
-    monkeypatch.setattr("stream.tick.hidden_commits.groups.fetch_offsets", fetch)
+def test_hidden_commits_are_read_before_the_ends(unreachable: ScriptedCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are read from the tick after the one that found the partition blocked, and used at once."""
+    log = HiddenWriter(5)
+    monkeypatch.setattr("stream.tick.hidden_commits.groups.read_hidden", lambda *_, **__: iter([log.part()]))
     ticks = Ticks(unreachable)
     ticks.ends[1] = (NAME, 0, 9, 5, 0, None)
     committed = []
     for offset in (60, 70, 80, 90):
-        row["committed_offset"] = offset
+        log.write((commit_key("g", "t", 0), commit_value(offset, int(ticks.now * 1000))))
         committed.append(int(ticks.tick().window.committed_offset[0]))
     assert committed == [99, 99, 80, 90]
-    assert fetched == [["g"]] * 2
 
 
 def test_tails_are_numbered_by_the_given_driver_state(

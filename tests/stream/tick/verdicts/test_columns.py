@@ -37,7 +37,7 @@ def evaluated_tick(*rows: Row, verdicts: list[str], dead: tuple[str, ...] = (), 
     asked = np.arange(int((state_row >= 0).sum())) == 0
     alive = np.array([name not in dead for name in seen.groups.names], np.bool_)
     inputs: Any = TickInputs(rows_of_tick, *[cast("Any", None)] * 4)
-    hidden = HiddenCommits(cast("Any", None), asked, answered_groups=frozenset({"b"}))
+    hidden = HiddenCommits(cast("Any", None), asked, read_groups=frozenset({"b"}))
     return EvaluatedTick(inputs, hidden, evaluation, alive)
 
 
@@ -54,7 +54,7 @@ def test_numbers_of_partitions() -> None:
     assert values["catch_up_seconds"] == [None, None, 2.5, 0.0]
     assert values["trend"] == [None, "growing", "shrinking", None]
     assert values["verdict"] == verdicts
-    assert values["offset_asked"] == [True, False, False, False]
+    assert values["offset_hidden"] == [True, False, False, False]
     assert columns.keys() <= set(PARTITIONS.names)
     for name, column in columns.items():
         assert column.type == PARTITIONS.field(name).type
@@ -73,7 +73,7 @@ def test_without_a_commit_the_time_lag_is_a_lower_bound() -> None:
     assert columns["time_lag"].to_pylist() == [61.5, None]
     assert columns["time_lag_exact"].to_pylist() == [False, None]
     assert columns["catch_up_seconds"].to_pylist() == [None, None]
-    assert columns["offset_asked"].to_pylist() == [False, False]
+    assert columns["offset_hidden"].to_pylist() == [False, False]
 
 
 def test_a_group_has_its_worst_verdict() -> None:

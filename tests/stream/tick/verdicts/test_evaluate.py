@@ -93,7 +93,7 @@ def test_a_stopped_group_is_shown_everywhere() -> None:
     assert (partition["lag"], partition["margin"], partition["lost"]) == (end(900) - end(595), end(595), 0)
     assert partition["time_lag"] == pytest.approx(305, abs=TICK)
     assert group["time_lag_max"] == topic["time_lag_max"] == partition["time_lag"]
-    assert partition["offset_asked"] is False
+    assert partition["offset_hidden"] is False
     counts = {each["verdict"]: each["groups"] for each in shown.verdict_groups.to_pylist()}
     assert (counts["stopped"], sum(counts.values()), set(counts)) == (1, 1, set(Verdict))
     finding = evaluated.finding("g")
@@ -202,7 +202,7 @@ def test_a_snapshot_without_an_evaluation_has_no_verdicts() -> None:
     story = Story(600)
     story.run(VerdictEvaluator(LIMITS), 60)
     shown = snapshot.build(story.shard.driver_state.columns(), ends_of([]), START + 60)
-    columns = ("lost", "margin", "time_lag", "produce_rate", "trend", "verdict", "verdict_since", "offset_asked")
+    columns = ("lost", "margin", "time_lag", "produce_rate", "trend", "verdict", "verdict_since", "offset_hidden")
     assert [row(shown.partitions)[name] for name in columns] == [None] * len(columns)
     assert row(shown.groups)["verdict"] is None
     assert row(shown.topics)["verdict"] is None
@@ -236,16 +236,16 @@ def test_the_end_history_is_backfilled_once() -> None:
     assert backfill.calls == 1
 
 
-def answered_by_coordinator(state: GroupColumns) -> HiddenCommits:
-    """Return the state with all commits of g fetched from its coordinator."""
-    fetched = np.ones(len(state.runs), np.bool_)
-    return HiddenCommits(state, fetched, {3: BlockedOffsetsPartition(3, 5)}, frozenset({"g"}))
+def with_hidden_commits(state: GroupColumns) -> HiddenCommits:
+    """Return the state with all commits of g behind the last stable offset."""
+    is_hidden = np.ones(len(state.runs), np.bool_)
+    return HiddenCommits(state, is_hidden, {3: BlockedOffsetsPartition(3, 5)}, frozenset({"g"}))
 
 
-def without_answer(state: GroupColumns) -> HiddenCommits:
-    """Return the state while commits of g are hidden and its coordinator has not answered yet."""
+def before_the_read(state: GroupColumns) -> HiddenCommits:
+    """Return the state while commits of g are hidden and have not been read yet."""
     none = np.zeros(len(state.runs), np.bool_)
-    return HiddenCommits(state, none, {3: BlockedOffsetsPartition(3, 5)}, unanswered_groups=frozenset({"g"}))
+    return HiddenCommits(state, none, {3: BlockedOffsetsPartition(3, 5)}, unread_groups=frozenset({"g"}))
 
 
 def test_a_hidden_group_gets_no_bad_verdict() -> None:
@@ -253,19 +253,19 @@ def test_a_hidden_group_gets_no_bad_verdict() -> None:
     story = Story(600)
     evaluator = VerdictEvaluator(LIMITS)
     story.run(evaluator, 600)
-    story.hide = without_answer
+    story.hide = before_the_read
     shown = story.run(evaluator, 900)[1]
     assert row(shown.partitions)["verdict"] == "ok"
     story.hide = None
     assert row(story.tick(evaluator)[1].partitions)["verdict"] == "stopped"
 
 
-def test_commits_from_coordinators_are_marked() -> None:
-    """Fetched rows and their group are marked; a partition without a commit is not."""
+def test_hidden_commits_are_marked() -> None:
+    """Rows with a commit that is not yet stable and their group are marked; a partition without a commit is not."""
     story = Story(600)
-    story.hide = answered_by_coordinator
+    story.hide = with_hidden_commits
     shown = story.run(VerdictEvaluator(LIMITS), 60, partitions=2)[1]
-    assert [each["offset_asked"] for each in shown.partitions.to_pylist()] == [True, False]
+    assert [each["offset_hidden"] for each in shown.partitions.to_pylist()] == [True, False]
     assert row(shown.groups)["held_back"] is True
 
 

@@ -1,0 +1,222 @@
+"""The part of one offsets partition behind its last stable offset, folded as the job folds it later.
+
+An open transaction hides all of these records from a reader of committed records, but only its own commits depend on
+it: all other records are final. Commits are applied as the coordinator does it
+(OffsetMetadataManager#replayEndTransactionMarker): the commit of a transaction applies from its marker on, unless a
+newer record of the same offset exists, and a tombstone cancels it. Pure.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from decoders.columnar import decode_keys
+from decoders.log.errors import Damaged
+from decoders.log.transactions import BatchOutcome, TransactionMarkers
+from decoders.log.vectors import LogColumns
+from stream.groups.commits.keys import DistinctKeys, RecordRole, groups_of_commit_keys
+from stream.groups.commits.run_table import find_rows, join_runs
+from stream.groups.fold import Fold, RecordColumns
+from stream.groups.membership.summary import group_of
+from stream.groups.placement import Placement
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from decoders.log.frames import LogBatch
+    from stream.cluster.hidden_records import HiddenPart
+    from stream.groups.commits.run_table import Runs
+    from stream.groups.commits.tombstones import OffsetTombstones
+    from stream.groups.shard import MembershipRecords
+    from stream.health.columns import Flags, Ints
+
+
+class NewestRecord(NamedTuple):
+    """Timestamp (ms) and position of a record."""
+
+    time: int
+    position: int
+
+
+NEVER: Final = NewestRecord(-1, -1)
+
+
+@dataclasses.dataclass(slots=True)
+class HiddenMembership:
+    """The membership records of one group: the newest value of each key, None where it is a tombstone."""
+
+    records: dict[bytes, bytes | None] = dataclasses.field(default_factory=dict)
+    newest: NewestRecord = NEVER
+    version: int = 0
+    """Rises with every record."""
+
+
+class HiddenTail:
+    """Receives the batches of one offsets partition in log order, from a last stable offset on."""
+
+    def __init__(self, position: int, slot_ms: int, keep_slots: int) -> None:
+        self.position = position
+        """The offset to read next."""
+        self.unread: int | None = None
+        """The offsets from there to the high watermark at the last read; None before the first."""
+        self.complete = False
+        """True once it was read to its end; before that it describes an earlier state of the groups."""
+        self.memberships: dict[str, HiddenMembership] = {}
+        self._slot_ms = slot_ms
+        self._keep_slots = keep_slots
+        self._runs: list[Runs] = []
+        self._open = _NO_COMMITS
+
+    @property
+    def runs(self) -> Runs:
+        """The commits and tombstones that count: one run per offset. A run without commits is a deletion."""
+        self._runs = [join_runs(self._runs, self._keep_slots)]
+        return self._runs[0]
+
+    @property
+    def deleted(self) -> Mapping[bytes, NewestRecord]:
+        """The offsets (canonical keys) that were deleted and not committed again, each with its tombstone."""
+        runs = self.runs
+        rows = np.flatnonzero(runs.spans.commits == 0)
+        keys, spans = runs.keys.take(pa.array(rows)).to_pylist(), runs.spans.take(rows)
+        times_and_positions = zip(spans.last_time.tolist(), spans.last_position.tolist(), strict=True)
+        return dict(zip(keys, map(NewestRecord._make, times_and_positions), strict=True))
+
+    @property
+    def pending(self) -> frozenset[bytes]:
+        """The offsets (canonical keys) with a commit in an open transaction."""
+        return frozenset(self._open.columns.key.to_pylist())
+
+    @property
+    def groups(self) -> frozenset[str]:
+        """The groups with records that count."""
+        names = groups_of_commit_keys(self.runs.keys).unique().cast(pa.string()).to_pylist()
+        return frozenset(names) | self.memberships.keys()
+
+    def add(self, part: HiddenPart) -> None:
+        """Add batches that follow the last ones.
+
+        Batches and records that cannot be decoded are passed: the job counts them when it reads them.
+        """
+        batches, within = part.batches, (part.start, part.position)
+        final = list(batches.columns(*within, _pass))
+        in_transactions = list(batches.columns(*within, _pass, selected=batches.pending))
+        commits = _joined([self._open, *(_commits(columns, part) for columns in in_transactions)])
+        outcomes = _outcomes(commits, part)
+        committed, is_late = outcomes == BatchOutcome.COMMITTED, commits.columns.offset < part.start
+        late = _take(commits.columns, committed & is_late)
+        self._open = commits.take(outcomes == BatchOutcome.PENDING)
+        fold = Fold(Placement(1, 1), slot_ms=self._slot_ms, keep_slots=self._keep_slots)
+        fold.add(_record_columns([_take(late, self._is_newest(late))]))
+        fold.add(_record_columns([*final, _take(commits.columns, committed & ~is_late)]))
+        for _, delta in fold.drain():
+            self._runs.append(delta.runs)
+            self._add_memberships(delta.records)
+            self._cancel(delta.tombstones)
+        self.position, self.unread = part.position, part.unread
+        self.complete = self.complete or not part.unread
+
+    def _is_newest(self, commits: LogColumns) -> Flags:
+        """Return which commits have a greater position than all records of their offset that count."""
+        if not len(commits.offset) or not len(self.runs):
+            return np.ones(len(commits.offset), np.bool_)
+        row = find_rows(self.runs.keys, commits.key)
+        newest: Flags = (row < 0) | (commits.offset > self.runs.spans.last_position[row])
+        return newest
+
+    def _cancel(self, tombstones: OffsetTombstones) -> None:
+        """Remove the commits of open transactions that a later tombstone of their offset cancels."""
+        commits = self._open.columns
+        if not len(commits.offset) or not len(tombstones):
+            return
+        last = dict(zip(tombstones.keys.to_pylist(), tombstones.position.tolist(), strict=True))
+        cancelled_below = np.array([last.get(key, -1) for key in commits.key.to_pylist()], np.int64)
+        self._open = self._open.take(commits.offset > cancelled_below)
+
+    def _add_memberships(self, records: MembershipRecords) -> None:
+        columns = (records.keys.to_pylist(), records.values.to_pylist(), records.time.tolist())
+        for key, value, time, position in zip(*columns, records.position.tolist(), strict=True):
+            membership = self.memberships.setdefault(group_of(key), HiddenMembership())
+            membership.records[key] = value
+            membership.newest = NewestRecord(time, position)
+            membership.version += 1
+
+
+class _Commits(NamedTuple):
+    """Commits of transactions in log order, with canonical keys, and the producer of each."""
+
+    producer: Ints
+    columns: LogColumns
+
+    def take(self, rows: Flags) -> _Commits:
+        return _Commits(self.producer[rows], _take(self.columns, rows))
+
+
+_NO_INTS: Final = np.empty(0, np.int64)
+_NO_BYTES: Final = pa.array([], pa.binary())
+_NO_COMMITS: Final = _Commits(_NO_INTS, LogColumns(_NO_INTS, _NO_INTS, _NO_BYTES, _NO_BYTES))
+
+
+def _commits(columns: LogColumns, part: HiddenPart) -> _Commits:
+    """Return the offset commits among the records of transactions; coordinators write no other records in them."""
+    encoded = columns.key.dictionary_encode()
+    codes = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy(zero_copy_only=False)
+    distinct = DistinctKeys.build(encoded.dictionary, decode_keys(encoded.dictionary))
+    is_commit = distinct.role[codes] == RecordRole.COMMIT
+    commits = _take(columns, is_commit)
+    keys = distinct.canonical_keys.take(pa.array(distinct.canonical[codes[is_commit]]))
+    return _Commits(part.batches.producers(commits.offset), commits._replace(key=keys))
+
+
+def _outcomes(commits: _Commits, part: HiddenPart) -> np.ndarray[tuple[int], np.dtype[np.object_]]:
+    """Return the `BatchOutcome` of each commit by the first marker of its producer that follows it in the part."""
+    batches, markers = part.batches, TransactionMarkers()
+    is_control = ~(batches.visible | batches.pending)
+    for number in np.flatnonzero(is_control & (batches.last_offset >= part.start)).tolist():
+        with contextlib.suppress(Damaged):
+            markers.add(batches.block.batch(number))
+    found = map(markers.outcome_after, commits.producer.tolist(), commits.columns.offset.tolist())
+    return np.array([*found], np.object_)
+
+
+def _take(columns: LogColumns, rows: Flags) -> LogColumns:
+    selected = pa.array(rows)
+    return LogColumns(
+        columns.offset[rows], columns.timestamp[rows], columns.key.filter(selected), columns.value.filter(selected)
+    )
+
+
+def _joined(parts: Iterable[_Commits]) -> _Commits:
+    parts = list(parts)
+    return _Commits(np.concatenate([part.producer for part in parts]), _concat([part.columns for part in parts]))
+
+
+def _concat(parts: Iterable[LogColumns]) -> LogColumns:
+    offset, timestamp, key, value = zip(*parts, strict=True)
+    return LogColumns(np.concatenate(offset), np.concatenate(timestamp), pa.concat_arrays(key), pa.concat_arrays(value))
+
+
+def _record_columns(parts: Iterable[LogColumns]) -> RecordColumns:
+    """Return records in log order, as a fold reads them."""
+    records = _concat(parts)
+    order = np.argsort(records.offset)
+    rows = None if (order[1:] > order[:-1]).all() else order
+    return RecordColumns(
+        np.zeros(len(order), np.int32), records.offset[order], records.timestamp[order], *_ordered(records, rows)
+    )
+
+
+def _ordered(records: LogColumns, order: Ints | None) -> tuple[pa.BinaryArray, pa.BinaryArray]:
+    if order is None:
+        return records.key, records.value
+    rows = pa.array(order)
+    return records.key.take(rows), records.value.take(rows)
+
+
+def _pass(_: LogBatch, __: Damaged) -> None:
+    """Leave a batch that cannot be decoded to the job, which counts it."""

@@ -1,0 +1,220 @@
+"""The part of an offsets partition behind its last stable offset: the same result as the job will have of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream.groups.commits.runs import columns_of
+from stream.groups.shard import newest_records
+from stream.tick.hidden_commits.tail import HiddenTail, NewestRecord
+from tests.support.commits import KEEP, SLOT_MS
+from tests.support.driver_states import delta_of
+from tests.support.hidden import HiddenWriter
+from tests.support.hypothesis_profiles import examples
+from tests.support.raw import commit_key, commit_value, group_key, group_value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from stream.groups.commits.run_table import Runs
+    from tests.support.driver_states import Raw
+
+KEY = commit_key("g", "t", 0)
+"""Of record type 1: the canonical key of its run."""
+
+
+class Tail:
+    """A tail from offset 100 on, and what is written to it; each method reads at once."""
+
+    def __init__(self) -> None:
+        self.tail = HiddenTail(100, SLOT_MS, KEEP)
+        self.writer = HiddenWriter(100)
+
+    def write(self, key: bytes | None, value: bytes | None, producer: int | None = None) -> None:
+        """Write one record; its timestamp is its offset."""
+        self.writer.write((key, value), producer=producer)
+        self.tail.add(self.writer.part())
+
+    def end(self, producer: int, *, committed: bool) -> None:
+        """Write a marker."""
+        self.writer.end(producer, committed=committed)
+        self.tail.add(self.writer.part())
+
+    @property
+    def offsets(self) -> dict[bytes, int]:
+        """The committed offsets that count."""
+        return offsets_of(self.tail.runs)
+
+
+def offsets_of(runs: Runs) -> dict[bytes, int]:
+    """Return the committed offset of each key that has one."""
+    rows = zip(runs.keys.to_pylist(), runs.spans.last_offset.tolist(), runs.spans.commits.tolist(), strict=True)
+    return {key: offset for key, offset, commits in rows if commits}
+
+
+def test_a_commit_of_no_transaction_is_final() -> None:
+    """With its own time and position, as from the log."""
+    written = Tail()
+    written.write(KEY, commit_value(5, 77))
+    spans = written.tail.runs.spans
+    assert (written.offsets, spans.last_time.tolist(), spans.last_position.tolist()) == ({KEY: 5}, [77], [100])
+    assert written.tail.groups == {"g"}
+
+
+def test_an_offset_is_deleted_until_it_is_committed_again() -> None:
+    """The newest record of its key counts, of type 1 or 0."""
+    written = Tail()
+    written.write(KEY, None)
+    assert dict(written.tail.deleted) == {KEY: NewestRecord(100, 100)}
+    written.write(commit_key("g", "t", 0, record_type=0), commit_value(5, 1))
+    assert (dict(written.tail.deleted), written.offsets) == ({}, {KEY: 5})
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_a_commit_of_an_open_transaction_is_pending_until_the_marker(*, committed: bool) -> None:
+    """A committed one then counts; an aborted one does not."""
+    written = Tail()
+    written.write(KEY, None)
+    written.write(KEY, commit_value(5, 1), producer=7)
+    assert (written.tail.pending, set(written.tail.deleted)) == (frozenset({KEY}), {KEY})
+    written.end(8, committed=True)
+    assert written.tail.pending == {KEY}
+    written.end(7, committed=committed)
+    assert written.tail.pending == frozenset()
+    assert (set(written.tail.deleted), written.offsets) == ((set(), {KEY: 5}) if committed else ({KEY}, {}))
+
+
+def test_a_marker_does_not_replace_a_newer_commit() -> None:
+    """As in OffsetMetadataManager: the greater position counts, and the offset stays pending until the marker."""
+    written = Tail()
+    written.write(KEY, commit_value(5, 1), producer=7)
+    written.write(KEY, commit_value(9, 1))
+    assert (written.tail.pending, written.offsets) == ({KEY}, {KEY: 9})
+    written.end(7, committed=True)
+    assert (written.tail.pending, written.offsets) == (frozenset(), {KEY: 9})
+
+
+def test_a_tombstone_cancels_what_is_pending() -> None:
+    """As in OffsetMetadataManager: the marker does not restore the commit, also not after a newer commit."""
+    written = Tail()
+    written.write(KEY, commit_value(5, 1), producer=7)
+    written.write(KEY, None)
+    assert written.tail.pending == frozenset()
+    written.end(7, committed=True)
+    assert set(written.tail.deleted) == {KEY}
+
+
+def test_membership_records_are_kept_by_group_and_key() -> None:
+    """The newest value of each key, with tombstones; records that cannot be decoded are left out."""
+    written = Tail()
+    written.write(group_key("g"), group_value(1, ["m"]))
+    written.write(group_key("g"), group_value(2, []))
+    written.write(group_key("h"), None)
+    written.write(group_key("g"), b"\x00\x03broken")
+    written.write(b"\x00", b"")
+    written.write(None, b"")
+    memberships = written.tail.memberships
+    assert {group: each.records for group, each in memberships.items()} == {
+        "g": {group_key("g"): group_value(2, [])},
+        "h": {group_key("h"): None},
+    }
+    assert (memberships["g"].newest, memberships["g"].version) == (NewestRecord(101, 101), 2)
+
+
+def test_a_tail_is_complete_once_it_was_read_to_its_end() -> None:
+    """It stays so; how much the last read left is known."""
+    written = Tail()
+    seen = []
+    for unread in (5, 0, 3):
+        written.writer.write((KEY, commit_value(1, 1)))
+        written.tail.add(written.writer.part(unread=unread))
+        seen.append((written.tail.position, written.tail.unread, written.tail.complete))
+    assert seen == [(101, 5, False), (102, 0, True), (103, 3, True)]
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("commit"), st.integers(0, 2), st.sampled_from([None, 1, 2])),
+        st.tuples(st.just("delete"), st.integers(0, 2), st.none()),
+        st.tuples(st.just("join"), st.integers(1, 2), st.none()),
+        st.tuples(st.sampled_from(["commit_marker", "abort_marker"]), st.just(0), st.sampled_from([1, 2])),
+    ),
+    max_size=25,
+)
+
+
+class Stable:
+    """The same records as a reader of committed records has them after all transactions, in plain Python."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[int, Raw]] = []
+        self.out_of_order = False
+        self._open: dict[int, dict[int, Raw]] = {}
+
+    def add(self, position: int, record: Raw, producer: int | None) -> None:
+        """Add a record."""
+        if producer is not None:
+            self._open.setdefault(producer, {})[position] = record
+            return
+        self.rows.append((position, record))
+        if record[1] is None:
+            for commits in self._open.values():
+                for at in [at for at, (key, _) in commits.items() if key == record[0]]:
+                    del commits[at]
+
+    def end(self, producer: int, *, committed: bool) -> None:
+        """End a transaction."""
+        ended = self._open.pop(producer, {})
+        for position, record in ended.items() if committed else ():
+            self.out_of_order |= any(at > position and row[0] == record[0] for at, row in self.rows)
+            self.rows.append((position, record))
+
+
+@examples(100)
+@given(STEPS, st.sets(st.integers(0, 25)))
+def test_the_fold_of_a_tail_is_the_fold_of_its_records_once_they_are_stable(
+    steps: Sequence[tuple[str, int, int | None]], cuts: set[int]
+) -> None:
+    """For any split into responses: offsets, positions, deletions and members; also counts, if commits are in order.
+
+    A commit that is older than another one of its offset when its marker is read may not be counted.
+    """
+    tail, writer, stable = HiddenTail(100, SLOT_MS, KEEP), HiddenWriter(100), Stable()
+    for number, (step, at, producer) in enumerate([*steps, ("commit_marker", 0, 1), ("abort_marker", 0, 2)]):
+        if step.endswith("marker"):
+            assert producer is not None
+            writer.end(producer, committed=step == "commit_marker")
+            stable.end(producer, committed=step == "commit_marker")
+        else:
+            value = {"commit": commit_value(number, number), "delete": None, "join": group_value(number, ["m"])}[step]
+            record = (group_key(f"g{at}") if step == "join" else commit_key("g", "t", at), value)
+            stable.add(writer.position, record, producer)
+            writer.write(record, producer=producer)
+        if number in cuts:
+            tail.add(writer.part())
+    tail.add(writer.part())
+    assert (tail.pending, tail.position) == (frozenset(), writer.position)
+    if not stable.rows:
+        assert (len(tail.runs), tail.memberships) == (0, {})
+        return
+    expected = [(-1, None, None)] * (writer.position - 100)
+    for position, (key, value) in stable.rows:
+        expected[position - 100] = (position, key, value)
+    delta = delta_of(expected, 100)
+    order = [tail.runs.keys.to_pylist().index(key) for key in delta.runs.keys.to_pylist()]
+    assert len(order) == len(tail.runs)
+    ours, theirs = tail.runs.spans.take(order), delta.runs.spans
+    assert ours.last_position.tolist() == theirs.last_position.tolist()
+    assert (ours.commits > 0).tolist() == (theirs.commits > 0).tolist()
+    assert offsets_of(tail.runs) == offsets_of(delta.runs)
+    counted = theirs.commits > 0
+    if not stable.out_of_order:
+        for mine, other in zip(columns_of(ours), columns_of(theirs), strict=True):
+            assert mine[counted].tolist() == other[counted].tolist()
+    records = newest_records(delta.records)
+    members = {key: value for each in tail.memberships.values() for key, value in each.records.items()}
+    assert members == dict(zip(records.keys.to_pylist(), records.values.to_pylist(), strict=True))
