@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import time
 from typing import TYPE_CHECKING, Final
 
@@ -14,6 +15,8 @@ from sandbox.clients.java_clients import JavaClients
 from sandbox.clients.members import client_config
 from sandbox.kafka.broker import Broker
 from sandbox.kafka.topics import create_topic_led_by, create_topics
+from sandbox.verdict_scenarios import pace
+from sandbox.verdict_scenarios.assess import outcomes
 from sandbox.verdict_scenarios.clock import RunClock
 from sandbox.verdict_scenarios.group_runner import OFFSETS_PARTITIONS, GroupRunner, scenario_group
 from sandbox.verdict_scenarios.monitor import MonitorProcess, SnapshotRecorder
@@ -54,11 +57,14 @@ def run_scenarios(
     folder: Path,
     report: Callable[[str], None],
     end: float = END,
+    *,
     capture: Path | None = None,
+    patience: float = 0.0,
 ) -> RunRecord:
     """Run the scenarios and return the record; takes `end` seconds and about half a minute of preparation.
 
-    With `capture` all records of the offsets topic are written to this new file.
+    While an expected verdict is missing, the run goes on for up to `patience` seconds, without further outages. With
+    `capture` all records of the offsets topic are written to this new file.
     """
     clock = RunClock()
     with contextlib.ExitStack() as stack:
@@ -96,10 +102,14 @@ def run_scenarios(
             stack.callback(runner.close)
             runner.start()
         marks = run_outages(OutageTargets(broker, second, monitor), clock, scenarios, report, end)
-        record = _record(began, runners, marks, recorder, bootstrap=broker.bootstrap, capture=capture)
+        _wait_for_verdicts(lambda: _record(began, runners, marks, recorder), scenarios, clock, patience)
+        record = _record(began, runners, marks, recorder)
+        rows = read_rows(broker.bootstrap, OFFSETS_PARTITIONS)
+        if capture is not None:
+            write_capture(capture, broker.bootstrap, rows)
         for runner in runners:
             runner.stop()
-    return record
+    return dataclasses.replace(record, commits=list(commits_of(rows)))
 
 
 def commit_first(bootstrap: str) -> None:
@@ -147,27 +157,30 @@ def producers_of(
             each.close()
 
 
+def _wait_for_verdicts(
+    current: Callable[[], RunRecord], scenarios: Sequence[VerdictScenario], clock: RunClock, patience: float
+) -> None:
+    """Wait until all expected verdicts have been shown, for at most `patience` seconds."""
+    latest = clock.now() + patience
+    while clock.now() < latest and not all(each.found for each in outcomes(scenarios, current())):
+        clock.wait(clock.now() + pace.TICK)
+
+
 def _record(
     began: float,
     runners: Sequence[GroupRunner],
     marks: dict[str, float],
     recorder: SnapshotRecorder,
-    *,
-    bootstrap: str,
-    capture: Path | None,
 ) -> RunRecord:
-    ended = time.time()
-    rows = read_rows(bootstrap, OFFSETS_PARTITIONS)
-    if capture is not None:
-        write_capture(capture, bootstrap, rows)
+    """Return the record until now, without commits."""
     return RunRecord(
         began=began,
-        ended=ended,
+        ended=time.time(),
         groups={each.scenario.name: each.group.group for each in runners},
         marks={"": marks, **{each.scenario.name: dict(each.marks) for each in runners}},
         snapshots=list(recorder.snapshots),
         ends=list(recorder.ends),
-        commits=list(commits_of(rows)),
+        commits=[],
         details=dict(recorder.details),
         faults=[f"{each.scenario.name}: {fault}" for each in runners for fault in each.faults],
         pauses={each.scenario.name: list(each.pauses) for each in runners},
