@@ -87,7 +87,8 @@ def _case(score: GroupScore) -> str:
     found = f"{_seconds(score.delay)}, cause {_seconds(score.cause_delay)}" if score.found else "not found"
     parts = [found] if score.label.faults else []
     if score.false_alarms:
-        parts.append(f"{len(score.false_alarms)} false alarms")
+        count = len(score.false_alarms)
+        parts.append(f"{count} false alarm{'s' * (count > 1)}")
     if score.untrue:
         parts.append(f"untrue: {', '.join(dict.fromkeys(each.verdict for each in score.untrue))}")
     return "; ".join(parts) or "no alarm"

@@ -195,5 +195,5 @@ def test_tables_have_totals_and_a_row_per_case() -> None:
     cases = [[cell.strip() for cell in line.strip("|").split("|")] for line in case_table(scores, LABELS).splitlines()]
     assert cases[2:] == [
         ["stops", "sick", "losing_data", "5 s, cause 5 s", "5 s, cause -; untrue: no_members"],
-        ["fine", "healthy", "-", "no alarm", "1 false alarms"],
+        ["fine", "healthy", "-", "no alarm", "1 false alarm"],
     ]
