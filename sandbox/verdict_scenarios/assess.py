@@ -19,6 +19,9 @@ SICK: Final = ("warning", "critical")
 MAX_TICKS_LATE: Final = 3
 """The ticks after which an expected verdict must be shown, counted from the time when it can be known."""
 
+AFTER_PAUSE: Final = (MAX_TICKS_LATE + 1) * pace.TICK
+"""Seconds after a pause of its clients in which a verdict on a group may still be about the pause."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TimedVerdict:
@@ -129,6 +132,19 @@ def assess(scenario: VerdictScenario, verdicts: Sequence[TimedVerdict], record: 
     return ScenarioOutcome(
         scenario, met, tuple(_alarms(scenario, verdicts, record)), _in_turn(verdicts), _lapses(met, verdicts)
     )
+
+
+def unexplained_alarms(outcome: ScenarioOutcome, record: RunRecord) -> list[FalseAlarm]:
+    """Return the false alarms that do not follow a pause of the clients, which had no turn on a busy machine.
+
+    An alarm follows a pause if it begins during the pause or within AFTER_PAUSE: it may be true of what happened.
+    """
+    pauses = record.pauses.get(outcome.scenario.name, [])
+    return [
+        alarm
+        for alarm in outcome.alarms
+        if not any(since <= alarm.since <= until + AFTER_PAUSE for since, until in pauses)
+    ]
 
 
 def _met(expected: ExpectedVerdict, verdicts: Sequence[TimedVerdict], mark: float | None) -> ExpectationResult:

@@ -51,7 +51,7 @@ class BurrowOutcome:
 
 def burrow_outcomes(scenarios: Iterable[VerdictScenario], record: RunRecord) -> list[BurrowOutcome]:
     """Return Burrow's result for every scenario. Any of its alarming statuses counts as the expected verdict."""
-    statuses = _statuses(record)
+    statuses = burrow_statuses(record)
     return [_outcome(each, statuses.get(record.groups[each.name], []), record) for each in scenarios]
 
 
@@ -68,7 +68,11 @@ def _outcome(scenario: VerdictScenario, statuses: list[TimedVerdict], record: Ru
     )
 
 
-def _statuses(record: RunRecord) -> dict[str, list[TimedVerdict]]:
+def burrow_statuses(record: RunRecord) -> dict[str, list[TimedVerdict]]:
+    """Return Burrow's status of each group at each look at the end offsets, from commits and ends of the record only.
+
+    The status is that of its worst partition, so STOP, STALL and REWIND instead of ERR.
+    """
     rings: dict[Place, Ring] = {}
     ends: dict[tuple[str, int], collections.deque[int]] = {}
     commits = collections.deque(sorted(record.commits, key=lambda each: (each.time, each.order)))

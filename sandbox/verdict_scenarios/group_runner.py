@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 TURN: Final = 0.25
 """Seconds between two turns of a group."""
+PAUSE: Final = 1.5
+"""Seconds without a turn after which clients are late: more than a commit interval."""
 OFFSETS_PARTITIONS: Final = 4
 
 
@@ -48,6 +50,8 @@ class GroupRunner:
         self.marks: Final[dict[str, float]] = {}
         """The time (Unix seconds) of each mark."""
         self.faults: Final[list[str]] = []
+        self.pauses: Final[list[tuple[float, float]]] = []
+        """Periods (Unix seconds) longer than PAUSE between the beginnings of two turns."""
         self._started_by: dict[str, ScenarioAction] = {}
         self._restarts: list[ScenarioAction] = []
         self._clock = clock
@@ -73,7 +77,9 @@ class GroupRunner:
         steps = list(self.scenario.script)
         for action in self.scenario.start:
             self._perform(action)
+        previous_turn = time.time()
         while not self._ended.wait(TURN):
+            previous_turn = self._note_turn(previous_turn)
             now = self._clock()
             while steps and steps[0].time <= now:
                 self._step(steps.pop(0))
@@ -81,6 +87,13 @@ class GroupRunner:
             for name, client in list(self.group.clients.items()):
                 if name not in self.group.behaviour.hung:
                     self._try(name, functools.partial(self._turn, name, client, now))
+
+    def _note_turn(self, previous: float) -> float:
+        """Return the time of this turn, which is recorded when it is late."""
+        now = time.time()
+        if now - previous > PAUSE:
+            self.pauses.append((previous, now))
+        return now
 
     def _turn(self, name: str, client: PacedClient, now: float) -> None:
         try:

@@ -33,7 +33,14 @@ if TYPE_CHECKING:
 READY_LIMIT: Final = 180.0
 STOP_LIMIT: Final = 45.0
 POLL_SECONDS: Final = 0.2
-LATEST: Final = OffsetSpec.latest()  # type: ignore[no-untyped-call] # of confluent_kafka
+_LATEST: Final = OffsetSpec.latest()  # type: ignore[no-untyped-call] # of confluent_kafka
+_EARLIEST: Final = OffsetSpec.earliest()  # type: ignore[no-untyped-call] # of confluent_kafka
+_ENDS: Final = (
+    (_LATEST, IsolationLevel.READ_UNCOMMITTED),
+    (_LATEST, IsolationLevel.READ_COMMITTED),
+    (_EARLIEST, IsolationLevel.READ_UNCOMMITTED),
+)
+"""High watermark, last stable offset and log start offset, as requests."""
 DETAILED_SEVERITIES: Final = ("notice", "warning", "critical")
 
 
@@ -105,10 +112,10 @@ class MonitorProcess:
 
 
 class SnapshotRecorder:
-    """Samples every snapshot of the monitor, and the end offsets of topics at every tick, in two threads."""
+    """Samples every snapshot of the monitor, and start and end offsets of topics at every tick, in two threads."""
 
     def __init__(self, monitor: MonitorProcess, places: Collection[Collection[tuple[str, int]]]) -> None:
-        """Sample the end offsets of these partitions, one request per collection: a dead leader fails only its own."""
+        """Sample the offsets of these partitions, one request per collection: a dead leader fails only its own."""
         self.snapshots: Final[list[VerdictSnapshot]] = []
         self.details: Final[dict[str, list[dict[str, Any]]]] = {}
         self.ends: Final[list[RecordedEnds]] = []
@@ -154,23 +161,31 @@ class SnapshotRecorder:
 
     def _record_ends(self) -> None:
         while not self._ended.wait(pace.TICK):
-            requested = [self._request_ends(places) for places in self._places]
-            offsets = []
-            for place, answer in itertools.chain.from_iterable(each.items() for each in requested):
-                # The topic was deleted, or the broker is down.
-                with contextlib.suppress(KafkaException, TimeoutError):
-                    offset = int(answer.result(2 * pace.TICK).offset)
-                    if offset >= 0:
-                        offsets.append((place.topic, place.partition, offset))
-            self.ends.append(RecordedEnds(time.time(), offsets))
+            requested = [[self._request(places, *kind) for places in self._places] for kind in _ENDS]
+            offsets, stable, starts = (_known(itertools.chain.from_iterable(each)) for each in requested)
+            self.ends.append(RecordedEnds(time.time(), offsets, stable, starts))
 
-    def _request_ends(self, places: Iterable[tuple[str, int]]) -> dict[TopicPartition, Future[ListOffsetsResultInfo]]:
+    def _request(
+        self, places: Iterable[tuple[str, int]], which: OffsetSpec, isolation: IsolationLevel
+    ) -> Iterable[tuple[TopicPartition, Future[ListOffsetsResultInfo]]]:
         found: dict[TopicPartition, Future[ListOffsetsResultInfo]] = self._admin.list_offsets(
-            dict.fromkeys((TopicPartition(*place) for place in places), LATEST),
-            isolation_level=IsolationLevel.READ_UNCOMMITTED,
+            dict.fromkeys((TopicPartition(*place) for place in places), which),
+            isolation_level=isolation,
             request_timeout=pace.TICK,
         )
-        return found
+        return found.items()
+
+
+def _known(answers: Iterable[tuple[TopicPartition, Future[ListOffsetsResultInfo]]]) -> list[tuple[str, int, int]]:
+    """Return the offsets that the cluster knows; waits for the answers."""
+    offsets = []
+    for place, answer in answers:
+        # The topic was deleted, or the broker is down.
+        with contextlib.suppress(KafkaException, TimeoutError):
+            offset = int(answer.result(2 * pace.TICK).offset)
+            if offset >= 0:
+                offsets.append((place.topic, place.partition, offset))
+    return offsets
 
 
 def _verdict(row: dict[str, Any]) -> GroupVerdict:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+_KINDS_OF_ENDS: Final = ("offsets", "stable", "starts")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -42,10 +44,15 @@ class RecordedCommit:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RecordedEnds:
-    """The high watermarks at one time (Unix seconds), as (topic, partition, offset)."""
+    """The known offsets of partitions at one time (Unix seconds), each as (topic, partition, offset)."""
 
     time: float
     offsets: list[tuple[str, int, int]]
+    """High watermarks."""
+    stable: list[tuple[str, int, int]] = dataclasses.field(default_factory=list)
+    """Last stable offsets."""
+    starts: list[tuple[str, int, int]] = dataclasses.field(default_factory=list)
+    """Log start offsets."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -64,6 +71,8 @@ class RunRecord:
     """By group: the API's full answer each time its verdict had changed."""
     faults: list[str] = dataclasses.field(default_factory=list)
     """Errors of the clients and actions of the run."""
+    pauses: dict[str, list[tuple[float, float]]] = dataclasses.field(default_factory=dict)
+    """By scenario: periods (Unix seconds) in which its clients had no turn, because machine or broker were too slow."""
 
     def mark(self, scenario: str, name: str) -> float | None:
         """Return the time of a mark of this scenario, or of all scenarios; None when it was not reached."""
@@ -81,6 +90,10 @@ def load(file: Path) -> RunRecord:
         VerdictSnapshot(each["taken_at"], {group: GroupVerdict(**verdict) for group, verdict in each["groups"].items()})
         for each in raw["snapshots"]
     ]
-    raw["ends"] = [RecordedEnds(each["time"], [(t, p, o) for t, p, o in each["offsets"]]) for each in raw["ends"]]
+    raw["ends"] = [
+        RecordedEnds(each["time"], *([(t, p, o) for t, p, o in each.get(kind, ())] for kind in _KINDS_OF_ENDS))
+        for each in raw["ends"]
+    ]
     raw["commits"] = [RecordedCommit(**each) for each in raw["commits"]]
+    raw["pauses"] = {name: [(since, until) for since, until in each] for name, each in raw.get("pauses", {}).items()}
     return RunRecord(**raw)

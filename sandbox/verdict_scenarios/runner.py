@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import time
 from typing import TYPE_CHECKING, Final
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
+from confluent_kafka import Consumer, TopicPartition
 
-from decoders import scalar
-from decoders.errors import DecodeError
-from decoders.events import OffsetCommitted
-from decoders.interpret import events
 from sandbox.clients.flow_producer import FlowProducer
 from sandbox.clients.group_names import topic_name
 from sandbox.clients.java_clients import JavaClients
 from sandbox.clients.members import client_config
 from sandbox.kafka.broker import Broker
 from sandbox.kafka.topics import create_topic_led_by, create_topics
+from sandbox.verdict_scenarios import pace
+from sandbox.verdict_scenarios.assess import outcomes
 from sandbox.verdict_scenarios.clock import RunClock
 from sandbox.verdict_scenarios.group_runner import OFFSETS_PARTITIONS, GroupRunner, scenario_group
 from sandbox.verdict_scenarios.monitor import MonitorProcess, SnapshotRecorder
+from sandbox.verdict_scenarios.offsets_log import commits_of, read_rows, write_capture
 from sandbox.verdict_scenarios.outage_script import OutageTargets, run_outages, two_broker_topics
-from sandbox.verdict_scenarios.record import RecordedCommit, RunRecord
+from sandbox.verdict_scenarios.record import RunRecord
 from sandbox.verdict_scenarios.scenario import END
 from sandbox.verdict_scenarios.sick import OFFSETS_RETENTION
 from sandbox.waiting import eventually
@@ -31,8 +31,6 @@ from stream.offline.rows import OFFSETS_TOPIC
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
     from pathlib import Path
-
-    from confluent_kafka import Message
 
     from sandbox.clients.traffic import ScenarioTopic
     from sandbox.verdict_scenarios.scenario import VerdictScenario
@@ -52,13 +50,22 @@ HEAP: Final = "400m"
 FIRST: Final = 1
 SECOND: Final = 2
 """The node numbers of the brokers."""
-MAX_RECORDS: Final = 5_000
 
 
 def run_scenarios(
-    scenarios: Sequence[VerdictScenario], folder: Path, report: Callable[[str], None], end: float = END
+    scenarios: Sequence[VerdictScenario],
+    folder: Path,
+    report: Callable[[str], None],
+    end: float = END,
+    *,
+    capture: Path | None = None,
+    patience: float = 0.0,
 ) -> RunRecord:
-    """Run the scenarios and return the record; takes `end` seconds and about half a minute of preparation."""
+    """Run the scenarios and return the record; takes `end` seconds and about half a minute of preparation.
+
+    While an expected verdict is missing, the run goes on for up to `patience` seconds, without further outages. With
+    `capture` all records of the offsets topic are written to this new file.
+    """
     clock = RunClock()
     with contextlib.ExitStack() as stack:
         broker = stack.enter_context(
@@ -79,10 +86,11 @@ def run_scenarios(
         monitor.wait_ready()
         runners = [GroupRunner(java_clients, each, producers, clock.now) for each in scenarios]
         places = [(name, partition) for name, topic in topics.items() for partition in range(topic.partitions)]
+        ordinary = [place for place in places if place[0] not in led_by_second]
+        offsets_topic = [(OFFSETS_TOPIC, partition) for partition in range(OFFSETS_PARTITIONS)]
         recorder = stack.enter_context(
             SnapshotRecorder(
-                monitor,
-                [[p for p in places if p[0] not in led_by_second], [p for p in places if p[0] in led_by_second]],
+                monitor, [[*offsets_topic, *ordinary], [place for place in places if place[0] in led_by_second]]
             )
         )
         report(f"{len(scenarios)} groups, {len(places)} partitions; the run takes {end:.0f} s")
@@ -94,10 +102,14 @@ def run_scenarios(
             stack.callback(runner.close)
             runner.start()
         marks = run_outages(OutageTargets(broker, second, monitor), clock, scenarios, report, end)
-        record = _record(began, runners, marks, recorder, broker.bootstrap)
+        _wait_for_verdicts(lambda: _record(began, runners, marks, recorder), scenarios, clock, patience)
+        record = _record(began, runners, marks, recorder)
+        rows = read_rows(broker.bootstrap, OFFSETS_PARTITIONS)
+        if capture is not None:
+            write_capture(capture, broker.bootstrap, rows)
         for runner in runners:
             runner.stop()
-    return record
+    return dataclasses.replace(record, commits=list(commits_of(rows)))
 
 
 def commit_first(bootstrap: str) -> None:
@@ -145,47 +157,31 @@ def producers_of(
             each.close()
 
 
+def _wait_for_verdicts(
+    current: Callable[[], RunRecord], scenarios: Sequence[VerdictScenario], clock: RunClock, patience: float
+) -> None:
+    """Wait until all expected verdicts have been shown, for at most `patience` seconds."""
+    latest = clock.now() + patience
+    while clock.now() < latest and not all(each.found for each in outcomes(scenarios, current())):
+        clock.wait(clock.now() + pace.TICK)
+
+
 def _record(
     began: float,
     runners: Sequence[GroupRunner],
     marks: dict[str, float],
     recorder: SnapshotRecorder,
-    bootstrap: str,
 ) -> RunRecord:
-    ended = time.time()
+    """Return the record until now, without commits."""
     return RunRecord(
         began=began,
-        ended=ended,
+        ended=time.time(),
         groups={each.scenario.name: each.group.group for each in runners},
         marks={"": marks, **{each.scenario.name: dict(each.marks) for each in runners}},
         snapshots=list(recorder.snapshots),
         ends=list(recorder.ends),
-        commits=list(_commits(bootstrap)),
+        commits=[],
         details=dict(recorder.details),
         faults=[f"{each.scenario.name}: {fault}" for each in runners for fault in each.faults],
+        pauses={each.scenario.name: list(each.pauses) for each in runners},
     )
-
-
-def _commits(bootstrap: str) -> Iterator[RecordedCommit]:
-    """Return every commit of the run, pending and aborted ones included, in the order of each offsets partition."""
-    consumer = Consumer({**client_config(bootstrap), "group.id": "verdicts-commits", "enable.partition.eof": True,
-                         "isolation.level": "read_uncommitted"})  # fmt: skip
-    unread = set(range(OFFSETS_PARTITIONS))
-    consumer.assign([TopicPartition(OFFSETS_TOPIC, number, OFFSET_BEGINNING) for number in unread])
-    try:
-        while unread:
-            for record in consumer.consume(MAX_RECORDS, timeout=1.0):
-                if record.error() is not None:
-                    unread.discard(int(record.partition() or 0))
-                else:
-                    yield from _commit(record)
-    finally:
-        consumer.close()
-
-
-def _commit(record: Message) -> Iterator[RecordedCommit]:
-    decoded = scalar.decode(record.key(), record.value())
-    for event in () if isinstance(decoded, DecodeError) else events(decoded):
-        if isinstance(event, OffsetCommitted):
-            order = int(record.offset() or 0)
-            yield RecordedCommit(event.group, event.topic, event.partition, event.offset, order, event.commit_timestamp)

@@ -10,7 +10,7 @@ import pytest
 from sandbox.clients.group_names import RESERVED_PARTITION
 from sandbox.clients.traffic import ScenarioTopic
 from sandbox.verdict_scenarios import pace
-from sandbox.verdict_scenarios.assess import assess, outcomes, verdicts_of
+from sandbox.verdict_scenarios.assess import assess, outcomes, unexplained_alarms, verdicts_of
 from sandbox.verdict_scenarios.burrow import burrow_outcomes
 from sandbox.verdict_scenarios.everything import SCENARIOS
 from sandbox.verdict_scenarios.group_runner import OFFSETS_PARTITIONS, scenario_group
@@ -157,6 +157,28 @@ def test_recovery_can_be_expected() -> None:
     assert outcome.scenario.causes == ("stopped",)
 
 
+@pytest.mark.parametrize(
+    ("pauses", "unexplained"),
+    [
+        pytest.param([], ["skewed"], id="no pause"),
+        pytest.param([(35.0, 41.0)], [], id="during a pause"),
+        pytest.param([(30.0, 33.0)], [], id="soon after a pause"),
+        pytest.param([(20.0, 31.0)], ["skewed"], id="long after a pause"),
+        pytest.param([(42.0, 50.0)], ["skewed"], id="before a pause"),
+    ],
+)
+def test_an_alarm_after_a_pause_of_the_clients_is_explained(
+    pauses: list[tuple[float, float]], unexplained: list[str]
+) -> None:
+    """A group whose clients had no turn on a busy machine may get an alarm within four ticks."""
+    record = dataclasses.replace(
+        recorded({0: "ok", 40: "skewed", 44: "ok"}, KEEPS_UP.name),
+        pauses={KEEPS_UP.name: [(BEGAN + since, BEGAN + until) for since, until in pauses]},
+    )
+    (outcome,) = outcomes([KEEPS_UP], record)
+    assert [each.verdict for each in unexplained_alarms(outcome, record)] == unexplained
+
+
 # --- Burrow, the record, the page
 
 
@@ -184,7 +206,11 @@ def test_burrow_finds_a_group_that_stops_when_its_window_of_ends_has_passed() ->
 
 def test_a_saved_record_is_loaded_unchanged(tmp_path: Path) -> None:
     """Saving and loading gives an equal record."""
-    record = stopping(stops=True)
+    record = dataclasses.replace(
+        stopping(stops=True),
+        ends=[RecordedEnds(BEGAN, [("t", 0, 9)], [("t", 0, 7)], [("t", 0, 2)])],
+        pauses={"stops": [(BEGAN, BEGAN + 2.5)]},
+    )
     record.save(tmp_path / "record.json")
     assert load(tmp_path / "record.json") == record
 

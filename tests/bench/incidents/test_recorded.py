@@ -1,0 +1,144 @@
+"""The recording of the repository is complete, its scores follow from its files, and a monitor can read it."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from bench.incidents import files
+from bench.incidents.__main__ import RECORDED, main
+from bench.incidents.files import read_run
+from bench.incidents.labels import load_labels
+from bench.incidents.recording import write_recording
+from bench.incidents.tables import recorded_scores, scores_page
+from bench.incidents.verdict_log import ALARMING, FORMATS, read_log
+from sandbox.verdict_scenarios.everything import SCENARIOS
+from sandbox.verdict_scenarios.offsets_log import commits_of
+from sandbox.verdict_scenarios.record import GroupVerdict, RunRecord, VerdictSnapshot
+from stream.health.verdict import Verdict
+from stream.offline.capture import CaptureFile
+from stream.offline.rows import OFFSETS_TOPIC
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LARGEST: Final = 3 << 20
+"""Bytes that all files may have."""
+
+
+def test_the_scores_are_those_of_the_logs() -> None:
+    """scores.md is what the scorer says of the committed logs and labels."""
+    assert (RECORDED / files.SCORES).read_text() == scores_page(RECORDED)
+
+
+def test_burrows_log_follows_from_capture_and_offsets(tmp_path: Path) -> None:
+    """The files suffice to run a monitor offline: Burrow's rules give the same log again."""
+    assert main(["burrow", str(tmp_path / "burrow.csv"), str(RECORDED)]) == 0
+    assert (tmp_path / "burrow.csv").read_text() == (RECORDED / files.BURROW_LOG).read_text()
+
+
+def test_the_recording_has_all_its_files_and_is_small() -> None:
+    """Nothing else lies in its folder."""
+    found = {str(path.relative_to(RECORDED)): path.stat().st_size for path in RECORDED.rglob("*") if path.is_file()}
+    assert found.keys() == {*files.FILES, "LICENSE"}
+    assert sum(found.values()) < LARGEST
+
+
+def test_the_capture_is_whole_and_in_log_order() -> None:
+    """It has only records of the offsets topic, each once."""
+    capture = CaptureFile(RECORDED / files.CAPTURE)
+    rows = list(capture.rows())
+    assert not capture.problems
+    assert {row.topic for row in rows} == {OFFSETS_TOPIC}
+    for _, each in itertools.groupby(rows, key=lambda row: row.partition):
+        offsets = [row.offset for row in each]
+        assert offsets == sorted(set(offsets))
+
+
+def test_every_labelled_group_commits_and_its_topics_are_looked_at() -> None:
+    """Each group has commits, and each look has log start, last stable offset and high watermark in this order."""
+    run, labels = read_run(RECORDED), load_labels(RECORDED / files.LABELS)
+    groups = {each.group for each in run.commits}
+    seen = {topic for look in run.ends for topic, _, _ in look.offsets}
+    for label in labels.groups:
+        assert label.group in groups
+        assert set(label.topics) <= seen
+    last = run.ends[0]
+    starts, stable, ends = (
+        {place[:2]: place[2] for place in each} for each in (last.starts, last.stable, last.offsets)
+    )
+    assert starts.keys() == stable.keys() == ends.keys()
+    assert (OFFSETS_TOPIC, 0) in ends
+    assert all(starts[place] <= ends[place] for place in ends)
+
+
+def test_the_labels_are_of_both_fates_and_inside_of_the_run() -> None:
+    """Faults are knowable after they began, healthy phases do not overlap the time of the faults."""
+    labels = load_labels(RECORDED / files.LABELS)
+    assert {each.fate for each in labels.groups} == {"sick", "healthy"}
+    for label in labels.groups:
+        assert label.healthy
+        for fault in label.faults:
+            assert labels.began < fault.began <= fault.knowable < labels.ended
+            assert set(fault.causes) <= set(Verdict)
+            assert label.healthy[0][1] <= label.faults[0].began
+
+
+def test_lagwarden_names_more_causes_and_has_no_more_false_alarms() -> None:
+    """The committed recording is of a run that went well: nine of ten causes are named."""
+    scores = recorded_scores(RECORDED)
+    lagwarden, burrow = scores["lagwarden"], scores["Burrow's rules"]
+    sick = [each for each in lagwarden if each.label.fate == "sick"]
+    assert sum(each.exact for each in lagwarden) >= 0.9 * len(sick)
+    assert sum(each.exact for each in lagwarden) > sum(each.exact for each in burrow)
+    assert sum(bool(each.false_alarms) for each in lagwarden) <= sum(bool(each.false_alarms) for each in burrow)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_log_is_scored_beside_the_recorded_ones(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its name is a column; a log that never alarms finds nothing and raises no false alarm."""
+    log = tmp_path / "calm.csv"
+    log.write_text("time,group,partition,verdict,severity\n")
+    assert main(["scores", str(RECORDED), "--log", str(log), "--format", name, "--cases"]) == 0
+    lines = [[cell.strip() for cell in line.split("|")] for line in capsys.readouterr().out.splitlines()]
+    assert lines[0][-2] == "calm"
+    assert [line[-2] for line in lines if line[1:2] and line[1].startswith(("sick groups found", "healthy"))] == [
+        "0",
+        "0",
+    ]
+
+
+def test_an_unreadable_log_ends_with_its_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The exit code is 2, and the error has no traceback."""
+    log = tmp_path / "log.csv"
+    log.write_text("time;group\n")
+    assert main(["scores", "--log", str(log)]) == 2
+    assert "first line" in capsys.readouterr().err
+
+
+def test_a_run_is_written_as_a_recording(tmp_path: Path) -> None:
+    """Labels, offsets, logs and scores of a run stand beside its capture; the log of lagwarden has its severities."""
+    capture = tmp_path / files.CAPTURE
+    capture.write_bytes((RECORDED / files.CAPTURE).read_bytes())
+    recorded = read_run(RECORDED)
+    steady = next(each for each in SCENARIOS if each.name == "steady")
+    shown = GroupVerdict("stopped", "critical")
+    run = RunRecord(
+        recorded.began,
+        recorded.ended,
+        {"steady": recorded.groups["steady"]},
+        {},
+        [VerdictSnapshot(recorded.began + 50, {recorded.groups["steady"]: shown})],
+        recorded.ends,
+        list(commits_of(CaptureFile(capture).rows())),
+    )
+    write_recording(tmp_path, [steady], run)
+    assert {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()} == set(files.FILES)
+    (row,) = read_log(tmp_path / files.LAGWARDEN_LOG)
+    assert (row.verdict, row.severity) == ("stopped", "critical")
+    assert row.severity in ALARMING
+    assert recorded_scores(tmp_path)["lagwarden"][0].false_alarms

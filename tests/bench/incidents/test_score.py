@@ -1,0 +1,199 @@
+"""A log of any monitor is scored by labels alone: found, exact cause, delays, false alarms, untrue causes."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from bench.incidents.labels import GroupLabel, LabelledFault, RecordingLabels
+from bench.incidents.score import score
+from bench.incidents.tables import case_table, total_table
+from bench.incidents.verdict_log import BURROW, VerdictLogError, VerdictRow, causes_of, read_log, write_log
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bench.incidents.score import GroupScore
+
+SICK: Final = GroupLabel(
+    "stops",
+    "g",
+    "sick",
+    "it stops, and later its records are deleted",
+    ("g-in",),
+    (LabelledFault(("stopped",), 60.0, 63.0), LabelledFault(("losing_data",), 80.0, 81.0)),
+    ((10.0, 60.0),),
+    ("expiring",),
+    None,
+)
+HEALTHY: Final = GroupLabel("fine", "f", "healthy", "it keeps up", ("f-in",), (), ((10.0, 110.0),), (), None)
+LABELS: Final = RecordingLabels(0.0, 120.0, 5.0, 2.0, 240.0, {}, (SICK, HEALTHY))
+ALARMS: Final = {"stopped", "losing_data", "no_members", "expiring", "STOP", "WARN"}
+
+
+def rows(verdicts: dict[float, str], group: str = "g", partition: str = "") -> list[VerdictRow]:
+    """Return a log with these verdicts from these times on."""
+    return [
+        VerdictRow(time, group, partition, verdict, "critical" if verdict in ALARMS else "fine")
+        for time, verdict in verdicts.items()
+    ]
+
+
+def of_sick(verdicts: dict[float, str], kind: str = "causes") -> GroupScore:
+    """Return the score of the sick group."""
+    return score(LABELS, rows(verdicts), causes_of(kind))[0]
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "delay", "cause_delay"),
+    [
+        pytest.param({0: "ok", 64: "stopped", 82: "losing_data"}, 5.0, 5.0, id="both, a second of the run late"),
+        pytest.param({0: "ok", 61: "stopped", 81: "losing_data"}, 0.0, 0.0, id="before it is knowable is at once"),
+        pytest.param({0: "ok", 64: "stopped"}, 5.0, None, id="only the first cause"),
+        pytest.param({0: "ok", 83: "losing_data"}, 100.0, 10.0, id="only the last cause: found late"),
+        pytest.param({0: "ok", 64: "no_members"}, 5.0, None, id="an alarm with an untrue cause"),
+        pytest.param({0: "ok"}, None, None, id="never"),
+        pytest.param({0: "ok", 40: "stopped", 50: "ok"}, None, None, id="only before the fault"),
+        pytest.param({0: "ok", 40: "stopped"}, 0.0, None, id="an alarm before the fault that goes on"),
+    ],
+)
+def test_a_sick_group_is_found_by_any_alarm_and_named_by_its_last_cause(
+    verdicts: dict[float, str], delay: float | None, cause_delay: float | None
+) -> None:
+    """Delays count from when the fault is knowable, in seconds of production: five per second of the run."""
+    found = of_sick(verdicts)
+    assert (found.delay, found.cause_delay) == (delay, cause_delay)
+    assert (found.found, found.exact) == (delay is not None, cause_delay is not None)
+
+
+def test_a_notice_that_names_the_cause_finds_a_group() -> None:
+    """Some causes are no alarm; a notice of another verdict finds nothing."""
+    assert score(LABELS, [VerdictRow(64.0, "g", "", "stopped", "notice")], None)[0].delay == 5.0
+    assert score(LABELS, [VerdictRow(64.0, "g", "", "other", "notice")], None)[0].delay is None
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "untrue"),
+    [
+        pytest.param({64: "stopped"}, [], id="a cause of it"),
+        pytest.param({64: "expiring"}, [], id="true as well"),
+        pytest.param({64: "no_members"}, ["no_members"], id="untrue"),
+        pytest.param({40: "no_members", 50: "ok"}, [], id="before the fault it is a false alarm"),
+    ],
+)
+def test_a_cause_that_is_not_true_of_a_sick_group_is_counted(verdicts: dict[float, str], untrue: list[str]) -> None:
+    """Causes of its faults, and those that are true as well, are no error."""
+    assert [each.verdict for each in of_sick(verdicts).untrue] == untrue
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "group", "alarms"),
+    [
+        pytest.param({0: "ok", 40: "stopped", 50: "ok"}, "f", [(40.0, 50.0)], id="a healthy group"),
+        pytest.param({0: "stopped", 12: "ok"}, "f", [(10.0, 12.0)], id="cut to the healthy phase"),
+        pytest.param({0: "ok", 111: "stopped"}, "f", [], id="after the healthy phase"),
+        pytest.param({0: "ok", 40: "stopped", 64: "losing_data"}, "g", [(40.0, 60.0)], id="before the fault"),
+    ],
+)
+def test_an_alarm_in_a_healthy_phase_is_false(
+    verdicts: dict[float, str], group: str, alarms: list[tuple[float, float]]
+) -> None:
+    """A row holds until the next one of its group."""
+    found = next(each for each in score(LABELS, rows(verdicts, group), None) if each.label.group == group)
+    assert [(each.since, each.until) for each in found.false_alarms] == alarms
+
+
+def test_a_group_alarms_while_one_of_its_partitions_does() -> None:
+    """A row of one partition does not end the alarm of another."""
+    log = [*rows({0: "ok", 64: "stopped"}, partition="t-0"), *rows({0: "ok", 66: "ok"}, partition="t-1")]
+    (sick, _) = score(LABELS, log, None)
+    assert sick.delay == 5.0
+
+
+def test_after_its_recovery_a_group_is_not_found_any_more() -> None:
+    """An alarm that begins after the recovery is a false one."""
+    label = GroupLabel("b", "g", "sick", "", (), SICK.faults[:1], ((10.0, 60.0), (90.0, 120.0)), (), 90.0)
+    labels = RecordingLabels(0.0, 120.0, 5.0, 2.0, 240.0, {}, (label,))
+    (found,) = score(labels, rows({0: "ok", 95: "stopped"}), None)
+    assert not found.found
+    assert not found.exact
+    assert len(found.false_alarms) == 1
+
+
+def test_formats_say_which_cause_a_verdict_claims(tmp_path: Path) -> None:
+    """Burrow's STOP names `stopped`, its WARN another cause; a log of alarms claims nothing, a file what it says."""
+    assert of_sick({64: "STOP"}, "burrow").untrue == ()
+    assert [each.verdict for each in of_sick({64: "WARN"}, "burrow").untrue] == ["WARN"]
+    assert of_sick({64: "STOP"}, "alarms").untrue == ()
+    assert of_sick({64: "STOP"}, "alarms").found
+    words = tmp_path / "words.json"
+    words.write_text(json.dumps({"STOP": "losing_data"}))
+    assert of_sick({82: "STOP"}, str(words)).exact
+    assert BURROW["STOP"] == "stopped"
+
+
+@pytest.mark.parametrize("text", ["no file", '["STOP"]', '{"STOP": 1}'])
+def test_an_unknown_format_is_refused(tmp_path: Path, text: str) -> None:
+    """A format is a name, or a JSON file with a cause per verdict."""
+    file = tmp_path / "words.json"
+    if text != "no file":
+        file.write_text(text)
+    with pytest.raises(VerdictLogError, match="format"):
+        causes_of(str(file))
+
+
+def test_a_log_has_a_row_per_change(tmp_path: Path) -> None:
+    """Repetitions are left out, and the rows are read back in order of time."""
+    file = tmp_path / "log.csv"
+    write_log(file, [*rows({4: "ok", 6: "ok", 8: "stopped"}), *rows({5: "ok"}, "f")])
+    assert [(each.time, each.group, each.verdict) for each in read_log(file)] == [
+        (4.0, "g", "ok"),
+        (5.0, "f", "ok"),
+        (8.0, "g", "stopped"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        ("soon,g,,ok,fine", "line 2: not a time"),
+        ("1.0,g,ok,fine", "line 2: not a time"),
+        ("1.0,g,,ok,bad", "line 2: severity bad"),
+    ],
+)
+def test_a_wrong_row_is_refused_with_its_line(tmp_path: Path, line: str, error: str) -> None:
+    """The error names the file, the line and what is wrong."""
+    file = tmp_path / "log.csv"
+    file.write_text(f"time,group,partition,verdict,severity\n{line}\n")
+    with pytest.raises(VerdictLogError, match=error):
+        read_log(file)
+
+
+def test_a_log_without_its_header_is_refused(tmp_path: Path) -> None:
+    """Columns are not guessed."""
+    file = tmp_path / "log.csv"
+    file.write_text("1.0,g,,ok,fine\n")
+    with pytest.raises(VerdictLogError, match="first line"):
+        read_log(file)
+
+
+def test_tables_have_totals_and_a_row_per_case() -> None:
+    """Each log is a column."""
+    scores = {
+        "good": score(LABELS, rows({0: "ok", 64: "stopped", 82: "losing_data"}), None),
+        "bad": score(LABELS, [*rows({64: "no_members"}), *rows({20: "stopped", 30: "ok"}, "f")], None),
+    }
+    totals = [[cell.strip() for cell in line.strip("|").split("|")] for line in total_table(scores).splitlines()]
+    assert totals[0] == ["", "good", "bad"]
+    assert ["sick groups found (of 1)", "1", "1"] in totals
+    assert ["exact cause named", "1", "0"] in totals
+    assert ["delay of the exact cause, worst", "5 s", "-"] in totals
+    assert ["healthy groups with a false alarm (of 1)", "0", "1"] in totals
+    assert ["sick groups with an untrue cause", "0", "1"] in totals
+    cases = [[cell.strip() for cell in line.strip("|").split("|")] for line in case_table(scores, LABELS).splitlines()]
+    assert cases[2:] == [
+        ["stops", "sick", "losing_data", "5 s, cause 5 s", "5 s, cause -; untrue: no_members"],
+        ["fine", "healthy", "-", "no alarm", "1 false alarm"],
+    ]

@@ -1,0 +1,73 @@
+"""A few groups of the verdict scenarios, sick ones and their healthy look-alikes, in two and a half minutes.
+
+What depends on the machine is not judged: neither the time until a verdict, for which the run goes on where one is
+missing, nor an alarm after the test's own clients had no turn. `make play` judges both, with all groups and outages.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from sandbox.verdict_scenarios.assess import outcomes, unexplained_alarms
+from sandbox.verdict_scenarios.everything import SCENARIOS
+from sandbox.verdict_scenarios.runner import run_scenarios
+
+if TYPE_CHECKING:
+    from sandbox.verdict_scenarios.assess import ScenarioOutcome
+    from sandbox.verdict_scenarios.record import RunRecord
+
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(600)]
+
+LOOK_ALIKES: Final = {
+    "left-members": "deploy",
+    "hung": "rolling-restart",
+    "zombie": "at-a-distance",
+    "poison": "quiet",
+    "open-transaction": "marker",
+    "falling-behind": "recovering",
+    "rewound": "planned-reset",
+    "skipped": "reset-forward",
+}
+"""Sick group -> a healthy one that looks similar."""
+CHOSEN: Final = tuple(each for each in SCENARIOS if each.name in {*LOOK_ALIKES, *LOOK_ALIKES.values()})
+SECONDS: Final = 115.0
+"""The end of the run: before all outages, and ten ticks after the last fault can be known."""
+PATIENCE: Final = 100.0
+"""Seconds that the run goes on while an expected verdict is missing, because the machine is busy."""
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> RunRecord:
+    """Return the record of the run, which is written to pytest's folder."""
+    record = run_scenarios(CHOSEN, tmp_path_factory.mktemp("few-verdicts"), print, SECONDS, patience=PATIENCE)
+    record.save(tmp_path_factory.mktemp("results") / "play.json")
+    return record
+
+
+@pytest.fixture(scope="module")
+def found(played: RunRecord) -> dict[str, ScenarioOutcome]:
+    """Return the outcomes by scenario."""
+    return {each.scenario.name: each for each in outcomes(CHOSEN, played)}
+
+
+@pytest.mark.parametrize("name", LOOK_ALIKES)
+def test_problem_is_found_with_its_cause(found: dict[str, ScenarioOutcome], name: str) -> None:
+    """Every expected verdict is shown before the end of the run."""
+    outcome = found[name]
+    assert outcome.found, " > ".join(outcome.verdicts)
+    assert outcome.exact, " > ".join(outcome.verdicts)
+
+
+@pytest.mark.parametrize("name", [*LOOK_ALIKES, *LOOK_ALIKES.values()])
+def test_no_untrue_alarm(found: dict[str, ScenarioOutcome], played: RunRecord, name: str) -> None:
+    """A healthy look-alike gets no alarm, and a sick group none that is not true of it."""
+    assert not unexplained_alarms(found[name], played), " > ".join(found[name].verdicts)
+
+
+def test_all_actions_of_the_scenarios_succeeded(played: RunRecord) -> None:
+    """Every group had what its scenario describes."""
+    assert not [fault for fault in played.faults if re.search(r" s [A-Z]\w+\(", fault)]
+    assert all(step.mark in played.marks[each.name] for each in CHOSEN for step in each.script if step.mark)
