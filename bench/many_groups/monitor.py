@@ -83,6 +83,11 @@ class Monitor:
         self._watch.stop()
         self._process.kill()
 
+    @property
+    def pid(self) -> int:
+        """The process id of the driver."""
+        return self._process.pid
+
     def ready(self, what: str) -> Start:
         """Wait until the monitor is ready, and return the measurements of its start."""
         self._until(lambda: self._get("/readyz")[0] == http.client.OK, "ready", _READY_LIMIT)

@@ -35,9 +35,9 @@ from stream.groups.membership.unassigned import UnassignedTracker
 from stream.groups.placement import Placement, partition_for
 from stream.groups.reduce import StateLimits, reduce
 from stream.groups.shard import empty_state
+from stream.process_memory import release_memory
 from stream.tick.context import ClusterContext
 from stream.tick.ends_index import EndsIndex
-from stream.tick.heap_trim import release_memory
 from stream.tick.hidden_commits.model import nothing_hidden
 from stream.tick.snapshot.build import build_evaluated
 from stream.tick.verdicts.evaluate import VerdictEvaluator

@@ -27,7 +27,9 @@ from typing import IO, TYPE_CHECKING, Final
 import structlog
 
 from stream.errors import ExitCode, Refusal
+from stream.process_memory import CHILD_ENVIRONMENT
 from stream.spark.java import MODULE_OPTIONS, class_path, find_java
+from stream.spark.java_memory import memory_options
 
 if TYPE_CHECKING:
     from stream.spark.class_archive import ClassArchive
@@ -43,8 +45,6 @@ _END_SECONDS: Final = 2.0
 _REASON_TO_END: Final = re.compile(r"OutOfMemoryError|insufficient memory|fatal error|SIG[A-Z]+ \(0x|^Error: ")
 
 _OPTIONS: Final = (
-    # The parallel collector: pauses do not matter to a batch job, its throughput does.
-    "-XX:+UseParallelGC",
     # Only the fast compiler. The JVM plans batches and passes some hundred rows on, which is too little work to earn
     # back what the optimizing compiler costs.
     "-XX:TieredStopAtLevel=1",
@@ -65,7 +65,7 @@ class JvmOptions:
         """Return all options of the command line."""
         archive = self.class_archive.java_options() if self.class_archive else []
         temporary = [f"-Djava.io.tmpdir={self.temporary_folder}"] if self.temporary_folder else []
-        return [*MODULE_OPTIONS, f"-Xmx{self.heap}", *_OPTIONS, *archive, *temporary]
+        return [*MODULE_OPTIONS, *memory_options(self.heap), *_OPTIONS, *archive, *temporary]
 
 
 class JvmStartError(RuntimeError):
@@ -96,7 +96,8 @@ class JvmProcess:
         """
         command = java_command(options)
         folder = Path(tempfile.mkdtemp(prefix="lagwarden-jvm-", dir=options.temporary_folder))
-        environment = {name: value for name, value in os.environ.items() if name != "SPARK_HOME"}
+        inherited = {name: value for name, value in os.environ.items() if name != "SPARK_HOME"}
+        environment = {**CHILD_ENVIRONMENT, **inherited}
         environment[_CONNECTION_FILE] = str(folder / "connection")
         reader, writer = OutputReader.open()
         try:

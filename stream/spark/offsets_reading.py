@@ -9,6 +9,7 @@ from stream.cluster.records.ranges import OffsetRange, ReadTally
 from stream.cluster.records.read import ROWS, read_records
 from stream.groups.decode_stats import DecodeFault, DecodeStats
 from stream.groups.fold import Fold, RecordColumns
+from stream.process_memory import release_memory
 from stream.spark.delta_rows import delta_rows
 from stream.spark.reading_options import TOPIC
 from stream.spark.task_progress import ProgressSender
@@ -25,6 +26,13 @@ if TYPE_CHECKING:
 
 def read_deltas(options: ReadingOptions, ranges: Sequence[ReadRange]) -> Iterator[pa.RecordBatch]:
     """Fetch and fold these ranges; yield one row per shard. Raises ClusterError."""
+    yield from delta_rows(_folded(options, ranges), options.placement)
+    # The worker runs other tasks after this one; it would keep what a catch-up took.
+    release_memory()
+
+
+def _folded(options: ReadingOptions, ranges: Sequence[ReadRange]) -> Fold:
+    """Return the fold of all records of these ranges."""
     fold = Fold(options.placement, slot_ms=options.slot_ms, keep_slots=options.keep_slots)
     cluster, wanted, tally = cluster_of(options.access), [OffsetRange(*each) for each in ranges], ReadTally()
     with contextlib.ExitStack() as stack:
@@ -36,7 +44,7 @@ def read_deltas(options: ReadingOptions, ranges: Sequence[ReadRange]) -> Iterato
             if progress:
                 progress.add(read.positions)
     _count(tally, fold.stats)
-    yield from delta_rows(fold, options.placement)
+    return fold
 
 
 def _count(tally: ReadTally, stats: DecodeStats) -> None:

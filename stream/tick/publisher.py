@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 from exporters.selection.series import EVERYTHING, SeriesSelection, SeriesSelector
 from stream.cluster.offsets_topic import NAME
 from stream.groups.driver_state import DriverState
+from stream.process_memory import release_memory
 from stream.tick.context import UNKNOWN_CLUSTER
-from stream.tick.heap_trim import release_memory
 from stream.tick.run_tick import NO_ENDS, EndsUnavailableError, EvaluationInputs, TickParts, read_end_offsets, run_tick
 from stream.tick.snapshot.group_detail import group_detail
 from stream.tick.terminations import Terminations

@@ -92,6 +92,24 @@ def test_environment_has_no_spark_home(
     assert "SPARK_HOME" not in (tmp_path / "environment").read_text()
 
 
+@pytest.mark.parametrize(("given", "expected"), [(None, "2"), ("8", "8")])
+def test_jvm_and_its_workers_have_few_arenas(
+    given: str | None,
+    expected: str,
+    java_is: Callable[[str], None],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The C library of the JVM and of its Python workers has two heaps; a value of the environment stays."""
+    monkeypatch.delenv("MALLOC_ARENA_MAX", raising=False)
+    if given is not None:
+        monkeypatch.setenv("MALLOC_ARENA_MAX", given)
+    java_is(f"env > {tmp_path / 'environment'}; exit 1")
+    with pytest.raises(JvmStartError):
+        JvmProcess.start(OPTIONS).connection()
+    assert f"MALLOC_ARENA_MAX={expected}" in (tmp_path / "environment").read_text().splitlines()
+
+
 @pytest.mark.parametrize(
     ("program", "message"),
     [

@@ -7,14 +7,14 @@ import sys
 
 import pytest
 
-from stream.tick import heap_trim
+from stream import process_memory
 
 _SCATTERED = """
 from pathlib import Path
 
 import numpy as np
 
-from stream.tick import heap_trim
+from stream import process_memory
 
 
 def resident_kb():
@@ -27,12 +27,12 @@ arrays = [np.ones(12_000, np.int64) for _ in range(1200)]  # 96 kB each: below t
 full = resident_kb()
 remaining = arrays[:: len(arrays) // 10]
 del arrays
-heap_trim.release_memory()
+process_memory.release_memory()
 print(full - before, resident_kb() - before, len(remaining))
 """
 
 
-@pytest.mark.skipif(heap_trim._malloc_trim() is None, reason="this C library has no malloc_trim")
+@pytest.mark.skipif(process_memory._malloc_trim() is None, reason="this C library has no malloc_trim")
 def test_dropped_memory_is_released() -> None:
     """Dropped arrays between others that stay fragment the heap; after the release the process is small again.
 
@@ -56,7 +56,7 @@ def test_without_glibc_only_arrow_releases_memory(monkeypatch: pytest.MonkeyPatc
             """Record the call."""
             released.append(True)
 
-    monkeypatch.setattr(heap_trim, "_malloc_trim", lambda: None)
-    monkeypatch.setattr("stream.tick.heap_trim.pa.default_memory_pool", Pool)
-    heap_trim.release_memory()
+    monkeypatch.setattr(process_memory, "_malloc_trim", lambda: None)
+    monkeypatch.setattr("pyarrow.default_memory_pool", Pool)
+    process_memory.release_memory()
     assert released == [True]

@@ -1,0 +1,24 @@
+"""The options of the JVM that decide how much memory it takes; docs/performance.md has what each one saves."""
+
+from __future__ import annotations
+
+from typing import Final
+
+_OPTIONS: Final = (
+    # One thread collects. The live objects of this JVM are less than 100 MB, and the cores are busy with reading. The
+    # parallel collector takes 80 MB for its own tables, and grows the heap rather than collect.
+    "-XX:+UseSerialGC",
+    # The class archive stays at the address that it was written for, so that its pages remain those of the file. By
+    # default the JVM moves it to a random address and writes its pointers again: 135 MB of its own memory, not 61.
+    "-XX:+UnlockDiagnosticVMOptions",
+    "-XX:ArchiveRelocationMode=0",
+)
+_INITIAL_HEAP: Final = 256 << 20
+"""Bytes. The default is 1/64 of the machine: a heap that full collections must grow, or one larger than ever needed."""
+_UNITS: Final = {"k": 10, "m": 20, "g": 30, "t": 40}
+
+
+def memory_options(heap: str) -> tuple[str, ...]:
+    """Return the options for a heap of at most this size, such as `1536m` (`stream.config.values.check_heap_size`)."""
+    largest = int(heap[:-1]) << _UNITS[heap[-1].lower()]
+    return (f"-Xmx{heap}", f"-Xms{min(_INITIAL_HEAP, largest) >> 10}k", *_OPTIONS)

@@ -1,0 +1,39 @@
+"""The memory options of the JVM."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from stream.spark.java import find_java
+from stream.spark.java_memory import memory_options
+
+
+@pytest.mark.parametrize(
+    ("heap", "initial"),
+    [
+        pytest.param("512m", "-Xms262144k", id="the default"),
+        pytest.param("4G", "-Xms262144k", id="a large heap"),
+        pytest.param("256m", "-Xms262144k", id="as much as there is at first"),
+        pytest.param("100000k", "-Xms100000k", id="Java refuses an initial heap above the maximum"),
+    ],
+)
+def test_heap_grows_from_256_mib(heap: str, initial: str) -> None:
+    """The size at first does not depend on the memory of the machine, and is never above the maximum."""
+    assert memory_options(heap)[:2] == (f"-Xmx{heap}", initial)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("heap", ["512m", "128M"])
+def test_java_accepts_and_uses_every_option(heap: str) -> None:
+    """A misspelled option ends the JVM at once. Collector and address of the class archive are the wanted ones."""
+    printed = subprocess.run(
+        [str(find_java()), *memory_options(heap), "-XX:+PrintFlagsFinal", "-version"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    ).stdout
+    flags = {line.split()[1]: line.split()[3] for line in printed.splitlines() if " = " in line}
+    assert (flags["UseSerialGC"], flags["UseParallelGC"], flags["ArchiveRelocationMode"]) == ("true", "false", "0")

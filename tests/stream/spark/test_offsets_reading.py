@@ -1,0 +1,61 @@
+"""What a task leaves behind in its worker. What it reads is compared in tests/integration."""
+
+from __future__ import annotations
+
+import gc
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from stream.cluster.records.read import FetchedRecords
+from stream.config.kafka_login import KafkaLogin
+from stream.groups.fold import Fold
+from stream.groups.placement import Placement
+from stream.spark import offsets_reading
+from stream.spark.reading_options import ClusterAccess, ReadingOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pytest
+
+OPTIONS = ReadingOptions(
+    ClusterAccess(("localhost:9092",), KafkaLogin(), 10.0),
+    starts={0: 0},
+    tasks=1,
+    most_offsets=1000,
+    limit=60.0,
+    placement=Placement.build(1, 1),
+    slot_ms=30_000,
+    keep_slots=10,
+    progress_address=None,
+)
+KEY = b"\x00\x01\x00\x01g\x00\x01t\x00\x00\x00\x00"
+VALUE = b"\x00\x01" + bytes(7) + b"\x05\x00\x00" + bytes(16)
+
+
+def one_commit(*_: object, **__: object) -> Iterator[FetchedRecords]:
+    """Yield one offset commit of group g."""
+    number = np.zeros(1, np.int64)
+    keys, values = pa.array([KEY], pa.binary()), pa.array([VALUE], pa.binary())
+    yield FetchedRecords(np.zeros(1, np.int32), number, number, keys, values, {0: 1})
+
+
+def folds() -> list[Fold]:
+    """Return the folds of this process."""
+    return [each for each in gc.get_objects() if isinstance(each, Fold)]
+
+
+def test_memory_is_released_after_the_last_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker is reused: memory is released once all rows are taken and the fold is gone, and not before."""
+    folds_at_release: list[int] = []
+    before = len(folds())
+    monkeypatch.setattr(offsets_reading, "cluster_of", lambda _: None)
+    monkeypatch.setattr(offsets_reading, "read_records", one_commit)
+    monkeypatch.setattr(offsets_reading, "release_memory", lambda: folds_at_release.append(len(folds()) - before))
+    rows = offsets_reading.read_deltas(OPTIONS, [(0, 0, 1)])
+    assert next(rows).num_rows == 1
+    assert not folds_at_release
+    assert not list(rows)
+    assert folds_at_release == [0]
