@@ -89,6 +89,7 @@ COLUMNS: Final[dict[str, Callable[[Window, int], Value]]] = {
     "jump_from": _whole(lambda w: w.remembered.jumps.jump_from),
     "jump_to": _whole(lambda w: w.remembered.jumps.jump_to),
     "jump_time": _whole(lambda w: w.remembered.jumps.jump_time),
+    "steps_back": _whole(lambda w: w.remembered.turns.steps),
     "turns": _whole(lambda w: w.remembered.turns.turns),
     "turn_from": _whole(lambda w: w.remembered.turns.turn_from),
     "turn_to": _whole(lambda w: w.remembered.turns.turn_to),

@@ -98,6 +98,9 @@ class Row:
     turn_ago: int | None = None
     turns_ago: int | None = None
     turn_interval: int = -1
+    climbed_ago: int | None = None
+    steps: int = 0
+    steps_ago: int | None = None
     split_ago: int | None = None
     forgotten_ago: int | None = None
     passed_written_ago: tuple[int | None, int | None] = (None, None)
@@ -230,6 +233,9 @@ def _remembered(rows: tuple[Row, ...]) -> Remembered:
         turn_time=_ago([row.turn_ago for row in rows]),
         began=_ago([row.turns_ago for row in rows]),
         interval=_column(rows, "turn_interval"),
+        climbed=_ago([row.climbed_ago for row in rows]),
+        steps=_column(rows, "steps"),
+        first_step=_ago([row.steps_ago for row in rows]),
     )
     return Remembered(
         turns=turns,

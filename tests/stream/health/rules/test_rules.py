@@ -46,6 +46,10 @@ NOT_READ: dict[str, Any] = {"stage": GroupStage.EMPTY, "members": 0, "commit_ago
 JUMPED = Row(jump_from=4_000, jump_to=9_500, jump_ago=MINUTE)
 STUCK = Row(stuck=True, lag=3_000, age=30 * SECOND, idle=30 * SECOND, commit_ago=30 * SECOND, progress_ago=30 * SECOND)
 REPEATS = dataclasses.replace(STUCK, commit_ago=2 * SECOND)
+CLIMBS = Row(
+    rewind_from=10_400, rewind_to=9_900, rewind_ago=15 * SECOND, turn_from=10_400, turn_to=9_900, turn_ago=15 * SECOND,
+    turn_interval=20 * SECOND, climbed_ago=10 * SECOND, steps=3, steps_ago=55 * SECOND,
+)  # fmt: skip
 TURNS = Row(turn_from=10_400, turn_to=9_000, turn_ago=5 * SECOND, turns_ago=40 * SECOND, turn_interval=10 * SECOND)
 BEHIND = Row(lag=30_000, age=5 * MINUTE)
 BACK = dataclasses.replace(BEHIND, rewinds=1, rewind_from=15_000, rewind_to=9_000, rewind_ago=MINUTE)
@@ -393,6 +397,15 @@ CASES = (
         (V.REWOUND,),
         "The group went back",
     ),
+    Case(
+        "goes back again and again, and has read up",
+        (but(CLIMBS, committed=10_450),),
+        (V.REWOUND,),
+        "The group goes back again and again: 3 times in 55 s, last from 10,400 to 9,900 (500 offsets) at 2023-11-14",
+    ),
+    Case("has gone back twice, and has read up", (but(CLIMBS, committed=10_450, steps=2),), (), "Keeps up"),
+    Case("no longer goes back", (but(CLIMBS, committed=10_450, turn_ago=2 * MINUTE),), (), "Keeps up"),
+    Case("goes back, and nothing is read again", (but(CLIMBS, committed=10_450, climbed_ago=None),), (), "Keeps up"),
     Case("went back and has read up", (but(BACK, committed=15_000),), (), "Keeps its pace"),
     Case("went back, and is near the end", (but(BACK, lag=400, age=4 * SECOND),), (), "Keeps up"),
     Case(
