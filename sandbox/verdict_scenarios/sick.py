@@ -222,6 +222,17 @@ STANDING: Final = (
         reserved=True,
     ),
     VerdictScenario(
+        "aborting",
+        "sick",
+        "a client reads and produces, and aborts every transaction with its offsets",
+        {"in": ScenarioTopic(), "out": ScenarioTopic(flows=())},
+        (StartTransactionalConsumer(),),
+        script=(at_event(ChangeBehaviour({"abort_every": 1})),),
+        expected=(ExpectedVerdict(("aborting",), pace.missed(), sentence_contains="was aborted"),),
+        # When the broker stops during a commit, librdkafka may wait for ever (see `sandbox.demo.transactional`).
+        true_as_well=("stopped",),
+    ),
+    VerdictScenario(
         "orphan",
         "sick",
         "after a deployment an assignor leaves one partition unassigned",

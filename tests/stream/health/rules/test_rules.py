@@ -313,6 +313,38 @@ CASES = (
     Case("without owner since a moment", (Row(owner=NO_OWNER, settled=5 * SECOND, idle=HOUR),), (), "Keeps up"),
     Case("no owner, no subscription", (Row(owner=NO_OWNER, idle=HOUR, subscribed=0, commit_ago=0),), (), "Keeps up"),
     Case(
+        "each transaction is aborted",
+        (but(STUCK, aborts=6, aborts_ago=(28 * SECOND, 3 * SECOND)),),
+        (V.ABORTING, V.STOPPED),
+        "Each of its 6 transactions in 28 s was aborted, the last one 3 s ago, by producer 4000; none was committed:"
+        " 3,000 offsets unread, the oldest for 30 s.",
+    ),
+    Case(
+        "each transaction is aborted, and none was ever committed",
+        (but(STUCK, committed=NO_COMMIT, idle=7 * MINUTE, aborts=90, aborts_ago=(7 * MINUTE, 3 * SECOND)),),
+        (V.ABORTING, V.NEVER_COMMITTED),
+        "Each of its 90 transactions in 7 min was aborted",
+    ),
+    Case(
+        "two transactions were aborted",
+        (but(STUCK, aborts=2, aborts_ago=(28 * SECOND, 3 * SECOND)),),
+        (V.STOPPED,),
+        "No commit for 30 s",
+    ),
+    Case(
+        "transactions were aborted, and no more begin",
+        (but(STUCK, aborts=6, aborts_ago=(2 * MINUTE, MINUTE)),),
+        (V.STOPPED,),
+        "No commit for 30 s",
+    ),
+    Case(
+        "transactions are aborted one after the other by a time-out of a minute",
+        (but(STUCK, commit_ago=4 * MINUTE, aborts=3, aborts_ago=(3 * MINUTE, MINUTE)),),
+        (V.ABORTING, V.STOPPED),
+        "Each of its 3 transactions in 3 min was aborted, the last one 1 min ago",
+    ),
+    Case("transactions are aborted, and it keeps up", (Row(aborts=6, aborts_ago=(MINUTE, SECOND)),), (), "Keeps up"),
+    Case(
         "never committed",
         (but(STUCK, committed=NO_COMMIT, age=7 * MINUTE, idle=7 * MINUTE),),
         (V.NEVER_COMMITTED,),
