@@ -58,6 +58,8 @@ class FetchedBatches:
     """True for data that is not aborted and not of an open transaction."""
     pending: npt.NDArray[np.bool_]
     """True for data of a transaction whose end is not known: it begins at or above the last stable offset."""
+    aborted: npt.NDArray[np.bool_]
+    """True for data of an aborted transaction."""
     fault: Damaged | None
     """The reason why the bytes after the valid batches cannot be read; None if there are none, or a part of a batch."""
     _headers: Headers | None
@@ -98,9 +100,10 @@ class FetchedBatches:
         data = transactional & ~control
         pending = np.zeros(len(base), np.bool_) if last_stable_offset is None else data & (base >= last_stable_offset)
         visible = ~control & ~pending
+        of_aborted = np.zeros(len(base), np.bool_)
         if aborted:
-            visible[_aborted(block, last, np.flatnonzero(transactional), aborted, on_fault)] = False
-        return cls(block, base, last, visible, pending, fault, headers)
+            of_aborted[_aborted(block, last, np.flatnonzero(transactional), aborted, on_fault)] = True
+        return cls(block, base, last, visible & ~of_aborted, pending, data & of_aborted, fault, headers)
 
     @property
     def next_offset(self) -> int:
@@ -142,6 +145,24 @@ class FetchedBatches:
         starts = np.array(self.block.starts, np.int64)[numbers]
         producers: Ints = headers_at(self.block.chunk, starts)["producer_id"].astype(np.int64)[of_offset]
         return producers
+
+    def aborted_columns(
+        self, start: int, end: int, on_fault: Callable[[LogBatch, Damaged], None]
+    ) -> Iterator[tuple[int, LogColumns]]:
+        """Yield producer ids and the records of their aborted transactions with `start` <= offset < `end`.
+
+        The records of one producer come in log order, those of several producers one producer after the other.
+        """
+        numbers = np.flatnonzero(self.aborted)
+        if not len(numbers):
+            return
+        starts = np.array(self.block.starts, np.int64)[numbers]
+        producers = headers_at(self.block.chunk, starts)["producer_id"].astype(np.int64)
+        for producer in np.unique(producers).tolist():
+            selected = np.zeros(len(self.base_offset), np.bool_)
+            selected[numbers[producers == producer]] = True
+            for columns in self.columns(start, end, on_fault, selected=selected):
+                yield producer, columns
 
     def _begin_below(self, end: int) -> int:
         """Return a bound on the base offsets of batches with records below `end`."""

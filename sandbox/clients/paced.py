@@ -188,7 +188,10 @@ class SelfAssigningConsumer(PacedConsumer):
 
 
 class TransactionalConsumer(PacedConsumer):
-    """Commits in transactions, each with a record that it writes. One that `hangs` does not end the next one."""
+    """Commits in transactions, each with a record that it writes. One that `hangs` does not end the next one.
+
+    After an aborted transaction it reads on, as an application does that passes a bad batch on to another topic.
+    """
 
     def __init__(
         self,
@@ -204,10 +207,16 @@ class TransactionalConsumer(PacedConsumer):
         self._producer = self._new_producer()
         self._open = False
         self.hangs = False
+        self._abort_every = self._transactions = 0
         super().__init__(bootstrap, group, topics, isolated=True, session=session, heartbeat=heartbeat)
 
     def _new_producer(self) -> Producer:
         return transactional_producer(self._bootstrap, self._group, timeout_ms=600_000)
+
+    def turn(self, behaviour: ClientBehaviour, now: float) -> None:
+        """See PacedConsumer."""
+        self._abort_every = behaviour.abort_every
+        super().turn(behaviour, now)
 
     def _store(self, offsets: list[TopicPartition]) -> None:
         if self._open:
@@ -224,8 +233,11 @@ class TransactionalConsumer(PacedConsumer):
         self._producer.begin_transaction()
         self._producer.produce(self._output, "done", partition=0)
         self._producer.send_offsets_to_transaction(offsets, metadata, REQUEST_TIMEOUT)
+        self._transactions += 1
         if self.hangs:
             self._open = True
+        elif self._abort_every and self._transactions % self._abort_every == 0:
+            self._producer.abort_transaction(REQUEST_TIMEOUT)
         else:
             self._producer.commit_transaction(REQUEST_TIMEOUT)
 

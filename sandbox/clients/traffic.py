@@ -68,5 +68,7 @@ class ClientBehaviour:
     """Partitions that are never committed."""
     silent: bool = False
     """Commits nothing."""
+    abort_every: int = 0
+    """Of a client that commits in transactions: every n-th one is aborted; 0: none, 1: all."""
     hung: tuple[str, ...] = ()
     """Members that do not poll; their heartbeats go on."""

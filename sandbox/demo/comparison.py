@@ -1,4 +1,8 @@
-"""Compares the offsets and lags that lagwarden shows with those of Kafka's own tool, partition by partition."""
+"""Compares what lagwarden shows with a second opinion.
+
+Offsets and lags are compared with those of Kafka's own tool, partition by partition, and verdicts with those that the
+table of the demo's groups expects.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +16,29 @@ from sandbox.kafka import tools
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from sandbox.demo.groups import DemoGroup
     from sandbox.kafka.tools import GroupOffset
 
 LIMIT: Final = 60.0
 """Seconds in which lagwarden must have read all commits from before a pause."""
+
+
+VERDICT_LIMIT: Final = 60.0
+"""Seconds in which every group must have its verdict, once all of them can be known."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class VerdictComparison:
+    """The verdict of one group as expected and as shown; None where none is shown."""
+
+    group: str
+    expected: tuple[str, ...]
+    shown: str | None
+
+    @property
+    def agrees(self) -> bool:
+        """True when one of the expected verdicts is shown."""
+        return self.shown in self.expected
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -69,4 +92,22 @@ def compare_until_agreed(bootstrap: str, address: str, limit: float = LIMIT) -> 
         rows = compare(official, scrape(address))
         if all(row.agrees for row in rows) or time.monotonic() > deadline:
             return rows
+        time.sleep(0.5)
+
+
+def compare_verdicts(rows: Sequence[DemoGroup], shown: Scrape) -> list[VerdictComparison]:
+    """Return every group of the table with the verdict that lagwarden shows."""
+    verdicts = {line.group: line.verdict for line in shown.group_lines()}
+    return [VerdictComparison(row.name, row.verdicts, verdicts.get(row.name)) for row in rows]
+
+
+def compare_verdicts_until_agreed(
+    rows: Sequence[DemoGroup], address: str, limit: float = VERDICT_LIMIT
+) -> list[VerdictComparison]:
+    """Compare verdicts while traffic flows, until all agree or the limit has passed; returns the last comparison."""
+    deadline = time.monotonic() + limit
+    while True:
+        found = compare_verdicts(rows, scrape(address))
+        if all(each.agrees for each in found) or time.monotonic() > deadline:
+            return found
         time.sleep(0.5)

@@ -51,6 +51,8 @@ class DemoGroup:
     members: int
     state: Literal["Stable", "Empty"]
     lag: LagTrend
+    verdicts: tuple[str, ...]
+    """The verdicts that lagwarden may show of it then."""
     description: str
 
 
@@ -62,48 +64,61 @@ TOPICS: Final = (
 )
 """Only the transactional group writes to `invoices`."""
 
+FINE: Final = ("ok", "caught_up")
+"""The verdicts of a group without a fault."""
+
 STUCK_PARTITION: Final = 1
 """The partition on which the stalled group makes no progress, and which the rewound group rewinds."""
 
 DEMO_GROUPS: Final = (
     DemoGroup(
         "steady", "classic", Behaviour.STEADY, "orders", members=2, state="Stable", lag="near zero",
+        verdicts=FINE,
         description="Two members share four partitions and keep up.",
     ),
     DemoGroup(
         "falling-behind", "classic", Behaviour.SLOW, "orders", members=1, state="Stable", lag="grows",
+        verdicts=("falling_behind",),
         description="Commits regularly, but reads a quarter of what is written: slow, not stopped.",
     ),
     DemoGroup(
         "stopped", "classic", Behaviour.STOPPED, "orders", members=0, state="Empty", lag="grows",
+        verdicts=("no_members",),
         description="Read and committed, then its process ended; its offsets stay and its lag grows.",
     ),
     DemoGroup(
         "stalled", "classic", Behaviour.STALLED, "payments", members=1, state="Stable", lag="grows on one partition",
+        verdicts=("poison_record",),
         description="Commits every partition regularly, on one of them always the same offset.",
     ),
     DemoGroup(
         "rewound", "classic", Behaviour.REWOUND, "payments", members=1, state="Stable", lag="jumps",
+        verdicts=("rewound",),
         description="Keeps up, but commits a much lower offset on one partition every ten seconds and reads it again.",
     ),
     DemoGroup(
         "empty-with-offsets", "classic", Behaviour.DRAINED, "archive", members=0, state="Empty", lag="zero",
+        verdicts=FINE,
         description="Has read a topic without new records to its end, and left: nothing is wrong with it.",
     ),
     DemoGroup(
         "static-rolling", "classic", Behaviour.ROLLING, "payments", members=2, state="Stable", lag="near zero",
+        verdicts=FINE,
         description="Two static members restart in turn with the same group.instance.id: new member ids, no rebalance.",
     ),
     DemoGroup(
         "next-generation", "consumer", Behaviour.STEADY, "orders", members=2, state="Stable", lag="near zero",
+        verdicts=FINE,
         description="The consumer protocol of KIP-848, with epochs instead of generations: two members keep up.",
     ),
     DemoGroup(
         "transactional", "classic", Behaviour.TRANSACTIONAL, "payments", members=1, state="Stable", lag="near zero",
+        verdicts=FINE,
         description="Commits offsets and records in the same transactions; every fifth is aborted and has no effect.",
     ),
     DemoGroup(
         "simple", "simple", Behaviour.UNMANAGED, "orders", members=0, state="Empty", lag="near zero",
+        verdicts=FINE,
         description="Assigns partitions to itself and only stores offsets: no members, always Empty.",
     ),
 )  # fmt: skip

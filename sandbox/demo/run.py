@@ -1,8 +1,9 @@
 """The demo: a real broker, live traffic and lagwarden itself on this machine, with one command.
 
 `python -m sandbox.demo` runs until Ctrl-C. `--duration SECONDS` stops it and compares: traffic is paused, and every
-committed offset and lag that lagwarden shows must equal those of Kafka's tool. Everything listens on 127.0.0.1 and uses
-a temporary folder that is removed at the end.
+committed offset and lag that lagwarden shows must equal those of Kafka's tool. If it has run for long enough to know
+them, the verdict of each group must be the one that the table of groups expects. Everything listens on 127.0.0.1 and
+uses a temporary folder that is removed at the end.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import yaml
 from rich.console import Console
 from rich.live import Live
 
-from sandbox.demo.comparison import compare_until_agreed
+from sandbox.demo.comparison import compare_until_agreed, compare_verdicts_until_agreed
 from sandbox.demo.scrape import not_ready_because, scrape
 from sandbox.demo.view import comparison_lines, groups_lines, groups_table
 from sandbox.demo.workload import Workload
@@ -40,6 +41,8 @@ READY_LIMIT: Final = 180.0
 STOP_LIMIT: Final = 45.0
 SHOW_LEAST: Final = 10.0
 """Seconds for which the groups are shown at least, however short the duration."""
+VERDICTS_KNOWN: Final = 270.0
+"""Seconds after which the verdict of every group can be known: a lag must have grown over half of the commit window."""
 LOG_LINES: Final = 30
 
 console: Final = Console()
@@ -129,6 +132,19 @@ def compare_with_kafka(bootstrap: str, address: str, traffic: Workload) -> int:
     return 0
 
 
+def compare_with_table(address: str, traffic: Workload, observed: float) -> int:
+    """Compare the verdicts with the expected ones after `observed` seconds of observation. Returns the exit code."""
+    if observed < VERDICTS_KNOWN:
+        print(f"demo: verdicts are not compared: they need {VERDICTS_KNOWN:.0f} s, and have had {observed:.0f} s")
+        return 0
+    rows = compare_verdicts_until_agreed(traffic.rows, address)
+    wrong = [row for row in rows if not row.agrees]
+    for row in wrong:
+        print(f"demo: {row.group} is {row.shown or 'without a verdict'}, expected: {' or '.join(row.expected)}")
+    print(f"demo: {len(rows) - len(wrong)} of {len(rows)} verdicts are as expected", flush=True)
+    return 1 if wrong or not rows else 0
+
+
 def run(duration: float | None) -> int:
     """Run the demo; with a duration in seconds, compare at its end. Returns the exit code."""
     began = time.monotonic()
@@ -144,6 +160,7 @@ def run(duration: float | None) -> int:
         stack.callback(process.terminate, STOP_LIMIT)
         try:
             wait_until_ready(process, address)
+            ready = time.monotonic()
             watched = prometheus_of(stack, address, folder)
             step(
                 f"ready after {time.monotonic() - began:.0f} s\n\n  metrics  {address}/metrics\n  status   {address}/\n"
@@ -152,7 +169,8 @@ def run(duration: float | None) -> int:
             until = max(began + duration, time.monotonic() + SHOW_LEAST) if duration is not None else float("inf")
             show_groups(process, address, until)
             traffic.wait_until_settled()
-            return compare_with_kafka(broker.bootstrap, address, traffic)
+            verdicts = compare_with_table(address, traffic, time.monotonic() - ready)
+            return compare_with_kafka(broker.bootstrap, address, traffic) or verdicts
         except (DemoError, OSError) as error:
             print(f"demo: {error}\nlagwarden's log ends:\n{tail(process.log)}", file=sys.stderr)
             return 1

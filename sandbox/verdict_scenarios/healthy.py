@@ -197,6 +197,15 @@ RECORDS: Final = (
         judged_until=BROKER_RESTART_AT,
     ),
     VerdictScenario(
+        "some-aborts",
+        "healthy",
+        "commits in transactions, and aborts every third one",
+        {"in": ScenarioTopic(), "out": ScenarioTopic(flows=())},
+        (StartTransactionalConsumer(),),
+        ClientBehaviour(abort_every=3),
+        judged_until=BROKER_RESTART_AT,
+    ),
+    VerdictScenario(
         "checkpointed",
         "healthy",
         "reads committed records of a producer that commits with each checkpoint, every two minutes",

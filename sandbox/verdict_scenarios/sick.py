@@ -38,6 +38,9 @@ OFFSETS_RETENTION: Final = 240.0
 """Seconds after which the broker removes the offsets of an empty group."""
 LEFT_AT: Final = 20.0
 STORM_EVERY: Final = 1.5
+REWIND_EVERY: Final = 8.0
+REWIND_BY: Final = 140
+"""Less than twice what is written in between, so the client reads most of the time, and reaches the end each time."""
 REBALANCES: Final = 7
 """One more than a rolling restart of two members may cause."""
 
@@ -217,6 +220,17 @@ STANDING: Final = (
         reserved=True,
     ),
     VerdictScenario(
+        "aborting",
+        "sick",
+        "a client reads and produces, and aborts every transaction with its offsets",
+        {"in": ScenarioTopic(), "out": ScenarioTopic(flows=())},
+        (StartTransactionalConsumer(),),
+        script=(at_event(ChangeBehaviour({"abort_every": 1})),),
+        expected=(ExpectedVerdict(("aborting",), pace.missed(), sentence_contains="was aborted"),),
+        # When the broker stops during a commit, librdkafka may wait for ever (see `sandbox.demo.transactional`).
+        true_as_well=("stopped",),
+    ),
+    VerdictScenario(
         "orphan",
         "sick",
         "after a deployment an assignor leaves one partition unassigned",
@@ -267,6 +281,22 @@ MOVING: Final = (
         {"in": ScenarioTopic(backlog=9_000)},
         (StartConsumer(),),
         script=(at_event(ChangeBehaviour({"rate": 1.1 * RATE}), SeekBack(7_200)),),
+        expected=(ExpectedVerdict(("rewound",), pace.next_sign()),),
+    ),
+    VerdictScenario(
+        "rewinding",
+        "sick",
+        "one client seeks back again and again, and reads the records again at twice the rate of the producer",
+        {"in": ScenarioTopic(backlog=2_000)},
+        (StartConsumer(),),
+        script=(
+            TimedStep(EVENT - 1, (ChangeBehaviour({"rate": 2 * RATE}),)),
+            *(
+                TimedStep(EVENT + REWIND_EVERY * number, (SeekBack(REWIND_BY),), "fault" if number == 2 else None)
+                for number in range(24)
+            ),
+        ),
+        # The third step back distinguishes it from one that goes back once, and no step looks like a second client.
         expected=(ExpectedVerdict(("rewound",), pace.next_sign()),),
     ),
     VerdictScenario(

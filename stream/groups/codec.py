@@ -1,12 +1,12 @@
 """Shards as bytes: what the state store keeps, and what tasks, state and driver send to each other.
 
 Layout: `LWS`, a format number (1 byte), the position and the newest timestamp (int64 each), then the sections: runs,
-slots, records, histories, tombstones. Each section is an int32 length (all little-endian) and an Arrow IPC stream; an
-empty table has length 0. A state has no tombstones and a delta no histories: those sections are empty. Arrow describes
-its columns itself, so a later format can add one and still read these bytes.
+slots, records, histories, tombstones, aborted commits. Each section is an int32 length (all little-endian) and an Arrow
+IPC stream; an empty table has length 0. A state has no tombstones and a delta no histories: those sections are empty.
+Arrow describes its columns itself, so a later format can add one and still read these bytes.
 
-Format 1 had neither the timestamp nor histories and tombstones: the groups of such a state get histories without
-transitions.
+Format 2 had no aborted commits. Format 1 had neither the timestamp nor histories and tombstones: the groups of such a
+state get histories without transitions.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import numpy as np
 import pyarrow as pa
 
+from stream.groups.commits.aborts import AbortedCommits, no_aborts
 from stream.groups.commits.run_table import Runs, no_runs
 from stream.groups.commits.runs import NEVER, Spans
 from stream.groups.commits.slots import Slots, no_slots
@@ -29,18 +30,19 @@ from stream.groups.shard import MembershipRecords, ShardChange, ShardDelta, Shar
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_Table = TypeVar("_Table", Runs, Slots, MembershipRecords, HistoryTable, OffsetTombstones)
+_Table = TypeVar("_Table", Runs, Slots, MembershipRecords, HistoryTable, OffsetTombstones, AbortedCommits)
+_KeyedNumbers = OffsetTombstones | AbortedCommits
+"""Tables of a key column, followed by columns of numbers."""
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 """Number of the layout this module writes. Every layout ever released stays readable."""
 
 _MAGIC: Final = struct.Struct("<3sB")
-_HEADER: Final = {1: struct.Struct("<q"), 2: struct.Struct("<qq")}
-_SECTIONS: Final = {1: 3, 2: 5}
+_HEADER: Final = {1: struct.Struct("<q"), 2: struct.Struct("<qq"), 3: struct.Struct("<qq")}
+_SECTIONS: Final = {1: 3, 2: 5, 3: 6}
 _LENGTH: Final = struct.Struct("<i")
 _SPAN_COLUMNS: Final = tuple(Spans.__dataclass_fields__)
 _SLOT_COLUMNS: Final = tuple(Slots.__dataclass_fields__)
-_TOMBSTONE_COLUMNS: Final = tuple(OffsetTombstones.__dataclass_fields__)
 
 
 class UnknownFormatError(ValueError):
@@ -59,6 +61,7 @@ class _Packed:
     records: bytes
     histories: bytes = b""
     tombstones: bytes = b""
+    aborts: bytes = b""
 
 
 def pack(shard: ShardState | ShardDelta | ShardChange, *, compressed: bool = False) -> bytes:
@@ -75,7 +78,8 @@ def pack(shard: ShardState | ShardDelta | ShardChange, *, compressed: bool = Fal
         _section(shard.runs.slots, _slots_batch, compressed=compressed),
         shard.records.packed or _section(shard.records, _records_batch, compressed=compressed),
         histories.packed or _section(histories, _histories_batch, compressed=compressed),
-        _section(tombstones, _tombstones_batch, compressed=compressed),
+        _section(tombstones, _keyed_batch, compressed=compressed),
+        _section(shard.aborts, _keyed_batch, compressed=compressed),
     ):
         parts += [_LENGTH.pack(len(section)), section]
     return b"".join(parts)
@@ -90,6 +94,7 @@ def unpack_state(data: bytes) -> ShardState:
         packed.position,
         _histories(packed.histories),
         time=packed.time,
+        aborts=_aborts(packed.aborts),
     )
     return dataclasses.replace(state, histories=build_histories(state)) if packed.version == 1 else state
 
@@ -103,6 +108,7 @@ def unpack_delta(data: bytes) -> ShardDelta:
         packed.position,
         _tombstones(packed.tombstones),
         time=packed.time,
+        aborts=_aborts(packed.aborts),
     )
 
 
@@ -116,6 +122,7 @@ def unpack_change(data: bytes) -> ShardChange:
         _histories(packed.histories),
         _tombstones(packed.tombstones),
         time=packed.time,
+        aborts=_aborts(packed.aborts),
     )
 
 
@@ -191,10 +198,13 @@ def _histories_batch(histories: HistoryTable) -> pa.RecordBatch:
     return pa.record_batch({"group": histories.groups, "life": histories.values, "died": died})
 
 
-def _tombstones_batch(tombstones: OffsetTombstones) -> pa.RecordBatch:
-    keys, *numbers = (getattr(tombstones, name) for name in _TOMBSTONE_COLUMNS)
-    columns = {name: np.ascontiguousarray(column) for name, column in zip(_TOMBSTONE_COLUMNS[1:], numbers, strict=True)}
-    return pa.record_batch({"key": keys, **columns})
+def _keyed_batch(table: _KeyedNumbers) -> pa.RecordBatch:
+    columns = {name: np.ascontiguousarray(getattr(table, name)) for name in _number_columns(type(table))}
+    return pa.record_batch({"key": table.keys, **columns})
+
+
+def _number_columns(table: type[_KeyedNumbers]) -> list[str]:
+    return [field.name for field in dataclasses.fields(table) if field.name != "keys"]
 
 
 def _runs(section: bytes, slots: bytes) -> Runs:
@@ -238,7 +248,14 @@ def _tombstones(section: bytes) -> OffsetTombstones:
     if not section:
         return no_tombstones()
     columns = _read(section)
-    return OffsetTombstones(columns["key"], *(_numbers(columns[name]) for name in _TOMBSTONE_COLUMNS[1:]))
+    return OffsetTombstones(columns["key"], *(_numbers(columns[name]) for name in _number_columns(OffsetTombstones)))
+
+
+def _aborts(section: bytes) -> AbortedCommits:
+    if not section:
+        return no_aborts()
+    columns = _read(section)
+    return AbortedCommits(columns["key"], *(_numbers(columns[name]) for name in _number_columns(AbortedCommits)))
 
 
 def _numbers(column: pa.Array) -> Any:

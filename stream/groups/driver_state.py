@@ -15,6 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from decoders.columnar import decode_keys
+from stream.groups.commits import aborts as abort_table
+from stream.groups.commits.aborts import AbortedCommits, no_aborts
 from stream.groups.commits.run_table import Runs, concat_runs, find_rows, no_runs
 from stream.groups.commits.runs import Spans, columns_of
 from stream.groups.commits.slots import Slots
@@ -55,6 +57,8 @@ class GroupColumns:
     """The current membership records of the groups requested from `DriverState.columns`."""
     pending: frozenset[bytes] = frozenset()
     """The keys of offsets with a commit in an open transaction, as far as known."""
+    aborts: AbortedCommits = dataclasses.field(default_factory=no_aborts)
+    """The aborted commits of each key since its last commit, in no order; also of keys without any commit."""
 
     def topics_of(self, group: str) -> list[str]:
         """Return the topics that a group has offsets for."""
@@ -105,7 +109,9 @@ class DriverState:
 
     def seed(self, shard: int, state: ShardState) -> None:
         """Load the whole state of a shard; nothing in it is an event."""
-        change = ShardChange(state.runs, state.records, state.position, state.histories)
+        change = ShardChange(
+            state.runs, state.records, state.position, state.histories, time=state.time, aborts=state.aborts
+        )
         self._shards.setdefault(shard, _ShardCopy()).apply(change)
 
     def apply(self, shard: int, change: ShardChange) -> ChangeEvents:
@@ -163,6 +169,7 @@ class DriverState:
             row_order=self._row_order,
             faults={name: error for shard in self._shards.values() for name, error in shard.memberships.faults.items()},
             records={group: self._records_of(group) for group in records_of},
+            aborts=abort_table.concat([shard.aborts for shard in self._shards.values()]),
         )
 
     def _moved_groups(self) -> dict[int, AbstractSet[str]]:
@@ -197,6 +204,7 @@ class _ShardCopy:
 
     def __init__(self) -> None:
         self.runs = no_runs()
+        self.aborts = no_aborts()
         self.memberships = Memberships()
         self.histories: dict[str, GroupHistory] = {}
         self._died: dict[str, int] = {}
@@ -209,6 +217,7 @@ class _ShardCopy:
         is_repeated, self._position = change.position == self._position, change.position
         self.memberships.apply(change.records)
         transitions = tuple(self._apply_histories(change.histories)) if len(change.histories) else ()
+        self._apply_aborts(change)
         if len(change.runs):
             self._apply_runs(change.runs)
         if is_repeated or not (transitions or len(change.tombstones)):
@@ -234,6 +243,10 @@ class _ShardCopy:
                 self._died[group] = history.died
             known = previous.transitions if previous is not None else ()
             yield from ((group, each) for each in history.transitions if each not in known)
+
+    def _apply_aborts(self, change: ShardChange) -> None:
+        others = abort_table.since(abort_table.without(self.aborts, change.aborts.keys), change.runs)
+        self.aborts = abort_table.recent(abort_table.concat([others, change.aborts]), change.time)
 
     def _apply_runs(self, runs: Runs) -> None:
         known = find_rows(self.runs.keys, runs.keys)

@@ -18,6 +18,7 @@ from decoders import scalar
 from decoders.columnar import CommitColumns, CommitDetails, decode_commit_values, decode_keys
 from decoders.errors import DecodeError
 from decoders.tables import BY_NUMBER
+from stream.groups.commits import aborts as abort_table
 from stream.groups.commits import runs as run_columns
 from stream.groups.commits import slots as slot_columns
 from stream.groups.commits import tombstones as tombstone_table
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from stream.groups.commits.aborts import AbortedCommits
     from stream.groups.placement import Placement
 
 MAX_UNJOINED_RUNS: Final = 400_000
@@ -84,6 +86,8 @@ class _PartitionFold:
     runs: list[Runs] = dataclasses.field(default_factory=list)
     records: list[MembershipRecords] = dataclasses.field(default_factory=list)
     tombstones: list[OffsetTombstones] = dataclasses.field(default_factory=list)
+    aborted: list[AbortedCommits] = dataclasses.field(default_factory=list)
+    """Not joined: a commit between two of them, which is read later, must still be able to part them."""
     position: int = -1
     time: int = NEVER
 
@@ -101,6 +105,10 @@ class _PartitionFold:
         runs = join_runs(self.runs, keep_slots)
         self.runs, self.tombstones = [runs], [tombstones]
         return runs, tombstones
+
+    def aborts(self, runs: Runs) -> AbortedCommits:
+        """Return the aborted commits after these runs, which are all of the partition, one row per key."""
+        return abort_table.join(abort_table.since(abort_table.concat(self.aborted), runs))
 
 
 class Fold:
@@ -132,6 +140,32 @@ class Fold:
         if len(commits):
             self._add_commits(batch.take(commits), distinct, distinct.canonical[codes[commits]])
 
+    def add_aborted(  # noqa: PLR0917 - columns of one table
+        self,
+        partition: int,
+        producer_id: int,
+        position: NDArray[np.int64],
+        time: NDArray[np.int64],
+        keys: pa.BinaryArray,
+        values: pa.BinaryArray,
+    ) -> None:
+        """Count the commits among records of a producer's aborted transactions; they change nothing else.
+
+        Other records of `add` may come before or after them.
+        """
+        if not len(position):
+            return
+        encoded = keys.dictionary_encode()
+        codes = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy(zero_copy_only=False)
+        distinct = DistinctKeys.build(encoded.dictionary, decode_keys(encoded.dictionary))
+        is_commit = (distinct.role[codes] == RecordRole.COMMIT) & values.is_valid().to_numpy(zero_copy_only=False)
+        rows = np.flatnonzero(is_commit)
+        folded = self._partition(partition)
+        folded.position = max(folded.position, int(position[-1]))
+        if len(rows):
+            names = distinct.canonical_keys.take(pa.array(distinct.canonical[codes[rows]]))
+            folded.aborted.append(abort_table.single_commits(names, position[rows], time[rows], producer_id))
+
     def drain(self) -> Iterator[tuple[int, ShardDelta]]:
         """Yield a delta for every shard with records, and reset the fold."""
         partitions, self._partitions = self._partitions, {}
@@ -149,7 +183,7 @@ class Fold:
         for partition in _distinct(batch.offsets_partition):
             rows = np.flatnonzero(batch.offsets_partition == partition)
             folded = self._partition(int(partition))
-            folded.position = int(batch.position[rows[-1]])
+            folded.position = max(folded.position, int(batch.position[rows[-1]]))
             folded.time = max(folded.time, int(batch.time[rows].max()))
 
     def _partition(self, partition: int) -> _PartitionFold:
@@ -300,14 +334,17 @@ class Fold:
     def _deltas(self, partition: int, folded: _PartitionFold) -> Iterator[tuple[int, ShardDelta]]:
         runs, tombstones = folded.join(self._keep_slots)
         records = concat_records(folded.records) if folded.records else no_records()
+        aborts = folded.aborts(runs)
         if self._placement.sub_shards == 1:
-            delta = ShardDelta(runs, records, folded.position, tombstones, folded.time)
+            delta = ShardDelta(runs, records, folded.position, tombstones, folded.time, aborts)
             yield self._placement.shard(partition, ""), delta
             return
         run_shards = self._shards(partition, _groups_of_commits(runs.keys))
         record_shards = self._shards(partition, groups_of(records.keys.to_pylist()))
         tombstone_shards = self._shards(partition, _groups_of_commits(tombstones.keys))
-        for shard in np.union1d(run_shards, record_shards).tolist():  # every offset tombstone also has a run
+        abort_shards = self._shards(partition, _groups_of_commits(aborts.keys))
+        # Every offset tombstone also has a run.
+        for shard in np.unique(np.concatenate([run_shards, record_shards, abort_shards])).tolist():
             run_rows, tombstone_rows = run_shards == shard, tombstone_shards == shard
             yield (
                 shard,
@@ -317,6 +354,7 @@ class Fold:
                     folded.position,
                     tombstones.take(tombstone_rows) if tombstone_rows.any() else no_tombstones(),
                     folded.time,
+                    aborts.take(abort_shards == shard),
                 ),
             )
 

@@ -12,7 +12,9 @@ import dataclasses
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
+import pyarrow as pa
 
+from stream.groups.commits import aborts as abort_table
 from stream.groups.commits import tombstones as tombstone_table
 from stream.groups.commits.run_table import Runs, concat_runs, find_rows, join_runs
 from stream.groups.lifecycle.tracker import NewRecords, update_histories
@@ -32,8 +34,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from stream.groups.commits.aborts import AbortedCommits
 
-_Rows = TypeVar("_Rows", "Runs", "MembershipRecords", "tombstone_table.OffsetTombstones")
+_Rows = TypeVar("_Rows", "Runs", "MembershipRecords", "tombstone_table.OffsetTombstones", "abort_table.AbortedCommits")
 KEEP_TRANSITIONS: Final = 32
 DEAD_GRACE_MS: Final = 3_600_000
 
@@ -70,10 +73,19 @@ def reduce(
     histories, changed_histories = update_histories(
         state, read, HistoryLimits(limits.keep_transitions, limits.dead_grace_ms, limits.live_from)
     )
+    aborts, changed_aborts = _reduce_aborts(state, unseen, read.time)
     position = max([state.position, *(delta.position for delta in unseen)])
     return (
-        ShardState(runs, records, position, histories, time=read.time),
-        ShardChange(changed_runs, changed_records, position, changed_histories, read.tombstones, time=read.time),
+        ShardState(runs, records, position, histories, time=read.time, aborts=aborts),
+        ShardChange(
+            changed_runs,
+            changed_records,
+            position,
+            changed_histories,
+            read.tombstones,
+            time=read.time,
+            aborts=changed_aborts,
+        ),
     )
 
 
@@ -84,6 +96,7 @@ def _without_seen(delta: ShardDelta, position: int) -> ShardDelta:
         runs=_after(delta.runs, delta.runs.spans.last_position, position),
         records=_after(delta.records, delta.records.position, position),
         tombstones=_after(delta.tombstones, delta.tombstones.position, position),
+        aborts=_after(delta.aborts, delta.aborts.last_position, position),
     )
 
 
@@ -122,6 +135,19 @@ def _reduce_runs(state: ShardState, new: Runs, state_rows: NDArray[np.int64], ke
     # A state starts empty, so a tombstone at the start of a run carries no information.
     kept = dataclasses.replace(kept, spans=dataclasses.replace(kept.spans, reset=np.zeros(len(kept), np.bool_)))
     return concat_runs([state.runs.take(untouched), kept]), changed
+
+
+def _reduce_aborts(state: ShardState, deltas: list[ShardDelta], now: int) -> tuple[AbortedCommits, AbortedCommits]:
+    """Return the aborted commits of all keys, and those of the keys of which the deltas have some."""
+    aborts = state.aborts
+    for delta in deltas:
+        # As with runs, a row that was partly seen replaces that of the state.
+        straddling = delta.aborts.keys.filter(pa.array(delta.aborts.first_position <= state.position))
+        aborts = abort_table.since(abort_table.without(aborts, straddling), delta.runs)
+        aborts = abort_table.join(abort_table.concat([aborts, delta.aborts]))
+    aborts = abort_table.recent(aborts, now)
+    changed = [delta.aborts.keys for delta in deltas if len(delta.aborts)]
+    return aborts, abort_table.of_keys(aborts, pa.concat_arrays(changed)) if changed else abort_table.no_aborts()
 
 
 def _reduce_records(state: MembershipRecords, new: MembershipRecords) -> tuple[MembershipRecords, MembershipRecords]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
+from stream.groups.commits.aborts import AbortedCommits, no_aborts
 from stream.groups.commits.run_table import no_runs
 from stream.groups.commits.runs import NEVER
 from stream.groups.commits.tombstones import OffsetTombstones, no_tombstones
@@ -66,6 +67,8 @@ class ShardState:
     histories: HistoryTable = dataclasses.field(default_factory=no_histories)
     time: int = NEVER
     """The newest timestamp (ms) of a record read."""
+    aborts: AbortedCommits = dataclasses.field(default_factory=no_aborts)
+    """The aborted commits of each key since its last commit, see `aborts`."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -82,6 +85,8 @@ class ShardDelta:
     """The offset tombstones among the records read."""
     time: int = NEVER
     """The newest timestamp (ms) of a record read."""
+    aborts: AbortedCommits = dataclasses.field(default_factory=no_aborts)
+    """The aborted commits read after the last commit of their key."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -99,6 +104,8 @@ class ShardChange:
     """The offset tombstones among the records read."""
     time: int = NEVER
     """The newest timestamp (ms) of a record read, also of those before this batch."""
+    aborts: AbortedCommits = dataclasses.field(default_factory=no_aborts)
+    """The aborted commits of each key of which some were read. A commit among `runs` ends those before it."""
 
 
 def concat_records(parts: Sequence[MembershipRecords]) -> MembershipRecords:

@@ -12,6 +12,7 @@ that need a missing column match nothing:
 | `subscribed`, `owner` | memberships | no `abandoned`, no `unassigned`; poison records only if one partition is stuck |
 | `expiry` | `stream.groups.expiry.predict` | no `expiring` |
 | `retention` | topic configs (`retention.ms`; -1 if compacted) | losses are forecast from the log start only |
+| `aborts` | the driver state (`stream.groups.commits.aborts`) | no `aborting` |
 | `gapless` | topic configs (`cleanup.policy`) | no `skipped` |
 | `tails` | a fetch of the tails that `TailState.wanted` marks | a marker at the end counts as lag 1 |
 | `transactions` | `stream.cluster` | the blocking transaction has no name |

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from stream.groups.membership.model import MemberClient
     from stream.health.features.window import Window
+    from stream.health.inputs import AbortStreak
 
 Value = int | float | str | bool | None
 """Times are ms since 1970 (`..._time`, `..._since`), durations ms, rates offsets per second. None: not known."""
@@ -66,6 +67,16 @@ def _of_owner(pick: Callable[[MemberClient], str]) -> Callable[[Window, int], Va
     return read
 
 
+def _of_aborts(pick: Callable[[AbortStreak], int]) -> Callable[[Window, int], Value]:
+    """Return a reader of a field of the aborted commits since the last commit."""
+
+    def read(window: Window, row: int) -> Value:
+        streak = window.inputs.aborts.get(row)
+        return None if streak is None else pick(streak)
+
+    return read
+
+
 COLUMNS: Final[dict[str, Callable[[Window, int], Value]]] = {
     "committed_offset": _whole(lambda w: w.committed_offset),
     "commit_time": _whole(lambda w: w.commit_time),
@@ -90,6 +101,7 @@ COLUMNS: Final[dict[str, Callable[[Window, int], Value]]] = {
     "jump_from": _whole(lambda w: w.remembered.jumps.jump_from),
     "jump_to": _whole(lambda w: w.remembered.jumps.jump_to),
     "jump_time": _whole(lambda w: w.remembered.jumps.jump_time),
+    "steps_back": _whole(lambda w: w.remembered.turns.steps),
     "turns": _whole(lambda w: w.remembered.turns.turns),
     "turn_from": _whole(lambda w: w.remembered.turns.turn_from),
     "turn_to": _whole(lambda w: w.remembered.turns.turn_to),
@@ -100,6 +112,10 @@ COLUMNS: Final[dict[str, Callable[[Window, int], Value]]] = {
     "group_since": _of_group(lambda w: w.inputs.groups.since),
     "generation": _of_group(lambda w: w.inputs.groups.generation),
     "rebalances": _of_group(lambda w: w.inputs.groups.rebalances),
+    "aborted_transactions": _of_aborts(lambda streak: streak.count),
+    "aborts_since": _of_aborts(lambda streak: streak.first_time),
+    "last_abort_time": _of_aborts(lambda streak: streak.last_time),
+    "producer_id": _of_aborts(lambda streak: streak.producer_id),
     "offset_expiry_time": _whole(lambda w: w.inputs.expiry),
     "stable_since": _whole(lambda w: w.stable_since),
     "transaction": _transaction,

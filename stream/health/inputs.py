@@ -93,6 +93,17 @@ class OpenTransaction:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class AbortStreak:
+    """The offset commits of a row that were aborted with their transactions since its last commit. Times in ms."""
+
+    count: int
+    first_time: int
+    last_time: int
+    producer_id: int
+    """The producer of the last one."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class HealthInputs:
     """One tick. Rows are (group, topic, partition), sorted by these; groups and topics are positions in their lists."""
 
@@ -131,6 +142,8 @@ class HealthInputs:
     """None: tails are not read, and all lag counts as data. Otherwise a row is undecided until its tail is read."""
     transactions: Mapping[tuple[int, int], OpenTransaction] = dataclasses.field(default_factory=dict)
     """By (topic, partition)."""
+    aborts: Mapping[int, AbortStreak] = dataclasses.field(default_factory=dict)
+    """By row; most rows have none."""
     hidden: Flags | None = None
     """Rows whose newest commits an open transaction may hide from the reader of the log; None: none."""
     reasons: NDArray[np.object_] | None = None

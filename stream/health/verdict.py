@@ -39,6 +39,7 @@ class Verdict(enum.StrEnum):
     POISON_RECORD = "poison_record"
     STALLED = "stalled"
     STOPPED = "stopped"
+    ABORTING = "aborting"
     NO_LEADER = "no_leader"
     TRUNCATED = "truncated"
     LOSING_DATA = "losing_data"
@@ -86,6 +87,7 @@ SEVERITY: Final = {
     Verdict.POISON_RECORD: Severity.CRITICAL,
     Verdict.STALLED: Severity.CRITICAL,
     Verdict.STOPPED: Severity.CRITICAL,
+    Verdict.ABORTING: Severity.CRITICAL,
     Verdict.NO_LEADER: Severity.CRITICAL,
     Verdict.TRUNCATED: Severity.CRITICAL,
     Verdict.LOSING_DATA: Severity.CRITICAL,

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from decoders.log.vectors import LogColumns
     from stream.spark.batch_plan import ReadRange
     from stream.spark.reading_options import ReadingOptions
 
@@ -35,11 +36,18 @@ def _folded(options: ReadingOptions, ranges: Sequence[ReadRange]) -> Fold:
     """Return the fold of all records of these ranges."""
     fold = Fold(options.placement, slot_ms=options.slot_ms, keep_slots=options.keep_slots)
     cluster, wanted, tally = cluster_of(options.access), [OffsetRange(*each) for each in ranges], ReadTally()
+
+    def add_aborted(partition: int, producer: int, records: LogColumns) -> None:
+        fold.add_aborted(partition, producer, records.offset, records.timestamp, records.key, records.value)
+
     with contextlib.ExitStack() as stack:
         progress = ProgressSender(options.progress_address) if options.progress_address else None
         if progress:
             stack.callback(progress.close)
-        for read in read_records(cluster, TOPIC, wanted, rows=ROWS, ahead=True, limit=options.limit, tally=tally):
+        reads = read_records(
+            cluster, TOPIC, wanted, rows=ROWS, ahead=True, limit=options.limit, tally=tally, on_aborted=add_aborted
+        )
+        for read in reads:
             fold.add(RecordColumns(read.partition, read.offset, read.timestamp, read.keys, read.values))
             if progress:
                 progress.add(read.positions)

@@ -81,6 +81,10 @@ class FetchedPart:
         """Yield the visible records in pieces. Batches that cannot be decoded are counted."""
         return self.batches.columns(self.start, self.position, _counted_in(self.tally))
 
+    def aborted_columns(self) -> Iterator[tuple[int, LogColumns]]:
+        """Yield producer ids and the records of their aborted transactions."""
+        return self.batches.aborted_columns(self.start, self.position, _counted_in(self.tally))
+
 
 class PartitionRead:
     """Reads one range: `leader` is (node, epoch) or None, `position` the offset of the next fetch."""

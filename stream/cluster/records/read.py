@@ -74,6 +74,7 @@ def read_records(
     ahead: bool = False,
     limit: float = LIMIT_SECONDS,
     tally: ReadTally | None = None,
+    on_aborted: Callable[[int, int, LogColumns], None] | None = None,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[FetchedRecords]:
@@ -81,14 +82,19 @@ def read_records(
 
     Yields after each round of requests and before each pause, even if there are no records then; with `rows` only when
     so many records are there. With `ahead` the next request is sent before the records of the last response are
-    decoded. Faults and skipped offsets are counted in `tally`, the latter also logged. Raises ClusterError: at once if
-    it is permanent, else after `limit` seconds without progress; a caller can then continue at the positions.
+    decoded. `on_aborted` is called with a partition, a producer id and records of its aborted transactions, for each
+    partition and producer in log order. Faults and skipped offsets are counted in `tally`, the latter also logged.
+    Raises ClusterError: at once if it is permanent, else after `limit` seconds without progress; a caller can then
+    continue at the positions.
     """
     counted = ReadTally() if tally is None else tally
     by_partition = {each.partition: each for each in wanted}
     pending = _Pending()
     for parts in _responses(cluster, topic, wanted, counted, ahead=ahead, limit=limit, clock=clock, sleep=sleep):
         for part in parts:
+            if on_aborted is not None:
+                for producer, columns in part.aborted_columns():
+                    on_aborted(part.partition, producer, columns)
             for columns in part.columns():
                 pending.add(part, columns)
                 if pending.rows >= max(rows, ROWS) or pending.size >= _LARGEST:

@@ -9,9 +9,9 @@ Causes come before their effects, and what cannot be undone before what can.
 4.  Records that are lost for ever, before those that only wait (losing_data).
 5.  Without members there are none of the faults of members (no_members).
 6.  A group that does not settle stops all of its partitions at once (rebalancing_too_long, rebalance_storm).
-7.  Stuck partitions with a known cause: a transaction, no owner, no commit ever, a record (held_back, unassigned,
-    never_committed, poison_record). The last one requires siblings that make progress, so it comes after the causes
-    that stop all of them.
+7.  Stuck partitions with a known cause: a transaction, no owner, transactions that are all aborted, no commit ever, a
+    record (held_back, unassigned, aborting, never_committed, poison_record). The last one requires siblings that make
+    progress, so it comes after the causes that stop all of them.
 8.  Stuck partitions without one: repeated commits, then no commits (stalled, stopped). `stopped` matches the rest.
 9.  From here on the group makes progress. First why its offset was lost (forgotten) or goes to and fro
     (two_committers), what it will never read (skipped) and why it is behind (rewound, reset, skewed), then whether the
@@ -34,6 +34,7 @@ from stream.health.rules.membership import (
 )
 from stream.health.rules.offsets import (
     abandoned,
+    aborting,
     commits_last_read,
     expiring,
     forgotten,
@@ -68,6 +69,7 @@ RULES: Final[tuple[Rule, ...]] = (
     rebalance_storm.RULE,
     held_back.RULE,
     unassigned.RULE,
+    aborting.RULE,
     never_committed.RULE,
     poison_record.RULE,
     stalled.RULE,

@@ -40,7 +40,8 @@ def client_text(client: MemberClient) -> str:
 def sends_heartbeats(window: Window, row: int) -> bool:
     """Return whether the owner of a row has certainly sent a heartbeat since the last commit on any of its partitions.
 
-    The coordinator removes a member whose session ends; one that is still there after that time is alive.
+    The coordinator removes a member whose session ends; one that is still there after that time is alive. A commit that
+    was aborted counts, too: the member works.
     """
     client = owner_of(window, row)
     if client is None or client.session_timeout is None:
@@ -48,7 +49,13 @@ def sends_heartbeats(window: Window, row: int) -> bool:
     group = _group_rows(window, row)
     silence = window.known_until[group] - window.commit_time[group]
     since_settled = int(window.settled_time[row]) - (window.now - int(window.known_until[row]))
-    shortest = min(int(silence[_owned_with(window, row)].min()), since_settled)
+    owned = _owned_with(window, row)
+    since_aborts = [
+        int(window.known_until[at]) - streak.last_time
+        for at, streak in window.inputs.aborts.items()
+        if group.start <= at < group.stop and owned[at - group.start]
+    ]
+    shortest = min([int(silence[owned].min()), since_settled, *since_aborts])
     return shortest > client.session_timeout + window.limits.tick
 
 

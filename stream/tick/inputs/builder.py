@@ -19,6 +19,7 @@ from stream.health.features import lag as lags
 from stream.health.features.offset_out_of_range import CommitOrigins, topic_ids
 from stream.health.inputs import NO_COMMIT, HealthInputs
 from stream.health.limits import HealthLimits
+from stream.tick.inputs.aborted_commits import aborts_by_row
 from stream.tick.inputs.assignment import AssignmentInputs
 from stream.tick.inputs.group_state import GroupStates
 from stream.tick.inputs.lookup_columns import with_lookups
@@ -107,6 +108,7 @@ class InputBuilder:
             expiry=_expiry(rows, context),
             forgotten=_forgotten(rows, context) if context.forgotten else None,
             hidden=_of_groups(rows, hidden.unread_groups) if hidden.unread_groups else None,
+            aborts=aborts_by_row(rows, state.aborts),
             read_until=read.read_until,
             answered_since=read.answered_since,
         )

@@ -74,6 +74,7 @@ STUCK: Final = [
                 verdict("rebalance_storm", "critical", {**MONITOR, "group": "f"}): "1x60",
                 verdict("no_leader", "critical", {**MONITOR, "group": "g"}): "1x60",
                 verdict("truncated", "critical", {**MONITOR, "group": "h"}): "1x60",
+                verdict("aborting", "critical", {**MONITOR, "group": "i"}): "1x60",
             },
             "20m",
         ),
@@ -226,6 +227,26 @@ TRUNCATED: Final = by_verdict(
             of("lagwarden_group_partitions_lag_unknown", GROUP, reason="recreated"): "1x60",
         },
         "25m",
+    ),
+)
+
+ABORTING: Final = by_verdict(
+    "LagwardenGroupAborting",
+    "aborting",
+    "critical",
+    Text(
+        "All transactions of group billing are aborted",
+        "The group reads and works, but no transaction with its offsets is committed, so it makes no progress. How"
+        " many, since when and by which producer: lagwarden explain billing",
+    ),
+    minutes=1,
+    keep=5,
+    odd=Case(
+        "LagwardenGroupAborting",
+        Kind.ODD,
+        "a group that aborts some of its transactions and commits the others",
+        {verdict("ok", "fine"): "1x60", LAG: "20x60"},
+        "20m",
     ),
 )
 
@@ -652,6 +673,7 @@ CASES: Final = [
     *NO_LEADER,
     *TRUNCATED,
     *HELD,
+    *ABORTING,
     *BEHIND,
     *REWOUND,
     *SKIPPED,

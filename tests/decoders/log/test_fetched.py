@@ -287,6 +287,47 @@ def test_consumers_see_committed_records(raw: bytes, aborted: tuple[tuple[int, i
     assert [row[0] for row in fast(raw, aborted).rows] == offsets
 
 
+@pytest.mark.parametrize(
+    ("raw", "aborted", "found"),
+    [
+        pytest.param(
+            in_transaction(0, 7, 3) + plain(3) + write.marker(4, 7, committed=False),
+            ((7, 0),),
+            {7: [0, 1, 2]},
+            id="without its marker",
+        ),
+        pytest.param(
+            in_transaction(0, 7) + in_transaction(1, 8) + in_transaction(2, 7) + write.marker(3, 7, committed=False),
+            ((7, 0),),
+            {7: [0, 2]},
+            id="only of the aborted producer",
+        ),
+        pytest.param(
+            in_transaction(0, 8) + in_transaction(1, 7) + in_transaction(2, 8), ((7, 0), (8, 0)), {7: [1], 8: [0, 2]},
+            id="by producer",
+        ),
+        pytest.param(
+            in_transaction(0, 7) + write.marker(1, 7, committed=True) + plain(2), (), {}, id="a committed transaction"
+        ),
+        pytest.param(in_transaction(0, 7, 50), ((7, 0),), {7: list(range(40))}, id="up to the end of the range"),
+    ],
+)  # fmt: skip
+def test_records_of_aborted_transactions_can_be_read_by_producer(
+    raw: bytes, aborted: tuple[tuple[int, int], ...], found: dict[int, list[int]]
+) -> None:
+    """Each with the producer that wrote it."""
+    fetched = FetchedBatches.read(raw, aborted)
+    rows: dict[int, list[int]] = {}
+    for producer, piece in fetched.aborted_columns(0, 40, no_fault):
+        rows.setdefault(producer, []).extend(piece.offset.tolist())
+    assert rows == found
+
+
+def no_fault(batch: LogBatch, fault: Damaged) -> None:
+    """Fail: every batch can be decoded."""
+    raise AssertionError((batch.base_offset, fault))
+
+
 def test_data_above_the_last_stable_offset_is_pending() -> None:
     """A read_uncommitted response marks the batches of transactions whose end is unknown; plain ones are visible."""
     raw = (

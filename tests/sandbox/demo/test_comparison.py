@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from sandbox.demo import comparison
-from sandbox.demo.comparison import compare, compare_until_agreed
+from sandbox.demo.comparison import (
+    compare,
+    compare_until_agreed,
+    compare_verdicts,
+    compare_verdicts_until_agreed,
+)
+from sandbox.demo.groups import demo_group
 from sandbox.demo.scrape import Scrape
 from sandbox.kafka import tools
 from sandbox.kafka.tools import GroupOffset
@@ -19,6 +25,11 @@ def official_row(
 ) -> GroupOffset:
     """Return a row of the official tool for one partition."""
     return GroupOffset("g", topic, partition, current_offset, 10, lag, None, None, None)
+
+
+def verdict_of(verdict: str) -> str:
+    """Return the sample of the verdict of the rewound group."""
+    return f'lagwarden_group_verdict{{group="rewound",verdict="{verdict}",severity="warning"}} 1'
 
 
 def shown(*lines: str) -> Scrape:
@@ -63,3 +74,31 @@ def test_comparison_ends_with_the_remaining_differences(monkeypatch: pytest.Monk
     monkeypatch.setattr(comparison, "scrape", lambda _: shown(f"{OFFSET} 6", f"{LAG} 4"))
     rows = compare_until_agreed("b:1", "http://l", limit=0)
     assert [(row.official_offset, row.shown_offset, row.official_lag, row.shown_lag) for row in rows] == [(7, 6, 3, 4)]
+
+
+INFO = 'lagwarden_group_info{group="rewound",kind="classic",state="Stable"} 1'
+
+
+@pytest.mark.parametrize(
+    ("lines", "found"),
+    [
+        pytest.param([INFO, verdict_of("rewound")], ("rewound", True), id="expected"),
+        pytest.param([INFO, verdict_of("two_committers")], ("two_committers", False), id="another one"),
+        pytest.param([INFO], (None, False), id="a group without a verdict"),
+        pytest.param([], (None, False), id="a group that is not shown"),
+    ],
+)
+def test_the_verdict_of_each_group_is_compared_with_the_table(lines: list[str], found: tuple[str | None, bool]) -> None:
+    """A missing verdict is a difference, too."""
+    (row,) = compare_verdicts([demo_group("rewound")], shown(*lines))
+    assert (row.shown, row.agrees) == found
+
+
+def test_comparison_of_verdicts_waits_until_all_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A verdict may change for a tick; after the limit the last comparison is returned."""
+    answers = [shown(INFO), shown(INFO, verdict_of("rewound"))]
+    monkeypatch.setattr(comparison, "scrape", lambda _: answers.pop(0))
+    monkeypatch.setattr("sandbox.demo.comparison.time.sleep", lambda _: None)
+    assert [row.agrees for row in compare_verdicts_until_agreed([demo_group("rewound")], "http://l")] == [True]
+    monkeypatch.setattr(comparison, "scrape", lambda _: shown(INFO))
+    assert [row.agrees for row in compare_verdicts_until_agreed([demo_group("rewound")], "http://l", 0)] == [False]

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from sandbox.demo import run as demo
-from sandbox.demo.comparison import PartitionComparison
+from sandbox.demo.comparison import PartitionComparison, VerdictComparison
 from sandbox.demo.scrape import GroupLine
 from sandbox.demo.view import comparison_lines, groups_lines
 
@@ -23,6 +23,8 @@ DIFFERING = PartitionComparison("g", "t", 1, 7, 3, 7, None)
 
 class Traffic:
     """Traffic of given groups that records a pause."""
+
+    rows = ()
 
     def __init__(self, groups: list[str]) -> None:
         self.groups = groups
@@ -49,6 +51,30 @@ def test_exit_code_of_the_comparison(
     traffic = Traffic(groups)
     monkeypatch.setattr(demo, "compare_until_agreed", lambda *_: rows if traffic.paused else [])
     assert demo.compare_with_kafka("b:1", "http://l", traffic) == code  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("shown", "observed", "result"),
+    [
+        pytest.param("rewound", 300.0, (0, "1 of 1 verdicts are as expected"), id="as expected"),
+        pytest.param("two_committers", 300.0, (1, "g is two_committers, expected: rewound"), id="another one"),
+        pytest.param(None, 300.0, (1, "g is without a verdict"), id="none"),
+        pytest.param("ok", 10.0, (0, "verdicts are not compared"), id="observed for too short a time"),
+    ],
+)
+def test_exit_code_of_the_comparison_of_verdicts(
+    shown: str | None,
+    observed: float,
+    result: tuple[int, str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The demo succeeds only when every group has its verdict, once that can be known."""
+    code, printed = result
+    rows = [VerdictComparison("g", ("rewound",), shown)]
+    monkeypatch.setattr(demo, "compare_verdicts_until_agreed", lambda *_: rows)
+    assert demo.compare_with_table("http://l", Traffic(["g"]), observed) == code  # type: ignore[arg-type]
+    assert printed in capsys.readouterr().out
 
 
 def test_views_show_unknown_values_as_a_dash() -> None:

@@ -52,6 +52,7 @@ def tables_of(shard: ShardState | ShardDelta | ShardChange) -> dict[str, Any]:
         "histories": dict(zip(histories.groups.to_pylist(), histories.values.to_pylist(), strict=True)),
         "died": histories.died.tolist(),
         "tombstones": tombstones.keys.to_pylist(),
+        "aborts": dict(zip(shard.aborts.keys.to_pylist(), shard.aborts.count.tolist(), strict=True)),
         "position": shard.position,
         "time": shard.time,
     }
@@ -108,10 +109,21 @@ def test_a_state_of_format_1_is_read_completely(partition: int) -> None:
 @pytest.mark.parametrize("partition", PARTITIONS)
 def test_a_state_of_format_2_is_read_exactly(partition: int) -> None:
     """A state of the first version with this format equals the state of the capture today."""
-    assert FORMAT == 2
     old, new = stored(2, partition), replayed()[partition]
     assert histories_in(old) == histories_in(new)
     assert {**tables_of(old), "histories": None} == {**tables_of(new), "histories": None}
+
+
+@pytest.mark.parametrize("partition", PARTITIONS)
+def test_a_state_of_format_3_is_read_exactly(partition: int) -> None:
+    """As one of format 2, with the aborted commits of one key, which were added to the state of partition 0."""
+    assert FORMAT == 3
+    old, new = stored(3, partition), replayed()[partition]
+    assert histories_in(old) == histories_in(new)
+    aborts = {b"\x00\x01\x00\x01g\x00\x01t\x00\x00\x00\x00": 3} if partition == 0 else {}
+    assert {**tables_of(old), "histories": None} == {**tables_of(new), "histories": None, "aborts": aborts}
+    numbers = [getattr(old.aborts, name).tolist() for name in ("first_time", "last_time", "producer_id")]
+    assert numbers == ([[100], [300], [4000]] if partition == 0 else [[], [], []])
 
 
 def test_histories_continue_after_the_upgrade() -> None:

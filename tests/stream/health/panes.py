@@ -21,7 +21,7 @@ from stream.health.features.memory.row_memory import Remembered
 from stream.health.features.memory.turns import TurnMemory
 from stream.health.features.time_lag import Rates, TimeLag
 from stream.health.features.window import Window
-from stream.health.inputs import GroupInputs, GroupStage, HealthInputs, OpenTransaction, Subscribers
+from stream.health.inputs import AbortStreak, GroupInputs, GroupStage, HealthInputs, OpenTransaction, Subscribers
 from stream.health.limits import HealthLimits
 from stream.health.verdict import CODE, Verdict, roll_up
 
@@ -99,8 +99,14 @@ class Row:
     turn_ago: int | None = None
     turns_ago: int | None = None
     turn_interval: int = -1
+    climbed_ago: int | None = None
+    steps: int = 0
+    steps_ago: int | None = None
     split_ago: int | None = None
     forgotten_ago: int | None = None
+    aborts: int = 0
+    aborts_ago: tuple[int, int] = (0, 0)
+    """How long ago the first and the last aborted commit were."""
     passed_written_ago: tuple[int | None, int | None] = (None, None)
 
 
@@ -125,6 +131,11 @@ def pane(*rows: Row, transactions: dict[tuple[int, int], OpenTransaction] | None
         owner=_ints([row.owner for row in rows]),
         expiry=_ints([-1 if row.expires_in is None else NOW + row.expires_in for row in rows]),
         transactions=transactions or {},
+        aborts={
+            at: AbortStreak(row.aborts, NOW - row.aborts_ago[0], NOW - row.aborts_ago[1], 4_000)
+            for at, row in enumerate(rows)
+            if row.aborts
+        },
         subscribers={number: SPLIT for number, row in enumerate(of_group) if row.split_ago is not None},
         reasons=np.array([row.reason for row in rows], object),
     )
@@ -232,6 +243,9 @@ def _remembered(rows: tuple[Row, ...]) -> Remembered:
         turn_time=_ago([row.turn_ago for row in rows]),
         began=_ago([row.turns_ago for row in rows]),
         interval=_column(rows, "turn_interval"),
+        climbed=_ago([row.climbed_ago for row in rows]),
+        steps=_column(rows, "steps"),
+        first_step=_ago([row.steps_ago for row in rows]),
     )
     return Remembered(
         turns=turns,

@@ -17,7 +17,7 @@ from stream.groups.commits import slots as window
 from stream.groups.commits.slots import Slots
 from stream.health.evaluator import Evaluator
 from stream.health.features.lag import PartitionEnds
-from stream.health.inputs import NO_COMMIT, GroupInputs, GroupStage, HealthInputs
+from stream.health.inputs import NO_COMMIT, AbortStreak, GroupInputs, GroupStage, HealthInputs
 from stream.health.limits import HealthLimits
 from stream.health.verdict import SEVERITY, VERDICTS, Severity, Verdict
 
@@ -60,6 +60,8 @@ class Partition:
     """When the broker removes its offset before its time; the offset must go with `gone_from`."""
     retention: int = -1
     gapless: bool = True
+    aborts: Sequence[int] = ()
+    """When commits are aborted with their transactions (ascending times); the producer is 4,000."""
     exists_from: int = -(1 << 40)
     gone_from: int = 1 << 40
 
@@ -202,10 +204,18 @@ def look(scene: Scene, now: int) -> HealthInputs:
         gapless=np.array([part.gapless for part in there], np.bool_),
         reasons=np.array([None if part.known(now) else part.reason for part in there], object),
         read_until=np.full(len(there), NOON + read, np.int64),
+        aborts={row: streak for row, part in enumerate(there) if (streak := _aborts(part, read)) is not None},
     )
     origins = dataclasses.replace(seen.origins, leader_epoch=np.array([p.commit_epoch for p in there], np.int32))
     seen = dataclasses.replace(seen, origins=origins)
     return seen if scene.tails is None else dataclasses.replace(seen, tails=scene.tails(seen))
+
+
+def _aborts(part: Partition, now: int) -> AbortStreak | None:
+    """Return the aborted commits since the last commit."""
+    last = max((time for time, _ in part.commits if time <= now), default=-(1 << 40))
+    since = [time for time in part.aborts if last < time <= now]
+    return AbortStreak(len(since), NOON + since[0], NOON + since[-1], 4_000) if since else None
 
 
 def _moment(relative: int) -> int:

@@ -30,7 +30,7 @@ from tests.stream.health.simulator import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from stream.health.inputs import HealthInputs
 
@@ -426,7 +426,33 @@ def _two_clients(until: int = LATE) -> Scene:
     return _alone(sorted([*first, *second]), memberships=[Membership(LONG, GroupStage.OFFSETS_ONLY)])
 
 
+def _every_transaction_aborts(until: int = LATE, *, back: int = LATE) -> Scene:
+    # Each transaction is aborted from noon on, until the client ends or commits again.
+    commits = [*consume(STEADY, LONG, 0), *consume(STEADY, back, LATE, rate=1_000, position=STEADY(0))]
+    return _alone_aborting(commits, range(5 * SECOND, min(until, back), 5 * SECOND))
+
+
+def _aborts_from_the_beginning() -> Scene:
+    # A partition is added, and none of the transactions with its records is ever committed.
+    aborts = range(5 * SECOND, LATE, 5 * SECOND)
+    new = Partition(evenly(100, start=0), [], aborts=aborts, exists_from=0)
+    return Scene([Partition(STEADY, consume(STEADY, LONG, LATE)), new])
+
+
+def _some_transactions_abort() -> Scene:
+    # Two of five transactions are aborted, and every five minutes three more in a row.
+    commits = [each for each in consume(STEADY, LONG, LATE) if each[0] // (5 * SECOND) % 5 < 3]
+    commits = [each for each in commits if each[0] % (5 * MINUTE) >= 15 * SECOND]
+    times = {time for time, _ in commits}
+    return _alone_aborting(commits, [time for time in range(LONG, LATE, 5 * SECOND) if time not in times])
+
+
+def _alone_aborting(commits: list[tuple[int, int]], aborts: Sequence[int]) -> Scene:
+    return Scene([Partition(STEADY, commits, aborts=aborts, owner=0, subscribed=1)])
+
+
 HEALTHY = (
+    Situation("a group that aborts some of its transactions", _some_transactions_abort, until=12 * MINUTE),
     Situation("a rolling deploy to another subscription", lambda: _split(0, 9 * MINUTE), until=12 * MINUTE),
     Situation("a new partition that is read late", _first_commit_after_a_rebalance, until=15 * MINUTE),
     Situation("a steady consumer", lambda: _alone(consume(STEADY, LONG, LATE))),
@@ -918,6 +944,28 @@ SICK = (
         lambda: _split(0),
         Verdict.TWO_APPLICATIONS,
         known_at=10 * MINUTE,
+        until=15 * MINUTE,
+    ),
+    Situation("a group whose transactions are all aborted", _every_transaction_aborts, Verdict.ABORTING, 15 * SECOND),
+    Situation(
+        "a group whose transactions are all aborted, until it commits again",
+        lambda: _every_transaction_aborts(back=3 * MINUTE),
+        Verdict.ABORTING,
+        known_at=15 * SECOND,
+        ends_at=3 * MINUTE,
+    ),
+    Situation(
+        "a group whose transactions are all aborted, until its process ends",
+        lambda: _every_transaction_aborts(2 * MINUTE),
+        Verdict.STOPPED,
+        known_at=2 * MINUTE + 30 * SECOND,
+        on_the_way=(Verdict.ABORTING,),
+    ),
+    Situation(
+        "a group that has never committed, because all its transactions are aborted",
+        _aborts_from_the_beginning,
+        Verdict.ABORTING,
+        known_at=6 * MINUTE,
         until=15 * MINUTE,
     ),
     Situation(

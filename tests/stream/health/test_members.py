@@ -68,6 +68,22 @@ def test_a_static_member_is_named_with_its_instance() -> None:
     assert "client orders-1 (instance orders-0) on 10.0.0.7" in finding(hangs(0, 0, clients=(static, B))).sentence
 
 
+def test_a_member_whose_transactions_are_aborted_works() -> None:
+    """It is named, and nothing says that it hangs; once its aborted commits end, it does."""
+    whole = hangs(0, 0)
+    aborts = range(5 * SECOND, 3 * MINUTE, 5 * SECOND)
+    aborting = [dataclasses.replace(part, aborts=aborts) for part in whole.partitions]
+    found = finding(dataclasses.replace(whole, partitions=aborting), 2 * MINUTE)
+    assert found.verdict is V.ABORTING
+    assert "Each of its 24 transactions in 1 min 55 s was aborted" in found.sentence
+    assert "Owner of all of them: client orders-1 on 10.0.0.7" in found.sentence
+    assert "heartbeats" not in found.sentence
+    assert found.evidence["producer_id"] == 4_000
+    later = finding(dataclasses.replace(whole, partitions=aborting), 5 * MINUTE)
+    assert later.verdict is V.STOPPED
+    assert "still sends heartbeats: it is alive, and does not work" in later.sentence
+
+
 @pytest.mark.parametrize(
     ("scene", "at", "alive"),
     [

@@ -38,17 +38,62 @@ def reads_the_same_again() -> Scene:
     return Scene([Partition(STEADY, commits)])
 
 
+def seeks_back(by: int, every: int, rate: int) -> Scene:
+    """Return one client that commits every second, seeks back by `by` offsets every `every` ms and reads on at `rate`.
+
+    Each step back begins and ends at greater offsets than the one before, as those of two clients do.
+    """
+    commits = [*consume(STEADY, LONG, 0, every=SECOND)]
+    for at in range(5 * SECOND, 10 * MINUTE, every):
+        back = commits[-1][1] - by
+        commits.append((at, back))
+        commits += consume(STEADY, at + SECOND, at + every - SECOND, every=SECOND, rate=rate, position=back)
+    return Scene([Partition(STEADY, commits)])
+
+
+def seeks_back_far() -> Scene:
+    """Return a client whose steps back are long: it needs most of the time between them to read the records again."""
+    return seeks_back(6_000, 30 * SECOND, 350)
+
+
+def seeks_back_less_than_it_advances() -> Scene:
+    """Return a client that reads the records again at once, each time from behind the place of the last seek."""
+    return seeks_back(300, 10 * SECOND, 10_000)
+
+
 @pytest.mark.parametrize(
     "scene",
     [
+        pytest.param(seeks_back_far, id="seeks back far and reads the records again"),
+        pytest.param(seeks_back_less_than_it_advances, id="seeks back by less than it advances"),
         pytest.param(restores_its_checkpoint, id="two restarts from a checkpoint"),
         pytest.param(reads_the_same_again, id="the same records again and again"),
     ],
 )
 def test_one_client_that_goes_back_is_not_two(scene: object) -> None:
-    """Fewer than three turns, or turns that do not advance."""
+    """Fewer than three turns, turns that do not advance or do not overlap, or a gap that is read and not leapt over."""
     ticks = watch(scene(), -6 * MINUTE, 8 * MINUTE)  # type: ignore[operator] # a function of the table
     assert V.TWO_COMMITTERS not in {each.verdict for each in ticks}
+
+
+def test_a_client_that_seeks_back_again_and_again_is_rewound() -> None:
+    """From the third time on, also in the moments in which it has read all of it again."""
+    ticks = watch(seeks_back_far(), -6 * MINUTE, 8 * MINUTE)
+    assert {each.verdict for each in ticks if each.time > 2 * MINUTE} == {V.REWOUND}
+    found = ticks[-1].result.row_finding(0)
+    assert found.sentence.startswith("The group goes back again and again: 16 times in 7 min 55 s, last from ")
+    assert "(6,000 offsets) at " in found.sentence
+    assert found.evidence["steps_back"] == 16
+
+
+def test_a_client_that_no_longer_seeks_back_is_well_again() -> None:
+    """After three of its intervals without another step back."""
+    whole = seeks_back_far().partitions[0]
+    commits = [each for each in whole.commits if each[0] < 5 * MINUTE]
+    commits += consume(STEADY, 5 * MINUTE, LATE, every=SECOND, rate=350, position=commits[-1][1])
+    ticks = watch(Scene([Partition(STEADY, commits)]), -6 * MINUTE, 9 * MINUTE)
+    assert {each.verdict for each in ticks if 2 * MINUTE < each.time < 5 * MINUTE} == {V.REWOUND}
+    assert not any(each.sick for each in ticks if each.time > 7 * MINUTE + 3 * TICK)
 
 
 def test_both_positions_are_in_the_sentence() -> None:

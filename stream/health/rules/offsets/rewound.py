@@ -3,15 +3,18 @@
 A reset is shown in both directions. Kafka resets the offsets of empty groups only. So an offset that went back while
 the group was empty was reset by an operator; one that went back while it had members was not, and may be a faulty
 consumer. Both end by themselves when the group has read up to its former offset. A reset forward is shown for a while.
+
+A group that goes back again and again stays rewound while that goes on, also when it has just read everything again.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from stream import wording as say
+from stream.health.features.memory.turns import LONGEST_TURN
 from stream.health.rules.offsets.skipped import jump_text, jumped_recently
 from stream.health.rules.rule import Rule, unread_text
 from stream.health.verdict import Verdict
@@ -19,6 +22,19 @@ from stream.health.verdict import Verdict
 if TYPE_CHECKING:
     from stream.health.columns import Flags
     from stream.health.features.window import Window
+
+_LEAST_STEPS: Final = 3
+"""One step back is a seek, two may be a seek and its correction."""
+_MISSING_STEPS: Final = 3
+"""Intervals without another step back after which the group no longer goes back."""
+
+
+def goes_on(window: Window) -> Flags:
+    """Return the rows whose offset has gone back at two ticks at least and has not stopped going back."""
+    turns = window.remembered.turns
+    since_last = window.known_until - turns.turn_time
+    lasting: Flags = (turns.interval >= 0) & (since_last <= _MISSING_STEPS * turns.interval + 2 * window.limits.tick)
+    return lasting
 
 
 def _back(window: Window) -> Flags:
@@ -36,8 +52,21 @@ def _planned(window: Window) -> Flags:
     return planned
 
 
+def _repeatedly(window: Window) -> Flags:
+    """Return the rows that go back again and again, and are seen while they read the records in between again."""
+    turns = window.remembered.turns
+    climbs = (turns.climbed >= 0) & (window.now - turns.climbed <= LONGEST_TURN)
+    return climbs & (turns.steps >= _LEAST_STEPS) & goes_on(window)
+
+
+def _is_repeated(window: Window, row: int) -> bool:
+    """Return whether a rewound row has gone back several times since it was last steady."""
+    turns = window.remembered.turns
+    return bool(turns.steps[row] >= _LEAST_STEPS and window.now - turns.turn_time[row] <= LONGEST_TURN)
+
+
 def _matches_rewound(window: Window) -> Flags:
-    return _back(window) & ~_planned(window)
+    return (_back(window) | _repeatedly(window)) & ~_planned(window)
 
 
 def _matches_reset(window: Window) -> Flags:
@@ -55,6 +84,11 @@ def _step(window: Window, row: int) -> str:
 
 
 def _sentence_rewound(window: Window, row: int) -> str:
+    if _is_repeated(window, row):
+        turns = window.remembered.turns
+        lasting = say.duration(window.now - int(turns.first_step[row]))
+        often = f"{int(turns.steps[row])} times in {lasting}"
+        return f"The group goes back again and again: {often}, last {_step(window, row)}."
     times = int(window.inputs.spans.rewinds[row])
     again = f", the last of {times} times" if times > 1 else ""
     return f"The group went back {_step(window, row)}{again}: {unread_text(window, row)}."
@@ -68,13 +102,25 @@ def _sentence_reset(window: Window, row: int) -> str:
 
 
 _EVIDENCE = ("rewind_from", "rewind_to", "rewind_time", "rewinds", "committed_offset", "lag", "catch_up")
+_NEXT_STEP = "Find what moved it back: a seek, auto.offset.reset after lost offsets, or two consumers at once."
+
+
+def _next_step_rewound(window: Window, row: int) -> str:
+    if _is_repeated(window, row):
+        return (
+            "Look for an exception in the consumer's log: after each one the client seeks back and reads the same"
+            " records again. Handle the failing record, or commit more often."
+        )
+    return _NEXT_STEP
+
 
 REWOUND = Rule(
     verdict=Verdict.REWOUND,
     matches=_matches_rewound,
     sentence=_sentence_rewound,
-    next_step="Find what moved it back: a seek, auto.offset.reset after lost offsets, or two consumers at once.",
-    evidence=_EVIDENCE,
+    next_step=_NEXT_STEP,
+    next_step_of=_next_step_rewound,
+    evidence=(*_EVIDENCE, "steps_back"),
     is_reported_beside=True,
 )
 RESET = Rule(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from stream import wording as say
+from stream.health.rules.offsets.rewound import goes_on
 from stream.health.rules.rule import Rule
 from stream.health.verdict import Verdict
 
@@ -14,15 +15,10 @@ if TYPE_CHECKING:
 
 _LEAST_TURNS: Final = 3
 """One step back is a seek, two may be a seek and its correction."""
-_MISSING_TURNS: Final = 3
-"""Intervals without another step back after which the other client has ended."""
 
 
 def _matches(window: Window) -> Flags:
-    turns = window.remembered.turns
-    last = window.known_until - turns.turn_time
-    goes_on = last <= _MISSING_TURNS * turns.interval + 2 * window.limits.tick
-    matches: Flags = (turns.turns >= _LEAST_TURNS) & (turns.interval >= 0) & goes_on
+    matches: Flags = (window.remembered.turns.turns >= _LEAST_TURNS) & goes_on(window)
     return matches
 
 

@@ -27,9 +27,10 @@ from tests.support.driver_states import ends_of
 from tests.support.scripted_cluster import AWAY
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from random import Random
 
+    from decoders.log.vectors import LogColumns
     from stream.cluster.transport.client import Cluster
 
 
@@ -49,6 +50,7 @@ def run(
     rows: int = 0,
     ahead: bool = False,
     limit: float = 120.0,
+    on_aborted: Callable[[int, int, LogColumns], None] | None = None,
 ) -> Result:
     """Read these ranges (partition 0 from 0 to 10 by default); all must be read to their ends."""
     asked = [OffsetRange(partition, *bounds) for partition, bounds in (wanted or {0: (0, 10)}).items()]
@@ -63,6 +65,7 @@ def run(
             ahead=ahead,
             limit=limit,
             tally=result.tally,
+            on_aborted=on_aborted,
             clock=leader.clock,
             sleep=leader.sleep,
         ):
@@ -144,6 +147,20 @@ def test_committed_records_are_returned_once_in_order(
     assert result.offsets == {0: offsets}
     assert [each[0] for each in leader.positions] == positions
     assert (result.tally.faults, result.tally.skipped) == ({}, {})
+
+
+@pytest.mark.parametrize("ahead", [False, True])
+def test_aborted_records_are_given_with_their_producer(ahead: bool) -> None:  # noqa: FBT001
+    """They are none of the returned records, and each of them is given once."""
+    first = in_transaction(0, 7, 3) + batch(3) + write.marker(4, 7, committed=False)
+    second = in_transaction(5, 8, 2) + write.marker(7, 8, committed=False) + batch(8, 2)
+    replies = [only(first, aborted=((7, 0),)), only(second, aborted=((8, 5),))]
+    aborted: list[tuple[int, int, list[int]]] = []
+    result = run(
+        FakeLeader(replies), ahead=ahead, on_aborted=lambda *row: aborted.append((*row[:2], row[2].offset.tolist()))
+    )
+    assert result.offsets == {0: [3, 8, 9]}
+    assert aborted == [(0, 7, [0, 1, 2]), (0, 8, [5, 6])]
 
 
 def test_a_read_can_start_inside_a_batch() -> None:

@@ -46,6 +46,10 @@ NOT_READ: dict[str, Any] = {"stage": GroupStage.EMPTY, "members": 0, "commit_ago
 JUMPED = Row(jump_from=4_000, jump_to=9_500, jump_ago=MINUTE)
 STUCK = Row(stuck=True, lag=3_000, age=30 * SECOND, idle=30 * SECOND, commit_ago=30 * SECOND, progress_ago=30 * SECOND)
 REPEATS = dataclasses.replace(STUCK, commit_ago=2 * SECOND)
+CLIMBS = Row(
+    rewind_from=10_400, rewind_to=9_900, rewind_ago=15 * SECOND, turn_from=10_400, turn_to=9_900, turn_ago=15 * SECOND,
+    turn_interval=20 * SECOND, climbed_ago=10 * SECOND, steps=3, steps_ago=55 * SECOND,
+)  # fmt: skip
 TURNS = Row(turn_from=10_400, turn_to=9_000, turn_ago=5 * SECOND, turns_ago=40 * SECOND, turn_interval=10 * SECOND)
 BEHIND = Row(lag=30_000, age=5 * MINUTE)
 BACK = dataclasses.replace(BEHIND, rewinds=1, rewind_from=15_000, rewind_to=9_000, rewind_ago=MINUTE)
@@ -309,6 +313,38 @@ CASES = (
     Case("without owner since a moment", (Row(owner=NO_OWNER, settled=5 * SECOND, idle=HOUR),), (), "Keeps up"),
     Case("no owner, no subscription", (Row(owner=NO_OWNER, idle=HOUR, subscribed=0, commit_ago=0),), (), "Keeps up"),
     Case(
+        "each transaction is aborted",
+        (but(STUCK, aborts=6, aborts_ago=(28 * SECOND, 3 * SECOND)),),
+        (V.ABORTING, V.STOPPED),
+        "Each of its 6 transactions in 28 s was aborted, the last one 3 s ago, by producer 4000; none was committed:"
+        " 3,000 offsets unread, the oldest for 30 s.",
+    ),
+    Case(
+        "each transaction is aborted, and none was ever committed",
+        (but(STUCK, committed=NO_COMMIT, idle=7 * MINUTE, aborts=90, aborts_ago=(7 * MINUTE, 3 * SECOND)),),
+        (V.ABORTING, V.NEVER_COMMITTED),
+        "Each of its 90 transactions in 7 min was aborted",
+    ),
+    Case(
+        "two transactions were aborted",
+        (but(STUCK, aborts=2, aborts_ago=(28 * SECOND, 3 * SECOND)),),
+        (V.STOPPED,),
+        "No commit for 30 s",
+    ),
+    Case(
+        "transactions were aborted, and no more begin",
+        (but(STUCK, aborts=6, aborts_ago=(2 * MINUTE, MINUTE)),),
+        (V.STOPPED,),
+        "No commit for 30 s",
+    ),
+    Case(
+        "transactions are aborted one after the other by a time-out of a minute",
+        (but(STUCK, commit_ago=4 * MINUTE, aborts=3, aborts_ago=(3 * MINUTE, MINUTE)),),
+        (V.ABORTING, V.STOPPED),
+        "Each of its 3 transactions in 3 min was aborted, the last one 1 min ago",
+    ),
+    Case("transactions are aborted, and it keeps up", (Row(aborts=6, aborts_ago=(MINUTE, SECOND)),), (), "Keeps up"),
+    Case(
         "never committed",
         (but(STUCK, committed=NO_COMMIT, age=7 * MINUTE, idle=7 * MINUTE),),
         (V.NEVER_COMMITTED,),
@@ -393,6 +429,15 @@ CASES = (
         (V.REWOUND,),
         "The group went back",
     ),
+    Case(
+        "goes back again and again, and has read up",
+        (but(CLIMBS, committed=10_450),),
+        (V.REWOUND,),
+        "The group goes back again and again: 3 times in 55 s, last from 10,400 to 9,900 (500 offsets) at 2023-11-14",
+    ),
+    Case("has gone back twice, and has read up", (but(CLIMBS, committed=10_450, steps=2),), (), "Keeps up"),
+    Case("no longer goes back", (but(CLIMBS, committed=10_450, turn_ago=2 * MINUTE),), (), "Keeps up"),
+    Case("goes back, and nothing is read again", (but(CLIMBS, committed=10_450, climbed_ago=None),), (), "Keeps up"),
     Case("went back and has read up", (but(BACK, committed=15_000),), (), "Keeps its pace"),
     Case("went back, and is near the end", (but(BACK, lag=400, age=4 * SECOND),), (), "Keeps up"),
     Case(

@@ -1,0 +1,58 @@
+"""The group works, but every transaction with its offsets is aborted, so its committed offset never advances."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from stream import wording as say
+from stream.health.rules.rule import OWNER, Rule, no_rows, unread_text
+from stream.health.verdict import Verdict
+
+if TYPE_CHECKING:
+    from stream.health.columns import Flags
+    from stream.health.features.window import Window
+    from stream.health.inputs import AbortStreak
+
+_LEAST_ABORTS: Final = 3
+"""A rebalance aborts one transaction, and its retry may be a second one."""
+_MISSING_ABORTS: Final = 3
+"""Intervals without another aborted transaction after which the group no longer tries."""
+
+
+def _matches(window: Window) -> Flags:
+    matches = no_rows(window)
+    for row, streak in window.inputs.aborts.items():
+        matches[row] = bool(window.stuck[row]) and streak.count >= _LEAST_ABORTS and _goes_on(window, row, streak)
+    return matches
+
+
+def _goes_on(window: Window, row: int, streak: AbortStreak) -> bool:
+    """Return whether the group still tries: otherwise it has stopped, like any other group."""
+    interval = (streak.last_time - streak.first_time) // (streak.count - 1)
+    silence = int(window.known_until[row]) - streak.last_time
+    return silence <= max(int(window.patience[row]), _MISSING_ABORTS * interval) + window.limits.tick
+
+
+def _sentence(window: Window, row: int) -> str:
+    streak = window.inputs.aborts[row]
+    since, last = window.now - streak.first_time, window.now - streak.last_time
+    return (
+        f"Each of its {streak.count:,} transactions in {say.duration(since)} was aborted, the last one"
+        f" {say.duration(last)} ago, by producer {streak.producer_id}; none was committed: {unread_text(window, row)}."
+    )
+
+
+RULE = Rule(
+    verdict=Verdict.ABORTING,
+    matches=_matches,
+    sentence=_sentence,
+    next_step="Look for the exception in the log of the client: a record that fails each time, a time-out, or a fenced"
+    " producer because two processes have the same transactional.id. kafka-transactions.sh list names the"
+    " transactional.id of the producer.",
+    evidence=(
+        "aborted_transactions", "aborts_since", "last_abort_time", "producer_id", "committed_offset", "commit_time",
+        "patience", "lag", "time_lag", "members", *OWNER,
+    ),
+    confirm=1,
+    names_members=True,
+)  # fmt: skip
