@@ -141,6 +141,12 @@ def monitor() -> Dashboard:
                     ),
                 ),
                 graph(
+                    "Groups hidden by offsets partitions",
+                    "Groups by partition of __consumer_offsets whose leader is missing or does not answer.",
+                    Unit.COUNT,
+                    Query("lagwarden_offsets_partition_hidden_groups{SCOPE}", "{{offsets_partition}}: {{reason}}"),
+                ),
+                graph(
                     "Groups fetched from their coordinator",
                     "Groups whose commits are hidden behind an open transaction.",
                     Unit.COUNT,

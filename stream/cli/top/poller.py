@@ -26,6 +26,8 @@ class PollResult:
     """When the instance took the snapshot of `groups`, in RFC 3339."""
     detail: Answer | None = None
     """The opened group."""
+    common_causes: tuple[Answer, ...] = ()
+    """What explains many unhealthy groups."""
     error: str = ""
     """Why the answers are not newer, or that the opened group no longer exists."""
 
@@ -33,7 +35,8 @@ class PollResult:
 def poll_groups(source: InstanceClient) -> PollResult:
     """Request all groups once. Raises Refusal."""
     answer = source.groups()
-    return PollResult(sort_worst_first(answer["groups"]), answer["snapshot_time"])
+    causes = tuple(answer.get("common_causes", ()))  # older instances have none
+    return PollResult(sort_worst_first(answer["groups"]), answer["snapshot_time"], common_causes=causes)
 
 
 class Poller:
