@@ -26,10 +26,10 @@ class PollResult:
     """When the instance took the snapshot of `groups`, in RFC 3339."""
     detail: Answer | None = None
     """The opened group."""
-    common_causes: tuple[Answer, ...] = ()
-    """What explains many unhealthy groups."""
     error: str = ""
     """Why the answers are not newer, or that the opened group no longer exists."""
+    common_causes: tuple[Answer, ...] = ()
+    """What explains many unhealthy groups."""
 
 
 def poll_groups(source: InstanceClient) -> PollResult:

@@ -107,7 +107,9 @@ class Row:
 
 def _outage(rows: Sequence[Row]) -> OffsetsOutage | None:
     since = [-1 if row.outage_ago is None else NOW - row.outage_ago for row in rows]
-    return OffsetsOutage(_ints(since), _ints([3] * len(rows)), {3: "no_leader"}) if max(since) >= 0 else None
+    return (
+        OffsetsOutage(_ints(since), _ints([3] * len(rows)), {3: "no_leader"}) if max(since, default=-1) >= 0 else None
+    )
 
 
 def pane(*rows: Row, transactions: dict[tuple[int, int], OpenTransaction] | None = None) -> Window:
