@@ -119,6 +119,8 @@ class TickParts:
     offsets_topic: OffsetsTopicLag = dataclasses.field(default_factory=OffsetsTopicLag)
     quarantine: Quarantine = dataclasses.field(default_factory=Quarantine)
     common_causes: CommonCauseAnalysis = dataclasses.field(default_factory=CommonCauseAnalysis)
+    hide_hosts: bool = False
+    """Sentences about common causes do not name the hosts of members."""
     lookup_results: LookupResults = dataclasses.field(default_factory=LookupResults)
     """Those of the last tick that made lookups."""
 
@@ -205,7 +207,7 @@ def run_tick(
     # 7. The snapshot, with the groups in quarantine shown as unknown.
     snapshot = dataclasses.replace(
         build_evaluated(evaluated, context, taken_at),
-        common_causes=common_causes_table(common_causes, evaluated, taken_at),
+        common_causes=common_causes_table(common_causes, evaluated, taken_at, hide_hosts=parts.hide_hosts),
         covered_groups=covered_groups_table(common_causes),
     )
     snapshot = with_quarantined(snapshot, all_groups, parts.quarantine.groups)

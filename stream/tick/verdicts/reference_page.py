@@ -62,7 +62,7 @@ have been unhealthy for two ticks. There are at most five at a time.
 The sentence says how many groups are affected, what happened to them, within which time, and when the broker left the
 cluster and came back: at the top of the page, in `lagwarden groups` and `lagwarden top`, and in `/api/v1/groups`
 (`common_causes`). The metrics are `lagwarden_common_cause_groups` and, for each group that a finding
-explains, `lagwarden_group_common_cause`. A host is named in words only; the label has a digest. A restart of lagwarden
+explains, `lagwarden_group_common_cause`. A host is named in words only; the label has a number. A restart of lagwarden
 forgets earlier leaders, hosts and the absences of brokers.
 """
 

@@ -644,7 +644,7 @@ SLOW: Final = [
     ),
 ]
 
-COMMON: Final = {**MONITOR, "dimension": "client_host", "key": "3fa9c1d2"}
+COMMON: Final = {**MONITOR, "dimension": "client_host", "key": "1"}
 CAUSE: Final = of("lagwarden_common_cause_groups", COMMON)
 CAUSE_SINCE: Final = of("lagwarden_common_cause_timestamp_seconds", COMMON)
 COMMON_CAUSE: Final = [
@@ -657,7 +657,7 @@ COMMON_CAUSE: Final = [
         "5m",
         [COMMON],
         Text(
-            "17 groups became unhealthy together and share the client host 3fa9c1d2",
+            "17 groups became unhealthy together and share the client host 1",
             "The first of them did 1m 30s ago. What happened, and to which groups: the top of lagwarden's page, or"
             " lagwarden groups",
         ),

@@ -66,6 +66,15 @@ def test_a_host_is_in_the_words_and_not_in_the_label() -> None:
     assert len({row["key"] for row in rows}) == 2
 
 
+def test_hosts_can_be_hidden() -> None:
+    """As the names of members are; a broker keeps its name."""
+    host = dataclasses.replace(FOUND, dimension=Dimension.CLIENT_HOST, name="10.0.0.7")
+    report = CommonCauseReport((FOUND, host), ABSENCES)
+    broker, hidden = common_causes_table(report, evaluated_tick_of(GROUPS), NOW / 1000, hide_hosts=True).to_pylist()
+    assert hidden["sentence"] == "3 of 4 groups with members on host 1 stopped within 20 s."
+    assert "coordinated by broker 3" in broker["sentence"]
+
+
 def test_covered_groups_are_sorted_by_name() -> None:
     """Each with the finding that explains it; no findings, no rows."""
     other = CommonCauseFinding(Dimension.TOPIC, "t", frozenset("c"), 3, 4, NOW, 0)
