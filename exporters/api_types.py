@@ -172,10 +172,25 @@ class GroupDetailObject(TypedDict):
     verdicts: list[VerdictChangeObject] | None
 
 
+class CommonCauseRow(TypedDict):
+    """A row of COMMON_CAUSES."""
+
+    dimension: str
+    key: str
+    sick: int
+    affected: int
+    compared: int
+    since: str
+    sentence: str
+    next_step: str
+    groups: list[str]
+
+
 class GroupsResponse(TypedDict):
     """`/api/v1/groups`."""
 
     snapshot_time: str
+    common_causes: list[CommonCauseRow]
     groups: list[GroupRow]
 
 

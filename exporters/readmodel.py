@@ -186,6 +186,30 @@ VERDICT_GROUPS: Final = pa.schema([("verdict", NAME), ("severity", NAME), ("grou
 """Number of groups per verdict, and the severity of each verdict: one row for every verdict of the rules, also with 0
 groups. Empty before the first evaluation."""
 
+COMMON_CAUSES: Final = pa.schema(
+    [
+        # What the groups share: offsets_partition, topic, client_host, leader or coordinator; and which one: a number,
+        # a topic, or the number of a finding about a host, whose sentence names it.
+        ("dimension", NAME),
+        ("key", NAME),
+        # Groups that are unhealthy now; the most that there were; these and the healthy ones that share it.
+        ("sick", pa.int32()),
+        ("affected", pa.int32()),
+        ("compared", pa.int32()),
+        # When the first of them became unhealthy.
+        ("since", TIMESTAMP),
+        # The finding in one sentence, and the action of an operator.
+        ("sentence", pa.string()),
+        ("next_step", pa.string()),
+        # The names of the groups that are unhealthy now, sorted.
+        ("groups", pa.list_(pa.string())),
+    ]
+)
+"""One row per common cause: many groups that became unhealthy together and share something. At most five."""
+
+COVERED_GROUPS: Final = pa.schema([("group", NAME), ("dimension", NAME), ("key", NAME)])
+"""One row per group that a common cause explains, sorted by name."""
+
 TRANSITIONS: Final = pa.schema([("group", NAME), ("transition", NAME), ("count", pa.int64())])
 """Number of transitions per group: created, rebalanced, emptied, reborn, converted, forgotten (some of its offsets were
 removed), dead."""
@@ -234,6 +258,18 @@ DEATHS: Final = pa.schema([("cause", NAME), ("groups", pa.int64())])
 
 VERDICT_CHANGES: Final = pa.schema([("verdict", NAME), ("groups", pa.int64())])
 """Changes to each verdict since the process was ready, in groups. Changes between two fine verdicts are not counted."""
+
+OFFSETS_UNAVAILABLE: Final = pa.schema(
+    [
+        ("offsets_partition", pa.int32()),
+        # Why its end is not known, as `no_leader`; and since when.
+        ("reason", NAME),
+        ("since", TIMESTAMP),
+        # Groups whose commits it stores. They can neither commit nor be evaluated.
+        ("groups", pa.int64()),
+    ]
+)
+"""One row per partition of `__consumer_offsets` without a known end offset."""
 
 UNREADABLE_TAILS: Final = pa.schema([("reason", NAME), ("partitions", pa.int64())])
 """Partitions whose last records cannot be read although a group has stopped before their end, by reason. Only rows
@@ -296,6 +332,8 @@ class Snapshot:
     folded_groups: pa.Table = dataclasses.field(default_factory=FOLDED_GROUPS.empty_table)
     log_ends: pa.Table = dataclasses.field(default_factory=LOG_ENDS.empty_table)
     summary: pa.Table = dataclasses.field(default_factory=SUMMARY.empty_table)
+    common_causes: pa.Table = dataclasses.field(default_factory=COMMON_CAUSES.empty_table)
+    covered_groups: pa.Table = dataclasses.field(default_factory=COVERED_GROUPS.empty_table)
 
     @property
     def fine_verdicts(self) -> tuple[str, ...]:
@@ -437,6 +475,7 @@ class MonitorStatus:
     verdict_changes: pa.Table = dataclasses.field(default_factory=VERDICT_CHANGES.empty_table)
     offsets_held_back: pa.Table = dataclasses.field(default_factory=OFFSETS_HELD_BACK.empty_table)
     unreadable_tails: pa.Table = dataclasses.field(default_factory=UNREADABLE_TAILS.empty_table)
+    offsets_unavailable: pa.Table = dataclasses.field(default_factory=OFFSETS_UNAVAILABLE.empty_table)
     # Seconds from the predicted to the actual expiry of offsets; positive: the tombstone came later.
     expiry_error_seconds: Histogram | None = None
     # Groups that cannot be evaluated because of an internal error, and the internal errors by part.

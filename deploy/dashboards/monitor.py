@@ -141,6 +141,12 @@ def monitor() -> Dashboard:
                     ),
                 ),
                 graph(
+                    "Groups hidden by offsets partitions",
+                    "Groups by partition of __consumer_offsets whose leader is missing or does not answer.",
+                    Unit.COUNT,
+                    Query("lagwarden_offsets_partition_hidden_groups{SCOPE}", "{{offsets_partition}}: {{reason}}"),
+                ),
+                graph(
                     "Behind an open transaction",
                     "Groups whose latest commits an open transaction hides, and hidden offsets that are not read yet.",
                     Unit.COUNT,

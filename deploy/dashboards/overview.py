@@ -92,6 +92,12 @@ def overview() -> Dashboard:
                     labels=("group", "severity", "verdict"),
                 ),
                 graph(
+                    "Common causes",
+                    "Unhealthy groups by what they share, as a coordinator. lagwarden groups prints the finding.",
+                    Unit.COUNT,
+                    Query("lagwarden_common_cause_groups{SCOPE}", "{{dimension}} {{key}}"),
+                ),
+                graph(
                     "Groups by verdict",
                     "Number of groups per verdict, without fine ones.",
                     Unit.COUNT,

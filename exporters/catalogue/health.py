@@ -1,4 +1,4 @@
-"""The metrics about time lag and verdicts, one row each. `exporters.catalogue.metrics` joins the rows.
+"""The metrics about time lag, verdicts and common causes, one row each. `exporters.catalogue.metrics` joins the rows.
 
 All of them are absent before the first evaluation, which follows the initial catch-up.
 """
@@ -234,6 +234,43 @@ GROUP_HEALTH_METRICS: Final = (
     ),
 )
 """Metrics per group, per group and topic, and of all groups."""
+
+COMMON_CAUSE_METRICS: Final = (
+    Metric(
+        "lagwarden_common_cause_groups",
+        MetricKind.GAUGE,
+        "Unhealthy groups that one thing explains, as their coordinator; at most five such findings at a time.",
+        MetricSource.COMMON_CAUSES,
+        "sick",
+        ("dimension", "key"),
+        absent="there is no such finding",
+        preset=Preset.LEAN,
+    ),
+    Metric(
+        "lagwarden_common_cause_timestamp_seconds",
+        MetricKind.GAUGE,
+        "When the first of the groups became unhealthy that one thing explains.",
+        MetricSource.COMMON_CAUSES,
+        "since",
+        ("dimension", "key"),
+        "seconds",
+        ValueConversion.TIMESTAMP,
+        absent="there is no such finding",
+        preset=Preset.STANDARD,
+    ),
+    Metric(
+        "lagwarden_group_common_cause",
+        MetricKind.GAUGE,
+        "1 for an unhealthy group that a common cause explains, which has an alert of its own.",
+        MetricSource.COVERED_GROUPS,
+        "dimension",
+        ("group", "dimension", "key"),
+        conversion=ValueConversion.ONE,
+        absent="no common cause explains the group, or its name is folded",
+        preset=Preset.LEAN,
+    ),
+)
+"""Metrics of common causes."""
 
 VERDICT_CHANGE_METRICS: Final = (
     Metric(

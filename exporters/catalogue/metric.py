@@ -63,6 +63,8 @@ class MetricSource(enum.Enum):
     SUMMARY = "summary"
     VERDICT_GROUPS = "verdict_groups"
     TARGETS = "targets"
+    COMMON_CAUSES = "common_causes"
+    COVERED_GROUPS = "covered_groups"
     STATUS = "status"
     RECORDS_READ = "records_read"
     DECODE_ERRORS = "decode_errors"
@@ -72,6 +74,7 @@ class MetricSource(enum.Enum):
     EXPIRY_CHECKS = "expiry_checks"
     VERDICT_CHANGES = "verdict_changes"
     OFFSETS_HELD_BACK = "offsets_held_back"
+    OFFSETS_UNAVAILABLE = "offsets_unavailable"
     UNREADABLE_TAILS = "unreadable_tails"
     SERIES_DROPPED = "series_dropped"
     INTERNAL_ERRORS = "internal_errors"
@@ -112,6 +115,8 @@ _IN_SNAPSHOT: Final = frozenset(
         MetricSource.SUMMARY,
         MetricSource.VERDICT_GROUPS,
         MetricSource.TARGETS,
+        MetricSource.COMMON_CAUSES,
+        MetricSource.COVERED_GROUPS,
     }
 )
 _IN_CLUSTER: Final = frozenset(

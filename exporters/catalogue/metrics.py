@@ -25,7 +25,12 @@ from exporters.catalogue.group import (
     LOG_END_METRICS,
     PARTITION_METRICS,
 )
-from exporters.catalogue.health import GROUP_HEALTH_METRICS, PARTITION_HEALTH_METRICS, VERDICT_CHANGE_METRICS
+from exporters.catalogue.health import (
+    COMMON_CAUSE_METRICS,
+    GROUP_HEALTH_METRICS,
+    PARTITION_HEALTH_METRICS,
+    VERDICT_CHANGE_METRICS,
+)
 from exporters.catalogue.monitor import EXPIRY_METRICS, READINESS_METRICS, STREAM_METRICS
 from exporters.catalogue.resources import RESOURCE_METRICS
 from exporters.catalogue.selection import BUDGET_METRICS, FOLDED_GROUP_METRICS, TARGET_METRICS
@@ -36,6 +41,7 @@ SNAPSHOT_METRICS: Final = (
     + PARTITION_HEALTH_METRICS
     + GROUP_METRICS
     + GROUP_HEALTH_METRICS
+    + COMMON_CAUSE_METRICS
     + LIFECYCLE_METRICS
     + DEAD_GROUP_METRICS
     + TARGET_METRICS
@@ -62,6 +68,7 @@ CHAPTERS: Final = (
     ("Time lag and verdicts per partition", PARTITION_HEALTH_METRICS),
     ("Per group", GROUP_METRICS),
     ("Verdicts and time lag per group", GROUP_HEALTH_METRICS),
+    ("Common causes of unhealthy groups", COMMON_CAUSE_METRICS),
     ("Lifecycle of a group", LIFECYCLE_METRICS),
     ("Dead groups", DEAD_GROUP_METRICS),
     ("Targets of groups", TARGET_METRICS),

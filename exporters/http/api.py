@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from exporters.api_types import (
+    CommonCauseRow,
     FindingObject,
     GroupDetailObject,
     GroupResponse,
@@ -49,6 +50,7 @@ Row = TypeVar("Row")
 def groups_json(published: PublishedSnapshot) -> bytes:
     """Return all groups, sorted by name: `{"snapshot_time": …, "groups": [{"group": …, "lag_sum": …}, …]}`.
 
+    `common_causes` has the things that explain many unhealthy groups, each with its sentence and its groups.
     Rendered once per snapshot and kept with it, so that replacing the snapshot also frees the response.
     """
     body = published.responses.get("groups")
@@ -56,6 +58,7 @@ def groups_json(published: PublishedSnapshot) -> bytes:
         snapshot = published.snapshot
         response: GroupsResponse = {
             "snapshot_time": rfc3339(snapshot.taken_at),
+            "common_causes": table_rows(snapshot.common_causes, CommonCauseRow),
             "groups": table_rows(snapshot.groups, GroupRow),
         }
         body = published.responses["groups"] = encode(response)

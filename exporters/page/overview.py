@@ -1,4 +1,4 @@
-"""The overview page at `/`: summary, state of the monitor, groups that need attention, and all groups by severity.
+"""The overview page at `/`: summary, common causes, the monitor, groups that need attention, all groups by severity.
 
 The number of rows is limited; the filter, further pages and the API show the rest.
 """
@@ -15,7 +15,7 @@ from exporters.page.formatting import state_class
 from exporters.page.group_filter import UNKNOWN_VALUE, GroupFilter
 from exporters.page.html_tree import Element, el
 from exporters.page.monitor_card import freshness, is_old, monitor_card
-from exporters.page.overview_tables import attention_section, dead_section, live_section
+from exporters.page.overview_tables import attention_section, common_causes_section, dead_section, live_section
 from exporters.wording import ATTENTION, SEVERITIES, count, number, phrase, printable
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ def overview_page(
         )
     content = [
         _summary(published.snapshot, group_filter, freshness(published, status, now)),
+        common_causes_section(published.snapshot.common_causes),
         _groups(published, now, group_filter),
     ]
     # The card of a monitor that is not ready, or behind, comes before the groups; else one line at the top is enough.

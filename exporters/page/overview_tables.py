@@ -33,6 +33,9 @@ ROWS: Final = 200
 ATTENTION_ROWS: Final = 50
 """Limit of the groups that are shown with their sentence."""
 
+CAUSE_GROUPS: Final = 20
+"""Limit of the groups that are named for a common cause."""
+
 _HEADS: Final = (
     ("Group", ""), ("Verdict", ""), ("Lag", "number"), ("Time lag", "number"), ("State", ""),
     ("Last commit", "number"), ("Offsets expire", "number"), ("Members", "number"), ("Partitions", "number"),
@@ -43,6 +46,33 @@ _HEADS: Final = (
 def group_link(name: str, root: str = "") -> str:
     """Return the URL of a group's page. A query can have any name, while proxies may rewrite paths."""
     return f"{root}group?name={urllib.parse.quote(name, safe='')}"
+
+
+def common_causes_section(causes: pa.Table) -> Content:
+    """Return what explains many unhealthy groups, each with its sentence, its next step and links to its groups."""
+    rows = causes.select(["sentence", "next_step", "groups", "dimension", "key"]).to_pylist()
+    if not rows:
+        return None
+    return el(
+        "section",
+        el("h2", "Common cause" if len(rows) == 1 else "Common causes"),
+        el("ol", [_common_cause(row) for row in rows], class_="stuck"),
+        aria_label="Common causes",
+    )
+
+
+def _common_cause(row: dict[str, Any]) -> Element:
+    groups = row["groups"]
+    links: Content = [[el("a", named(name), href=group_link(name)), " "] for name in groups[:CAUSE_GROUPS]]
+    rest = len(groups) - CAUSE_GROUPS
+    return el(
+        "li",
+        el("p", printable(row["sentence"]), class_="sentence"),
+        el("p", el("b", "What to do: "), printable(row["next_step"]), class_="next"),
+        el("p", links, f"and {number(rest)} more" if rest > 0 else None, class_="facts"),
+        class_=severity_class("critical"),
+        data_key=f"{row['dimension']} {row['key']}",
+    )
 
 
 def attention_section(live: pa.Table, now: float, group_filter: GroupFilter) -> Content:

@@ -41,8 +41,10 @@ _GROUP_SOURCES: Final = (
     MetricSource.TARGETS,
     MetricSource.FOLDED_GROUPS,
     MetricSource.GROUPS,
+    MetricSource.COVERED_GROUPS,
     MetricSource.SUMMARY,
     MetricSource.VERDICT_GROUPS,
+    MetricSource.COMMON_CAUSES,
 )
 """The sources of the metrics of groups, the least important first."""
 _RETURN_SHARE: Final = 0.95

@@ -103,7 +103,7 @@ def _folded(snapshot: Snapshot, rows: Mapping[str, str]) -> Snapshot:
     groups, members = _split(snapshot.groups, rows)
     unknown_lags, unknown = _split(snapshot.unknown_lags, rows)
     targets, own_targets = _split(snapshot.targets, rows)
-    others = ("partitions", "topics", "transitions", "dead_groups")
+    others = ("partitions", "topics", "transitions", "dead_groups", "covered_groups")
     counts = members.group_by("group").aggregate([([], "count_all")]).rename_columns(["group", "groups"])
     return dataclasses.replace(
         snapshot,

@@ -103,6 +103,8 @@ def list_groups(
     if as_json:
         _print_json({**answer, "groups": groups})
     elif groups:
+        for line in group_tables.common_cause_lines(answer.get("common_causes", ())):
+            typer.echo(line, err=True)
         _print([group_tables.groups_table(group_source.sort_worst_first(groups), _now(answer))])
     else:
         typer.echo("no group matches the filter" if answer["groups"] else "there are no groups", err=True)

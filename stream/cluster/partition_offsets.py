@@ -37,6 +37,8 @@ ENDS: Final = pa.schema(
         ("log_start_offset", pa.int64()),
         # An ErrorReason if any of the three offsets is null, else null.
         ("error", NAME),
+        # The broker that leads the partition; null if none does, and in the row of a topic.
+        ("leader", pa.int32()),
     ]
 )
 """One row per partition, sorted by topic and partition."""
@@ -160,6 +162,7 @@ class _Poll:
                 self._column(_LAST_STABLE),
                 self._column(_LOG_START),
                 _dictionary(self._error, [error.value for error in _ERRORS]),
+                pa.array(self._leader.astype(np.int32), mask=self._leader < 0),
             ],
             schema=ENDS,
         )

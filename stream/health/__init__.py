@@ -16,6 +16,7 @@ that need a missing column match nothing:
 | `gapless` | topic configs (`cleanup.policy`) | no `skipped` |
 | `tails` | a fetch of the tails that `TailState.wanted` marks | a marker at the end counts as lag 1 |
 | `transactions` | `stream.cluster` | the blocking transaction has no name |
+| `offsets_outage` | the poll of the offsets topic's ends | groups without a coordinator keep their last verdict |
 | `reasons` | the poll of the ends | unknown lags have no reason but those of `offset_out_of_range` |
 
 Rows without any commit (`inputs.NO_COMMIT` in `spans.last_offset`, -1 in its times) stand for partitions that belong to

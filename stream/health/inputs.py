@@ -104,6 +104,18 @@ class AbortStreak:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class OffsetsOutage:
+    """Partitions of `__consumer_offsets` without a known end offset: their groups can neither commit nor be read."""
+
+    since: Ints
+    """Per row: since when (ms) the offsets partition of its group has no known end; -1: it has one."""
+    partition: Ints
+    """Per row: the offsets partition of its group."""
+    reasons: Mapping[int, str]
+    """Why the end is not known, by offsets partition."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class HealthInputs:
     """One tick. Rows are (group, topic, partition), sorted by these; groups and topics are positions in their lists."""
 
@@ -154,6 +166,8 @@ class HealthInputs:
     """Per row: all commits up to this time (ms) are known. None: up to `now`."""
     answered_since: Ints | None = None
     """Per row: since when (ms) its coordinator stores commits again after an outage; -1, or None: no outage."""
+    offsets_outage: OffsetsOutage | None = None
+    """None: the ends of all offsets partitions are known."""
 
     def trim(self) -> HealthInputs:
         """Return the inputs without those that only the evaluation needs; commit windows are most of the memory."""

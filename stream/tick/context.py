@@ -54,6 +54,8 @@ class ClusterContext:
     """Group states from DescribeGroups, by group; only those that the log cannot show."""
     rebalancing_since: Mapping[str, int] = dataclasses.field(default_factory=dict)
     """When (ms) each rebalancing group was first described as such."""
+    brokers: frozenset[int] | None = None
+    """The ids of the brokers that the metadata of this tick has; None without an answer."""
     recreated: Mapping[str, int] = dataclasses.field(default_factory=dict)
     """When (ms) a topic was first seen with a new id, by name: removals before that belong to the previous topic."""
     lookups: LookupResults = dataclasses.field(default_factory=LookupResults)

@@ -63,24 +63,30 @@ class ContextPoller:
         if now >= self._cleanup_due:
             self._cleanup_due = now + _CLEANUP_SECONDS
             self._drop_unreferenced_topics(state, now)
-        counts, ids = self._poll_topics(topics | subscribed_topics(state.memberships), now)
+        counts, ids, brokers = self._poll_topics(topics | subscribed_topics(state.memberships), now)
         context = ClusterContext(
             retention=self._poll_retention(now),
             partition_counts=counts,
             topic_names=dict(self._names),
             topic_ids=ids,
             described_states=self._poll_states(state, int(now * 1000)),
+            brokers=brokers,
             recreated=dict(self._recreated),
         )
         self._rebalancing_since = rebalancing_since(self._rebalancing_since, context, int(now * 1000))
         return dataclasses.replace(context, rebalancing_since=self._rebalancing_since)
 
-    def _poll_topics(self, topics: set[str], now: float) -> tuple[dict[str, int], dict[str, bytes]]:
-        """Return partition counts (0 for an absent topic) and ids by topic; both empty without an answer."""
+    def _poll_topics(
+        self, topics: set[str], now: float
+    ) -> tuple[dict[str, int], dict[str, bytes], frozenset[int] | None]:
+        """Return partition counts (0 for an absent topic) and ids by topic, and the ids of the brokers.
+
+        Without an answer, both mappings are empty and the brokers are None.
+        """
         try:
             topology = read_topology(self._cluster, topics, brief=True)
         except ClusterError:
-            return {}, {}
+            return {}, {}, None
         columns = topology.topics.select(["topic", "partitions"]).drop_null().to_pydict()
         counts = dict(zip(columns["topic"], columns["partitions"], strict=True))
         absent = topology.absent()
@@ -89,7 +95,7 @@ class ContextPoller:
             _log.warning("topic recreated", topic=recreated.name)
             self._recreated[recreated.name] = recreated.first_seen
         self._names |= {topic_id: name for name, topic_id in ids.items()}
-        return counts | dict.fromkeys(absent, 0), ids
+        return counts | dict.fromkeys(absent, 0), ids, frozenset(broker.node for broker in topology.brokers)
 
     def _poll_retention(self, now: float) -> OffsetsRetention:
         if self._retention is None or now >= self._retention_due:

@@ -53,9 +53,21 @@ class EndsIndex:
         self.high_watermark = self._offsets("high_watermark")
         self.last_stable_offset = self._offsets("last_stable_offset")
         self.log_start_offset = self._offsets("log_start_offset")
+        self.leader = self._offsets("leader").astype(np.int64)
+        """The broker that leads each row; -1: none, or not known."""
 
     def __len__(self) -> int:
         return len(self._place)
+
+    @property
+    def places(self) -> Ints:
+        """The place of each row: the number of its topic in `names`, and its partition."""
+        return self._place
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The topics of the poll by number, described or not."""
+        return self._names
 
     @property
     def described_topics(self) -> list[str]:

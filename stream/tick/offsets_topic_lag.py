@@ -9,13 +9,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from exporters.readmodel import OFFSETS_PARTITIONS, TIMESTAMP
+from exporters.readmodel import OFFSETS_PARTITIONS, OFFSETS_UNAVAILABLE, TIMESTAMP
 from stream.cluster.offsets_topic import NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from stream.tick.ends_index import EndsIndex
+    from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -27,6 +28,24 @@ class UnansweredPartition:
     """An `ErrorReason`."""
     since: float
     """Unix seconds of the first poll without it."""
+
+
+def unavailable_table(unanswered: Sequence[UnansweredPartition], evaluated: EvaluatedTick) -> pa.Table:
+    """Return the offsets partitions without a known end, with the number of live groups that each of them hides.
+
+    Sorted by partition (schema OFFSETS_UNAVAILABLE).
+    """
+    partitions = evaluated.inputs.offsets_partition[evaluated.alive]
+    rows = [
+        {
+            "offsets_partition": each.offsets_partition,
+            "reason": each.reason,
+            "since": int(each.since * 1000),
+            "groups": int((partitions == each.offsets_partition).sum()),
+        }
+        for each in sorted(unanswered, key=lambda each: each.offsets_partition)
+    ]
+    return pa.Table.from_pylist(rows, OFFSETS_UNAVAILABLE)
 
 
 class OffsetsTopicLag:

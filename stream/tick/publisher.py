@@ -48,13 +48,17 @@ class Publisher:
         evaluator: VerdictEvaluator | None = None,
         lookups: Lookups | None = None,
         choice: SeriesSelection = EVERYTHING,
+        hide_hosts: bool = False,
     ) -> None:
-        """Start with no groups. Dead groups are shown for `dead_grace` seconds; `choice` selects the series."""
+        """Start with no groups. Dead groups are shown for `dead_grace` seconds; `choice` selects the series.
+
+        With `hide_hosts` common causes do not name the hosts of members.
+        """
         self._dead_grace = dead_grace
         self._lock = threading.Lock()
         self._driver_state = DriverState()
         inputs = EvaluationInputs(self._driver_state.columns(), NO_ENDS, UNKNOWN_CLUSTER, 0.0)
-        self._parts = TickParts(inputs, selector=SeriesSelector(choice))
+        self._parts = TickParts(inputs, selector=SeriesSelector(choice), hide_hosts=hide_hosts)
         if evaluator is not None:
             self.evaluate_with(evaluator, lookups)
         self._result: TickResult | None = None

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from exporters.readmodel import (
     OFFSETS_HELD_BACK,
     OFFSETS_PARTITIONS,
+    OFFSETS_UNAVAILABLE,
     SERIES_DROPPED,
     UNREADABLE_TAILS,
     VERDICT_CHANGES,
@@ -23,11 +24,13 @@ from stream.cluster.partition_offsets import ENDS, read_ends
 from stream.cluster.transport.errors import ClusterError
 from stream.groups.expiry.predict import OffsetsRetention, predict
 from stream.groups.membership.unassigned import UnassignedTracker, subscribed_topics
+from stream.tick.common_cause.analysis import CommonCauseAnalysis
+from stream.tick.common_cause.tables import common_causes_table, covered_groups_table
 from stream.tick.context import UNKNOWN_CLUSTER, LookupResults
 from stream.tick.ends_index import EndsIndex
 from stream.tick.hidden_commits.model import blocked_partitions_table, nothing_hidden
 from stream.tick.lookups.no_lookups import NoLookups
-from stream.tick.offsets_topic_lag import OffsetsTopicLag
+from stream.tick.offsets_topic_lag import OffsetsTopicLag, unavailable_table
 from stream.tick.quarantine import Quarantine
 from stream.tick.snapshot.build import build_evaluated
 from stream.tick.snapshot.quarantined import with_quarantined
@@ -69,6 +72,8 @@ class TickStatus:
     blocked_partitions: pa.Table = dataclasses.field(default_factory=OFFSETS_HELD_BACK.empty_table)
     """Offsets partitions with an open transaction, and its producer (schema OFFSETS_HELD_BACK)."""
     unreadable_tails: pa.Table = dataclasses.field(default_factory=UNREADABLE_TAILS.empty_table)
+    offsets_unavailable: pa.Table = dataclasses.field(default_factory=OFFSETS_UNAVAILABLE.empty_table)
+    """Offsets partitions without a known end, with the number of groups that they hide."""
     terminations: TerminationCounts = NOTHING_COUNTED
     verdict_changes: pa.Table = dataclasses.field(default_factory=VERDICT_CHANGES.empty_table)
     groups_not_evaluated: int = 0
@@ -113,6 +118,9 @@ class TickParts:
     unassigned: UnassignedTracker = dataclasses.field(default_factory=UnassignedTracker)
     offsets_topic: OffsetsTopicLag = dataclasses.field(default_factory=OffsetsTopicLag)
     quarantine: Quarantine = dataclasses.field(default_factory=Quarantine)
+    common_causes: CommonCauseAnalysis = dataclasses.field(default_factory=CommonCauseAnalysis)
+    hide_hosts: bool = False
+    """Sentences about common causes do not name the hosts of members."""
     lookup_results: LookupResults = dataclasses.field(default_factory=LookupResults)
     """Those of the last tick that made lookups."""
 
@@ -193,14 +201,21 @@ def run_tick(
     window = evaluated.evaluation.window
     parts.lookups.schedule(window)
 
-    # 6. The snapshot, with the groups in quarantine shown as unknown.
-    snapshot = build_evaluated(evaluated, context, taken_at)
+    # 6. What the sick groups have in common.
+    common_causes = parts.common_causes.update(evaluated, ends, context, taken_at)
+
+    # 7. The snapshot, with the groups in quarantine shown as unknown.
+    snapshot = dataclasses.replace(
+        build_evaluated(evaluated, context, taken_at),
+        common_causes=common_causes_table(common_causes, evaluated, taken_at, hide_hosts=parts.hide_hosts),
+        covered_groups=covered_groups_table(common_causes),
+    )
     snapshot = with_quarantined(snapshot, all_groups, parts.quarantine.groups)
 
-    # 7. The exposition.
+    # 8. The exposition.
     published = PublishedSnapshot.build(snapshot, parts.selector)
 
-    # 8. The result.
+    # 9. The result.
     status = TickStatus(
         taken_at=taken_at,
         retention=context.retention,
@@ -209,6 +224,7 @@ def run_tick(
         offsets_partitions=offsets_partitions,
         blocked_partitions=blocked_partitions_table(hidden),
         unreadable_tails=unreadable_tails(window.inputs.tails),
+        offsets_unavailable=unavailable_table(parts.offsets_topic.unanswered, evaluated),
         terminations=terminations,
         verdict_changes=parts.evaluator.changes_table(),
         groups_not_evaluated=len(parts.quarantine),

@@ -31,6 +31,9 @@ _GROUP: Final = {**HERE, "about": "group", "group": "billing"}
 STUCK: Final = {**_GROUP, "alertname": "LagwardenGroupStuck", "severity": "critical"}
 LATE: Final = {**_GROUP, "alertname": "LagwardenGroupTargetFastBurn", "severity": "critical"}
 BEHIND: Final = {**_GROUP, "alertname": "LagwardenGroupFallingBehind", "severity": "warning"}
+LOSING: Final = {**_GROUP, "alertname": "LagwardenGroupLosingData", "severity": "critical"}
+COVERED: Final = {**_GROUP, "alertname": "LagwardenGroupInCommonCause", "severity": "info"}
+COMMON: Final = {**HERE, "alertname": "LagwardenCommonCause", "severity": "critical", "about": "cluster", "key": "3"}
 RECEIVERS: Final = {"critical": "pager", "warning": "tickets", "info": "none"}
 
 
@@ -91,6 +94,15 @@ def alertmanager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         ),
         pytest.param([STUCK, LATE], {"LagwardenGroupTargetFastBurn"}, id="that it is late too is no news"),
         pytest.param([LATE, BEHIND], {"LagwardenGroupFallingBehind"}, id="a warning waits behind a page"),
+        pytest.param([STUCK, COVERED, COMMON], {"LagwardenGroupStuck"}, id="one page for a common cause"),
+        pytest.param(
+            [LATE, COVERED, COMMON], {"LagwardenGroupTargetFastBurn"}, id="also for groups that are late by it"
+        ),
+        pytest.param(
+            [STUCK, {**COVERED, "group": "other"}, COMMON], set(), id="a group that it does not explain pages"
+        ),
+        pytest.param([LOSING, COVERED, COMMON], set(), id="lost data needs an action of its own"),
+        pytest.param([COMMON, {**STALE, **HERE}], {"LagwardenCommonCause"}, id="no common cause from old data"),
         pytest.param([STUCK, {**BEHIND, "group": "other"}], set(), id="another group has an alert"),
         pytest.param([{**STALE, **HERE}, {**DOWN, **HERE}], {"LagwardenMonitorStale"}, id="down is more than stale"),
         pytest.param([{**DOWN, **HERE}], set(), id="nothing mutes itself"),

@@ -32,6 +32,9 @@ def of_preset(preset: Preset) -> set[str]:
 
 STANDARD: Final = of_preset(Preset.STANDARD)
 
+ABOUT_CLUSTER: Final = frozenset({"LagwardenCommonCause", "LagwardenOffsetsPartitionDown"})
+"""The alerts about neither one group nor the monitor."""
+
 every_alert = pytest.mark.parametrize("alert", ALERTS.values(), ids=ALERTS)
 
 
@@ -74,7 +77,8 @@ def test_alerts_that_the_smallest_preset_cannot_give_are_documented() -> None:
 def test_an_alert_says_how_bad_it_is_and_about_what(alert: dict[str, Any]) -> None:
     """Routes and inhibitions go by two labels; the name tells the subject, and a person reads two sentences."""
     assert alert["labels"]["severity"] in {"critical", "warning", "info"}
-    assert alert["labels"]["about"] == ("group" if alert["alert"].startswith("LagwardenGroup") else "monitor")
+    subject = "group" if alert["alert"].startswith("LagwardenGroup") else "monitor"
+    assert alert["labels"]["about"] == ("cluster" if alert["alert"] in ABOUT_CLUSTER else subject)
     assert alert["annotations"].keys() == {"summary", "description", "runbook_url", "dashboard_url"}
     assert re.fullmatch(r"Lagwarden([A-Z][a-z]+)+", alert["alert"])
 
@@ -94,7 +98,7 @@ def test_an_alert_has_its_runbook(alert: dict[str, Any]) -> None:
     diagnosis = text.partition("## Diagnosis")[2].partition("## Mitigation")[0]
     diagnosis = " ".join(diagnosis.split())
     assert "lagwarden explain GROUP" in diagnosis
-    board = re.fullmatch(r"/d/lagwarden-(group|monitor)\?.*", alert["annotations"]["dashboard_url"])
+    board = re.fullmatch(r"/d/lagwarden-(group|monitor|overview)\?.*", alert["annotations"]["dashboard_url"])
     assert board is not None
     assert f"*lagwarden / {board[1].title()}*" in diagnosis
 

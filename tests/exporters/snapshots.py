@@ -7,6 +7,8 @@ from typing import Any
 import pyarrow as pa
 
 from exporters.readmodel import (
+    COMMON_CAUSES,
+    COVERED_GROUPS,
     DEATHS,
     DECODE_ERRORS,
     DESCRIPTORS,
@@ -19,6 +21,7 @@ from exporters.readmodel import (
     OFFSETS_HELD_BACK,
     OFFSETS_PARTITIONS,
     OFFSETS_SKIPPED,
+    OFFSETS_UNAVAILABLE,
     PARTITIONS,
     PROCESSES,
     RECORDS_READ,
@@ -72,6 +75,7 @@ def snapshot(
     topics: list[dict[str, Any]] | None = None,
     verdict_groups: list[dict[str, Any]] | None = None,
     log_ends: list[dict[str, Any]] | None = None,
+    common_causes: list[dict[str, Any]] | None = None,
 ) -> Snapshot:
     """Return a snapshot taken at NOON."""
     return Snapshot(
@@ -83,7 +87,30 @@ def snapshot(
         table(TOPICS, topics or []),
         table(VERDICT_GROUPS, verdict_groups or []),
         log_ends=table(LOG_ENDS, log_ends or []),
+        common_causes=table(COMMON_CAUSES, common_causes or []),
+        covered_groups=table(
+            COVERED_GROUPS,
+            [
+                {"group": name, "dimension": cause["dimension"], "key": cause["key"]}
+                for cause in common_causes or []
+                for name in cause["groups"]
+            ],
+        ),
     )
+
+
+COMMON_CAUSE: dict[str, Any] = {
+    "dimension": "coordinator",
+    "key": "3",
+    "sick": 2,
+    "affected": 17,
+    "compared": 18,
+    "since": NOON - 90_000,
+    "sentence": "17 of 18 groups coordinated by broker 3 stopped within 20 s; 2 are still <unhealthy>.",
+    "next_step": "Look at this broker.",
+    "groups": ["a/b", "billing"],
+}
+"""A common cause of 17 groups, of which two are still unhealthy."""
 
 
 def status(**changes: Any) -> MonitorStatus:
@@ -149,6 +176,10 @@ def status(**changes: Any) -> MonitorStatus:
             ],
         ),
         "unreadable_tails": table(UNREADABLE_TAILS, [{"reason": "not_authorized", "partitions": 3}]),
+        "offsets_unavailable": table(
+            OFFSETS_UNAVAILABLE,
+            [{"offsets_partition": 4, "reason": "no_leader", "since": NOON - 45_000, "groups": 12}],
+        ),
         "expiry_error_seconds": Histogram((0.0, 60.0, 600.0), (1, 11, 39), 40, 4_321.5),
         "groups_not_evaluated": 1,
         "internal_errors": table(INTERNAL_ERRORS, [{"part": "answer", "errors": 0}, {"part": "group", "errors": 2}]),
@@ -212,6 +243,7 @@ CONNECTING: dict[str, Any] = {
     "verdict_changes": table(VERDICT_CHANGES, []),
     "offsets_held_back": table(OFFSETS_HELD_BACK, []),
     "unreadable_tails": table(UNREADABLE_TAILS, []),
+    "offsets_unavailable": table(OFFSETS_UNAVAILABLE, []),
     "expiry_error_seconds": None,
     "series_dropped": table(SERIES_DROPPED, []),
     "groups_not_evaluated": 0,

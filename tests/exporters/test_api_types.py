@@ -30,6 +30,7 @@ def fields(declared: Any) -> list[str]:
         pytest.param(api_types.PartitionRow, readmodel.PARTITIONS, {"group"}, id="partitions"),
         pytest.param(api_types.TopicRow, readmodel.TOPICS, {"group"}, id="topics"),
         pytest.param(api_types.UnknownLagRow, readmodel.UNKNOWN_LAGS, set(), id="unknown lags"),
+        pytest.param(api_types.CommonCauseRow, readmodel.COMMON_CAUSES, set(), id="common causes"),
         pytest.param(api_types.ConfigRow, model.CONFIGS, {"scope", "name"}, id="configs"),
         pytest.param(api_types.BrokerRow, model.BROKERS, set(), id="brokers"),
         pytest.param(api_types.OffsetsReplicaRow, model.OFFSETS_REPLICAS, set(), id="offsets replicas"),

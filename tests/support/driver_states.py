@@ -18,7 +18,7 @@ from stream.groups.shard import NOTHING_READ, ShardChange, empty_state, no_recor
 from tests.support.commits import KEEP, SLOT_MS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from stream.groups.shard import ShardDelta
 
@@ -71,9 +71,16 @@ def batch_of(records: Sequence[Timed], position: int) -> RecordColumns:
     )
 
 
-def ends_of(rows: Sequence[tuple[str, int, int | None, int | None, int | None, str | None]]) -> pa.Table:
-    """Return ends as the cluster does: topic, partition, high watermark, last stable offset, log start, error."""
-    columns = list(zip(*sorted(rows, key=lambda row: row[:2]), strict=True)) or [()] * len(ENDS)
+def ends_of(
+    rows: Sequence[tuple[str, int, int | None, int | None, int | None, str | None]],
+    leaders: Mapping[tuple[str, int], int] | None = None,
+) -> pa.Table:
+    """Return ends as the cluster does: topic, partition, high watermark, last stable offset, log start, error.
+
+    `leaders` has the brokers that lead partitions, by topic and partition; all others have no known leader.
+    """
+    full = [(*row, (leaders or {}).get(row[:2])) for row in sorted(rows, key=lambda row: row[:2])]
+    columns = list(zip(*full, strict=True)) or [()] * len(ENDS)
     arrays = [
         pa.array(column, field.type if not pa.types.is_dictionary(field.type) else pa.string())
         for column, field in zip(columns, ENDS, strict=True)

@@ -58,6 +58,11 @@ def groups_table(groups: Sequence[Answer], now: float) -> TextTable:
     )
 
 
+def common_cause_lines(causes: Sequence[Answer]) -> list[str]:
+    """Return a line per common cause of unhealthy groups."""
+    return [f"common cause: {display_text(cause['sentence'])}" for cause in causes]
+
+
 def offsets_table(group: Answer, now: float) -> TextTable:
     """Return a row per partition: those of each member, then those with an offset and without an owner."""
     heads = "GROUP TOPIC PARTITION CURRENT-OFFSET LOG-END-OFFSET LAG CONSUMER-ID HOST CLIENT-ID COMMIT-AGE EXPIRES"

@@ -28,12 +28,15 @@ class PollResult:
     """The opened group."""
     error: str = ""
     """Why the answers are not newer, or that the opened group no longer exists."""
+    common_causes: tuple[Answer, ...] = ()
+    """What explains many unhealthy groups."""
 
 
 def poll_groups(source: InstanceClient) -> PollResult:
     """Request all groups once. Raises Refusal."""
     answer = source.groups()
-    return PollResult(sort_worst_first(answer["groups"]), answer["snapshot_time"])
+    causes = tuple(answer.get("common_causes", ()))  # older instances have none
+    return PollResult(sort_worst_first(answer["groups"]), answer["snapshot_time"], common_causes=causes)
 
 
 class Poller:

@@ -16,6 +16,7 @@ from exporters.wording import SEVERITIES
 from stream.cli.group_source import age, format_time_lag, time_left, unix_time
 from stream.cli.render.blocks import COLOURS, draw_blocks
 from stream.cli.render.explanation import explain
+from stream.cli.render.group_tables import common_cause_lines
 from stream.cli.render.tables import display_text
 from stream.wording import compact_duration
 
@@ -71,6 +72,11 @@ def status_line(result: PollResult, address: str, now: float) -> Text:
     if snapshot_time is not None:
         line.append(f" · {compact_duration(now - snapshot_time)} old", "dim")
     return line.append(f" · {address}", "dim")
+
+
+def common_causes_text(result: PollResult) -> Text:
+    """Return a line per common cause of unhealthy groups; empty without any."""
+    return Text("\n".join(common_cause_lines(result.common_causes)), COLOURS["critical"])
 
 
 def filter_line(state: GroupListState) -> Text:

@@ -59,6 +59,8 @@ class TickInputs:
     odd_time: Flags
     """Rows with a commit whose stored time cannot be right (see `stream.tick.inputs.times`)."""
     assignment: PartitionAssignment
+    offsets_partition: Ints
+    """Per group: its partition of `__consumer_offsets`; -1: not known."""
 
 
 class InputBuilder:
@@ -111,9 +113,11 @@ class InputBuilder:
             aborts=aborts_by_row(rows, state.aborts),
             read_until=read.read_until,
             answered_since=read.answered_since,
+            offsets_outage=read.outage,
         )
         inputs = with_lookups(inputs, rows, context.lookups, state.row_order.topics)
-        return TickInputs(rows, ends, compared.end_row, odd_time, assignment), inputs
+        partitions = self.read_positions.offsets_partitions(rows.groups)
+        return TickInputs(rows, ends, compared.end_row, odd_time, assignment, partitions), inputs
 
     def _with_partition_counts(self, context: ClusterContext) -> ClusterContext:
         """Return the context with the last known partition counts if it has none: an outage removes no partition."""

@@ -16,6 +16,7 @@ import numpy as np
 
 from stream.cluster.offsets_topic import NAME
 from stream.groups.placement import partition_for
+from stream.health.inputs import OffsetsOutage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,6 +29,7 @@ _TICKS_KEPT: Final = 64
 """End offsets of this many ticks are kept per partition; a reader further behind is dated by its commits alone."""
 _PAUSE_TICKS: Final = 3
 NEVER: Final = -1
+_NO_REASON: Final = "other"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -38,6 +40,8 @@ class ReadUntil:
     """All commits of the row up to this time are known."""
     answered_since: Ints
     """Since when the offsets partition of the group answers again after an interruption; -1: it never stopped."""
+    outage: OffsetsOutage | None
+    """The offsets partitions without a known end now; None: all have one."""
 
 
 class ReadPositionTracker:
@@ -50,6 +54,7 @@ class ReadPositionTracker:
         self._read_until: dict[int, int] = {}
         self._last_answer: dict[int, int] = {}
         self._interrupted: set[int] = set()
+        self._unanswered: dict[int, tuple[int, str]] = {}
         self._answered_since: dict[int, int] = {}
         self._partitions = 0
         self._groups: Sequence[str] = ()
@@ -64,10 +69,14 @@ class ReadPositionTracker:
         rows = ends.rows_of_topic(NAME)
         partitions = ends.partitions(rows).tolist()
         self._partitions = max([self._partitions, *(partition + 1 for partition in partitions)])
-        for partition, end in zip(partitions, ends.high_watermark[rows].tolist(), strict=True):
+        errors = ends.column("error", rows).to_pylist()
+        for partition, end, error in zip(partitions, ends.high_watermark[rows].tolist(), errors, strict=True):
             if end < 0:
                 self._interrupted.add(partition)
+                since, _ = self._unanswered.get(partition, (now, ""))
+                self._unanswered[partition] = since, error or _NO_REASON
             else:
+                self._unanswered.pop(partition, None)
                 self._record_answer(partition, now)
                 self._record_end(partition, positions.get(partition), end, now)
 
@@ -93,23 +102,35 @@ class ReadPositionTracker:
         """
         partitions = self._partitions
         if not partitions:
-            return ReadUntil(np.full(len(rows), now, np.int64), np.full(len(rows), NEVER, np.int64))
-        offsets_partition = self._offsets_partitions(rows.groups)[rows.group]
+            return ReadUntil(np.full(len(rows), now, np.int64), np.full(len(rows), NEVER, np.int64), None)
+        offsets_partition = self.offsets_partitions(rows.groups)[rows.group]
         newest_commit = np.full(partitions, NEVER, np.int64)
         is_logged = ~hidden
         np.maximum.at(newest_commit, offsets_partition[is_logged], commit_time[is_logged])
         until = np.maximum(newest_commit, _column(self._read_until, partitions))
         # Nothing is known of a partition without any read record; its groups are then taken to be silent themselves.
         until = np.where(until >= 0, np.minimum(until, now), now)[offsets_partition]
-        return ReadUntil(np.where(hidden, now, until), _column(self._answered_since, partitions)[offsets_partition])
+        return ReadUntil(
+            np.where(hidden, now, until),
+            _column(self._answered_since, partitions)[offsets_partition],
+            self._outage(offsets_partition),
+        )
 
-    def _offsets_partitions(self, groups: Sequence[str]) -> Ints:
+    def offsets_partitions(self, groups: Sequence[str]) -> Ints:
+        """Return the partition of `__consumer_offsets` of each group; -1 before its partitions are known."""
+        if not self._partitions:
+            return np.full(len(groups), NEVER, np.int64)
         if groups is not self._groups:
             self._groups = groups
-            self._partition_of_group = np.array(
-                [partition_for(name, self._partitions) for name in groups] or [0], np.int64
-            )
+            self._partition_of_group = np.array([partition_for(name, self._partitions) for name in groups], np.int64)
         return self._partition_of_group
+
+    def _outage(self, offsets_partition: Ints) -> OffsetsOutage | None:
+        if not self._unanswered:
+            return None
+        since = {partition: began for partition, (began, _) in self._unanswered.items()}
+        reasons = {partition: reason for partition, (_, reason) in self._unanswered.items()}
+        return OffsetsOutage(_column(since, self._partitions)[offsets_partition], offsets_partition, reasons)
 
 
 def _column(by_partition: Mapping[int, int], partitions: int) -> Ints:

@@ -38,14 +38,43 @@ _SEVERITIES: Final = {
 }
 
 
+_COMMON_CAUSES: Final = """\
+## Common causes
+
+If at least three groups become unhealthy within a minute of each other and share something, one finding names it. It
+counts critical verdicts and `falling_behind`. What groups can share, the narrowest first:
+
+| Dimension | Groups share it if |
+|---|---|
+| `offsets_partition` | the same partition of `__consumer_offsets` stores their commits |
+| `topic` | they read it |
+| `client_host` | their members run on it, or ran on it in the last 15 minutes |
+| `leader` | the broker leads a partition that they read, or did in the last 15 minutes |
+| `coordinator` | the broker leads their offsets partition, or did in the last 15 minutes |
+
+Of the groups that share it and have committed since, or have become unhealthy, at least 60 % are unhealthy; and the
+share among the other groups, of which there are at least three, is at most half of that. So there is no finding if all
+groups share it, or if the groups became unhealthy at different times. Of several candidates the one wins that explains
+most groups with the highest share; then one whose broker left the cluster at that time; then the narrower one. It is
+shown after two ticks, takes in groups that follow within ten minutes, and ends when fewer than three of its groups
+have been unhealthy for two ticks. There are at most five at a time.
+
+The sentence says how many groups are affected, what happened to them, within which time, and when the broker left the
+cluster and came back: at the top of the page, in `lagwarden groups` and `lagwarden top`, and in `/api/v1/groups`
+(`common_causes`). The metrics are `lagwarden_common_cause_groups` and, for each group that a finding
+explains, `lagwarden_group_common_cause`. A host is named in words only; the label has a number. A restart of lagwarden
+forgets earlier leaders, hosts and the absences of brokers.
+"""
+
+
 def main() -> None:
     """Print the page."""
     sys.stdout.write(page())
 
 
 def page() -> str:
-    """Return the page: a chapter per severity, worst first, with a row per verdict."""
-    return "\n".join([_PREFACE, *_chapters()])
+    """Return the page: a chapter per severity, worst first, with a row per verdict, and one on common causes."""
+    return "\n".join([_PREFACE, *_chapters(), _COMMON_CAUSES])
 
 
 def _chapters() -> Iterator[str]:

@@ -665,7 +665,93 @@ SLOW: Final = [
     ),
 ]
 
+COMMON: Final = {**MONITOR, "dimension": "client_host", "key": "1"}
+CAUSE: Final = of("lagwarden_common_cause_groups", COMMON)
+CAUSE_SINCE: Final = of("lagwarden_common_cause_timestamp_seconds", COMMON)
+COMMON_CAUSE: Final = [
+    Case("LagwardenCommonCause", Kind.BEFORE, "nothing is shared yet", {CAUSE: "_x10 17x60"}, "4m30s"),
+    Case(
+        "LagwardenCommonCause",
+        Kind.AFTER,
+        "seventeen groups at once",
+        {CAUSE: "_x10 17x60", CAUSE_SINCE: "_x10 210x60"},
+        "5m",
+        [COMMON],
+        Text(
+            "17 groups became unhealthy together and share the client host 1",
+            "The first of them did 1m 30s ago. What happened, and to which groups: the top of lagwarden's page, or"
+            " lagwarden groups",
+        ),
+    ),
+    Case(
+        "LagwardenCommonCause",
+        Kind.AFTER,
+        "more groups follow: the same alert",
+        {CAUSE: "3x4 17x60"},
+        "10m",
+        [COMMON],
+    ),
+    Case(
+        "LagwardenCommonCause",
+        Kind.ODD,
+        "many groups that are stuck and share nothing have each their own alert",
+        {verdict("stopped", "critical", {**MONITOR, "group": f"g{number}"}): "1x60" for number in range(5)},
+        "20m",
+    ),
+    Case("LagwardenCommonCause", Kind.VANISHED, "its groups are well again", {CAUSE: "17x20 stale"}, "16m"),
+    Case(
+        "LagwardenCommonCause",
+        Kind.DEAD,
+        "a restart of the monitor resolves no alert",
+        {CAUSE: "17x20 stale _x3 17x40"},
+        "11m",
+        [COMMON],
+    ),
+]
+
+COVERED: Final = of("lagwarden_group_common_cause", GROUP, dimension="coordinator", key="3")
+IN_COMMON_CAUSE: Final = [
+    Case("LagwardenGroupInCommonCause", Kind.BEFORE, "no common cause yet", {COVERED: "_x10 1x60"}, "4m30s"),
+    Case(
+        "LagwardenGroupInCommonCause",
+        Kind.AFTER,
+        "a common cause explains the group",
+        {COVERED: "_x10 1x60"},
+        "5m",
+        [GROUP],
+        Text(
+            "Group billing is unhealthy for a reason that it shares with other groups",
+            "LagwardenCommonCause has the reason. This alert exists to mute the other alerts of the group.",
+        ),
+    ),
+    Case(
+        "LagwardenGroupInCommonCause",
+        Kind.ODD,
+        "a stuck group that no common cause explains",
+        {verdict("stopped", "critical"): "1x60", COVERED.replace("billing", "other"): "1x60"},
+        "20m",
+        [{**MONITOR, "group": "other"}],
+    ),
+    Case(
+        "LagwardenGroupInCommonCause",
+        Kind.VANISHED,
+        "the group is well again, or alone",
+        {COVERED: "1x20 stale"},
+        "16m",
+    ),
+    Case(
+        "LagwardenGroupInCommonCause",
+        Kind.DEAD,
+        "a restart of the monitor wakes no muted alert",
+        {COVERED: "1x20 stale _x3 1x40"},
+        "11m",
+        [GROUP],
+    ),
+]
+
 CASES: Final = [
+    *COMMON_CAUSE,
+    *IN_COMMON_CAUSE,
     *STUCK,
     *NO_MEMBERS,
     *STORM,

@@ -676,6 +676,67 @@ EVALUATED: Final = [
     Case("LagwardenEvaluationFails", Kind.DEAD, "LagwardenMonitorDown fires", {NOT_EVALUATED: "1x20"}, "30m"),
 ]
 
+
+def hidden(partition: int, reason: str = "no_leader") -> dict[str, str]:
+    """Return the labels of an offsets partition that is not available."""
+    return {**MONITOR, "offsets_partition": str(partition), "reason": reason}
+
+
+def down(partition: int, groups: str, since: str) -> dict[str, str]:
+    """Return the series of an offsets partition that is not available."""
+    return {
+        of("lagwarden_offsets_partition_hidden_groups", hidden(partition)): groups,
+        of("lagwarden_offsets_partition_unavailable_since_timestamp_seconds", hidden(partition)): since,
+    }
+
+
+PARTITION_DOWN: Final = [
+    Case(
+        "LagwardenOffsetsPartitionDown",
+        Kind.BEFORE,
+        "a leader that is away for a minute, as at a restart of its broker",
+        down(3, "_x10 12x60", "_x10 300x60"),
+        "6m",
+    ),
+    Case(
+        "LagwardenOffsetsPartitionDown",
+        Kind.AFTER,
+        "for a minute and a half",
+        down(3, "_x10 12x60", "_x10 300x60") | down(17, "_x10 5x60", "_x10 300x60"),
+        "6m30s",
+        [MONITOR],
+        Text(
+            "Partitions of __consumer_offsets are not available; 17 groups can neither commit nor be evaluated",
+            "Partitions with their reason and number of groups: 17 (no leader, 5) 3 (no leader, 12). These groups have"
+            " the verdict unknown; lagwarden explain GROUP names their partition.",
+        ),
+    ),
+    Case(
+        "LagwardenOffsetsPartitionDown",
+        Kind.ODD,
+        "one partition after the other loses its leader for a moment in a rolling restart",
+        down(1, "4x1 stale", "0x1 stale")
+        | down(2, "_x4 4x1 stale", "_x4 120x1 stale")
+        | down(3, "_x8 4x1 stale", "_x8 240x1 stale"),
+        "5m",
+    ),
+    Case(
+        "LagwardenOffsetsPartitionDown",
+        Kind.VANISHED,
+        "its broker is back",
+        down(3, "12x20 stale", "0x20 stale"),
+        "16m",
+    ),
+    Case(
+        "LagwardenOffsetsPartitionDown",
+        Kind.DEAD,
+        "a restart of the monitor resolves no alert",
+        down(3, "12x20 stale _x3 12x40", "0x20 stale _x3 0x40"),
+        "11m",
+        [MONITOR],
+    ),
+]
+
 CASES: Final = [
     *DOWN,
     *STALE,
@@ -690,6 +751,7 @@ CASES: Final = [
     *EVALUATED,
     *UNKNOWN,
     *HELD,
+    *PARTITION_DOWN,
     *CLEANER,
     *DROPPED,
 ]

@@ -72,6 +72,12 @@ NOT_EXPORTED = {
     (MetricSource.STATUS, "verdict_changes"): "a separate table",
     (MetricSource.STATUS, "offsets_held_back"): "a separate table",
     (MetricSource.STATUS, "unreadable_tails"): "a separate table",
+    (MetricSource.STATUS, "offsets_unavailable"): "a separate table",
+    (MetricSource.COMMON_CAUSES, "affected"): "in the sentence; the API has it",
+    (MetricSource.COMMON_CAUSES, "compared"): "in the sentence; the API has it",
+    (MetricSource.COMMON_CAUSES, "sentence"): "words; the API has them",
+    (MetricSource.COMMON_CAUSES, "next_step"): "words; the API has them",
+    (MetricSource.COMMON_CAUSES, "groups"): "a list; COVERED_GROUPS has its names",
     (MetricSource.STATUS, "internal_errors"): "a separate table",
     (MetricSource.OFFSETS_HELD_BACK, "since"): "the gap of the same partition has it",
 }
@@ -155,8 +161,8 @@ def test_name_follows_the_conventions(metric: Metric) -> None:
 
 @every_metric
 def test_information_is_always_one(metric: Metric) -> None:
-    """An info metric is always 1; so are verdict metrics, whose label is a state."""
-    is_state = metric.column == "verdict"
+    """An info metric is always 1; so are verdicts and common causes, whose labels are a state."""
+    is_state = metric.column in {"verdict", "dimension"}
     assert (metric.kind is MetricKind.INFO or is_state) == (metric.conversion is ValueConversion.ONE)
 
 

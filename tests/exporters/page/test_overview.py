@@ -12,11 +12,20 @@ import pytest
 
 from exporters.page.group_filter import GroupFilter
 from exporters.page.overview import overview_page
-from exporters.page.overview_tables import ATTENTION_ROWS, ROWS
+from exporters.page.overview_tables import ATTENTION_ROWS, CAUSE_GROUPS, ROWS
 from exporters.text.exposition import PublishedSnapshot
 from exporters.wording import SEVERITIES
 from tests.exporters.page_parser import Reader
-from tests.exporters.snapshots import CATCHING_UP, CONNECTING, HOSTILE_NAMES, NOON, small_snapshot, snapshot, status
+from tests.exporters.snapshots import (
+    CATCHING_UP,
+    COMMON_CAUSE,
+    CONNECTING,
+    HOSTILE_NAMES,
+    NOON,
+    small_snapshot,
+    snapshot,
+    status,
+)
 
 if TYPE_CHECKING:
     from exporters.page.document import Page
@@ -277,3 +286,22 @@ def test_the_view_has_the_content_of_the_document() -> None:
     assert view["title"] == shown.title
     document = Reader(shown.html()).text
     assert "".join(map(text, view["main"])) in document
+
+
+def test_common_causes_come_before_the_groups() -> None:
+    """Each with its sentence, its next step and links to its groups; without any there is no section."""
+    world = snapshot(groups=[attention("billing", "critical")], common_causes=[COMMON_CAUSE])
+    text = page(PublishedSnapshot.build(world)).html().decode()
+    said = "17 of 18 groups coordinated by broker 3 stopped within 20 s; 2 are still &lt;unhealthy&gt;."
+    assert said in text
+    assert text.index("Look at this broker.") < text.index("billing is stalled.")
+    assert 'href="group?name=a%2Fb"' in text
+    assert "Common cause" not in page(PublishedSnapshot.build(small_snapshot())).html().decode()
+
+
+def test_a_common_cause_names_some_of_its_groups() -> None:
+    """The number of the others is said."""
+    cause = COMMON_CAUSE | {"groups": [f"g{number}" for number in range(CAUSE_GROUPS + 5)]}
+    text = page(PublishedSnapshot.build(snapshot(groups=[attention("g0", "critical")], common_causes=[cause]))).html()
+    assert text.count(b'href="group?name=g') == CAUSE_GROUPS + 2
+    assert b"and 5 more" in text

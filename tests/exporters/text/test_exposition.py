@@ -21,7 +21,7 @@ from exporters.readmodel import GROUPS, TIMESTAMP
 from exporters.text.compressed_text import InflatedText
 from exporters.text.exposition import EMPTY, ExpositionFormat, PublishedSnapshot, comment_lines, gzipped, render
 from exporters.text.self_metrics import render_self_metrics
-from tests.exporters.snapshots import HOSTILE_NAMES, NOON, small_snapshot, snapshot, status
+from tests.exporters.snapshots import COMMON_CAUSE, HOSTILE_NAMES, NOON, small_snapshot, snapshot, status
 from tests.support.hypothesis_profiles import examples
 
 if TYPE_CHECKING:
@@ -246,3 +246,14 @@ def test_comment_lines_name_the_type(metric: Any) -> None:
     assert f"# TYPE {metric.family} {metric.kind.value}\n" in openmetrics
     assert ("# UNIT" in openmetrics) == bool(metric.unit)
     assert "# UNIT" not in text
+
+
+def test_a_common_cause_and_its_groups_have_series() -> None:
+    """The finding with the number of its groups, and each of these groups."""
+    text = text_of(render(snapshot(common_causes=[COMMON_CAUSE])), ExpositionFormat.TEXT)
+    assert [line for line in text.splitlines() if not line.startswith("#")] == [
+        'lagwarden_common_cause_groups{dimension="coordinator",key="3"} 2',
+        'lagwarden_common_cause_timestamp_seconds{dimension="coordinator",key="3"} 1699999910.000',
+        'lagwarden_group_common_cause{group="a/b",dimension="coordinator",key="3"} 1',
+        'lagwarden_group_common_cause{group="billing",dimension="coordinator",key="3"} 1',
+    ]

@@ -112,6 +112,8 @@ def test_a_running_monitor_has_all_values() -> None:
         'lagwarden_offsets_partition_held_back_info/0/4001/pay\n"1"/': 1,
         "lagwarden_offsets_partition_held_back_info/7///true": 1,
         "lagwarden_offsets_partition_hidden_unread/7": 12,
+        "lagwarden_offsets_partition_unavailable_since_timestamp_seconds/4/no_leader": NOW - 45,
+        "lagwarden_offsets_partition_hidden_groups/4/no_leader": 12,
     }
 
 

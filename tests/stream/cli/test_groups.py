@@ -24,7 +24,16 @@ from stream.cli import app as cli
 from stream.cli import groups as cli_groups
 from stream.cli.api_client import InstanceClient
 from stream.errors import ExitCode, Refusal
-from tests.exporters.snapshots import CATCHING_UP, HOSTILE_NAMES, NOON, detail, small_snapshot, snapshot, status
+from tests.exporters.snapshots import (
+    CATCHING_UP,
+    COMMON_CAUSE,
+    HOSTILE_NAMES,
+    NOON,
+    detail,
+    small_snapshot,
+    snapshot,
+    status,
+)
 from tests.stream.offline.captures import RECORDED, capture_of, commit, generation, row
 
 if TYPE_CHECKING:
@@ -189,6 +198,15 @@ class TestGroups:
         answer = json.loads(command.out)
         assert answer["snapshot_time"] == "2023-11-14T22:13:20.000Z"
         assert [(group["group"], group["lag_sum"]) for group in answer["groups"]] == [("plain", None)]
+
+    def test_common_causes_are_said_first(self, command: CommandRunner) -> None:
+        """On stderr, so that a script reads a table; the JSON has them too."""
+        world = snapshot(groups=[{"group": "billing", "state": "Stable"}], common_causes=[COMMON_CAUSE])
+        with serve(world) as address:
+            assert len(command.run("groups", "--url", address)) == 2
+            assert command.err.startswith("common cause: 17 of 18 groups coordinated by broker 3 stopped within 20 s;")
+            command.run("groups", "--url", address, "--json")
+        assert json.loads(command.out)["common_causes"][0]["groups"] == ["a/b", "billing"]
 
     def test_cluster_without_groups(self, command: CommandRunner) -> None:
         """Nothing is printed on stdout, and a note on stderr."""

@@ -78,11 +78,20 @@ class FakeCluster:
 
 
 def rows(cluster: Any, topics: list[str]) -> list[tuple[Any, ...]]:
-    """Read the ends as tuples."""
+    """Read the ends as tuples, without the leaders."""
     table = read_ends(cluster, topics)
     assert table.schema == ENDS
     table.validate(full=True)
-    return [tuple(row.values()) for row in table.to_pylist()]
+    return [tuple(row.values()) for row in table.drop_columns(["leader"]).to_pylist()]
+
+
+def test_a_row_has_the_leader_of_its_partition() -> None:
+    """Also of a leader that does not answer; null without a leader, and in the row of a topic that is not known."""
+    cluster = FakeCluster(
+        {("t", 0): (2, 0, 5, 9, 0), ("t", 1): (-1, 0, 5, 9, 0), ("t", 2): (3, 0, 5, 9, 0)},
+        away={3: TimedOut("x", "y")},
+    )
+    assert read_ends(cluster, ["t", "none"])["leader"].to_pylist() == [None, 2, None, 3]
 
 
 PARTITION = st.tuples(

@@ -21,7 +21,15 @@ from stream.health.features.memory.row_memory import Remembered
 from stream.health.features.memory.turns import TurnMemory
 from stream.health.features.time_lag import Rates, TimeLag
 from stream.health.features.window import Window
-from stream.health.inputs import AbortStreak, GroupInputs, GroupStage, HealthInputs, OpenTransaction, Subscribers
+from stream.health.inputs import (
+    AbortStreak,
+    GroupInputs,
+    GroupStage,
+    HealthInputs,
+    OffsetsOutage,
+    OpenTransaction,
+    Subscribers,
+)
 from stream.health.limits import HealthLimits
 from stream.health.verdict import CODE, Verdict, roll_up
 
@@ -108,6 +116,15 @@ class Row:
     aborts_ago: tuple[int, int] = (0, 0)
     """How long ago the first and the last aborted commit were."""
     passed_written_ago: tuple[int | None, int | None] = (None, None)
+    outage_ago: int | None = None
+    """Since when the end of the group's offsets partition, number 3, is not known: it has no leader."""
+
+
+def _outage(rows: Sequence[Row]) -> OffsetsOutage | None:
+    since = [-1 if row.outage_ago is None else NOW - row.outage_ago for row in rows]
+    return (
+        OffsetsOutage(_ints(since), _ints([3] * len(rows)), {3: "no_leader"}) if max(since, default=-1) >= 0 else None
+    )
 
 
 def pane(*rows: Row, transactions: dict[tuple[int, int], OpenTransaction] | None = None) -> Window:
@@ -138,6 +155,7 @@ def pane(*rows: Row, transactions: dict[tuple[int, int], OpenTransaction] | None
         },
         subscribers={number: SPLIT for number, row in enumerate(of_group) if row.split_ago is not None},
         reasons=np.array([row.reason for row in rows], object),
+        offsets_outage=_outage(rows),
     )
     spans, no = seen.spans, np.zeros(len(rows), np.bool_)
     return Window(

@@ -11,6 +11,7 @@ import structlog
 
 from stream.cluster.describe_groups import DescribedGroup
 from stream.cluster.topology import TOPICS
+from stream.cluster.transport.client import Broker
 from stream.cluster.transport.errors import Unreachable
 from stream.groups.expiry.predict import OffsetsRetention
 from stream.tick import context_poller
@@ -54,7 +55,8 @@ class Answers:
         table = pa.Table.from_pylist(rows, schema=TOPICS)
         ids = {name: topic_id for name, (topic_id, _) in self.topics.items() if name in names}
         absent = [name for name in names if name not in self.topics]
-        return types.SimpleNamespace(topics=table, ids=lambda: ids, absent=lambda: absent)
+        nodes = tuple(Broker(node, f"b{node}", 9092, None) for node in (1, 3))
+        return types.SimpleNamespace(topics=table, ids=lambda: ids, absent=lambda: absent, brokers=nodes)
 
     def describe_groups(self, _: Cluster, __: object, groups: list[str]) -> dict[str, DescribedGroup]:
         """Return the states that are set."""

@@ -72,6 +72,7 @@ def test_the_table_of_a_topic_has_nulls_and_errors() -> None:
             "last_stable_offset": None,
             "log_start_offset": None,
             "error": "no_leader",
+            "leader": None,
         }
     ]
     assert len(INDEX.table_of_topic("denied")) == len(INDEX.table_of_topic("other")) == 0

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import datetime as dt
+import types
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
+from exporters.readmodel import OFFSETS_UNAVAILABLE
 from stream.cluster.offsets_topic import NAME
 from stream.tick.ends_index import EndsIndex
-from stream.tick.offsets_topic_lag import OffsetsTopicLag, UnansweredPartition
+from stream.tick.offsets_topic_lag import OffsetsTopicLag, UnansweredPartition, unavailable_table
 from tests.support.driver_states import ends_of
 
 # The story, (high watermark, last stable offset) at each second, and since when the gap stands at the last.
@@ -63,3 +67,17 @@ def test_an_unanswered_partition_keeps_the_time_of_its_first_poll() -> None:
         (UnansweredPartition(0, "timed_out", 1), UnansweredPartition(1, "no_leader", 2)),
         (),
     ]
+
+
+def test_a_partition_without_an_end_hides_its_live_groups() -> None:
+    """Their number is known, and since when; a dead group is not hidden by anything."""
+    tick: Any = types.SimpleNamespace(
+        inputs=types.SimpleNamespace(offsets_partition=np.array([0, 1, 1, 1, -1])),
+        alive=np.array([True, True, True, False, True]),
+    )
+    unanswered = [UnansweredPartition(2, "timed_out", 5.0), UnansweredPartition(1, "no_leader", 3.5)]
+    table = unavailable_table(unanswered, tick)
+    assert table.schema == OFFSETS_UNAVAILABLE
+    rows = [(row["offsets_partition"], row["reason"], row["groups"]) for row in table.to_pylist()]
+    assert rows == [(1, "no_leader", 2), (2, "timed_out", 0)]
+    assert table["since"].cast(pa.int64()).to_pylist() == [3_500, 5_000]

@@ -1,4 +1,4 @@
-"""The lag, or whether it holds any record, is not known; the reason is given."""
+"""The lag, or whether it holds any record, or whether the group commits, is not known; the reason is given."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Final
 from stream import wording as say
 from stream.health.features import lag
 from stream.health.features import offset_out_of_range as beyond
-from stream.health.rules.rule import Rule, unread_text
+from stream.health.rules.rule import Rule, no_rows, unread_text
 from stream.health.verdict import Verdict
 
 if TYPE_CHECKING:
     from stream.health.columns import Flags
     from stream.health.features.window import Window
+    from stream.health.inputs import OffsetsOutage
 
 _REASONS: Final = {
     lag.BEYOND_END: "the committed offset is above the end of the partition",
@@ -27,6 +28,7 @@ _REASONS: Final = {
     "no_leader": "the partition has no leader",
 }
 _NOT_AUTHORIZED = "not_authorized"
+_NO_LEADER = "no_leader"
 _TAIL_REASONS: Final = {
     _NOT_AUTHORIZED: "lagwarden has no right to Read topic {topic}",
     "no_leader": "the partition has no leader",
@@ -39,6 +41,10 @@ _GRANT = (
     "Grant Read on topic {topic} to lagwarden's user if it may see the messages (lagwarden acls prints the command);"
     " else compare with the consumer's own position."
 )
+_BRING_BACK = (
+    "Bring back a broker with an in-sync replica of that partition (kafka-topics --describe --topic"
+    " __consumer_offsets --unavailable-partitions)."
+)
 _WAIT_FOR_OWNER = "Nothing yet: members look for new partitions every few minutes (metadata.max.age.ms)."
 _WAIT = (
     "Nothing, if it passes: the end is read again every minute. Otherwise find out why the leader of {topic} does not"
@@ -46,8 +52,32 @@ _WAIT = (
 )
 
 
+def _hidden_by_outage(window: Window) -> Flags:
+    """Return the rows of groups whose partition of `__consumer_offsets` has had no known end for too long.
+
+    These groups cannot commit, or their commits cannot be read, for longer than a leader election and the restart of a
+    broker take. They are neither well nor stopped.
+    """
+    outage = window.inputs.offsets_outage
+    if outage is None:
+        return no_rows(window)
+    hidden: Flags = (outage.since >= 0) & (window.now - outage.since > window.limits.restart_grace)
+    return hidden
+
+
+def _outage_of(window: Window, row: int) -> OffsetsOutage | None:
+    """Return the outage that hides a row; None if none does."""
+    outage = window.inputs.offsets_outage
+    if outage is None or not 0 <= int(outage.since[row]) < window.now - window.limits.restart_grace:
+        return None
+    return outage
+
+
 def reason(window: Window, row: int) -> str | None:
     """Return why a lag, or whether it holds any record, is not known; None if nothing more is known."""
+    outage = _outage_of(window, row)
+    if outage is not None:
+        return f"offsets_partition_{outage.reasons[int(outage.partition[row])]}"
     if window.known[row]:
         return _tail_reason(window, row) if window.tail.unproven[row] else None
     if window.out_of_range[row]:
@@ -67,10 +97,13 @@ def _topic(window: Window, row: int) -> str:
 
 
 def _matches(window: Window) -> Flags:
-    return ~window.known
+    return ~window.known | _hidden_by_outage(window)
 
 
 def _sentence(window: Window, row: int) -> str:
+    outage = _outage_of(window, row)
+    if outage is not None:
+        return _sentence_of_outage(outage, row, window.now)
     if window.known[row] and window.tail.unproven[row]:
         return _sentence_of_tail(window, row)
     if window.known[row]:
@@ -81,6 +114,16 @@ def _sentence(window: Window, row: int) -> str:
     if known_reason is None:
         return "The lag is not known."
     return f"The lag is not known: {_REASONS.get(known_reason, known_reason.replace('_', ' '))}."
+
+
+def _sentence_of_outage(outage: OffsetsOutage, row: int, now: int) -> str:
+    partition = int(outage.partition[row])
+    cause = outage.reasons[partition]
+    has = "no leader" if cause == _NO_LEADER else f"no known end ({cause.replace('_', ' ')})"
+    return (
+        f"Partition {partition} of __consumer_offsets, which stores the commits of the group, has had {has} for"
+        f" {say.duration(now - int(outage.since[row]))}: the group can neither commit nor be evaluated."
+    )
 
 
 def _sentence_of_tail(window: Window, row: int) -> str:
@@ -95,6 +138,8 @@ def _sentence_of_tail(window: Window, row: int) -> str:
 
 
 def _next_step_of(window: Window, row: int) -> str:
+    if _outage_of(window, row) is not None:
+        return _BRING_BACK
     if not window.known[row]:
         return _NEXT_STEP
     if not window.tail.unproven[row]:

@@ -290,3 +290,18 @@ def test_colours_are_those_of_the_terminal(no_color: bool, monkeypatch: pytest.M
         assert any(segment.style and segment.style.reverse for segment in segments)
 
     run(scenario)
+
+
+def test_a_common_cause_is_a_line_above_the_groups() -> None:
+    """It comes with an answer and leaves with one."""
+
+    async def scenario(session: Session) -> None:
+        said = ({"sentence": "17 of 18 groups coordinated by broker 3 stopped within 20 s."},)
+        await session.receive(PollResult(groups_of(), "2023-11-14T22:13:20.000Z", common_causes=said))
+        assert session.lines[1] == "common cause: 17 of 18 groups coordinated by broker 3 stopped within 20 s."
+        assert session.lines[4].startswith("billing")
+        await session.receive(PollResult(groups_of(), "2023-11-14T22:13:20.000Z"))
+        assert session.lines[1] == ""
+        assert session.lines[3].startswith("billing")
+
+    run(scenario)

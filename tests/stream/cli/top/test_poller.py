@@ -83,3 +83,12 @@ def test_exit_does_not_wait_for_a_request() -> None:
     poller._thread.join(PATIENCE)
     assert not poller._thread.is_alive()
     assert results.empty()
+
+
+def test_the_common_causes_of_an_answer_are_kept() -> None:
+    """Older instances do not have any."""
+    client: Any = ScriptedClient(lambda _: None)
+    assert poll_groups(client).common_causes == ()
+    causes = [{"sentence": "3 of 3 groups."}]
+    client.groups = lambda: {"snapshot_time": "2023-11-14T22:13:20.000Z", "groups": [], "common_causes": causes}
+    assert poll_groups(client).common_causes == tuple(causes)

@@ -9,7 +9,14 @@ from rich.cells import cell_len
 
 from stream.cli.top.model import GroupListState, type_character
 from stream.cli.top.poller import PollResult
-from stream.cli.top.view import error_line, filter_line, sentence_lines, status_line, table_lines
+from stream.cli.top.view import (
+    common_causes_text,
+    error_line,
+    filter_line,
+    sentence_lines,
+    status_line,
+    table_lines,
+)
 from tests.exporters.snapshots import HOSTILE_NAMES, NOON
 from tests.stream.cli.top.api_answers import groups_of
 
@@ -71,3 +78,12 @@ def test_sentence_is_that_of_the_selected_group() -> None:
     assert second.plain.endswith("…")
     assert sentence_lines(GroupListState(groups_of(), filter="x9"), 100)[0].plain == "no group matches the filter"
     assert sentence_lines(GroupListState(), 100)[0].plain == ""
+
+
+def test_common_causes_are_lines() -> None:
+    """One each; no text without any. Nothing in them moves the cursor of a terminal."""
+    text = common_causes_text(PollResult(common_causes=({"sentence": "3 of 3 groups."}, {"sentence": "topic \x1b[2J"})))
+    first, second = text.plain.split("\n")
+    assert first == "common cause: 3 of 3 groups."
+    assert second.isprintable()
+    assert not common_causes_text(PollResult())

@@ -135,6 +135,25 @@ CASES = (
         "The lag is not known: the partition has no leader.",
     ),
     Case(
+        "its offsets partition has had no leader for a minute: neither well nor stopped",
+        (but(STUCK, outage_ago=MINUTE),),
+        (V.UNKNOWN, V.STOPPED),
+        "Partition 3 of __consumer_offsets, which stores the commits of the group, has had no leader for 1 min: the"
+        " group can neither commit nor be evaluated.",
+    ),
+    Case(
+        "its offsets partition and the one that it reads have no leader",
+        (Row(known=False, lag=0, age=-1, reason="no_leader", known_ago=MINUTE, outage_ago=MINUTE),),
+        (V.NO_LEADER, V.UNKNOWN),
+        "The partition has had no leader for 1 min; the group stands at offset 10,000.",
+    ),
+    Case(
+        "its offsets partition has just lost its leader, as in an election",
+        (Row(outage_ago=20 * SECOND),),
+        (),
+        "Keeps up: 400 offsets unread, the oldest for 4 s.",
+    ),
+    Case(
         "the log was cut back",
         (Row(known=False, lag=0, age=-1, broken=3, end=9_900, **NOT_READ),),
         (V.TRUNCATED, V.UNKNOWN),

@@ -26,7 +26,10 @@ PARTITIONS: Final = 2
 
 def ends(high: Mapping[int, int | None]) -> EndsIndex:
     """Return the end offsets of the offsets partitions and of another topic."""
-    rows = [{"topic": NAME, "partition": number, "high_watermark": end} for number, end in high.items()]
+    rows = [
+        {"topic": NAME, "partition": number, "high_watermark": end, "error": None if end is not None else "no_leader"}
+        for number, end in high.items()
+    ]
     rows.append({"topic": "orders", "partition": 0, "high_watermark": 5})
     return EndsIndex(pa.Table.from_pylist(rows, ENDS))
 
@@ -127,3 +130,28 @@ def test_a_tick_without_any_answer_interrupts_all_partitions() -> None:
 def test_without_any_end_offset_all_commits_are_known_until_now() -> None:
     """A replay has no end offsets of the offsets topic."""
     assert reach(ReadPositionTracker(TICK), NOW).read_until.tolist() == [NOW] * 4
+
+
+def test_a_partition_without_an_end_has_an_outage_since_the_first_tick_without_it() -> None:
+    """Its groups have the time and the reason, those of the other partition have none; it ends with an answer."""
+    tracker = ReadPositionTracker(TICK)
+    for number, end in enumerate((100, None, None, 100)):
+        now = NOW + number * TICK
+        tracker.update(ends({0: end, 1: 100}), {0: 100, 1: 100}, now)
+        outage = reach(tracker, now).outage
+        if end is not None:
+            assert outage is None
+            continue
+        assert outage is not None
+        assert values_in(outage.since, 0) == {NOW + TICK}
+        assert values_in(outage.since, 1) == {NEVER}
+        assert values_in(outage.partition, 0) == {0}
+        assert outage.reasons == {0: "no_leader"}
+
+
+def test_the_offsets_partition_of_a_group_is_not_known_before_the_first_ends() -> None:
+    """It depends on the number of partitions."""
+    tracker = ReadPositionTracker(TICK)
+    assert tracker.offsets_partitions(GROUPS).tolist() == [NEVER] * 4
+    tracker.update(ends({0: 100, 1: 100}), {}, NOW)
+    assert tracker.offsets_partitions(GROUPS).tolist() == [offsets_partition(name) for name in GROUPS]

@@ -36,7 +36,7 @@ def evaluated_tick(*rows: Row, verdicts: list[str], dead: tuple[str, ...] = (), 
     evaluation = judged(window, verdicts, NOW - 5_000)
     asked = np.arange(int((state_row >= 0).sum())) == 0
     alive = np.array([name not in dead for name in seen.groups.names], np.bool_)
-    inputs: Any = TickInputs(rows_of_tick, *[cast("Any", None)] * 4)
+    inputs: Any = TickInputs(rows_of_tick, *[cast("Any", None)] * 5)
     hidden = HiddenCommits(cast("Any", None), asked, read_groups=frozenset({"b"}))
     return EvaluatedTick(inputs, hidden, evaluation, alive)
 
@@ -152,7 +152,7 @@ def test_no_rows_give_empty_columns() -> None:
     none: Any = None
     hidden = HiddenCommits(none, np.empty(0, np.bool_))
     found = EvaluatedTick(
-        TickInputs(rows_of_tick, none, none, none, none), hidden, judged(pane(), []), np.empty(0, np.bool_)
+        TickInputs(rows_of_tick, none, none, none, none, none), hidden, judged(pane(), []), np.empty(0, np.bool_)
     )
     assert all(len(column) == 0 for column in partition_columns(found).values())
     assert all(len(column) == 0 for column in group_columns(found).values())

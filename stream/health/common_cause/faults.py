@@ -1,0 +1,75 @@
+"""The faults of rows that a common cause may explain: which rows have one, and when it began."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from stream.health.verdict import Severity, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from stream.health.columns import Flags, Ints
+    from stream.health.evaluation import Evaluation
+    from stream.health.features.window import Window
+
+_ALSO: Final = frozenset({Verdict.FALLING_BEHIND})
+"""Faults that are not critical."""
+
+
+def _idle_since(window: Window) -> Ints:
+    return window.known_until - window.idle_time
+
+
+_BEGINNINGS: Final[dict[str, Callable[[Window], Ints]]] = {
+    **dict.fromkeys(
+        (
+            Verdict.STOPPED,
+            Verdict.STALLED,
+            Verdict.POISON_RECORD,
+            Verdict.HELD_BACK,
+            Verdict.UNASSIGNED,
+            Verdict.NEVER_COMMITTED,
+        ),
+        _idle_since,
+    ),
+    Verdict.NO_MEMBERS: lambda window: window.inputs.groups.emptied[window.inputs.group],
+    Verdict.REBALANCING_TOO_LONG: lambda window: window.inputs.groups.since[window.inputs.group],
+    Verdict.NO_LEADER: lambda window: window.remembered.known_at,
+}
+"""When a fault began, where that is known; a verdict follows it by the patience of the group."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RowFaults:
+    """The faults of the rows of one tick; times in ms."""
+
+    since: Ints
+    """When the fault began; -1: none."""
+    worked: Ints
+    """When the group last committed the partition; -1: never, with a fault, or with an unknown verdict."""
+
+
+def row_faults(evaluation: Evaluation) -> RowFaults:
+    """Return the critical faults of the rows, and `falling_behind`; dead groups have no rows."""
+    window, verdicts = evaluation.window, evaluation.verdict_names
+    is_fault = np.array(
+        [
+            severity == Severity.CRITICAL or verdict in _ALSO
+            for verdict, severity in zip(verdicts, evaluation.severities.tolist(), strict=True)
+        ],
+        np.bool_,
+    )
+    sick: Flags = is_fault[evaluation.verdict]
+    since = evaluation.since.copy()
+    for code in np.unique(evaluation.verdict[sick]).tolist():
+        beginning = _BEGINNINGS.get(str(verdicts[code]))
+        if beginning is not None:
+            rows = np.flatnonzero(evaluation.verdict == code)
+            began = beginning(window)[rows]
+            since[rows] = np.where(began >= 0, np.minimum(began, since[rows]), since[rows])
+    unknown = evaluation.severities[evaluation.verdict] == Severity.UNKNOWN
+    return RowFaults(np.where(sick, since, -1), np.where(sick | unknown, -1, window.commit_time))

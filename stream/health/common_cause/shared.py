@@ -1,0 +1,81 @@
+"""What groups share: brokers, partitions, topics and hosts, as pairs of a group and a value."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from stream.health.columns import Flags, Ints
+
+
+class Dimension(enum.StrEnum):
+    """A kind of thing that groups share; the narrower ones come first."""
+
+    OFFSETS_PARTITION = "offsets_partition"
+    """The partition of `__consumer_offsets` that stores their commits."""
+    TOPIC = "topic"
+    CLIENT_HOST = "client_host"
+    """The host of a member."""
+    LEADER = "leader"
+    """The broker that leads a partition they read."""
+    COORDINATOR = "coordinator"
+    """The broker that coordinates them."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SharedValues:
+    """The groups that have each value of one dimension, one element per pair of group and value, in any order.
+
+    Times in ms. A group is sick for a value if it has a fault that may come from there: for a topic, on one of its
+    partitions.
+    """
+
+    dimension: Dimension
+    names: Sequence[str]
+    """The values; `value` holds positions in it."""
+    group: Ints
+    value: Ints
+    sick_since: Ints
+    """When the fault began; -1: the group has none there."""
+    worked: Ints
+    """When the group last committed there; -1: never, or sick."""
+
+    def __len__(self) -> int:
+        return len(self.group)
+
+    def select(self, pairs: Flags | Ints) -> SharedValues:
+        """Return some of the pairs."""
+        columns = {name: getattr(self, name)[pairs] for name in ("group", "value", "sick_since", "worked")}
+        return dataclasses.replace(self, **columns)
+
+
+def unique_pairs(  # noqa: PLR0917 - columns of one table
+    dimension: Dimension, names: Sequence[str], group: Ints, value: Ints, sick_since: Ints, worked: Ints
+) -> SharedValues:
+    """Return one pair per group and value, with the first fault and the last commit of those given.
+
+    Elements with a negative value, which is not known, are left out. A pair with a fault has no commit.
+    """
+    known = value >= 0
+    key = (group[known] << 32) | value[known]
+    keys, pair = np.unique(key, return_inverse=True)
+    never = np.iinfo(np.int64).max
+    first = np.full(len(keys), never, np.int64)
+    np.minimum.at(first, pair, np.where(sick_since[known] >= 0, sick_since[known], never))
+    last = np.full(len(keys), -1, np.int64)
+    np.maximum.at(last, pair, worked[known])
+    is_sick = first < never
+    return SharedValues(
+        dimension,
+        names,
+        keys >> 32,
+        keys & 0xFFFFFFFF,
+        np.where(is_sick, first, -1),
+        np.where(is_sick, -1, last),
+    )

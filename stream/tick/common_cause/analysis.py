@@ -1,0 +1,72 @@
+"""Looks for common causes at each tick, and keeps what outlives a tick: leaders, brokers, hosts, shown findings."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream.health.common_cause.faults import row_faults
+from stream.health.common_cause.search import CommonCauseLimits, find_causes
+from stream.health.common_cause.shared import Dimension
+from stream.health.common_cause.tracker import CommonCauseTracker
+from stream.tick.common_cause.brokers import BrokerWatch
+from stream.tick.common_cause.columns import shared_values
+from stream.tick.common_cause.hosts import RecentHosts
+from stream.tick.common_cause.leaders import RecentLeaders
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from stream.health.common_cause.faults import RowFaults
+    from stream.health.common_cause.search import CommonCause
+    from stream.health.common_cause.sentences import BrokerAbsence
+    from stream.health.common_cause.tracker import CommonCauseFinding
+    from stream.tick.context import ClusterContext
+    from stream.tick.ends_index import EndsIndex
+    from stream.tick.verdicts.evaluated_tick import EvaluatedTick
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CommonCauseReport:
+    """The common causes of one tick."""
+
+    findings: tuple[CommonCauseFinding, ...] = ()
+    absences: Mapping[int, BrokerAbsence] = dataclasses.field(default_factory=dict)
+    """The latest absence of each broker that has had one lately."""
+
+
+class CommonCauseAnalysis:
+    """One instance per process; used by the tick thread."""
+
+    def __init__(self, limits: CommonCauseLimits = CommonCauseLimits()) -> None:  # noqa: B008 - immutable
+        self._limits = limits
+        self._leaders, self._brokers, self._hosts = RecentLeaders(), BrokerWatch(), RecentHosts()
+        self._tracker = CommonCauseTracker(limits)
+
+    def update(
+        self, evaluated: EvaluatedTick, ends: EndsIndex, context: ClusterContext, now: float
+    ) -> CommonCauseReport:
+        """Return the findings of a tick whose `ends` were read at `now` (Unix seconds).
+
+        The price of a tick with few sick groups is that of remembering leaders and hosts.
+        """
+        now_ms = int(now * 1000)
+        self._leaders.update(ends, now_ms)
+        self._brokers.update(context.brokers, now_ms)
+        self._hosts.update(evaluated.hidden.state.memberships, now_ms)
+        rows, faults = evaluated.inputs.rows, row_faults(evaluated.evaluation)
+        sick = np.unique(rows.group[faults.since >= 0])
+        causes = self._causes(evaluated, faults, ends) if len(sick) >= self._limits.groups else ()
+        self._tracker.update(causes, rows.groups, {rows.groups[group] for group in sick.tolist()})
+        return CommonCauseReport(self._tracker.findings, dict(self._brokers.absences))
+
+    def _causes(self, evaluated: EvaluatedTick, faults: RowFaults, ends: EndsIndex) -> tuple[CommonCause, ...]:
+        left = {
+            (dimension, str(broker)): absence.left
+            for broker, absence in self._brokers.absences.items()
+            for dimension in (Dimension.LEADER, Dimension.COORDINATOR)
+        }
+        shared = shared_values(evaluated, faults, ends, self._leaders, self._hosts)
+        return find_causes(shared, left, self._limits)

@@ -1,0 +1,160 @@
+"""Stories of groups: what is found to be the common cause, and what is none."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream.health.common_cause.search import CommonCauseLimits, find_causes
+from stream.health.common_cause.shared import Dimension
+from tests.stream.health.common_cause.group_stories import NOON, SECOND, Group, shared
+
+OTHERS = [Group() for _ in range(6)]
+
+
+def sick(count: int, every: float = 1.0, **shares: str) -> list[Group]:
+    """Return groups that turned sick one after the other, `every` seconds."""
+    return [Group(sick=number * every, **shares) for number in range(count)]  # type: ignore[arg-type] # words
+
+
+def well(count: int, **shares: str) -> list[Group]:
+    """Return groups that work."""
+    return [Group(**shares) for _ in range(count)]  # type: ignore[arg-type] # words
+
+
+@dataclasses.dataclass(frozen=True)
+class Story:
+    """Groups, and the causes: dimension, value, number of groups, number compared."""
+
+    name: str
+    groups: list[Group]
+    causes: tuple[tuple[str, str, int, int], ...] = ()
+    event: tuple[Dimension, str] | None = None
+
+
+STORIES = [
+    Story(
+        "17 of 18 groups of a coordinator stop within 20 s",
+        [*sick(17, 1.2, coordinator="3"), *well(1, coordinator="3"), *OTHERS],
+        (("coordinator", "3", 17, 18),),
+    ),
+    Story("three groups are enough", [*sick(3, coordinator="3"), *OTHERS], (("coordinator", "3", 3, 3),)),
+    Story("two groups are not", [*sick(2, coordinator="3"), *OTHERS]),
+    Story("the groups turned sick at different times", [*sick(6, 61.0, coordinator="3"), *OTHERS]),
+    Story(
+        "a minute apart at most, and one that followed later belongs to them",
+        [*sick(3, 30.0, coordinator="3"), Group(sick=300.0, coordinator="3"), *well(6)],
+        (("coordinator", "3", 4, 4),),
+    ),
+    Story(
+        "a group that was sick long before is not explained",
+        [Group(sick=-7_200.0, coordinator="3"), *sick(4, coordinator="3"), *OTHERS],
+        (("coordinator", "3", 4, 4),),
+    ),
+    Story("half of the groups that share it work on", [*sick(4, coordinator="3"), *well(4, coordinator="3"), *OTHERS]),
+    Story(
+        "groups without traffic say nothing",
+        [*sick(4, coordinator="3"), *[Group(coordinator="3", worked=-600.0)] * 20, *OTHERS],
+        (("coordinator", "3", 4, 4),),
+    ),
+    Story("all groups share the broker", [*sick(5, coordinator="1"), *well(0)]),
+    Story(
+        "all groups turn sick, whatever they share",
+        [*sick(5, coordinator="3", leader="3"), *sick(5, coordinator="2", leader="2")],
+    ),
+    Story(
+        "one topic, of groups with any coordinator",
+        [*sick(3, topic="orders"), *sick(3, topic="orders", coordinator="2"), *OTHERS, *well(3, coordinator="2")],
+        (("topic", "orders", 6, 6),),
+    ),
+    Story(
+        "one offsets partition of a coordinator whose other groups work",
+        [*sick(4, partition="7", coordinator="3"), *well(8, coordinator="3"), *OTHERS],
+        (("offsets_partition", "7", 4, 4),),
+    ),
+    Story(
+        "one offsets partition, and one group of the same coordinator by chance",
+        [*sick(9, partition="7", coordinator="3"), *sick(1, coordinator="3"), *well(6, coordinator="3"), *OTHERS],
+        (("offsets_partition", "7", 9, 9),),
+    ),
+    Story(
+        "equal in all else, the narrower one is said",
+        [*sick(4, partition="7", coordinator="3", topic="orders", leader="2"), *OTHERS],
+        (("offsets_partition", "7", 4, 4),),
+    ),
+    Story(
+        "equal in all else, the broker that just left is said",
+        [*sick(4, partition="7", coordinator="3", topic="orders", leader="2"), *OTHERS],
+        (("leader", "2", 4, 4),),
+        event=(Dimension.LEADER, "2"),
+    ),
+    Story(
+        "one client host",
+        [*sick(4, host="10.0.0.7"), *well(3, host="10.0.0.8"), *OTHERS],
+        (("client_host", "10.0.0.7", 4, 4),),
+    ),
+    Story(
+        "two causes at a time",
+        [*sick(5, coordinator="3"), *sick(3, topic="orders"), *OTHERS, *well(10)],
+        (("coordinator", "3", 5, 5), ("topic", "orders", 3, 3)),
+    ),
+    Story("all groups are well", OTHERS),
+    Story("there are no groups", []),
+]
+
+
+@pytest.mark.parametrize("story", STORIES, ids=[story.name for story in STORIES])
+def test_the_cause_of_a_story(story: Story) -> None:
+    """The value that explains most, with its groups and those compared; or none."""
+    events = {} if story.event is None else {story.event: NOON}
+    found = find_causes(shared(story.groups), events)
+    assert tuple((str(each.dimension), each.name, len(each.groups), each.compared) for each in found) == story.causes
+
+
+def test_a_cause_has_its_times() -> None:
+    """When the first group turned sick, and how long it took until the last of those that did together."""
+    (cause,) = find_causes(shared([*sick(3, 10.0, coordinator="3"), Group(sick=90.0, coordinator="3"), *OTHERS]), {})
+    assert (cause.began, cause.spread) == (NOON, 20 * SECOND)
+
+
+@pytest.mark.parametrize(("after", "has_event"), [(-300, True), (10, True), (-3_600, False)])
+def test_an_event_counts_only_if_it_was_near(after: int, *, has_event: bool) -> None:
+    """A broker that left an hour before is no cause."""
+    events = {(Dimension.COORDINATOR, "3"): NOON + after * SECOND}
+    (cause,) = find_causes(shared([*sick(3, coordinator="3"), *OTHERS]), events)
+    assert cause.has_event is has_event
+
+
+def test_the_number_of_causes_is_bounded() -> None:
+    """However many things fail at a time."""
+    groups = [group for number in range(8) for group in sick(3, topic=f"t{number}")]
+    assert len(find_causes(shared([*groups, *well(60)]), {}, CommonCauseLimits(findings=5))) == 5
+
+
+GROUP = st.builds(
+    Group,
+    coordinator=st.sampled_from("123"),
+    partition=st.sampled_from("0123"),
+    topic=st.sampled_from(["", "a", "b"]),
+    leader=st.sampled_from("123"),
+    host=st.sampled_from(["", "h"]),
+    sick=st.none() | st.integers(0, 600),
+    worked=st.none() | st.just(700.0),
+)
+
+
+@given(st.lists(GROUP, max_size=40))
+def test_each_group_is_explained_once_and_by_what_it_has(groups: list[Group]) -> None:
+    """Whatever the groups are, a cause has at least three sick groups, and no group has two causes."""
+    found = find_causes(shared(groups), {})
+    explained = [group for cause in found for group in cause.groups]
+    assert len(explained) == len(set(explained))
+    for cause in found:
+        times = np.sort([groups[group].sick or 0 for group in cause.groups])
+        assert len(times) >= 3
+        assert times[2] - times[0] <= 60 or np.min(times[2:] - times[:-2]) <= 60
+        assert len(cause.groups) <= cause.compared <= len(groups)
