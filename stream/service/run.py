@@ -48,7 +48,8 @@ def run(config: Config) -> int:
     """Run the monitor until SIGTERM or SIGINT; return the exit code. Raises Refusal for what the user must fix."""
     raise_limit()
     status = ServiceStatus(metadata.version("lagwarden"), config.job.freshness_limit)
-    publisher = Publisher(config.groups.dead_grace, choice=selection_from_options(config.metrics))
+    choice = selection_from_options(config.metrics, hide_members=config.http.hide_members)
+    publisher = Publisher(config.groups.dead_grace, choice=choice)
     stopping = _stop_signals()
     watch = ClusterWatch.from_config(config, publisher.current)
     with _http_server(config, publisher, status, watch), watch, _temporary_folder() as folder:
