@@ -209,7 +209,8 @@ class HttpOptions(OptionSection):
     hide_members: bool = _option(
         False,
         "API, pages and commands show generated names instead of the ids, client ids, hosts and racks of members. The"
-        " names change at each start. Names of groups and topics stay.",
+        " names change at each start. Names of groups and topics stay. Labels of `metrics.compatibility` name no"
+        " member.",
     )
 
     def contradictions(self) -> list[tuple[str, str]]:
