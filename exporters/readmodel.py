@@ -143,6 +143,30 @@ GROUPS: Final = pa.schema(
 )
 """One row per group. A group that died stays in state Dead, without partitions, until its retention period ends."""
 
+COMPATIBILITY: Final = pa.schema(
+    [
+        ("group", NAME),
+        ("topic", NAME),
+        ("partition", pa.int32()),
+        # The member that owns the partition, numbered within the snapshot; null: none, or unknown.
+        ("owner", pa.int32()),
+        # Who it is; null also if members are hidden (`HiddenMembers`).
+        ("member_id", NAME),
+        ("client_id", NAME),
+        ("client_host", NAME),
+        # The status by Burrow's rules, as Burrow names it; null: without a commit, or not evaluated.
+        ("burrow_status", NAME),
+        # True if every slot of Burrow's window is filled.
+        ("burrow_complete", pa.bool_()),
+        # Number of partitions of the topic; null: not known.
+        ("topic_partitions", pa.int32()),
+    ]
+)
+"""What only the metrics under the names of other exporters need (`exporters.compatibility`).
+
+One row per row of PARTITIONS, in the same order; no rows unless `metrics.compatibility` names an exporter.
+"""
+
 DEAD_GROUPS: Final = pa.schema([("group", NAME), ("died_time", TIMESTAMP), ("death_cause", NAME)])
 """One row per dead group: the part of GROUPS that /metrics shows of it (`exporters.selection`)."""
 
@@ -334,6 +358,7 @@ class Snapshot:
     summary: pa.Table = dataclasses.field(default_factory=SUMMARY.empty_table)
     common_causes: pa.Table = dataclasses.field(default_factory=COMMON_CAUSES.empty_table)
     covered_groups: pa.Table = dataclasses.field(default_factory=COVERED_GROUPS.empty_table)
+    compatibility: pa.Table = dataclasses.field(default_factory=COMPATIBILITY.empty_table)
 
     @property
     def fine_verdicts(self) -> tuple[str, ...]:

@@ -133,6 +133,45 @@ _IN_CLUSTER: Final = frozenset(
 )
 
 
+class PeerSource(enum.Enum):
+    """The table that has the rows of a metric under the name of another exporter; the value is the name of the field.
+
+    Fields of `PeerSnapshot` (`in_snapshot`) and of `PeerClusterFacts`, see `exporters.compatibility`.
+    """
+
+    PEER_PARTITIONS = "peer_partitions"
+    PEER_GROUP_TOPICS = "peer_group_topics"
+    PEER_GROUPS = "peer_groups"
+    PEER_LOG_ENDS = "peer_log_ends"
+    PEER_TOPICS = "peer_topics"
+    PEER_CLUSTER = "peer_cluster"
+    PEER_BROKERS = "peer_brokers"
+    PEER_BROKER_ADDRESSES = "peer_broker_addresses"
+    PEER_CLUSTER_TOPICS = "peer_cluster_topics"
+    PEER_REPLICAS = "peer_replicas"
+
+    @property
+    def in_snapshot(self) -> bool:
+        """True if the rows are part of a `PeerSnapshot`."""
+        return self in _PEERS_IN_SNAPSHOT
+
+    @property
+    def in_cluster(self) -> bool:
+        """True if the rows are part of a `PeerClusterFacts`."""
+        return not self.in_snapshot
+
+
+_PEERS_IN_SNAPSHOT: Final = frozenset(
+    {
+        PeerSource.PEER_PARTITIONS,
+        PeerSource.PEER_GROUP_TOPICS,
+        PeerSource.PEER_GROUPS,
+        PeerSource.PEER_LOG_ENDS,
+        PeerSource.PEER_TOPICS,
+    }
+)
+
+
 class ValueConversion(enum.Enum):
     """How the value of a sample is computed from its column. A null in the column always means no sample."""
 
@@ -155,7 +194,7 @@ class Metric:
     name: str
     kind: MetricKind
     help: str
-    source: MetricSource
+    source: MetricSource | PeerSource
     column: str
     labels: tuple[str, ...] = ()
     unit: str = ""

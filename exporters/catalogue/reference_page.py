@@ -66,6 +66,13 @@ a group, and in total for some numbers of groups x partitions of each group (wit
 `lagwarden metrics --estimate 2000x17` prints the same for other numbers. Series that are absent are not subtracted.
 With `metrics.granularity: topic`, series per topic of a group replace those per partition.
 
+`metrics.compatibility` adds the names of other exporters, beside those of this page and not counted above:
+[kafka_exporter](migration/kafka_exporter.md#what-the-names-cost),
+[kafka-lag-exporter](migration/kafka_lag_exporter.md#what-the-names-cost),
+[KMinion](migration/kminion.md#what-the-names-cost),
+[burrow_exporter](migration/burrow_exporter.md#what-the-names-cost) and
+[Burrow](migration/burrow.md#what-the-names-cost).
+
 A dead group has one series, `lagwarden_group_died_timestamp_seconds`, for `groups.dead_grace`. Groups with generated
 names have the series of one group per pattern, if at least `metrics.fold_generated` groups have the same pattern:
 `console-consumer-*` stands for all of `console-consumer-31755`, and so on. A name has generated parts if it has a UUID,

@@ -9,6 +9,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from exporters.catalogue.cluster import CLUSTER_METRICS
+from exporters.compatibility.cluster_tables import peer_cluster_facts
 from exporters.readmodel import SERIES_DROPPED
 from exporters.selection.series import EVERYTHING, SeriesSelection, filter_by_name
 from exporters.text.compressed_text import CompressedText
@@ -49,9 +50,12 @@ class PublishedCluster:
 
 def render(facts: ClusterFacts, selection: SeriesSelection = EVERYTHING) -> Exposition:
     """Render the selected metrics of a poll. A metric without a sample has no comment lines."""
+    peers = tuple(filter(selection.granularity.has, selection.compatibility.cluster_metrics))
+    if peers:
+        facts = peer_cluster_facts(facts)
     labels: dict[tuple[str, tuple[str, ...]], Any] = {}
     families = []
-    for metric in filter(selection.shows, CLUSTER_METRICS):
+    for metric in (*filter(selection.shows, CLUSTER_METRICS), *peers):
         table = getattr(facts, metric.source.value)
         key = (metric.source.value, metric.labels)
         texts = labels[key] if key in labels else labels.setdefault(key, label_texts(table, metric.labels))

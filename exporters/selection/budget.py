@@ -1,8 +1,8 @@
 """The series budget: an upper bound on the number of series about groups in a snapshot, or about the cluster in a poll.
 
-Beyond the budget, whole metrics are left out, the least important first: that of dead groups, then those of partitions,
-then those of topics, then those of groups. A metric has samples for all groups or for none, because a sum over half of
-its series would look like a correct result.
+Beyond the budget, whole metrics are left out, the least important first: those under the names of other exporters, that
+of dead groups, then those of partitions, then those of topics, then those of groups. A metric has samples for all
+groups or for none, because a sum over half of its series would look like a correct result.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from exporters.catalogue.metric import MetricSource, Preset
+from exporters.catalogue.metric import MetricSource, PeerSource, Preset
 from exporters.readmodel import NAME, SERIES_DROPPED
 
 if TYPE_CHECKING:
@@ -47,6 +47,10 @@ _GROUP_SOURCES: Final = (
     MetricSource.COMMON_CAUSES,
 )
 """The sources of the metrics of groups, the least important first."""
+_PEER_LEVEL: Final = -2
+_DEAD_LEVEL: Final = -1
+_LEVEL_LABELS: Final = (frozenset({"partition", "partition_id"}), frozenset({"topic", "topic_name"}))
+_GROUP_LEVEL: Final = len(_LEVEL_LABELS)
 _RETURN_SHARE: Final = 0.95
 """A metric that was left out returns only if all series fit this share of the budget. Avoids flapping at the bound."""
 
@@ -91,13 +95,15 @@ class SeriesBudget:
 
 
 def _importance(metric: Metric) -> tuple[int, int, int, int, str]:
-    """Return a sort key, the least important first: by level (dead, partition, topic, group), source and column.
+    """Return a sort key, the least important first: by level (peer, dead, partition, topic, group), source, column.
 
     Metrics about the cluster have no order of columns; of those, the ones of a larger preset are less important.
     """
     if metric.source is MetricSource.DEAD_GROUPS:
-        return -1, 0, 0, 0, metric.name
-    level = next((at for at, label in enumerate(("partition", "topic")) if label in metric.labels), 2)
+        return _DEAD_LEVEL, 0, 0, 0, metric.name
+    level = next((at for at, names in enumerate(_LEVEL_LABELS) if not names.isdisjoint(metric.labels)), _GROUP_LEVEL)
+    if isinstance(metric.source, PeerSource):
+        return _PEER_LEVEL, level, 0, 0, metric.name
     source = _GROUP_SOURCES.index(metric.source) if metric.source in _GROUP_SOURCES else 0
     order = COLUMNS_BY_IMPORTANCE.get(metric.source, ())
     rank = len(order) - order.index(metric.column) if metric.column in order else 0

@@ -16,6 +16,8 @@ import pyarrow.compute as pc
 
 from exporters.catalogue.metric import Preset
 from exporters.catalogue.metrics import SNAPSHOT_METRICS
+from exporters.compatibility.selection import PeerSelection
+from exporters.compatibility.snapshot_tables import peer_snapshot
 from exporters.readmodel import DEAD_GROUPS, NAME, SERIES_DROPPED, SUMMARY, TARGETS
 from exporters.selection.budget import SeriesBudget
 from exporters.selection.folding import FoldRules, GroupFolder
@@ -50,8 +52,8 @@ class Granularity(enum.StrEnum):
 
 _HIDDEN_LABELS: Final = {
     Granularity.PARTITION: frozenset[str](),
-    Granularity.TOPIC: frozenset({"partition"}),
-    Granularity.GROUP: frozenset({"partition", "topic"}),
+    Granularity.TOPIC: frozenset({"partition", "partition_id"}),
+    Granularity.GROUP: frozenset({"partition", "partition_id", "topic", "topic_name"}),
 }
 
 
@@ -60,7 +62,7 @@ class SeriesSelection:
     """The configured selection.
 
     `add` and `omit` are names of metrics. `budget` is the maximum number of series. `targets` are pairs of a pattern
-    and a time lag in seconds; the first match applies.
+    and a time lag in seconds; the first match applies. The preset, `add` and `omit` do not apply to `compatibility`.
     """
 
     preset: Preset = Preset.FULL
@@ -72,6 +74,7 @@ class SeriesSelection:
     budget: int | None = None
     targets: tuple[tuple[str, float], ...] = ()
     fold: FoldRules = dataclasses.field(default_factory=FoldRules)
+    compatibility: PeerSelection = dataclasses.field(default_factory=PeerSelection)
 
     @property
     def budgets(self) -> tuple[SeriesBudget | None, SeriesBudget | None]:
@@ -107,9 +110,15 @@ class SeriesSelector:
 
     def __init__(self, selection: SeriesSelection = EVERYTHING) -> None:
         self._selection = selection
-        self._metrics = tuple(filter(selection.shows, SNAPSHOT_METRICS))
+        peers = selection.compatibility.snapshot_metrics
+        self._metrics = (*filter(selection.shows, SNAPSHOT_METRICS), *filter(selection.granularity.has, peers))
         self._folder = GroupFolder(selection.fold)
         self._budget, _ = selection.budgets
+
+    @property
+    def compatibility(self) -> PeerSelection:
+        """The configured part of the other exporters' metrics."""
+        return self._selection.compatibility
 
     @property
     def dropped(self) -> pa.Table:
@@ -120,10 +129,10 @@ class SeriesSelector:
         """Return the selected series of a snapshot."""
         if self._selection.targets:
             snapshot = dataclasses.replace(snapshot, targets=target_table(snapshot.groups, self._selection.targets))
-        shown = dataclasses.replace(
-            self._folder.fold(dead_groups_apart(filter_by_name(snapshot, self._selection))),
-            summary=summary_table(snapshot.groups),
-        )
+        apart = dead_groups_apart(filter_by_name(snapshot, self._selection))
+        shown = dataclasses.replace(self._folder.fold(apart), summary=summary_table(snapshot.groups))
+        if self.compatibility.names:
+            shown = peer_snapshot(shown, apart, self.compatibility.cluster)
         metrics = self._metrics
         if self._budget is not None:
             kept = self._budget.fit({metric: _series_count(shown, metric) for metric in metrics})

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from exporters.catalogue.metric import Metric, MetricSource
+    from exporters.catalogue.metric import Metric, MetricSource, PeerSource
     from exporters.readmodel import Snapshot
     from exporters.text.compressed_text import PlainText
 
@@ -137,7 +137,7 @@ def gzipped(text: bytes) -> list[bytes]:
     return EMPTY.gzipped(ExpositionFormat.TEXT, text)
 
 
-def _families(snapshot: Snapshot, source: MetricSource, metrics: Sequence[Metric]) -> list[MetricFamily]:
+def _families(snapshot: Snapshot, source: MetricSource | PeerSource, metrics: Sequence[Metric]) -> list[MetricFamily]:
     """Render the metrics of one table. Metrics with the same labels share the rendered labels."""
     table: pa.Table = getattr(snapshot, source.value)
     omitted = [metric.omitted_values(snapshot) for metric in metrics]

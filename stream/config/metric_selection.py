@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from exporters.catalogue.metric import Preset
+from exporters.compatibility.selection import PeerSelection
 from exporters.selection.folding import FoldRules
 from exporters.selection.name_filter import NameFilter
 from exporters.selection.series import Granularity, SeriesSelection
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
     from stream.config.options import MetricsOptions
 
 
-def selection_from_options(metrics: MetricsOptions) -> SeriesSelection:
-    """Return the configured selection of series."""
+def selection_from_options(metrics: MetricsOptions, *, hide_members: bool = False) -> SeriesSelection:
+    """Return the configured selection of series. With `hide_members` no label names a member of a group."""
     return SeriesSelection(
         preset=Preset(metrics.preset),
         add=frozenset(metrics.add),
@@ -26,4 +27,5 @@ def selection_from_options(metrics: MetricsOptions) -> SeriesSelection:
         budget=metrics.series_budget or None,
         targets=tuple(parse_target(text) for text in metrics.targets),
         fold=FoldRules(metrics.fold, metrics.fold_generated or None),
+        compatibility=PeerSelection(metrics.compatibility, metrics.compatibility_cluster, hide_members),
     )

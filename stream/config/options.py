@@ -17,6 +17,7 @@ from stream.config.values import (
     Address,
     MetricNames,
     Patterns,
+    Peers,
     Seconds,
     Targets,
     check_heap_size,
@@ -208,7 +209,8 @@ class HttpOptions(OptionSection):
     hide_members: bool = _option(
         False,
         "API, pages and commands show generated names instead of the ids, client ids, hosts and racks of members. The"
-        " names change at each start. Names of groups and topics stay.",
+        " names change at each start. Names of groups and topics stay. Labels of `metrics.compatibility` name no"
+        " member.",
     )
 
     def contradictions(self) -> list[tuple[str, str]]:
@@ -446,6 +448,20 @@ class MetricsOptions(OptionSection):
         " Dropped series are counted. 0: no limit. The default has room for about 50,000 partitions of groups with the"
         " preset `standard`; it keeps a cluster that grows from taking gigabytes of memory from Prometheus.",
         ge=0,
+    )
+    compatibility: Peers = _option(
+        (),
+        "Exporters whose names to show too, beside lagwarden's own: `kafka_exporter`, `kafka_lag_exporter`, `kminion`,"
+        " `burrow_exporter`, `burrow` (Burrow's own `/metrics`). Their dashboards and alert rules then work unchanged;"
+        " docs/migration/ has what maps to what and what it costs. The preset does not apply to them, all other options"
+        " of this section but `add`, `omit` and the folds do. The series budget drops them before lagwarden's own.",
+        shown="none",
+    )
+    compatibility_cluster: str = _option(
+        "kafka",
+        "The value of the labels `cluster` (Burrow) and `cluster_name` (kafka-lag-exporter) of `compatibility`: the"
+        " name that the cluster has in the configuration of the other exporter.",
+        min_length=1,
     )
     targets: Targets = _option(
         (),

@@ -70,6 +70,15 @@ def check_metric_name(value: str) -> str:
     return value
 
 
+def check_peer(value: str) -> str:
+    """Return the value if it is the name of an exporter whose metrics can be shown. Raises ValueError."""
+    from exporters.compatibility.peers import PEER_BY_NAME  # noqa: PLC0415 -- only needed where names are configured
+
+    if value not in PEER_BY_NAME:
+        raise ValueError(f"{value!r} must be one of {', '.join(PEER_BY_NAME)}")
+    return value
+
+
 def check_target(value: str) -> str:
     """Return the value if it is `PATTERN=DURATION`. Raises ValueError."""
     parse_target(value)
@@ -140,5 +149,6 @@ def class_archive_folder() -> Path:
 Seconds = Annotated[float, BeforeValidator(parse_seconds)]
 Patterns = Annotated[tuple[Annotated[str, AfterValidator(check_pattern)], ...], BeforeValidator(split_patterns)]
 MetricNames = Annotated[tuple[Annotated[str, AfterValidator(check_metric_name)], ...], BeforeValidator(split_patterns)]
+Peers = Annotated[tuple[Annotated[str, AfterValidator(check_peer)], ...], BeforeValidator(split_patterns)]
 Targets = Annotated[tuple[Annotated[str, AfterValidator(check_target)], ...], BeforeValidator(split_patterns)]
 Address = Annotated[str, AfterValidator(check_address)]

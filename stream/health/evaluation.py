@@ -10,6 +10,7 @@ import abc
 import dataclasses
 from typing import TYPE_CHECKING, ClassVar
 
+from stream.health.burrow.status_tracker import BurrowStatusTracker
 from stream.health.features import window as windows
 from stream.health.features.partition_history import PartitionHistory
 from stream.health.limits import HealthLimits
@@ -17,6 +18,7 @@ from stream.health.limits import HealthLimits
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from stream.health.burrow.status_tracker import BurrowStatuses
     from stream.health.columns import Codes, Ints
     from stream.health.evidence import Value
     from stream.health.features.window import Window
@@ -91,6 +93,14 @@ class EvaluationRules(abc.ABC):
         self.limits = limits or HealthLimits()
         self.history = PartitionHistory(points, tick=self.limits.tick, packed=packed)
 
+        self.burrow_statuses: BurrowStatuses | None = None
+        """Burrow's statuses of the last tick; None unless they are tracked."""
+        self._burrow: BurrowStatusTracker | None = None
+
+    def track_burrow_statuses(self) -> None:
+        """Apply Burrow's rules too, at each tick from the next one on."""
+        self._burrow = BurrowStatusTracker()
+
     def start(self, inputs: HealthInputs, past_ends: tuple[Ints, Ints] | None) -> None:
         """Record the first tick before its evaluation; prepend past ends if there are any.
 
@@ -114,4 +124,7 @@ class EvaluationRules(abc.ABC):
 
     def _build_window(self, inputs: HealthInputs) -> Window:
         observation = self.history.record(inputs, self.limits.first_commit_grace)
-        return windows.build(inputs, observation, self.history, self.limits)
+        window = windows.build(inputs, observation, self.history, self.limits)
+        if self._burrow is not None:
+            self.burrow_statuses = self._burrow.update(window, self.history, self.limits.tick)
+        return window

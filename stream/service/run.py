@@ -44,11 +44,9 @@ _JVM_GRACE_SECONDS: Final = 12.0
 def run(config: Config, jvm: StartedJvm) -> int:
     """Run the monitor until SIGTERM or SIGINT; return the exit code. Raises Refusal for what the user must fix."""
     status = ServiceStatus(metadata.version("lagwarden"), config.job.freshness_limit)
-    publisher = Publisher(
-        config.groups.dead_grace,
-        choice=selection_from_options(config.metrics),
-        hide_hosts=config.http.hide_members,
-    )
+    hide_members = config.http.hide_members
+    choice = selection_from_options(config.metrics, hide_members=hide_members)
+    publisher = Publisher(config.groups.dead_grace, choice=choice, hide_hosts=hide_members)
     watch = ClusterWatch.from_config(config, publisher.current)
     with _http_server(config, publisher, status, watch), watch:
         session = _open_in_background(_session_options(config, jvm), jvm.process)

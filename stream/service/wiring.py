@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from stream.checkpoint.manifest import Layout
 from stream.config.kafka_login import login_from_options
+from stream.config.metric_selection import selection_from_options
 from stream.groups.expiry.predict import OffsetsRetention
 from stream.groups.placement import Placement
 from stream.groups.reduce import StateLimits
@@ -97,6 +98,7 @@ def verdict_evaluator(config: Config, slot_ms: int, store: VerdictStore) -> Verd
     return VerdictEvaluator(
         health_limits(config, slot_ms),
         rules=config.health.rules,
+        with_burrow=selection_from_options(config.metrics).compatibility.needs_burrow,
         points=config.health.end_points,
         history=config.groups.history,
         store=store,

@@ -33,6 +33,7 @@ from stream.tick.lookups.no_lookups import NoLookups
 from stream.tick.offsets_topic_lag import OffsetsTopicLag, unavailable_table
 from stream.tick.quarantine import Quarantine
 from stream.tick.snapshot.build import build_evaluated
+from stream.tick.snapshot.compatibility import compatibility_table
 from stream.tick.snapshot.quarantined import with_quarantined
 from stream.tick.terminations import NOTHING_COUNTED, TerminationCounts, Terminations
 from stream.tick.verdicts.columns import unreadable_tails
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from exporters.readmodel import Snapshot
     from stream.cluster.transport.client import Cluster
     from stream.groups.driver_state import GroupColumns
     from stream.tick.context import ClusterContext
@@ -132,7 +134,16 @@ class TickParts:
         taken_at = self.inputs.taken_at
         hidden = nothing_hidden(state)
         evaluated = self.evaluator.trial_copy().evaluate(hidden, self.inputs.ends, context, taken_at)
-        PublishedSnapshot.build(build_evaluated(evaluated, context, taken_at))
+        PublishedSnapshot.build(self.build_snapshot(evaluated, context, taken_at))
+
+    def build_snapshot(self, evaluated: EvaluatedTick, context: ClusterContext, taken_at: float) -> Snapshot:
+        """Return the snapshot of an evaluated tick, with the table COMPATIBILITY only if it is needed."""
+        snapshot = build_evaluated(evaluated, context, taken_at)
+        peers = self.selector.compatibility
+        if not peers.names:
+            return snapshot
+        table = compatibility_table(evaluated, context.partition_counts, hide_members=peers.hide_members)
+        return dataclasses.replace(snapshot, compatibility=table)
 
 
 def run_tick(
@@ -206,7 +217,7 @@ def run_tick(
 
     # 7. The snapshot, with the groups in quarantine shown as unknown.
     snapshot = dataclasses.replace(
-        build_evaluated(evaluated, context, taken_at),
+        parts.build_snapshot(evaluated, context, taken_at),
         common_causes=common_causes_table(common_causes, evaluated, taken_at, hide_hosts=parts.hide_hosts),
         covered_groups=covered_groups_table(common_causes),
     )

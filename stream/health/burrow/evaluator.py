@@ -16,11 +16,10 @@ import numpy as np
 from stream import wording as say
 from stream.health.burrow import rules as burrow
 from stream.health.burrow.rules import NONE, BurrowStatus
-from stream.health.burrow.window import RingTracker
+from stream.health.burrow.status_tracker import BurrowStatusTracker
 from stream.health.columns import find_keys
 from stream.health.evaluation import Evaluation, EvaluationRules, Finding
 from stream.health.evidence import evidence
-from stream.health.features import lag as lags
 from stream.health.rules.rule import unread_text
 from stream.health.verdict import Severity, representative_rows
 
@@ -124,7 +123,7 @@ class BurrowEvaluator(EvaluationRules):
     def __init__(self, limits: HealthLimits | None = None, *, points: int = 48, packed: bytes | None = None) -> None:
         """Continue with the dates of the group verdicts that an earlier process packed, if there are any."""
         super().__init__(limits, points=points)
-        self._rings = RingTracker()
+        self._tracker = BurrowStatusTracker()
         self._group_verdicts: dict[str, tuple[str, int]] = {} if packed is None else _unpack(packed)
         self._last: BurrowResult | None = None
         self._keys = np.empty(0, np.int64)
@@ -132,11 +131,8 @@ class BurrowEvaluator(EvaluationRules):
     def evaluate(self, inputs: HealthInputs) -> BurrowResult:
         """Evaluate one tick. Ticks come in order, and each of them once."""
         window = self._build_window(inputs)
-        keys = self.history.row_keys(inputs)
-        history_row = self.history.find_rows(inputs, lags.place(inputs.topic, inputs.partition))
-        rings = self._rings.update(window, keys, history_row, self.history.high_watermark, self.limits.tick)
-        verdict = burrow.evaluate(rings, inputs.now)
-        verdict[rings.count == 0] = BurrowStatus.NOTFOUND
+        self.burrow_statuses = statuses = self._tracker.update(window, self.history, self.limits.tick)
+        keys, verdict = self.history.row_keys(inputs), statuses.status
         groups = len(inputs.groups.names)
         group_verdict = burrow.roll_up(verdict, inputs.group, groups)
         # NOTFOUND (0) gets a negative rank: such a row does not represent its group.
@@ -149,10 +145,13 @@ class BurrowEvaluator(EvaluationRules):
             group_row=group_row,
             group_rows=group_rows,
             group_since=self._group_since(inputs, group_verdict),
-            rings=rings,
+            rings=statuses.rings,
         )
         self._keys = keys
         return self._last
+
+    def track_burrow_statuses(self) -> None:
+        """Do nothing: the statuses are the verdicts."""
 
     def pack(self) -> bytes | None:
         """Return since when each group has its verdict, as JSON for the next process; None before the first tick."""

@@ -53,13 +53,18 @@ class VerdictEvaluator:
         limits: HealthLimits | None = None,
         *,
         rules: RuleSet = "lagwarden",
+        with_burrow: bool = False,
         points: int = 48,
         history: int = _CHANGES_PER_GROUP,
         store: VerdictStore | None = None,
     ) -> None:
-        """Start from what an earlier process stored; keep the newest `history` verdict changes of each group."""
+        """Start from what an earlier process stored; keep the newest `history` verdict changes of each group.
+
+        `with_burrow`: apply Burrow's rules too, for `EvaluatedTick.burrow`.
+        """
         self._limits = limits or HealthLimits()
         self._rules, self._points, self._history = rules, points, history
+        self._with_burrow = with_burrow
         self._store = store
         self._silent = False
         self._start(None if store is None else store.read())
@@ -72,6 +77,8 @@ class VerdictEvaluator:
             if self._rules == "burrow"
             else Evaluator(self._limits, points=self._points, packed=shown)
         )
+        if self._with_burrow:
+            self._evaluator.track_burrow_statuses()
         self._changes = VerdictHistory(self._history, stored.changes)
         self._inputs = InputBuilder(self._limits, RebalanceCounter(self._limits.storm_window, stored.rebalances))
         self._is_first_tick = True
@@ -119,7 +126,7 @@ class VerdictEvaluator:
         self._changes.record(evaluation, alive, now)
         self._log_left_out(inputs.rows.omitted)
         self._save_if_due(now)
-        return EvaluatedTick(inputs, hidden, evaluation, alive)
+        return EvaluatedTick(inputs, hidden, evaluation, alive, self._evaluator.burrow_statuses)
 
     @property
     def end_history(self) -> PartitionHistory:

@@ -11,6 +11,7 @@ from stream.tick.verdicts.messages import finding, partition_findings
 
 if TYPE_CHECKING:
     from exporters.readmodel import FindingDetail
+    from stream.health.burrow.status_tracker import BurrowStatuses
     from stream.health.columns import Flags
     from stream.health.evaluation import Evaluation
     from stream.tick.hidden_commits.model import HiddenCommits
@@ -27,6 +28,8 @@ class EvaluatedTick:
     evaluation: Evaluation
     alive: Flags
     """Per group: False for a dead one, which has no verdict."""
+    burrow: BurrowStatuses | None = None
+    """The statuses by Burrow's rules; None if they are not wanted."""
 
     def finding(self, group: str) -> FindingDetail | None:
         """Return the verdict of a group in words; None for a group that is unknown or dead."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from exporters.catalogue.metric import Preset
+from exporters.compatibility.selection import PeerSelection
 from exporters.selection.folding import FoldRules
 from exporters.selection.name_filter import NameFilter
 from exporters.selection.series import EVERYTHING, Granularity, SeriesSelection
@@ -46,9 +47,11 @@ def test_all_options_are_part_of_the_selection() -> None:
             "metrics.topics_allow": "orders",
             "metrics.topics_deny": "t",
             "metrics.targets": "billing-.*=30s, a=b=2, .*=1h",
+            "metrics.compatibility": "kminion, burrow",
+            "metrics.compatibility_cluster": "prod",
         },
     )
-    assert selection_from_options(config.metrics) == SeriesSelection(
+    assert selection_from_options(config.metrics, hide_members=True) == SeriesSelection(
         Preset.LEAN,
         frozenset({"lagwarden_group_members", "lagwarden_group_partitions"}),
         frozenset({"lagwarden_group_lag"}),
@@ -58,6 +61,7 @@ def test_all_options_are_part_of_the_selection() -> None:
         5000,
         (("billing-.*", 30.0), ("a=b", 2.0), (".*", 3600.0)),
         FoldRules(("ci-.*",), 3),
+        PeerSelection(("kminion", "burrow"), "prod", hide_members=True),
     )
 
 
@@ -75,6 +79,8 @@ def test_all_options_are_part_of_the_selection() -> None:
         pytest.param("preset", "all", "must be 'lean', 'standard' or 'full'", id="unknown preset"),
         pytest.param("add", "lagwarden_lag", "is not the name of a metric", id="unknown metric"),
         pytest.param("omit", "lagwarden_ready", "is about the monitor itself", id="a metric that is always shown"),
+        pytest.param("compatibility", "klag", "must be one of kafka_exporter, kafka_lag", id="unknown exporter"),
+        pytest.param("compatibility_cluster", "", "must have at least 1 character", id="cluster without a name"),
         pytest.param("fold", "ci-(", "is not a regular expression", id="fold with an invalid pattern"),
     ],
 )

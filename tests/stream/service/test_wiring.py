@@ -137,3 +137,12 @@ def test_the_evaluator_uses_the_configured_rules(monkeypatch: pytest.MonkeyPatch
     limits, options = made
     assert limits == health_limits(given, 15_000)
     assert (options["rules"], options["history"], options["store"]) == ("burrow", 9, store)
+
+
+def test_burrows_rules_are_applied_for_the_names_that_need_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the exporters that show Burrow's statuses cause them to be computed."""
+    monkeypatch.setattr(wiring, "VerdictEvaluator", lambda _limits, **options: options["with_burrow"])
+    store: Any = object()
+    for names, wanted in (((), False), (("kminion",), False), (("kminion", "burrow"), True)):
+        made: Any = verdict_evaluator(with_sections(metrics={"compatibility": names}), 15_000, store)
+        assert made is wanted

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from exporters.compatibility.selection import PeerSelection
+from exporters.selection.series import SeriesSelection, SeriesSelector
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.transport.errors import Unreachable
 from stream.tick import run_tick as module
@@ -139,3 +141,13 @@ def test_a_trial_publishes_and_requests_nothing(tick: Tick) -> None:
     tick.parts.try_groups(tick.state)
     assert tick.calls == []
     assert tick.parts.evaluator.changes_of("g") == changes
+
+
+def test_other_exporters_names_have_their_table_only_if_configured(tick: Tick) -> None:
+    """Owners and statuses are computed for the names that show them, also in a trial."""
+    assert len(tick.run().published.snapshot.compatibility) == 0
+    tick.parts.selector = SeriesSelector(SeriesSelection(compatibility=PeerSelection(("kafka_exporter",))))
+    published = tick.run().published
+    assert published.snapshot.compatibility.column("topic").to_pylist() == ["t"]
+    assert {family.metric.name for family in published.exposition.families} >= {"kafka_consumergroup_lag"}
+    tick.parts.try_groups(tick.state)

@@ -1,0 +1,161 @@
+"""Derives the tables of the other exporters' metrics from the facts about the cluster.
+
+The rules are those of `exporters.compatibility.snapshot_tables`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from exporters.cluster.model import ClusterFacts
+from exporters.readmodel import NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_CLEANUP_POLICY: Final = "cleanup.policy"
+_TOPIC_SCOPE: Final = "topic"
+
+PEER_CLUSTER: Final = pa.schema(
+    [
+        # Always null: the protocol has no version of the cluster; KMinion guesses it from the supported requests.
+        ("cluster_version", NAME),
+        ("broker_count", pa.int32()),
+        ("controller_id", pa.int32()),
+        ("cluster_id", NAME),
+        ("brokers", pa.int32()),
+    ]
+)
+"""One row."""
+
+PEER_BROKERS: Final = pa.schema(
+    [
+        ("broker_id", pa.int32()),
+        ("address", NAME),
+        ("port", pa.int32()),
+        ("rack_id", NAME),
+        # Null if the controller is not known.
+        ("is_controller", pa.bool_()),
+        ("one", pa.int32()),
+    ]
+)
+"""One row per live broker, with its host name as address (KMinion)."""
+
+PEER_BROKER_ADDRESSES: Final = pa.schema([("id", pa.int32()), ("address", NAME), ("one", pa.int32())])
+"""One row per live broker, with `host:port` as address (kafka_exporter)."""
+
+PEER_CLUSTER_TOPICS: Final = pa.schema(
+    [
+        ("topic", NAME),
+        ("topic_name", NAME),
+        ("partitions", pa.int32()),
+        ("partition_count", pa.int32()),
+        ("replication_factor", pa.int32()),
+        ("cleanup_policy", NAME),
+    ]
+)
+"""One row per topic that could be described. The cleanup policy is null for a topic that no group reads."""
+
+PEER_REPLICAS: Final = pa.schema(
+    [
+        ("topic", NAME),
+        ("partition", pa.int32()),
+        ("leader", pa.int32()),
+        ("replicas", pa.int32()),
+        ("in_sync_replicas", pa.int32()),
+        ("preferred_leader", pa.bool_()),
+        ("under_replicated", pa.bool_()),
+    ]
+)
+"""One row per partition of PARTITIONS_SHOWN."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class PeerClusterFacts(ClusterFacts):
+    """The facts of a poll with the tables of the other exporters' metrics; the schema of each is the constant."""
+
+    peer_cluster: pa.Table
+    peer_brokers: pa.Table
+    peer_broker_addresses: pa.Table
+    peer_cluster_topics: pa.Table
+    peer_replicas: pa.Table
+
+
+def peer_cluster_facts(facts: ClusterFacts) -> PeerClusterFacts:
+    """Return the facts with the tables of the other exporters."""
+    own = {field.name: getattr(facts, field.name) for field in dataclasses.fields(ClusterFacts)}
+    return PeerClusterFacts(
+        **own,
+        peer_cluster=_table(PEER_CLUSTER, _cluster(facts)),
+        peer_brokers=_table(PEER_BROKERS, _brokers(facts)),
+        peer_broker_addresses=_table(PEER_BROKER_ADDRESSES, _broker_addresses(facts.brokers)),
+        peer_cluster_topics=_table(PEER_CLUSTER_TOPICS, _topics(facts)),
+        peer_replicas=facts.partitions_shown.select(PEER_REPLICAS.names),
+    )
+
+
+def _cluster(facts: ClusterFacts) -> dict[str, Any]:
+    brokers = pa.array([len(facts.brokers)], pa.int32())
+    return {
+        "cluster_version": pa.nulls(1, pa.string()),
+        "broker_count": brokers,
+        "controller_id": pa.array([facts.controller], pa.int32()),
+        "cluster_id": pa.array([facts.cluster_id], pa.string()),
+        "brokers": brokers,
+    }
+
+
+def _brokers(facts: ClusterFacts) -> dict[str, Any]:
+    brokers = facts.brokers
+    controller = pa.scalar(facts.controller, pa.int32())
+    return {
+        "broker_id": brokers.column("broker"),
+        "address": brokers.column("host"),
+        "port": brokers.column("port"),
+        "rack_id": brokers.column("rack"),
+        "is_controller": pc.equal(brokers.column("broker"), controller),
+        "one": pa.repeat(pa.scalar(1, pa.int32()), len(brokers)),
+    }
+
+
+def _broker_addresses(brokers: pa.Table) -> dict[str, Any]:
+    host, port = (brokers.column(name).cast(pa.string()) for name in ("host", "port"))
+    return {
+        "id": brokers.column("broker"),
+        "address": pc.binary_join_element_wise(host, port, ":"),
+        "one": pa.repeat(pa.scalar(1, pa.int32()), len(brokers)),
+    }
+
+
+def _topics(facts: ClusterFacts) -> dict[str, Any]:
+    topics, configs = facts.cluster_topics, facts.configs
+    names = topics.column("topic").cast(pa.string()).combine_chunks()
+    is_policy = pc.and_(
+        pc.equal(configs.column("scope").cast(pa.string()), _TOPIC_SCOPE),
+        pc.equal(configs.column("key").cast(pa.string()), _CLEANUP_POLICY),
+    )
+    policies = configs.filter(is_policy)
+    of_topic = policies.column("name").cast(pa.string()).combine_chunks()
+    policy = policies.column("value").cast(pa.string()).combine_chunks().take(pc.index_in(names, value_set=of_topic))
+    return {
+        "topic": names,
+        "topic_name": names,
+        "partitions": topics.column("partitions"),
+        "partition_count": topics.column("partitions"),
+        "replication_factor": topics.column("replication_factor"),
+        "cleanup_policy": policy,
+    }
+
+
+def _table(schema: pa.Schema, columns: Mapping[str, Any]) -> pa.Table:
+    return pa.table([_cast(columns[field.name], field.type) for field in schema], schema=schema)
+
+
+def _cast(column: pa.Array | pa.ChunkedArray, kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
+    if kind == NAME and not pa.types.is_dictionary(column.type):
+        return column.dictionary_encode().cast(kind)
+    return column.cast(kind)

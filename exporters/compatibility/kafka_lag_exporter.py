@@ -1,0 +1,136 @@
+"""The metrics of kafka-lag-exporter (seglo/kafka-lag-exporter, Metrics.scala), all of type gauge."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from exporters.catalogue.metric import MetricKind, PeerSource
+from exporters.compatibility.peer import MissingMetric, Peer, PeerMetric
+
+_PARTITION: Final = ("cluster_name", "topic", "partition")
+_GROUP: Final = ("cluster_name", "group")
+_GROUP_TOPIC: Final = ("cluster_name", "group", "topic")
+_MEMBER: Final = ("cluster_name", "group", "topic", "partition", "member_host", "consumer_id", "client_id")
+_NOT_A_NUMBER: Final = "Absent where kafka-lag-exporter writes NaN."
+_TIME: Final = (
+    "The age of the oldest unread record, where kafka-lag-exporter interpolates between its own polls; absent where it"
+    " writes NaN."
+)
+
+KAFKA_LAG_EXPORTER: Final = Peer(
+    "kafka_lag_exporter",
+    "kafka-lag-exporter",
+    "seglo/kafka-lag-exporter",
+    (
+        PeerMetric(
+            "kafka_partition_latest_offset",
+            MetricKind.GAUGE,
+            "High watermark of a partition that a group reads.",
+            PeerSource.PEER_LOG_ENDS,
+            "high_watermark",
+            _PARTITION,
+            absent="the cluster returned no offsets for the partition",
+            instead="lagwarden_topic_partition_end_offset",
+        ),
+        PeerMetric(
+            "kafka_partition_earliest_offset",
+            MetricKind.GAUGE,
+            "Log start offset of a partition that a group reads.",
+            PeerSource.PEER_LOG_ENDS,
+            "log_start_offset",
+            _PARTITION,
+            absent="the cluster returned no offsets for the partition",
+            instead="lagwarden_topic_partition_start_offset",
+        ),
+        PeerMetric(
+            "kafka_consumergroup_group_offset",
+            MetricKind.GAUGE,
+            "Committed offset of the group.",
+            PeerSource.PEER_PARTITIONS,
+            "committed_offset",
+            _MEMBER,
+            absent="the group has no committed offset for the partition",
+            instead="lagwarden_partition_committed_offset",
+            difference=_NOT_A_NUMBER,
+        ),
+        PeerMetric(
+            "kafka_consumergroup_group_lag",
+            MetricKind.GAUGE,
+            "High watermark minus committed offset, at least 0.",
+            PeerSource.PEER_PARTITIONS,
+            "end_minus_committed_or_zero",
+            _MEMBER,
+            absent="the group has no commit for the partition, or the cluster returned no offsets for it",
+            instead="lagwarden_partition_lag",
+            difference=_NOT_A_NUMBER,
+        ),
+        PeerMetric(
+            "kafka_consumergroup_group_lag_seconds",
+            MetricKind.GAUGE,
+            "Age of the oldest unread record in seconds, 0 if nothing is unread.",
+            PeerSource.PEER_PARTITIONS,
+            "time_lag",
+            _MEMBER,
+            absent="the time lag is unknown",
+            instead="lagwarden_partition_time_lag_seconds",
+            difference=_TIME,
+        ),
+        PeerMetric(
+            "kafka_consumergroup_group_max_lag",
+            MetricKind.GAUGE,
+            "The greatest kafka_consumergroup_group_lag of the group.",
+            PeerSource.PEER_GROUPS,
+            "lag_max",
+            _GROUP,
+            absent="no lag of the group is known",
+            instead="lagwarden_group_lag_max",
+            difference=_NOT_A_NUMBER,
+        ),
+        PeerMetric(
+            "kafka_consumergroup_group_max_lag_seconds",
+            MetricKind.GAUGE,
+            "The greatest kafka_consumergroup_group_lag_seconds of the group.",
+            PeerSource.PEER_GROUPS,
+            "time_lag_max",
+            _GROUP,
+            absent="no time lag of the group is known",
+            instead="lagwarden_group_time_lag_seconds",
+            difference=_TIME,
+        ),
+        PeerMetric(
+            "kafka_consumergroup_group_sum_lag",
+            MetricKind.GAUGE,
+            "Sum of kafka_consumergroup_group_lag over the partitions of the group.",
+            PeerSource.PEER_GROUPS,
+            "lag_sum",
+            _GROUP,
+            absent="no lag of the group is known",
+            instead="lagwarden_group_lag",
+            difference="Absent where kafka-lag-exporter writes 0 because every lag is NaN.",
+        ),
+        PeerMetric(
+            "kafka_consumergroup_group_topic_sum_lag",
+            MetricKind.GAUGE,
+            "Sum of kafka_consumergroup_group_lag over the partitions of the topic.",
+            PeerSource.PEER_GROUP_TOPICS,
+            "lag_sum",
+            _GROUP_TOPIC,
+            absent="no lag of the group on the topic is known",
+            instead="sum by (group, topic) (lagwarden_partition_lag)",
+            difference="Absent where kafka-lag-exporter writes 0 because every lag is NaN.",
+        ),
+    ),
+    missing=(
+        MissingMetric(
+            "kafka_consumergroup_poll_time_ms",
+            "lagwarden does not poll groups; `time() - lagwarden_snapshot_timestamp_seconds` is the age of its data.",
+        ),
+        MissingMetric("jvm_*", "Metrics of the exporter's own JVM; docs/metrics.md has those of lagwarden."),
+    ),
+    unknown_labels=(
+        (
+            "member_host, consumer_id, client_id",
+            "`unknown`, as in kafka-lag-exporter, if no member owns it, in a rebalance, and with `http.hide_members`.",
+        ),
+    ),
+)

@@ -1,0 +1,208 @@
+"""The metrics of KMinion (redpanda-data/kminion, prometheus/*.go) with its default namespace."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from exporters.catalogue.metric import MetricKind, PeerSource, ValueConversion
+from exporters.compatibility.peer import MissingMetric, Peer, PeerMetric
+
+_TOPIC: Final = ("topic_name",)
+_PARTITION: Final = ("topic_name", "partition_id")
+_GROUP: Final = ("group_id",)
+_GROUP_TOPIC: Final = ("group_id", "topic_name")
+_READ_ONLY: Final = "Only partitions of topics that a group reads."
+_SUM: Final = "the offset of a partition of the topic is unknown, or no group reads it"
+_ASSIGNED: Final = "no member owns a partition of the topic, or the assignment is unknown"
+
+_CLUSTER: Final = (
+    PeerMetric(
+        "kminion_kafka_cluster_info",
+        MetricKind.GAUGE,
+        "The cluster with its number of brokers, its controller and its id, always 1.",
+        PeerSource.PEER_CLUSTER,
+        "brokers",
+        ("cluster_version", "broker_count", "controller_id", "cluster_id"),
+        conversion=ValueConversion.ONE,
+        instead="lagwarden_controller",
+        difference="With KRaft, controller_id is the active controller, which need not be a broker.",
+    ),
+    PeerMetric(
+        "kminion_kafka_broker_info",
+        MetricKind.GAUGE,
+        "A live broker with its advertised address, always 1.",
+        PeerSource.PEER_BROKERS,
+        "one",
+        ("broker_id", "address", "port", "rack_id", "is_controller"),
+        conversion=ValueConversion.ONE,
+        instead="lagwarden_broker_info",
+        difference="With KRaft, is_controller is false for a broker that is not the active controller.",
+    ),
+    PeerMetric(
+        "kminion_kafka_topic_info",
+        MetricKind.GAUGE,
+        "A topic with its partitions, its replication factor and its cleanup policy, always 1.",
+        PeerSource.PEER_CLUSTER_TOPICS,
+        "partitions",
+        ("topic_name", "partition_count", "replication_factor", "cleanup_policy"),
+        conversion=ValueConversion.ONE,
+        absent="Describe is not allowed on the topic",
+        instead="lagwarden_topic_partitions, lagwarden_topic_replication_factor, lagwarden_config_info",
+        difference="Only the setting that KMinion shows by default.",
+    ),
+)
+
+_SNAPSHOT: Final = (
+    PeerMetric(
+        "kminion_kafka_topic_partition_high_water_mark",
+        MetricKind.GAUGE,
+        "High watermark of the partition.",
+        PeerSource.PEER_LOG_ENDS,
+        "high_watermark",
+        _PARTITION,
+        absent="the cluster returned no offsets for the partition",
+        instead="lagwarden_topic_partition_end_offset",
+        difference=_READ_ONLY,
+    ),
+    PeerMetric(
+        "kminion_kafka_topic_high_water_mark_sum",
+        MetricKind.GAUGE,
+        "Sum of the high watermarks of all partitions of the topic.",
+        PeerSource.PEER_TOPICS,
+        "high_watermark_sum",
+        _TOPIC,
+        absent=_SUM,
+        instead="sum by (topic) (lagwarden_topic_partition_end_offset)",
+        difference="Only topics of which groups read all partitions.",
+    ),
+    PeerMetric(
+        "kminion_kafka_topic_partition_low_water_mark",
+        MetricKind.GAUGE,
+        "Log start offset of the partition.",
+        PeerSource.PEER_LOG_ENDS,
+        "log_start_offset",
+        _PARTITION,
+        absent="the cluster returned no offsets for the partition",
+        instead="lagwarden_topic_partition_start_offset",
+        difference=_READ_ONLY,
+    ),
+    PeerMetric(
+        "kminion_kafka_topic_low_water_mark_sum",
+        MetricKind.GAUGE,
+        "Sum of the log start offsets of all partitions of the topic.",
+        PeerSource.PEER_TOPICS,
+        "log_start_offset_sum",
+        _TOPIC,
+        absent=_SUM,
+        instead="sum by (topic) (lagwarden_topic_partition_start_offset)",
+        difference="Only topics of which groups read all partitions.",
+    ),
+    PeerMetric(
+        "kminion_kafka_consumer_group_info",
+        MetricKind.GAUGE,
+        "A group with its protocol and state: 1 if the state is Stable, else 0.",
+        PeerSource.PEER_GROUPS,
+        "is_stable",
+        ("group_id", "protocol", "protocol_type", "state", "coordinator_id"),
+        absent="the state of the group is unknown",
+        instead="lagwarden_group_info",
+        difference="The states are read from the log, which has no state PreparingRebalance for classic groups.",
+    ),
+    PeerMetric(
+        "kminion_kafka_consumer_group_members",
+        MetricKind.GAUGE,
+        "Members of the group.",
+        PeerSource.PEER_GROUPS,
+        "members",
+        _GROUP,
+        absent="not in the log, as for a group that only stores offsets",
+        instead="lagwarden_group_members",
+    ),
+    PeerMetric(
+        "kminion_kafka_consumer_group_empty_members",
+        MetricKind.GAUGE,
+        "Members of the group that have no partition assigned.",
+        PeerSource.PEER_GROUPS,
+        "idle_members",
+        _GROUP,
+        absent="every member has a partition, or the assignment is unknown",
+        instead="lagwarden_group_members_idle",
+    ),
+    PeerMetric(
+        "kminion_kafka_consumer_group_topic_members",
+        MetricKind.GAUGE,
+        "Members of the group that own a partition of the topic.",
+        PeerSource.PEER_GROUP_TOPICS,
+        "members",
+        _GROUP_TOPIC,
+        absent=_ASSIGNED,
+        instead="lagwarden_group_members",
+    ),
+    PeerMetric(
+        "kminion_kafka_consumer_group_topic_assigned_partitions",
+        MetricKind.GAUGE,
+        "Partitions of the topic that members of the group own.",
+        PeerSource.PEER_GROUP_TOPICS,
+        "assigned_partitions",
+        _GROUP_TOPIC,
+        absent=_ASSIGNED,
+        instead="lagwarden_group_partitions_unowned",
+    ),
+    PeerMetric(
+        "kminion_kafka_consumer_group_topic_offset_sum",
+        MetricKind.GAUGE,
+        "Sum of the committed offsets of the group over the partitions of the topic whose end is known.",
+        PeerSource.PEER_GROUP_TOPICS,
+        "committed_sum",
+        _GROUP_TOPIC,
+        absent="no partition of the topic has a commit and a known end",
+        instead="sum by (group, topic) (lagwarden_partition_committed_offset)",
+    ),
+    PeerMetric(
+        "kminion_kafka_consumer_group_topic_partition_lag",
+        MetricKind.GAUGE,
+        "High watermark minus committed offset, at least 0.",
+        PeerSource.PEER_PARTITIONS,
+        "end_minus_committed_or_zero",
+        ("group_id", "topic_name", "partition_id"),
+        absent="the group has no commit for the partition, or the cluster returned no offsets for it",
+        instead="lagwarden_partition_lag",
+    ),
+    PeerMetric(
+        "kminion_kafka_consumer_group_topic_lag",
+        MetricKind.GAUGE,
+        "Sum of kminion_kafka_consumer_group_topic_partition_lag over the partitions of the topic.",
+        PeerSource.PEER_GROUP_TOPICS,
+        "lag_sum",
+        _GROUP_TOPIC,
+        absent="no lag of the group on the topic is known",
+        instead="sum by (group, topic) (lagwarden_partition_lag)",
+        difference="Absent where KMinion writes 0 because it knows no end.",
+    ),
+)
+
+KMINION: Final = Peer(
+    "kminion",
+    "KMinion",
+    "redpanda-data/kminion",
+    _CLUSTER + _SNAPSHOT,
+    missing=(
+        MissingMetric("kminion_exporter_up", "Use `up` and `lagwarden_ready`."),
+        MissingMetric(
+            "kminion_exporter_offset_consumer_records_consumed_total", "Use `sum(lagwarden_records_read_total)`."
+        ),
+        MissingMetric(
+            "kminion_kafka_consumer_group_offset_commits_total",
+            "Commits are not counted per group; `lagwarden_group_last_commit_timestamp_seconds` has the last one.",
+        ),
+        MissingMetric("kminion_kafka_broker_log_dir_size_total_bytes", "The size of a broker's log is not known."),
+        MissingMetric("kminion_kafka_topic_log_dir_size_total_bytes", "The size of a topic is not known."),
+        MissingMetric("kminion_end_to_end_*", "lagwarden writes nothing to Kafka, so it has no end-to-end probe."),
+    ),
+    unknown_labels=(
+        ("cluster_version", "Empty: the protocol does not have it, KMinion guesses it from the supported requests."),
+        ("controller_id", "Empty if the controller is unknown, where KMinion writes -1."),
+        ("coordinator_id", "Empty: which broker coordinates a group is not part of the snapshot."),
+        ("cleanup_policy", "Empty for a topic that no group reads, where KMinion writes the setting of every topic."),
+    ),
+)

@@ -1,0 +1,116 @@
+"""Writes the generated part of `docs/migration/`: `python -m exporters.compatibility.migration_pages docs/migration/*`.
+
+A page has the name of its exporter. The part between the markers is generated from the table of the exporter; the rest
+is written by hand. A test compares.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from exporters.catalogue.metric import PeerSource
+from exporters.compatibility.peers import PEER_BY_NAME
+
+if TYPE_CHECKING:
+    from exporters.compatibility.peer import Peer, PeerMetric
+
+_BEGIN: Final = "<!-- generated: begin -->\n"
+_END: Final = "<!-- generated: end -->\n"
+_COSTS: Final = (
+    ("per partition of a group", PeerSource.PEER_PARTITIONS),
+    ("per topic of a group", PeerSource.PEER_GROUP_TOPICS),
+    ("per group", PeerSource.PEER_GROUPS),
+    ("per partition of a topic that groups read", PeerSource.PEER_LOG_ENDS),
+    ("per topic that groups read", PeerSource.PEER_TOPICS),
+    ("per partition in `cluster.partitions_shown`", PeerSource.PEER_REPLICAS),
+    ("per topic of the cluster", PeerSource.PEER_CLUSTER_TOPICS),
+)
+
+
+def updated(page: str, peer: Peer) -> str:
+    """Return a page with the generated part of an exporter. Raises ValueError if the page has no markers."""
+    before, begin, rest = page.partition(_BEGIN)
+    _, end, after = rest.partition(_END)
+    if not begin or not end:
+        raise ValueError(f"the page needs the lines {_BEGIN.strip()!r} and {_END.strip()!r}")
+    return f"{before}{begin}\n{generated(peer)}\n{end}{after}"
+
+
+def generated(peer: Peer) -> str:
+    """Return the generated part: what maps to what, labels, what is missing, and what the names cost."""
+    return "\n".join(part for part in (_mapping(peer), _unknown_labels(peer), _missing(peer), _costs(peer)) if part)
+
+
+def _mapping(peer: Peer) -> str:
+    rows = [_row(f"`{metric.name}`", _labels(metric), f"`{metric.instead}`", _notes(metric)) for metric in peer.metrics]
+    return "\n".join(
+        [
+            "## What maps to what",
+            "",
+            f"With `metrics.compatibility: [{peer.name}]`, `/metrics` also has these {len(peer.metrics)} metrics of",
+            f"{peer.title} ({peer.project}), with its labels and by its value rules:",
+            "",
+            _row("Metric", "Labels", "In lagwarden", "Absent, and differences"),
+            _row(*["---"] * 4),
+            *rows,
+            "",
+        ]
+    )
+
+
+def _labels(metric: PeerMetric) -> str:
+    return ", ".join(f"`{label}`" for label in metric.labels) or "none"
+
+
+def _notes(metric: PeerMetric) -> str:
+    absent = "" if metric.absent == "never" else f"Absent: {metric.absent}."
+    return " ".join(part for part in (absent, metric.difference) if part) or "none"
+
+
+def _unknown_labels(peer: Peer) -> str:
+    if not peer.unknown_labels:
+        return ""
+    rows = [_row(f"`{label}`", value) for label, value in peer.unknown_labels]
+    return "\n".join(["### Labels", "", _row("Label", "Value"), _row("---", "---"), *rows, ""])
+
+
+def _missing(peer: Peer) -> str:
+    if not peer.missing:
+        return "## What is missing\n\nNo metric is missing.\n"
+    rows = [_row(f"`{each.name}`", each.reason) for each in peer.missing]
+    return "\n".join(["## What is missing", "", _row("Metric", "Reason"), _row("---", "---"), *rows, ""])
+
+
+def _costs(peer: Peer) -> str:
+    counts = [(text, sum(metric.source is source for metric in peer.metrics)) for text, source in _COSTS]
+    rows = [_row(text, str(count)) for text, count in counts if count]
+    return "\n".join(
+        [
+            "## What the names cost",
+            "",
+            "The series are in addition to those of the preset. `metrics.granularity`, the patterns of groups and",
+            "topics, and `metrics.series_budget` apply to them. Groups with generated names are not folded under these",
+            "names.",
+            "",
+            _row("Series", "At most"),
+            _row("---", "---"),
+            *rows,
+            "",
+        ]
+    )
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def write_pages(paths: list[Path]) -> None:
+    """Write the generated parts of these pages. Raises KeyError for a page that has not the name of an exporter."""
+    for path in paths:
+        path.write_text(updated(path.read_text("utf-8"), PEER_BY_NAME[path.stem]), "utf-8")
+
+
+if __name__ == "__main__":
+    write_pages([Path(name) for name in sys.argv[1:]])

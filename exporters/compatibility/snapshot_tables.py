@@ -1,0 +1,348 @@
+"""Derives the tables of the other exporters' metrics from a snapshot: their labels, and values by their rules.
+
+A column has the name of the label that it is; a name that several exporters use has one meaning in a table. Columns are
+shared, not copied. An unknown value is null, also where an exporter writes 0, -1 or NaN for it. A value that an
+exporter writes for a known fact is kept: kafka_exporter's -1 says that the group has no commit for the partition.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from exporters.readmodel import NAME, Snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+UNKNOWN_MEMBER: Final = "unknown"
+"""The label of kafka-lag-exporter where no member owns the partition (Domain.GroupTopicPartition)."""
+BURROW_CODES: Final = ("NOTFOUND", "OK", "WARN", "ERR", "STOP", "STALL", "REWIND")
+"""Burrow's statuses by number (protocol.StatusConstant)."""
+_ERR: Final = BURROW_CODES.index("ERR")
+_STABLE: Final = "Stable"
+
+_LABELS: Final = (
+    *(("consumergroup", NAME), ("group", NAME), ("group_id", NAME), ("consumer_group", NAME)),
+    *(("cluster", NAME), ("cluster_name", NAME)),
+)
+_TOPIC: Final = (("topic", NAME), ("topic_name", NAME))
+_PARTITION: Final = (("partition", pa.int32()), ("partition_id", pa.int32()))
+
+PEER_PARTITIONS: Final = pa.schema(
+    [
+        *_LABELS,
+        *_TOPIC,
+        *_PARTITION,
+        ("member_host", NAME),
+        ("consumer_id", NAME),
+        ("client_id", NAME),
+        ("committed_offset", pa.int64()),
+        # -1 without a commit, if the group has one for another partition of the topic (kafka_exporter).
+        ("committed_or_minus_one", pa.int64()),
+        # high watermark - committed offset, also negative; -1 as in the previous column (kafka_exporter).
+        ("end_minus_committed", pa.int64()),
+        # The same, at least 0, and null without a commit (all others).
+        ("end_minus_committed_or_zero", pa.int64()),
+        ("high_watermark", pa.int64()),
+        ("time_lag", pa.float64()),
+        # Burrow's number of the status, and burrow_exporter's, which is greater by one.
+        ("burrow_status", pa.int64()),
+        ("burrow_exporter_status", pa.int64()),
+        # Null unless every slot of Burrow's window is filled.
+        ("burrow_complete_status", pa.int64()),
+        ("burrow_complete_offset", pa.int64()),
+    ]
+)
+"""One row per row of PARTITIONS."""
+
+PEER_GROUP_TOPICS: Final = pa.schema(
+    [
+        *_LABELS,
+        *_TOPIC,
+        # Sums over the partitions: of `committed_or_minus_one`, and of known differences (kafka_exporter).
+        ("committed_or_minus_one_sum", pa.int64()),
+        ("end_minus_committed_sum", pa.int64()),
+        # Sum of the committed offsets of partitions whose end is known (KMinion).
+        ("committed_sum", pa.int64()),
+        ("lag_sum", pa.int64()),
+        # Members that own a partition of the topic, and owned partitions; null if none is.
+        ("members", pa.int64()),
+        ("assigned_partitions", pa.int64()),
+    ]
+)
+"""One row per group and topic of PARTITIONS."""
+
+PEER_GROUPS: Final = pa.schema(
+    [
+        *_LABELS,
+        ("protocol", NAME),
+        ("protocol_type", NAME),
+        ("state", NAME),
+        # Always null: which broker coordinates the group is not in the snapshot.
+        ("coordinator_id", NAME),
+        ("members", pa.int32()),
+        # Null if no member is idle (KMinion).
+        ("idle_members", pa.int32()),
+        # True if the state is Stable; null if the state is unknown.
+        ("is_stable", pa.bool_()),
+        ("lag_sum", pa.int64()),
+        ("lag_max", pa.int64()),
+        ("time_lag_max", pa.float64()),
+        # Of the worst partition; STOP, STALL and REWIND count as ERR. Null for a group without a commit.
+        ("burrow_status", pa.int64()),
+        ("burrow_exporter_status", pa.int64()),
+    ]
+)
+"""One row per group that is not dead."""
+
+PEER_LOG_ENDS: Final = pa.schema(
+    [
+        *_TOPIC,
+        *_PARTITION,
+        ("cluster", NAME),
+        ("cluster_name", NAME),
+        ("high_watermark", pa.int64()),
+        ("log_start_offset", pa.int64()),
+    ]
+)
+"""One row per row of LOG_ENDS."""
+
+PEER_TOPICS: Final = pa.schema(
+    [
+        ("topic_name", NAME),
+        # Null unless the offsets of all partitions of the topic are known (KMinion).
+        ("high_watermark_sum", pa.int64()),
+        ("log_start_offset_sum", pa.int64()),
+    ]
+)
+"""One row per topic of LOG_ENDS."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class PeerSnapshot(Snapshot):
+    """A snapshot with the tables of the other exporters' metrics. The schema of each is the constant with its name."""
+
+    peer_partitions: pa.Table = dataclasses.field(default_factory=PEER_PARTITIONS.empty_table)
+    peer_group_topics: pa.Table = dataclasses.field(default_factory=PEER_GROUP_TOPICS.empty_table)
+    peer_groups: pa.Table = dataclasses.field(default_factory=PEER_GROUPS.empty_table)
+    peer_log_ends: pa.Table = dataclasses.field(default_factory=PEER_LOG_ENDS.empty_table)
+    peer_topics: pa.Table = dataclasses.field(default_factory=PEER_TOPICS.empty_table)
+
+
+def peer_snapshot(shown: Snapshot, apart: Snapshot, cluster: str) -> PeerSnapshot:
+    """Return `shown` with the tables of the other exporters, derived from `apart`, in which no group is folded.
+
+    `cluster` is the value of the labels `cluster` and `cluster_name`. Raises ValueError if COMPATIBILITY has rows, but
+    not those of PARTITIONS.
+    """
+    partitions = _partitions(apart, cluster)
+    own = {field.name: getattr(shown, field.name) for field in dataclasses.fields(Snapshot)}
+    return PeerSnapshot(
+        **own,
+        peer_partitions=_table(PEER_PARTITIONS, partitions),
+        peer_group_topics=_table(PEER_GROUP_TOPICS, _group_topics(partitions)),
+        peer_groups=_table(PEER_GROUPS, _groups(apart.groups, partitions, cluster)),
+        peer_log_ends=_table(PEER_LOG_ENDS, _log_ends(apart.log_ends, cluster)),
+        peer_topics=_table(PEER_TOPICS, _topics(apart)),
+    )
+
+
+def _partitions(snapshot: Snapshot, cluster: str) -> dict[str, Any]:
+    table = _with_compatibility(snapshot)
+    group, topic, partition = (_array(table, name) for name in ("group", "topic", "partition"))
+    committed, end = _array(table, "committed_offset"), _array(table, "high_watermark")
+    # A negative offset was written by a client and means nothing; the lag is unknown.
+    difference = pc.if_else(pc.less(committed, 0), None, pc.subtract(end, committed))
+    without_commit = pc.and_(pc.is_null(committed), _has_commit_for_topic(group, topic, committed))
+    status = pc.index_in(_array(table, "burrow_status").cast(pa.string()), value_set=pa.array(BURROW_CODES))
+    status = status.cast(pa.int64())
+    complete = _array(table, "burrow_complete").fill_null(False)
+    return {
+        **_group_labels(group, cluster),
+        **_aliases(topic, "topic", "topic_name"),
+        **_aliases(partition, "partition", "partition_id"),
+        "member_host": _array(table, "client_host").fill_null(UNKNOWN_MEMBER),
+        "consumer_id": _array(table, "member_id").fill_null(UNKNOWN_MEMBER),
+        "client_id": _array(table, "client_id").fill_null(UNKNOWN_MEMBER),
+        "owner": _array(table, "owner"),
+        "committed_offset": committed,
+        "committed_or_minus_one": pc.if_else(without_commit, -1, committed),
+        "end_minus_committed": pc.if_else(pc.and_(without_commit, pc.is_valid(end)), -1, difference),
+        "known_difference": difference,
+        "end_minus_committed_or_zero": pc.max_element_wise(difference, pa.scalar(0, pa.int64()), skip_nulls=False),
+        "high_watermark": end,
+        "time_lag": _array(table, "time_lag"),
+        "burrow_status": status,
+        "burrow_exporter_status": pc.add(status, 1),
+        "burrow_complete_status": pc.if_else(complete, status, None),
+        "burrow_complete_offset": pc.if_else(complete, committed, None),
+    }
+
+
+def _with_compatibility(snapshot: Snapshot) -> pa.Table:
+    """Return PARTITIONS with the columns of COMPATIBILITY, which are null if that has no rows."""
+    table, more = snapshot.partitions, snapshot.compatibility
+    if len(more) not in {0, len(table)}:
+        raise ValueError(f"COMPATIBILITY has {len(more)} rows and PARTITIONS has {len(table)}")
+    for field in more.schema:
+        if field.name not in table.column_names:
+            column = more.column(field.name) if len(more) else pa.nulls(len(table), field.type)
+            table = table.append_column(field, column)
+    return table
+
+
+def _has_commit_for_topic(group: pa.Array, topic: pa.Array, committed: pa.Array) -> pa.Array:
+    """Return per row whether the group has a commit for any partition of the topic."""
+    place = (group.indices.to_numpy().astype(np.int64) << 32) | topic.indices.to_numpy()
+    _, pair = np.unique(place, return_inverse=True)
+    commits = np.bincount(pair[committed.is_valid().to_numpy(zero_copy_only=False)], minlength=len(place))
+    return pa.array(commits[pair] > 0)
+
+
+def _group_topics(partitions: Mapping[str, Any]) -> dict[str, Any]:
+    committed, difference = partitions["committed_offset"], partitions["known_difference"]
+    rows = pa.table(
+        {
+            "group": partitions["group"].cast(pa.string()),
+            "topic": partitions["topic"].cast(pa.string()),
+            "committed_or_minus_one_sum": partitions["committed_or_minus_one"],
+            "end_minus_committed_sum": difference,
+            "committed_sum": pc.if_else(pc.is_valid(difference), committed, None),
+            "lag_sum": partitions["end_minus_committed_or_zero"],
+            "members": partitions["owner"],
+            "assigned_partitions": partitions["owner"],
+        }
+    )
+    found = _aggregated(
+        rows,
+        ("group", "topic"),
+        {
+            **dict.fromkeys(
+                ("committed_or_minus_one_sum", "end_minus_committed_sum", "committed_sum", "lag_sum"), "sum"
+            ),
+            "members": "count_distinct",
+            "assigned_partitions": "count",
+        },
+    )
+    group, cluster = _encoded(found["group"]), partitions["cluster"]
+    return {
+        **found,
+        **_group_labels(group, cluster.dictionary[0].as_py() if len(cluster) else ""),
+        **_aliases(_encoded(found["topic"]), "topic", "topic_name"),
+        "members": _positive(found["members"]),
+        "assigned_partitions": _positive(found["assigned_partitions"]),
+    }
+
+
+def _groups(groups: pa.Table, partitions: Mapping[str, Any], cluster: str) -> dict[str, Any]:
+    status = partitions["burrow_status"]
+    rows = pa.table(
+        {
+            "group": partitions["group"].cast(pa.string()),
+            "lag_sum": partitions["end_minus_committed_or_zero"],
+            "lag_max": partitions["end_minus_committed_or_zero"],
+            "time_lag_max": partitions["time_lag"],
+            "burrow_status": pc.min_element_wise(status, pa.scalar(_ERR, pa.int64()), skip_nulls=False),
+        }
+    )
+    functions = {"lag_sum": "sum", "lag_max": "max", "time_lag_max": "max", "burrow_status": "max"}
+    of_partitions = _aggregated(rows, ("group",), functions)
+    group, state = _array(groups, "group"), _array(groups, "state")
+    at = pc.index_in(group.cast(pa.string()), value_set=of_partitions.pop("group").cast(pa.string()))
+    found = {name: column.take(at) for name, column in of_partitions.items()}
+    return {
+        **{name: _array(groups, name) for name in ("protocol", "protocol_type", "members")},
+        **found,
+        **_group_labels(group, cluster),
+        "state": state,
+        "coordinator_id": pa.nulls(len(groups), NAME),
+        "idle_members": _positive(_array(groups, "members_idle")),
+        "is_stable": pc.equal(state.cast(pa.string()), _STABLE),
+        "burrow_exporter_status": pc.add(found["burrow_status"], 1),
+    }
+
+
+def _log_ends(ends: pa.Table, cluster: str) -> dict[str, Any]:
+    return {
+        **_aliases(_array(ends, "topic"), "topic", "topic_name"),
+        **_aliases(_array(ends, "partition"), "partition", "partition_id"),
+        **_aliases(_constant(cluster, len(ends)), "cluster", "cluster_name"),
+        "high_watermark": _array(ends, "high_watermark"),
+        "log_start_offset": _array(ends, "log_start_offset"),
+    }
+
+
+def _topics(snapshot: Snapshot) -> dict[str, Any]:
+    ends, more = snapshot.log_ends, snapshot.compatibility
+    offsets = ("high_watermark", "log_start_offset")
+    rows = pa.table(
+        {
+            "topic": _array(ends, "topic").cast(pa.string()),
+            "rows": _array(ends, "partition"),
+            **{f"{name}_sum": _array(ends, name) for name in offsets},
+            **{f"{name}_known": _array(ends, name) for name in offsets},
+        }
+    )
+    sums, counts = tuple(f"{name}_sum" for name in offsets), tuple(f"{name}_known" for name in offsets)
+    found = _aggregated(rows, ("topic",), dict.fromkeys(sums, "sum") | dict.fromkeys(("rows", *counts), "count"))
+    partitions = _aggregated(
+        pa.table(
+            {"topic": _array(more, "topic").cast(pa.string()), "partitions": _array(more, "topic_partitions")},
+        ),
+        ("topic",),
+        {"partitions": "max"},
+    )
+    of_topic = partitions["partitions"].take(pc.index_in(found["topic"], value_set=partitions["topic"]))
+    has_all = pc.equal(found["rows"], of_topic).fill_null(False)
+    return {
+        "topic_name": _encoded(found["topic"]),
+        **{
+            total: pc.if_else(pc.and_(has_all, pc.equal(found[known], found["rows"])), found[total], None)
+            for total, known in zip(sums, counts, strict=True)
+        },
+    }
+
+
+def _aggregated(table: pa.Table, keys: Sequence[str], functions: Mapping[str, str]) -> dict[str, pa.Array]:
+    """Return the table grouped by `keys` and sorted by them; the columns keep their names."""
+    grouped = table.group_by(list(keys), use_threads=False).aggregate(list(functions.items()))
+    grouped = grouped.sort_by([(key, "ascending") for key in keys])
+    names = {**{key: key for key in keys}, **{name: f"{name}_{function}" for name, function in functions.items()}}
+    return {name: grouped.column(column).combine_chunks() for name, column in names.items()}
+
+
+def _group_labels(group: pa.Array, cluster: str) -> dict[str, pa.Array]:
+    return {
+        **_aliases(group, "consumergroup", "group", "group_id", "consumer_group"),
+        **_aliases(_constant(cluster, len(group)), "cluster", "cluster_name"),
+    }
+
+
+def _aliases(column: pa.Array, *names: str) -> dict[str, pa.Array]:
+    return dict.fromkeys(names, column)
+
+
+def _constant(text: str, rows: int) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(pa.repeat(pa.scalar(0, pa.int32()), rows), pa.array([text], pa.string()))
+
+
+def _positive(column: pa.Array) -> pa.Array:
+    return pc.if_else(pc.greater(column, 0), column, None)
+
+
+def _encoded(column: pa.Array) -> pa.DictionaryArray:
+    return column.dictionary_encode().cast(NAME)
+
+
+def _array(table: pa.Table, name: str) -> pa.Array:
+    return table.column(name).unify_dictionaries().combine_chunks()
+
+
+def _table(schema: pa.Schema, columns: Mapping[str, Any]) -> pa.Table:
+    arrays = [columns[field.name].cast(field.type) for field in schema]
+    return pa.table(arrays, schema=schema)

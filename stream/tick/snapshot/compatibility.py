@@ -1,0 +1,77 @@
+"""Builds the table of the read model that only the metrics under the names of other exporters need."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from exporters.readmodel import COMPATIBILITY, NAME
+from stream.health.burrow.rules import BurrowStatus
+from stream.tick.verdicts.columns import words
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from stream.health.burrow.status_tracker import BurrowStatuses
+    from stream.tick.inputs.members import OwningMembers
+    from stream.tick.inputs.rows import InputRows
+    from stream.tick.verdicts.evaluated_tick import EvaluatedTick
+
+_STATUS_NAMES: Final = tuple(status.name for status in BurrowStatus)
+
+
+def compatibility_table(
+    evaluated: EvaluatedTick, partition_counts: Mapping[str, int], *, hide_members: bool = False
+) -> pa.Table:
+    """Return a row per row of PARTITIONS, in the same order (schema COMPATIBILITY).
+
+    `partition_counts` has the number of partitions by topic. With `hide_members` the names of the owners are null.
+    """
+    rows, members = evaluated.inputs.rows, evaluated.inputs.assignment.members
+    counts = [partition_counts.get(topic) for topic in rows.topics]
+    columns = {
+        "group": _names(rows.groups, rows.group),
+        "topic": _names(rows.topics, rows.topic),
+        "partition": pa.array(rows.partition),
+        "owner": _owner_numbers(members).cast(pa.int32()),
+        **({} if hide_members else _owner_names(members)),
+        **_statuses(evaluated.burrow, rows),
+        "topic_partitions": pa.array(counts, pa.int32()).take(pa.array(rows.topic)),
+    }
+    columns |= {field.name: pa.nulls(len(rows), field.type) for field in COMPATIBILITY if field.name not in columns}
+    return pa.table([columns[field.name] for field in COMPATIBILITY], schema=COMPATIBILITY)
+
+
+def _owner_numbers(members: OwningMembers) -> pa.Array:
+    return pa.array(members.number, mask=members.number < 0)
+
+
+def _owner_names(members: OwningMembers) -> dict[str, pa.Array]:
+    number = _owner_numbers(members)
+    values = {
+        "member_id": [client.member_id for client in members.clients],
+        "client_id": [client.client_id for client in members.clients],
+        "client_host": [client.client_host for client in members.clients],
+    }
+    return {
+        name: pa.array(of_clients, pa.string()).dictionary_encode().take(number).cast(NAME)
+        for name, of_clients in values.items()
+    }
+
+
+def _statuses(burrow: BurrowStatuses | None, rows: InputRows) -> dict[str, pa.Array]:
+    if burrow is None:
+        return {}
+    not_found = burrow.status == BurrowStatus.NOTFOUND
+    return {
+        "burrow_status": words(burrow.status, _STATUS_NAMES, not_found),
+        "burrow_complete": pa.array(burrow.complete, mask=not_found | ~rows.committed),
+    }
+
+
+def _names(names: Sequence[str], numbers: NDArray[np.int64]) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(pa.array(numbers, pa.int32()), pa.array(names, pa.string()))

@@ -1,0 +1,153 @@
+"""A cluster for the metrics of the other exporters: groups in several states, and facts about brokers and a topic.
+
+`snapshot_at` moves with time, so that rates and differences have values.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from exporters.cluster import model
+from exporters.cluster.exposition import PublishedCluster, join_expositions
+from exporters.compatibility.selection import PeerSelection
+from exporters.readmodel import COMPATIBILITY
+from exporters.selection.series import SeriesSelection, SeriesSelector
+from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
+from tests.exporters.cluster_facts import facts
+from tests.exporters.snapshots import NOON, snapshot, table
+
+if TYPE_CHECKING:
+    from exporters.cluster.model import ClusterFacts
+    from exporters.readmodel import Snapshot
+
+PUBLISHED = pathlib.Path(__file__).parent / "published"
+_FIRST = ("m-1", "reader", "/10.0.0.1")
+_SECOND = ("m-2", "reader", "/10.0.0.2")
+NAMES = ("kafka_exporter", "kafka_lag_exporter", "kminion", "burrow_exporter", "burrow")
+
+
+def published(name: str) -> dict[str, Any]:
+    """Return what an exporter publishes: its project, its metrics with their labels, and queries."""
+    read: dict[str, Any] = yaml.safe_load((PUBLISHED / f"{name}.yaml").read_text("utf-8"))
+    return read
+
+
+def snapshot_at(second: int = 0) -> Snapshot:
+    """Return the groups at a second."""
+    rows = [
+        _place("bigquery-sink", "shop-activity", 0, 100 + second, 200 + 2 * second, owner=(0, *_FIRST)),
+        _place("bigquery-sink", "shop-activity", 1, 70 + second, 75 + second, owner=(1, *_SECOND), status="WARN"),
+        # Assigned, but never committed.
+        _place("bigquery-sink", "shop-activity", 2, None, 7, owner=(1, *_SECOND), status=None),
+        _place("consumergroup-A", "payments", 0, 10, 500, time_lag=400.0, status="STOP", complete=True),
+        # The commit is beyond the end: the topic was truncated.
+        _place("lost", "payments", 0, 600, 500),
+        _place("rewinder", "payments", 0, 400 - second, 500, status="REWIND"),
+        # The cluster returned no offsets.
+        _place("silent", "unreachable", 0, 5, None, time_lag=None),
+        _place("testgroup", "incomplete", 0, 5335, 5335),
+        _place("testgroup", "incomplete", 1, 99888, 99898, complete=True),
+        _place("testgroup", "testtopic", 0, 22663, 22763, complete=True),
+        _place("testgroup", "testtopic", 1, 2488, 2498, complete=True),
+        _place("testgroup", "testtopic1", 0, 99888, 99938, complete=True),
+    ]
+    ends = {(row["topic"], row["partition"]): row["high_watermark"] for row in rows}
+    made = snapshot(
+        partitions=[{name: row[name] for name in row if name not in _COMPATIBILITY_ONLY} for row in rows],
+        groups=[
+            _group("bigquery-sink", "Stable", members=3, members_idle=1, protocol="range", protocol_type="consumer"),
+            _group("consumergroup-A", "Empty", members=0),
+            {"group": "gone", "kind": "classic", "state": "Dead", "died_time": NOON, "death_cause": "expired"},
+            _group("lost", None),
+            _group("plain", None),
+            _group("rewinder", "Stable", members=1, members_idle=0, protocol="range", protocol_type="consumer"),
+            _group("silent", None),
+            _group("testgroup", None),
+        ],
+        log_ends=[
+            {"topic": topic, "partition": partition, "high_watermark": end, "log_start_offset": end and 3}
+            for (topic, partition), end in sorted(ends.items())
+        ],
+    )
+    names = COMPATIBILITY.names
+    return dataclasses.replace(
+        made, compatibility=table(COMPATIBILITY, [{name: row[name] for name in names} for row in rows])
+    )
+
+
+def facts_at() -> ClusterFacts:
+    """Return two brokers and the topic shop-activity, whose second partition has one replica in sync."""
+    base = facts()
+    partition = {name: column[0] for name, column in base.partitions_shown.to_pydict().items()}
+    rows = [
+        partition | {"topic": "shop-activity", "partition": 0, "in_sync_replicas": 1},
+        partition
+        | {"topic": "shop-activity", "partition": 1, "in_sync_replicas": 1, "under_replicated": True}
+        | {"preferred_leader": False, "leader": None},
+    ]
+    topic = base.cluster_topics.to_pylist()[0] | {"topic": "shop-activity", "partitions": 3}
+    policy = {"scope": "topic", "name": "shop-activity", "key": "cleanup.policy", "value": "compact", "source": "x"}
+    brokers = [row | {"rack": "europe-west1-b"} for row in base.brokers.to_pylist()]
+    return dataclasses.replace(
+        base,
+        brokers=table(model.BROKERS, brokers),
+        cluster_topics=table(model.CLUSTER_TOPICS, [topic]),
+        configs=table(model.CONFIGS, [*base.configs.to_pylist(), policy]),
+        partitions_shown=table(model.TOPIC_PARTITIONS, rows),
+    )
+
+
+def exposition_text(peer: str, second: int = 0, cluster: str | None = None, **options: Any) -> str:
+    """Return the lines of `/metrics` under the names of an exporter."""
+    name = cluster or published(peer).get("cluster", "kafka")
+    selection = SeriesSelection(compatibility=PeerSelection((peer,), name), **options)
+    of_groups = PublishedSnapshot.build(snapshot_at(second), SeriesSelector(selection)).exposition
+    of_cluster = PublishedCluster.build(facts_at(), selection).exposition
+    parts = join_expositions(of_groups, of_cluster).plain(ExpositionFormat.TEXT)
+    text = b"".join(part if isinstance(part, bytes) else b"".join(part) for part in parts).decode()
+    return "".join(line for line in text.splitlines(keepends=True) if "lagwarden_" not in line)
+
+
+_COMPATIBILITY_ONLY = frozenset(COMPATIBILITY.names) - {"group", "topic", "partition"}
+
+
+def _place(
+    group: str,
+    topic: str,
+    partition: int,
+    committed: int | None,
+    end: int | None,
+    *,
+    owner: tuple[int, str, str, str] | None = None,
+    status: str | None = "OK",
+    complete: bool = False,
+    time_lag: float | None = 2.5,
+) -> dict[str, Any]:
+    number, member, client, host = owner or (None, None, None, None)
+    has_commit = committed is not None
+    return {
+        "group": group,
+        "topic": topic,
+        "partition": partition,
+        "committed_offset": committed,
+        "high_watermark": end,
+        "time_lag": time_lag if has_commit else None,
+        "owner": number,
+        "member_id": member,
+        "client_id": client,
+        "client_host": host,
+        "burrow_status": status if has_commit else None,
+        "burrow_complete": complete if has_commit else None,
+        # One partition of `testtopic1` is not read by any group.
+        "topic_partitions": {"shop-activity": 3, "payments": 1, "testtopic": 2, "incomplete": 2, "testtopic1": 2}.get(
+            topic
+        ),
+    }
+
+
+def _group(name: str, state: str | None, **more: Any) -> dict[str, Any]:
+    return {"group": name, "kind": "classic" if state else "simple", "state": state, **more}

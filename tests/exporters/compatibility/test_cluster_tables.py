@@ -1,0 +1,32 @@
+"""The columns behind the other exporters' metrics about the cluster."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from exporters.compatibility.cluster_tables import peer_cluster_facts
+from tests.exporters.cluster_facts import facts
+from tests.exporters.compatibility.peer_world import facts_at
+
+
+def test_the_controller_is_marked_by_its_id() -> None:
+    """A broker that is the active controller is marked; if the controller is not known, no broker is said not to be."""
+    combined = peer_cluster_facts(dataclasses.replace(facts(), controller=2)).peer_brokers
+    assert combined.column("is_controller").to_pylist() == [False, True]
+    unknown = peer_cluster_facts(dataclasses.replace(facts(), controller=None))
+    assert unknown.peer_brokers.column("is_controller").to_pylist() == [None, None]
+    assert unknown.peer_cluster.column("controller_id").to_pylist() == [None]
+
+
+def test_a_cleanup_policy_is_that_of_its_topic() -> None:
+    """The setting of `__consumer_offsets` is not that of `orders`, whose setting was not read."""
+    assert peer_cluster_facts(facts()).peer_cluster_topics.column("cleanup_policy").to_pylist() == [None]
+    assert peer_cluster_facts(facts_at()).peer_cluster_topics.column("cleanup_policy").to_pylist() == ["compact"]
+
+
+def test_addresses_have_the_form_of_each_exporter() -> None:
+    """kafka_exporter writes host and port together."""
+    assert peer_cluster_facts(facts()).peer_broker_addresses.column("address").to_pylist() == [
+        "kafka-1:9092",
+        "kafka-2:9092",
+    ]

@@ -1,0 +1,64 @@
+"""The migration pages: the generated part is in step with the tables, the rest is kept."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from exporters.catalogue.metrics import METRICS
+from exporters.compatibility.migration_pages import generated, updated, write_pages
+from exporters.compatibility.peers import PEER_BY_NAME, PEERS
+
+if TYPE_CHECKING:
+    from exporters.compatibility.peer import Peer
+
+PAGES = pathlib.Path(__file__).parents[3] / "docs" / "migration"
+every_peer = pytest.mark.parametrize("peer", PEERS, ids=lambda peer: peer.name)
+
+
+def test_each_exporter_has_a_page_that_the_readme_links() -> None:
+    """A page per exporter and no other, each in the README."""
+    assert {path.name for path in PAGES.iterdir()} == {f"{name}.md" for name in PEER_BY_NAME}
+    readme = (PAGES.parents[1] / "README.md").read_text("utf-8")
+    assert set(re.findall(r"docs/migration/(\w+)\.md", readme)) == set(PEER_BY_NAME)
+
+
+@every_peer
+def test_page_is_in_step(peer: Peer) -> None:
+    """`python -m exporters.compatibility.migration_pages docs/migration/*` changes nothing."""
+    page = (PAGES / f"{peer.name}.md").read_text("utf-8")
+    assert updated(page, peer) == page
+
+
+@every_peer
+def test_page_says_what_a_user_needs(peer: Peer) -> None:
+    """What maps to what, what is missing, what it costs, what is better, and how to run both."""
+    page = (PAGES / f"{peer.name}.md").read_text("utf-8")
+    wanted = ("What maps to what", "What is missing", "What the names cost", "What is better", "How to run both")
+    assert re.findall(r"^## (.+)$", page, re.MULTILINE) == list(wanted)
+    assert all(f"| `{metric.name}` |" in page for metric in peer.metrics)
+    assert all(f"| `{each.name}` |" in page for each in peer.missing)
+    own = set(re.findall(r"lagwarden_\w+", page))
+    assert own <= {metric.name for metric in METRICS}
+
+
+@every_peer
+def test_writing_keeps_the_rest_of_a_page(peer: Peer, tmp_path: pathlib.Path) -> None:
+    """Only the part between the markers is replaced."""
+    page = tmp_path / f"{peer.name}.md"
+    page.write_text("# Mine\n<!-- generated: begin -->\nold\n<!-- generated: end -->\nkept\n", "utf-8")
+    write_pages([page])
+    written = page.read_text("utf-8")
+    assert generated(peer) in written
+    assert written.startswith("# Mine\n")
+    assert written.endswith("-->\nkept\n")
+    assert "old" not in written.split()
+
+
+def test_a_page_without_markers_is_refused() -> None:
+    """Nothing is appended to a page that is not meant for it."""
+    with pytest.raises(ValueError, match="needs the lines"):
+        updated("# Page\n", PEERS[0])

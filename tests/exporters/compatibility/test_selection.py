@@ -1,0 +1,96 @@
+"""The other exporters' metrics in the selection: off by default, and subject to patterns, granularity and budget."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from exporters.cluster.exposition import PublishedCluster
+from exporters.compatibility.peers import PEERS
+from exporters.compatibility.selection import PeerSelection
+from exporters.selection.folding import FoldRules
+from exporters.selection.name_filter import NameFilter
+from exporters.selection.series import Granularity, SeriesSelection, SeriesSelector
+from exporters.text.exposition import PublishedSnapshot
+from tests.exporters.cluster_facts import facts
+from tests.exporters.compatibility.peer_world import NAMES, exposition_text, snapshot_at
+
+ALL_NAMES = {metric.name for peer in PEERS for metric in peer.metrics}
+
+
+def names_in(text: str) -> set[str]:
+    """Return the names of the metrics that have a sample."""
+    return {re.split(r"[{ ]", line)[0] for line in text.splitlines() if not line.startswith("#")}
+
+
+def shown(selection: SeriesSelection) -> list[str]:
+    """Return the names of the rendered metrics about groups."""
+    families = PublishedSnapshot.build(snapshot_at(), SeriesSelector(selection)).exposition.families
+    return [family.metric.name for family in families]
+
+
+def test_no_other_name_is_shown_by_default() -> None:
+    """The price is paid only by who asks for it."""
+    families = PublishedCluster.build(facts()).exposition.families
+    assert not ALL_NAMES & {*shown(SeriesSelection()), *(family.metric.name for family in families)}
+
+
+def test_own_metrics_stay_and_come_first() -> None:
+    """The names of an exporter are added behind lagwarden's own, which are the same as without them."""
+    own = shown(SeriesSelection())
+    both = shown(SeriesSelection(compatibility=PeerSelection(("kminion",), "c")))
+    assert both[: len(own)] == own
+    assert set(both[len(own) :]) == {metric.name for metric in PEERS[2].snapshot_metrics}
+
+
+def test_an_exporter_named_twice_is_shown_once() -> None:
+    """A duplicate sample would fail the whole scrape."""
+    twice = shown(SeriesSelection(compatibility=PeerSelection(("burrow", "burrow"), "c")))
+    assert len(twice) == len(set(twice))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("granularity", "hidden"),
+    [(Granularity.TOPIC, {"partition", "partition_id"}), (Granularity.GROUP, {"topic", "topic_name", "partition"})],
+)
+def test_granularity_applies_to_every_spelling(name: str, granularity: Granularity, hidden: set[str]) -> None:
+    """Without series per partition or topic there are none under another label either."""
+    text = exposition_text(name, granularity=granularity)
+    assert text
+    assert not hidden & set(re.findall(r"[{,](\w+)=", text))
+
+
+def test_patterns_select_groups_and_topics() -> None:
+    """Denied groups and topics have no series under any name."""
+    text = exposition_text(
+        "kminion", groups=NameFilter((), ("test.*",)), topics=NameFilter((), ("payments", "testtopic.*"))
+    )
+    assert not re.search("test|payments", text)
+    assert "bigquery-sink" in text
+
+
+def test_folded_groups_keep_their_names() -> None:
+    """Another exporter shows each group; its alert rules name single groups."""
+    text = exposition_text("kafka_exporter", fold=FoldRules((".*",)))
+    assert 'kafka_consumergroup_members{consumergroup="bigquery-sink"} 3\n' in text
+    assert names_in(text) == names_in(exposition_text("kafka_exporter"))
+
+
+def test_dead_groups_have_no_series() -> None:
+    """A group that died is gone for every other exporter."""
+    assert not any('"gone"' in exposition_text(name) for name in NAMES)
+
+
+def test_the_budget_drops_them_first() -> None:
+    """Under a budget for lagwarden's own series only, all of those stay and all others are dropped and counted."""
+    own = PublishedSnapshot.build(snapshot_at()).exposition
+    budget = (own.series * 4 + 2) // 3 + 1
+    selector = SeriesSelector(SeriesSelection(budget=budget, compatibility=PeerSelection(NAMES, "c")))
+    families = PublishedSnapshot.build(snapshot_at(), selector).exposition.families
+    own_names = {family.metric.name for family in own.families}
+    assert {family.metric.name for family in families} >= own_names
+    dropped = set(selector.dropped.column("metric").to_pylist())
+    assert dropped
+    assert dropped <= ALL_NAMES

@@ -1,0 +1,130 @@
+"""The columns behind the other exporters' metrics, against their value rules computed row by row."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporters.compatibility.snapshot_tables import PEER_PARTITIONS, peer_snapshot
+from exporters.readmodel import COMPATIBILITY, Snapshot
+from tests.exporters.compatibility.peer_world import snapshot_at
+from tests.exporters.snapshots import snapshot, table
+from tests.support.hypothesis_profiles import examples
+
+offset = st.one_of(st.none(), st.integers(0, 50))
+PLACES = st.dictionaries(
+    st.tuples(st.sampled_from("ab"), st.sampled_from("tu"), st.integers(0, 2)),
+    st.tuples(offset, st.one_of(st.none(), st.integers(0, 1))),
+    max_size=10,
+)
+ENDS = st.dictionaries(st.tuples(st.sampled_from("tu"), st.integers(0, 2)), offset)
+
+
+def made(places: dict[Any, Any], ends: dict[Any, Any], counts: dict[str, int | None]) -> Snapshot:
+    """Return a snapshot of commits and owners by place, end offsets, and numbers of partitions by topic."""
+    rows = [
+        {"group": group, "topic": topic, "partition": partition, "committed_offset": places[group, topic, partition][0]}
+        | {"high_watermark": ends.get((topic, partition)), "owner": places[group, topic, partition][1]}
+        | {"topic_partitions": counts[topic]}
+        for group, topic, partition in sorted(places)
+    ]
+    read = sorted({(row["topic"], row["partition"]) for row in rows})
+    base = snapshot(
+        [{name: row[name] for name in row if name not in {"owner", "topic_partitions"}} for row in rows],
+        [{"group": group} for group in sorted({row["group"] for row in rows})],
+        log_ends=[{"topic": at[0], "partition": at[1], "high_watermark": ends.get(at)} for at in read],
+    )
+    kept = {"committed_offset", "high_watermark"}
+    more = [{name: row[name] for name in row if name not in kept} for row in rows]
+    return dataclasses.replace(base, compatibility=table(COMPATIBILITY, more))
+
+
+@examples(100)
+@given(PLACES, ENDS, st.fixed_dictionaries(dict.fromkeys("tu", st.one_of(st.none(), st.integers(1, 3)))))
+def test_values_follow_the_rules_of_each_exporter(
+    places: dict[Any, Any], ends: dict[Any, Any], counts: dict[str, int | None]
+) -> None:
+    """Law: partition, topic and group values are those of the exporters' source code, with null for unknown ones."""
+    data = made(places, ends, counts)
+    found = peer_snapshot(data, data, "c")
+    by_topic: dict[Any, list[Any]] = collections.defaultdict(list)
+    for (group, topic, partition), (committed, owner) in places.items():
+        by_topic[group, topic].append((partition, committed, ends.get((topic, partition)), owner))
+    wanted_rows, wanted_topics = {}, {}
+    for (group, topic), parts in by_topic.items():
+        is_read = any(committed is not None for _, committed, _, _ in parts)
+        shown = [-1 if committed is None and is_read else committed for _, committed, _, _ in parts]
+        lags = [None if None in (committed, end) else end - committed for _, committed, end, _ in parts]
+        for (partition, committed, end, _), each, lag in zip(parts, shown, lags, strict=True):
+            minus_one = committed is None and is_read and end is not None
+            floor = None if lag is None else max(0, lag)
+            wanted_rows[group, topic, partition] = (each, -1 if minus_one else lag, floor)
+        known = [lag for lag in lags if lag is not None]
+        owners = [owner for *_, owner in parts if owner is not None]
+        wanted_topics[group, topic] = (
+            sum(shown) if is_read else None,
+            sum(known) if known else None,
+            sum(committed for _, committed, end, _ in parts if None not in (committed, end)) if known else None,
+            sum(max(0, lag) for lag in known) if known else None,
+            len(set(owners)) or None,
+            len(owners) or None,
+        )
+    assert {
+        (row["group_id"], row["topic_name"], row["partition_id"]): (
+            *(row["committed_or_minus_one"], row["end_minus_committed"], row["end_minus_committed_or_zero"]),
+        )
+        for row in found.peer_partitions.to_pylist()
+    } == wanted_rows
+    columns = ("committed_or_minus_one_sum", "end_minus_committed_sum", "committed_sum", "lag_sum", "members")
+    assert {
+        (row["consumergroup"], row["topic"]): tuple(row[name] for name in (*columns, "assigned_partitions"))
+        for row in found.peer_group_topics.to_pylist()
+    } == wanted_topics
+    for row in found.peer_groups.to_pylist():
+        lags = [values[2] for place, values in wanted_rows.items() if place[0] == row["group"]]
+        known = [lag for lag in lags if lag is not None]
+        assert (row["lag_sum"], row["lag_max"]) == ((sum(known), max(known)) if known else (None, None))
+    for row in found.peer_topics.to_pylist():
+        read = {at for group, topic, at in places if topic == row["topic_name"]}
+        values = [ends.get((row["topic_name"], at)) for at in read]
+        is_whole = None not in values and len(values) == counts[row["topic_name"]]
+        assert row["high_watermark_sum"] == (sum(values) if is_whole else None)
+
+
+def test_a_negative_commit_has_no_lag() -> None:
+    """A client can commit any number; the difference to the end means nothing then."""
+    data = made({("a", "t", 0): (-5, None)}, {("t", 0): 10}, {"t": 1})
+    (row,) = peer_snapshot(data, data, "c").peer_partitions.to_pylist()
+    assert (row["committed_offset"], row["end_minus_committed"], row["end_minus_committed_or_zero"]) == (-5, None, None)
+
+
+def test_group_status_is_that_of_the_worst_partition() -> None:
+    """As in Burrow, STOP, STALL and REWIND of a partition are ERR of its group; burrow_exporter adds 1."""
+    shown = peer_snapshot(snapshot_at(), snapshot_at(), "c").peer_groups.to_pylist()
+    found = {row["group"]: (row["burrow_status"], row["burrow_exporter_status"]) for row in shown}
+    assert found["bigquery-sink"] == (2, 3)
+    assert found["consumergroup-A"] == found["rewinder"] == (3, 4)
+    assert found["testgroup"] == (1, 2)
+    assert found["plain"] == (None, None)
+
+
+def test_without_the_table_of_a_tick_members_are_unknown() -> None:
+    """A snapshot of a capture has neither owners nor statuses; everything else is shown."""
+    data = dataclasses.replace(snapshot_at(), compatibility=COMPATIBILITY.empty_table())
+    rows = peer_snapshot(data, data, "c").peer_partitions
+    assert rows.schema == PEER_PARTITIONS
+    assert set(rows.column("consumer_id").to_pylist()) == {"unknown"}
+    assert set(rows.column("burrow_status").to_pylist()) == {None}
+    assert rows.column("end_minus_committed").to_pylist()[0] == 100
+
+
+def test_rows_of_another_snapshot_are_refused() -> None:
+    """Owners and statuses belong to the rows of the same snapshot."""
+    data = dataclasses.replace(snapshot_at(), compatibility=snapshot_at().compatibility.slice(1))
+    with pytest.raises(ValueError, match="11 rows and PARTITIONS has 12"):
+        peer_snapshot(data, data, "c")

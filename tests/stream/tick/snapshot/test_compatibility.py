@@ -1,0 +1,82 @@
+"""The table for the other exporters' names: owners, Burrow's statuses and partition counts, row by row."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from stream.groups.membership.unassigned import UnassignedTracker
+from stream.tick.context import UNKNOWN_CLUSTER
+from stream.tick.ends_index import EndsIndex
+from stream.tick.hidden_commits.model import nothing_hidden
+from stream.tick.snapshot.build import build_evaluated
+from stream.tick.snapshot.compatibility import compatibility_table
+from stream.tick.verdicts.evaluate import VerdictEvaluator
+from tests.stream.groups import written
+from tests.support.driver_states import ShardReader, ends_of
+from tests.support.raw import commit_key, commit_value
+
+NOW = 1_700_000_000
+
+
+def rows(*, with_burrow: bool = True, hide_members: bool = False) -> list[dict[str, Any]]:
+    """Return the table of a group that owns t-0 and t-1, subscribes to t, and has committed to t-0 and u-0."""
+    shard = ShardReader()
+    member = written.classic_member("m", wants=written.subscription("t"), has=written.assignment({"t": (0, 1)}))
+    commits = [(commit_key("g", topic, 0), commit_value(3, NOW * 1000)) for topic in ("t", "u")]
+    shard.read([written.classic(member), *commits], NOW * 1000)
+    state = shard.driver_state.columns()
+    ends = EndsIndex(ends_of([("t", at, 9, 9, 0, None) for at in range(3)] + [("u", 0, 3, 3, 0, None)]))
+    cluster = dataclasses.replace(UNKNOWN_CLUSTER, partition_counts={"t": 3})
+    context = cluster.for_groups(state, UnassignedTracker())
+    evaluator = VerdictEvaluator(with_burrow=with_burrow)
+    evaluated = evaluator.evaluate(nothing_hidden(state), ends, context, NOW + 1)
+    table = compatibility_table(evaluated, context.partition_counts, hide_members=hide_members)
+    shown = build_evaluated(evaluated, context, NOW + 1).partitions
+    assert [table.column(name).to_pylist() for name in ("group", "topic", "partition")] == [
+        shown.column(name).to_pylist() for name in ("group", "topic", "partition")
+    ]
+    found: list[dict[str, Any]] = table.to_pylist()
+    return found
+
+
+def test_each_row_has_owner_status_and_partition_count() -> None:
+    """A partition without an owner, a commit or a known topic has null."""
+    found = {f"{row['topic']}-{row['partition']}": row for row in rows()}
+    assert {place: row["owner"] for place, row in found.items()} == {"t-0": 0, "t-1": 0, "t-2": None, "u-0": None}
+    assert [found["t-0"][name] for name in ("member_id", "client_id")] == ["m", "client-m"]
+    assert found["t-0"]["client_host"]
+    assert found["t-2"]["client_host"] is None
+    assert {place: row["burrow_status"] for place, row in found.items()} == {
+        "t-0": "STOP",
+        "t-1": None,
+        "t-2": None,
+        "u-0": "OK",
+    }
+    assert {place: row["burrow_complete"] for place, row in found.items()} == {
+        "t-0": False,
+        "t-1": None,
+        "t-2": None,
+        "u-0": False,
+    }
+    assert {place: row["topic_partitions"] for place, row in found.items()} == {
+        "t-0": 3,
+        "t-1": 3,
+        "t-2": 3,
+        "u-0": None,
+    }
+
+
+def test_hidden_members_are_counted_but_not_named() -> None:
+    """With `http.hide_members` no label names a member; the number of members stays."""
+    first = rows(hide_members=True)[0]
+    assert first["owner"] == 0
+    assert {first[name] for name in ("member_id", "client_id", "client_host")} == {None}
+
+
+@pytest.mark.parametrize("column", ["burrow_status", "burrow_complete"])
+def test_statuses_are_null_without_burrows_rules(column: str) -> None:
+    """Only two exporters show them."""
+    assert {row[column] for row in rows(with_burrow=False)} == {None}
