@@ -63,6 +63,8 @@ class MetricSource(enum.Enum):
     SUMMARY = "summary"
     VERDICT_GROUPS = "verdict_groups"
     TARGETS = "targets"
+    OWNERS = "owners"
+    MAINTENANCE = "maintenance"
     STATUS = "status"
     RECORDS_READ = "records_read"
     DECODE_ERRORS = "decode_errors"
@@ -112,6 +114,8 @@ _IN_SNAPSHOT: Final = frozenset(
         MetricSource.SUMMARY,
         MetricSource.VERDICT_GROUPS,
         MetricSource.TARGETS,
+        MetricSource.OWNERS,
+        MetricSource.MAINTENANCE,
     }
 )
 _IN_CLUSTER: Final = frozenset(

@@ -28,7 +28,7 @@ from exporters.catalogue.group import (
 from exporters.catalogue.health import GROUP_HEALTH_METRICS, PARTITION_HEALTH_METRICS, VERDICT_CHANGE_METRICS
 from exporters.catalogue.monitor import EXPIRY_METRICS, READINESS_METRICS, STREAM_METRICS
 from exporters.catalogue.resources import RESOURCE_METRICS
-from exporters.catalogue.selection import BUDGET_METRICS, FOLDED_GROUP_METRICS, TARGET_METRICS
+from exporters.catalogue.selection import BUDGET_METRICS, FOLDED_GROUP_METRICS, OWNER_METRICS, TARGET_METRICS
 from exporters.catalogue.service import SERVICE_METRICS
 
 SNAPSHOT_METRICS: Final = (
@@ -39,6 +39,7 @@ SNAPSHOT_METRICS: Final = (
     + LIFECYCLE_METRICS
     + DEAD_GROUP_METRICS
     + TARGET_METRICS
+    + OWNER_METRICS
     + FOLDED_GROUP_METRICS
     + LOG_END_METRICS
 )
@@ -65,6 +66,7 @@ CHAPTERS: Final = (
     ("Lifecycle of a group", LIFECYCLE_METRICS),
     ("Dead groups", DEAD_GROUP_METRICS),
     ("Targets of groups", TARGET_METRICS),
+    ("Owners and maintenance windows of groups", OWNER_METRICS),
     ("Folded groups", FOLDED_GROUP_METRICS),
     ("Offsets per partition of topics that groups read", LOG_END_METRICS),
     ("Brokers, controller and settings", BROKER_METRICS),

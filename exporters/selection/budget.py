@@ -41,6 +41,9 @@ _GROUP_SOURCES: Final = (
     MetricSource.TARGETS,
     MetricSource.FOLDED_GROUPS,
     MetricSource.GROUPS,
+    # Without them, alerts would reach other receivers, or fire during maintenance.
+    MetricSource.OWNERS,
+    MetricSource.MAINTENANCE,
     MetricSource.SUMMARY,
     MetricSource.VERDICT_GROUPS,
 )

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, FilePath, JsonValue
 
+from stream.config.ownership import MaintenanceEntries, OwnerEntries  # noqa: TC001 -- pydantic reads annotations
 from stream.config.secret_sources import STARS, Secret
 from stream.config.values import (
     Address,
@@ -290,7 +291,7 @@ class JobOptions(OptionSection):
 
 
 class GroupsOptions(OptionSection):
-    """The history kept per group, and requests about groups that the log cannot answer."""
+    """The history kept per group, requests about groups that the log cannot answer, owners and maintenance windows."""
 
     dead_grace: Seconds = _option(
         3600.0,
@@ -322,6 +323,19 @@ class GroupsOptions(OptionSection):
         " log does not show when they rebalance. 0 disables this.",
         ge=0,
         le=10_000,
+    )
+    owners: OwnerEntries = _option(
+        (),
+        "Owners of groups, as a list of `{groups: PATTERN, team: …, tier: …, link: …}`; the first matching pattern"
+        " applies. Alerts get `team` and `tier` as labels (docs/owners.md).",
+        shown="none",
+    )
+    maintenance: MaintenanceEntries = _option(
+        (),
+        "Maintenance windows of groups, in which no alert about them fires, as a list of `{groups: PATTERN, from: TIME,"
+        ' to: TIME}` (RFC 3339) or `{groups: PATTERN, days: [sat, sun], at: "22:30", for: 2h, timezone:'
+        " Europe/Berlin}` (docs/owners.md).",
+        shown="none",
     )
 
 
@@ -464,7 +478,7 @@ class Config(BaseModel):
 
     def masked(self) -> dict[str, Any]:
         """Return the effective values as plain data, with every secret replaced by stars."""
-        shown: dict[str, Any] = self.model_dump(mode="json")
+        shown: dict[str, Any] = self.model_dump(mode="json", by_alias=True)
         extensions = shown["kafka"]["oauth_extensions"]
         shown["kafka"]["oauth_extensions"] = {
             name: STARS if _SECRET_OPTION.search(name) else value for name, value in extensions.items()

@@ -21,6 +21,7 @@ from stream.cluster.transport.client import Cluster
 from stream.cluster_facts.watch import ClusterWatch
 from stream.config.kafka_login import login_from_options
 from stream.config.metric_selection import selection_from_options
+from stream.config.ownership import policies_from_options
 from stream.errors import ExitCode, Refusal
 from stream.service.descriptors import raise_limit
 from stream.service.job import MonitorJob
@@ -48,7 +49,11 @@ def run(config: Config) -> int:
     """Run the monitor until SIGTERM or SIGINT; return the exit code. Raises Refusal for what the user must fix."""
     raise_limit()
     status = ServiceStatus(metadata.version("lagwarden"), config.job.freshness_limit)
-    publisher = Publisher(config.groups.dead_grace, choice=selection_from_options(config.metrics))
+    publisher = Publisher(
+        config.groups.dead_grace,
+        choice=selection_from_options(config.metrics),
+        policies=policies_from_options(config.groups),
+    )
     stopping = _stop_signals()
     watch = ClusterWatch.from_config(config, publisher.current)
     with _http_server(config, publisher, status, watch), watch, _temporary_folder() as folder:

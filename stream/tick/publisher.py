@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from exporters.selection.series import EVERYTHING, SeriesSelection, SeriesSelector
 from stream.cluster.offsets_topic import NAME
+from stream.config.ownership import GroupPolicies
 from stream.groups.driver_state import DriverState
 from stream.tick.context import UNKNOWN_CLUSTER
 from stream.tick.heap_trim import release_memory
@@ -48,13 +49,17 @@ class Publisher:
         evaluator: VerdictEvaluator | None = None,
         lookups: Lookups | None = None,
         choice: SeriesSelection = EVERYTHING,
+        policies: GroupPolicies | None = None,
     ) -> None:
-        """Start with no groups. Dead groups are shown for `dead_grace` seconds; `choice` selects the series."""
+        """Start with no groups. Dead groups are shown for `dead_grace` seconds; `choice` selects the series.
+
+        `policies` are the owners and maintenance windows; None: there are none.
+        """
         self._dead_grace = dead_grace
         self._lock = threading.Lock()
         self._driver_state = DriverState()
         inputs = EvaluationInputs(self._driver_state.columns(), NO_ENDS, UNKNOWN_CLUSTER, 0.0)
-        self._parts = TickParts(inputs, selector=SeriesSelector(choice))
+        self._parts = TickParts(inputs, selector=SeriesSelector(choice), policies=policies or GroupPolicies())
         if evaluator is not None:
             self.evaluate_with(evaluator, lookups)
         self._result: TickResult | None = None

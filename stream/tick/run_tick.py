@@ -21,6 +21,7 @@ from exporters.text.exposition import PublishedSnapshot
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.partition_offsets import ENDS, read_ends
 from stream.cluster.transport.errors import ClusterError
+from stream.config.ownership import GroupPolicies
 from stream.groups.expiry.predict import OffsetsRetention, predict
 from stream.groups.membership.unassigned import UnassignedTracker, subscribed_topics
 from stream.tick.context import UNKNOWN_CLUSTER, LookupResults
@@ -30,6 +31,7 @@ from stream.tick.lookups.no_lookups import NoLookups
 from stream.tick.offsets_topic_lag import OffsetsTopicLag
 from stream.tick.quarantine import Quarantine
 from stream.tick.snapshot.build import build_evaluated
+from stream.tick.snapshot.policies import with_policies
 from stream.tick.snapshot.quarantined import with_quarantined
 from stream.tick.terminations import NOTHING_COUNTED, TerminationCounts, Terminations
 from stream.tick.verdicts.columns import unreadable_tails
@@ -109,6 +111,7 @@ class TickParts:
     lookups: Lookups = dataclasses.field(default_factory=NoLookups)
     evaluator: VerdictEvaluator = dataclasses.field(default_factory=VerdictEvaluator)
     selector: SeriesSelector = dataclasses.field(default_factory=lambda: SeriesSelector(EVERYTHING))
+    policies: GroupPolicies = dataclasses.field(default_factory=GroupPolicies)
     terminations: Terminations = dataclasses.field(default_factory=Terminations)
     unassigned: UnassignedTracker = dataclasses.field(default_factory=UnassignedTracker)
     offsets_topic: OffsetsTopicLag = dataclasses.field(default_factory=OffsetsTopicLag)
@@ -193,9 +196,10 @@ def run_tick(
     window = evaluated.evaluation.window
     parts.lookups.schedule(window)
 
-    # 6. The snapshot, with the groups in quarantine shown as unknown.
+    # 6. The snapshot, with the groups in quarantine shown as unknown, owners and maintenance windows.
     snapshot = build_evaluated(evaluated, context, taken_at)
     snapshot = with_quarantined(snapshot, all_groups, parts.quarantine.groups)
+    snapshot = with_policies(snapshot, parts.policies)
 
     # 7. The exposition.
     published = PublishedSnapshot.build(snapshot, parts.selector)
