@@ -280,6 +280,13 @@ INTERNAL_ERRORS: Final = pa.schema([("part", NAME), ("errors", pa.int64())])
 """Internal errors of lagwarden since the process started, by the part that failed: `group` (evaluation of a group),
 `ending` (cause of the end of a group or an offset), `answer` (an HTTP response)."""
 
+WEBHOOK_FAILURES: Final = pa.schema([("reason", NAME), ("failures", pa.int64())])
+"""Failed requests to the webhook since the process started, by reason; every reason has a row. Empty without a
+webhook."""
+
+WEBHOOK_DROPS: Final = pa.schema([("reason", NAME), ("events", pa.int64())])
+"""Events dropped before the webhook accepted them, by reason; every reason has a row. Empty without a webhook."""
+
 DECODE_ERRORS: Final = pa.schema([("record_type", NAME), ("version", NAME), ("reason", NAME), ("records", pa.int64())])
 """Records that could not be decoded since the process started, by record type, version of the value and reason."""
 
@@ -478,6 +485,12 @@ class MonitorStatus:
     checkpoint_volume_free_bytes: int | None = None
     checkpoint_volume_bytes: int | None = None
     state_snapshot_at: float | None = None
+    # The webhook, None without one: accepted events, events in the queue, and the time of the oldest one.
+    webhook_sent: int | None = None
+    webhook_queued: int | None = None
+    webhook_oldest_at: float | None = None
+    webhook_failures: pa.Table = dataclasses.field(default_factory=WEBHOOK_FAILURES.empty_table)
+    webhook_drops: pa.Table = dataclasses.field(default_factory=WEBHOOK_DROPS.empty_table)
     # Damaged snapshots of the state that Spark replaced by an older one with its changelog.
     state_repairs: int = 0
 

@@ -81,6 +81,8 @@ class MetricSource(enum.Enum):
     FILE_FAILURES = "file_failures"
     DESCRIPTORS = "descriptors"
     PROCESSES = "processes"
+    WEBHOOK_FAILURES = "webhook_failures"
+    WEBHOOK_DROPS = "webhook_drops"
     POLLS = "polls"
     BROKERS = "brokers"
     CONTROLLERS = "controllers"

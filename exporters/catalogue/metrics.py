@@ -29,7 +29,7 @@ from exporters.catalogue.health import GROUP_HEALTH_METRICS, PARTITION_HEALTH_ME
 from exporters.catalogue.monitor import EXPIRY_METRICS, READINESS_METRICS, STREAM_METRICS
 from exporters.catalogue.resources import RESOURCE_METRICS
 from exporters.catalogue.selection import BUDGET_METRICS, FOLDED_GROUP_METRICS, OWNER_METRICS, TARGET_METRICS
-from exporters.catalogue.service import SERVICE_METRICS
+from exporters.catalogue.service import SERVICE_METRICS, WEBHOOK_METRICS
 
 SNAPSHOT_METRICS: Final = (
     PARTITION_METRICS
@@ -53,6 +53,7 @@ SELF_METRICS: Final = (
     + STREAM_METRICS
     + RESOURCE_METRICS
     + SERVICE_METRICS
+    + WEBHOOK_METRICS
 )
 """Metrics rendered at each scrape, also before the first snapshot."""
 
@@ -80,5 +81,6 @@ CHAPTERS: Final = (
     ("The stream that reads `__consumer_offsets`", STREAM_METRICS),
     ("Memory, CPU, heap, descriptors and checkpoint of the monitor", RESOURCE_METRICS),
     ("HTTP server and files of the monitor", SERVICE_METRICS),
+    ("Webhook of verdict changes", WEBHOOK_METRICS),
 )
 """The metrics by subject, with headings."""

@@ -109,6 +109,11 @@ def test_a_running_monitor_has_all_values() -> None:
         "lagwarden_checkpoint_volume_bytes": 5_000_000_000,
         "lagwarden_state_snapshot_timestamp_seconds": NOW - 300,
         "lagwarden_state_repairs_total": 1,
+        "lagwarden_webhook_events_sent_total": 12,
+        "lagwarden_webhook_events_queued": 3,
+        "lagwarden_webhook_oldest_event_timestamp_seconds": NOON / 1000 - 30,
+        "lagwarden_webhook_failures_total/timeout": 6,
+        "lagwarden_webhook_events_dropped_total/queue_full": 0,
         'lagwarden_offsets_partition_held_back_info/0/4001/pay\n"1"/': 1,
         "lagwarden_offsets_partition_held_back_info/7///true": 1,
     }
