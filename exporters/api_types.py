@@ -53,6 +53,10 @@ class GroupRow(TypedDict):
     scalable_lag: int | None
     members_useful: int | None
     records_skipped: int | None
+    team: str | None
+    tier: str | None
+    link: str | None
+    maintenance_until: str | None
 
 
 class PartitionRow(TypedDict):

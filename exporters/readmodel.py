@@ -139,6 +139,12 @@ GROUPS: Final = pa.schema(
         ("members_useful", pa.int32()),
         # Offsets that it went past without reading them, since the process started; null for a dead group.
         ("records_skipped", pa.int64()),
+        # The labels of its configured owner; null: not given.
+        ("team", NAME),
+        ("tier", NAME),
+        ("link", NAME),
+        # When the configured maintenance window that is open ends; null: none is open.
+        ("maintenance_until", TIMESTAMP),
     ]
 )
 """One row per group. A group that died stays in state Dead, without partitions, until its retention period ends."""
@@ -307,6 +313,12 @@ tombstone long after: the broker does not expire offsets, or the log cleaner or 
 TARGETS: Final = pa.schema([("group", NAME), ("time_lag_target", pa.float64())])
 """Groups with a configured target: the highest acceptable time lag in seconds."""
 
+OWNERS: Final = pa.schema([("group", NAME), ("team", NAME), ("tier", NAME), ("link", NAME)])
+"""Groups with a configured owner: the part of GROUPS that /metrics shows of it (`exporters.selection`)."""
+
+MAINTENANCE: Final = pa.schema([("group", NAME), ("in_maintenance", pa.bool_())])
+"""Groups in a configured maintenance window; true in every row (`exporters.selection`)."""
+
 HTTP_REFUSALS: Final = pa.schema([("reason", NAME), ("refusals", pa.int64())])
 """Connections and requests that the HTTP server refused or closed since the process started, by reason."""
 
@@ -330,6 +342,13 @@ INTERNAL_ERRORS: Final = pa.schema([("part", NAME), ("errors", pa.int64())])
 """Internal errors of lagwarden since the process started, by the part that failed: `group` (evaluation of a group),
 `ending` (cause of the end of a group or an offset), `answer` (an HTTP response)."""
 
+WEBHOOK_FAILURES: Final = pa.schema([("reason", NAME), ("failures", pa.int64())])
+"""Failed requests to the webhook since the process started, by reason; every reason has a row. Empty without a
+webhook."""
+
+WEBHOOK_DROPS: Final = pa.schema([("reason", NAME), ("events", pa.int64())])
+"""Events dropped before the webhook accepted them, by reason; every reason has a row. Empty without a webhook."""
+
 DECODE_ERRORS: Final = pa.schema([("record_type", NAME), ("version", NAME), ("reason", NAME), ("records", pa.int64())])
 """Records that could not be decoded since the process started, by record type, version of the value and reason."""
 
@@ -341,7 +360,8 @@ OFFSETS_SKIPPED: Final = pa.schema([("reason", NAME), ("offsets", pa.int64())])
 class Snapshot:
     """One consistent view of all groups. `taken_at` (Unix seconds) is when the end offsets had been read.
 
-    `targets`, `dead_groups`, `folded_groups` and `summary` are filled by `exporters.selection`, for /metrics.
+    `targets`, `dead_groups`, `folded_groups`, `owners`, `maintenance` and `summary` are filled by
+    `exporters.selection`, for /metrics.
     """
 
     taken_at: float
@@ -354,6 +374,8 @@ class Snapshot:
     targets: pa.Table = dataclasses.field(default_factory=TARGETS.empty_table)
     dead_groups: pa.Table = dataclasses.field(default_factory=DEAD_GROUPS.empty_table)
     folded_groups: pa.Table = dataclasses.field(default_factory=FOLDED_GROUPS.empty_table)
+    owners: pa.Table = dataclasses.field(default_factory=OWNERS.empty_table)
+    maintenance: pa.Table = dataclasses.field(default_factory=MAINTENANCE.empty_table)
     log_ends: pa.Table = dataclasses.field(default_factory=LOG_ENDS.empty_table)
     summary: pa.Table = dataclasses.field(default_factory=SUMMARY.empty_table)
     common_causes: pa.Table = dataclasses.field(default_factory=COMMON_CAUSES.empty_table)
@@ -529,6 +551,12 @@ class MonitorStatus:
     checkpoint_volume_free_bytes: int | None = None
     checkpoint_volume_bytes: int | None = None
     state_snapshot_at: float | None = None
+    # The webhook, None without one: accepted events, events in the queue, and the time of the oldest one.
+    webhook_sent: int | None = None
+    webhook_queued: int | None = None
+    webhook_oldest_at: float | None = None
+    webhook_failures: pa.Table = dataclasses.field(default_factory=WEBHOOK_FAILURES.empty_table)
+    webhook_drops: pa.Table = dataclasses.field(default_factory=WEBHOOK_DROPS.empty_table)
     # Damaged snapshots of the state that Spark replaced by an older one with its changelog.
     state_repairs: int = 0
 

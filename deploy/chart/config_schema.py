@@ -33,6 +33,7 @@ _LIMITS: Final = {"gt": "exclusiveMinimum", "ge": "minimum", "lt": "exclusiveMax
 _KEPT: Final = frozenset(
     {"type", "enum", "const", "items", "anyOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"}
     | {"minLength", "maxLength", "pattern", "minItems", "additionalProperties"}
+    | {"properties", "required"}
 )
 _DURATION: Final = {"type": "string", "pattern": r"^\s*[0-9]*\.?[0-9]+\s*(ms|s|m|min|h|d)?\s*$"}
 _ADDRESSES: Final = {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}]}
@@ -42,11 +43,22 @@ def config_schema() -> Schema:
     """Return the schema of the value `config`."""
     written = Config.model_json_schema()["$defs"]
     sections = {
-        name: _section(name, written[section.__name__])
+        name: _section(name, _resolved(written[section.__name__], written))
         for name, section in SECTIONS.items()
         if name not in OWN_SECTIONS
     }
     return {"type": "object", "additionalProperties": False, "required": ["kafka"], "properties": sections}
+
+
+def _resolved(schema: Any, definitions: Schema) -> Any:
+    """Return a schema with the definitions in the place of references to them."""
+    if isinstance(schema, list):
+        return [_resolved(each, definitions) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        return _resolved(definitions[schema["$ref"].rpartition("/")[2]], definitions)
+    return {word: _resolved(value, definitions) for word, value in schema.items()}
 
 
 def _section(name: str, written: Schema) -> Schema:
@@ -85,4 +97,6 @@ def _draft7(written: Schema) -> Schema:
     for word in ("items", "additionalProperties"):
         if isinstance(kept.get(word), dict):
             kept[word] = _draft7(kept[word])
+    if "properties" in kept:
+        kept["properties"] = {name: _draft7(each) for name, each in kept["properties"].items()}
     return kept

@@ -65,6 +65,8 @@ class MetricSource(enum.Enum):
     TARGETS = "targets"
     COMMON_CAUSES = "common_causes"
     COVERED_GROUPS = "covered_groups"
+    OWNERS = "owners"
+    MAINTENANCE = "maintenance"
     STATUS = "status"
     RECORDS_READ = "records_read"
     DECODE_ERRORS = "decode_errors"
@@ -82,6 +84,8 @@ class MetricSource(enum.Enum):
     FILE_FAILURES = "file_failures"
     DESCRIPTORS = "descriptors"
     PROCESSES = "processes"
+    WEBHOOK_FAILURES = "webhook_failures"
+    WEBHOOK_DROPS = "webhook_drops"
     POLLS = "polls"
     BROKERS = "brokers"
     CONTROLLERS = "controllers"
@@ -117,6 +121,8 @@ _IN_SNAPSHOT: Final = frozenset(
         MetricSource.TARGETS,
         MetricSource.COMMON_CAUSES,
         MetricSource.COVERED_GROUPS,
+        MetricSource.OWNERS,
+        MetricSource.MAINTENANCE,
     }
 )
 _IN_CLUSTER: Final = frozenset(

@@ -33,8 +33,8 @@ from exporters.catalogue.health import (
 )
 from exporters.catalogue.monitor import EXPIRY_METRICS, READINESS_METRICS, STREAM_METRICS
 from exporters.catalogue.resources import RESOURCE_METRICS
-from exporters.catalogue.selection import BUDGET_METRICS, FOLDED_GROUP_METRICS, TARGET_METRICS
-from exporters.catalogue.service import SERVICE_METRICS
+from exporters.catalogue.selection import BUDGET_METRICS, FOLDED_GROUP_METRICS, OWNER_METRICS, TARGET_METRICS
+from exporters.catalogue.service import SERVICE_METRICS, WEBHOOK_METRICS
 
 SNAPSHOT_METRICS: Final = (
     PARTITION_METRICS
@@ -45,6 +45,7 @@ SNAPSHOT_METRICS: Final = (
     + LIFECYCLE_METRICS
     + DEAD_GROUP_METRICS
     + TARGET_METRICS
+    + OWNER_METRICS
     + FOLDED_GROUP_METRICS
     + LOG_END_METRICS
 )
@@ -58,6 +59,7 @@ SELF_METRICS: Final = (
     + STREAM_METRICS
     + RESOURCE_METRICS
     + SERVICE_METRICS
+    + WEBHOOK_METRICS
 )
 """Metrics rendered at each scrape, also before the first snapshot."""
 
@@ -72,6 +74,7 @@ CHAPTERS: Final = (
     ("Lifecycle of a group", LIFECYCLE_METRICS),
     ("Dead groups", DEAD_GROUP_METRICS),
     ("Targets of groups", TARGET_METRICS),
+    ("Owners and maintenance windows of groups", OWNER_METRICS),
     ("Folded groups", FOLDED_GROUP_METRICS),
     ("Offsets per partition of topics that groups read", LOG_END_METRICS),
     ("Brokers, controller and settings", BROKER_METRICS),
@@ -85,5 +88,6 @@ CHAPTERS: Final = (
     ("The stream that reads `__consumer_offsets`", STREAM_METRICS),
     ("Memory, CPU, heap, descriptors and checkpoint of the monitor", RESOURCE_METRICS),
     ("HTTP server and files of the monitor", SERVICE_METRICS),
+    ("Webhook of verdict changes", WEBHOOK_METRICS),
 )
 """The metrics by subject, with headings."""

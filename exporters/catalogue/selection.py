@@ -1,10 +1,10 @@
-"""The metrics that depend on the configuration, one row each: targets, folded groups, and the series budget."""
+"""The metrics that depend on the configuration: targets, owners, maintenance, folded groups, and the series budget."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from exporters.catalogue.metric import Metric, MetricKind, MetricSource, Preset, Stability
+from exporters.catalogue.metric import Metric, MetricKind, MetricSource, Preset, Stability, ValueConversion
 
 TARGET_METRICS: Final = (
     Metric(
@@ -20,6 +20,33 @@ TARGET_METRICS: Final = (
     ),
 )
 """Metrics of configured targets."""
+
+OWNER_METRICS: Final = (
+    Metric(
+        "lagwarden_group_owner_info",
+        MetricKind.INFO,
+        "The configured owner of the group (groups.owners), to join in rules: team, tier and a link.",
+        MetricSource.OWNERS,
+        "group",
+        ("group", "team", "tier", "link"),
+        conversion=ValueConversion.ONE,
+        absent="the group has no configured owner; a label that the owner does not have is missing",
+        preset=Preset.LEAN,
+        stability=Stability.EXPERIMENTAL,
+    ),
+    Metric(
+        "lagwarden_group_maintenance",
+        MetricKind.GAUGE,
+        "1 while a configured maintenance window of the group (groups.maintenance) is open; the alert rules mute it.",
+        MetricSource.MAINTENANCE,
+        "in_maintenance",
+        ("group",),
+        absent="no maintenance window of the group is open",
+        preset=Preset.LEAN,
+        stability=Stability.EXPERIMENTAL,
+    ),
+)
+"""Metrics of configured owners and maintenance windows, also of dead groups."""
 
 FOLDED_GROUP_METRICS: Final = (
     Metric(

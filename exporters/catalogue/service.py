@@ -1,4 +1,4 @@
-"""The metrics about the HTTP server and optional files, one row each, rendered at each scrape.
+"""The metrics about the HTTP server, optional files and the webhook, one row each, rendered at each scrape.
 
 `exporters.catalogue.metrics` joins the rows.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from exporters.catalogue.metric import Metric, MetricKind, MetricSource, Stability
+from exporters.catalogue.metric import Metric, MetricKind, MetricSource, Stability, ValueConversion
 
 SERVICE_METRICS: Final = (
     Metric(
@@ -39,3 +39,56 @@ SERVICE_METRICS: Final = (
     ),
 )
 """Metrics of the HTTP server and of optional files."""
+
+WEBHOOK_METRICS: Final = (
+    Metric(
+        "lagwarden_webhook_events_sent_total",
+        MetricKind.COUNTER,
+        "Events about verdict changes that the webhook accepted.",
+        MetricSource.STATUS,
+        "webhook_sent",
+        absent="there is no webhook (webhook.url)",
+        stability=Stability.EXPERIMENTAL,
+    ),
+    Metric(
+        "lagwarden_webhook_events_queued",
+        MetricKind.GAUGE,
+        "Events that the webhook has not accepted yet; they are kept over a restart.",
+        MetricSource.STATUS,
+        "webhook_queued",
+        absent="there is no webhook",
+        stability=Stability.EXPERIMENTAL,
+    ),
+    Metric(
+        "lagwarden_webhook_oldest_event_timestamp_seconds",
+        MetricKind.GAUGE,
+        "When the oldest event was made that the webhook has not accepted yet.",
+        MetricSource.STATUS,
+        "webhook_oldest_at",
+        unit="seconds",
+        conversion=ValueConversion.TIMESTAMP,
+        absent="there is no such event, or no webhook",
+        stability=Stability.EXPERIMENTAL,
+    ),
+    Metric(
+        "lagwarden_webhook_failures_total",
+        MetricKind.COUNTER,
+        "Failed requests to the webhook, by reason; docs/webhook.md has the reasons. They are tried again.",
+        MetricSource.WEBHOOK_FAILURES,
+        "failures",
+        ("reason",),
+        absent="there is no webhook",
+        stability=Stability.EXPERIMENTAL,
+    ),
+    Metric(
+        "lagwarden_webhook_events_dropped_total",
+        MetricKind.COUNTER,
+        "Events that the webhook never accepted, by reason: queue_full, or refused five times for their content.",
+        MetricSource.WEBHOOK_DROPS,
+        "events",
+        ("reason",),
+        absent="there is no webhook",
+        stability=Stability.EXPERIMENTAL,
+    ),
+)
+"""Metrics of the webhook of verdict changes."""

@@ -17,7 +17,7 @@ from exporters.page.monitor_card import is_old
 from exporters.page.overview import in_milliseconds
 from exporters.page.overview_tables import group_link
 from exporters.page.verdict_section import findings_section, history_section, verdict_card
-from exporters.wording import ago, count, number, phrase, printable, ranges
+from exporters.wording import ago, count, number, phrase, printable, ranges, utc
 
 if TYPE_CHECKING:
     from exporters.page.document import Samples
@@ -151,7 +151,7 @@ def _chart() -> Element:
 
 def _facts(row: dict[str, Any], now: float) -> list[tuple[str, Content]]:
     """Return the facts of the group, without those that its kind or a dead group does not have."""
-    facts: list[tuple[str, Content]] = [("Kind", text(row["kind"]))]
+    facts: list[tuple[str, Content]] = [("Kind", text(row["kind"])), *_owner(row)]
     live_facts: list[tuple[str, Content]] = [
         ("Lag", offsets(row["lag_sum"])),
         ("Greatest lag of a partition", offsets(row["lag_max"])),
@@ -172,14 +172,27 @@ def _facts(row: dict[str, Any], now: float) -> list[tuple[str, Content]]:
     return facts
 
 
+def _owner(row: dict[str, Any]) -> list[tuple[str, Content]]:
+    """Return the labels of the owner that are given."""
+    facts: list[tuple[str, Content]] = [
+        (label, printable(row[column])) for column, label in (("team", "Team"), ("tier", "Tier")) if row[column]
+    ]
+    if row["link"]:
+        facts.append(("Link", el("a", printable(row["link"]), href=row["link"], rel="noopener noreferrer")))
+    return facts
+
+
 def _members(row: dict[str, Any]) -> Content:
     parts = [f"{number(row[f'members_{how}'])} {how}" for how in ("idle", "away") if row[f"members_{how}"]]
     return [known(row["members"]), " ", el("small", f"({', '.join(parts)})")] if parts else known(row["members"])
 
 
 def _notes(row: dict[str, Any], detail: GroupDetail | None) -> Content:
-    """Return notes: partitions without owner, topics without subscriber, unknown lags, odd times, hidden commits."""
+    """Return notes: maintenance, owners, subscribers, unknown lags, odd times, hidden commits."""
     notes: list[Content] = []
+    if row["maintenance_until"] is not None:
+        until = utc(row["maintenance_until"] / 1000)
+        notes.append(f"In maintenance until {until} UTC: the verdict is shown, but no alert about this group fires.")
     if detail is not None and detail.unowned:
         unowned = listed([named(topic), " ", ranges(them)] for topic, them in detail.unowned)
         notes.append(["Subscribed partitions without an owner: ", unowned, "."])

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-COLUMNS: Final = ("severity", "verdict", "state")
+COLUMNS: Final = ("severity", "verdict", "state", "team")
 """The columns that can be filtered by one value."""
 UNKNOWN_VALUE: Final = "unknown"
 """The value of a query parameter that matches null."""
@@ -26,6 +26,7 @@ class GroupFilter:
     severity: str = ""
     verdict: str = ""
     state: str = ""
+    team: str = ""
     start: int = 0
 
     @classmethod
@@ -40,7 +41,7 @@ class GroupFilter:
 
     def __bool__(self) -> bool:
         """Return whether the filter excludes any group; `start` does not count."""
-        return any((self.filter, self.severity, self.verdict, self.state))
+        return any((self.filter, *(getattr(self, column) for column in COLUMNS)))
 
     def url_with(self, **changes: str | int) -> str:
         """Return the relative URL of this filter with changes. `start` is reset unless it is one of them."""

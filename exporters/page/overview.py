@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from exporters.page.document import Page
 from exporters.page.formatting import state_class
-from exporters.page.group_filter import UNKNOWN_VALUE, GroupFilter
+from exporters.page.group_filter import COLUMNS, UNKNOWN_VALUE, GroupFilter
 from exporters.page.html_tree import Element, el
 from exporters.page.monitor_card import freshness, is_old, monitor_card
 from exporters.page.overview_tables import attention_section, common_causes_section, dead_section, live_section
@@ -137,7 +137,7 @@ def _chip(group_filter: GroupFilter, column: str, word: str | None, groups: int,
 
 def _filter(groups: pa.Table, group_filter: GroupFilter) -> Element:
     """Return the input for a part of the name, and the links by state."""
-    others = {word: getattr(group_filter, word) for word in ("severity", "verdict", "state")}
+    others = {word: getattr(group_filter, word) for word in COLUMNS}
     hidden = [el("input", type="hidden", name=word, value=value) for word, value in others.items() if value]
     field = el(
         "input",

@@ -22,7 +22,7 @@ from exporters.page.formatting import (
     time_lag,
 )
 from exporters.page.html_tree import Element, el
-from exporters.wording import ATTENTION, count, number, phrase, printable
+from exporters.wording import ATTENTION, count, number, phrase, printable, utc
 
 if TYPE_CHECKING:
     from exporters.page.group_filter import GroupFilter
@@ -96,6 +96,7 @@ def _attention_item(row: dict[str, Any], now: float) -> Element:
         ("time lag", time_lag(row["time_lag_max"], exact=row["time_lag_max_exact"])),
         ("members", known(row["members"])),
         ("with this verdict", _share(row)),
+        *([("team", _team(row["team"]))] if row["team"] else []),
     ]
     return el(
         "li",
@@ -106,6 +107,7 @@ def _attention_item(row: dict[str, Any], now: float) -> Element:
             el("a", named(row["group"]), href=group_link(row["group"]), class_="name"),
             " ",
             el("small", _duration_and_severity(row, now)),
+            maintenance_note(row),
         ),
         el("p", printable(row["sentence"]), class_="sentence") if row["sentence"] else None,
         el("p", [[el("span", name, " ", el("b", value)), " "] for name, value in facts], class_="facts"),
@@ -135,6 +137,8 @@ def live_section(live: pa.Table, now: float, group_filter: GroupFilter) -> Eleme
     start = min(group_filter.start, (total - 1) // ROWS * ROWS)
     rows = live.slice(start, ROWS).to_pylist()
     note = number(total) if total <= ROWS else f"{number(start + 1)} to {number(start + len(rows))} of {number(total)}"
+    has_teams = live.column("team").null_count < total
+    heads = (*_HEADS, ("Team", "")) if has_teams else _HEADS
     steps = [
         el("a", words, href=group_filter.url_with(start=at))
         for words, at in (("previous", start - ROWS), ("next", start + ROWS))
@@ -143,7 +147,7 @@ def live_section(live: pa.Table, now: float, group_filter: GroupFilter) -> Eleme
     return el(
         "section",
         el("h2", "Groups ", el("small", note)),
-        table("Groups", _HEADS, [_row(row, now) for row in rows]),
+        table("Groups", heads, [_row(row, now, with_team=has_teams) for row in rows]),
         el("nav", [[step, " "] for step in steps], class_="steps", aria_label="More groups") if steps else None,
         aria_label="Groups",
     )
@@ -156,7 +160,7 @@ def table(title: str, heads: tuple[tuple[str, str], ...], rows: list[Element]) -
     return el("div", whole, class_="wide", tabindex="0", role="group", aria_label=f"{title}, as a table")
 
 
-def _row(row: dict[str, Any], now: float) -> Element:
+def _row(row: dict[str, Any], now: float, *, with_team: bool) -> Element:
     # The most important columns come first: on a phone the others need scrolling.
     last_columns = (
         since(row["last_commit_time"], now),
@@ -168,14 +172,27 @@ def _row(row: dict[str, Any], now: float) -> Element:
     return el(
         "tr",
         el("th", el("a", named(row["group"]), href=group_link(row["group"])), scope="row"),
-        el("td", badge(row["verdict"], row["severity"])),
+        el("td", badge(row["verdict"], row["severity"]), maintenance_note(row)),
         el("td", known(row["lag_sum"]), class_="number"),
         el("td", time_lag(row["time_lag_max"], exact=row["time_lag_max_exact"]), class_="number"),
         el("td", _state(row, now)),
         [el("td", value, class_="number") for value in last_columns],
         el("td", text(row["kind"])),
+        el("td", _team(row["team"])) if with_team else None,
         data_key=row["group"],
     )
+
+
+def _team(team: str | None) -> Content:
+    """Return a team with a link to its groups, nothing for a group without one."""
+    return el("a", printable(team), href=f"./?{urllib.parse.urlencode({'team': team})}") if team else None
+
+
+def maintenance_note(row: dict[str, Any]) -> Content:
+    """Return the words for a group in a maintenance window, None for others."""
+    if row["maintenance_until"] is None:
+        return None
+    return [" ", el("small", "in maintenance", title=f"until {utc(row['maintenance_until'] / 1000)} UTC")]
 
 
 def _state(row: dict[str, Any], now: float) -> Content:

@@ -42,6 +42,9 @@ _GROUP_SOURCES: Final = (
     MetricSource.FOLDED_GROUPS,
     MetricSource.GROUPS,
     MetricSource.COVERED_GROUPS,
+    # Without them, alerts would reach other receivers, or fire during maintenance.
+    MetricSource.OWNERS,
+    MetricSource.MAINTENANCE,
     MetricSource.SUMMARY,
     MetricSource.VERDICT_GROUPS,
     MetricSource.COMMON_CAUSES,

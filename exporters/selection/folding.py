@@ -1,19 +1,21 @@
 """Folds groups with generated names into one row per pattern, so that their number does not set the number of series.
 
 A folded row has the sum of the lag, the greatest time lag, the worst verdict and the number of its groups. It has no
-series per partition and no counters: both would end and begin again with each group.
+series per partition and no counters: both would end and begin again with each group. It has the labels of the owner
+that all of its groups share, and is in maintenance while all of them are.
 """
 
 from __future__ import annotations
 
 import collections
 import dataclasses
+import functools
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from exporters.readmodel import FOLDED_GROUPS, NAME
+from exporters.readmodel import FOLDED_GROUPS, NAME, OWNERS
 from exporters.selection.generated_names import pattern_of
 from exporters.selection.name_filter import first_match
 from exporters.wording import SEVERITIES
@@ -104,6 +106,7 @@ def _folded(snapshot: Snapshot, rows: Mapping[str, str]) -> Snapshot:
     unknown_lags, unknown = _split(snapshot.unknown_lags, rows)
     targets, own_targets = _split(snapshot.targets, rows)
     others = ("partitions", "topics", "transitions", "dead_groups", "covered_groups")
+    owners, maintenance = _split(snapshot.owners, rows)[0], _split(snapshot.maintenance, rows)[0]
     counts = members.group_by("group").aggregate([([], "count_all")]).rename_columns(["group", "groups"])
     return dataclasses.replace(
         snapshot,
@@ -111,6 +114,8 @@ def _folded(snapshot: Snapshot, rows: Mapping[str, str]) -> Snapshot:
         groups=_with(groups, _folded_rows(members)),
         unknown_lags=_with(unknown_lags, _aggregate(unknown, ("group", "reason"), {"partitions": "sum"})),
         targets=_with(targets, _aggregate(own_targets, ("group",), {"time_lag_target": "min"})),
+        owners=_with(owners, _shared_labels(members)),
+        maintenance=_with(maintenance, _shared_maintenance(members)),
         folded_groups=_with(FOLDED_GROUPS.empty_table(), counts),
     )
 
@@ -122,6 +127,27 @@ def _folded_rows(members: pa.Table) -> pa.Table:
         [("group", "ascending"), ("rank", "descending"), ("verdict_since", "ascending")]
     )
     return _aggregate(worst_first, ("group",), _AGGREGATION)
+
+
+def _shared_labels(members: pa.Table) -> pa.Table:
+    """Return the labels of the owner that all groups of a folded row share; no row where there is none."""
+    labels = OWNERS.names[1:]
+    distinct = [(label, "count_distinct", pc.CountOptions(mode="all")) for label in labels]
+    values = [(label, "max") for label in labels]
+    grouped = members.group_by("group", use_threads=False).aggregate([*distinct, *values])
+    shared = [
+        pc.if_else(pc.equal(grouped[f"{label}_count_distinct"], 1), grouped[f"{label}_max"], None) for label in labels
+    ]
+    has_owner = functools.reduce(pc.or_, (column.is_valid() for column in shared))
+    return pa.table([grouped["group"], *shared], names=OWNERS.names).filter(has_owner)
+
+
+def _shared_maintenance(members: pa.Table) -> pa.Table:
+    """Return the folded rows of which all groups are in a maintenance window."""
+    in_maintenance = members.column("maintenance_until").is_valid()
+    every = members.select(["group"]).append_column("in_maintenance", in_maintenance)
+    found = _aggregate(every, ("group",), {"in_maintenance": "all"})
+    return found.filter(found["in_maintenance"])
 
 
 def _aggregate(table: pa.Table, keys: Sequence[str], functions: Mapping[str, str]) -> pa.Table:

@@ -1,14 +1,15 @@
 """Selects the series of a snapshot: preset, granularity, groups, topics and budget; and adds the configured targets.
 
 The selection applies to `/metrics` only; the API and the pages show everything. It never changes a value: the sum of a
-group stays the sum over all of its partitions. A dead group has one series, and groups with generated names are folded
-(`exporters.selection.folding`).
+group stays the sum over all of its partitions. A dead group has one series, and those of its owner and of maintenance;
+groups with generated names are folded (`exporters.selection.folding`).
 """
 
 from __future__ import annotations
 
 import dataclasses
 import enum
+import functools
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import pyarrow as pa
@@ -18,7 +19,7 @@ from exporters.catalogue.metric import Preset
 from exporters.catalogue.metrics import SNAPSHOT_METRICS
 from exporters.compatibility.selection import PeerSelection
 from exporters.compatibility.snapshot_tables import peer_snapshot
-from exporters.readmodel import DEAD_GROUPS, NAME, SERIES_DROPPED, SUMMARY, TARGETS
+from exporters.readmodel import DEAD_GROUPS, MAINTENANCE, NAME, OWNERS, SERIES_DROPPED, SUMMARY, TARGETS
 from exporters.selection.budget import SeriesBudget
 from exporters.selection.folding import FoldRules, GroupFolder
 from exporters.selection.name_filter import NameFilter, first_match
@@ -129,7 +130,11 @@ class SeriesSelector:
         """Return the selected series of a snapshot."""
         if self._selection.targets:
             snapshot = dataclasses.replace(snapshot, targets=target_table(snapshot.groups, self._selection.targets))
-        apart = dead_groups_apart(filter_by_name(snapshot, self._selection))
+        selected = filter_by_name(snapshot, self._selection)
+        selected = dataclasses.replace(
+            selected, owners=owner_table(selected.groups), maintenance=maintenance_table(selected.groups)
+        )
+        apart = dead_groups_apart(selected)
         shown = dataclasses.replace(self._folder.fold(apart), summary=summary_table(snapshot.groups))
         if self.compatibility.names:
             shown = peer_snapshot(shown, apart, self.compatibility.cluster)
@@ -147,6 +152,18 @@ def target_table(groups: pa.Table, targets: tuple[tuple[str, float], ...]) -> pa
     seconds = pa.array([target for _, target in targets], pa.float64()).take(index)
     found = pa.table([names.dictionary_encode().cast(NAME), seconds], schema=TARGETS)
     return found.filter(seconds.is_valid())
+
+
+def owner_table(groups: pa.Table) -> pa.Table:
+    """Return the groups that have an owner, with its labels (schema OWNERS)."""
+    has_owner = functools.reduce(pc.or_, (groups.column(label).is_valid() for label in OWNERS.names[1:]))
+    return groups.select(OWNERS.names).filter(has_owner)
+
+
+def maintenance_table(groups: pa.Table) -> pa.Table:
+    """Return the groups in a maintenance window (schema MAINTENANCE)."""
+    found = groups.select(["group"]).filter(groups.column("maintenance_until").is_valid())
+    return found.append_column(MAINTENANCE.field("in_maintenance"), pa.repeat(True, len(found)))
 
 
 def summary_table(groups: pa.Table) -> pa.Table:

@@ -45,6 +45,8 @@ _REMOVED: Final = dict.fromkeys(
     ("kafka.consumer_options", "job.connector_jars"),
     "is no longer an option, because lagwarden reads with its own client instead of Spark's Kafka source; remove it",
 )
+_FIELD_FAULTS: Final = {"extra_forbidden": "no such field", "missing": "is required"}
+"""Problems with a field of an entry in a list, by pydantic's type of the error."""
 _FILE_KEYS: Final = {f"{key}_file": key for key in SECRETS}
 
 
@@ -245,12 +247,14 @@ def _build_section(name: str, settings: Mapping[str, _Setting], faults: list[Con
 
 
 def _pydantic_fault(section: str, problem: Mapping[str, Any], in_section: Mapping[str, _Setting]) -> ConfigFault:
-    option = str(problem["loc"][0])
-    if problem["type"] == "missing":
+    option, *inner = problem["loc"]
+    entry = f"entry {inner[0] + 1}, {inner[1]}: " if len(inner) > 1 and isinstance(inner[0], int) else ""
+    if problem["type"] == "missing" and not inner:
         variable = environment_variable(f"{section}.{option}")
         return ConfigFault(f"{section}.{option}", f"is required: set it in the file, {variable}, or --set", "not set")
-    text = problem["msg"].removeprefix("Value error, ")
-    return _option_fault(section, option, re.sub(r"^(Input|String|Path|Value) should ", "must ", text), in_section)
+    text = _FIELD_FAULTS.get(problem["type"], problem["msg"]) if entry else problem["msg"]
+    text = re.sub(r"^(Input|String|Path|Value) should ", "must ", text.removeprefix("Value error, "))
+    return _option_fault(section, str(option), entry + text, in_section)
 
 
 def _option_fault(section: str, option: str, problem: str, in_section: Mapping[str, _Setting]) -> ConfigFault:

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, FilePath, JsonValue
 
+from stream.config.ownership import MaintenanceEntries, OwnerEntries  # noqa: TC001 -- pydantic reads annotations
 from stream.config.secret_sources import STARS, Secret
 from stream.config.values import (
     Address,
@@ -23,6 +24,7 @@ from stream.config.values import (
     check_heap_size,
     check_sasl_extensions,
     check_token_endpoint,
+    check_webhook_url,
     class_archive_folder,
     parse_addresses,
 )
@@ -293,7 +295,7 @@ class JobOptions(OptionSection):
 
 
 class GroupsOptions(OptionSection):
-    """The history kept per group, and requests about groups that the log cannot answer."""
+    """The history kept per group, requests about groups that the log cannot answer, owners and maintenance windows."""
 
     dead_grace: Seconds = _option(
         3600.0,
@@ -325,6 +327,19 @@ class GroupsOptions(OptionSection):
         " log does not show when they rebalance. 0 disables this.",
         ge=0,
         le=10_000,
+    )
+    owners: OwnerEntries = _option(
+        (),
+        "Owners of groups, as a list of `{groups: PATTERN, team: …, tier: …, link: …}`; the first matching pattern"
+        " applies. Alerts get `team` and `tier` as labels (docs/owners.md).",
+        shown="none",
+    )
+    maintenance: MaintenanceEntries = _option(
+        (),
+        "Maintenance windows of groups, in which no alert about them fires, as a list of `{groups: PATTERN, from: TIME,"
+        ' to: TIME}` (RFC 3339) or `{groups: PATTERN, days: [sat, sun], at: "22:30", for: 2h, timezone:'
+        " Europe/Berlin}` (docs/owners.md).",
+        shown="none",
     )
 
 
@@ -472,6 +487,39 @@ class MetricsOptions(OptionSection):
     )
 
 
+class WebhookOptions(OptionSection):
+    """A webhook that receives each change of a group's verdict as a CloudEvent (docs/webhook.md)."""
+
+    url: Annotated[str, AfterValidator(check_webhook_url)] | None = _option(
+        None, "URL of the receiver, `https` or `http`; without it nothing is sent.", shown="none"
+    )
+    bearer_token_file: Path | None = _option(
+        None, "A file with a token to send as `Authorization: Bearer`. It is read again for each request."
+    )
+    ca_file: FilePath | None = _option(
+        None,
+        "PEM file of additional authorities that sign the certificate of the receiver.",
+        shown="the system's authorities",
+    )
+    timeout: Seconds = _option(10.0, "Timeout of one request.", unit="seconds", ge=0.1, le=120)
+    queue: int = _option(
+        10_000,
+        "The maximum number of events that wait in the checkpoint directory; beyond it the oldest are dropped and"
+        " counted.",
+        ge=1,
+        le=1_000_000,
+    )
+
+    def contradictions(self) -> list[tuple[str, str]]:
+        """See Section."""
+        given = [name for name in ("bearer_token_file", "ca_file") if getattr(self, name) is not None]
+        if self.url is None:
+            return [(name, "has no effect without webhook.url") for name in given]
+        if self.ca_file is not None and not self.url.startswith("https"):
+            return [("ca_file", "has no effect with an http URL")]
+        return []
+
+
 class Config(BaseModel):
     """All sections, built by `stream.config.loader.load`. Only `kafka.bootstrap_servers` has no default."""
 
@@ -486,10 +534,11 @@ class Config(BaseModel):
     health: HealthOptions = Field(default_factory=HealthOptions)
     log: LogOptions = Field(default_factory=LogOptions)
     metrics: MetricsOptions = Field(default_factory=MetricsOptions)
+    webhook: WebhookOptions = Field(default_factory=WebhookOptions)
 
     def masked(self) -> dict[str, Any]:
         """Return the effective values as plain data, with every secret replaced by stars."""
-        shown: dict[str, Any] = self.model_dump(mode="json")
+        shown: dict[str, Any] = self.model_dump(mode="json", by_alias=True)
         extensions = shown["kafka"]["oauth_extensions"]
         shown["kafka"]["oauth_extensions"] = {
             name: STARS if _SECRET_OPTION.search(name) else value for name, value in extensions.items()
@@ -526,6 +575,7 @@ SECTIONS: Final[dict[str, type[OptionSection]]] = {
     "health": HealthOptions,
     "log": LogOptions,
     "metrics": MetricsOptions,
+    "webhook": WebhookOptions,
 }
 """The sections in the order of the documentation."""
 

@@ -119,6 +119,20 @@ def check_token_endpoint(value: str) -> str:
     return value
 
 
+def check_webhook_url(value: str) -> str:
+    """Return the value if it is an `https` or `http` URL without user name and password. Raises ValueError."""
+    try:
+        parts = urlsplit(value)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        parts, host = SplitResult("", "", "", "", ""), None
+    if not host or parts.scheme not in {"http", "https"} or not value.isascii() or not value.isprintable():
+        raise ValueError("must be a URL such as https://events.example.com/lagwarden")
+    if parts.username is not None or parts.fragment or " " in value:
+        raise ValueError("must be a URL without user name, password, fragment and spaces")
+    return value
+
+
 def _is_loopback(host: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_loopback

@@ -3,7 +3,8 @@
 A pure state machine per row. A fault (severity WARNING or above) is shown after its rule has matched the row at
 `Rule.confirm` ticks in a row, withdrawn after `Rule.withdraw` ticks without any fault (two for most), and replaced by
 another fault after two. A row with changing faults shows the current one as soon as it has had some fault for one tick
-more than that fault requires. So alternating input never makes the shown verdict alternate. "ok" and "caught up" replace each other at once.
+more than that fault requires. So alternating input never makes the shown verdict alternate. "ok" and "caught up"
+replace each other at once.
 
 The state packs into a few bytes per row. After a restart the shown verdicts, good ones as well as faults, stay until
 the rules have observed enough to decide.

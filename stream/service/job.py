@@ -22,6 +22,7 @@ from stream.spark.pipeline import start
 from stream.spark.task_progress import ProgressReceiver
 from stream.tick.lookups.scheduler import LookupScheduler
 from stream.tick.verdicts.store import VerdictStore
+from stream.webhook.notifier import WebhookNotifier
 
 if TYPE_CHECKING:
     import threading
@@ -52,6 +53,7 @@ class MonitorJob:
         self._publisher = publisher
         self._stopping = stopping
         self._cluster = cluster
+        self._notifier: WebhookNotifier | None = None
 
     def run(self, topic: OffsetsTopic, session: Future[SparkSession]) -> int:
         """Continue from the checkpoint until the query ends; return the exit code. Raises Refusal."""
@@ -63,7 +65,9 @@ class MonitorJob:
         state = open_kept_state(
             self._config, self._cluster, topic, logs, self._status, tombstone_seconds=tombstone_seconds
         )
-        with contextlib.closing(state):
+        webhook = WebhookNotifier.running(self._config.webhook, state.checkpoint.folder, topic.cluster_id)
+        with contextlib.closing(state), webhook as self._notifier:
+            self._status.webhook = None if self._notifier is None else self._notifier.status
             while True:
                 try:
                     return self._run_query(topic, session.result(), state, logs, tombstone_seconds)
@@ -115,6 +119,7 @@ class MonitorJob:
             context_poller(self._config, self._cluster),
             tick_interval=job.tick_interval,
             trigger_interval=job.trigger_interval,
+            notifier=self._notifier,
         )
 
     def _configure_evaluation(self, checkpoint: CheckpointDirectory) -> None:

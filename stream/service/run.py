@@ -20,6 +20,7 @@ from stream.cluster.transport.client import Cluster
 from stream.cluster_facts.watch import ClusterWatch
 from stream.config.kafka_login import login_from_options
 from stream.config.metric_selection import selection_from_options
+from stream.config.ownership import policies_from_options
 from stream.errors import ExitCode, Refusal
 from stream.service.job import MonitorJob
 from stream.service.startup import wait_for_offsets_topic
@@ -45,8 +46,12 @@ def run(config: Config, jvm: StartedJvm) -> int:
     """Run the monitor until SIGTERM or SIGINT; return the exit code. Raises Refusal for what the user must fix."""
     status = ServiceStatus(metadata.version("lagwarden"), config.job.freshness_limit)
     hide_members = config.http.hide_members
-    choice = selection_from_options(config.metrics, hide_members=hide_members)
-    publisher = Publisher(config.groups.dead_grace, choice=choice, hide_hosts=hide_members)
+    publisher = Publisher(
+        config.groups.dead_grace,
+        choice=selection_from_options(config.metrics, hide_members=hide_members),
+        hide_hosts=hide_members,
+        policies=policies_from_options(config.groups),
+    )
     watch = ClusterWatch.from_config(config, publisher.current)
     with _http_server(config, publisher, status, watch), watch:
         session = _open_in_background(_session_options(config, jvm), jvm.process)

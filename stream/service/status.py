@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import structlog
@@ -20,6 +20,8 @@ from exporters.readmodel import (
     NAME,
     OFFSETS_SKIPPED,
     RECORDS_READ,
+    WEBHOOK_DROPS,
+    WEBHOOK_FAILURES,
     MonitorStatus,
     empty,
 )
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from stream.service.catch_up import CatchUp, CatchUpProgress
     from stream.tick.offsets_topic_lag import UnansweredPartition
     from stream.tick.run_tick import TickResult
+    from stream.webhook.notifier import WebhookStatus
 
 _log = structlog.get_logger(__name__)
 _ANSWER_LOG_SECONDS: Final = 60.0
@@ -87,6 +90,8 @@ class ServiceStatus:
         self.resources = Resources()
         """Heap and checkpoint as of the last poll."""
         self.state_repairs = 0
+        self.webhook: Callable[[], WebhookStatus] | None = None
+        """Returns the state of the webhook; None if there is none."""
         self._descriptors = Descriptors(os.getpid())
         self._processes = ProcessUsage(os.getpid())
         self._answer_faults = 0
@@ -138,6 +143,7 @@ class ServiceStatus:
         tick = self.tick
         retention, terminations = tick.retention, tick.terminations
         faults = {**tick.faults, "answer": self._answer_faults}
+        webhook = None if self.webhook is None else self.webhook()
         heap, space = self.resources.heap, self.resources.checkpoint
         return MonitorStatus(
             version=self._version,
@@ -185,6 +191,7 @@ class ServiceStatus:
             checkpoint_volume_bytes=space.volume_size,
             state_snapshot_at=space.state_snapshot_at,
             state_repairs=self.state_repairs,
+            **_webhook_fields(webhook),
         )
 
     def _catch_up(self) -> CatchUp | None:
@@ -234,6 +241,18 @@ class ServiceStatus:
             return "no snapshot yet"
         age = self._clock() - taken_at
         return f"the snapshot is {age:.0f} s old (limit {self._freshness_limit:g} s)"
+
+
+def _webhook_fields(webhook: WebhookStatus | None) -> dict[str, Any]:
+    if webhook is None:
+        return {}
+    return {
+        "webhook_sent": webhook.sent,
+        "webhook_queued": webhook.queued,
+        "webhook_oldest_at": webhook.oldest,
+        "webhook_failures": _table(sorted(webhook.failures.items()), WEBHOOK_FAILURES),
+        "webhook_drops": _table(sorted(webhook.drops.items()), WEBHOOK_DROPS),
+    }
 
 
 def _seconds(milliseconds: int | None) -> float | None:

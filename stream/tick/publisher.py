@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from exporters.selection.series import EVERYTHING, SeriesSelection, SeriesSelector
 from stream.cluster.offsets_topic import NAME
+from stream.config.ownership import GroupPolicies
 from stream.groups.driver_state import DriverState
 from stream.process_memory import release_memory
 from stream.tick.context import UNKNOWN_CLUSTER
@@ -49,16 +50,20 @@ class Publisher:
         lookups: Lookups | None = None,
         choice: SeriesSelection = EVERYTHING,
         hide_hosts: bool = False,
+        policies: GroupPolicies | None = None,
     ) -> None:
         """Start with no groups. Dead groups are shown for `dead_grace` seconds; `choice` selects the series.
 
-        With `hide_hosts` common causes do not name the hosts of members.
+        With `hide_hosts` common causes do not name the hosts of members. `policies` are the owners and maintenance
+        windows; None: there are none.
         """
         self._dead_grace = dead_grace
         self._lock = threading.Lock()
         self._driver_state = DriverState()
         inputs = EvaluationInputs(self._driver_state.columns(), NO_ENDS, UNKNOWN_CLUSTER, 0.0)
-        self._parts = TickParts(inputs, selector=SeriesSelector(choice), hide_hosts=hide_hosts)
+        self._parts = TickParts(
+            inputs, selector=SeriesSelector(choice), hide_hosts=hide_hosts, policies=policies or GroupPolicies()
+        )
         if evaluator is not None:
             self.evaluate_with(evaluator, lookups)
         self._result: TickResult | None = None

@@ -22,6 +22,7 @@ from exporters.text.exposition import PublishedSnapshot
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.partition_offsets import ENDS, read_ends
 from stream.cluster.transport.errors import ClusterError
+from stream.config.ownership import GroupPolicies
 from stream.groups.expiry.predict import OffsetsRetention, predict
 from stream.groups.membership.unassigned import UnassignedTracker, subscribed_topics
 from stream.tick.common_cause.analysis import CommonCauseAnalysis
@@ -34,6 +35,7 @@ from stream.tick.offsets_topic_lag import OffsetsTopicLag, unavailable_table
 from stream.tick.quarantine import Quarantine
 from stream.tick.snapshot.build import build_evaluated
 from stream.tick.snapshot.compatibility import compatibility_table
+from stream.tick.snapshot.policies import with_policies
 from stream.tick.snapshot.quarantined import with_quarantined
 from stream.tick.terminations import NOTHING_COUNTED, TerminationCounts, Terminations
 from stream.tick.verdicts.columns import unreadable_tails
@@ -116,6 +118,7 @@ class TickParts:
     lookups: Lookups = dataclasses.field(default_factory=NoLookups)
     evaluator: VerdictEvaluator = dataclasses.field(default_factory=VerdictEvaluator)
     selector: SeriesSelector = dataclasses.field(default_factory=lambda: SeriesSelector(EVERYTHING))
+    policies: GroupPolicies = dataclasses.field(default_factory=GroupPolicies)
     terminations: Terminations = dataclasses.field(default_factory=Terminations)
     unassigned: UnassignedTracker = dataclasses.field(default_factory=UnassignedTracker)
     offsets_topic: OffsetsTopicLag = dataclasses.field(default_factory=OffsetsTopicLag)
@@ -215,13 +218,14 @@ def run_tick(
     # 6. What the sick groups have in common.
     common_causes = parts.common_causes.update(evaluated, ends, context, taken_at)
 
-    # 7. The snapshot, with the groups in quarantine shown as unknown.
+    # 7. The snapshot, with the groups in quarantine shown as unknown, owners and maintenance windows.
     snapshot = dataclasses.replace(
         parts.build_snapshot(evaluated, context, taken_at),
         common_causes=common_causes_table(common_causes, evaluated, taken_at, hide_hosts=parts.hide_hosts),
         covered_groups=covered_groups_table(common_causes),
     )
     snapshot = with_quarantined(snapshot, all_groups, parts.quarantine.groups)
+    snapshot = with_policies(snapshot, parts.policies)
 
     # 8. The exposition.
     published = PublishedSnapshot.build(snapshot, parts.selector)

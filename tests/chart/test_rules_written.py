@@ -140,7 +140,7 @@ def test_every_verdict_of_a_sick_group_is_an_alert(verdict: str) -> None:
         alert["alert"]
         for alert in ALERTS.values()
         for each in asked(alert["expr"])
-        if each.metric == "lagwarden_group_verdict"
+        if each.metric == "lagwarden:group_verdict:owned"
         and _chooses(each.matchers, {"verdict": verdict, "severity": severity})
     ]
     assert len(asking) == 1

@@ -32,6 +32,8 @@ from exporters.readmodel import (
     UNREADABLE_TAILS,
     VERDICT_CHANGES,
     VERDICT_GROUPS,
+    WEBHOOK_DROPS,
+    WEBHOOK_FAILURES,
     FindingDetail,
     GroupDetail,
     Histogram,
@@ -203,6 +205,11 @@ def status(**changes: Any) -> MonitorStatus:
         "checkpoint_volume_bytes": 5_000_000_000,
         "state_snapshot_at": NOON / 1000 - 300,
         "state_repairs": 1,
+        "webhook_sent": 12,
+        "webhook_queued": 3,
+        "webhook_oldest_at": NOON / 1000 - 30,
+        "webhook_failures": table(WEBHOOK_FAILURES, [{"reason": "timeout", "failures": 6}]),
+        "webhook_drops": table(WEBHOOK_DROPS, [{"reason": "queue_full", "events": 0}]),
     }
     return MonitorStatus(**fields | changes)
 
@@ -260,6 +267,11 @@ CONNECTING: dict[str, Any] = {
     "checkpoint_files": None,
     "checkpoint_volume_free_bytes": None,
     "checkpoint_volume_bytes": None,
+    "webhook_sent": None,
+    "webhook_queued": None,
+    "webhook_oldest_at": None,
+    "webhook_failures": table(WEBHOOK_FAILURES, []),
+    "webhook_drops": table(WEBHOOK_DROPS, []),
     "state_snapshot_at": None,
     "state_repairs": 0,
 }

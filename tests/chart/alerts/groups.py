@@ -118,6 +118,101 @@ STUCK: Final = [
     ),
 ]
 
+_OWNER: Final = {"team": "payments", "tier": "1"}
+_OTHER_OWNER: Final = {"team": "orders", "tier": "2"}
+_OWNED: Final = of("lagwarden_group_owner_info", GROUP, **_OWNER, link="https://wiki.example.com")
+_OWNED_BY_OTHER: Final = of("lagwarden_group_owner_info", GROUP, **_OTHER_OWNER)
+_MAINTENANCE: Final = of("lagwarden_group_maintenance", GROUP)
+
+OWNERS: Final = [
+    Case(
+        "LagwardenGroupStuck",
+        Kind.AFTER,
+        "the owner of the group is in the labels, and only of that group",
+        {
+            verdict("stalled", "critical"): "1x20",
+            verdict("stalled", "critical", {**MONITOR, "group": "other"}): "1x20",
+            _OWNED: "1x20",
+        },
+        "5m",
+        [{**GROUP, **_OWNER}, {**MONITOR, "group": "other"}],
+    ),
+    Case(
+        "LagwardenGroupStuck",
+        Kind.AFTER,
+        "of a group of the same name on another monitor, the owner is another one",
+        {
+            verdict("stalled", "critical"): "1x20",
+            of("lagwarden_group_owner_info", OTHER, group="billing", **_OWNER): "1x20",
+        },
+        "5m",
+        [GROUP],
+    ),
+    Case(
+        "LagwardenGroupStuck",
+        Kind.ODD,
+        "a new owner is a new alert, which is pending while the old one still fires",
+        {verdict("stalled", "critical"): "1x60", _OWNED: "1x19 stale", _OWNED_BY_OTHER: "_x20 1x40"},
+        "10m30s",
+        [{**GROUP, **_OWNER}],
+    ),
+    Case(
+        "LagwardenGroupStuck",
+        Kind.AFTER,
+        "the alert of the old owner resolves, that of the new one stays",
+        {verdict("stalled", "critical"): "1x60", _OWNED: "1x19 stale", _OWNED_BY_OTHER: "_x20 1x40"},
+        "16m",
+        [{**GROUP, **_OTHER_OWNER}],
+    ),
+    Case(
+        "LagwardenGroupStuck",
+        Kind.ODD,
+        "in a maintenance window there is no alert, but on other groups there is",
+        {
+            verdict("stalled", "critical"): "1x20",
+            verdict("stalled", "critical", {**MONITOR, "group": "other"}): "1x20",
+            _MAINTENANCE: "1x20",
+            _OWNED: "1x20",
+        },
+        "5m",
+        [{**MONITOR, "group": "other"}],
+    ),
+    Case(
+        "LagwardenGroupStuck",
+        Kind.AFTER,
+        "a fault that outlasts the maintenance window has its alert after it",
+        {verdict("stalled", "critical"): "1x60", _MAINTENANCE: "1x20 stale"},
+        "11m30s",
+        [GROUP],
+    ),
+    Case(
+        "LagwardenGroupSkipped",
+        Kind.AFTER,
+        "the owner, if only a partition has the verdict",
+        {of("lagwarden_partition_verdict", GROUP, topic="t", partition="3", verdict="skipped"): "1x40", _OWNED: "1x40"},
+        "10m",
+        [{**GROUP, **_OWNER}],
+    ),
+    Case(
+        "LagwardenGroupSkipped",
+        Kind.ODD,
+        "a partition's verdict in a maintenance window",
+        {
+            of("lagwarden_partition_verdict", GROUP, topic="t", partition="3", verdict="skipped"): "1x40",
+            _MAINTENANCE: "1x40",
+        },
+        "10m",
+    ),
+    Case(
+        "LagwardenGroupOffsetsExpireSoon",
+        Kind.AFTER,
+        "the owner, although the condition on the lag does not have it",
+        {verdict("expiring", "warning"): "1x40", of("lagwarden_group_lag", GROUP): "5x40", _OWNED: "1x40"},
+        "10m",
+        [{**GROUP, **_OWNER}],
+    ),
+]
+
 NO_MEMBERS: Final = by_verdict(
     "LagwardenGroupNoMembers",
     "no_members",
@@ -554,6 +649,21 @@ DIED: Final = [
         _COMMITTED_UNTIL_10 | {_DIED: "_x21 660x5 stale"},
         "21m",
     ),
+    Case(
+        "LagwardenGroupDied",
+        Kind.AFTER,
+        "a dead group has its owner",
+        _COMMITTED_UNTIL_10 | _DEAD_FROM_11 | {_OWNED: "1x200"},
+        "11m",
+        [{**GROUP, **_OWNER, "death_cause": "deleted"}],
+    ),
+    Case(
+        "LagwardenGroupDied",
+        Kind.ODD,
+        "deleted in a maintenance window",
+        _COMMITTED_UNTIL_10 | _DEAD_FROM_11 | {_MAINTENANCE: "1x200"},
+        "11m",
+    ),
     Case("LagwardenGroupDied", Kind.DEAD, "groups that end with the monitor did not die", {_LAST: "0+30x20"}, "20m"),
 ]
 
@@ -578,6 +688,21 @@ FAST: Final = [
             "Group billing was over its target for 30m 30s of the last hour, and still is",
             "The oldest unread record is 1m 1s old, the target is 1m 0s. Cause: lagwarden explain billing",
         ),
+    ),
+    Case(
+        "LagwardenGroupTargetFastBurn",
+        Kind.AFTER,
+        "a new owner loses none of the seconds that the group was late",
+        {_TIME_LAG: "0x120 61x200", _TARGET: "60x400", _OWNED: "1x178 stale", _OWNED_BY_OTHER: "_x179 1x100"},
+        "90m30s",
+        [{**GROUP, **_OTHER_OWNER}],
+    ),
+    Case(
+        "LagwardenGroupTargetFastBurn",
+        Kind.ODD,
+        "late in a maintenance window",
+        {_TIME_LAG: "0x120 61x200", _TARGET: "60x400", _MAINTENANCE: "1x400"},
+        "95m",
     ),
     Case(
         "LagwardenGroupTargetFastBurn",
@@ -623,6 +748,13 @@ FAST: Final = [
     ),
 ]
 SLOW: Final = [
+    Case(
+        "LagwardenGroupTargetSlowBurn",
+        Kind.ODD,
+        "late in a maintenance window",
+        {_TIME_LAG: "900x400", _TARGET: "60x400", _MAINTENANCE: "1x400"},
+        "150m",
+    ),
     Case(
         "LagwardenGroupTargetSlowBurn",
         Kind.BEFORE,
@@ -753,6 +885,7 @@ CASES: Final = [
     *COMMON_CAUSE,
     *IN_COMMON_CAUSE,
     *STUCK,
+    *OWNERS,
     *NO_MEMBERS,
     *STORM,
     *LOSING,

@@ -524,6 +524,46 @@ CHECKPOINT_VOLUME: Final = [
 ]
 
 
+OLDEST: Final = of("lagwarden_webhook_oldest_event_timestamp_seconds")
+WEBHOOK: Final = [
+    Case(
+        "LagwardenWebhookFailing",
+        Kind.BEFORE,
+        "an event has waited for exactly 15 minutes",
+        {OLDEST: "_x20 600x60"},
+        "25m",
+    ),
+    Case(
+        "LagwardenWebhookFailing",
+        Kind.AFTER,
+        "an event has waited for longer",
+        {OLDEST: "_x20 600x60", of("lagwarden_webhook_events_queued"): "0x20 7x60"},
+        "25m30s",
+        [MONITOR],
+        Text(
+            "The webhook does not accept the events of lagwarden",
+            "Receivers do not know the latest verdicts. In the queue: 7 events. lagwarden_webhook_failures_total has"
+            " the reasons.",
+        ),
+    ),
+    Case(
+        "LagwardenWebhookFailing",
+        Kind.AFTER,
+        "events are dropped while the oldest one is always young",
+        {
+            of("lagwarden_webhook_events_dropped_total", reason="queue_full"): "0x20 5x60",
+            of("lagwarden_webhook_events_dropped_total", reason="refused"): "0x80",
+            OLDEST: "0+30x80",
+        },
+        "12m",
+        [MONITOR],
+    ),
+    Case("LagwardenWebhookFailing", Kind.ODD, "there are always events, and all are new", {OLDEST: "0+30x80"}, "30m"),
+    Case("LagwardenWebhookFailing", Kind.VANISHED, "all are sent", {OLDEST: "_x20 600x40 stale"}, "36m"),
+    Case("LagwardenWebhookFailing", Kind.DEAD, "LagwardenMonitorDown tells of it", {OLDEST: "_x20 600x40"}, "45m"),
+]
+
+
 def errors(alert: str, reason: str, text: Text, odd: Case) -> list[Case]:
     """Return the stories of a counter that increases or appears."""
     labels = {**MONITOR, "record_type": "offset_commit", "version": "9", "reason": reason}
@@ -747,6 +787,7 @@ CASES: Final = [
     *DESCRIPTORS,
     *MEMORY,
     *CHECKPOINT_VOLUME,
+    *WEBHOOK,
     *DECODE,
     *EVALUATED,
     *UNKNOWN,

@@ -46,6 +46,11 @@ NOT_EXPORTED = {
     (MetricSource.PARTITIONS, "odd_time"): "counted in lagwarden_group_odd_times",
     (MetricSource.GROUPS, "verdict_partitions"): "counts the series of lagwarden_partition_verdict",
     (MetricSource.GROUPS, "sentence"): "a sentence; the API has it",
+    **{(MetricSource.GROUPS, label): "OWNERS has it" for label in ("team", "tier", "link")},
+    (
+        MetricSource.GROUPS,
+        "maintenance_until",
+    ): "MAINTENANCE has whether one is open",
     (MetricSource.TOPICS, "partitions"): "counts the series of lagwarden_partition_committed_offset",
     (MetricSource.TOPICS, "lag_max"): "the maximum of lagwarden_partition_lag",
     (MetricSource.TOPICS, "partitions_lag_unknown"): "per group, with its reason",
@@ -63,6 +68,8 @@ NOT_EXPORTED = {
     (MetricSource.STATUS, "file_failures"): "a separate table",
     (MetricSource.STATUS, "descriptors"): "a separate table",
     (MetricSource.STATUS, "processes"): "a separate table",
+    (MetricSource.STATUS, "webhook_failures"): "a separate table",
+    (MetricSource.STATUS, "webhook_drops"): "a separate table",
     (MetricSource.PARTITIONS_SHOWN, "leader_epoch"): "changes with the leader; the API has it",
     (MetricSource.PARTITIONS_SHOWN, "replica_brokers"): "a list; the API has it",
     (MetricSource.PARTITIONS_SHOWN, "in_sync_brokers"): "a list; the API has it",
@@ -224,13 +231,19 @@ def test_a_prefix_has_one_subject() -> None:
 
 
 def test_what_scrapers_rely_on_is_stable() -> None:
-    """The metrics of the smaller presets are stable, but for those of folding, scaling and the cluster's disks."""
+    """The metrics of the smaller presets are stable, but for folding, owners, scaling and the cluster's disks."""
     assert {
         metric.name
         for metric in METRICS
         if metric.stability is Stability.EXPERIMENTAL and metric.is_in(Preset.LEAN, {"partition"})
         if metric not in SELF_METRICS
-    } == {"lagwarden_group_folded_groups", "lagwarden_group_scalable_lag", "lagwarden_offsets_topic_cleaner_suspect"}
+    } == {
+        "lagwarden_group_folded_groups",
+        "lagwarden_group_maintenance",
+        "lagwarden_group_owner_info",
+        "lagwarden_group_scalable_lag",
+        "lagwarden_offsets_topic_cleaner_suspect",
+    }
 
 
 @pytest.mark.parametrize(

@@ -212,3 +212,16 @@ def test_long_tables_are_limited() -> None:
     page = read("g", data=data)
     assert len(page.tables["Partitions"]) == 1 + ROWS
     assert "1\u202f000 of 1\u202f005" in page.text
+
+
+def test_the_owner_and_the_maintenance_of_the_group() -> None:
+    """Its labels are facts, its link opens, and a note has the end of the window; without them, nothing is shown."""
+    link = "https://wiki.example.com/a?b=c&d=%22"
+    owned = {"team": "payments", "tier": "1", "link": link, "maintenance_until": NOON + 60_000}
+    row = {"group": "g", "kind": "classic", "state": "Stable"}
+    reader = read("g", data=snapshot(groups=[{**row, **owned}]))
+    assert "TeampaymentsTier1Link" in reader.text
+    assert link in reader.links
+    assert "In maintenance until 2023-11-14 22:14:20 UTC" in reader.text
+    plain = read("g", data=snapshot(groups=[row])).text
+    assert all(word not in plain for word in ("Team", "Tier", "Link", "maintenance"))

@@ -305,3 +305,34 @@ def test_a_common_cause_names_some_of_its_groups() -> None:
     text = page(PublishedSnapshot.build(snapshot(groups=[attention("g0", "critical")], common_causes=[cause]))).html()
     assert text.count(b'href="group?name=g') == CAUSE_GROUPS + 2
     assert b"and 5 more" in text
+
+
+def test_teams_are_shown_and_link_to_their_groups() -> None:
+    """A column of the table and a fact of groups that need attention; without owners there is no such column."""
+    owned = attention("a", "critical", team="payments & co", lag_sum=1)
+    reader = read(PublishedSnapshot.build(snapshot(groups=[owned, attention("b", "warning", lag_sum=2)])))
+    assert "payments & co" in reader.text
+    assert "./?team=payments+%26+co" in reader.links
+    without = read(PublishedSnapshot.build(snapshot(groups=[attention("b", "warning", lag_sum=2)])))
+    assert "Team" not in without.text
+
+
+def test_the_filter_selects_the_groups_of_a_team() -> None:
+    """As a column of the address; the page of another team does not have them."""
+    published = PublishedSnapshot.build(
+        snapshot(groups=[attention("a", "critical", team="x"), attention("b", "warning")])
+    )
+    assert names(read(published, GroupFilter(team="x"))) == ["a"]
+    assert "No live group matches the filter." in read(published, GroupFilter(team="y")).text
+
+
+def test_a_group_in_maintenance_is_marked() -> None:
+    """Beside its verdict, which is still shown, with the end of the window."""
+    row = attention("a", "critical", maintenance_until=NOON + 60_000)
+    document = page(PublishedSnapshot.build(snapshot(groups=[row]))).html().decode()
+    assert "in maintenance" in document
+    assert "until 2023-11-14 22:14:20 UTC" in document
+    assert (
+        "in maintenance"
+        not in page(PublishedSnapshot.build(snapshot(groups=[attention("a", "critical")]))).html().decode()
+    )

@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 from exporters.catalogue.metric import Preset
 from exporters.readmodel import TARGETS
 from exporters.selection.folding import FoldRules, GroupFolder
-from exporters.selection.series import SeriesSelection, SeriesSelector, dead_groups_apart
+from exporters.selection.series import (
+    SeriesSelection,
+    SeriesSelector,
+    dead_groups_apart,
+    maintenance_table,
+    owner_table,
+)
 from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
 from tests.exporters.snapshots import NOON, snapshot, table
 
@@ -181,3 +187,27 @@ def test_a_folded_row_is_rendered_as_a_group() -> None:
     assert f'lagwarden_group_folded_groups{{group="{CONSOLE}"}} 2\n' in text
     assert "console-consumer-0" not in text
     assert "console-consumer-0" in names(published.snapshot)
+
+
+def test_a_folded_row_has_the_labels_that_all_owners_share() -> None:
+    """A label that differs, or that one group does not have, is not shown; without any, there is no owner."""
+    owners = [{"team": "dev", "tier": "3", "link": "https://a"}, {"team": "dev", "tier": "2"}, {"team": "dev"}]
+    shown = owned(*(group(f"console-consumer-{at}", **labels) for at, labels in enumerate(owners)))
+    assert shown.owners.to_pylist() == [{"group": CONSOLE, "team": "dev", "tier": None, "link": None}]
+    shown = owned(group("orders", team="a"), *consoles(2), group("console-consumer-9", team="dev"))
+    assert shown.owners.to_pylist() == [{"group": "orders", "team": "a", "tier": None, "link": None}]
+
+
+def test_a_folded_row_is_in_maintenance_while_all_of_its_groups_are() -> None:
+    """Otherwise an alert on a group outside of the window would be muted."""
+    until = {"maintenance_until": NOON}
+    every = [group(f"console-consumer-{at}", **until) for at in range(3)]
+    assert owned(*every).maintenance.to_pylist() == [{"group": CONSOLE, "in_maintenance": True}]
+    assert owned(*every, *consoles(4)[3:]).maintenance.to_pylist() == []
+
+
+def owned(*groups: dict[str, Any]) -> Snapshot:
+    """Return the folded snapshot of these groups, with owners and maintenance windows."""
+    made = world(*groups)
+    owners, maintenance = owner_table(made.groups), maintenance_table(made.groups)
+    return folded(dataclasses.replace(made, owners=owners, maintenance=maintenance), FoldRules(generated_from=3))

@@ -15,6 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from exporters.catalogue.estimate import TRANSITIONS_OF_LIVE_GROUPS, SeriesBound
 from exporters.catalogue.metric import MetricSource, Preset
 from exporters.catalogue.metrics import SNAPSHOT_METRICS
+from exporters.catalogue.selection import OWNER_METRICS
 from exporters.cluster.exposition import PublishedCluster
 from exporters.readmodel import GROUPS, NAME, PARTITIONS, TIMESTAMP, TOPICS, TRANSITIONS
 from exporters.selection.budget import COLUMNS_BY_IMPORTANCE
@@ -95,10 +96,14 @@ def test_granularity_bounds_the_labels(granularity: Granularity) -> None:
 def test_a_preset_never_exceeds_its_bound(
     preset: Preset, places: list[tuple[int, int, bool, bool]], *, with_targets: bool
 ) -> None:
-    """Law: whatever is known of groups and partitions, the series are at most those that the estimate counts."""
+    """Law: whatever is known of groups and partitions, the series are at most those that the estimate counts.
+
+    Those of configured owners and maintenance windows come on top, at most one each per group.
+    """
     data = full_snapshot(places)
     selection = SeriesSelection(preset, targets=((".*", 1.0),) if with_targets else ())
-    rendered = [sample for sample in samples(data, selection) if "group" in sample.labels]
+    of_policies = {metric.name for metric in OWNER_METRICS}
+    rendered = [s for s in samples(data, selection) if "group" in s.labels and s.name not in of_policies]
     bound = SeriesBound.of_preset(preset)
     most = bound.per_partition * len(data.partitions) + (bound.per_group + bound.per_topic) * len(data.groups)
     assert len(rendered) <= most
@@ -423,3 +428,48 @@ def test_the_budget_has_a_quarter_for_the_cluster() -> None:
     assert dropped == {f.metric.name: f.series for f in everything.families if f.metric.name not in kept}
     assert not any("partition" in family.metric.labels for family in published.exposition.families)
     assert SeriesSelection().budgets == (None, None)
+
+
+# --- owners and maintenance windows ---
+
+OWNED = {"team": "payments", "tier": "1", "link": None, "maintenance_until": NOON + 60_000}
+
+
+def policy_samples(*groups: dict[str, Any], selection: SeriesSelection = EVERYTHING) -> list[dict[str, str]]:
+    """Return name and labels of the samples of owners and maintenance windows."""
+    names = {metric.name for metric in OWNER_METRICS}
+    rendered = samples(snapshot(groups=list(groups)), selection)
+    assert {sample.value for sample in rendered if sample.name in names} <= {1.0}
+    return [{"name": sample.name, **sample.labels} for sample in rendered if sample.name in names]
+
+
+def test_an_owner_is_shown_with_the_labels_that_it_has() -> None:
+    """A missing label is empty, which Prometheus treats as missing; a group without an owner has no series."""
+    assert policy_samples({"group": "billing", "state": "Stable", **OWNED}, {"group": "other", "state": "Stable"}) == [
+        {"name": "lagwarden_group_owner_info", "group": "billing", "team": "payments", "tier": "1", "link": ""},
+        {"name": "lagwarden_group_maintenance", "group": "billing"},
+    ]
+
+
+def test_a_dead_group_keeps_its_owner() -> None:
+    """The alert that it died reaches its team, and does not fire in a planned maintenance."""
+    found = policy_samples({"group": "billing", "state": "Dead", "died_time": NOON, **OWNED})
+    assert [sample["group"] for sample in found] == ["billing", "billing"]
+
+
+def test_owners_of_excluded_groups_are_not_shown() -> None:
+    """The patterns of `metrics.groups_deny` apply to owners too."""
+    selection = SeriesSelection(groups=NameFilter(deny=("bill.*",)))
+    assert policy_samples({"group": "billing", "state": "Stable", **OWNED}, selection=selection) == []
+
+
+def test_owners_are_left_out_after_the_metrics_of_groups() -> None:
+    """Alerts without owners would reach other receivers, and fire in a maintenance: other metrics go first."""
+    shown = snapshot(
+        groups=[{"group": f"g{at}", "state": "Stable", "members": 1, "lag_sum": 1, **OWNED} for at in range(9)]
+    )
+    selector = SeriesSelector(within(22))
+    families = PublishedSnapshot.build(shown, selector).exposition.families
+    kept = {family.metric.name for family in families}
+    assert {metric.name for metric in OWNER_METRICS} <= kept
+    assert "lagwarden_group_lag" not in kept

@@ -8,7 +8,7 @@ import pydantic
 import pytest
 
 from stream.config.loader import KEYS, load
-from stream.config.options import SECRETS, SECTIONS, KafkaOptions
+from stream.config.options import SECRETS, SECTIONS, KafkaOptions, WebhookOptions
 from stream.config.reference_page import markdown
 
 PAGE = Path(__file__).parents[3] / "docs" / "config.md"
@@ -58,3 +58,29 @@ def test_values_cannot_be_changed() -> None:
 def test_valid_addresses_are_accepted(address: str) -> None:
     """Host names, IPv4 and IPv6 in brackets are valid hosts."""
     assert KafkaOptions(bootstrap_servers=address).bootstrap_servers == (address,)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "url", ["http://receiver.events.svc/", "https://events.example.com:8443/a?b=c", "http://[::1]:80"]
+)
+def test_urls_of_a_webhook(url: str) -> None:
+    """`https`, and `http` for receivers in the same cluster."""
+    assert WebhookOptions(url=url).url == url
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["", "events.example.com", "ftp://a/", "http://user:secret@a/", "http://a/#b", "http://a b/", "http://a:99999/"],
+)
+def test_invalid_urls_of_a_webhook_are_rejected(url: str) -> None:
+    """Among them one with a password, which would be printed with the configuration."""
+    with pytest.raises(pydantic.ValidationError, match="must be a URL"):
+        WebhookOptions(url=url)
+
+
+def test_options_of_a_webhook_that_has_no_url_have_no_effect() -> None:
+    """Nor has an authority for a URL without TLS."""
+    token, authority = Path("/run/secrets/token"), Path(__file__)
+    assert [key for key, _ in WebhookOptions(bearer_token_file=token).contradictions()] == ["bearer_token_file"]
+    assert [key for key, _ in WebhookOptions(url="http://a/", ca_file=authority).contradictions()] == ["ca_file"]
+    assert WebhookOptions(url="https://a/", ca_file=authority, bearer_token_file=token).contradictions() == []

@@ -14,6 +14,7 @@ from stream.service.catch_up import CatchUpProgress
 from stream.service.status import ServiceStatus
 from stream.tick.offsets_topic_lag import UnansweredPartition
 from stream.tick.run_tick import TickStatus
+from stream.webhook.notifier import WebhookStatus
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -169,3 +170,17 @@ def test_catch_up_is_unknown_before_there_is_anything_to_read() -> None:
     """Absent, not zero."""
     status = ServiceStatus("1.2.3", LIMIT).monitor_status()
     assert (status.catch_up_ratio, status.catch_up_records_per_second, status.catch_up_seconds_left) == (None,) * 3
+
+
+def test_the_state_of_the_webhook_is_in_the_status() -> None:
+    """Counters, queue and every reason; unknown without a webhook, as it is before the checkpoint is open."""
+    own = ServiceStatus("1", 60)
+    assert (own.monitor_status().webhook_sent, len(own.monitor_status().webhook_failures)) == (None, 0)
+    own.webhook = lambda: WebhookStatus(4, {"timeout": 2, "tls": 0}, {"queue_full": 1}, 3, 17.5)
+    found = own.monitor_status()
+    assert (found.webhook_sent, found.webhook_queued, found.webhook_oldest_at) == (4, 3, 17.5)
+    assert found.webhook_failures.to_pylist() == [
+        {"reason": "timeout", "failures": 2},
+        {"reason": "tls", "failures": 0},
+    ]
+    assert found.webhook_drops.to_pylist() == [{"reason": "queue_full", "events": 1}]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import types
 from typing import TYPE_CHECKING, Any, cast
 
 from sandbox.waiting import LIMIT
@@ -26,6 +27,8 @@ class Result:
     positions: Mapping[int, int] = {}
     unanswered = UNANSWERED
     status = TickStatus(taken_at=5.0, series=7)
+    published = types.SimpleNamespace(snapshot=object())
+    evaluated = types.SimpleNamespace(finding=object())
 
 
 class FakePublisher:
@@ -146,3 +149,21 @@ def test_a_stop_before_the_catch_up_is_complete_publishes_nothing() -> None:
     stop.set()
     ticker.run(cast("Any", watch), stop, stop)
     assert publisher.calls == ["save"]
+
+
+def test_verdict_changes_are_announced_after_a_tick_and_never_without_one() -> None:
+    """From the published snapshot, with the findings of the same tick; before memory is released."""
+    publisher = FakePublisher()
+    ticker, _ = made(publisher)
+
+    class Notifier:
+        def announce(self, *snapshot_and_finding: object) -> None:
+            assert snapshot_and_finding == (Result.published.snapshot, Result.evaluated.finding)
+            publisher.calls.append("announce")
+
+    ticker._notifier = cast("Any", Notifier())
+    ticker.tick(current=True)
+    assert publisher.calls == ["tick current=True", "announce", "finish"]
+    publisher.unreachable = True
+    ticker.tick(current=True)
+    assert publisher.calls.count("announce") == 1

@@ -1,0 +1,167 @@
+"""The entries of `groups.owners` and `groups.maintenance`: their fields and validation, and the policies made of them.
+
+A pattern is one of `stream.config.values.check_pattern`; it must match the whole name of a group.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import re
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
+
+import yaml
+from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from stream.config.maintenance import DAYS, MaintenanceWindow, SingleWindow, WeeklyWindow
+from stream.config.values import check_pattern, parse_seconds
+
+if TYPE_CHECKING:
+    from stream.config.options import GroupsOptions
+
+_LONGEST_TEXT: Final = 256
+_LONGEST_WINDOW: Final = 7 * 86_400
+_MINUTES_PER_DAY: Final = 24 * 60
+
+
+def parse_entries(value: object) -> object:
+    """Parse text, which is from a variable or a flag, as a YAML or JSON list. Other values are returned unchanged."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return yaml.safe_load(value) or []
+    except yaml.YAMLError:
+        raise ValueError("must be a list of mappings, in YAML or JSON") from None
+
+
+def _label_text(value: object) -> object:
+    """Return a whole number as text, so that `tier: 1` needs no quotes."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _check_label(value: str) -> str:
+    if not 0 < len(value) <= _LONGEST_TEXT or not value.isprintable() or value != value.strip():
+        raise ValueError(f"must be printable text of 1 to {_LONGEST_TEXT} characters without spaces at its ends")
+    return value
+
+
+def _check_link(value: str) -> str:
+    try:
+        parts = urlsplit(value)
+        is_url = parts.scheme in {"http", "https"} and bool(parts.hostname)
+    except ValueError:
+        is_url = False
+    if not is_url:
+        raise ValueError("must be a URL such as https://wiki.example.com/payments")
+    return value
+
+
+def _time_of_day(value: object) -> object:
+    """Return a time of day as HH:MM. YAML 1.1 reads `22:30` without quotes as a number of minutes."""
+    if isinstance(value, int) and not isinstance(value, bool) and 60 <= value < _MINUTES_PER_DAY:
+        return "{}:{:02}".format(*divmod(value, 60))
+    if isinstance(value, str) and re.fullmatch(r"([01]?[0-9]|2[0-3]):[0-5][0-9]", value):
+        return value
+    raise ValueError('must be a time of day such as "22:30"')
+
+
+def _check_days(value: tuple[str, ...]) -> tuple[str, ...]:
+    if not value:
+        raise ValueError("must name at least one day; without `days` the window is daily")
+    return value
+
+
+def _check_zone(value: str) -> str:
+    try:
+        ZoneInfo(value)
+    except (OSError, ValueError, KeyError):
+        raise ValueError(f"{value!r} is not the name of a time zone, such as Europe/Berlin") from None
+    return value
+
+
+_Text = Annotated[str, BeforeValidator(_label_text, json_schema_input_type=str | int), AfterValidator(_check_label)]
+_Length = Annotated[
+    float,
+    BeforeValidator(parse_seconds, json_schema_input_type=float | str),
+    Field(gt=0, le=_LONGEST_WINDOW),
+]
+_Pattern = Annotated[str, AfterValidator(check_pattern)]
+
+
+class OwnerEntry(BaseModel):
+    """The owner of the groups whose names match a pattern. At least one label is needed."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    groups: _Pattern
+    team: _Text | None = None
+    tier: _Text | None = None
+    link: Annotated[_Text, AfterValidator(_check_link)] | None = None
+
+    @model_validator(mode="after")
+    def _check_labels(self) -> Self:
+        if self.team is None and self.tier is None and self.link is None:
+            raise ValueError(f"the owner of {self.groups!r} needs team, tier or link")
+        return self
+
+
+class MaintenanceEntry(BaseModel):
+    """A maintenance window of the groups whose names match a pattern: `from` and `to`, or a weekly schedule."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    groups: _Pattern
+    start: AwareDatetime | None = Field(default=None, alias="from")
+    end: AwareDatetime | None = Field(default=None, alias="to")
+    days: (
+        Annotated[tuple[Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"], ...], AfterValidator(_check_days)]
+        | None
+    ) = None
+    at: Annotated[str, BeforeValidator(_time_of_day, json_schema_input_type=str | int)] | None = None
+    length: _Length | None = Field(default=None, alias="for")
+    timezone: Annotated[str, AfterValidator(_check_zone)] | None = None
+
+    @model_validator(mode="after")
+    def _check_kind(self) -> Self:
+        single = [self.start, self.end]
+        weekly = [self.at, self.length]
+        others = [self.days, self.timezone]
+        if not any(value is not None for value in [*weekly, *others]) and None not in single:
+            if self.start >= self.end:  # type: ignore[operator] # neither is None
+                raise ValueError(f"the window of {self.groups!r} must end after it begins")
+            return self
+        if single == [None, None] and None not in weekly:
+            return self
+        raise ValueError(f"the window of {self.groups!r} needs `from` and `to`, or `at` and `for`")
+
+    @property
+    def window(self) -> MaintenanceWindow:
+        """The window. A weekly one without days is daily, and without a time zone in UTC."""
+        if self.start is not None and self.end is not None:
+            return SingleWindow(self.start.timestamp(), self.end.timestamp())
+        days = frozenset(map(DAYS.index, self.days or DAYS))
+        hour, _, minute = (self.at or "0:0").partition(":")
+        return WeeklyWindow(days, dt.time(int(hour), int(minute)), self.length or 0.0, self.timezone or "UTC")
+
+
+OwnerEntries = Annotated[tuple[OwnerEntry, ...], BeforeValidator(parse_entries)]
+MaintenanceEntries = Annotated[tuple[MaintenanceEntry, ...], BeforeValidator(parse_entries)]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class GroupPolicies:
+    """Owners and maintenance windows by pattern. The first owner that matches applies, and every window."""
+
+    owners: tuple[tuple[str, dict[str, str | None]], ...] = ()
+    """A pattern, and the labels `team`, `tier` and `link`; None: not given."""
+    maintenance: tuple[tuple[str, MaintenanceWindow], ...] = ()
+
+
+def policies_from_options(groups: GroupsOptions) -> GroupPolicies:
+    """Return the configured policies."""
+    owners: list[tuple[str, dict[str, Any]]] = [
+        (entry.groups, entry.model_dump(exclude={"groups"})) for entry in groups.owners
+    ]
+    return GroupPolicies(tuple(owners), tuple((entry.groups, entry.window) for entry in groups.maintenance))

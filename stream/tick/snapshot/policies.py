@@ -1,0 +1,51 @@
+"""Adds the configured owners and open maintenance windows of the groups to the snapshot. Pure."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from exporters.readmodel import NAME, OWNERS, TIMESTAMP
+from exporters.selection.name_filter import first_match
+
+if TYPE_CHECKING:
+    from exporters.readmodel import Snapshot
+    from stream.config.ownership import GroupPolicies
+
+
+def with_policies(snapshot: Snapshot, policies: GroupPolicies) -> Snapshot:
+    """Return the snapshot with the owner of each group, and the end of its maintenance as of the snapshot's time.
+
+    The first owner whose pattern matches applies. Of several open windows, the one that ends last counts.
+    """
+    names = snapshot.groups.column("group").cast(pa.string()).combine_chunks()
+    columns = owner_columns(names, policies) | {
+        "maintenance_until": maintenance_column(names, policies, snapshot.taken_at)
+    }
+    groups = snapshot.groups
+    for name, column in columns.items():
+        groups = groups.set_column(groups.column_names.index(name), groups.schema.field(name), column)
+    return dataclasses.replace(snapshot, groups=groups)
+
+
+def owner_columns(names: pa.Array, policies: GroupPolicies) -> dict[str, pa.Array]:
+    """Return the labels of the owner per group, by label; null without an owner or without that label."""
+    found = first_match(names, [pattern for pattern, _ in policies.owners])
+    columns: dict[str, Any] = {}
+    for label in OWNERS.names[1:]:
+        texts = pa.array([labels.get(label) for _, labels in policies.owners], pa.string())
+        columns[label] = texts.take(found).dictionary_encode().cast(NAME)
+    return columns
+
+
+def maintenance_column(names: pa.Array, policies: GroupPolicies, now: float) -> pa.Array:
+    """Return the end of the maintenance that is open at `now` (Unix seconds) per group, null if none is."""
+    ends = pa.nulls(len(names), pa.int64())
+    for pattern, window in policies.maintenance:
+        if (end := window.open_until(now)) is not None:
+            matches = first_match(names, [pattern]).is_valid()
+            ends = pc.if_else(matches, pc.max_element_wise(ends, pa.scalar(int(end * 1000), pa.int64())), ends)
+    return ends.cast(TIMESTAMP)

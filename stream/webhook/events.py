@@ -1,0 +1,144 @@
+"""Changes between the announced verdicts and those of a snapshot, as CloudEvents 1.0 in JSON. Pure.
+
+A change from one fine verdict to another is no event, as in the verdict history: a busy group alternates between caught
+up and not. Nor is the first verdict of a group, if it is fine or unknown.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from exporters.timestamps import rfc3339
+from exporters.wording import FINE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from exporters.readmodel import FindingDetail, Snapshot
+
+TYPE: Final = "lagwarden.group.verdict_changed.v1"
+"""The type of the events; a change that breaks receivers gets another number."""
+_UNKNOWN: Final = "unknown"
+_DEAD: Final = "Dead"
+_GONE: Final = "The group no longer exists."
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class AnnouncedVerdict:
+    """The verdict of the last event about a group, and its severity."""
+
+    verdict: str
+    severity: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class VerdictEvent:
+    """An event, ready to be sent. `time` is Unix seconds. `announced` is None if the group has no verdict any more."""
+
+    id: str
+    group: str
+    time: float
+    body: bytes
+    announced: AnnouncedVerdict | None
+
+
+def verdict_events(
+    snapshot: Snapshot,
+    announced: Mapping[str, AnnouncedVerdict],
+    finding_of: Callable[[str], FindingDetail | None],
+    cluster_id: str,
+) -> list[VerdictEvent]:
+    """Return an event for each group whose verdict differs from the announced one, sorted by group.
+
+    The verdict of a group that died or disappeared is None; it is an event if the announced one was not fine.
+    """
+    columns = snapshot.groups.select(["group", "verdict", "severity", "state"])
+    rows = {row["group"]: at for at, row in enumerate(columns.to_pylist()) if _is_change(row, announced)}
+    changed = [snapshot.groups.slice(at, 1) for at in rows.values()]
+    found = [_row(table) for table in changed]
+    present = set(columns.column("group").to_pylist()) if announced else set()
+    found += [{"group": group} for group, last in announced.items() if group not in present and last.severity != FINE]
+    return [
+        _event(row, announced.get(row["group"]), finding_of, cluster_id, snapshot.taken_at)
+        for row in sorted(found, key=lambda row: str(row["group"]))
+    ]
+
+
+def forgotten_groups(snapshot: Snapshot, announced: Mapping[str, AnnouncedVerdict]) -> Iterator[str]:
+    """Yield the announced groups with a fine verdict that no longer exist; there is no event about them."""
+    present = set(snapshot.groups.column("group").to_pylist()) if announced else set()
+    return (group for group, last in announced.items() if group not in present and last.severity == FINE)
+
+
+def _is_change(row: Mapping[str, Any], announced: Mapping[str, AnnouncedVerdict]) -> bool:
+    last, verdict, severity = announced.get(row["group"]), row["verdict"], row["severity"]
+    if verdict is None:
+        return row["state"] == _DEAD and last is not None and last.severity != FINE
+    if last is None:
+        return severity not in {FINE, _UNKNOWN}
+    return bool(last.verdict != verdict and not last.severity == severity == FINE)
+
+
+def _row(table: pa.Table) -> dict[str, Any]:
+    """Return the only row of a table with its times in Unix milliseconds."""
+    return {
+        field.name: (column.cast(pa.int64()) if pa.types.is_timestamp(field.type) else column).to_pylist()[0]
+        for field, column in zip(table.schema, table.columns, strict=True)
+    }
+
+
+def _event(
+    row: Mapping[str, Any],
+    last: AnnouncedVerdict | None,
+    finding_of: Callable[[str], FindingDetail | None],
+    cluster_id: str,
+    now: float,
+) -> VerdictEvent:
+    group, verdict, before = row["group"], row.get("verdict"), None if last is None else last.verdict
+    finding = finding_of(group) if verdict is not None else None
+    owner = {label: row.get(label) for label in ("team", "tier", "link")}
+    data = {
+        "group": group,
+        "before": before,
+        "verdict": verdict,
+        "severity": row.get("severity"),
+        "since": _time(row.get("verdict_since")),
+        "sentence": _sentence(row, finding),
+        "evidence": {} if finding is None else dict(finding.evidence),
+        "next_step": None if finding is None else finding.next_step,
+        "owner": owner if any(owner.values()) else None,
+        "maintenance_until": _time(row.get("maintenance_until")),
+    }
+    identity = json.dumps([cluster_id, group, before, verdict, round(now * 1000)])
+    event_id = hashlib.sha256(identity.encode()).hexdigest()[:32]
+    event = {
+        "specversion": "1.0",
+        "id": event_id,
+        "source": f"/lagwarden/clusters/{cluster_id}",
+        "type": TYPE,
+        "subject": group,
+        "time": rfc3339(now),
+        "datacontenttype": "application/json",
+        "data": data,
+    }
+    announced = None if verdict is None else AnnouncedVerdict(verdict, row["severity"])
+    # An empty subject is invalid in CloudEvents, but a group may have an empty name. Escaped: names may have lone
+    # surrogates.
+    shown = {name: value for name, value in event.items() if value != ""}
+    return VerdictEvent(event_id, group, now, json.dumps(shown, allow_nan=False).encode(), announced)
+
+
+def _sentence(row: Mapping[str, Any], finding: FindingDetail | None) -> str | None:
+    if row.get("verdict") is None:
+        cause = row.get("death_cause")
+        return f"The group died ({cause})." if cause else _GONE
+    return row.get("sentence") or (None if finding is None else finding.sentence)
+
+
+def _time(milliseconds: int | None) -> str | None:
+    return None if milliseconds is None else rfc3339(milliseconds / 1000)

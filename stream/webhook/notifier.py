@@ -1,0 +1,100 @@
+"""Compares each snapshot with the announced verdicts, and queues the events."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from typing import TYPE_CHECKING, Self
+
+from stream.errors import ExitCode, Refusal
+from stream.webhook.event_queue import EventQueue, QueueUnavailableError
+from stream.webhook.events import forgotten_groups, verdict_events
+from stream.webhook.request import WebhookTarget
+from stream.webhook.sender import WebhookSender
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from exporters.readmodel import FindingDetail, Snapshot
+    from stream.config.options import WebhookOptions
+    from stream.webhook.events import AnnouncedVerdict
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class WebhookStatus:
+    """The state of the webhook: counters since the start, and the queue. `oldest` is Unix seconds, None if empty."""
+
+    sent: int
+    failures: Mapping[str, int]
+    drops: Mapping[str, int]
+    queued: int
+    oldest: float | None
+
+
+class WebhookNotifier:
+    """Queues the verdict changes of snapshots. `announce` is called by the tick thread, `status` by any thread."""
+
+    def __init__(self, queue: EventQueue, sender: WebhookSender, cluster_id: str) -> None:
+        self._queue = queue
+        self._sender = sender
+        self._cluster_id = cluster_id
+        self._announced: dict[str, AnnouncedVerdict] | None = None
+        self._size: tuple[int, float | None] = (0, None)
+
+    @classmethod
+    @contextlib.contextmanager
+    def running(cls, options: WebhookOptions, folder: Path, cluster_id: str) -> Iterator[Self | None]:
+        """Yield the notifier with its sender running, None without a configured webhook.
+
+        The queue is kept in `folder`, which belongs to this process alone. Raises Refusal if it cannot be opened.
+        """
+        if options.url is None:
+            yield None
+            return
+        try:
+            queue = EventQueue(folder, options.queue)
+        except (QueueUnavailableError, OSError) as error:
+            raise Refusal(
+                f"the queue of the webhook in {folder} cannot be opened: {error}",
+                "make room and check the rights, or remove webhook.url",
+                ExitCode.CHECKPOINT_UNUSABLE,
+            ) from error
+        target = WebhookTarget(options.url, options.timeout, options.bearer_token_file, options.ca_file)
+        with contextlib.closing(queue), WebhookSender(queue, target) as sender:
+            yield cls(queue, sender, cluster_id)
+
+    def announce(self, snapshot: Snapshot, finding_of: Callable[[str], FindingDetail | None]) -> None:
+        """Queue an event for each verdict that changed. If the queue cannot be written, the next call does so."""
+        try:
+            if self._announced is None:
+                self._announced = self._queue.announced()
+            events = verdict_events(snapshot, self._announced, finding_of, self._cluster_id)
+            forgotten = list(forgotten_groups(snapshot, self._announced))
+            if events or forgotten:
+                self._sender.count_drops("queue_full", self._queue.append(events, forgotten))
+                self._update_announced(self._announced, {event.group: event.announced for event in events}, forgotten)
+        except QueueUnavailableError as error:
+            self._sender.count_failure("queue", str(error))
+        else:
+            if events:
+                self._sender.wake()
+
+    @staticmethod
+    def _update_announced(
+        announced: dict[str, AnnouncedVerdict],
+        changed: Mapping[str, AnnouncedVerdict | None],
+        forgotten: list[str],
+    ) -> None:
+        for group, verdict in {**changed, **dict.fromkeys(forgotten)}.items():
+            if verdict is None:
+                announced.pop(group, None)
+            else:
+                announced[group] = verdict
+
+    def status(self) -> WebhookStatus:
+        """Return the state as of now; the size of the queue is the last one known if it cannot be read."""
+        with contextlib.suppress(QueueUnavailableError):
+            self._size = self._queue.size()
+        sender = self._sender
+        return WebhookStatus(sender.sent, sender.failures(), sender.drops(), *self._size)

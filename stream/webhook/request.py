@@ -1,0 +1,141 @@
+"""One request to the webhook: a POST of an event in the structured mode of CloudEvents, with a limit on its time.
+
+Redirects are not followed, because the token belongs to the configured address. Proxies of the environment are not
+used.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import email.utils
+import http.client
+import socket
+import ssl
+import threading
+import time
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from stream.config.secret_sources import SecretUnavailable, read_secret_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+CONTENT_TYPE: Final = "application/cloudevents+json; charset=utf-8"
+_MOST_READ: Final = 65_536
+_TOKEN_MARKS: Final = frozenset("-._~+/=")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class WebhookTarget:
+    """The configured webhook. `timeout` is the limit of one request in seconds."""
+
+    url: str
+    timeout: float = 10.0
+    token_file: Path | None = None
+    ca_file: Path | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class WebhookResponse:
+    """The response: its status, how long to wait before the next request (seconds), and where a redirect leads."""
+
+    status: int
+    retry_after: float | None = None
+    location: str | None = None
+
+
+class RequestFailedError(Exception):
+    """There is no response; `reason` is `unreachable`, `timeout`, `tls` or `token`, the text is the cause."""
+
+    def __init__(self, reason: str, cause: str) -> None:
+        super().__init__(cause)
+        self.reason = reason
+
+
+def post(target: WebhookTarget, body: bytes) -> WebhookResponse:
+    """Send an event and return the response. Raises RequestFailedError; no text contains the token."""
+    headers = {"Content-Type": CONTENT_TYPE, "User-Agent": "lagwarden", **_authorization(target)}
+    url = urlsplit(target.url)
+    path = (url.path or "/") + (f"?{url.query}" if url.query else "")
+    deadline = time.monotonic() + target.timeout
+    try:
+        with _connected(target) as connection, _cut_off(connection, deadline):
+            connection.request("POST", path, body, headers)
+            response = connection.getresponse()
+            response.read(_MOST_READ)
+            if time.monotonic() >= deadline:  # reading ends without an error when the socket is shut down
+                raise TimeoutError
+            return WebhookResponse(
+                response.status, _seconds(response.headers.get("Retry-After")), response.headers.get("Location")
+            )
+    except ssl.SSLError as error:
+        raise RequestFailedError("tls", error.reason or str(error)) from None
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        if isinstance(error, TimeoutError) or time.monotonic() >= deadline:
+            raise RequestFailedError("timeout", f"no response within {target.timeout:g} s") from None
+        raise RequestFailedError("unreachable", str(error) or type(error).__name__) from None
+
+
+def _authorization(target: WebhookTarget) -> dict[str, str]:
+    if target.token_file is None:
+        return {}
+    try:
+        token = read_secret_file(target.token_file)
+    except SecretUnavailable as error:
+        raise RequestFailedError("token", error.what) from None
+    if not token or not all(sign.isascii() and (sign.isalnum() or sign in _TOKEN_MARKS) for sign in token):
+        raise RequestFailedError("token", f"{target.token_file} has no bearer token (RFC 6750)")
+    return {"Authorization": f"Bearer {token}"}
+
+
+@contextlib.contextmanager
+def _connected(target: WebhookTarget) -> Iterator[http.client.HTTPConnection]:
+    url = urlsplit(target.url)
+    host = url.hostname or ""
+    if url.scheme == "https":
+        context = ssl.create_default_context()
+        if target.ca_file is not None:
+            context.load_verify_locations(target.ca_file)
+        connection: http.client.HTTPConnection = http.client.HTTPSConnection(
+            host, url.port, timeout=target.timeout, context=context
+        )
+    else:
+        connection = http.client.HTTPConnection(host, url.port, timeout=target.timeout)
+    try:
+        connection.connect()
+        yield connection
+    finally:
+        connection.close()
+
+
+@contextlib.contextmanager
+def _cut_off(connection: http.client.HTTPConnection, deadline: float) -> Iterator[None]:
+    """Shut the socket down at the deadline: its own timeout starts again with each byte."""
+    sock = connection.sock
+
+    def shut_down() -> None:
+        with contextlib.suppress(OSError):
+            sock.shutdown(socket.SHUT_RDWR)
+
+    timer = threading.Timer(max(deadline - time.monotonic(), 0.0), shut_down)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _seconds(retry_after: str | None) -> float | None:
+    """Return the seconds of a Retry-After header (RFC 9110, section 10.2.3); None if it is missing or invalid."""
+    if retry_after is None:
+        return None
+    if retry_after.isascii() and retry_after.isdecimal():
+        return float(retry_after)
+    try:
+        return max(email.utils.parsedate_to_datetime(retry_after).timestamp() - time.time(), 0.0)
+    except (ValueError, TypeError, OverflowError):
+        return None

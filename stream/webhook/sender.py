@@ -1,0 +1,205 @@
+"""Sends the queued events, one after the other, on a thread of its own; tries again until an event is accepted.
+
+One event at a time keeps the order of the events of a group. An event is removed after a response of the class 2xx, so
+that it is sent at least once. All other responses and errors are counted and tried again with growing pauses. Only an
+event that the receiver refuses for its content five times is dropped, so that it does not block all later ones.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import random
+import threading
+from typing import TYPE_CHECKING, Final, Self
+from urllib.parse import urlsplit
+
+import structlog
+
+from stream.webhook.event_queue import QueueUnavailableError
+from stream.webhook.request import RequestFailedError, post
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from stream.webhook.event_queue import EventQueue, QueuedEvent
+    from stream.webhook.request import WebhookResponse, WebhookTarget
+
+_log = structlog.get_logger(__name__)
+FAILURES: Final = (
+    "client_error", "queue", "redirect", "refused_event", "server_error", "throttled", "timeout", "tls", "token",
+    "unauthorized", "unreachable",
+)  # fmt: skip
+"""The reasons of failed requests. `queue`: the database of the queue could not be used."""
+DROPS: Final = ("queue_full", "refused")
+"""The reasons of dropped events."""
+_OF_STATUS: Final = {
+    **dict.fromkeys((401, 403, 407), "unauthorized"),
+    **dict.fromkeys((400, 409, 413, 415, 422), "refused_event"),
+    429: "throttled",
+}
+_OF_CLASS: Final = {3: "redirect", 4: "client_error"}
+_MOST_REFUSALS: Final = 5
+_FIRST_PAUSE: Final = 1.0
+_LONGEST_PAUSE: Final = 300.0
+_LONGEST_RETRY_AFTER: Final = 3600.0
+_STOP_SECONDS: Final = 2.0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Outcome:
+    """The outcome of a request. `refused`: for the content of the event; `retry_after` is in seconds."""
+
+    done: bool
+    refused: bool = False
+    retry_after: float | None = None
+
+
+_SENT: Final = _Outcome(done=True)
+_FAILED: Final = _Outcome(done=False)
+
+
+def failure_reason(status: int) -> str | None:
+    """Return the reason of a failed request by the status of its response, None for a success."""
+    if 200 <= status < 300:
+        return None
+    return _OF_STATUS.get(status) or _OF_CLASS.get(status // 100, "server_error")
+
+
+def pause_seconds(failures: int, retry_after: float | None) -> float:
+    """Return the pause after this number of failures in a row, without jitter: 1 s, doubled up to five minutes.
+
+    `retry_after` is what the receiver asks for (seconds); it is respected up to an hour.
+    """
+    pause = min(_FIRST_PAUSE * 2.0 ** min(failures - 1, 20), _LONGEST_PAUSE)
+    return max(pause, min(retry_after or 0.0, _LONGEST_RETRY_AFTER))
+
+
+class WebhookSender:
+    """Sends events inside `with sender:`. `wake` and the counters may be used from any thread.
+
+    `pace` multiplies all pauses.
+    """
+
+    def __init__(self, queue: EventQueue, target: WebhookTarget, *, pace: float = 1.0) -> None:
+        self._queue = queue
+        self._target = target
+        self._pace = pace
+        self._wake = threading.Event()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="webhook", daemon=True)
+        self._lock = threading.Lock()
+        self._failures = collections.Counter(dict.fromkeys(FAILURES, 0))
+        self._drops = collections.Counter(dict.fromkeys(DROPS, 0))
+        self._sent = 0
+        self._logged: str | None = None
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop; events that are not sent stay in the queue. A running request is not waited for to its end."""
+        self._stopping.set()
+        self._wake.set()
+        self._thread.join(_STOP_SECONDS)
+
+    def wake(self) -> None:
+        """Look for new events."""
+        self._wake.set()
+
+    @property
+    def sent(self) -> int:
+        """The number of events that the receiver accepted."""
+        return self._sent
+
+    def failures(self) -> Mapping[str, int]:
+        """Return the number of failed requests by reason; has all of FAILURES."""
+        with self._lock:
+            return dict(self._failures)
+
+    def drops(self) -> Mapping[str, int]:
+        """Return the number of dropped events by reason; has all of DROPS."""
+        with self._lock:
+            return dict(self._drops)
+
+    def count_drops(self, reason: str, events: int) -> None:
+        """Count dropped events, and log them."""
+        if events:
+            with self._lock:
+                self._drops[reason] += events
+            _log.error("webhook events dropped", reason=reason, events=events)
+
+    def count_failure(self, reason: str, cause: str) -> None:
+        """Count a failure; the same cause is logged once until an event is sent again."""
+        with self._lock:
+            self._failures[reason] += 1
+        if self._logged != cause:
+            self._logged = cause
+            _log.warning("webhook failing; events stay in the queue", to=self._address, reason=reason, cause=cause)
+
+    @property
+    def _address(self) -> str:
+        # Without path and query, which may have a secret.
+        url = urlsplit(self._target.url)
+        return f"{url.scheme}://{url.hostname}" + (f":{url.port}" if url.port else "")
+
+    def _run(self) -> None:
+        failures, refusals = 0, 0
+        while not self._stopping.is_set():
+            self._wake.clear()
+            try:
+                event = self._queue.first()
+                if event is None:
+                    self._wake.wait()
+                    continue
+                outcome = self._send(event)
+                refusals += outcome.refused
+                if refusals >= _MOST_REFUSALS:
+                    self._drop_refused(event)
+                    outcome = _SENT
+            except QueueUnavailableError as error:
+                if self._stopping.is_set():
+                    return
+                self.count_failure("queue", str(error))
+                outcome = _FAILED
+            if outcome.done:
+                failures = refusals = 0
+                continue
+            failures += 1
+            # Up to a tenth more, so that several monitors do not send at the same time.
+            pause = pause_seconds(failures, outcome.retry_after) * (1 + random.random() / 10)  # noqa: S311 -- no secret
+            self._stopping.wait(pause * self._pace)
+
+    def _send(self, event: QueuedEvent) -> _Outcome:
+        """Send an event, and remove it from the queue if it is accepted. Raises QueueUnavailableError."""
+        try:
+            response = post(self._target, event.body)
+        except RequestFailedError as error:
+            self.count_failure(error.reason, str(error))
+            return _FAILED
+        reason = failure_reason(response.status)
+        if reason is None:
+            self._record_sent(event)
+            return _SENT
+        self.count_failure(reason, _cause(response))
+        return _Outcome(done=False, refused=reason == "refused_event", retry_after=response.retry_after)
+
+    def _drop_refused(self, event: QueuedEvent) -> None:
+        if self._queue.remove(event):
+            _log.error("event refused by the webhook", group=event.subject, id=event.id)
+            self.count_drops("refused", 1)
+
+    def _record_sent(self, event: QueuedEvent) -> None:
+        self._queue.remove(event)
+        with self._lock:
+            self._sent += 1
+        if self._logged is not None:
+            self._logged = None
+            _log.info("webhook working again", to=self._address)
+
+
+def _cause(response: WebhookResponse) -> str:
+    if response.location is not None and response.status // 100 == 3:
+        return f"status {response.status}, a redirect, which is not followed: set webhook.url to the final address"
+    return f"status {response.status}"

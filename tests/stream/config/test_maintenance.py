@@ -1,0 +1,116 @@
+"""Maintenance windows: their borders, weekly schedules in local time, and changes of the clock."""
+
+from __future__ import annotations
+
+import datetime as dt
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream.config.maintenance import DAYS, SingleWindow, WeeklyWindow
+
+HOUR = 3600.0
+
+
+def at(text: str) -> float:
+    """Return an RFC 3339 time in Unix seconds."""
+    return dt.datetime.fromisoformat(text).timestamp()
+
+
+def weekly(*days: str, begins: str = "02:30", hours: float = 2, zone: str = "Europe/Berlin") -> WeeklyWindow:
+    """Return a weekly window."""
+    numbers = frozenset(map(DAYS.index, days or DAYS))
+    return WeeklyWindow(numbers, dt.time.fromisoformat(begins), hours * HOUR, zone)
+
+
+def test_a_single_window_includes_its_start_and_not_its_end() -> None:
+    """One second before, the first, the last, and the end."""
+    window = SingleWindow(100.0, 200.0)
+    assert [window.open_until(now) for now in (99.0, 100.0, 199.0, 200.0)] == [None, 200.0, 200.0, None]
+
+
+# The story, the window, the first moment of one of its openings, and its end.
+STORIES = [
+    ("in summer", weekly("sat"), "2026-07-04T02:30+02:00", "2026-07-04T04:30+02:00"),
+    ("in winter", weekly("sat"), "2026-12-05T02:30+01:00", "2026-12-05T04:30+01:00"),
+    (
+        "over midnight, into the next day",
+        weekly("sat", begins="23:00"),
+        "2026-07-04T23:00+02:00",
+        "2026-07-05T01:00+02:00",
+    ),
+    ("over the end of the week", weekly("sun", begins="23:00"), "2026-07-05T23:00+02:00", "2026-07-06T01:00+02:00"),
+    ("over several days", weekly("fri", hours=72), "2026-07-03T02:30+02:00", "2026-07-06T02:30+02:00"),
+    (
+        "the clock skips its start: with the offset before",
+        weekly("sun"),
+        "2026-03-29T03:30+02:00",
+        "2026-03-29T05:30+02:00",
+    ),
+    (
+        "the clock skips an hour of it",
+        weekly("sun", begins="01:30"),
+        "2026-03-29T01:30+01:00",
+        "2026-03-29T04:30+02:00",
+    ),
+    ("its start occurs twice: the first", weekly("sun"), "2026-10-25T02:30+02:00", "2026-10-25T03:30+01:00"),
+    (
+        "far east: the local day is ahead of UTC",
+        weekly("mon", zone="Pacific/Kiritimati"),
+        "2026-07-05T12:30+00:00",
+        "2026-07-05T14:30+00:00",
+    ),
+    (
+        "far west: the local day is behind UTC",
+        weekly("sun", begins="23:30", zone="Pacific/Pago_Pago"),
+        "2026-07-06T10:30+00:00",
+        "2026-07-06T12:30+00:00",
+    ),
+]
+
+
+@pytest.mark.parametrize(("window", "begins", "ends"), [s[1:] for s in STORIES], ids=[s[0] for s in STORIES])
+def test_a_weekly_window_opens_by_the_local_clock(window: WeeklyWindow, begins: str, ends: str) -> None:
+    """It is closed a second before its start and at its end, and open from the start to a second before the end."""
+    first, last = at(begins), at(ends)
+    assert last - first == window.seconds
+    assert [window.open_until(now) for now in (first - 1, first, last - 1, last)] == [None, last, last, None]
+
+
+def test_a_window_is_closed_on_other_days() -> None:
+    """Saturdays only: Friday and Sunday at the same time are not part of it."""
+    window = weekly("sat")
+    assert window.open_until(at("2026-07-03T03:00+02:00")) is None
+    assert window.open_until(at("2026-07-05T03:00+02:00")) is None
+
+
+def test_overlapping_openings_end_with_the_last() -> None:
+    """A daily window of 30 hours never closes; its end is that of the latest opening."""
+    window = weekly(hours=30, zone="UTC")
+    assert window.open_until(at("2026-07-04T03:00+00:00")) == at("2026-07-05T08:30+00:00")
+
+
+@given(
+    st.sets(st.integers(0, 6), min_size=1),
+    st.times().map(lambda time: time.replace(second=0, microsecond=0)),
+    st.integers(1, 7 * 24),
+    st.sampled_from(["UTC", "Europe/Berlin", "Australia/Lord_Howe", "America/St_Johns", "Pacific/Apia"]),
+    st.integers(0, 2_000_000_000),
+)
+def test_an_open_window_began_on_one_of_its_days(
+    days: set[int], begins: dt.time, hours: int, zone: str, now: int
+) -> None:
+    """Law: the end is ahead by no more than the length, and the opening began on a day of the schedule, or just after.
+
+    Just after: a start that the clock skips may fall on the next day.
+    """
+    window = WeeklyWindow(frozenset(days), begins, hours * HOUR, zone)
+    end = window.open_until(now)
+    if end is None:
+        assert len(days) < 7 or hours < 25
+        return
+    assert now < end <= now + window.seconds
+    start = dt.datetime.fromtimestamp(end - window.seconds, ZoneInfo(zone))
+    assert {start.weekday(), (start - dt.timedelta(hours=25)).weekday()} & days

@@ -1,0 +1,53 @@
+"""Owners and maintenance windows in the snapshot."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+from exporters.readmodel import GROUPS
+from stream.config.maintenance import SingleWindow
+from stream.config.ownership import GroupPolicies
+from stream.tick.snapshot.policies import with_policies
+from tests.exporters.snapshots import NOON, snapshot
+
+NOW = NOON / 1000
+PAYMENTS = {"team": "payments", "tier": "1", "link": None}
+OTHERS = {"team": "platform", "tier": None, "link": "https://wiki.example.com"}
+
+
+def policies_of(policies: GroupPolicies, *names: str) -> dict[str, dict[str, Any]]:
+    """Return the columns that the policies fill, by group."""
+    made = with_policies(snapshot(groups=[{"group": name} for name in names]), policies)
+    assert made.groups.schema == GROUPS
+    columns = ["team", "tier", "link", "maintenance_until"]
+    return {row.pop("group"): row for row in made.groups.select(["group", *columns]).to_pylist()}
+
+
+def test_the_first_owner_that_matches_applies() -> None:
+    """A pattern matches the whole name; a group that none matches has no owner."""
+    owners = GroupPolicies(owners=(("billing-.*", PAYMENTS), ("b.*", OTHERS)))
+    found = policies_of(owners, "billing-eu", "billing", "a-billing-eu")
+    assert found["billing-eu"] == {**PAYMENTS, "maintenance_until": None}
+    assert found["billing"] == {**OTHERS, "maintenance_until": None}
+    assert set(found["a-billing-eu"].values()) == {None}
+
+
+def test_every_window_applies_and_the_last_end_counts() -> None:
+    """Unlike owners, windows of several patterns add up; closed ones have no effect."""
+    windows = (
+        ("a.*", SingleWindow(NOW - 10, NOW + 60)),
+        (".*", SingleWindow(NOW - 10, NOW + 30)),
+        ("ab", SingleWindow(NOW - 10, NOW + 90)),
+        ("c", SingleWindow(NOW + 1, NOW + 900)),
+        ("c", SingleWindow(NOW - 900, NOW)),
+    )
+    found = policies_of(GroupPolicies(maintenance=windows), "a", "ab", "c")
+    ends = {group: row["maintenance_until"].replace(tzinfo=dt.UTC).timestamp() - NOW for group, row in found.items()}
+    assert ends == {"a": 60, "ab": 90, "c": 30}
+
+
+def test_without_policies_nothing_is_added() -> None:
+    """No group has an owner or a window, also if there are no groups at all."""
+    assert set(policies_of(GroupPolicies(), "a")["a"].values()) == {None}
+    assert policies_of(GroupPolicies(owners=((".*", PAYMENTS),))) == {}

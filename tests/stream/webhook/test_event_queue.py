@@ -1,0 +1,106 @@
+"""The queue of events on disk: order, bound, restarts, damage."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING
+
+import pytest
+
+from stream.webhook.event_queue import FILE, EventQueue, QueueUnavailableError
+from stream.webhook.events import AnnouncedVerdict, VerdictEvent
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+STALLED = AnnouncedVerdict("stalled", "critical")
+
+
+def event(group: str, time: float = 1.0, announced: AnnouncedVerdict | None = STALLED) -> VerdictEvent:
+    """Return an event about a group."""
+    return VerdictEvent(
+        f"id-{group.encode(errors='replace').decode()}",
+        group,
+        time,
+        f"body of {group}".encode("utf-8", "surrogatepass"),
+        announced,
+    )
+
+
+def drain(queue: EventQueue) -> list[str]:
+    """Remove all events; return their groups in order."""
+    groups = []
+    while (first := queue.first()) is not None:
+        groups.append(first.subject)
+        assert queue.remove(first)
+    return groups
+
+
+def test_events_leave_in_the_order_in_which_they_came(tmp_path: Path) -> None:
+    """Over several ticks; the oldest one has the time that the alert compares."""
+    queue = EventQueue(tmp_path, 10)
+    queue.append([event("b", 5.0), event("a", 5.0)])
+    queue.append([event("c", 9.0)])
+    assert queue.size() == (3, 5.0)
+    assert drain(queue) == ["b", "a", "c"]
+    assert queue.size() == (0, None)
+
+
+def test_beyond_the_limit_the_oldest_are_dropped(tmp_path: Path) -> None:
+    """Their number is returned, to be counted; an event that was dropped while it was sent is not removed again."""
+    queue = EventQueue(tmp_path, 2)
+    assert queue.append([event("a"), event("b")]) == 0
+    sending = queue.first()
+    assert sending is not None
+    assert queue.append([event("c"), event("d"), event("e")]) == 3
+    assert not queue.remove(sending)
+    assert drain(queue) == ["d", "e"]
+
+
+def test_a_restart_keeps_events_and_announced_verdicts(tmp_path: Path) -> None:
+    """Also if the process is killed: nothing is written when the queue is closed. Names may have lone surrogates."""
+    queue = EventQueue(tmp_path, 10)
+    queue.append([event("a"), event("\ud800")])
+    again = EventQueue(tmp_path, 10)
+    assert again.announced() == {"a": STALLED, "\ud800": STALLED}
+    again.append([event("a", announced=None)], ["\ud800"])
+    assert again.announced() == {}
+    again.close()
+    queue.close()
+    assert drain(EventQueue(tmp_path, 10)) == ["a", "\ud800", "a"]
+
+
+def test_events_and_announced_verdicts_are_stored_together_or_not_at_all(tmp_path: Path) -> None:
+    """An error in the middle leaves neither; the next tick then finds the change again."""
+    queue = EventQueue(tmp_path, 10)
+    broken = VerdictEvent("id", "b", 1.0, b"", AnnouncedVerdict(None, None))  # type: ignore[arg-type]
+    with pytest.raises(QueueUnavailableError):
+        queue.append([event("a"), broken])
+    assert (queue.announced(), queue.first()) == ({}, None)
+    queue.append([event("a")])
+    assert drain(queue) == ["a"]
+
+
+@pytest.mark.parametrize("content", [b"no database at all" * 100, b"SQLite format 3\x00" + b"\xff" * 5000])
+def test_a_damaged_database_is_set_aside(tmp_path: Path, content: bytes) -> None:
+    """The file is kept beside it, and a new one is begun."""
+    (tmp_path / FILE).write_bytes(content)
+    queue = EventQueue(tmp_path, 10)
+    queue.append([event("a")])
+    assert drain(queue) == ["a"]
+    assert (tmp_path / "webhook.db.set-aside").read_bytes() == content
+
+
+def test_a_folder_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    """The text has the cause; a sound file is not set aside."""
+    with pytest.raises(QueueUnavailableError, match="unable to open"):
+        EventQueue(tmp_path / "missing", 10)
+
+
+def test_a_closed_queue_is_an_error_of_the_queue(tmp_path: Path) -> None:
+    """Errors of the database are not raised as they are."""
+    queue = EventQueue(tmp_path, 10)
+    queue.close()
+    with pytest.raises(QueueUnavailableError) as raised:
+        queue.first()
+    assert isinstance(raised.value.__cause__, sqlite3.Error)

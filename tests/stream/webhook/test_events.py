@@ -1,0 +1,119 @@
+"""Verdict changes as CloudEvents: which changes are events, and what is in them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+import pytest
+
+from exporters.readmodel import FindingDetail, Snapshot
+from stream.webhook.events import AnnouncedVerdict, VerdictEvent, forgotten_groups, verdict_events
+from tests.exporters.snapshots import NOON, snapshot
+
+OK = AnnouncedVerdict("ok", "fine")
+STALLED = AnnouncedVerdict("stalled", "critical")
+
+
+def group(name: str, verdict: str | None, severity: str | None, **columns: Any) -> dict[str, Any]:
+    """Return a group with a verdict."""
+    return {"group": name, "verdict": verdict, "severity": severity, "state": "Stable", **columns}
+
+
+def events(shown: Snapshot, announced: dict[str, AnnouncedVerdict] | None = None) -> list[VerdictEvent]:
+    """Return the events of a snapshot without findings."""
+    return verdict_events(shown, announced or {}, lambda _: None, "c1")
+
+
+STORIES = [
+    ("sick at first sight", group("g", "stalled", "critical"), None, [None, "stalled"]),
+    ("fine at first sight", group("g", "ok", "fine"), None, None),
+    ("unknown at first sight", group("g", "unknown", "unknown"), None, None),
+    ("before the first evaluation", group("g", None, None), STALLED, None),
+    ("the same verdict", group("g", "stalled", "critical"), STALLED, None),
+    ("another verdict of the same severity", group("g", "stopped", "critical"), STALLED, ["stalled", "stopped"]),
+    ("it recovers", group("g", "ok", "fine"), STALLED, ["stalled", "ok"]),
+    ("from fine to fine", group("g", "caught_up", "fine"), OK, None),
+    ("from fine to sick", group("g", "stalled", "critical"), OK, ["ok", "stalled"]),
+    ("it cannot be judged any more", group("g", "unknown", "unknown"), STALLED, ["stalled", "unknown"]),
+    ("it dies while it is sick", group("g", None, None, state="Dead"), STALLED, ["stalled", None]),
+    ("it dies in peace", group("g", None, None, state="Dead"), OK, None),
+]
+
+
+@pytest.mark.parametrize(("row", "last", "change"), [s[1:] for s in STORIES], ids=[s[0] for s in STORIES])
+def test_which_changes_are_events(
+    row: dict[str, Any], last: AnnouncedVerdict | None, change: list[str | None] | None
+) -> None:
+    """The event has the announced verdict and the new one."""
+    found = events(snapshot(groups=[row]), {} if last is None else {"g": last})
+    data = [json.loads(event.body)["data"] for event in found]
+    assert [[each["before"], each["verdict"]] for each in data] == ([] if change is None else [change])
+
+
+def test_a_group_that_disappears_is_an_event_if_it_was_sick() -> None:
+    """So that a receiver can close what it opened; a fine one is only forgotten."""
+    shown, announced = snapshot(groups=[]), {"a": STALLED, "b": OK}
+    (event,) = events(shown, announced)
+    assert (event.group, event.announced) == ("a", None)
+    assert json.loads(event.body)["data"]["sentence"] == "The group no longer exists."
+    assert list(forgotten_groups(shown, announced)) == ["b"]
+
+
+def test_an_event_is_a_cloud_event_with_everything_about_the_change() -> None:
+    """All required attributes of CloudEvents 1.0, the finding, the owner and the maintenance window."""
+    row = group("billing", "stalled", "critical", verdict_since=NOON - 5000, sentence="It is stalled.")
+    owned = {"team": "payments", "tier": "1", "maintenance_until": NOON + 60_000}
+    finding = FindingDetail("stalled", "critical", NOON / 1000, "It is stalled.", {"lag": 7, "rate": None}, "Look.")
+    asked: list[str] = []
+
+    def finding_of(name: str) -> FindingDetail:
+        asked.append(name)
+        return finding
+
+    healthy = group("a", "ok", "fine")
+    (event,) = verdict_events(snapshot(groups=[healthy, row | owned]), {}, finding_of, "c1")
+    body = json.loads(event.body)
+    assert body.pop("id") == event.id
+    assert len(event.id) == 32
+    assert asked == ["billing"]
+    assert body == {
+        "specversion": "1.0",
+        "source": "/lagwarden/clusters/c1",
+        "type": "lagwarden.group.verdict_changed.v1",
+        "subject": "billing",
+        "time": "2023-11-14T22:13:20.000Z",
+        "datacontenttype": "application/json",
+        "data": {
+            "group": "billing",
+            "before": None,
+            "verdict": "stalled",
+            "severity": "critical",
+            "since": "2023-11-14T22:13:15.000Z",
+            "sentence": "It is stalled.",
+            "evidence": {"lag": 7, "rate": None},
+            "next_step": "Look.",
+            "owner": {"team": "payments", "tier": "1", "link": None},
+            "maintenance_until": "2023-11-14T22:14:20.000Z",
+        },
+    }
+
+
+def test_each_change_has_its_own_id() -> None:
+    """The same change of the same snapshot has the same id; another group, cluster, verdict or time another one."""
+    shown = snapshot(groups=[group("g", "stalled", "critical")])
+    other = snapshot(groups=[group("h", "stalled", "critical")])
+    later = dataclasses.replace(shown, taken_at=shown.taken_at + 10)
+    ids = [events(each)[0].id for each in (shown, other, later)]
+    ids += [events(shown, {"g": OK})[0].id, verdict_events(shown, {}, lambda _: None, "c2")[0].id]
+    assert len(set(ids)) == 5
+    assert events(shown)[0].id == ids[0]
+
+
+def test_names_of_groups_may_be_anything() -> None:
+    """A lone surrogate is escaped; an empty name has no subject, which CloudEvents does not allow to be empty."""
+    rows = [group("", "stalled", "critical"), group('say "hi"\n\u202e', "stalled", "critical")]
+    bodies = [json.loads(event.body) for event in events(snapshot(groups=rows))]
+    assert [body["data"]["group"] for body in bodies] == ["", 'say "hi"\n\u202e']
+    assert ["subject" in body for body in bodies] == [False, True]

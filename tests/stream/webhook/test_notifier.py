@@ -1,0 +1,98 @@
+"""From snapshots to events at a real HTTP server, over restarts of the monitor and failures of the disk."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from sandbox.ports import free_port
+from sandbox.waiting import wait_until
+from stream.config.options import WebhookOptions
+from stream.errors import Refusal
+from stream.webhook.notifier import WebhookNotifier
+from tests.exporters.snapshots import NOON, snapshot
+from tests.stream.webhook.receiver import Receiver
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def shown(**verdicts: str) -> Any:
+    """Return a snapshot of groups with these verdicts; `ok` is fine, all others are critical."""
+    rows = [
+        {"group": name, "verdict": verdict, "severity": "fine" if verdict == "ok" else "critical", "state": "Stable"}
+        for name, verdict in verdicts.items()
+    ]
+    return snapshot(groups=rows)
+
+
+def announce(notifier: WebhookNotifier | None, **verdicts: str) -> WebhookNotifier:
+    """Announce a snapshot."""
+    assert notifier is not None
+    notifier.announce(shown(**verdicts), lambda _: None)
+    return notifier
+
+
+def test_without_a_url_there_is_no_webhook(tmp_path: Path) -> None:
+    """Nothing is written either."""
+    with WebhookNotifier.running(WebhookOptions(), tmp_path, "c1") as notifier:
+        assert notifier is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_each_change_is_sent_once(tmp_path: Path) -> None:
+    """A verdict that stays is not sent again, by the same process or by the next one."""
+    with Receiver() as receiver:
+        options = WebhookOptions(url=receiver.url)
+        with WebhookNotifier.running(options, tmp_path, "c1") as notifier:
+            announce(notifier, a="stalled", b="ok")
+            announce(notifier, a="stalled", b="ok")
+            first = announce(notifier, a="stalled", b="stopped")
+            wait_until(lambda: first.status().sent == 2, "two events")
+        with WebhookNotifier.running(options, tmp_path, "c1") as notifier:
+            second = announce(notifier, a="ok", b="stopped")
+            wait_until(lambda: second.status().sent == 1, "one event")
+        changes = [(event["subject"], event["data"]["before"], event["data"]["verdict"]) for event in receiver.events]
+        assert changes == [("a", None, "stalled"), ("b", None, "stopped"), ("a", "stalled", "ok")]
+
+
+def test_changes_while_the_receiver_is_away_arrive_after_a_restart(tmp_path: Path) -> None:
+    """In order; also what changed between two processes."""
+    port = free_port()
+    options = WebhookOptions(url=f"http://127.0.0.1:{port}/")
+    with WebhookNotifier.running(options, tmp_path, "c1") as notifier:
+        waiting = announce(announce(notifier, a="stalled"), a="stopped").status()
+        assert (waiting.queued, waiting.oldest) == (2, NOON / 1000)
+    with Receiver(port=port) as receiver, WebhookNotifier.running(options, tmp_path, "c1") as notifier:
+        back = announce(notifier, a="ok")
+        wait_until(lambda: back.status().sent == 3, "three events")
+        assert [event["data"]["verdict"] for event in receiver.events] == ["stalled", "stopped", "ok"]
+        assert (back.status().queued, back.status().oldest) == (0, None)
+
+
+def test_dropped_events_are_counted(tmp_path: Path) -> None:
+    """With a queue for one event, the newest change is what the receiver gets."""
+    options = WebhookOptions(url=f"http://127.0.0.1:{free_port()}/", queue=1)
+    with WebhookNotifier.running(options, tmp_path, "c1") as notifier:
+        status = announce(announce(notifier, a="stalled"), a="stopped").status()
+    assert (status.queued, status.drops["queue_full"]) == (1, 1)
+
+
+def test_a_change_that_cannot_be_stored_is_found_again(tmp_path: Path) -> None:
+    """A tick goes on without its events; the next one queues them."""
+    options = WebhookOptions(url=f"http://127.0.0.1:{free_port()}/")
+    with WebhookNotifier.running(options, tmp_path, "c1") as notifier:
+        announce(notifier, a="ok")
+        connection = notifier._queue._connection
+        connection.execute("PRAGMA query_only = ON")
+        assert announce(notifier, a="stalled").status().failures["queue"] == 1
+        connection.execute("PRAGMA query_only = OFF")
+        assert announce(notifier, a="stalled").status().queued == 1
+
+
+def test_a_queue_that_cannot_be_opened_is_refused(tmp_path: Path) -> None:
+    """A webhook that is configured and silent would be worse."""
+    running = WebhookNotifier.running(WebhookOptions(url="http://127.0.0.1:1/"), tmp_path / "missing", "c1")
+    with pytest.raises(Refusal, match="cannot be opened"):
+        running.__enter__()

@@ -1,0 +1,117 @@
+"""Sending events to a real HTTP server that is away, slow, or answers with errors."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sandbox.ports import free_port
+from sandbox.waiting import wait_until
+from stream.webhook.event_queue import EventQueue
+from stream.webhook.request import WebhookTarget
+from stream.webhook.sender import FAILURES, WebhookSender, failure_reason, pause_seconds
+from tests.stream.webhook.receiver import Receiver
+from tests.stream.webhook.test_event_queue import event as queued_event
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from stream.webhook.events import VerdictEvent
+
+
+def event(group: str) -> VerdictEvent:
+    """Return an event about a group whose body is JSON."""
+    made = queued_event(group)
+    return type(made)(made.id, made.group, made.time, f'{{"subject": "{group}", "id": "{made.id}"}}'.encode(), None)
+
+
+@contextlib.contextmanager
+def sending(folder: Path, url: str, timeout: float = 10.0) -> Iterator[tuple[EventQueue, WebhookSender]]:
+    """Yield a queue and its running sender, whose pauses are short."""
+    target = WebhookTarget(url, timeout)
+    with contextlib.closing(EventQueue(folder, 100)) as queue, WebhookSender(queue, target, pace=0.01) as sender:
+        yield queue, sender
+
+
+def test_events_arrive_in_order(tmp_path: Path) -> None:
+    """Those that waited at the start, and those that are added later."""
+    with Receiver() as receiver:
+        queue = EventQueue(tmp_path, 100)
+        queue.append([event("a"), event("b")])
+        queue.close()
+        with sending(tmp_path, receiver.url) as (queue, sender):
+            wait_until(lambda: sender.sent == 2, "the first events")
+            queue.append([event("a")])
+            sender.wake()
+            wait_until(lambda: sender.sent == 3, "the last event")
+            assert queue.first() is None
+        assert receiver.subjects == ["a", "b", "a"]
+    assert set(sender.failures().values()) == {0}
+
+
+@pytest.mark.parametrize("status", [301, 307, 401, 403, 404, 408, 429, 500, 503])
+def test_an_event_is_sent_again_until_it_is_accepted(tmp_path: Path, status: int) -> None:
+    """Also after a status that an operator must repair: the event stays first, and each failure is counted."""
+    with Receiver(lambda number: (status if number < 6 else 202, {"Location": "/", "Retry-After": "0"})) as receiver:
+        with sending(tmp_path, receiver.url) as (queue, sender):
+            queue.append([event("a"), event("b")])
+            sender.wake()
+            wait_until(lambda: sender.sent == 2, "both events")
+        assert receiver.subjects == ["a"] * 7 + ["b"]
+        assert {each["id"] for each in receiver.events[:7]} == {"id-a"}
+    reason = failure_reason(status)
+    assert {name: count for name, count in sender.failures().items() if count} == {reason: 6}
+    assert set(sender.drops().values()) == {0}
+
+
+def test_an_event_that_is_refused_five_times_does_not_block_the_others(tmp_path: Path) -> None:
+    """It is dropped and counted; the next one has its own five times."""
+    with Receiver(lambda number: (422 if number < 9 else 200, {})) as receiver:
+        with sending(tmp_path, receiver.url) as (queue, sender):
+            queue.append([event("a"), event("b")])
+            sender.wake()
+            wait_until(lambda: sender.sent == 1, "the second event")
+        assert receiver.subjects == ["a"] * 5 + ["b"] * 5
+    assert sender.drops() == {"queue_full": 0, "refused": 1}
+
+
+def test_a_receiver_that_is_away_gets_its_events_when_it_is_back(tmp_path: Path) -> None:
+    """Nothing is lost meanwhile, also over a restart of the sender."""
+    port = free_port()
+    with sending(tmp_path, f"http://127.0.0.1:{port}/") as (queue, sender):
+        queue.append([event("a")])
+        sender.wake()
+        wait_until(lambda: sender.failures()["unreachable"] > 1, "failures")
+    with sending(tmp_path, f"http://127.0.0.1:{port}/") as (queue, sender), Receiver(port=port) as receiver:
+        queue.append([event("b")])
+        sender.wake()
+        wait_until(lambda: sender.sent == 2, "both events")
+        assert receiver.subjects == ["a", "b"]
+
+
+def test_a_slow_receiver_does_not_delay_the_stop_and_gets_the_event_again(tmp_path: Path) -> None:
+    """A request that is cut off is tried again with the same id: at least once."""
+    with Receiver(delay=1) as slow, sending(tmp_path, slow.url, timeout=0.2) as (queue, sender):
+        queue.append([event("a")])
+        sender.wake()
+        wait_until(lambda: sender.failures()["timeout"] > 0, "a timeout")
+    with Receiver() as receiver, sending(tmp_path, receiver.url) as (_, sender):
+        wait_until(lambda: sender.sent == 1, "the event")
+        assert [each["id"] for each in receiver.events] == ["id-a"]
+
+
+@pytest.mark.parametrize("status", [*range(200, 300, 20), *range(300, 600)])
+def test_every_status_has_a_reason_or_is_a_success(status: int) -> None:
+    """All reasons are among those that are counted from the start."""
+    assert (failure_reason(status) in FAILURES) == (status >= 300)
+
+
+def test_pauses_grow_and_have_a_limit() -> None:
+    """Doubled from 1 s to five minutes; Retry-After only makes them longer, up to an hour."""
+    assert [pause_seconds(failures, None) for failures in (1, 2, 3, 9, 10, 10**6)] == [1, 2, 4, 256, 300, 300]
+    assert pause_seconds(1, 60.0) == 60
+    assert pause_seconds(9, 60.0) == 256
+    assert pause_seconds(1, float("inf")) == 3600
