@@ -155,6 +155,25 @@ def test_a_task_folds_what_it_fetches(monkeypatch: pytest.MonkeyPatch) -> None:
     assert DecodeStats.from_json(rows[0]["tally"]).records == {1: 8}
 
 
+def test_a_task_counts_aborted_commits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of a transaction that the leader lists as aborted; they are no commits, and only they may be in a shard."""
+    key = commit_key("g", "t", 0)
+
+    def aborted(at: int, count: int) -> bytes:
+        rows = [write.Rec(n, n, key, commit_value(at + n, 1)) for n in range(count)]
+        batch = write.batch(at, rows, attributes=0x10, producer_id=4_000, producer_epoch=0)
+        return batch + write.marker(at + count, 4_000, committed=False)
+
+    with_commits = Part(commits(0, 3) + aborted(3, 1), aborted=((4_000, 3),))
+    only_aborted = Part(aborted(0, 2), aborted=((4_000, 0),))
+    leader = FakeLeader([Reply({0: with_commits, 2: only_aborted})], [dict.fromkeys(range(4), 1)])
+    deltas = [unpack_delta(row["delta"]) for row in run(monkeypatch, leader, options(), {0: 5, 1: 0, 2: 3, 3: 0})]
+    assert [(delta.position, len(delta.runs)) for delta in deltas] == [(3, 1), (1, 0)]
+    found = [(delta.aborts.count.tolist(), delta.aborts.producer_id.tolist()) for delta in deltas]
+    assert found == [([1], [4_000]), ([2], [4_000])]
+    assert {each for delta in deltas for each in delta.aborts.keys.to_pylist()} == {key}
+
+
 def test_a_batch_that_runs_again_gives_the_same_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Spark runs the last batch again after a failure, with the same ends; the log has grown since."""
 

@@ -34,7 +34,9 @@ def _goes_on(window: Window, row: int, streak: AbortStreak) -> bool:
 
 
 def _sentence(window: Window, row: int) -> str:
-    streak = window.inputs.aborts[row]
+    streak = window.inputs.aborts.get(row)
+    if streak is None:
+        return f"None of its transactions was committed: {unread_text(window, row)}."
     since, last = window.now - streak.first_time, window.now - streak.last_time
     return (
         f"Each of its {streak.count:,} transactions in {say.duration(since)} was aborted, the last one"
