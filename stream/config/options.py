@@ -257,7 +257,7 @@ class JobOptions(OptionSection):
     commit_window_slot_seconds: int = _option(30, "The length of one slot.", unit="seconds", ge=1, le=86400)
     master: str = _option("local[*]", "Spark's master URL: `local[N]` runs N tasks in this process.", min_length=1)
     driver_memory: Annotated[str, AfterValidator(check_heap_size)] = _option(
-        "2g", "The heap size of Spark's JVM, such as `1536m`."
+        "512m", "The heap size of Spark's JVM, such as `1536m`. The README has a table of sizes."
     )
     class_archive: Path = _option(
         class_archive_folder,

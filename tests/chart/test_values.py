@@ -256,7 +256,7 @@ def test_global_values() -> None:
 @pytest.mark.parametrize(
     ("heap", "limit", "is_refused"),
     [
-        pytest.param("2g", "4Gi", False, id="the default"),
+        pytest.param("512m", "2560Mi", False, id="the default"),
         pytest.param("16g", "4Gi", True, id="a heap beyond the limit"),
         pytest.param("3G", "4Gi", False, id="just enough"),
         pytest.param("3073m", "4Gi", True, id="a little more"),

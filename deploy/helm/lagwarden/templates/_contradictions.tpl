@@ -53,7 +53,7 @@
 {{- if and (regexMatch "^[0-9.]+[A-Za-z]*$" $limit) (regexMatch "^[0-9]+[kmgt]$" $heap) -}}
 {{- $least := add (include "lagwarden.bytes" (printf "%s%si" (regexFind "^[0-9]+" $heap) (regexFind "[kmgt]$" $heap | upper)) | int64) 1073741824 -}}
 {{- if lt (include "lagwarden.bytes" $limit | int64) $least -}}
-{{- fail (printf "resources.limits.memory: %s cannot hold a heap of %s (config.job.driver_memory) and the Python processes; allow about 1.5 GB more than the heap" $limit $heap) -}}
+{{- fail (printf "resources.limits.memory: %s cannot hold a heap of %s (config.job.driver_memory) and the Python processes; allow about 2 GiB more than the heap" $limit $heap) -}}
 {{- end -}}
 {{- end -}}
 {{- end }}
