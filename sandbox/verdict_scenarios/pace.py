@@ -19,6 +19,7 @@ SLOT: Final = HealthLimits().slot / 1_000 / FASTER
 """Seconds of a slot of the commit window."""
 COMMIT: Final = 5 / FASTER
 """Seconds between the commits of a client with default settings (`auto.commit.interval.ms`)."""
+PAUSE: Final = HealthLimits().pause / 1_000 / FASTER
 RESTART: Final = HealthLimits().restart_grace / 1_000 / FASTER
 FIRST_COMMIT: Final = HealthLimits().first_commit_grace / 1_000 / FASTER
 ROLLING_DEPLOY: Final = HealthLimits().rolling_deploy / 1_000 / FASTER
@@ -29,6 +30,7 @@ HEARTBEAT: Final = 3 / FASTER
 MEMBERSHIP_REFRESH: Final = 240 / FASTER
 """Seconds until a consumer looks for new partitions; by default it does so every five minutes."""
 _LIMITS: Final = (
+    "pause",
     "restart_grace",
     "static_restart_grace",
     "rebalance_limit",
@@ -50,8 +52,8 @@ def limits() -> dict[str, float]:
 
 
 def missed(every: float = COMMIT) -> float:
-    """Return the time of three missing commits: one may be late, two may be a short pause."""
-    return 3 * every
+    """Return the time of a pause that begins right before a commit: until then it may be a deploy or a slow batch."""
+    return PAUSE + every
 
 
 def hidden() -> float:

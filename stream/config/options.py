@@ -332,6 +332,14 @@ class HealthOptions(OptionSection):
         "lagwarden",
         "`burrow`: exactly the rules and the status words of Burrow, to compare both during a migration.",
     )
+    pause: Seconds = _option(
+        45.0,
+        "How long any group may make no progress: a deploy, a collection of garbage, a slow batch. A group that usually"
+        " takes longer may do so.",
+        unit="seconds",
+        gt=0,
+        le=86_400,
+    )
     restart_grace: Seconds = _option(
         30.0,
         "How long a restarting consumer may be absent before this counts.",

@@ -79,6 +79,7 @@ COLUMNS: Final[dict[str, Callable[[Window, int], Value]]] = {
     "loss_in": _whole(lambda w: w.loss_in),
     "time_lag": _whole(lambda w: w.time_lag.age),
     "patience": _whole(lambda w: w.patience),
+    "longest_pause": _whole(lambda w: w.longest_pause),
     "produce_rate": _real(lambda w: w.rates.produce),
     "consume_rate": _real(lambda w: w.rates.consume),
     "catch_up": _whole(lambda w: w.rates.catch_up),

@@ -1,9 +1,9 @@
 """The verdict that is shown: a verdict of the rules must last before it is shown, and before it is withdrawn.
 
 A pure state machine per row. A fault (severity WARNING or above) is shown after its rule has matched the row at
-`Rule.confirm` ticks in a row, withdrawn after three ticks without any fault, and replaced by another fault after two. A
-row with changing faults shows the current one as soon as it has had some fault for one tick more than that fault
-requires. So alternating input never makes the shown verdict alternate. "ok" and "caught up" replace each other at once.
+`Rule.confirm` ticks in a row, withdrawn after `Rule.withdraw` ticks without any fault (two for most), and replaced by
+another fault after two. A row with changing faults shows the current one as soon as it has had some fault for one tick
+more than that fault requires. So alternating input never makes the shown verdict alternate. "ok" and "caught up" replace each other at once.
 
 The state packs into a few bytes per row. After a restart the shown verdicts, good ones as well as faults, stay until
 the rules have observed enough to decide.
@@ -28,17 +28,16 @@ if TYPE_CHECKING:
     from stream.health.columns import Codes, Flags, Ints
     from stream.health.inputs import HealthInputs
 
-WITHDRAW: Final = 3
-"""Ticks without a fault until a fault is withdrawn."""
 CHANGE: Final = 2
 """Ticks until one fault replaces another, or a notice is shown or withdrawn."""
 UNDECIDED: Final = -1
 """Instead of a code: the row cannot be evaluated at this tick, and the shown verdict stays."""
 _UNKNOWN: Final = CODE[Verdict.UNKNOWN]
 
-_CONFIRM: Final = np.ones(len(VERDICTS), np.int16)
+_CONFIRM, _WITHDRAW = (np.ones(len(VERDICTS), np.int16) for _ in range(2))
 for _rule in RULES:
     _CONFIRM[CODE[_rule.verdict]] = _rule.confirm
+    _WITHDRAW[CODE[_rule.verdict]] = _rule.withdraw
 _COUNTS: Final = ("candidate_ticks", "sick_ticks", "well_ticks")
 
 
@@ -101,7 +100,7 @@ def _has_lasted(shown: Codes, candidate: Codes, ticks: Ints, sick: Ints, well: I
     confirm = _CONFIRM[candidate]
     raises = is_fault & ~was_fault & ((ticks >= confirm) | (sick > confirm))
     replaces = is_fault & was_fault & (ticks >= CHANGE)
-    withdraws = ~is_fault & was_fault & (well >= WITHDRAW)
+    withdraws = ~is_fault & was_fault & (well >= _WITHDRAW[shown])
     must_last = (shown_severity == Severity.NOTICE) | (severity == Severity.NOTICE) | (severity == Severity.UNKNOWN)
     harmless = ~is_fault & ~was_fault & (~must_last | (shown == _UNKNOWN) | (ticks >= CHANGE))
     lasted: Flags = raises | replaces | withdraws | harmless

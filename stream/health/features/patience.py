@@ -24,9 +24,11 @@ class Patience:
     """One element per row."""
 
     time: Ints
-    """Time (ms) that the row may be without progress."""
+    """Time (ms) that a record may usually wait: one that waits longer is late."""
     is_default: Flags
     """The row has commits, but its commit interval is not known: `time` comes from its siblings or from a default."""
+    longest_pause: Ints
+    """Time (ms) that the row may be without progress before that is a fault: `time`, or that of a first pause."""
 
 
 def suspect_rows(unread: Flags, age: Ints, tick: int) -> Ints:
@@ -46,6 +48,8 @@ def learn_patience(  # noqa: PLR0917 - columns of one table
     A suspect without progress since its first commit has no wait of its own. It gets the longest patience of its
     siblings with progress, because the same members read them. A row without a commit gets
     `limits.first_commit_grace`. Of groups with static members no patience is below `limits.static_restart_grace`.
+
+    Any group may pause once for `limits.pause`, which begins up to its longest wait after its last commit.
     """
     patience = np.full(len(inputs), 2 * limits.tick, np.int64)
     wait = commit_interval.longest_wait(slots, len(suspects), history, history_row[suspects], limits.slot)
@@ -61,7 +65,9 @@ def learn_patience(  # noqa: PLR0917 - columns of one table
     learned = np.where(uncommitted, limits.first_commit_grace, patience[suspects])
     static = inputs.groups.static[inputs.group[suspects]]
     patience[suspects] = np.where(static, np.maximum(learned, limits.static_restart_grace), learned)
-    return Patience(patience, is_default)
+    longest_pause = np.maximum(patience, limits.pause)
+    longest_pause[suspects] = np.maximum(patience[suspects], limits.pause + np.maximum(wait, 0))
+    return Patience(patience, is_default, longest_pause)
 
 
 def sibling_patience(inputs: HealthInputs, patience: Ints, limits: HealthLimits) -> Ints:
@@ -86,5 +92,6 @@ def transaction_patience(patience: Patience, longest_earlier: Ints, limits: Heal
     commit interval is not known either, a default (`limits.transaction`) limits the patience.
     """
     default = 2 * limits.transaction + limits.tick
-    usual = np.where(patience.is_default, np.minimum(patience.time, default), patience.time)
+    pause = patience.longest_pause
+    usual = np.where(patience.is_default, np.minimum(pause, default), pause)
     return np.maximum(usual, np.minimum(2 * longest_earlier + limits.tick, limits.unlearned))

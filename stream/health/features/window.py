@@ -92,11 +92,13 @@ class Window:
     idle_time: Ints
     """Time for which something has been unread without progress, as far as is known; 0 where nothing is unread."""
     patience: Ints
-    """Time that the row may be idle, learned from the commits of its group."""
+    """Time that a record may usually wait, learned from the commits of the group."""
+    longest_pause: Ints
+    """Time that the row may be idle before that is a fault: its patience, but at least `HealthLimits.pause`."""
     stuck: Flags
-    """Idle for longer than its patience although the group has settled and a member can read the partition."""
+    """Idle for longer than its longest pause although the group has settled and a member can read the partition."""
     paused: Flags
-    """Idle for as long but not stuck: the partition could not be read. Its pace says nothing about the group."""
+    """Idle for longer than its patience but not stuck. Its pace says nothing about the group."""
     excused: Flags
     """The group could not commit, or its partition could not be read, until recently."""
     undecided: Flags
@@ -181,6 +183,7 @@ def build(inputs: HealthInputs, observation: Observation, history: PartitionHist
         trend=pace.trend,
         idle_time=progress.idle_time,
         patience=pace.patience.time,
+        longest_pause=pace.patience.longest_pause,
         stuck=proven_stuck_rows(progress.stuck, measured.tail),
         paused=progress.paused,
         excused=progress.excused,
@@ -263,7 +266,7 @@ def _progress(  # noqa: PLR0917 - the stages of one pipeline
     before_transaction = rows_before_transaction(measured.ends, measured.next_offset, measured.known)
     stable_since = history.stable_since(row)
     until_transaction_ends = transaction_patience(patience, history.stood_still(row), limits)
-    allowed = np.where(before_transaction, until_transaction_ends, patience.time)
+    allowed = np.where(before_transaction, until_transaction_ends, patience.longest_pause)
 
     stuck = stuck_rows(
         unread,

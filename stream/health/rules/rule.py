@@ -35,6 +35,8 @@ class Rule:
     """The numbers it uses, by their names in `stream.health.evidence.COLUMNS`."""
     confirm: int = 2
     """Number of ticks in a row with a match before the verdict is shown; 1 where the rule itself has waited."""
+    withdraw: int = 2
+    """Number of ticks in a row without any fault before the verdict is withdrawn."""
     next_step_of: Callable[[Window, int], str] | None = None
     """Returns what an operator does about a row, where that depends on the row; None: `next_step`."""
     names_members: bool = False

@@ -17,8 +17,12 @@ if TYPE_CHECKING:
 
 MAX_FINDINGS: Final = 200
 """Maximum number of partition findings of one group."""
-_DURATIONS: Final = {"time_lag": "time_lag", "loss_in": "loss_in_seconds", "patience": "patience_seconds"} | {
-    "catch_up": "catch_up_seconds"
+_DURATIONS: Final = {
+    "time_lag": "time_lag",
+    "loss_in": "loss_in_seconds",
+    "patience": "patience_seconds",
+    "longest_pause": "longest_pause_seconds",
+    "catch_up": "catch_up_seconds",
 }
 """The name in the read model of evidence that health has in ms."""
 

@@ -85,7 +85,7 @@ def test_commits_during_downtime_are_shown_once_ready(
         assert used not in temporary.glob("lagwarden-*")
 
         stop_reading(bootstrap, "sleeper")
-        monitor.wait_for(lambda: group_answer(monitor, "sleeper")["verdict"] == "stopped", "the verdict of sleeper", 60)
+        monitor.wait_for(lambda: group_answer(monitor, "sleeper")["verdict"] == "stopped", "the verdict of sleeper", 120)
         before = group_answer(monitor, "sleeper")
 
         ending = monitor.stop()

@@ -66,6 +66,7 @@ class Row:
     trend: int = 0
     idle: int = 2 * SECOND
     patience: int = 20 * SECOND
+    longest_pause: int = 46 * SECOND
     stuck: bool = False
     excused: bool = False
     undecided: bool = False
@@ -151,6 +152,7 @@ def pane(*rows: Row, transactions: dict[tuple[int, int], OpenTransaction] | None
         trend=_column(rows, "trend", np.int8),
         idle_time=_column(rows, "idle"),
         patience=_column(rows, "patience"),
+        longest_pause=_column(rows, "longest_pause"),
         stuck=_column(rows, "stuck", np.bool_),
         paused=np.zeros(len(rows), np.bool_),
         excused=_column(rows, "excused", np.bool_),

@@ -1,7 +1,7 @@
 """Simulated situations of groups, faulty and unusual but healthy, each with its verdict and when it can be known.
 
 "Can be known" is when one who saw every commit, every end and every membership record as it came would be sure: after
-about three of the commits that a consumer usually makes have not come, or when the event itself has happened.
+it has made no progress for longer than a pause may take, or when the event itself has happened.
 """
 
 from __future__ import annotations
@@ -55,6 +55,8 @@ class Situation:
 STEADY = evenly(100)
 LONG, LATE = -20 * MINUTE, 30 * MINUTE
 EMPTY = GroupStage.EMPTY
+PAUSED = 50 * SECOND
+"""The longest pause of a group that commits every five seconds."""
 
 
 def _alone(commits: list[tuple[int, int]], **more: object) -> Scene:
@@ -736,7 +738,7 @@ SICK = (
         "a process that hangs while its heartbeats go on",
         lambda: _alone(consume(STEADY, LONG, 0)),
         Verdict.STOPPED,
-        known_at=15 * SECOND,
+        known_at=PAUSED,
     ),
     Situation(
         "a dead process, whose session ends after 45 seconds",
@@ -749,13 +751,13 @@ SICK = (
         "members that left",
         lambda: _alone(consume(STEADY, LONG, 0), memberships=(Membership(LONG), Membership(SECOND, EMPTY, 0))),
         Verdict.NO_MEMBERS,
-        known_at=15 * SECOND,
+        known_at=PAUSED,
     ),
     Situation(
         "a simple group without a process",
         lambda: _alone(consume(STEADY, LONG, 0), memberships=[Membership(LONG, GroupStage.OFFSETS_ONLY)]),
         Verdict.STOPPED,
-        known_at=15 * SECOND,
+        known_at=PAUSED,
     ),
     Situation(
         "an hourly batch that does not come",
@@ -775,11 +777,11 @@ SICK = (
         "a zombie that commits but does not poll further",
         lambda: _alone(consume(STEADY, LONG, LATE, stuck_at=STEADY(0))),
         Verdict.STALLED,
-        known_at=15 * SECOND,
+        known_at=PAUSED,
     ),
-    Situation("a poison record", _stuck_record, Verdict.POISON_RECORD, known_at=15 * SECOND),
+    Situation("a poison record", _stuck_record, Verdict.POISON_RECORD, known_at=PAUSED),
     Situation("a partition stuck at its first commit", _stuck_at_once, Verdict.POISON_RECORD, known_at=30 * SECOND),
-    Situation("two poison records of one member", _two_stuck_records, Verdict.POISON_RECORD, known_at=15 * SECOND),
+    Situation("two poison records of one member", _two_stuck_records, Verdict.POISON_RECORD, known_at=PAUSED),
     Situation(
         "a paused partition",
         lambda: Scene(
@@ -789,9 +791,9 @@ SICK = (
             ]
         ),
         Verdict.POISON_RECORD,
-        known_at=15 * SECOND,
+        known_at=PAUSED,
     ),
-    Situation("one of two members dies", _dead_member, Verdict.STOPPED, known_at=15 * SECOND),
+    Situation("one of two members dies", _dead_member, Verdict.STOPPED, known_at=PAUSED),
     Situation("a group that falls behind", _slow_group, Verdict.FALLING_BEHIND, known_at=3 * MINUTE),
     Situation(
         "a group that falls behind, and a broker restart on top",
@@ -802,10 +804,8 @@ SICK = (
     ),
     Situation("a hot partition", _hot_partition, Verdict.SKEWED, known_at=40 * SECOND),
     Situation("a live consumer that goes back", _goes_back, Verdict.REWOUND, known_at=5 * SECOND),
-    Situation("a hanging transaction", _hanging, Verdict.HELD_BACK, known_at=15 * SECOND),
-    Situation(
-        "a hanging transaction behind a marker", _hanging_behind_a_marker, Verdict.HELD_BACK, known_at=15 * SECOND
-    ),
+    Situation("a hanging transaction", _hanging, Verdict.HELD_BACK, known_at=PAUSED),
+    Situation("a hanging transaction behind a marker", _hanging_behind_a_marker, Verdict.HELD_BACK, known_at=PAUSED),
     Situation(
         "a group that starts before a hanging transaction and commits by the clock",
         lambda: _starts_before_a_hanging_transaction(repeats=True),
@@ -829,25 +829,25 @@ SICK = (
         "a reader of uncommitted records that hangs behind the beginning of a hanging transaction",
         lambda: _alone_with_hanging_transaction(consume(STEADY, LONG, 0)),
         Verdict.STOPPED,
-        known_at=15 * SECOND,
+        known_at=PAUSED,
     ),
     Situation(
         "a hanging transaction on a topic that may not be read",
         _hanging_where_nothing_may_be_read,
         Verdict.HELD_BACK,
-        known_at=15 * SECOND,
+        known_at=PAUSED,
     ),
     Situation(
         "a consumer dies on a topic that may not be read",
         _dies_where_nothing_may_be_read,
         Verdict.STOPPED,
-        known_at=20 * SECOND,
+        known_at=PAUSED,
     ),
     Situation(
         "a process that hangs, and a broker restart on top",
         lambda: _broker_restart(hangs=True),
         Verdict.STOPPED,
-        known_at=15 * SECOND,
+        known_at=PAUSED,
     ),
     Situation(
         "retention that overtakes a slow group",
@@ -868,7 +868,7 @@ SICK = (
         "a client that commits the last offset it has read and hangs",
         lambda: commits_last_read(2, until=4 * MINUTE),
         Verdict.STOPPED,
-        known_at=4 * MINUTE + 15 * SECOND,
+        known_at=4 * MINUTE + PAUSED,
         until=6 * MINUTE,
     ),
     Situation(
@@ -939,7 +939,7 @@ SICK = (
     Situation("a partition without leader", _leaderless, Verdict.NO_LEADER, known_at=30 * SECOND),
     Situation("a rebalance storm", _storm, Verdict.REBALANCE_STORM, known_at=80 * SECOND),
     Situation("a rebalance that does not end", _endless_rebalance, Verdict.REBALANCING_TOO_LONG, known_at=MINUTE),
-    Situation("a partition without owner", _left_out, Verdict.UNASSIGNED, known_at=15 * SECOND),
+    Situation("a partition without owner", _left_out, Verdict.UNASSIGNED, known_at=PAUSED),
     Situation(
         "a new partition that is never read", _never, Verdict.NEVER_COMMITTED, known_at=6 * MINUTE, until=15 * MINUTE
     ),
@@ -963,7 +963,7 @@ SICK = (
         "a batch of one partition that ends: caught up and sound again",
         lambda: _alone([*consume(STEADY, LONG, 0), *consume(STEADY, 2 * MINUTE, LATE, rate=2_000, position=STEADY(0))]),
         Verdict.STOPPED,
-        known_at=15 * SECOND,
+        known_at=PAUSED,
         ends_at=2 * MINUTE,
     ),
 )

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.health.hysteresis import UNDECIDED, WITHDRAW, ShownVerdicts, advance, align, initial_state, pack, unpack
+from stream.health.hysteresis import UNDECIDED, ShownVerdicts, advance, align, initial_state, pack, unpack
 from stream.health.verdict import CODE, SEVERITIES, VERDICTS, Severity, Verdict
 from tests.stream.health.simulator import MINUTE, NOON, TICK, Partition, Scene, evenly, look
 
@@ -36,25 +36,34 @@ CASES = {
         [V.OK, V.SKEWED, V.OK, V.SKEWED, V.SKEWED],
         [V.OK, V.OK, V.OK, V.OK, V.SKEWED],
     ),
-    "withdrawn after three ticks": (
-        [V.STOPPED, V.OK, V.CAUGHT_UP, V.OK, V.OK],
-        [V.STOPPED, V.STOPPED, V.STOPPED, V.OK, V.OK],
+    "withdrawn after two ticks": (
+        [V.STOPPED, V.OK, V.CAUGHT_UP, V.OK],
+        [V.STOPPED, V.STOPPED, V.CAUGHT_UP, V.OK],
     ),
-    "one relapse restarts the three ticks": (
-        [V.STOPPED, V.OK, V.OK, V.STOPPED, V.OK, V.OK, V.OK],
-        [V.STOPPED] * 6 + [V.OK],
+    "a partition that was never committed is withdrawn after three ticks": (
+        [V.NEVER_COMMITTED, V.OK, V.OK, V.OK],
+        [V.NEVER_COMMITTED] * 3 + [V.OK],
+    ),
+    "one relapse restarts the two ticks": (
+        [V.STOPPED, V.OK, V.STOPPED, V.OK, V.OK],
+        [V.STOPPED] * 4 + [V.OK],
     ),
     "another fault takes its place after two": (
         [V.STOPPED, V.NO_MEMBERS, V.NO_MEMBERS],
         [V.STOPPED, V.STOPPED, V.NO_MEMBERS],
     ),
+    "a lag that rises for two ticks is no trend": (
+        [V.OK, V.FALLING_BEHIND, V.FALLING_BEHIND, V.OK],
+        [V.OK, V.OK, V.OK, V.OK],
+    ),
+    "a poison record must be found twice": ([V.OK, V.POISON_RECORD, V.OK], [V.OK, V.OK, V.OK]),
     "faults that take turns are shown though none lasts": (
         [V.OK, V.SKEWED, V.FALLING_BEHIND, V.SKEWED],
         [V.OK, V.OK, V.OK, V.SKEWED],
     ),
     "undecided ticks change and count nothing": (
-        [V.STOPPED, V.OK, None, V.OK, None, V.OK],
-        [V.STOPPED] * 5 + [V.OK],
+        [V.STOPPED, V.OK, None, V.OK, None],
+        [V.STOPPED] * 3 + [V.OK] * 2,
     ),
     "a notice must last, both ways": (
         [V.OK, V.RECOVERING, V.RECOVERING, V.OK, V.OK],
@@ -86,14 +95,14 @@ def test_alternating_verdicts_never_make_the_shown_verdict_alternate(one: Verdic
 
 @given(st.lists(st.sampled_from([*VERDICTS, None]), max_size=60))
 def test_a_fault_is_shown_for_at_least_the_ticks_of_a_withdrawal(found: list[Verdict | None]) -> None:
-    """For any sequence: a fault is shown for three ticks at least, and only after the rules found one."""
+    """For any sequence: a fault is shown for two ticks at least, and only after the rules found one."""
     calls = [False, *sickness(shown(found))]
     starts = [at for at in range(1, len(calls)) if calls[at] and not calls[at - 1]]
     ends = [at for at in range(1, len(calls)) if not calls[at] and calls[at - 1]]
     for start in starts:
         assert found[start - 1] is not None
         assert sickness([found[start - 1] or V.OK]) == [True]
-        assert all(end - start >= WITHDRAW for end in ends if end > start)
+        assert all(end - start >= 2 for end in ends if end > start)
 
 
 @given(st.lists(st.sampled_from([V.STOPPED, V.STALLED, V.SKEWED, V.REWOUND]), min_size=3, max_size=30))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from stream.health.evaluator import Evaluator
-from stream.health.hysteresis import UNDECIDED, WITHDRAW
+from stream.health.hysteresis import UNDECIDED
 from stream.health.inputs import NO_OWNER
 from stream.health.limits import HealthLimits
 from stream.health.verdict import Verdict
@@ -91,9 +91,9 @@ def test_a_fault_is_shown_within_three_ticks_after_it_can_be_known(situation: Si
 
 @pytest.mark.parametrize("situation", [each for each in SICK if each.ends_at is not None], ids=lambda each: each.story)
 def test_a_fault_that_is_over_is_withdrawn(situation: Situation) -> None:
-    """Within the ticks that the hysteresis requires, and one tick to see the first commit."""
+    """Within two ticks, and one tick to see the first commit."""
     assert situation.ends_at is not None
-    late = [each for each in replay(situation).ticks if each.time > situation.ends_at + (WITHDRAW + 1) * TICK]
+    late = [each for each in replay(situation).ticks if each.time > situation.ends_at + 3 * TICK]
     assert late
     assert not any(each.sick for each in late)
 

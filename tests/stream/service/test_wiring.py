@@ -40,6 +40,7 @@ def test_every_option_has_its_limit() -> None:
     """Seconds become milliseconds; the slot is that of the checkpoint."""
     given = health_limits(
         config(
+            pause=3,
             restart_grace=1,
             static_restart_grace=2,
             first_commit_grace=3,
@@ -54,6 +55,7 @@ def test_every_option_has_its_limit() -> None:
     assert given == HealthLimits(
         tick=5_000,
         slot=1_000,
+        pause=3_000,
         restart_grace=1_000,
         static_restart_grace=2_000,
         first_commit_grace=3_000,

@@ -19,12 +19,9 @@ if TYPE_CHECKING:
 def _matches(window: Window) -> Flags:
     without_members = np.minimum(window.idle_time, window.settled_time)
     # The patience covers a job that runs every hour and leaves in between, the restart limit a deployment.
-    matches: Flags = (
-        (window.stage == GroupStage.EMPTY)
-        & window.unread
-        & ~window.excused
-        & (without_members > np.maximum(window.patience, window.limits.restart_grace))
-    )
+    long = without_members > np.maximum(window.patience, window.limits.restart_grace)
+    long &= window.idle_time > window.longest_pause
+    matches: Flags = (window.stage == GroupStage.EMPTY) & window.unread & ~window.excused & long
     return matches
 
 
@@ -41,6 +38,6 @@ RULE = Rule(
     matches=_matches,
     sentence=_sentence,
     next_step="Start the consumers; see why they ended. If the group is not needed any more, delete it.",
-    evidence=("lag", "time_lag", "group_since", "members", "commit_time", "lost", "patience"),
+    evidence=("lag", "time_lag", "group_since", "members", "commit_time", "lost", "longest_pause"),
     confirm=1,
 )

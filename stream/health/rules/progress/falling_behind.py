@@ -37,5 +37,7 @@ RULE = Rule(
     sentence=_sentence,
     next_step="Give the group more members (up to one per partition), or find what has made its processing slower.",
     evidence=("lag", "time_lag", "produce_rate", "consume_rate", "patience"),
+    # At the peak of bursts that a group works off one by one, the lag rises for a moment.
+    confirm=3,
     is_reported_beside=True,
 )

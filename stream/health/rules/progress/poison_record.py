@@ -65,7 +65,6 @@ RULE = Rule(
     matches=_matches,
     sentence=_sentence,
     next_step="Check the record at the committed offset and the consumer's log; or the partition may be paused.",
-    evidence=("committed_offset", "progress_time", "commit_time", "lag", "time_lag", "patience", *OWNER),
-    confirm=1,
+    evidence=("committed_offset", "progress_time", "commit_time", "lag", "time_lag", "longest_pause", *OWNER),
     names_members=True,
 )

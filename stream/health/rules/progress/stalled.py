@@ -31,7 +31,7 @@ RULE = Rule(
     matches=_matches,
     sentence=_sentence,
     next_step="The consumer is alive but processes no records: a blocked thread, a paused partition, an endless retry.",
-    evidence=("committed_offset", "commit_time", "progress_time", "lag", "time_lag", "patience", *OWNER),
+    evidence=("committed_offset", "commit_time", "progress_time", "lag", "time_lag", "longest_pause", *OWNER),
     confirm=1,
     names_members=True,
 )

@@ -24,7 +24,7 @@ def _matches(window: Window) -> Flags:
 
 def _sentence(window: Window, row: int) -> str:
     silence = say.duration(window.row_silence(row))
-    usual = say.duration(int(window.patience[row]))
+    usual = say.duration(int(window.longest_pause[row]))
     return f"No commit for {silence}, where {usual} would be the most to expect: {unread_text(window, row)}."
 
 
@@ -43,7 +43,7 @@ RULE = Rule(
     sentence=_sentence,
     next_step=_NEXT_STEP,
     next_step_of=_next_step_of,
-    evidence=("commit_time", "patience", "committed_offset", "lag", "time_lag", "members", *OWNER),
+    evidence=("commit_time", "longest_pause", "committed_offset", "lag", "time_lag", "members", *OWNER),
     confirm=1,
     names_members=True,
 )

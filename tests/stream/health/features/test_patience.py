@@ -43,9 +43,9 @@ def test_suspect_rows(unread: bool, age: int, suspect: bool) -> None:  # noqa: F
     assert suspect_rows(np.array([unread]), ints(age), TICK).tolist() == ([0] if suspect else [])
 
 
-def commits_every(minutes: int, rows: int = 1) -> Slots:
+def commits_every(minutes: float, rows: int = 1) -> Slots:
     """Return slots with progress every so many minutes."""
-    time = NOW - minutes * MINUTE * np.arange(5, -1, -1)
+    time = NOW - int(minutes * MINUTE) * np.arange(5, -1, -1)
     row = np.repeat(np.arange(rows), len(time))
     time = np.tile(time, rows)
     return Slots(row, time // LIMITS.slot, time, time, np.ones(len(time), np.int64))
@@ -70,6 +70,23 @@ def test_a_suspect_has_the_patience_of_its_commits(row: Row, minutes: int, patie
     history.grow(1)
     found = learn_patience(inputs, history, LIMITS, ints(0), ints(0), slots)
     assert (found.time.tolist(), found.is_default.tolist()) == ([patience], [is_default])
+
+
+@pytest.mark.parametrize(
+    ("minutes", "pause"),
+    [
+        pytest.param(1 / 60, LIMITS.pause + SECOND, id="its wait and a pause"),
+        pytest.param(2, 4 * MINUTE + TICK, id="its patience"),
+    ],
+)
+def test_any_group_may_pause(minutes: float, pause: int) -> None:
+    """However often it commits; a group that commits rarely may take as long as its patience."""
+    inputs = dataclasses.replace(pane(Row()).inputs, slots=commits_every(minutes))
+    history = EndHistory()
+    history.grow(1)
+    limits = dataclasses.replace(LIMITS, slot=SECOND)
+    found = learn_patience(inputs, history, limits, ints(0), ints(0), inputs.slots)
+    assert found.longest_pause.tolist() == [pause]
 
 
 def test_rows_that_are_not_late_have_a_patience_of_two_ticks() -> None:
@@ -116,11 +133,13 @@ def test_sibling_patience(known: int, patience: int) -> None:
     [
         pytest.param(5 * MINUTE, False, 0, 5 * MINUTE, id="its own patience"),
         pytest.param(LIMITS.unlearned, True, 0, 2 * LIMITS.transaction + TICK, id="a default"),
+        pytest.param(20 * SECOND, False, 0, LIMITS.pause, id="a pause"),
         pytest.param(20 * SECOND, False, 2 * MINUTE, 4 * MINUTE + TICK, id="twice the longest earlier transaction"),
         pytest.param(20 * SECOND, False, 60 * MINUTE, LIMITS.unlearned, id="at most ten minutes"),
     ],
 )
 def test_transaction_patience(own: int, is_default: bool, earlier: int, patience: int) -> None:  # noqa: FBT001 - a table
     """The time that a transaction may be open follows from earlier ones, else from the group or a default."""
-    found = transaction_patience(Patience(ints(own), np.array([is_default])), ints(earlier), LIMITS)
+    known = Patience(ints(own), np.array([is_default]), ints(max(own, LIMITS.pause)))
+    found = transaction_patience(known, ints(earlier), LIMITS)
     assert found.tolist() == [patience]

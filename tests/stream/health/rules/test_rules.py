@@ -352,7 +352,7 @@ CASES = (
         "stands without commits",
         (STUCK,),
         (V.STOPPED,),
-        "No commit for 30 s, where 20 s would be the most to expect: 3,000 offsets unread, the oldest for 30 s.",
+        "No commit for 30 s, where 46 s would be the most to expect: 3,000 offsets unread, the oldest for 30 s.",
     ),
     Case(
         "went forward past records",

@@ -36,7 +36,7 @@ def test_all_durations_in_the_evidence_are_converted() -> None:
     """All evidence in milliseconds is converted; a new name must be added to the list."""
     converted = {name: next(iter(finding(_with(name)).evidence)) for name in COLUMNS}
     renamed = {name for name, detail in converted.items() if detail != name}
-    assert renamed == {"loss_in", "patience", "catch_up"}
+    assert renamed == {"loss_in", "patience", "longest_pause", "catch_up"}
     assert {name for name in COLUMNS if name.endswith(("_time", "_since"))} >= {"commit_time", "stable_since"}
 
 
