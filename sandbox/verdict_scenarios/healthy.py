@@ -13,8 +13,10 @@ from sandbox.verdict_scenarios.actions import (
     CloseClients,
     DeleteInputTopic,
     DeleteOffsets,
+    KillClient,
     ResetOffsets,
     StartConsumer,
+    StartJavaConsumer,
     StartSimpleConsumer,
     StartTransactionalConsumer,
 )
@@ -66,6 +68,16 @@ def _irregular() -> tuple[TimedStep, ...]:
 
 
 RHYTHMS: Final = (
+    VerdictScenario(
+        "one-of-two-dies",
+        "healthy",
+        "one of two members is killed; when its session ends the other one takes over, within the time of a pause",
+        FOUR,
+        (StartJavaConsumer("a"), StartJavaConsumer("b")),
+        script=(TimedStep(EVENT, (KillClient("b"),)),),
+        # The other member takes over at the end of a pause that is no fault; brokers are not as fast as the run.
+        true_as_well=("stopped", "poison_record"),
+    ),
     VerdictScenario(
         "steady", "healthy", "reads records as they arrive", THREE, (StartConsumer("a"), StartConsumer("b"))
     ),

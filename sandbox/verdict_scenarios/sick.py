@@ -25,7 +25,7 @@ from sandbox.verdict_scenarios.actions import (
     StartTransactionalConsumer,
     SubscribeTo,
 )
-from sandbox.verdict_scenarios.scenario import EVENT, FINE, ExpectedVerdict, TimedStep, VerdictScenario
+from sandbox.verdict_scenarios.scenario import EVENT, ExpectedVerdict, TimedStep, VerdictScenario
 
 BATCH: Final = 20.0
 """Seconds between two runs of a batch; an hour of production would be longer than the whole run."""
@@ -121,20 +121,6 @@ SILENT: Final = (
         script=(at_event(CloseClients(("a", "b"))),),
         expected=(ExpectedVerdict(("no_members",), pace.missed()),),
         true_as_well=("expiring",),
-    ),
-    VerdictScenario(
-        "one-of-two-dies",
-        "sick",
-        "one of two members is killed; when its session ends the other one takes over, and the group is fine again",
-        FOUR,
-        (StartJavaConsumer("a"), StartJavaConsumer("b")),
-        script=(at_event(KillClient("b")),),
-        expected=(
-            # Visible in the first commits of the other member, and withdrawn after two ticks without a finding.
-            ExpectedVerdict(FINE, pace.SESSION + 2 * pace.TICK + pace.next_sign()),
-        ),
-        # The other member takes over at the end of a pause that is no fault; brokers are not as fast as the run.
-        true_as_well=("stopped", "poison_record"),
     ),
     VerdictScenario(
         "simple-dead",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import re
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
+from typing import Annotated, Final, Literal, Self
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
@@ -17,9 +17,6 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, 
 
 from stream.config.maintenance import DAYS, MaintenanceWindow, SingleWindow, WeeklyWindow
 from stream.config.values import check_pattern, parse_seconds
-
-if TYPE_CHECKING:
-    from stream.config.options import GroupsOptions
 
 _LONGEST_TEXT: Final = 256
 _LONGEST_WINDOW: Final = 7 * 86_400
@@ -157,11 +154,3 @@ class GroupPolicies:
     owners: tuple[tuple[str, dict[str, str | None]], ...] = ()
     """A pattern, and the labels `team`, `tier` and `link`; None: not given."""
     maintenance: tuple[tuple[str, MaintenanceWindow], ...] = ()
-
-
-def policies_from_options(groups: GroupsOptions) -> GroupPolicies:
-    """Return the configured policies."""
-    owners: list[tuple[str, dict[str, Any]]] = [
-        (entry.groups, entry.model_dump(exclude={"groups"})) for entry in groups.owners
-    ]
-    return GroupPolicies(tuple(owners), tuple((entry.groups, entry.window) for entry in groups.maintenance))

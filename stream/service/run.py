@@ -18,9 +18,9 @@ from exporters.http.admission import ConnectionLimits
 from exporters.http.server import AddressUnavailableError, HttpServer
 from stream.cluster.transport.client import Cluster
 from stream.cluster_facts.watch import ClusterWatch
+from stream.config.group_policies import policies_from_options
 from stream.config.kafka_login import login_from_options
 from stream.config.metric_selection import selection_from_options
-from stream.config.ownership import policies_from_options
 from stream.errors import ExitCode, Refusal
 from stream.service.job import MonitorJob
 from stream.service.startup import wait_for_offsets_topic

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import os
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -12,8 +13,12 @@ from bench.memory import MemoryPeak, MemoryUse, memory_by_role, memory_table, tr
 
 
 def test_memory_of_a_tree_is_that_of_its_processes() -> None:
-    """This process is the driver; roles without processes are absent."""
-    found = memory_by_role(os.getpid())
+    """The process itself is the driver; roles without processes are absent."""
+    with subprocess.Popen([sys.executable, "-c", "print(flush=True); input()"], stdin=-1, stdout=-1) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        found = memory_by_role(process.pid)
+        process.kill()
     assert found["driver"] > 1 << 20
     assert "jvm" not in found
 

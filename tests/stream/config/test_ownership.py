@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
+from stream.config.group_policies import policies_from_options
 from stream.config.loader import ConfigRefusal, load
 from stream.config.maintenance import SingleWindow, WeeklyWindow
-from stream.config.ownership import GroupPolicies, policies_from_options
+from stream.config.ownership import GroupPolicies
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -946,12 +946,12 @@ SICK = (
         known_at=10 * MINUTE,
         until=15 * MINUTE,
     ),
-    Situation("a group whose transactions are all aborted", _every_transaction_aborts, Verdict.ABORTING, 15 * SECOND),
+    Situation("a group whose transactions are all aborted", _every_transaction_aborts, Verdict.ABORTING, PAUSED),
     Situation(
         "a group whose transactions are all aborted, until it commits again",
         lambda: _every_transaction_aborts(back=3 * MINUTE),
         Verdict.ABORTING,
-        known_at=15 * SECOND,
+        known_at=PAUSED,
         ends_at=3 * MINUTE,
     ),
     Situation(

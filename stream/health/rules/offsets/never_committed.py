@@ -55,7 +55,7 @@ RULE = Rule(
     next_step_of=_next_step_of,
     evidence=("high_watermark", "log_start_offset", "group_since", "time_lag", "members", *OWNER),
     confirm=1,
-    # At a rebalance, records that nobody has committed are taken as new.
+    # At a rebalance, records that no member has committed are taken as new.
     withdraw=3,
     names_members=True,
 )
