@@ -58,11 +58,11 @@ def _transaction(window: Window, row: int) -> Value:
 
 
 def _of_owner(pick: Callable[[MemberClient], str]) -> Callable[[Window, int], Value]:
-    """Return a reader of a field of the member that owns the partition."""
+    """Return a reader of a field of the member that owns the partition; None with `hide_members`."""
 
     def read(window: Window, row: int) -> Value:
         client = owner_of(window, row)
-        return None if client is None else pick(client)
+        return None if client is None or window.limits.hide_members else pick(client)
 
     return read
 

@@ -11,6 +11,8 @@ class HealthLimits:
 
     tick: int = 10_000
     """Time between two evaluations; nothing shorter than two of them is a fault."""
+    hide_members: bool = False
+    """True if sentences and evidence name no client and no host (`http.hide_members`)."""
     slot: int = 30_000
     """Time that one slot of the commit window covers."""
     pause: int = 45_000

@@ -112,6 +112,7 @@ def health_limits(config: Config, slot_ms: int) -> HealthLimits:
         tick=_ms(config.job.tick_interval),
         slot=slot_ms,
         pause=_ms(health.pause),
+        hide_members=config.http.hide_members,
         restart_grace=_ms(health.restart_grace),
         static_restart_grace=_ms(health.static_restart_grace),
         first_commit_grace=_ms(health.first_commit_grace),

@@ -31,8 +31,13 @@ def owner_of(window: Window, row: int) -> MemberClient | None:
     return clients[number] if 0 <= number < len(clients) else None
 
 
-def client_text(client: MemberClient) -> str:
-    """Return a member as in "client orders-1 on 10.0.0.7"; hosts without the slash that Java puts before them."""
+def client_text(window: Window, client: MemberClient) -> str:
+    """Return a member as in "client orders-1 on 10.0.0.7"; hosts without the slash that Java puts before them.
+
+    With `hide_members` it is "one member".
+    """
+    if window.limits.hide_members:
+        return "one member"
     instance = f" (instance {client.instance_id})" if client.instance_id else ""
     return f"client {client.client_id}{instance} on {client.client_host.removeprefix('/')}"
 
@@ -70,11 +75,17 @@ def members_text(window: Window, row: int, rows: Ints) -> str:
 def subscribers_text(window: Window, row: int) -> str:
     """Return who subscribes to what in a group whose members differ, with a leading space; "" if they do not."""
     parts = [
-        f"{say.count(len(each.clients), 'member')} ({_first([client_text(client) for client in each.clients])})"
-        f" to {_first(each.topics)}"
+        f"{say.count(len(each.clients), 'member')}{_named(window, each.clients)} to {_first(each.topics)}"
         for each in window.inputs.subscribers.get(int(window.inputs.group[row]), ())
     ]
     return f" {_first(parts, '; ')}" if parts else ""
+
+
+def _named(window: Window, clients: Sequence[MemberClient]) -> str:
+    """Return the first members in parentheses; "" if members are hidden."""
+    if window.limits.hide_members:
+        return ""
+    return f" ({_first([client_text(window, client) for client in clients])})"
 
 
 def _first(names: Sequence[str], separator: str = ", ") -> str:
@@ -91,7 +102,7 @@ def _owner_text(window: Window, row: int, rows: Ints) -> str:
     others = int(owned.sum()) - len(rows)
     them = "it" if len(rows) == 1 else "all of them"
     also = f"; {say.count(others, 'other partition')} of that member {'is' if others == 1 else 'are'} not affected"
-    text = f" Owner of {them}: {client_text(client)}{also if others else ', which owns no other partition'}."
+    text = f" Owner of {them}: {client_text(window, client)}{also if others else ', which owns no other partition'}."
     if others or not sends_heartbeats(window, row):
         return text
     return f"{text} The member still sends heartbeats: it is alive, and does not work."

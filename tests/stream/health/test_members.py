@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from typing import TYPE_CHECKING
 
 import pytest
 
 from stream.groups.membership.model import MemberClient
+from stream.health.evaluator import Evaluator
 from stream.health.inputs import GroupStage
+from stream.health.limits import HealthLimits
 from stream.health.verdict import Verdict
-from tests.stream.health.simulator import MINUTE, SECOND, Membership, Partition, Scene, consume, watch
+from tests.stream.health.simulator import MINUTE, SECOND, SLOT, TICK, Membership, Partition, Scene, consume, watch
 from tests.stream.health.situations import LATE, LONG, STEADY
 
 if TYPE_CHECKING:
@@ -31,9 +34,10 @@ def hangs(
     return Scene([*bad, *good], **scene)  # type: ignore[arg-type] # the fields of Scene
 
 
-def finding(scene: Scene, at: int = 2 * MINUTE) -> Finding:
+def finding(scene: Scene, at: int = 2 * MINUTE, *, hide_members: bool = False) -> Finding:
     """Return the finding of the group at a time."""
-    return watch(scene, -6 * MINUTE, at)[-1].result.group_finding(0)
+    evaluator = Evaluator(HealthLimits(tick=TICK, slot=SLOT, hide_members=hide_members))
+    return watch(scene, -6 * MINUTE, at, evaluator=evaluator)[-1].result.group_finding(0)
 
 
 def test_the_member_that_owns_all_stuck_partitions_is_named() -> None:
@@ -44,6 +48,15 @@ def test_the_member_that_owns_all_stuck_partitions_is_named() -> None:
     assert "client orders-1 on 10.0.0.7" in found.next_step
     evidence = {name: found.evidence[name] for name in ("owner_client", "owner_host", "owner_member")}
     assert evidence == {"owner_client": "orders-1", "owner_host": "10.0.0.7", "owner_member": "orders-1-7f3a"}
+
+
+def test_hidden_members_are_not_named() -> None:
+    """With `http.hide_members` neither sentence, next step nor evidence has an id, a client or a host."""
+    found = finding(hangs(0, 0, 0, fine=(1, 1)), hide_members=True)
+    assert found.verdict is V.STOPPED
+    assert "Owner of all of them: one member, which owns no other partition." in found.sentence
+    assert "Check whether one member still runs" in found.next_step or "Look what one member waits" in found.next_step
+    assert not re.search(r"orders-[12]|10\.0\.0", f"{found.sentence}{found.next_step}{found.evidence}")
 
 
 def test_no_member_is_named_if_the_stuck_partitions_have_several_owners() -> None:

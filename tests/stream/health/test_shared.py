@@ -135,3 +135,13 @@ def test_a_restart_of_the_monitor_keeps_the_time_since_which_subscriptions_diffe
     second = Evaluator(HealthLimits(tick=TICK, slot=SLOT), packed=first.pack())
     late = watch(scene, 9 * MINUTE, 11 * MINUTE, evaluator=second)
     assert late[-1].verdict is V.TWO_APPLICATIONS
+
+
+def test_hidden_members_of_two_applications_are_counted_only() -> None:
+    """With `http.hide_members` the sentence has their numbers and topics, and no client or host."""
+    limits = HealthLimits(tick=TICK, slot=SLOT, hide_members=True)
+    scene = scene_of("two applications in one group")
+    found = watch(scene, -6 * MINUTE, 11 * MINUTE, evaluator=Evaluator(limits))[-1].result.group_finding(0)
+    assert found.verdict is V.TWO_APPLICATIONS
+    assert "2 members to " in found.sentence
+    assert "client shop" not in found.sentence
