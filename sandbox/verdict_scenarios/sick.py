@@ -284,6 +284,8 @@ MOVING: Final = (
         ),
         # The third step back distinguishes it from one that goes back once, and no step looks like a second client.
         expected=(ExpectedVerdict(("rewound",), pace.next_sign()),),
+        # After the first two steps it is rewound, too, until it has read the records again.
+        judged_from=EVENT + 2 * REWIND_EVERY,
     ),
     VerdictScenario(
         "overtaken",

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 FAST: Final = {
     "job.tick_interval": "1s",
     "job.trigger_interval": "1s",
+    # Tests that wait for a verdict need not wait as long as for a deploy.
+    "health.pause": "5s",
     # The state of a test is small, and several JVMs share the machine.
     "job.driver_memory": "512m",
     "http.host": LOOPBACK,

@@ -79,6 +79,7 @@ def test_jvm_that_is_killed_is_named_as_the_cause(cluster: Broker, tmp_path: Pat
         assert_query_failed(monitor, monitor.ending(30), "Spark's JVM was killed by SIGKILL")
 
 
+@pytest.mark.long
 def test_workers_that_always_die_are_named_as_the_cause(cluster: Broker, tmp_path: Path) -> None:
     """A task whose worker is killed runs again; when each of its attempts is killed, the query fails."""
     with Monitor(cluster.bootstrap, tmp_path) as monitor, committing(cluster):

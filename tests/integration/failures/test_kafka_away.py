@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(500)]
 
 
+@pytest.mark.long
 def test_a_batch_waits_for_a_broker_that_hangs(make_broker: MakeBroker, tmp_path: Path) -> None:
     """A broker is paused while records are read: the query neither fails nor is started again, and reads them later."""
     broker: Broker = make_broker()

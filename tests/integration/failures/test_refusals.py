@@ -155,6 +155,7 @@ def test_refusal_of_the_cluster_is_one_line(
         assert "bob-secret" not in monitor.said
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("lost", [(AclOperation.READ,), (AclOperation.READ, AclOperation.DESCRIBE)])
 def test_a_right_that_is_taken_away_ends_the_process(
     secured: Secured, tmp_path: Path, lost: tuple[AclOperation, ...]

@@ -104,10 +104,10 @@ def login(secured: Secured, option: str, folder: Path) -> dict[str, str]:
 @pytest.mark.parametrize(
     "option",
     [
-        "kafka.sasl_password_file",
         "kafka.sasl_password",
-        "kafka.oauth_client_secret_file",
-        "kafka.oauth_token_file",
+        pytest.param("kafka.sasl_password_file", marks=pytest.mark.long),
+        pytest.param("kafka.oauth_client_secret_file", marks=pytest.mark.long),
+        pytest.param("kafka.oauth_token_file", marks=pytest.mark.long),
     ],
 )
 def test_no_secret_leaves_the_processes_that_log_in(secured: Secured, tmp_path: Path, option: str) -> None:

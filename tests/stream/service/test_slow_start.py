@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 
+@pytest.mark.long
 def test_the_error_of_spark_is_recognised(tmp_path: Path) -> None:
     """The process that plans the batches starts after more than the ten seconds that Spark waits."""
     python = tmp_path / "python"

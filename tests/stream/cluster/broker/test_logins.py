@@ -288,6 +288,7 @@ class TestTokens:
         assert type(error) is kind
         assert text in error.what
 
+    @pytest.mark.long
     def test_everything_goes_wrong_and_recovers(self, secured: Secured) -> None:
         """One client meets a wrong audience, a wrong key, an endpoint that is away and an expired secret in turn.
 
