@@ -278,14 +278,15 @@ MOVING: Final = (
         script=(
             TimedStep(EVENT - 1, (ChangeBehaviour({"rate": 2 * RATE}),)),
             *(
-                TimedStep(EVENT + REWIND_EVERY * number, (SeekBack(REWIND_BY),), "fault" if number == 2 else None)
+                TimedStep(
+                    EVENT + REWIND_EVERY * number, (SeekBack(REWIND_BY),), {0: "first step", 2: "fault"}.get(number)
+                )
                 for number in range(24)
             ),
         ),
-        # The third step back distinguishes it from one that goes back once, and no step looks like a second client.
+        # After each of the first two steps it is rewound until it has read the records again. The third step
+        # distinguishes it from a group that goes back once, and no step looks like a second client.
         expected=(ExpectedVerdict(("rewound",), pace.next_sign()),),
-        # After the first two steps it is rewound, too, until it has read the records again.
-        judged_from=EVENT + 2 * REWIND_EVERY,
     ),
     VerdictScenario(
         "overtaken",

@@ -126,9 +126,10 @@ def test_dashboard_url_is_a_url(values: Object, dashboard: str, chart_with_files
 
 
 def test_every_dashboard_url_is_a_url_by_default() -> None:
-    """No alert of the chart has a link that is only a path; those about the monitor have its page."""
+    """No alert of the chart has a link that is only a path; those about the monitor and the cluster have its page."""
     links = {alert["labels"]["about"]: alert["annotations"]["dashboard_url"] for alert in alerts_of(ON).values()}
-    assert links == {"group": f"{SERVICE}/group?name={{{{ $labels.group | urlquery }}}}", "monitor": f"{SERVICE}/"}
+    group = f"{SERVICE}/group?name={{{{ $labels.group | urlquery }}}}"
+    assert links == {"group": group, "monitor": f"{SERVICE}/", "cluster": f"{SERVICE}/"}
 
 
 def test_runbook_url_has_a_base(chart_with_files: Path) -> None:
