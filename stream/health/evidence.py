@@ -108,6 +108,8 @@ COLUMNS: Final[dict[str, Callable[[Window, int], Value]]] = {
     "turn_time": _whole(lambda w: w.remembered.turns.turn_time),
     "forgotten_time": _whole(lambda w: w.remembered.forgotten),
     "split_since": _whole(lambda w: w.remembered.split_since),
+    "habit_since": _whole(lambda w: w.remembered.habit_since),
+    "habit_until": _whole(lambda w: w.remembered.habit_until),
     "members": _whole(lambda w: w.members),
     "group_since": _of_group(lambda w: w.inputs.groups.since),
     "generation": _of_group(lambda w: w.inputs.groups.generation),

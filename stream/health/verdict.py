@@ -22,6 +22,7 @@ class Verdict(enum.StrEnum):
     RECOVERING = "recovering"
     RESET = "reset"
     ABANDONED = "abandoned"
+    HABIT_UNKNOWN = "habit_unknown"
     TWO_APPLICATIONS = "two_applications"
     SKEWED = "skewed"
     FALLING_BEHIND = "falling_behind"
@@ -70,6 +71,7 @@ SEVERITY: Final = {
     Verdict.RECOVERING: Severity.NOTICE,
     Verdict.RESET: Severity.NOTICE,
     Verdict.ABANDONED: Severity.NOTICE,
+    Verdict.HABIT_UNKNOWN: Severity.NOTICE,
     Verdict.TWO_APPLICATIONS: Severity.WARNING,
     Verdict.SKEWED: Severity.WARNING,
     Verdict.FALLING_BEHIND: Severity.WARNING,

@@ -40,11 +40,18 @@ def suspect_rows(unread: Flags, age: Ints, tick: int) -> Ints:
 
 
 def learn_patience(  # noqa: PLR0917 - columns of one table
-    inputs: HealthInputs, history: EndHistory, limits: HealthLimits, history_row: Ints, suspects: Ints, slots: Slots
+    inputs: HealthInputs,
+    history: EndHistory,
+    limits: HealthLimits,
+    history_row: Ints,
+    suspects: Ints,
+    slots: Slots,
+    remembered_pause: Ints | None = None,
 ) -> Patience:
     """Return the patience of each row: for suspects twice their longest wait plus one tick, for others two ticks.
 
-    `slots` are those of the suspects, numbered by their position in `suspects`.
+    `slots` are those of the suspects, numbered by their position in `suspects`. `remembered_pause` has for each row the
+    longest pause of a batch (ms, -1: none), which its commit window may have forgotten.
     A suspect without progress since its first commit has no wait of its own. It gets the longest patience of its
     siblings with progress, because the same members read them. A row without a commit gets
     `limits.first_commit_grace`. Of groups with static members no patience is below `limits.static_restart_grace`.
@@ -54,6 +61,8 @@ def learn_patience(  # noqa: PLR0917 - columns of one table
     patience = np.full(len(inputs), 2 * limits.tick, np.int64)
     wait = commit_interval.longest_wait(slots, len(suspects), history, history_row[suspects], limits.slot)
     wait = np.where(wait == NOT_KNOWN, commit_interval.mean_interval(inputs.spans)[suspects], wait)
+    if remembered_pause is not None:
+        wait = np.maximum(wait, remembered_pause[suspects])
     learned = np.maximum(2 * wait + limits.tick, 2 * limits.tick)
     patience[suspects] = np.where(wait == NOT_KNOWN, NOT_KNOWN, learned)
     uncommitted = inputs.spans.last_offset[suspects] == NO_COMMIT

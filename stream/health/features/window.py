@@ -124,6 +124,12 @@ class Window:
         return behind
 
     @property
+    def habit_unknown(self) -> Flags:
+        """Rows of groups that look like a batch whose pauses are not known yet."""
+        unknown: Flags = self.remembered.habit_until > self.now
+        return unknown
+
+    @property
     def silence(self) -> Ints:
         """Time since the last commit of each row, as far as commits are known."""
         silence: Ints = np.maximum(self.known_until - self.commit_time, 0)
@@ -150,7 +156,7 @@ class Window:
 def build(inputs: HealthInputs, observation: Observation, history: PartitionHistory, limits: HealthLimits) -> Window:
     """Return the window of one tick; `observation` is what `history` returned when it recorded these inputs."""
     measured = measure(inputs, observation, history, limits.tick)
-    pace = _pace(inputs, measured, history, limits)
+    pace = _pace(inputs, observation, measured, history, limits)
     progress = _progress(inputs, observation, measured, history, pace.patience, limits)
     loss_in, losing = retention_loss.forecast(
         inputs,
@@ -214,13 +220,19 @@ class _Pace:
     trend: Codes
 
 
-def _pace(inputs: HealthInputs, measured: Measurements, history: PartitionHistory, limits: HealthLimits) -> _Pace:
+def _pace(
+    inputs: HealthInputs,
+    observation: Observation,
+    measured: Measurements,
+    history: PartitionHistory,
+    limits: HealthLimits,
+) -> _Pace:
     past, row, lag, end = history.high_watermark, measured.history_row, measured.lag, measured.ends.high_watermark
     span = rising_span(inputs.slots, len(inputs), inputs.now)
     rates = produce_and_consume_rates(span, inputs.spans.last_offset, lag, past, row, end=end, now=inputs.now)
     suspects = suspect_rows(measured.unread, measured.time_lag.age, limits.tick)
     slots = slots_of_rows(inputs.slots, suspects, len(inputs))  # once: selecting them is a tenth of a tick
-    patience = learn_patience(inputs, past, limits, row, suspects, slots)
+    patience = learn_patience(inputs, past, limits, row, suspects, slots, observation.remembered.longest_pause)
     trend = trend_of_rows(slots, suspects, past, row, lag=lag, end=end, window_start=span.start_time)
     return _Pace(span, rates, patience, trend)
 

@@ -12,7 +12,8 @@ Causes come before their effects, and what cannot be undone before what can.
 7.  Stuck partitions with a known cause: a transaction, no owner, transactions that are all aborted, no commit ever, a
     record (held_back, unassigned, aborting, never_committed, poison_record). The last one requires siblings that make
     progress, so it comes after the causes that stop all of them.
-8.  Stuck partitions without one: repeated commits, then no commits (stalled, stopped). `stopped` matches the rest.
+8.  Stuck partitions without one: those of a batch that may only pause, which may also have no members (habit_unknown),
+    repeated commits, then no commits (stalled, stopped). `stopped` matches the rest.
 9.  From here on the group makes progress. First why its offset was lost (forgotten) or goes to and fro
     (two_committers), what it will never read (skipped) and why it is behind (rewound, reset, skewed), then whether the
     lag grows (falling_behind), whether it is one group at all (two_applications), and whether the lag shrinks
@@ -46,6 +47,7 @@ from stream.health.rules.offsets import (
 from stream.health.rules.progress import (
     caught_up,
     falling_behind,
+    habit_unknown,
     ok,
     poison_record,
     recovering,
@@ -72,6 +74,7 @@ RULES: Final[tuple[Rule, ...]] = (
     aborting.RULE,
     never_committed.RULE,
     poison_record.RULE,
+    habit_unknown.RULE,
     stalled.RULE,
     stopped.RULE,
     forgotten.RULE,

@@ -66,6 +66,28 @@ explains, `lagwarden_group_common_cause`. A host is named in words only; the lab
 forgets earlier leaders, hosts and the absences of brokers.
 """
 
+_BATCHES: Final = """\
+## Batches
+
+A batch reads a backlog in a short run and then pauses, for example every hour. Its patience is twice its longest pause,
+so a batch with pauses of 50 minutes that does not come is reported 100 minutes after its last commit. Pauses of ten
+minutes and longer are remembered per partition, also over a restart of lagwarden.
+
+Until two similar pauses have been seen, and for at most two hours since the first tick with the group, or since its
+first commit if that is later, such a group is `habit_unknown` instead of `stopped`, `stalled`, `no_members` or
+`never_committed`. A batch that never comes again is reported after these two hours, or after its patience if that is
+later. A group looks like a batch if its last run
+
+- began with a backlog of at least ten minutes: after a pause, with its first commit, or at the first tick; and
+- took 30 minutes at most; and
+- read faster than records were written, at the end of it if its begin is not known.
+
+A group that was steady before is no batch: it is reported as soon as any other group. A new group that dies within 30
+minutes after it began with an old backlog cannot be distinguished from a batch. A batch is reported in its first pause
+if lagwarden starts when its commits do not show its run any more: it repeats its last offset for longer than the
+commit window, or reads along for that long at the end of its run. So is a batch with one commit per run.
+"""
+
 
 def main() -> None:
     """Print the page."""
@@ -73,8 +95,8 @@ def main() -> None:
 
 
 def page() -> str:
-    """Return the page: a chapter per severity, worst first, with a row per verdict, and one on common causes."""
-    return "\n".join([_PREFACE, *_chapters(), _COMMON_CAUSES])
+    """Return the page: a chapter per severity, worst first, with a row per verdict, then batches and common causes."""
+    return "\n".join([_PREFACE, *_chapters(), _BATCHES, _COMMON_CAUSES])
 
 
 def _chapters() -> Iterator[str]:

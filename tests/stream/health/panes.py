@@ -57,6 +57,9 @@ class Row:
     commits: int = 50
     known: bool = True
     known_ago: int = 0
+    observed_ago: int = 0
+    habit_until_ago: int | None = None
+    """Negative: the habit is not known until this long after now."""
     broken: int = 0
     reason: str | None = None
     lag: int = 400
@@ -272,6 +275,9 @@ def _remembered(rows: tuple[Row, ...]) -> Remembered:
         last_read=_column(rows, "last_read", np.bool_),
         jumps=jumps,
         known_at=_ago([row.known_ago for row in rows]),
+        longest_pause=np.full(len(rows), -1, np.int64),
+        habit_since=_ago([row.observed_ago for row in rows]),
+        habit_until=_ago([row.habit_until_ago for row in rows]),
         skipped=np.zeros(len({row.group for row in rows}), np.int64),
     )
 

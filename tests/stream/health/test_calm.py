@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from stream.health.evaluator import Evaluator
 from stream.health.limits import HealthLimits
-from stream.health.verdict import Verdict
+from stream.health.verdict import SEVERITY, Severity, Verdict
 from tests.stream.health.simulator import (
+    HOUR,
     MINUTE,
     SECOND,
     SLOT,
@@ -193,3 +194,153 @@ def test_a_group_is_well_again_within_two_ticks(kind: str) -> None:
     after = [each for each in ticks if each.time >= wake]
     well = next(at for at, each in enumerate(after) if max(each.result.window.time_lag.age) <= 2 * TICK)
     assert [(each.time, each.verdict) for each in after[well + 1 :] if each.sick] == []
+
+
+RUN_AT = 7 * MINUTE
+"""After each full hour."""
+
+
+def batch(
+    minutes: int,
+    *,
+    leaves: bool,
+    repeats: bool = False,
+    since: int = 0,
+    until: int = 4,
+    partitions: int = 1,
+    rate: float | None = None,
+) -> Scene:
+    """Return a batch that reads what has been written in an hour within this many minutes, in each of these hours.
+
+    The group is created by its first run. Between two runs it `leaves`, or stays and, if it `repeats`, goes on to
+    commit the offset that it has reached. Its first run ends when all is read, unless another `rate` is given.
+    """
+    commits: list[tuple[int, int]] = []
+    memberships = []
+    rate = rate or 100 * (60 + minutes) // minutes + 20
+    for hour in range(since, until):
+        at = hour * HOUR + RUN_AT
+        position = commits[-1][1] if commits else STEADY(at - HOUR)
+        memberships += [Membership(at), Membership(at + minutes * MINUTE, EMPTY, 0)] if leaves else [Membership(at)]
+        run = consume(STEADY, at, at + minutes * MINUTE, rate=rate, position=position, repeats=repeats)
+        commits += run
+        if repeats:
+            pause = range(at + minutes * MINUTE + 5 * SECOND, at + HOUR, 5 * SECOND)
+            commits += [(time, commits[-1][1]) for time in pause]
+    first = since * HOUR + RUN_AT
+    parts = [Partition(STEADY, commits, owner=0, exists_from=first) for _ in range(partitions)]
+    return Scene(parts, memberships=memberships if leaves else memberships[:1])
+
+
+def called(ticks: Sequence[Seen]) -> list[tuple[float, Verdict]]:
+    """Return the times (minutes) and verdicts of all ticks with a severity above notice."""
+    return [(each.time / MINUTE, each.verdict) for each in ticks if SEVERITY[each.verdict] > Severity.NOTICE]
+
+
+@pytest.mark.parametrize("leaves", [True, False], ids=["leaves", "stays"])
+@pytest.mark.parametrize("since", [0, -2], ids=["new", "with earlier runs"])
+@pytest.mark.parametrize("minutes", [1, 3, 10, 20])
+def test_an_hourly_batch_is_not_called_in_its_first_hours(minutes: int, since: int, *, leaves: bool) -> None:
+    """Neither in the first two hours, in which its habit becomes known, nor after them."""
+    ticks = watch(batch(minutes, leaves=leaves, since=since), RUN_AT, 3 * HOUR, tick=2 * TICK)
+    assert called(ticks) == []
+
+
+@pytest.mark.parametrize("leaves", [True, False], ids=["leaves", "stays"])
+def test_a_batch_that_reads_along_after_its_backlog_is_not_called(*, leaves: bool) -> None:
+    """It reads its backlog within a minute, and what comes then for the rest of its twenty minutes."""
+    ticks = watch(batch(20, leaves=leaves, rate=6_500), RUN_AT + SECOND, 3 * HOUR, tick=2 * TICK)
+    assert called(ticks) == []
+
+
+def test_a_batch_that_repeats_its_commits_is_not_called() -> None:
+    """The commit window has only repeated commits soon after a run."""
+    assert called(watch(batch(10, leaves=False, repeats=True), RUN_AT, 3 * HOUR, tick=2 * TICK)) == []
+
+
+def test_all_partitions_of_a_batch_are_not_called() -> None:
+    """They rest together."""
+    assert called(watch(batch(10, leaves=False, partitions=3), RUN_AT, 3 * HOUR, tick=2 * TICK)) == []
+
+
+@pytest.mark.parametrize("leaves", [True, False], ids=["leaves", "stays"])
+@pytest.mark.parametrize("first", [9, 25], ids=lambda minute: f"from minute {minute}")
+@pytest.mark.parametrize("since", [0, -2], ids=["new", "with earlier runs"])
+def test_a_batch_is_not_called_whenever_the_monitor_starts(first: int, since: int, *, leaves: bool) -> None:
+    """In the middle of a run of ten minutes, or in the pause after it."""
+    ticks = watch(batch(10, leaves=leaves, since=since), first * MINUTE, 150 * MINUTE, tick=2 * TICK)
+    assert called(ticks) == []
+
+
+@pytest.mark.parametrize("restart", [12, 40, 72], ids=lambda minute: f"at minute {minute}")
+def test_a_habit_survives_a_restart_of_the_monitor(restart: int) -> None:
+    """A batch is called neither after a restart within a run or a pause, nor after its first two hours."""
+    scene, first = batch(10, leaves=True), evaluator()
+    before = watch(scene, RUN_AT, restart * MINUTE, evaluator=first, tick=2 * TICK)
+    second = Evaluator(HealthLimits(tick=TICK, slot=SLOT), packed=first.pack())
+    after = watch(scene, restart * MINUTE + 3 * TICK, 3 * HOUR, evaluator=second, tick=2 * TICK)
+    assert called(before + after) == []
+
+
+def test_the_first_pause_of_a_batch_is_said_to_be_of_an_unknown_habit() -> None:
+    """With how long the group is observed, since when it stands still and until when it is not judged."""
+    ticks = watch(batch(10, leaves=False), RUN_AT, 70 * MINUTE)
+    assert {each.verdict for each in ticks if 30 * MINUTE <= each.time <= 65 * MINUTE} == {V.HABIT_UNKNOWN}
+    (late,) = (each for each in ticks if each.time == 47 * MINUTE)
+    finding = late.result.group_finding(0)
+    assert finding.severity is Severity.NOTICE
+    assert "Habit not yet known" in finding.sentence
+    assert "observed for 40 min; no progress since 2023-11-15 00:17:00 UTC" in finding.sentence
+    assert "Not judged until 2023-11-15 02:07:00 UTC" in finding.sentence
+
+
+@pytest.mark.parametrize("leaves", [True, False], ids=["leaves", "stays"])
+@pytest.mark.parametrize(("runs", "at"), [(1, 127), (2, 177), (3, 237)])
+def test_a_batch_that_does_not_come_is_called(runs: int, at: int, *, leaves: bool) -> None:
+    """After two hours, or when it has paused for twice its longest pause: 100 minutes, if it rests for 50."""
+    found = called(watch(batch(10, leaves=leaves, until=runs), RUN_AT, 4 * HOUR, tick=2 * TICK))
+    assert {verdict for _, verdict in found} == {V.NO_MEMBERS if leaves else V.STOPPED}
+    assert at <= found[0][0] <= at + 1
+    assert found[-1][0] >= 239
+
+
+def dying_group(start: int, died: int, *, backlog: int = 0, rate: float = 1e9, leaves: bool = False) -> Scene:
+    """Return a group that begins `backlog` ms behind, reads on, and dies."""
+    commits = consume(STEADY, start, died, rate=rate, position=STEADY(start - backlog))
+    away = [Membership(died + SECOND, EMPTY, 0)] if leaves else []
+    return Scene([Partition(STEADY, commits, owner=0, exists_from=start)], memberships=[Membership(start), *away])
+
+
+@pytest.mark.parametrize("leaves", [True, False], ids=["leaves", "stays"])
+@pytest.mark.parametrize("minutes", [2, 20, 100])
+@pytest.mark.parametrize("known_before", [0, 30], ids=["new", "with earlier commits"])
+def test_a_steady_group_that_dies_in_its_first_two_hours_is_called_at_once(
+    minutes: int, known_before: int, *, leaves: bool
+) -> None:
+    """It has read along from its first commit on."""
+    scene = dying_group(-known_before * MINUTE, minutes * MINUTE, leaves=leaves)
+    ticks = watch(scene, 0, (minutes + 5) * MINUTE)
+    assert V.HABIT_UNKNOWN not in {each.verdict for each in ticks}
+    first, verdict = called(ticks)[0]
+    assert verdict is (V.NO_MEMBERS if leaves else V.STOPPED)
+    assert first <= minutes + 1 + 3 * TICK / MINUTE
+
+
+@pytest.mark.parametrize("leaves", [True, False], ids=["leaves", "stays"])
+def test_a_group_that_reads_along_after_an_old_backlog_is_called_at_once(*, leaves: bool) -> None:
+    """It reads two hours within two minutes, and reads along for longer than a run of a batch takes."""
+    ticks = watch(dying_group(0, 45 * MINUTE, backlog=2 * HOUR, rate=6_000, leaves=leaves), 0, 50 * MINUTE)
+    assert V.HABIT_UNKNOWN not in {each.verdict for each in ticks}
+    assert called(ticks)[0][0] <= 46.5
+
+
+def test_a_group_that_failed_before_is_no_batch() -> None:
+    """A steady group dies, is started again after 40 minutes, reads its backlog and dies again: called both times."""
+    before = consume(STEADY, -30 * MINUTE, 20 * MINUTE)
+    again = consume(STEADY, 60 * MINUTE, 68 * MINUTE, rate=2_000, position=before[-1][1])
+    scene = Scene([Partition(STEADY, [*before, *again], owner=0)])
+    ticks = watch(scene, 0, 75 * MINUTE)
+    assert V.HABIT_UNKNOWN not in {each.verdict for each in ticks}
+    found = called(ticks)
+    assert found[0][0] <= 21.5
+    assert next(minute for minute, _ in found if minute > 62) <= 69.5

@@ -13,9 +13,10 @@ import numpy as np
 
 from stream.health import stored_rows
 from stream.health.columns import find_keys
-from stream.health.features.memory import answers, forgotten, jumps, rest, split, turns
+from stream.health.features.memory import answers, forgotten, habit, jumps, rest, split, turns
 from stream.health.features.memory.answers import AnswerMemory
 from stream.health.features.memory.forgotten import ForgottenMemory
+from stream.health.features.memory.habit import HabitMemory
 from stream.health.features.memory.jumps import JumpMemory
 from stream.health.features.memory.memory_columns import MemoryColumns
 from stream.health.features.memory.rest import RestMemory
@@ -53,6 +54,12 @@ class Remembered:
     """When the broker removed the offset before its time (ms); -1: never."""
     known_at: Ints
     """When the end of the partition was last known, or since when the row is there (ms)."""
+    longest_pause: Ints
+    """The longest of the last similar pauses of a batch (ms); -1: none has been seen."""
+    habit_since: Ints
+    """Since when a row is observed that looks like a batch whose habit is not known yet (ms)."""
+    habit_until: Ints
+    """Until when such a row is not judged (ms); -1 for all other rows."""
     skipped: Ints
     """Per group: the number of offsets that it has passed without reading them, since the process started."""
 
@@ -67,6 +74,7 @@ class _Parts:
     turn: TurnMemory
     split: SplitMemory
     forgotten: ForgottenMemory
+    habit: HabitMemory
 
     @classmethod
     def empty(cls, rows: int) -> _Parts:
@@ -78,6 +86,7 @@ class _Parts:
             TurnMemory.empty(rows),
             SplitMemory.empty(rows),
             ForgottenMemory.empty(rows),
+            HabitMemory.empty(rows),
         )
 
     def columns(self) -> dict[str, Ints]:
@@ -129,6 +138,7 @@ class RowMemory:
             turn=turns.advance(before.turn, inputs),
             split=split.advance(before.split, inputs),
             forgotten=forgotten.advance(before.forgotten, inputs),
+            habit=habit.advance(before.habit, before.rest, inputs, lag, history, history_row),
         )
         passed = np.where(has_jumped & (jumped.planned == 0), jumped.jump_to - jumped.jump_from, 0)
         self._count_skipped(inputs, passed)
@@ -140,6 +150,9 @@ class RowMemory:
             split_since=after.split.since,
             forgotten=after.forgotten.removed,
             known_at=after.answer.known_at,
+            longest_pause=after.habit.longest,
+            habit_since=after.habit.seen,
+            habit_until=habit.unknown_until(after.habit, inputs),
             skipped=np.array(list(self.skipped.values()), np.int64),
         )
 

@@ -16,12 +16,18 @@ if TYPE_CHECKING:
     from stream.health.features.window import Window
 
 
-def _matches(window: Window) -> Flags:
+def leaves_records(window: Window) -> Flags:
+    """Return the rows of groups without members whose records wait for longer than a restart or a pause explains."""
     without_members = np.minimum(window.idle_time, window.settled_time)
     # The patience covers a job that runs every hour and leaves in between, the restart limit a deployment.
     long = without_members > np.maximum(window.patience, window.limits.restart_grace)
     long &= window.idle_time > window.longest_pause
-    matches: Flags = (window.stage == GroupStage.EMPTY) & window.unread & ~window.excused & long
+    leaves: Flags = (window.stage == GroupStage.EMPTY) & window.unread & ~window.excused & long
+    return leaves
+
+
+def _matches(window: Window) -> Flags:
+    matches: Flags = leaves_records(window) & ~window.habit_unknown
     return matches
 
 

@@ -24,7 +24,7 @@ _ASSIGN: Final = (
 def _matches(window: Window) -> Flags:
     # A commit that was removed (`forgotten`) has been there.
     never = (window.committed_offset == NO_COMMIT) & (window.remembered.forgotten < 0)
-    matches: Flags = window.stuck & never
+    matches: Flags = window.stuck & never & ~window.habit_unknown
     return matches
 
 

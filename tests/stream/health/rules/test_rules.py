@@ -83,7 +83,38 @@ def but(row: Row, **changes: object) -> Row:
     return dataclasses.replace(row, **changes)  # type: ignore[arg-type] # the fields of Row
 
 
+UNKNOWN_HABIT: dict[str, Any] = {"observed_ago": HOUR, "habit_until_ago": -HOUR}
 CASES = (
+    Case(
+        "stands still like a batch whose habit is not known",
+        (but(STUCK, **UNKNOWN_HABIT),),
+        (V.HABIT_UNKNOWN, V.STOPPED),
+        "Habit not yet known: looks like a batch, observed for 1 h; no progress since",
+    ),
+    Case(
+        "repeats its offset like a batch whose habit is not known",
+        (but(REPEATS, **UNKNOWN_HABIT),),
+        (V.HABIT_UNKNOWN, V.STALLED, V.STOPPED),
+        "Habit not yet known",
+    ),
+    Case(
+        "has no members like a batch whose habit is not known",
+        (Row(lag=3_000, age=HOUR, idle=HOUR, settled=HOUR, stage=GroupStage.EMPTY, members=0, **UNKNOWN_HABIT),),
+        (V.HABIT_UNKNOWN,),
+        "Habit not yet known",
+    ),
+    Case(
+        "has not committed one partition, like a batch whose habit is not known",
+        (but(STUCK, committed=NO_COMMIT, **UNKNOWN_HABIT),),
+        (V.HABIT_UNKNOWN,),
+        "Habit not yet known: looks like a batch, observed for 1 h; no commit yet, 3,000 offsets unread",
+    ),
+    Case(
+        "stands still when the time for its habit is over",
+        (but(STUCK, observed_ago=3 * HOUR, habit_until_ago=0),),
+        (V.STOPPED,),
+        "No commit for 30 s",
+    ),
     Case("reads along", (Row(),), (), "Keeps up: 400 offsets unread, the oldest for 4 s."),
     Case(
         "has read all, and commits the last offset it has read",
@@ -624,5 +655,5 @@ def test_rules_without_their_input_column_match_nothing(column: str) -> None:
 def test_verdicts_from_warning_on_need_action() -> None:
     """Fine, unknown and notice verdicts do not."""
     calm = {verdict for verdict, severity in SEVERITY.items() if severity < Severity.WARNING}
-    notices = {V.BELOW_LOG_START, V.COMMITS_LAST_READ, V.RECOVERING, V.RESET, V.ABANDONED}
+    notices = {V.BELOW_LOG_START, V.COMMITS_LAST_READ, V.RECOVERING, V.RESET, V.ABANDONED, V.HABIT_UNKNOWN}
     assert calm == {V.OK, V.CAUGHT_UP, V.UNKNOWN} | notices

@@ -1,0 +1,229 @@
+"""Batches: groups that read a backlog in a short run, then rest, and do both again and again.
+
+The commit window forgets the pause before a run that is longer than itself, and knows none of a new group. So the
+pauses are remembered here, and a group that looks like a batch is not judged before its pauses are known.
+
+The *run* is the part of the commit window since the last gap of `LONG_PAUSE`. A row looks like a batch if it stands
+still and its run has read a backlog of at least `LONG_PAUSE`, at twice the speed at which records are written or more.
+It is *steady* if its run has read about as fast as records are written. A row that was steady before a pause has failed
+and has not paused: nothing is learned from it, and what was learned before is forgotten.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from stream.health.columns import NOT_KNOWN, max_by_owner, sum_by_owner
+from stream.health.features.commit_interval import slots_of_rows
+from stream.health.features.end_history import BracketQuality
+from stream.health.features.memory.memory_columns import MemoryColumns
+
+if TYPE_CHECKING:
+    from stream.groups.commits.runs import Spans
+    from stream.groups.commits.slots import Slots
+    from stream.health.columns import Flags, Ints, Reals
+    from stream.health.features.end_history import EndHistory
+    from stream.health.features.lag import Lag
+    from stream.health.features.memory.rest import RestMemory
+    from stream.health.inputs import HealthInputs
+
+OBSERVED: Final = 7_200_000
+"""Time (ms) since its first tick, or since its first commit if that is later, in which a batch is not judged."""
+LONG_PAUSE: Final = 600_000
+"""The shortest pause between two runs, and the least backlog of a run (ms)."""
+_LONGEST_RUN: Final = 1_800_000
+"""A group that commits for longer (ms) without a pause is no batch."""
+_STANDS_STILL: Final = 20_000
+"""Time (ms) without progress after which a run is judged."""
+_STEADY_RUN: Final = 120_000
+"""The shortest run (ms) that shows a steady group; a batch may be seen in the middle of its first commits."""
+_KNOWN_PAUSES: Final = 2
+"""Similar pauses in a row after which the habit is known: the longer one is at most twice the shorter one."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class HabitMemory(MemoryColumns):
+    """One element per row; -1 where there is none, or it is not known. Times and durations in ms."""
+
+    seen: Ints
+    """The first tick of the row."""
+    first_lag: Ints
+    """Its lag at the first tick at which it was known, in offsets."""
+    reached: Ints
+    """When the committed offset was first reached, as of the last tick."""
+    began: Ints
+    """When the present run began, or the last one: the first commit after a long pause with unread records."""
+    batch: Ints
+    """The end of the last run that looks like that of a batch, a value of `reached`."""
+    steady: Ints
+    """The end of the last run that was steady."""
+    longest: Ints
+    """The longest of the last similar pauses."""
+    pauses: Ints
+    """How many there were in a row."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _LastRuns:
+    """The run of each of some rows, from the commit window."""
+
+    span: Ints
+    """Time (ms) from its first slot to its last one."""
+    backlog: Ints
+    """The least age (ms) of the records at its first slot; -1: not known."""
+    gain: Ints
+    """Time (ms) by which the records that it has passed were written over a longer time than it took; 0: not known."""
+    rate: Reals
+    """Mean rate at which records are written (offsets per ms); 0: not known."""
+    is_whole: Flags
+    """The run began with the first commit of all."""
+
+
+def advance(  # noqa: PLR0917 - columns of one table
+    memory: HabitMemory, before: RestMemory, inputs: HealthInputs, lag: Lag, history: EndHistory, history_row: Ints
+) -> HabitMemory:
+    """Return the memory after a tick; `before` has the committed offsets of the tick before it."""
+    reached = inputs.spans.reached_time
+    after = dataclasses.replace(
+        memory,
+        seen=np.where(memory.seen >= 0, memory.seen, inputs.now),
+        first_lag=np.where((memory.first_lag < 0) & lag.known, lag.lag, memory.first_lag),
+        reached=reached,
+    )
+    known = (memory.reached >= 0) & (before.committed >= 0) & (inputs.now - before.observed <= LONG_PAUSE)
+    resumed = np.flatnonzero(known & (reached - memory.reached >= LONG_PAUSE))
+    if len(resumed):
+        pause = _pauses(memory, before.committed, reached, history, history_row, resumed)
+        after = _with_pauses(after, resumed, pause)
+    still = (reached >= 0) & (inputs.now - reached >= _STANDS_STILL)
+    still &= inputs.now - np.maximum(reached, after.seen) <= LONG_PAUSE
+    still &= lag.known & (lag.lag > 0) & (history_row >= 0) & (after.batch != reached) & (after.steady != reached)
+    judged = np.flatnonzero(still)
+    return _with_runs(after, inputs, history, history_row, judged) if len(judged) else after
+
+
+def _with_pauses(memory: HabitMemory, rows: Ints, pause: Ints) -> HabitMemory:
+    """Return the memory after pauses of this length (ms) have ended in these rows; -1: no pause of a batch."""
+    began, longest, pauses = memory.began.copy(), memory.longest.copy(), memory.pauses.copy()
+    rows, pause = rows[pause >= LONG_PAUSE], pause[pause >= LONG_PAUSE]
+    began[rows] = memory.reached[rows]
+    earlier = longest[rows]
+    similar = (2 * pause >= earlier) & (pause <= 2 * earlier)
+    longest[rows] = np.where(similar, np.maximum(pause, earlier), pause)
+    pauses[rows] = np.where(similar, pauses[rows], 0) + 1
+    return dataclasses.replace(memory, began=began, longest=longest, pauses=pauses)
+
+
+def _with_runs(
+    memory: HabitMemory, inputs: HealthInputs, history: EndHistory, history_row: Ints, rows: Ints
+) -> HabitMemory:
+    """Return the memory after the last runs of these rows have been judged."""
+    runs = _last_runs(slots_of_rows(inputs.slots, rows, len(inputs)), inputs, history, history_row, rows)
+    reached, seen = memory.reached[rows], memory.seen[rows]
+    began = np.maximum(memory.began[rows], np.maximum(seen, inputs.spans.first_time[rows]))
+    is_short = reached - began <= _LONGEST_RUN
+    # A run may be longer than the window: its backlog is that of the first tick, or the pause before it.
+    after_pause = memory.began[rows] >= 0
+    at_first = ~after_pause & (reached > seen) & (runs.rate > 0)
+    at_first &= memory.first_lag[rows] >= LONG_PAUSE * runs.rate
+    had_backlog = after_pause | at_first | (runs.backlog >= LONG_PAUSE)
+    catches_up = 2 * runs.gain >= np.maximum(runs.span, 1)
+    knows_begin = after_pause | at_first | runs.is_whole
+    is_batch = (runs.backlog >= 0) & had_backlog & is_short & (catches_up | knows_begin)
+    stays_steady = (runs.backlog >= 0) & (runs.span >= _STEADY_RUN) & ~catches_up & ~is_batch
+    looks, stays = rows[is_batch], rows[stays_steady]
+    batch, steady, longest, pauses = (
+        column.copy() for column in (memory.batch, memory.steady, memory.longest, memory.pauses)
+    )
+    batch[looks], steady[stays] = memory.reached[looks], memory.reached[stays]
+    longest[stays] = pauses[stays] = NOT_KNOWN
+    return dataclasses.replace(memory, batch=batch, steady=steady, longest=longest, pauses=pauses)
+
+
+def unknown_until(memory: HabitMemory, inputs: HealthInputs) -> Ints:
+    """Return until when the pauses of each row are not judged (ms); -1 where they are.
+
+    A group is not judged if a row of it looks like a batch, none of its habits is known, and no more of its rows have
+    been steady than look like a batch: not all partitions of a batch have a backlog, and not all of a failed group had
+    none.
+    """
+    groups = len(inputs.groups.names)
+    none = np.full(len(inputs), NOT_KNOWN, np.int64)
+    looks = (memory.batch >= 0) & (memory.batch == inputs.spans.reached_time) & (memory.steady < 0)
+    if not looks.any():
+        return none
+    looking = sum_by_owner(looks.astype(np.int64), inputs.group, groups)
+    steady = sum_by_owner((memory.steady >= 0).astype(np.int64), inputs.group, groups)
+    pauses = max_by_owner(memory.pauses, inputs.group, groups, NOT_KNOWN)
+    since = np.maximum(memory.seen, inputs.spans.first_time)[looks]
+    until = max_by_owner(since + OBSERVED, inputs.group[looks], groups, NOT_KNOWN)
+    until[(steady > looking) | (pauses >= _KNOWN_PAUSES) | (until <= inputs.now)] = NOT_KNOWN
+    return until[inputs.group]
+
+
+def _pauses(  # noqa: PLR0917 - columns of one table
+    memory: HabitMemory, committed: Ints, reached: Ints, history: EndHistory, history_row: Ints, rows: Ints
+) -> Ints:
+    """Return how long these rows paused before their last commit (ms), at least; -1 where they had failed.
+
+    A pause begins when there was something to read: after the last commit, which was `committed`, and not before the
+    next record was written.
+    """
+    begin = memory.reached[rows]
+    observed = np.flatnonzero(history_row[rows] >= 0)
+    written, quality = history.time_of(history_row[rows[observed]], committed[rows[observed]])
+    known = (quality == BracketQuality.BETWEEN) | (quality == BracketQuality.OLDER)
+    at = observed[known]
+    begin[at] = np.maximum(begin[at], written[known])
+    failed = memory.steady[rows] == memory.reached[rows]
+    return np.where(failed, NOT_KNOWN, reached[rows] - begin)
+
+
+def _last_runs(slots: Slots, inputs: HealthInputs, history: EndHistory, history_row: Ints, rows: Ints) -> _LastRuns:
+    """Return the last run of each of these rows; `slots` are numbered by their position in `rows`.
+
+    How much time the records of a run stand for is known where the history of ends reaches back to its first one; else
+    they have been written at the mean rate of the history.
+    """
+    first_time, first_offset, is_whole = _first_of_runs(slots, inputs.spans, rows)
+    last_time, last_offset = inputs.spans.reached_time[rows], inputs.spans.last_offset[rows]
+    row = history_row[rows]
+    (written_first, quality), (written_last, _) = history.time_of(row, first_offset), history.time_of(row, last_offset)
+    exact = quality == BracketQuality.BETWEEN
+    oldest, end = history.oldest_time(row), history.end_at(row, np.full(len(row), inputs.now))
+    written, over = end - history.oldest_end(row), inputs.now - oldest
+    has_rate = (oldest >= 0) & (over >= _STANDS_STILL) & (written > 0)
+    rate = np.where(has_rate, written / np.maximum(over, 1), 0.0)
+    by_rate = ((last_offset - first_offset) / np.where(has_rate, rate, 1.0)).astype(np.int64)
+    worth = np.where(exact, written_last - written_first, by_rate)
+    went_back = inputs.spans.rewind_time[rows] >= first_time - LONG_PAUSE
+    known = (first_time >= 0) & (first_time <= last_time) & (exact | has_rate) & ~went_back
+    span = last_time - first_time
+    gain = np.where(known, worth - span, 0)
+    backlog = np.where(exact, first_time - written_first, np.maximum(gain, first_time - oldest))
+    return _LastRuns(
+        np.where(known, span, 0), np.where(known, np.maximum(backlog, 0), NOT_KNOWN), gain, rate, is_whole & known
+    )
+
+
+def _first_of_runs(slots: Slots, spans: Spans, rows: Ints) -> tuple[Ints, Ints, Flags]:
+    """Return time and offset of the first known commit of each run (-1: none), and where it is the first one of all."""
+    time, offset = (np.full(len(rows), NOT_KNOWN, np.int64) for _ in range(2))
+    is_whole = spans.reached_time[rows] - spans.first_time[rows] <= _LONGEST_RUN
+    time[is_whole], offset[is_whole] = spans.first_time[rows[is_whole]], spans.first_offset[rows[is_whole]]
+    if not len(slots):
+        return time, offset, is_whole
+    is_first = np.concatenate(([True], slots.row[1:] != slots.row[:-1]))
+    after_pause = np.concatenate(([False], slots.time[1:] - slots.time[:-1] >= LONG_PAUSE))
+    begin = np.maximum.accumulate(np.where(is_first | after_pause, np.arange(len(slots)), 0))
+    last = np.append(np.flatnonzero(is_first)[1:], len(slots)) - 1
+    row, begin = slots.row[last], begin[last]
+    # Commits that repeat the offset after a long pause are no run.
+    is_run = (slots.time[begin] <= spans.reached_time[rows[row]]) & (~is_whole[row] | ~is_first[begin])
+    row, begin = row[is_run], begin[is_run]
+    time[row], offset[row] = slots.time[begin], slots.offset[begin]
+    is_whole[row] = False
+    return time, offset, is_whole
