@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from typing import TYPE_CHECKING, Final
 
 from confluent_kafka import (
@@ -205,3 +206,11 @@ def places(topic: str, offsets: Mapping[int, int]) -> list[TopicPartition]:
 
 def _admin(bootstrap: str) -> AdminClient:
     return AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+
+
+def stop_reading(bootstrap: str, group: str) -> None:
+    """Commit several times, one second apart, below the end offset, and then stop."""
+    with consumer(bootstrap, group) as client:
+        for offset in range(5):
+            eventually(lambda offset=offset: client.commit(offsets=places("t", {0: offset}), asynchronous=False))
+            time.sleep(1)

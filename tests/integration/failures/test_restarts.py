@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import itertools
 import threading
-import time
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 from sandbox.kafka import tools
-from sandbox.waiting import eventually, wait_until
+from sandbox.waiting import wait_until
 from stream.checkpoint.manifest import FORMAT
-from tests.integration.traffic import commit, consumer, make_topic, offsets_ends, places, tool_says
+from tests.integration.traffic import commit, consumer, make_topic, offsets_ends, places, stop_reading, tool_says
 from tests.support.monitor import Monitor
 
 if TYPE_CHECKING:
@@ -28,14 +27,6 @@ GROUPS: Final = tuple(f"group-{number}" for number in range(20))
 
 SURVIVES: Final = ("verdict", "severity", "verdict_since", "verdicts")
 """Fields that a restart must not change for a group in the same condition; the sentence counts seconds."""
-
-
-def stop_reading(bootstrap: str, group: str) -> None:
-    """Commit several times, one second apart, below the end offset, and then stop."""
-    with consumer(bootstrap, group) as client:
-        for offset in range(5):
-            eventually(lambda offset=offset: client.commit(offsets=places("t", {0: offset}), asynchronous=False))
-            time.sleep(1)
 
 
 def group_answer(monitor: Monitor, group: str) -> dict[str, Any]:
