@@ -15,7 +15,7 @@ MINUTES ?= 20
 # How often `make stable` runs the integration tests; the last two runs are beside a load.
 N ?= 5
 # Tests with a JVM or a broker that run at the same time: they wait more than they compute.
-WORKERS ?= 4
+WORKERS ?= 3
 
 # With it, each process that a test starts would compile every module, and pytest would rewrite every test.
 unexport PYTHONDONTWRITEBYTECODE

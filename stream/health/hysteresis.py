@@ -4,7 +4,7 @@ A pure state machine per row. A fault (severity WARNING or above) is shown after
 `Rule.confirm` ticks in a row, withdrawn after `Rule.withdraw` ticks without any fault (two for most), and replaced by
 another fault after two. A row with changing faults shows the current one as soon as it has had some fault for one tick
 more than that fault requires. So alternating input never makes the shown verdict alternate. "ok" and "caught up"
-replace each other at once.
+replace each other at once. A shown fault of a group that does not go on is not replaced by "habit unknown".
 
 The state packs into a few bytes per row. After a restart the shown verdicts, good ones as well as faults, stay until
 the rules have observed enough to decide.
@@ -39,6 +39,12 @@ _CONFIRM, _WITHDRAW = (np.ones(len(VERDICTS), np.int16) for _ in range(2))
 for _rule in RULES:
     _CONFIRM[CODE[_rule.verdict]] = _rule.confirm
     _WITHDRAW[CODE[_rule.verdict]] = _rule.withdraw
+_HABIT_UNKNOWN: Final = CODE[Verdict.HABIT_UNKNOWN]
+_IS_PAUSE: Final = np.zeros(len(VERDICTS), np.bool_)
+"""By code: the faults that `habit_unknown` takes the place of."""
+_IS_PAUSE[[CODE[each] for each in (Verdict.STOPPED, Verdict.STALLED, Verdict.NO_MEMBERS, Verdict.NEVER_COMMITTED)]] = (
+    True
+)
 _COUNTS: Final = ("candidate_ticks", "sick_ticks", "well_ticks")
 
 
@@ -73,6 +79,9 @@ def initial_state(rows: int, now: int) -> ShownVerdicts:
 
 def advance(previous: ShownVerdicts, rule_verdict: Codes, now: int) -> ShownVerdicts:
     """Return the state after a tick with these verdicts of the rules (codes, or `UNDECIDED`)."""
+    # A fault that is shown stays: what looks like a batch later, or to a monitor that has restarted, has failed.
+    still_fault = (rule_verdict == _HABIT_UNKNOWN) & _IS_PAUSE[previous.verdict]
+    rule_verdict = np.where(still_fault, previous.verdict, rule_verdict).astype(np.int8)
     undecided = rule_verdict == UNDECIDED
     candidate = np.where(undecided, previous.candidate, rule_verdict).astype(np.int8)
     same = candidate == previous.candidate

@@ -52,6 +52,14 @@ CASES = {
         [V.STOPPED, V.NO_MEMBERS, V.NO_MEMBERS],
         [V.STOPPED, V.STOPPED, V.NO_MEMBERS],
     ),
+    "a group that has failed is no batch with an unknown habit": (
+        [V.STOPPED, V.HABIT_UNKNOWN, V.HABIT_UNKNOWN, V.HABIT_UNKNOWN, V.OK, V.OK, V.HABIT_UNKNOWN, V.HABIT_UNKNOWN],
+        [V.STOPPED] * 5 + [V.OK, V.OK, V.HABIT_UNKNOWN],
+    ),
+    "an unknown habit is shown where nothing has failed": (
+        [V.OK, V.HABIT_UNKNOWN, V.HABIT_UNKNOWN, V.STOPPED],
+        [V.OK, V.OK, V.HABIT_UNKNOWN, V.STOPPED],
+    ),
     "a lag that rises for two ticks is no trend": (
         [V.OK, V.FALLING_BEHIND, V.FALLING_BEHIND, V.OK],
         [V.OK, V.OK, V.OK, V.OK],
