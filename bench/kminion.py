@@ -1,7 +1,7 @@
 """Measures KMinion on the same topic: from the start of its process to a correct lag of every partition.
 
 KMinion is not part of this project. Build it from its repository (`go build -o kminion .`; docs/performance.md used
-revision 4f3867a), and name the binary in the variable LAGWARDEN_BENCH_KMINION. It reads `__consumer_offsets`, too
+revision 4f3867a), and name the binary in the variable KMINION_BINARY. It reads `__consumer_offsets`, too
 (`scrapeMode: offsetsTopic`); all else is its default configuration.
 """
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bench.oracle import FinalState
     from bench.traffic import Traffic
 
-VARIABLE: Final = "LAGWARDEN_BENCH_KMINION"
+VARIABLE: Final = "KMINION_BINARY"
 _LIMIT: Final = 300.0
 _SAMPLE: Final = re.compile(r"^kminion_kafka_consumer_group_topic_partition_lag\{([^}]*)\} (\S+)$", re.MULTILINE)
 _LABEL: Final = re.compile(r'(\w+)="([^"]*)"')

@@ -69,7 +69,9 @@ def _start(what: str, bootstrap: str, traffic: Traffic, wanted: FinalState, scra
 def _command(bootstrap: str, port: int, checkpoint: Path) -> list[str]:
     program = str(Path(sys.executable).with_name("lagwarden"))
     options = ["--http-port", str(port), "--checkpoint-dir", str(checkpoint), "--log-format", "json"]
-    return [program, "run", "--bootstrap-servers", bootstrap, *options, "--set", f"http.host={LOOPBACK}"]
+    # The oracle has the commit time of each partition, which other presets leave out.
+    settings = ["--set", f"http.host={LOOPBACK}", "--set", "metrics.preset=full"]
+    return [program, "run", "--bootstrap-servers", bootstrap, *options, *settings]
 
 
 def get(port: int, path: str) -> tuple[int, bytes]:
