@@ -69,8 +69,15 @@ def _start(what: str, bootstrap: str, traffic: Traffic, wanted: FinalState, scra
 def _command(bootstrap: str, port: int, checkpoint: Path) -> list[str]:
     program = str(Path(sys.executable).with_name("lagwarden"))
     options = ["--http-port", str(port), "--checkpoint-dir", str(checkpoint), "--log-format", "json"]
-    # The oracle has the commit time of each partition, which other presets leave out.
-    settings = ["--set", f"http.host={LOOPBACK}", "--set", "metrics.preset=full"]
+    # The oracle has the commit time of each partition, which other presets and the budget leave out.
+    settings = [
+        "--set",
+        f"http.host={LOOPBACK}",
+        "--set",
+        "metrics.preset=full",
+        "--set",
+        "metrics.series_budget=10000000",
+    ]
     return [program, "run", "--bootstrap-servers", bootstrap, *options, *settings]
 
 
