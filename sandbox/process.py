@@ -90,8 +90,13 @@ class GuardedProcess:
         return code
 
     def pause(self) -> None:
-        """Suspend the whole group (SIGSTOP)."""
+        """Suspend the whole group (SIGSTOP); returns when no thread of the child runs any more.
+
+        A thread that waits for a CPU takes the signal later, and until then the other threads go on.
+        """
         self._signal_group(signal.SIGSTOP)
+        with contextlib.suppress(ChildProcessError):
+            os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
     def resume(self) -> None:
         """Continue a suspended group (SIGCONT)."""

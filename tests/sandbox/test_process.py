@@ -79,11 +79,53 @@ def test_terminate_kills_a_child_that_ignores_sigterm(tmp_path: Path) -> None:
     assert not child.running
 
 
+COUNTING = """
+import itertools, sys, threading
+from pathlib import Path
+folder = Path(sys.argv[1])
+def count(name):
+    with (folder / name).open("wb", buffering=0) as file:
+        for _ in itertools.count():
+            file.write(b".")
+for name in ("a", "b", "c"):
+    threading.Thread(target=count, args=(name,)).start()
+"""
+
+
+def test_no_thread_runs_once_pause_returns(tmp_path: Path) -> None:
+    """The threads of a paused child have stopped when `pause` returns, and go on after `resume`."""
+    files = [tmp_path / name for name in ("a", "b", "c")]
+
+    def sizes() -> list[int]:
+        return [file.stat().st_size if file.exists() else 0 for file in files]
+
+    with GuardedProcess([sys.executable, "-c", COUNTING, tmp_path], tmp_path / "log") as child:
+        while not all(sizes()):
+            time.sleep(0.01)
+        for _ in range(20):
+            child.pause()
+            before = sizes()
+            time.sleep(0.005)
+            assert sizes() == before
+            child.resume()
+            while not all(map(int.__lt__, before, sizes())):
+                time.sleep(0.001)
+
+
+def test_pausing_an_ended_child_has_no_effect(tmp_path: Path) -> None:
+    """`pause` returns at once for a child that has ended, before and after its exit code was taken."""
+    child = GuardedProcess(["sh", "-c", "exit 5"], tmp_path / "log")
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    child.pause()
+    assert child.wait(20) == 5
+    child.pause()
+    assert child.kill() == 5
+
+
 def test_paused_child_can_be_terminated(tmp_path: Path) -> None:
     """A paused child counts as running and can be terminated."""
     with GuardedProcess(["sleep", "60"], tmp_path / "log") as child:
         child.pause()
-        os.waitid(os.P_PID, child.pid, os.WSTOPPED | os.WNOWAIT)
         assert child.running
         assert child.terminate(timeout=20) == -signal.SIGTERM
 
