@@ -57,6 +57,7 @@ class GroupRow(TypedDict):
     tier: str | None
     link: str | None
     maintenance_until: str | None
+    unpaged: bool | None
 
 
 class PartitionRow(TypedDict):

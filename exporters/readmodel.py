@@ -145,6 +145,9 @@ GROUPS: Final = pa.schema(
         ("link", NAME),
         # When the configured maintenance window that is open ends; null: none is open.
         ("maintenance_until", TIMESTAMP),
+        # True if its faults are shown and raise no alert (`health.day_one`); null before the first evaluation, and for
+        # dead groups.
+        ("unpaged", pa.bool_()),
     ]
 )
 """One row per group. A group that died stays in state Dead, without partitions, until its retention period ends."""
@@ -319,6 +322,9 @@ OWNERS: Final = pa.schema([("group", NAME), ("team", NAME), ("tier", NAME), ("li
 MAINTENANCE: Final = pa.schema([("group", NAME), ("in_maintenance", pa.bool_())])
 """Groups in a configured maintenance window; true in every row (`exporters.selection`)."""
 
+UNPAGED: Final = pa.schema([("group", NAME), ("unpaged", pa.bool_())])
+"""Groups whose faults raise no alert; true in every row (`exporters.selection`)."""
+
 HTTP_REFUSALS: Final = pa.schema([("reason", NAME), ("refusals", pa.int64())])
 """Connections and requests that the HTTP server refused or closed since the process started, by reason."""
 
@@ -360,8 +366,8 @@ OFFSETS_SKIPPED: Final = pa.schema([("reason", NAME), ("offsets", pa.int64())])
 class Snapshot:
     """One consistent view of all groups. `taken_at` (Unix seconds) is when the end offsets had been read.
 
-    `targets`, `dead_groups`, `folded_groups`, `owners`, `maintenance` and `summary` are filled by
-    `exporters.selection`, for /metrics.
+    `targets`, `dead_groups`, `folded_groups`, `owners`, `maintenance`, `unpaged` and `summary` are
+    filled by `exporters.selection`, for /metrics.
     """
 
     taken_at: float
@@ -376,6 +382,7 @@ class Snapshot:
     folded_groups: pa.Table = dataclasses.field(default_factory=FOLDED_GROUPS.empty_table)
     owners: pa.Table = dataclasses.field(default_factory=OWNERS.empty_table)
     maintenance: pa.Table = dataclasses.field(default_factory=MAINTENANCE.empty_table)
+    unpaged: pa.Table = dataclasses.field(default_factory=UNPAGED.empty_table)
     log_ends: pa.Table = dataclasses.field(default_factory=LOG_ENDS.empty_table)
     summary: pa.Table = dataclasses.field(default_factory=SUMMARY.empty_table)
     common_causes: pa.Table = dataclasses.field(default_factory=COMMON_CAUSES.empty_table)

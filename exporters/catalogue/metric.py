@@ -67,6 +67,7 @@ class MetricSource(enum.Enum):
     COVERED_GROUPS = "covered_groups"
     OWNERS = "owners"
     MAINTENANCE = "maintenance"
+    UNPAGED = "unpaged"
     STATUS = "status"
     RECORDS_READ = "records_read"
     DECODE_ERRORS = "decode_errors"
@@ -123,6 +124,7 @@ _IN_SNAPSHOT: Final = frozenset(
         MetricSource.COVERED_GROUPS,
         MetricSource.OWNERS,
         MetricSource.MAINTENANCE,
+        MetricSource.UNPAGED,
     }
 )
 _IN_CLUSTER: Final = frozenset(

@@ -45,8 +45,20 @@ OWNER_METRICS: Final = (
         preset=Preset.LEAN,
         stability=Stability.EXPERIMENTAL,
     ),
+    Metric(
+        "lagwarden_group_unpaged",
+        MetricKind.GAUGE,
+        "1 if the faults of the group began before the first look of the monitor, or the group had been silent for"
+        " health.day_one; the alert rules mute it.",
+        MetricSource.UNPAGED,
+        "unpaged",
+        ("group",),
+        absent="the group has no fault, or one that is paged",
+        preset=Preset.LEAN,
+        stability=Stability.EXPERIMENTAL,
+    ),
 )
-"""Metrics of configured owners and maintenance windows, also of dead groups."""
+"""Metrics of configured owners and maintenance windows, also of dead groups, and of groups that are not paged."""
 
 FOLDED_GROUP_METRICS: Final = (
     Metric(

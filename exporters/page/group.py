@@ -193,6 +193,9 @@ def _notes(row: dict[str, Any], detail: GroupDetail | None) -> Content:
     if row["maintenance_until"] is not None:
         until = utc(row["maintenance_until"] / 1000)
         notes.append(f"In maintenance until {until} UTC: the verdict is shown, but no alert about this group fires.")
+    if row["unpaged"]:
+        why = "The fault began before lagwarden first looked, or after a long silence of the group"
+        notes.append(f"{why}: it is shown, but raises no alert until the group has recovered (health.day_one).")
     if detail is not None and detail.unowned:
         unowned = listed([named(topic), " ", ranges(them)] for topic, them in detail.unowned)
         notes.append(["Subscribed partitions without an owner: ", unowned, "."])

@@ -107,7 +107,7 @@ def _attention_item(row: dict[str, Any], now: float) -> Element:
             el("a", named(row["group"]), href=group_link(row["group"]), class_="name"),
             " ",
             el("small", _duration_and_severity(row, now)),
-            maintenance_note(row),
+            alert_note(row),
         ),
         el("p", printable(row["sentence"]), class_="sentence") if row["sentence"] else None,
         el("p", [[el("span", name, " ", el("b", value)), " "] for name, value in facts], class_="facts"),
@@ -172,7 +172,7 @@ def _row(row: dict[str, Any], now: float, *, with_team: bool) -> Element:
     return el(
         "tr",
         el("th", el("a", named(row["group"]), href=group_link(row["group"])), scope="row"),
-        el("td", badge(row["verdict"], row["severity"]), maintenance_note(row)),
+        el("td", badge(row["verdict"], row["severity"]), alert_note(row)),
         el("td", known(row["lag_sum"]), class_="number"),
         el("td", time_lag(row["time_lag_max"], exact=row["time_lag_max_exact"]), class_="number"),
         el("td", _state(row, now)),
@@ -188,11 +188,13 @@ def _team(team: str | None) -> Content:
     return el("a", printable(team), href=f"./?{urllib.parse.urlencode({'team': team})}") if team else None
 
 
-def maintenance_note(row: dict[str, Any]) -> Content:
-    """Return the words for a group in a maintenance window, None for others."""
-    if row["maintenance_until"] is None:
-        return None
-    return [" ", el("small", "in maintenance", title=f"until {utc(row['maintenance_until'] / 1000)} UTC")]
+def alert_note(row: dict[str, Any]) -> Content:
+    """Return why the group raises no alert: a maintenance window, or an old fault. None for others."""
+    if row["maintenance_until"] is not None:
+        return [" ", el("small", "in maintenance", title=f"until {utc(row['maintenance_until'] / 1000)} UTC")]
+    if row["unpaged"]:
+        return [" ", el("small", "no alert", title="the fault is older than lagwarden, or the group was forgotten")]
+    return None
 
 
 def _state(row: dict[str, Any], now: float) -> Content:

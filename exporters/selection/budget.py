@@ -42,9 +42,10 @@ _GROUP_SOURCES: Final = (
     MetricSource.FOLDED_GROUPS,
     MetricSource.GROUPS,
     MetricSource.COVERED_GROUPS,
-    # Without them, alerts would reach other receivers, or fire during maintenance.
+    # Without them, alerts would reach other receivers, or fire during maintenance and for old faults.
     MetricSource.OWNERS,
     MetricSource.MAINTENANCE,
+    MetricSource.UNPAGED,
     MetricSource.SUMMARY,
     MetricSource.VERDICT_GROUPS,
     MetricSource.COMMON_CAUSES,

@@ -2,7 +2,7 @@
 
 A folded row has the sum of the lag, the greatest time lag, the worst verdict and the number of its groups. It has no
 series per partition and no counters: both would end and begin again with each group. It has the labels of the owner
-that all of its groups share, and is in maintenance while all of them are.
+that all of its groups share. It is in maintenance, or unpaged, while all of them are.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from exporters.readmodel import FOLDED_GROUPS, NAME, OWNERS
 from exporters.selection.generated_names import pattern_of
 from exporters.selection.name_filter import first_match
-from exporters.wording import SEVERITIES
+from exporters.wording import ATTENTION, SEVERITIES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -106,7 +106,9 @@ def _folded(snapshot: Snapshot, rows: Mapping[str, str]) -> Snapshot:
     unknown_lags, unknown = _split(snapshot.unknown_lags, rows)
     targets, own_targets = _split(snapshot.targets, rows)
     others = ("partitions", "topics", "transitions", "dead_groups", "covered_groups")
-    owners, maintenance = _split(snapshot.owners, rows)[0], _split(snapshot.maintenance, rows)[0]
+    owners, maintenance, unpaged = (
+        _split(table, rows)[0] for table in (snapshot.owners, snapshot.maintenance, snapshot.unpaged)
+    )
     counts = members.group_by("group").aggregate([([], "count_all")]).rename_columns(["group", "groups"])
     return dataclasses.replace(
         snapshot,
@@ -116,6 +118,7 @@ def _folded(snapshot: Snapshot, rows: Mapping[str, str]) -> Snapshot:
         targets=_with(targets, _aggregate(own_targets, ("group",), {"time_lag_target": "min"})),
         owners=_with(owners, _shared_labels(members)),
         maintenance=_with(maintenance, _shared_maintenance(members)),
+        unpaged=_with(unpaged, _shared_unpaged(members)),
         folded_groups=_with(FOLDED_GROUPS.empty_table(), counts),
     )
 
@@ -148,6 +151,13 @@ def _shared_maintenance(members: pa.Table) -> pa.Table:
     every = members.select(["group"]).append_column("in_maintenance", in_maintenance)
     found = _aggregate(every, ("group",), {"in_maintenance": "all"})
     return found.filter(found["in_maintenance"])
+
+
+def _shared_unpaged(members: pa.Table) -> pa.Table:
+    """Return the folded rows with a fault in which every group with a fault is unpaged."""
+    has_fault = pc.is_in(members.column("severity"), value_set=pa.array(ATTENTION, pa.string()))
+    found = _aggregate(members.filter(has_fault), ("group",), {"unpaged": "all"})
+    return found.filter(found["unpaged"].fill_null(False))
 
 
 def _aggregate(table: pa.Table, keys: Sequence[str], functions: Mapping[str, str]) -> pa.Table:

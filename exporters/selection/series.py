@@ -19,7 +19,7 @@ from exporters.catalogue.metric import Preset
 from exporters.catalogue.metrics import SNAPSHOT_METRICS
 from exporters.compatibility.selection import PeerSelection
 from exporters.compatibility.snapshot_tables import peer_snapshot
-from exporters.readmodel import DEAD_GROUPS, MAINTENANCE, NAME, OWNERS, SERIES_DROPPED, SUMMARY, TARGETS
+from exporters.readmodel import DEAD_GROUPS, MAINTENANCE, NAME, OWNERS, SERIES_DROPPED, SUMMARY, TARGETS, UNPAGED
 from exporters.selection.budget import SeriesBudget
 from exporters.selection.folding import FoldRules, GroupFolder
 from exporters.selection.name_filter import NameFilter, first_match
@@ -132,7 +132,10 @@ class SeriesSelector:
             snapshot = dataclasses.replace(snapshot, targets=target_table(snapshot.groups, self._selection.targets))
         selected = filter_by_name(snapshot, self._selection)
         selected = dataclasses.replace(
-            selected, owners=owner_table(selected.groups), maintenance=maintenance_table(selected.groups)
+            selected,
+            owners=owner_table(selected.groups),
+            maintenance=maintenance_table(selected.groups),
+            unpaged=unpaged_table(selected.groups),
         )
         apart = dead_groups_apart(selected)
         shown = dataclasses.replace(self._folder.fold(apart), summary=summary_table(snapshot.groups))
@@ -164,6 +167,11 @@ def maintenance_table(groups: pa.Table) -> pa.Table:
     """Return the groups in a maintenance window (schema MAINTENANCE)."""
     found = groups.select(["group"]).filter(groups.column("maintenance_until").is_valid())
     return found.append_column(MAINTENANCE.field("in_maintenance"), pa.repeat(True, len(found)))
+
+
+def unpaged_table(groups: pa.Table) -> pa.Table:
+    """Return the groups whose faults raise no alert (schema UNPAGED)."""
+    return groups.select(UNPAGED.names).filter(groups.column("unpaged").fill_null(False))
 
 
 def summary_table(groups: pa.Table) -> pa.Table:

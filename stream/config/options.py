@@ -403,6 +403,14 @@ class HealthOptions(OptionSection):
         gt=0,
         le=31_536_000,
     )
+    day_one: Seconds = _option(
+        86_400.0,
+        "Faults that began before lagwarden first looked, and faults of groups without members that had not committed"
+        " for this long, are shown and raise no alert (docs/alerting.md). 0: every fault does.",
+        unit="seconds",
+        ge=0,
+        le=31_536_000,
+    )
     end_points: int = _option(
         48,
         "The number of points kept per partition in the history of its end offset; 16 bytes each.",

@@ -38,5 +38,7 @@ class HealthLimits:
     """Time before retention removes unread records at which this is reported."""
     expiry_notice: int = 86_400_000
     """Time before the broker expires an offset at which this is reported."""
+    day_one: int = 86_400_000
+    """Silence after which a group without members is forgotten: its faults raise no alert. 0: all faults do."""
     event_shown: int = 600_000
     """Time for which an event that leaves no lasting trace is reported: records that were skipped."""

@@ -121,6 +121,7 @@ def health_limits(config: Config, slot_ms: int) -> HealthLimits:
         rolling_deploy=_ms(health.rolling_deploy),
         loss_notice=_ms(health.loss_notice),
         expiry_notice=_ms(health.expiry_notice),
+        day_one=_ms(health.day_one),
     )
 
 

@@ -113,6 +113,7 @@ def _event(
         "next_step": None if finding is None else finding.next_step,
         "owner": owner if any(owner.values()) else None,
         "maintenance_until": _time(row.get("maintenance_until")),
+        "unpaged": bool(row.get("unpaged")),
     }
     identity = json.dumps([cluster_id, group, before, verdict, round(now * 1000)])
     event_id = hashlib.sha256(identity.encode()).hexdigest()[:32]

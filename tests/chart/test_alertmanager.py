@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import time
 import urllib.parse
 import urllib.request
 import uuid
@@ -114,11 +115,22 @@ def test_who_mutes_whom(alertmanager: str, sources: list[dict[str, str]], muted:
     job = f"lagwarden-{uuid.uuid4()}"
     alerts_given = [{"labels": {**labels, "job": job}} for labels in sources]
     _post(alertmanager, alerts_given)
+    # Alertmanager receives alerts and computes which of them mute others in two threads.
+    deadline = time.monotonic() + 20
+    while _muted(alertmanager, job, len(sources)) != muted and time.monotonic() < deadline:
+        time.sleep(0.1)
+    time.sleep(0.2)
+    assert _muted(alertmanager, job, len(sources)) == muted
+
+
+def _muted(alertmanager: str, job: str, alerts_given: int) -> set[str] | None:
+    """Return the names of the suppressed alerts of a job; None until Alertmanager has all of them."""
     query = urllib.parse.urlencode({"filter": f'job="{job}"'})
     with urllib.request.urlopen(f"{alertmanager}?{query}", timeout=30) as answer:  # noqa: S310 - http on loopback
         shown = json.load(answer)
-    assert len(shown) == len(sources)
-    assert {one["labels"]["alertname"] for one in shown if one["status"]["state"] == "suppressed"} == muted
+    if len(shown) != alerts_given:
+        return None
+    return {one["labels"]["alertname"] for one in shown if one["status"]["state"] == "suppressed"}
 
 
 def _at_home(program: str) -> list[str]:

@@ -16,6 +16,7 @@ import structlog
 
 from exporters.readmodel import NAME, VERDICT_CHANGES
 from stream.health.burrow.evaluator import BurrowEvaluator
+from stream.health.day_one import DayOne
 from stream.health.evaluator import Evaluator
 from stream.health.limits import HealthLimits
 from stream.tick.inputs.builder import InputBuilder
@@ -67,7 +68,9 @@ class VerdictEvaluator:
         self._with_burrow = with_burrow
         self._store = store
         self._silent = False
-        self._start(None if store is None else store.read())
+        stored = None if store is None else store.read()
+        self._day_one = None if stored is None else stored.day_one
+        self._start(stored)
 
     def _start(self, stored: StoredVerdicts | None) -> None:
         stored = stored or StoredVerdicts(self._rules)
@@ -122,11 +125,14 @@ class VerdictEvaluator:
             self._evaluator.start(health_inputs, None if backfill is None else backfill(health_inputs))
             self._is_first_tick = False
         evaluation = self._evaluator.evaluate(health_inputs)
+        self._day_one = (self._day_one or DayOne(health_inputs.now)).advance(evaluation)
         alive = _alive(hidden.state, inputs.rows.groups)
         self._changes.record(evaluation, alive, now)
         self._log_left_out(inputs.rows.omitted)
         self._save_if_due(now)
-        return EvaluatedTick(inputs, hidden, evaluation, alive, self._evaluator.burrow_statuses)
+        return EvaluatedTick(
+            inputs, hidden, evaluation, alive, self._day_one.unpaged, burrow=self._evaluator.burrow_statuses
+        )
 
     @property
     def end_history(self) -> PartitionHistory:
@@ -148,7 +154,11 @@ class VerdictEvaluator:
         if self._store is not None and not self._is_first_tick:
             self._store.write(
                 StoredVerdicts(
-                    self._rules, self._evaluator.pack(), self._changes.changes, self._inputs.rebalances.recorded
+                    self._rules,
+                    self._evaluator.pack(),
+                    self._changes.changes,
+                    self._inputs.rebalances.recorded,
+                    self._day_one or DayOne(0),
                 )
             )
 

@@ -28,6 +28,8 @@ class EvaluatedTick:
     evaluation: Evaluation
     alive: Flags
     """Per group: False for a dead one, which has no verdict."""
+    unpaged: frozenset[str] = frozenset()
+    """Groups whose faults raise no alert (`stream.health.day_one`)."""
     burrow: BurrowStatuses | None = None
     """The statuses by Burrow's rules; None if they are not wanted."""
 

@@ -2,8 +2,9 @@
 
 The file is a zip archive: `about.json` has its format and the rule set, `shown` the packed verdicts
 (`stream.health.hysteresis.pack`), `changes.json` the verdict changes of the groups, `rebalances.json` recent rebalance
-counts. A file that cannot be read, or has another format, is set aside and logged; the verdicts then start from
-nothing, which takes minutes to relearn. The file belongs to its checkpoint, and is set aside with it.
+counts, `day_one.json` the old faults. A file that cannot be read, or has another format, is set aside and logged; the
+verdicts then start from nothing, which takes minutes to relearn. The file belongs to its checkpoint, and is set aside
+with it.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from exporters.readmodel import VerdictChange
 from stream.checkpoint import side_files
 from stream.checkpoint.directory import VERDICTS
 from stream.checkpoint.side_files import SideFiles
+from stream.health.day_one import DayOne
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
 _log = structlog.get_logger(__name__)
 FORMAT: Final = 1
+_DAY_ONE: Final = "day_one.json"
 _FIELDS: Final = operator.attrgetter(*(field.name for field in dataclasses.fields(VerdictChange)))
 
 
@@ -43,6 +46,8 @@ class StoredVerdicts:
     shown: bytes | None = None
     changes: dict[str, list[VerdictChange]] = dataclasses.field(default_factory=dict)
     rebalances: dict[str, CountsByTime] = dataclasses.field(default_factory=dict)
+    day_one: DayOne = dataclasses.field(default_factory=lambda: DayOne(0))
+    """The old faults. Files of versions that did not know them have no time of a first look."""
 
 
 class VerdictStore:
@@ -88,11 +93,16 @@ def _read(path: Path) -> StoredVerdicts:
         shown = archive.read("shown") if "shown" in archive.namelist() else None
         changes = _mapping(json.loads(archive.read("changes.json")))
         rebalances = _mapping(json.loads(archive.read("rebalances.json")))
+        stored = archive.read(_DAY_ONE) if _DAY_ONE in archive.namelist() else b'{"first_look": 0}'
+        day_one = _mapping(json.loads(stored))
     return StoredVerdicts(
         rules=str(about["rules"]),
         shown=shown,
         changes={group: [VerdictChange(*row) for row in rows] for group, rows in changes.items()},
         rebalances={group: [(int(time), int(count)) for time, count in rows] for group, rows in rebalances.items()},
+        day_one=DayOne(
+            int(day_one["first_look"]), int(day_one.get("evaluated_at", 0)), frozenset(day_one.get("unpaged", ()))
+        ),
     )
 
 
@@ -118,6 +128,8 @@ def _write_draft(draft: Path, verdicts: StoredVerdicts) -> None:
     with draft.open("wb") as handle:
         with zipfile.ZipFile(handle, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
             archive.writestr("about.json", json.dumps({"format": FORMAT, "rules": verdicts.rules}))
+            day_one = dataclasses.asdict(verdicts.day_one) | {"unpaged": sorted(verdicts.day_one.unpaged)}
+            archive.writestr(_DAY_ONE, _json(day_one))
             if verdicts.shown is not None:
                 archive.writestr("shown", verdicts.shown)
             rows = {group: [_FIELDS(change) for change in each] for group, each in verdicts.changes.items()}

@@ -123,6 +123,7 @@ _OTHER_OWNER: Final = {"team": "orders", "tier": "2"}
 _OWNED: Final = of("lagwarden_group_owner_info", GROUP, **_OWNER, link="https://wiki.example.com")
 _OWNED_BY_OTHER: Final = of("lagwarden_group_owner_info", GROUP, **_OTHER_OWNER)
 _MAINTENANCE: Final = of("lagwarden_group_maintenance", GROUP)
+_UNPAGED: Final = of("lagwarden_group_unpaged", GROUP)
 
 OWNERS: Final = [
     Case(
@@ -176,6 +177,36 @@ OWNERS: Final = [
         },
         "5m",
         [{**MONITOR, "group": "other"}],
+    ),
+    Case(
+        "LagwardenGroupStuck",
+        Kind.ODD,
+        "a fault that is older than the monitor has no alert, but that of another group has",
+        {
+            verdict("stopped", "critical"): "1x20",
+            verdict("stopped", "critical", {**MONITOR, "group": "other"}): "1x20",
+            _UNPAGED: "1x20",
+        },
+        "5m",
+        [{**MONITOR, "group": "other"}],
+    ),
+    Case(
+        "LagwardenGroupStuck",
+        Kind.AFTER,
+        "a group that has recovered from an old fault and fails again has its alert",
+        {verdict("stopped", "critical"): "1x10 stale _x9 1x40", _UNPAGED: "1x10 stale"},
+        "14m",
+        [GROUP],
+    ),
+    Case(
+        "LagwardenGroupSkipped",
+        Kind.ODD,
+        "a partition's verdict of a group that is not paged",
+        {
+            of("lagwarden_partition_verdict", GROUP, topic="t", partition="3", verdict="skipped"): "1x40",
+            _UNPAGED: "1x40",
+        },
+        "10m",
     ),
     Case(
         "LagwardenGroupStuck",

@@ -51,6 +51,7 @@ NOT_EXPORTED = {
         MetricSource.GROUPS,
         "maintenance_until",
     ): "MAINTENANCE has whether one is open",
+    (MetricSource.GROUPS, "unpaged"): "UNPAGED has the groups that are",
     (MetricSource.TOPICS, "partitions"): "counts the series of lagwarden_partition_committed_offset",
     (MetricSource.TOPICS, "lag_max"): "the maximum of lagwarden_partition_lag",
     (MetricSource.TOPICS, "partitions_lag_unknown"): "per group, with its reason",
@@ -231,7 +232,7 @@ def test_a_prefix_has_one_subject() -> None:
 
 
 def test_what_scrapers_rely_on_is_stable() -> None:
-    """The metrics of the smaller presets are stable, but for folding, owners, scaling and the cluster's disks."""
+    """The metrics of the smaller presets are stable, but for folding, owners, paging, scaling and disks."""
     assert {
         metric.name
         for metric in METRICS
@@ -242,6 +243,7 @@ def test_what_scrapers_rely_on_is_stable() -> None:
         "lagwarden_group_maintenance",
         "lagwarden_group_owner_info",
         "lagwarden_group_scalable_lag",
+        "lagwarden_group_unpaged",
         "lagwarden_offsets_topic_cleaner_suspect",
     }
 

@@ -214,6 +214,14 @@ def test_long_tables_are_limited() -> None:
     assert "1\u202f000 of 1\u202f005" in page.text
 
 
+def test_an_old_fault_has_a_note() -> None:
+    """A group whose fault raises no alert says so, others do not."""
+    row = {"group": "g", "kind": "classic", "state": "Stable"}
+    words = "raises no alert until the group has recovered"
+    assert words in read("g", data=snapshot(groups=[{**row, "unpaged": True}])).text
+    assert words not in read("g", data=snapshot(groups=[{**row, "unpaged": False}])).text
+
+
 def test_the_owner_and_the_maintenance_of_the_group() -> None:
     """Its labels are facts, its link opens, and a note has the end of the window; without them, nothing is shown."""
     link = "https://wiki.example.com/a?b=c&d=%22"

@@ -326,6 +326,15 @@ def test_the_filter_selects_the_groups_of_a_team() -> None:
     assert "No live group matches the filter." in read(published, GroupFilter(team="y")).text
 
 
+def test_a_group_that_raises_no_alert_is_marked() -> None:
+    """Beside the verdict of its old fault; other groups are not marked."""
+    documents = [
+        page(PublishedSnapshot.build(snapshot(groups=[attention("a", "critical", unpaged=unpaged)]))).html().decode()
+        for unpaged in (True, False)
+    ]
+    assert ["no alert" in each for each in documents] == [True, False]
+
+
 def test_a_group_in_maintenance_is_marked() -> None:
     """Beside its verdict, which is still shown, with the end of the window."""
     row = attention("a", "critical", maintenance_until=NOON + 60_000)

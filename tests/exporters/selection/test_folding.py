@@ -18,6 +18,7 @@ from exporters.selection.series import (
     dead_groups_apart,
     maintenance_table,
     owner_table,
+    unpaged_table,
 )
 from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
 from tests.exporters.snapshots import NOON, snapshot, table
@@ -206,8 +207,22 @@ def test_a_folded_row_is_in_maintenance_while_all_of_its_groups_are() -> None:
     assert owned(*every, *consoles(4)[3:]).maintenance.to_pylist() == []
 
 
+def test_a_folded_row_is_unpaged_while_every_fault_of_its_groups_is_old() -> None:
+    """A new fault of any of them is paged; groups without a fault do not count."""
+    old = [group(f"console-consumer-{at}", verdict="stopped", severity="critical", unpaged=True) for at in range(3)]
+    new = group("console-consumer-9", verdict="stopped", severity="critical", unpaged=False)
+    well = group("console-consumer-8", verdict="ok", severity="fine", unpaged=False)
+    assert owned(*old, well).unpaged.to_pylist() == [{"group": CONSOLE, "unpaged": True}]
+    assert owned(*old, new).unpaged.to_pylist() == []
+    assert owned(well, *consoles(4)[:2]).unpaged.to_pylist() == []
+
+
 def owned(*groups: dict[str, Any]) -> Snapshot:
-    """Return the folded snapshot of these groups, with owners and maintenance windows."""
+    """Return the folded snapshot of these groups, with owners, maintenance windows and old faults."""
     made = world(*groups)
-    owners, maintenance = owner_table(made.groups), maintenance_table(made.groups)
-    return folded(dataclasses.replace(made, owners=owners, maintenance=maintenance), FoldRules(generated_from=3))
+    tables = {
+        "owners": owner_table(made.groups),
+        "maintenance": maintenance_table(made.groups),
+        "unpaged": unpaged_table(made.groups),
+    }
+    return folded(dataclasses.replace(made, **tables), FoldRules(generated_from=3))

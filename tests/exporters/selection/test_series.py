@@ -466,9 +466,12 @@ def test_owners_of_excluded_groups_are_not_shown() -> None:
 def test_owners_are_left_out_after_the_metrics_of_groups() -> None:
     """Alerts without owners would reach other receivers, and fire in a maintenance: other metrics go first."""
     shown = snapshot(
-        groups=[{"group": f"g{at}", "state": "Stable", "members": 1, "lag_sum": 1, **OWNED} for at in range(9)]
+        groups=[
+            {"group": f"g{at}", "state": "Stable", "members": 1, "lag_sum": 1, "unpaged": True, **OWNED}
+            for at in range(9)
+        ]
     )
-    selector = SeriesSelector(within(22))
+    selector = SeriesSelector(within(31))
     families = PublishedSnapshot.build(shown, selector).exposition.families
     kept = {family.metric.name for family in families}
     assert {metric.name for metric in OWNER_METRICS} <= kept

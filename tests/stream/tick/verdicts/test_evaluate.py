@@ -123,6 +123,24 @@ def test_a_verdict_and_its_date_survive_a_restart(tmp_path: Path) -> None:
     assert sum(each["groups"] for each in second.changes_table().to_pylist()) == 0
 
 
+def test_a_restart_is_no_first_look(tmp_path: Path) -> None:
+    """What stopped while a monitor watched is paged, also by the next process; a new monitor finds it too old."""
+    (tmp_path / "new").mkdir()
+    first = VerdictEvaluator(LIMITS, store=VerdictStore(tmp_path))
+    story = Story(600)
+    assert row(story.run(first, 900)[1].groups)["unpaged"] is False
+    first.save()
+    second = VerdictEvaluator(LIMITS, store=VerdictStore(tmp_path))
+    new = VerdictEvaluator(LIMITS, store=VerdictStore(tmp_path / "new"))
+    paged = story.run(second, 1_500)[1]
+    assert (row(paged.groups)["verdict"], row(paged.groups)["unpaged"]) == ("stopped", False)
+    unpaged = story.run(new, 2_500)[1]
+    assert (row(unpaged.groups)["verdict"], row(unpaged.groups)["unpaged"]) == ("stopped", True)
+    new.save()
+    third = VerdictEvaluator(LIMITS, store=VerdictStore(tmp_path / "new"))
+    assert [row(story.tick(third)[1].groups)["unpaged"] for _ in range(3)] == [True] * 3
+
+
 def test_a_healthy_group_is_not_unknown_after_a_restart(tmp_path: Path) -> None:
     """A fine verdict stays until enough is known."""
     first = VerdictEvaluator(LIMITS, store=VerdictStore(tmp_path))

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from exporters.readmodel import VerdictChange
 from stream.checkpoint.directory import VERDICTS
 from stream.checkpoint.side_files import SideFiles
+from stream.health.day_one import DayOne
 from stream.tick.verdicts.store import FORMAT, StoredVerdicts, VerdictStore
 from tests.support.limits import full_after
 
@@ -35,6 +36,7 @@ STORED = st.builds(
     st.one_of(st.none(), st.binary(max_size=9)),
     st.dictionaries(NAMES, st.lists(CHANGES, max_size=2), max_size=3),
     st.dictionaries(NAMES, st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=2), max_size=3),
+    st.builds(DayOne, st.integers(0, 1 << 60), st.integers(0, 1 << 60), st.frozensets(NAMES, max_size=3)),
 )
 
 

@@ -1,0 +1,79 @@
+"""Faults that are shown and not paged: those that are older than the monitor, and those of forgotten groups.
+
+A new monitor finds groups that failed long ago. Without this, each of them would raise an alert in the first minute.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from stream.health.verdict import Severity, Verdict
+
+if TYPE_CHECKING:
+    from stream.health.columns import Flags
+    from stream.health.evaluation import Evaluation
+
+_GOES_ON: Final = frozenset({Verdict.FALLING_BEHIND, Verdict.SKEWED})
+"""Faults of groups that make progress."""
+_HABITS: Final = 3
+"""A group that pauses regularly is forgotten after so many of its longest pauses."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DayOne:
+    """What is known of old faults after a tick."""
+
+    first_look: int
+    """When the first tick with this checkpoint was evaluated (ms); 0: not known."""
+    evaluated_at: int = 0
+    """The time of the last tick (ms)."""
+    unpaged: frozenset[str] = frozenset()
+    """The groups whose faults raised no alert at the last tick."""
+
+    def advance(self, evaluation: Evaluation) -> DayOne:
+        """Return the state after a tick."""
+        names = evaluation.window.inputs.groups.names
+        unpaged = frozenset(names[group] for group in np.flatnonzero(unpaged_groups(evaluation, self)).tolist())
+        return DayOne(self.first_look, evaluation.window.now, unpaged)
+
+
+def unpaged_groups(evaluation: Evaluation, before: DayOne) -> Flags:
+    """Return the groups with a fault whose faults are all older than the monitor, or those of a forgotten group.
+
+    What raised no alert at the tick `before` raises none while it lasts, also where it is not known at a tick how long
+    the next record has waited. None is unpaged if the option `health.day_one` is 0.
+    """
+    group = evaluation.window.inputs.group
+    groups = len(evaluation.group_verdict)
+    is_fault = evaluation.severities[evaluation.verdict] >= Severity.WARNING
+    if evaluation.window.limits.day_one == 0 or not is_fault.any():
+        return np.zeros(groups, np.bool_)
+    old = _began_before(evaluation, before.first_look) | _was_forgotten(evaluation)
+    if before.unpaged:
+        was_unpaged = np.array([name in before.unpaged for name in evaluation.window.inputs.groups.names], np.bool_)
+        old |= was_unpaged[group] & (evaluation.since <= before.evaluated_at)
+    faults = np.bincount(group[is_fault], minlength=groups)
+    found: Flags = (faults > 0) & (np.bincount(group[is_fault & old], minlength=groups) == faults)
+    return found
+
+
+def _began_before(evaluation: Evaluation, first_look: int) -> Flags:
+    """Return the rows whose next record was already unread at the first look, and which have not moved since."""
+    window = evaluation.window
+    age = window.time_lag.age
+    was_unread = window.unread & (age >= 0) & (window.now - age <= first_look)
+    goes_on = np.array([name in _GOES_ON for name in evaluation.verdict_names], np.bool_)[evaluation.verdict]
+    before: Flags = was_unread & ((window.progress_time <= first_look) | goes_on)
+    return before
+
+
+def _was_forgotten(evaluation: Evaluation) -> Flags:
+    """Return the rows of groups without members that had not committed for `day_one` when the fault began."""
+    window = evaluation.window
+    silence = evaluation.since - window.commit_time
+    usual = np.maximum(window.longest_pause * _HABITS, window.limits.day_one)
+    forgotten: Flags = ~window.has_members & (window.commit_time >= 0) & (silence > usual)
+    return forgotten
