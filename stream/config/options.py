@@ -30,9 +30,21 @@ from stream.config.values import (
 )
 
 
-def _option(default: Any, help_text: str, *, unit: str = "", shown: str | None = None, **limits: Any) -> Any:
-    """Return the field of an option. `shown` is how the documentation writes the default; None: the value itself."""
-    extra: dict[str, JsonValue] = {"unit": unit, "shown": shown}
+def _option(
+    default: Any,
+    help_text: str,
+    *,
+    unit: str = "",
+    shown: str | None = None,
+    experimental: bool = False,
+    **limits: Any,
+) -> Any:
+    """Return the field of an option.
+
+    `shown` is how the documentation writes the default; None: the value itself. An `experimental` option may change in
+    any release, others keep their promise (docs/upgrading.md).
+    """
+    extra: dict[str, JsonValue] = {"unit": unit, "shown": shown, "experimental": experimental}
     if callable(default):
         return Field(default_factory=default, description=help_text, json_schema_extra=extra, **limits)
     return Field(default=default, description=help_text, json_schema_extra=extra, **limits)
@@ -333,6 +345,7 @@ class GroupsOptions(OptionSection):
         "Owners of groups, as a list of `{groups: PATTERN, team: …, tier: …, link: …}`; the first matching pattern"
         " applies. Alerts get `team` and `tier` as labels (docs/owners.md).",
         shown="none",
+        experimental=True,
     )
     maintenance: MaintenanceEntries = _option(
         (),
@@ -340,6 +353,7 @@ class GroupsOptions(OptionSection):
         ' to: TIME}` (RFC 3339) or `{groups: PATTERN, days: [sat, sun], at: "22:30", for: 2h, timezone:'
         " Europe/Berlin}` (docs/owners.md).",
         shown="none",
+        experimental=True,
     )
 
 
@@ -410,6 +424,7 @@ class HealthOptions(OptionSection):
         unit="seconds",
         ge=0,
         le=31_536_000,
+        experimental=True,
     )
     end_points: int = _option(
         48,
@@ -457,12 +472,14 @@ class MetricsOptions(OptionSection):
         "Patterns of groups to show as one: the groups that match a pattern have the series of one group, named by the"
         " pattern.",
         shown="none",
+        experimental=True,
     )
     fold_generated: int = _option(
         10,
         "The number of groups with generated names (docs/metrics.md) from which on those of one pattern, such as"
         " `console-consumer-*`, are shown as one; 0: never.",
         ge=0,
+        experimental=True,
     )
     series_budget: int = _option(
         300_000,
@@ -479,12 +496,14 @@ class MetricsOptions(OptionSection):
         " docs/migration/ has what maps to what and what it costs. The preset does not apply to them, all other options"
         " of this section but `add`, `omit` and the folds do. The series budget drops them before lagwarden's own.",
         shown="none",
+        experimental=True,
     )
     compatibility_cluster: str = _option(
         "kafka",
         "The value of the labels `cluster` (Burrow) and `cluster_name` (kafka-lag-exporter) of `compatibility`: the"
         " name that the cluster has in the configuration of the other exporter.",
         min_length=1,
+        experimental=True,
     )
     targets: Targets = _option(
         (),
@@ -499,23 +518,37 @@ class WebhookOptions(OptionSection):
     """A webhook that receives each change of a group's verdict as a CloudEvent (docs/webhook.md)."""
 
     url: Annotated[str, AfterValidator(check_webhook_url)] | None = _option(
-        None, "URL of the receiver, `https` or `http`; without it nothing is sent.", shown="none"
+        None,
+        "URL of the receiver, `https` or `http`; without it nothing is sent.",
+        shown="none",
+        experimental=True,
     )
     bearer_token_file: Path | None = _option(
-        None, "A file with a token to send as `Authorization: Bearer`. It is read again for each request."
+        None,
+        "A file with a token to send as `Authorization: Bearer`. It is read again for each request.",
+        experimental=True,
     )
     ca_file: FilePath | None = _option(
         None,
         "PEM file of additional authorities that sign the certificate of the receiver.",
         shown="the system's authorities",
+        experimental=True,
     )
-    timeout: Seconds = _option(10.0, "Timeout of one request.", unit="seconds", ge=0.1, le=120)
+    timeout: Seconds = _option(
+        10.0,
+        "Timeout of one request.",
+        unit="seconds",
+        ge=0.1,
+        le=120,
+        experimental=True,
+    )
     queue: int = _option(
         10_000,
         "The maximum number of events that wait in the checkpoint directory; beyond it the oldest are dropped and"
         " counted.",
         ge=1,
         le=1_000_000,
+        experimental=True,
     )
 
     def contradictions(self) -> list[tuple[str, str]]:

@@ -45,6 +45,9 @@ and set the option with the suffix `_file` to its path (in the environment, `_FI
 are read again at each login, so a changed file needs no restart. `--set` does not accept a secret, because all users
 of a machine can read the arguments of its processes.
 
+Options are stable but for those marked *experimental*, which may change in any release
+([upgrading.md](upgrading.md#what-stays)).
+
 `lagwarden check-config` prints the effective configuration. With `--connect` it also tests the connection, the login
 and the rights on the cluster.
 """
@@ -80,7 +83,8 @@ def _row(key: str, field: FieldInfo) -> str:
     if key in SECRETS:
         variable = f"{variable}`, `{variable}_FILE"
     value = f"{_value(field.annotation)}{_limits(field)}{unit}"
-    return f"| `{key}` | `{variable}` | {value} | {_default(field, extra['shown'])} | {field.description} |\n"
+    meaning = f"{field.description}{' *Experimental.*' if extra['experimental'] else ''}"
+    return f"| `{key}` | `{variable}` | {value} | {_default(field, extra['shown'])} | {meaning} |\n"
 
 
 def _default(field: FieldInfo, shown: str | None) -> str:

@@ -84,3 +84,11 @@ def test_options_of_a_webhook_that_has_no_url_have_no_effect() -> None:
     assert [key for key, _ in WebhookOptions(bearer_token_file=token).contradictions()] == ["bearer_token_file"]
     assert [key for key, _ in WebhookOptions(url="http://a/", ca_file=authority).contradictions()] == ["ca_file"]
     assert WebhookOptions(url="https://a/", ca_file=authority, bearer_token_file=token).contradictions() == []
+
+
+def test_experimental_options_are_marked() -> None:
+    """Options that may change in any release say so, and no others."""
+    rows = {row.split("`")[1]: row for row in markdown().splitlines() if row.startswith("| `")}
+    marked = {key for key, row in rows.items() if row.endswith("*Experimental.* |")}
+    assert {"webhook.url", "health.day_one", "groups.owners"} <= marked
+    assert not any(key.split(".")[0] in {"kafka", "checkpoint", "job", "http", "log"} for key in marked)
