@@ -248,7 +248,7 @@ def in_thread(net: Any, work: Callable[[], Any]) -> Any:
     def run() -> None:
         try:
             value, error = work(), None
-        except Exception as raised:  # noqa: BLE001 -- who awaits the future gets it
+        except Exception as raised:  # noqa: BLE001 -- raised where the future is awaited
             value, error = None, raised
         with contextlib.suppress(Exception):  # the client may be closed by now
             net.call_soon_threadsafe(lambda: done.success(value) if error is None else done.failure(error))
