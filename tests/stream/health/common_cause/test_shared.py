@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from stream.health.common_cause.shared import Dimension, unique_pairs
-
-
-def ints(*values: int) -> Any:
-    """Return a column."""
-    return np.array(values, np.int64)
+from tests.stream.health.columns import ints
 
 
 def test_a_pair_has_the_first_fault_and_the_last_commit() -> None:

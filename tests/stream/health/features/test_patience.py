@@ -19,15 +19,11 @@ from stream.health.features.patience import (
 )
 from stream.health.inputs import NO_COMMIT
 from stream.health.limits import HealthLimits
+from tests.stream.health.columns import ints
 from tests.stream.health.panes import MINUTE, NOW, SECOND, Row, pane
 
 LIMITS = HealthLimits()
 TICK = LIMITS.tick
-
-
-def ints(*values: int) -> np.ndarray:
-    """Return a column of integers."""
-    return np.array(values, np.int64)
 
 
 @pytest.mark.parametrize(
