@@ -17,7 +17,7 @@ PRODUCT: Final = ("decoders", "exporters", "stream")
 TREES: Final = (*PRODUCT, "sandbox", "bench", "deploy", "tests")
 MOST_MODULES: Final = 21
 FAMILY: Final = 3
-"""Modules of one folder that share a `prefix_`: so many are a package."""
+"""The number of modules with one `prefix_` from which on they belong into a package."""
 UNTESTED: Final[dict[str, str]] = {
     "stream/groups/driver_state_part.py": "tested with its user, in tests/stream/tick/test_quarantine.py",
     "stream/offline/dumplog.py": "tested as a command, in tests/stream/cli and tests/integration/test_offline.py",

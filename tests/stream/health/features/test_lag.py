@@ -1,4 +1,4 @@
-"""Lag and the other distances, and what is said where there is none."""
+"""Lag and the other distances, and the reason where a distance is unknown."""
 
 from __future__ import annotations
 

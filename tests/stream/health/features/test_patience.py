@@ -40,7 +40,7 @@ def test_suspect_rows(unread: bool, age: int, suspect: bool) -> None:  # noqa: F
 
 
 def commits_every(minutes: float, rows: int = 1) -> Slots:
-    """Return slots with progress every so many minutes."""
+    """Return slots with progress at this interval of minutes."""
     time = NOW - int(minutes * MINUTE) * np.arange(5, -1, -1)
     row = np.repeat(np.arange(rows), len(time))
     time = np.tile(time, rows)

@@ -44,7 +44,7 @@ def explained(refused: Token, text: str = '{"status":"invalid_token"}', accepted
     ],
 )
 def test_first_login(refused: Token, kind: type[LoginRefused], cause: str) -> None:
-    """What is certain is said; what is not is listed beside the broker's options."""
+    """A certain cause is named; otherwise the claims are listed beside the broker's options."""
     error = explained(refused)
     assert type(error) is kind
     assert cause in error.what
