@@ -29,7 +29,7 @@ def explained(refused: Token, text: str = '{"status":"invalid_token"}', accepted
     ("refused", "kind", "cause"),
     [
         pytest.param(token(exp=NOW - 30), TokenExpired, "expired 30 s ago", id="just expired"),
-        pytest.param(token(exp=NOW - 7200), TokenExpired, "expired 120 min ago", id="expired long ago"),
+        pytest.param(token(exp=NOW - 7200), TokenExpired, "expired 2 h ago", id="expired long ago"),
         pytest.param(token(nbf=NOW + 60), TokenExpired, "not valid before 60 s from now", id="too early"),
         pytest.param(token(sub=None), LoginRefused, "(invalid_token): it has no claim sub", id="no subject"),
         pytest.param(token(sub=None, iat=None), LoginRefused, "no claim sub and no claim iat", id="two claims missing"),
