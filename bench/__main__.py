@@ -97,7 +97,7 @@ class Results:
         return [row for row in self.warm if "steady" in row.what]
 
     def warm_rate(self, what: str) -> float:
-        """Best records/s of the warm rows whose name begins so."""
+        """Return the best records/s of the warm rows whose name has this prefix."""
         return max(row.rate for row in self.warm if row.what.startswith(what) and "warm" in row.what)
 
     def targets(self) -> list[Target]:

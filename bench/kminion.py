@@ -1,8 +1,8 @@
 """Measures KMinion on the same topic: from the start of its process to a correct lag of every partition.
 
 KMinion is not part of this project. Build it from its repository (`go build -o kminion .`; docs/performance.md used
-revision 4f3867a), and name the binary in the variable KMINION_BINARY. It reads `__consumer_offsets`, too
-(`scrapeMode: offsetsTopic`); all else is its default configuration.
+revision 4f3867a), and name the binary in the variable KMINION_BINARY. It also reads `__consumer_offsets`
+(`scrapeMode: offsetsTopic`) and otherwise has its default configuration.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def binary() -> Path | None:
     if not named:
         return None
     if not Path(named).is_file():
-        raise FileNotFoundError(f"{VARIABLE}: {named} is no file")
+        raise FileNotFoundError(f"{VARIABLE}: {named} is not a file")
     return Path(named)
 
 

@@ -1,4 +1,4 @@
-"""Hides who the members of groups are, for an HTTP server whose readers may know groups but not their clients."""
+"""Hides the identity of group members, for an HTTP server whose readers may see groups but not their clients."""
 
 from __future__ import annotations
 

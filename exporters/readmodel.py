@@ -159,7 +159,7 @@ COMPATIBILITY: Final = pa.schema(
         ("partition", pa.int32()),
         # The member that owns the partition, numbered within the snapshot; null: none, or unknown.
         ("owner", pa.int32()),
-        # Who it is; null also if members are hidden (`HiddenMembers`).
+        # The member's client; null also if members are hidden (`HiddenMembers`).
         ("member_id", NAME),
         ("client_id", NAME),
         ("client_host", NAME),

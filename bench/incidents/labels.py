@@ -1,8 +1,8 @@
 """The labels of a recording: per group its fate, faults with the times from which they are knowable, healthy phases.
 
-They are made from the verdict scenarios and from the times at which a run performed them, and stand alone afterwards:
-a later change of a scenario does not change a recording. All times are Unix seconds of the run, which is `faster` times
-as fast as production.
+They are made from the verdict scenarios and from the times at which a run performed them, and do not depend on them
+afterwards: a later change of a scenario does not change a recording. All times are Unix seconds of the run, which is
+`faster` times as fast as production.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ class GroupLabel:
     healthy: tuple[tuple[float, float], ...]
     """The periods in which any alarm is a false one. Times outside of them and of the faults count for nothing."""
     also_true: tuple[str, ...]
-    """Further causes that are true of it while it is sick."""
+    """Further causes that are correct during the fault."""
     recovered: float | None
-    """From when on it is healthy again; None: it is sick until the end."""
+    """The time from which the group is healthy again; None: its fault lasts until the end."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ def _faults(expected: Sequence[ExpectedVerdict], marks: Sequence[float]) -> Iter
 
 
 def _recovered(expected: Sequence[ExpectedVerdict], marks: Sequence[float]) -> float | None:
-    """Return from when on the last expected verdict is fine, with the ticks that its display may take."""
+    """Return the time from which the last expected verdict is fine, including the ticks until it is shown."""
     if not expected or not _is_fine(expected[-1]):
         return None
     return _ms(marks[-1] + expected[-1].after + MAX_TICKS_LATE * pace.TICK)

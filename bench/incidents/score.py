@@ -26,7 +26,7 @@ class GroupScore:
     false_alarms: tuple[VerdictPeriod, ...]
     """Alarms in healthy phases."""
     untrue: tuple[VerdictPeriod, ...]
-    """Alarms while it was sick that name a cause which is not true of it."""
+    """Alarms during the fault that name a wrong cause."""
 
     @property
     def found(self) -> bool:

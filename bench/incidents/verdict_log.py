@@ -88,7 +88,9 @@ def causes_of(name: str) -> Mapping[str, str] | None:
     try:
         causes = json.loads(Path(name).read_text())
     except (OSError, ValueError) as error:
-        raise VerdictLogError(f"format {name} is none of {', '.join(FORMATS)} and no JSON file: {error}") from error
+        raise VerdictLogError(
+            f"format {name} is neither one of {', '.join(FORMATS)} nor a JSON file: {error}"
+        ) from error
     if not isinstance(causes, dict) or not all(isinstance(each, str) for each in causes.values()):
         raise VerdictLogError(f"{name}: the format must be an object with a cause, a text, per verdict")
     return causes
@@ -122,5 +124,5 @@ def _row(file: Path, number: int, cells: Sequence[str]) -> VerdictRow:
     except ValueError as error:
         raise VerdictLogError(f"{file}, line {number}: not a time and four texts: {','.join(cells)}") from error
     if severity not in SEVERITIES:
-        raise VerdictLogError(f"{file}, line {number}: severity {severity} is none of {', '.join(SEVERITIES)}")
+        raise VerdictLogError(f"{file}, line {number}: severity {severity} is not one of {', '.join(SEVERITIES)}")
     return row

@@ -22,7 +22,7 @@ from bench import report
 from bench.many_groups.answers import WrittenGroups
 from bench.many_groups.groups_topic import traffic_of
 from bench.many_groups.monitor import Monitor, folder_bytes
-from bench.many_groups.tables import Results, tables
+from bench.many_groups.tables import GroupsResults, tables
 from bench.topic import broker_for
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def main() -> int:
     return 1 if wrong else 0
 
 
-def measure(written: WrittenGroups, settings: Mapping[str, str], scratch: Path, committing: int) -> Results:
+def measure(written: WrittenGroups, settings: Mapping[str, str], scratch: Path, committing: int) -> GroupsResults:
     """Measure the service on groups in the topic: first start, rounds of commits, and restart."""
     checkpoint, log = scratch / "checkpoint", scratch / "lagwarden.log"
     with Monitor(written.bootstrap, checkpoint, log, settings) as monitor:
@@ -85,7 +85,7 @@ def measure(written: WrittenGroups, settings: Mapping[str, str], scratch: Path, 
     if read:
         wrong.append(f"{read} records were read twice")
     ticks = [*quiet, *busy]
-    return Results(written.traffic, starts, batches, ticks, resident, peak, kept, series, scrapes, wrong)
+    return GroupsResults(written.traffic, starts, batches, ticks, resident, peak, kept, series, scrapes, wrong)
 
 
 def _tiny(settings: Mapping[str, str], scratch: Path) -> int:

@@ -34,7 +34,7 @@ _SNAPSHOT: Final = "lagwarden_snapshot_timestamp_seconds"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Start:
+class MonitorStart:
     """A start of the service, until `/readyz` answers 200. Memory is the peak of each role until then."""
 
     what: str
@@ -88,12 +88,12 @@ class Monitor:
         """The process id of the driver."""
         return self._process.pid
 
-    def ready(self, what: str) -> Start:
+    def ready(self, what: str) -> MonitorStart:
         """Wait until the monitor is ready, and return the measurements of its start."""
         self._until(lambda: self._get("/readyz")[0] == http.client.OK, "ready", _READY_LIMIT)
         seconds = time.monotonic() - self._began
         self._watch.stop()
-        return Start(what, seconds, dict(self._watch.cpu), dict(self._watch.peak))
+        return MonitorStart(what, seconds, dict(self._watch.cpu), dict(self._watch.peak))
 
     def stop(self) -> float:
         """Send SIGTERM, and return the seconds until the exit. Raises RuntimeError when the exit code is not 0."""

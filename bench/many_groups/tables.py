@@ -12,7 +12,7 @@ from bench.report import Target, table, target_table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bench.many_groups.monitor import Batch, Start, Tick
+    from bench.many_groups.monitor import Batch, MonitorStart, Tick
     from bench.traffic import Traffic
 
 _BYTES_PER_PARTITION: Final = 1024.0
@@ -20,11 +20,11 @@ _MB: Final = 2**20
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Results:
+class GroupsResults:
     """The measurements of a run. Memory is that of the driver process, in bytes."""
 
     traffic: Traffic
-    starts: list[Start]
+    starts: list[MonitorStart]
     batches: list[Batch]
     ticks: list[Tick]
     resident: int
@@ -49,7 +49,7 @@ class Results:
         return [Target("driver memory per partition", _BYTES_PER_PARTITION, self.per_partition(self.resident), "B")]
 
 
-def tables(results: Results) -> list[str]:
+def tables(results: GroupsResults) -> list[str]:
     """Return every table of a run."""
     return [
         _starts(results.starts),
@@ -61,7 +61,7 @@ def tables(results: Results) -> list[str]:
     ]
 
 
-def _starts(starts: Sequence[Start]) -> str:
+def _starts(starts: Sequence[MonitorStart]) -> str:
     heads = ("lagwarden run", "seconds", "CPU s", *(f"peak MB {role}" for role in ROLES))
     cells = [
         (
@@ -120,7 +120,7 @@ def _steps(found: dict[str, Any]) -> str:
     return table(heads, cells)
 
 
-def _sizes(results: Results) -> str:
+def _sizes(results: GroupsResults) -> str:
     resident = results.steps["resident"]
     rows = [
         ("state, packed", results.steps["state_bytes"]),

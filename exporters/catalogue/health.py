@@ -135,7 +135,7 @@ GROUP_HEALTH_METRICS: Final = (
     Metric(
         "lagwarden_group_scalable_lag",
         MetricKind.GAUGE,
-        "Lag that more members would cure: in partitions without an owner, or whose owner has other ones with lag.",
+        "Lag that more members would reduce: of partitions without an owner, or whose owner has others with lag.",
         MetricSource.GROUPS,
         "scalable_lag",
         ("group",),
@@ -146,7 +146,7 @@ GROUP_HEALTH_METRICS: Final = (
     Metric(
         "lagwarden_group_members_useful",
         MetricKind.GAUGE,
-        "The most members that can have a partition: those that its topics have, with the range assignor per topic.",
+        "Maximum number of members that can have a partition; with the range assignor, that of the largest topic.",
         MetricSource.GROUPS,
         "members_useful",
         ("group",),
@@ -176,7 +176,7 @@ GROUP_HEALTH_METRICS: Final = (
     Metric(
         "lagwarden_group_records_skipped_total",
         MetricKind.COUNTER,
-        "Offsets that the group went past without reading them since the process started; planned resets do not count.",
+        "Offsets that the group skipped since the process started; resets of an empty group do not count.",
         MetricSource.GROUPS,
         "records_skipped",
         ("group",),
@@ -239,7 +239,7 @@ COMMON_CAUSE_METRICS: Final = (
     Metric(
         "lagwarden_common_cause_groups",
         MetricKind.GAUGE,
-        "Unhealthy groups that one thing explains, as their coordinator; at most five such findings at a time.",
+        "Unhealthy groups with one common cause, such as their coordinator; at most five causes at a time.",
         MetricSource.COMMON_CAUSES,
         "sick",
         ("dimension", "key"),
@@ -249,7 +249,7 @@ COMMON_CAUSE_METRICS: Final = (
     Metric(
         "lagwarden_common_cause_timestamp_seconds",
         MetricKind.GAUGE,
-        "When the first of the groups became unhealthy that one thing explains.",
+        "When the first of the groups with this common cause became unhealthy.",
         MetricSource.COMMON_CAUSES,
         "since",
         ("dimension", "key"),
@@ -261,7 +261,7 @@ COMMON_CAUSE_METRICS: Final = (
     Metric(
         "lagwarden_group_common_cause",
         MetricKind.GAUGE,
-        "1 for an unhealthy group that a common cause explains, which has an alert of its own.",
+        "1 for an unhealthy group with a common cause; the cause has its own alert.",
         MetricSource.COVERED_GROUPS,
         "dimension",
         ("group", "dimension", "key"),

@@ -107,7 +107,7 @@ def _row(*cells: str) -> str:
 
 
 def write_pages(paths: list[Path]) -> None:
-    """Write the generated parts of these pages. Raises KeyError for a page that has not the name of an exporter."""
+    """Write the generated parts of these pages. Raises KeyError for a page without the name of an exporter."""
     for path in paths:
         path.write_text(updated(path.read_text("utf-8"), PEER_BY_NAME[path.stem]), "utf-8")
 

@@ -28,7 +28,7 @@ class Element:
 
 Node: TypeAlias = "Element | str"
 Content: TypeAlias = "Node | Iterable[Content] | None"
-"""The content of an element: nodes, possibly in nested lists. None is no node."""
+"""The content of an element: nodes, possibly in nested lists. None is not a node."""
 
 
 def el(tag: str, *content: Content, **attributes: str | float | bool | None) -> Element:

@@ -93,8 +93,8 @@ class CloseClients:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class DeleteOffsets:
-    """Deletes the group while its consumer, which assigns partitions to itself, is running: all offsets are removed."""
+class DeleteGroupInUse:
+    """Deletes the group while a consumer that assigns partitions to itself is running: all offsets are removed."""
 
     def perform(self, group: VerdictGroup) -> None:
         """See ScenarioAction."""

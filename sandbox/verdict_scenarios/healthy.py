@@ -11,8 +11,8 @@ from sandbox.verdict_scenarios.actions import (
     AddPartitions,
     ChangeBehaviour,
     CloseClients,
+    DeleteGroupInUse,
     DeleteInputTopic,
-    DeleteOffsets,
     KillClient,
     ResetOffsets,
     StartConsumer,
@@ -333,7 +333,7 @@ OPERATIONS: Final = (
         (StartSimpleConsumer(),),
         script=(
             TimedStep(EVENT, (CloseClients(),)),
-            TimedStep(EVENT + 600 / pace.FASTER, (DeleteOffsets(),)),
+            TimedStep(EVENT + 600 / pace.FASTER, (DeleteGroupInUse(),)),
         ),
     ),
     VerdictScenario(

@@ -12,7 +12,7 @@ from sandbox.verdict_scenarios.actions import (
     AddPartitions,
     ChangeBehaviour,
     CloseClients,
-    DeleteOffsets,
+    DeleteGroupInUse,
     DeleteRecords,
     HangInCommit,
     KeepTransactionOpen,
@@ -393,7 +393,7 @@ OFFSETS: Final = (
         "the offsets of a group without membership are removed while its consumer is running, which commits them again",
         THREE,
         (StartSimpleConsumer(),),
-        script=(at_event(DeleteOffsets()),),
+        script=(at_event(DeleteGroupInUse()),),
         expected=(ExpectedVerdict(("forgotten",), pace.next_sign()),),
     ),
     VerdictScenario(

@@ -1,4 +1,4 @@
-"""Checks before a query reads it that the files of Spark's log in a checkpoint are complete and consistent.
+"""Checks, before a query starts, that the files of Spark's log in a checkpoint are complete and consistent.
 
 Spark writes `offsets/N` before batch N runs and `commits/N` after it has ended; batch N writes version N + 1 of the
 state. So the newest offset is the newest commit or the one after it, and the state has no later version. Spark

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class ReadPositions:
     """The read positions: the topic's id (None: the broker has no ids) and the next offset per partition.
 
-    `current_at` (Unix seconds) is the time at which the reader last had read the whole topic; None: unknown.
+    `current_at` (Unix seconds) is when the reader last reached the end of the topic; None: unknown.
     """
 
     topic_id: str | None

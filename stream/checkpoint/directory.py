@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 VERDICTS: Final = "verdicts.zip"
 """The stored verdicts (`stream.tick.verdicts.store`); set aside together with the state."""
 _CURRENT: Final = "current"
-"""An empty file whose modification time is when the reader last had read the whole topic."""
+"""An empty file. Its modification time is when the reader last reached the end of the topic."""
 _FAILED_STARTS: Final = "failed-starts.json"
 """The number of consecutive query failures before a batch ended, with the cause; removed when a batch has ended."""
 _MOST_FAILED_STARTS: Final = 2
@@ -193,7 +193,7 @@ def positions(spark: Path) -> dict[int, int]:
 
 
 def _current_at(folder: Path) -> float | None:
-    """Return when the reader last had read the whole topic; if that is unknown, when its last batch ended."""
+    """Return when the reader last reached the end of the topic; if that is unknown, when its last batch ended."""
     sources = [folder / _CURRENT] if (folder / _CURRENT).exists() else (folder / "spark" / "commits").glob("[0-9]*")
     return max((path.stat().st_mtime for path in sources), default=None)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _log = structlog.get_logger(__name__)
 
 HEARTBEAT: Final = "heartbeat"
-"""The file whose time is when the reader last had read the whole topic."""
+"""The file whose modification time is when the reader last reached the end of the topic."""
 VERDICTS: Final = "verdicts"
 """The file with the verdicts of the last tick."""
 KINDS: Final = (HEARTBEAT, VERDICTS)

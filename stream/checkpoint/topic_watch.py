@@ -1,8 +1,8 @@
 """Checks the offsets topic in every tick while the job runs: its identity, its partitions and the read positions.
 
-Records in the checkpoint when the reader had read the whole topic (a later start needs the length of the interruption),
-and detects that the topic was created again, lost records before they were read, or has more partitions. The rules are
-in `stream.checkpoint.continuity`; the job acts on them.
+Records in the checkpoint when the reader last reached the end of the topic, because a later start needs the length of
+the interruption. Detects that the topic was created again, lost unread records, or has new partitions. The rules are in
+`stream.checkpoint.continuity`; the job acts on them.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ class InstanceClient:
     ) -> None:
         """`advice` is printed if no instance answers at the URL. `environment` has the login, `os.environ` by default.
 
-        Raises Refusal if `url` is no http(s) URL, or a file of the login cannot be read.
+        Raises Refusal if `url` is not an http(s) URL, or a file of the login cannot be read.
         """
         self.problems: list[str] = []
         self.notes: list[str] = []

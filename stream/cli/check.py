@@ -73,7 +73,7 @@ def check(
 
 
 def _severity(group: Answer) -> str:
-    """Return the severity of a group; that of a dead one, and of one without a verdict yet, is unknown."""
+    """Return the severity of a group; `unknown` for a dead group and for one without a verdict yet."""
     return group["severity"] or _UNKNOWN
 
 

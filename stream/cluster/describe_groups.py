@@ -37,7 +37,7 @@ _MOVED: Final = frozenset(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DescribedGroup:
-    """The state of a group as its coordinator describes it, or the reason why it is unknown; then all else is None.
+    """The state of a group as its coordinator describes it, or the reason why it is unknown; all else is then None.
 
     `state` is as Kafka's tools print it. NOT_FOUND: the coordinator knows no classic group of that id; the group was
     deleted, or has a newer type.

@@ -4,9 +4,10 @@ Fetches a few offsets before the high watermark, of many partitions at once, wit
 time. Needs the right to read the topic. Errors are values. The caller decides which partitions are read, and when.
 
 Data is a record outside transactions, a record of a committed transaction, and a record of an open transaction, which
-is unread and may become readable. A record of an aborted transaction is no data, although a `read_uncommitted` consumer
-receives it: no client waits for it, and for a `read_committed` group it would be a lag that never ends. The marker of a
-transaction follows its records, so a reader up to the high watermark needs no list of aborted transactions.
+is unread and may become readable. A record of an aborted transaction does not count as data, although a
+`read_uncommitted` consumer receives it: no client waits for it, and for a `read_committed` group it would be a lag that
+never ends. The marker of a transaction follows its records, so a reader up to the high watermark needs no list of
+aborted transactions.
 """
 
 from __future__ import annotations

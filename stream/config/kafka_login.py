@@ -27,7 +27,7 @@ class PasswordLogin:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TokenFileLogin:
-    """OAUTHBEARER with a token that something else writes to a file, such as a projected service account token."""
+    """OAUTHBEARER with a token that another program writes to a file, such as a projected service account token."""
 
     path: Path
     extensions: tuple[tuple[str, str], ...] = ()

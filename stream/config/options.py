@@ -77,7 +77,7 @@ class KafkaOptions(OptionSection):
     sasl_password: Secret | None = _option(None, "The SASL password, for PLAIN and SCRAM.")
     oauth_token_file: Path | None = _option(
         None,
-        "File with the token (JWT) for OAUTHBEARER, which something else renews, such as a projected service account"
+        "File with the token (JWT) for OAUTHBEARER, which another program renews, such as a projected service account"
         " token.",
     )
     oauth_token_endpoint: Annotated[str, AfterValidator(check_token_endpoint)] | None = _option(
@@ -366,8 +366,8 @@ class HealthOptions(OptionSection):
     )
     pause: Seconds = _option(
         45.0,
-        "How long any group may make no progress: a deploy, a collection of garbage, a slow batch. A group that usually"
-        " takes longer may do so.",
+        "How long any group may make no progress: a deploy, a garbage collection, a slow batch. A group that usually"
+        " pauses for longer is given that time.",
         unit="seconds",
         gt=0,
         le=86_400,
@@ -476,8 +476,8 @@ class MetricsOptions(OptionSection):
     )
     fold_generated: int = _option(
         10,
-        "The number of groups with generated names (docs/metrics.md) from which on those of one pattern, such as"
-        " `console-consumer-*`, are shown as one; 0: never.",
+        "Groups with generated names (docs/metrics.md) of one pattern, such as `console-consumer-*`, are shown as one"
+        " if there are at least this many; 0: never.",
         ge=0,
         experimental=True,
     )

@@ -145,7 +145,7 @@ class HealthInputs:
     expiry: Ints | None = None
     """When the broker expires the offset (ms); negative: never, or not known."""
     forgotten: Ints | None = None
-    """When the broker removed an offset of the row before its time, while the group was alive (ms); -1: not lately."""
+    """When the broker last removed an offset of the row before its time in a live group (ms); -1: not recently."""
     retention: Ints | None = None
     """Time (ms) for which the topic keeps records (retention.ms); -1: for ever, compacted, or not known."""
     gapless: Flags | None = None

@@ -16,7 +16,7 @@ class HealthLimits:
     slot: int = 30_000
     """Time that one slot of the commit window covers."""
     pause: int = 45_000
-    """Time that a group may make no progress, however often it usually commits: a deploy, a collection of garbage, a
+    """Time that a group may make no progress, however often it usually commits: a deploy, a garbage collection, a
     slow batch. Its usual wait comes on top."""
     restart_grace: int = 30_000
     """Time that a process may take to restart before its absence is a fault."""

@@ -1,7 +1,7 @@
 """Columns of rows (group, topic, partition) as bytes for the next process, and their rows among those of a tick.
 
-The bytes are an Arrow stream, compressed with zstd. Columns are found by name, so a process reads what an older or a
-newer one has stored, as far as both know it.
+The bytes are an Arrow stream, compressed with zstd. Columns are found by name, so a process also reads the
+bytes of an older or newer version, and ignores columns that it does not know.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class StoredRows:
         return self._table[name].to_numpy()[self._at] if name in self._table.column_names else None
 
     def codes(self, name: str, names: Sequence[str]) -> Ints:
-        """Return a column of names as positions among `names`, -1 where it is none of them."""
+        """Return a column of names as positions in `names`; -1 for a name that is not in there."""
         return _positions(self._table[name], names)[self._at]
 
 

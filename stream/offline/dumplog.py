@@ -91,7 +91,7 @@ def _problem_of(path: Path) -> str | None:
     if kind is not None:
         return "is a directory: name the files in it" if stat.S_ISDIR(mode) else f"is {kind}, not a regular file"
     if path.suffix not in _KINDS:
-        return f"its suffix is none of {', '.join(sorted(_KINDS))}"
+        return f"its suffix is not one of {', '.join(sorted(_KINDS))}"
     if path.suffix in _NUMBERED and not path.name.partition(".")[0].isdecimal():
         return "its name does not begin with the offset of a segment"
     return None

@@ -36,9 +36,9 @@ class ReadingOptions:
     starts: Mapping[int, int]
     """The offset per partition from which a fresh query reads."""
     tasks: int
-    """Tasks of a micro-batch at most."""
+    """The maximum number of tasks of a micro-batch."""
     most_offsets: int
-    """Offsets of a micro-batch at most."""
+    """The maximum number of offsets of a micro-batch."""
     limit: float
     """Seconds without progress after which a task fails."""
     placement: Placement

@@ -101,7 +101,7 @@ class TickResult:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class EvaluationInputs:
-    """The inputs of the evaluation as far as a tick has come; the quarantine evaluates parts of them as a trial."""
+    """The inputs of the evaluation that a tick has so far; the quarantine evaluates parts of them as a trial."""
 
     state: GroupColumns
     ends: EndsIndex
@@ -215,7 +215,7 @@ def run_tick(
     window = evaluated.evaluation.window
     parts.lookups.schedule(window)
 
-    # 6. What the sick groups have in common.
+    # 6. The common causes of unhealthy groups.
     common_causes = parts.common_causes.update(evaluated, ends, context, taken_at)
 
     # 7. The snapshot, with the groups in quarantine shown as unknown, owners and maintenance windows.

@@ -6,6 +6,7 @@ import ast
 import collections
 import graphlib
 import itertools
+import tomllib
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +17,7 @@ PRODUCT: Final = ("decoders", "exporters", "stream")
 TREES: Final = (*PRODUCT, "sandbox", "bench", "deploy", "tests")
 MOST_MODULES: Final = 21
 FAMILY: Final = 3
-"""Modules of one folder that share a `prefix_`: so many are a package."""
+"""The number of modules with one `prefix_` from which on they belong into a package."""
 UNTESTED: Final[dict[str, str]] = {
     "stream/groups/driver_state_part.py": "tested with its user, in tests/stream/tick/test_quarantine.py",
     "stream/offline/dumplog.py": "tested as a command, in tests/stream/cli and tests/integration/test_offline.py",
@@ -27,6 +28,14 @@ UNTESTED: Final[dict[str, str]] = {
     "stream/spark/types.py": "names for annotations only",
 }
 """Modules that no test of their package imports, and why."""
+CONTRACTS: Final[dict[str, frozenset[str]]] = {
+    "pyspark only in stream.spark": frozenset({"stream.spark"}),
+    "the Kafka client only in stream.cluster": frozenset({"stream.cluster"}),
+    "HTTP and prometheus_client only in exporters": frozenset({"exporters"}),
+    "HTTP only in exporters.http": frozenset({"exporters.http"}),
+    "the terminal only in stream.cli and the catch-up bar": frozenset({"stream.cli"}),
+}
+"""Import contracts that allow a library in one package. They list the packages in which it is forbidden."""
 UNUSED: Final[dict[str, str]] = {}
 """Modules that no module of the product imports, and why. `__main__` modules need no entry."""
 
@@ -46,6 +55,12 @@ def product_modules() -> list[Path]:
     """Return the modules of the product, relative to the root of the project."""
     found = itertools.chain.from_iterable((ROOT / tree).rglob("*.py") for tree in PRODUCT)
     return sorted(path.relative_to(ROOT) for path in found if not path.stem.startswith("__"))
+
+
+def children_of(tree: str) -> set[str]:
+    """Return the import names of the packages and modules directly below a package."""
+    paths = (path for path in (ROOT / tree).iterdir() if path.suffix == ".py" or (path / "__init__.py").exists())
+    return {f"{tree}.{path.stem}" for path in paths if path.stem != "__init__"}
 
 
 def imported(path: Path) -> set[str]:
@@ -86,14 +101,30 @@ def test_modules_that_share_a_prefix_are_a_package() -> None:
     assert families == {}
 
 
-def test_public_class_names_are_unique_in_the_product() -> None:
-    """A public class name stands for one class."""
+@pytest.mark.parametrize("trees", [PRODUCT, ("sandbox",), ("bench",), ("deploy",)], ids="-".join)
+def test_public_class_names_are_unique(trees: tuple[str, ...]) -> None:
+    """A public class name stands for one class of the product, and for one of each tree beside it."""
     places: dict[str, list[str]] = collections.defaultdict(list)
-    for path in product_modules():
-        for node in ast.parse((ROOT / path).read_text()).body:
+    for path in itertools.chain.from_iterable((ROOT / tree).rglob("*.py") for tree in trees):
+        for node in ast.parse(path.read_text()).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                places[node.name].append(str(path))
+                places[node.name].append(str(path.relative_to(ROOT)))
     assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}
+
+
+@pytest.mark.parametrize("name", CONTRACTS)
+def test_import_contracts_list_every_package(name: str) -> None:
+    """A contract that allows a library in one package forbids it in all others, so a new package is not forgotten."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    contracts = {contract["name"]: contract for contract in settings["tool"]["importlinter"]["contracts"]}
+    listed = set(contracts[name]["source_modules"])
+    children = {child for tree in ("exporters", "stream") for child in children_of(tree)}
+    covered = {child for child in children if child in listed or child.partition(".")[0] in listed}
+    # A contract about a part of one tree leaves the other tree to the contract about the whole.
+    trees = {source.partition(".")[0] for source in listed}
+    expected = {child for child in children if child.partition(".")[0] in trees}
+    assert expected - covered - CONTRACTS[name] == set()
+    assert not listed & CONTRACTS[name]
 
 
 @pytest.mark.parametrize("tree", [*PRODUCT, "sandbox", "bench", "deploy"])

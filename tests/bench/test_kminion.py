@@ -47,7 +47,7 @@ def test_comparison_is_left_out_without_a_binary(monkeypatch: pytest.MonkeyPatch
     monkeypatch.delenv(kminion.VARIABLE, raising=False)
     assert kminion.binary() is None
     monkeypatch.setenv(kminion.VARIABLE, str(tmp_path / "kminion"))
-    with pytest.raises(FileNotFoundError, match="is no file"):
+    with pytest.raises(FileNotFoundError, match="is not a file"):
         kminion.binary()
     (tmp_path / "kminion").touch()
     assert kminion.binary() == tmp_path / "kminion"

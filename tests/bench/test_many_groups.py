@@ -11,8 +11,8 @@ from bench.encoding import member_count
 from bench.many_groups import groups_topic
 from bench.many_groups.answers import ExpectedAnswers
 from bench.many_groups.groups_topic import commit_round, initial_records, traffic_of
-from bench.many_groups.monitor import Batch, Start, Tick
-from bench.many_groups.tables import Results, tables
+from bench.many_groups.monitor import Batch, MonitorStart, Tick
+from bench.many_groups.tables import GroupsResults, tables
 from bench.many_groups.tick import Job, measure
 from bench.oracle import initial_state
 from bench.traffic import Kind
@@ -120,9 +120,9 @@ def test_tables_show_every_step_of_a_measured_tick() -> None:
         *("seed", "apply", "columns", "context", "evaluate", "snapshot", "render", "release memory")
     }
     assert steps["series"] > 20 * 3 * 4
-    results = Results(
+    results = GroupsResults(
         traffic=SIZE,
-        starts=[Start("process start to ready", 1.0, {"driver": 2.0}, {"driver": 3 << 20})],
+        starts=[MonitorStart("process start to ready", 1.0, {"driver": 2.0}, {"driver": 3 << 20})],
         batches=[Batch(10, 1.5, {"JVM": 1.0})],
         ticks=[Tick(0.5, 10.0, 0.4)],
         resident=100_000,

@@ -29,7 +29,7 @@ class PollResult:
     error: str = ""
     """Why the answers are not newer, or that the opened group no longer exists."""
     common_causes: tuple[Answer, ...] = ()
-    """What explains many unhealthy groups."""
+    """The common causes of unhealthy groups."""
 
 
 def poll_groups(source: InstanceClient) -> PollResult:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 FIRST_PAUSE: Final = 0.25
 LONGEST_PAUSE: Final = 1.0
 _ATTEMPTS_AT_DAMAGE: Final = 3
-"""Fetches of an invalid batch before it is skipped: what was damaged on its way is whole the next time."""
+"""Fetches of an invalid batch before it is skipped: a batch damaged in transit is valid in the next response."""
 
 
 class Lookup(enum.Enum):

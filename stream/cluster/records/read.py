@@ -40,9 +40,9 @@ _log = structlog.get_logger(__name__)
 
 RESPONSE_BYTES: Final = 8 << 20
 ROWS: Final = 65_536
-"""Records that are put together, over partitions, where a caller has a fixed cost per call."""
+"""Records of several partitions that are returned together, for callers with a fixed cost per call."""
 _LARGEST: Final = 64 << 20
-"""Bytes of keys and values after which records are returned, however few they are."""
+"""Bytes of keys and values after which records are returned, regardless of their number."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ def _responses(
     clock: Callable[[], float],
     sleep: Callable[[float], None],
 ) -> Iterator[list[FetchedPart]]:
-    """Yield what each round of requests returned, and nothing before a pause; with `ahead`, while the next one runs."""
+    """Yield the parts of each round of requests, and none before a pause; with `ahead`, during the next round."""
     plan = ReadPlan(topic, wanted, tally, limit)
     parts: list[FetchedPart] = []
     with _Sender(cluster, ahead=ahead) as sender:
@@ -219,7 +219,7 @@ def _request(topic: str, call: FetchCall) -> Any:
 
 
 class _Sender:
-    """Sends requests from a thread of its own, so that decoding continues meanwhile; without `ahead` when asked."""
+    """Sends requests from a separate thread while records are decoded; without `ahead`, in the calling thread."""
 
     def __init__(self, cluster: Cluster, *, ahead: bool) -> None:
         self._cluster = cluster

@@ -12,7 +12,7 @@ overrides undocumented methods. The corrections:
 - *Leaked sockets.* The library leaves the socket of a refused connection to the garbage collector.
 - *Old credentials.* The library keeps the password, the certificates and the mechanism of its first connection, and
   asks for a token on the I/O thread. Here each login, also a repeated one (KIP-368), reads them again, in a thread.
-- *Background activity.* The library keeps a refused login for ever and bootstraps again in the background, without
+- *Background activity.* The library keeps a refused login forever and bootstraps again in the background, without
   limit and with the auto-creation of topics on. Here connections are opened only for requests.
 """
 
@@ -178,7 +178,7 @@ class Connections(KafkaConnectionManager):  # type: ignore[misc]
     def get_connection(self, node_id: object, **_: Any) -> Connection:
         """Return the node's connection, opened if needed.
 
-        Unlike the library's, it does not keep a refused login for ever: rights and passwords change, and the caller
+        Unlike the library's, it does not keep a refused login forever: rights and passwords change, and the caller
         decides about retries. It also causes no background refresh when a connection breaks.
         """
         if self.connection_delay(node_id) > 0:
@@ -248,7 +248,7 @@ def in_thread(net: Any, work: Callable[[], Any]) -> Any:
     def run() -> None:
         try:
             value, error = work(), None
-        except Exception as raised:  # noqa: BLE001 -- who awaits the future gets it
+        except Exception as raised:  # noqa: BLE001 -- raised where the future is awaited
             value, error = None, raised
         with contextlib.suppress(Exception):  # the client may be closed by now
             net.call_soon_threadsafe(lambda: done.success(value) if error is None else done.failure(error))

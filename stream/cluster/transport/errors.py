@@ -53,7 +53,7 @@ class LoginRefused(ClusterError):
 
 
 class TokenExpired(LoginRefused):
-    """The broker refuses a token whose time is over; the next token may be accepted."""
+    """The broker refuses an expired token; the next token may be accepted."""
 
     passes = True
 

@@ -40,7 +40,7 @@ _BEGINNINGS: Final[dict[str, Callable[[Window], Ints]]] = {
     Verdict.REBALANCING_TOO_LONG: lambda window: window.inputs.groups.since[window.inputs.group],
     Verdict.NO_LEADER: lambda window: window.remembered.known_at,
 }
-"""When a fault began, where that is known; a verdict follows it by the patience of the group."""
+"""The beginning of each fault, where it is known. The verdict appears later, after the patience of the group."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class RowFaults:
     since: Ints
     """When the fault began; -1: none."""
     worked: Ints
-    """When the group last committed the partition; -1: never, with a fault, or with an unknown verdict."""
+    """When the group last committed the partition; -1: never, or the row has a fault or an unknown verdict."""
 
 
 def row_faults(evaluation: Evaluation) -> RowFaults:
@@ -63,13 +63,13 @@ def row_faults(evaluation: Evaluation) -> RowFaults:
         ],
         np.bool_,
     )
-    sick: Flags = is_fault[evaluation.verdict]
+    unhealthy: Flags = is_fault[evaluation.verdict]
     since = evaluation.since.copy()
-    for code in np.unique(evaluation.verdict[sick]).tolist():
+    for code in np.unique(evaluation.verdict[unhealthy]).tolist():
         beginning = _BEGINNINGS.get(str(verdicts[code]))
         if beginning is not None:
             rows = np.flatnonzero(evaluation.verdict == code)
             began = beginning(window)[rows]
             since[rows] = np.where(began >= 0, np.minimum(began, since[rows]), since[rows])
     unknown = evaluation.severities[evaluation.verdict] == Severity.UNKNOWN
-    return RowFaults(np.where(sick, since, -1), np.where(sick | unknown, -1, window.commit_time))
+    return RowFaults(np.where(unhealthy, since, -1), np.where(unhealthy | unknown, -1, window.commit_time))

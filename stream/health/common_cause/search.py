@@ -1,9 +1,10 @@
-"""Finds what groups have in common that turned sick together.
+"""Finds values that explain why several groups became unhealthy together.
 
-A value of a dimension, as one broker or one topic, explains sick groups if at least three of those that have it turned
-sick within a minute of each other, most of the others that have it and work at all do so no longer, and groups without
-it work on. A group that has neither turned sick nor committed since says nothing and does not count. Groups that turned
-sick at different times, and a value that all groups share, are no common cause.
+A value of a dimension, such as one broker or one topic, explains unhealthy groups under three conditions:
+at least three groups with the value became unhealthy within a minute of each other, most groups with the value are
+unhealthy, and the groups without it continue to work. A group that neither became unhealthy nor committed since then
+does not count. Groups that became unhealthy at different times have no common cause, and a value that all groups share
+is none.
 """
 
 from __future__ import annotations
@@ -28,40 +29,40 @@ class CommonCauseLimits:
     """Limits of common causes. Durations in ms."""
 
     groups: int = 3
-    """The fewest groups of a finding, and the fewest groups without the value that must be compared."""
+    """The minimum number of groups of a finding, and of groups without the value to compare them with."""
     window: int = 60_000
-    """The groups turn sick within this time of each other."""
+    """The time within which the first groups of a finding become unhealthy."""
     join: int = 600_000
-    """Groups that turn sick this long after the first ones still belong to a finding."""
+    """Groups that become unhealthy this long after the first ones still belong to a finding."""
     share: float = 0.6
-    """The least share of sick groups among those with the value."""
+    """The smallest share of unhealthy groups among those with the value."""
     contrast: float = 2.0
-    """That share is at least this many times the share among the groups without the value."""
+    """The smallest ratio of that share to the share among the groups without the value."""
     findings: int = 5
-    """The most findings at once."""
+    """The maximum number of simultaneous findings."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CommonCause:
-    """A value that explains why some groups are sick. Groups are positions; times and durations in ms."""
+    """A value that explains why some groups are unhealthy. Groups are positions; times and durations in ms."""
 
     dimension: Dimension
     name: str
     """The value: a broker id, an offsets partition, a topic, a host."""
     groups: tuple[int, ...]
-    """The sick groups that have it."""
+    """The unhealthy groups that have it."""
     compared: int
-    """Number of these groups and of those that have the value and work."""
+    """Number of these groups, plus the groups with the value that work."""
     began: int
-    """When the first of them turned sick."""
+    """When the first of the groups became unhealthy."""
     spread: int
-    """Time between the first and the last of the groups that turned sick together."""
+    """Time between the first and the last of the groups that became unhealthy together."""
     has_event: bool
-    """Something happened to the value at that time."""
+    """True if an event of the value, such as the restart of a broker, is near `began`."""
 
     @property
     def score(self) -> float:
-        """Explained groups, each counted by the share of sick groups among those with the value."""
+        """Explained groups, each counted by the share of unhealthy groups among those with the value."""
         return len(self.groups) ** 2 / self.compared
 
 
@@ -70,9 +71,9 @@ def find_causes(
     events: Mapping[tuple[Dimension, str], int],
     limits: CommonCauseLimits = CommonCauseLimits(),
 ) -> tuple[CommonCause, ...]:
-    """Return the causes, the one that explains most first; a group is explained by one of them.
+    """Return the causes in descending order of their score. Each group belongs to at most one cause.
 
-    `events` has when (ms) something happened to a value, as the restart of a broker.
+    `events` has the time (ms) of the last event of a value, such as the restart of a broker.
     """
     causes: list[CommonCause] = []
     while len(causes) < limits.findings:
@@ -98,7 +99,7 @@ def _candidates(
     limits: CommonCauseLimits,
 ) -> Iterator[CommonCause]:
     """Yield the values of a dimension that explain enough groups."""
-    frequent = np.flatnonzero(np.bincount(values.value[values.sick_since >= 0], minlength=1) >= limits.groups)
+    frequent = np.flatnonzero(np.bincount(values.value[values.unhealthy_since >= 0], minlength=1) >= limits.groups)
     if not len(frequent):
         return
     order = np.argsort(values.value, kind="stable")
@@ -114,9 +115,9 @@ def _candidates(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _GroupTimes:
-    """When each group first turned sick and last committed (ms), by group; -1: not."""
+    """When each group first became unhealthy and last committed (ms), by group; -1: not."""
 
-    sick_since: Ints
+    unhealthy_since: Ints
     worked: Ints
 
     @classmethod
@@ -125,39 +126,40 @@ class _GroupTimes:
         never = np.iinfo(np.int64).max
         first, last = np.full(groups, never, np.int64), np.full(groups, -1, np.int64)
         for each in shared:
-            np.minimum.at(first, each.group, np.where(each.sick_since >= 0, each.sick_since, never))
+            np.minimum.at(first, each.group, np.where(each.unhealthy_since >= 0, each.unhealthy_since, never))
             np.maximum.at(last, each.group, each.worked)
-        is_sick = first < never
-        return cls(np.where(is_sick, first, -1), np.where(is_sick, -1, last))
+        is_unhealthy = first < never
+        return cls(np.where(is_unhealthy, first, -1), np.where(is_unhealthy, -1, last))
 
     def count(self, begin: int, end: int) -> tuple[int, int]:
-        """Return the number of groups that turned sick from `begin` to `end`, and that worked after `end`."""
-        sick = (self.sick_since >= begin) & (self.sick_since <= end)
-        return int(sick.sum()), int((self.worked > end).sum())
+        """Return the number of groups that became unhealthy from `begin` to `end`, and that worked after `end`."""
+        unhealthy = (self.unhealthy_since >= begin) & (self.unhealthy_since <= end)
+        return int(unhealthy.sum()), int((self.worked > end).sum())
 
 
 def _cause(pairs: SharedValues, every: _GroupTimes, limits: CommonCauseLimits) -> CommonCause | None:
-    """Return the cause that the pairs of one value show; None if they show none. Whether it has an event is open."""
-    begin, end = _densest_window(np.sort(pairs.sick_since[pairs.sick_since >= 0]), limits.window)
-    together = (pairs.sick_since >= begin) & (pairs.sick_since <= end)
-    sick, well = int(together.sum()), int((pairs.worked > end).sum())
-    later = pairs.sick_since > end
-    compared = sick + well + int(later.sum())
-    sick_in_all, well_in_all = every.count(begin, end)
+    """Return the cause for the pairs of one value; None without one. `has_event` is set by the caller."""
+    begin, end = _densest_window(np.sort(pairs.unhealthy_since[pairs.unhealthy_since >= 0]), limits.window)
+    together = (pairs.unhealthy_since >= begin) & (pairs.unhealthy_since <= end)
+    unhealthy, healthy = int(together.sum()), int((pairs.worked > end).sum())
+    later = pairs.unhealthy_since > end
+    compared = unhealthy + healthy + int(later.sum())
+    unhealthy_in_all, healthy_in_all = every.count(begin, end)
     with_value = np.unique(pairs.group)
-    own_sick, own_well = _GroupTimes(every.sick_since[with_value], every.worked[with_value]).count(begin, end)
-    other_sick, other_well = sick_in_all - own_sick, well_in_all - own_well
-    others = other_sick + other_well
-    if sick < limits.groups or sick < limits.share * compared or others < limits.groups:
+    own = _GroupTimes(every.unhealthy_since[with_value], every.worked[with_value])
+    own_unhealthy, own_healthy = own.count(begin, end)
+    other_unhealthy, other_healthy = unhealthy_in_all - own_unhealthy, healthy_in_all - own_healthy
+    others = other_unhealthy + other_healthy
+    if unhealthy < limits.groups or unhealthy < limits.share * compared or others < limits.groups:
         return None
-    if sick * others < limits.contrast * other_sick * compared:
+    if unhealthy * others < limits.contrast * other_unhealthy * compared:
         return None
-    covered = together | (later & (pairs.sick_since <= begin + limits.join))
+    covered = together | (later & (pairs.unhealthy_since <= begin + limits.join))
     return CommonCause(
         dimension=pairs.dimension,
         name=pairs.names[int(pairs.value[0])],
         groups=tuple(pairs.group[covered].tolist()),
-        compared=int(covered.sum()) + well,
+        compared=int(covered.sum()) + healthy,
         began=begin,
         spread=end - begin,
         has_event=False,
@@ -165,7 +167,7 @@ def _cause(pairs: SharedValues, every: _GroupTimes, limits: CommonCauseLimits) -
 
 
 def _densest_window(times: Ints, length: int) -> tuple[int, int]:
-    """Return the first and the last of the most times that lie within `length`; the earliest if several are equal."""
+    """Return the first and last time of the window of `length` with the most times; the earliest such window."""
     count = np.searchsorted(times, times + length, side="right") - np.arange(len(times))
     first = int(count.argmax())
     return int(times[first]), int(times[first + int(count[first]) - 1])

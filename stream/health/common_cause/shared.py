@@ -32,8 +32,8 @@ class Dimension(enum.StrEnum):
 class SharedValues:
     """The groups that have each value of one dimension, one element per pair of group and value, in any order.
 
-    Times in ms. A group is sick for a value if it has a fault that may come from there: for a topic, on one of its
-    partitions.
+    Times in ms. A group is unhealthy for a value that may be the cause of one of its faults: for a topic, of a fault on
+    a partition of the topic.
     """
 
     dimension: Dimension
@@ -41,22 +41,22 @@ class SharedValues:
     """The values; `value` holds positions in it."""
     group: Ints
     value: Ints
-    sick_since: Ints
-    """When the fault began; -1: the group has none there."""
+    unhealthy_since: Ints
+    """When the fault began; -1: the group has no fault for the value."""
     worked: Ints
-    """When the group last committed there; -1: never, or sick."""
+    """When the group last made a commit for the value; -1: never, or the group is unhealthy."""
 
     def __len__(self) -> int:
         return len(self.group)
 
     def select(self, pairs: Flags | Ints) -> SharedValues:
         """Return some of the pairs."""
-        columns = {name: getattr(self, name)[pairs] for name in ("group", "value", "sick_since", "worked")}
+        columns = {name: getattr(self, name)[pairs] for name in ("group", "value", "unhealthy_since", "worked")}
         return dataclasses.replace(self, **columns)
 
 
 def unique_pairs(  # noqa: PLR0917 - columns of one table
-    dimension: Dimension, names: Sequence[str], group: Ints, value: Ints, sick_since: Ints, worked: Ints
+    dimension: Dimension, names: Sequence[str], group: Ints, value: Ints, unhealthy_since: Ints, worked: Ints
 ) -> SharedValues:
     """Return one pair per group and value, with the first fault and the last commit of those given.
 
@@ -67,15 +67,15 @@ def unique_pairs(  # noqa: PLR0917 - columns of one table
     keys, pair = np.unique(key, return_inverse=True)
     never = np.iinfo(np.int64).max
     first = np.full(len(keys), never, np.int64)
-    np.minimum.at(first, pair, np.where(sick_since[known] >= 0, sick_since[known], never))
+    np.minimum.at(first, pair, np.where(unhealthy_since[known] >= 0, unhealthy_since[known], never))
     last = np.full(len(keys), -1, np.int64)
     np.maximum.at(last, pair, worked[known])
-    is_sick = first < never
+    is_unhealthy = first < never
     return SharedValues(
         dimension,
         names,
         keys >> 32,
         keys & 0xFFFFFFFF,
-        np.where(is_sick, first, -1),
-        np.where(is_sick, -1, last),
+        np.where(is_unhealthy, first, -1),
+        np.where(is_unhealthy, -1, last),
     )

@@ -1,8 +1,9 @@
-"""Decides which common causes are shown: one that lasts, until its groups are well.
+"""Decides which common causes are shown, and for how long.
 
-A cause is shown after two evaluations in a row with it. From then on its groups are remembered by name, so that the
-finding outlives the evidence: a broker that is back, a member that has left. It ends after two evaluations with fewer
-than three of its groups still sick. A cause that explains all groups of a shown finding and more replaces it.
+A cause is shown after two evaluations in a row that found it. From then on its groups are remembered by name, so the
+finding remains when its evidence is gone, for example when the broker is back or a member has left. The finding ends
+after two evaluations with fewer than three of its groups unhealthy. A cause that explains all groups of a shown finding
+and further groups replaces that finding.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from stream.health.common_cause.shared import Dimension
 
 _LASTING: Final = 2
-"""Evaluations in a row with a cause until it is shown, and with too few sick groups until it is not."""
+"""Evaluations in a row with a cause until it is shown, and with too few unhealthy groups until it ends."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -30,17 +31,17 @@ class CommonCauseFinding:
     name: str
     """The value of the dimension: a broker id, an offsets partition, a topic, a host."""
     groups: frozenset[str]
-    """The groups that are sick because of it now."""
+    """The groups that are unhealthy now because of the cause."""
     affected: int
-    """The most groups that it has made sick."""
+    """The highest number of groups that were unhealthy at the same time because of the cause."""
     compared: int
-    """Number of groups that have the value, without those of which nothing is known."""
+    """Number of groups with the value whose health is known."""
     began: int
-    """When the first of them turned sick."""
+    """When the first of the groups became unhealthy."""
     spread: int
-    """Time between the first and the last of those that turned sick together."""
+    """Time between the first and the last of the groups that became unhealthy together."""
     misses: int = 0
-    """Evaluations in a row with too few sick groups."""
+    """Evaluations in a row with too few unhealthy groups."""
 
     @property
     def key(self) -> tuple[Dimension, str]:
@@ -58,15 +59,15 @@ class CommonCauseTracker:
 
     @property
     def findings(self) -> tuple[CommonCauseFinding, ...]:
-        """The shown findings, the one with most groups first."""
+        """The shown findings in descending order of their number of groups."""
         return tuple(sorted(self._shown.values(), key=lambda each: (-len(each.groups), each.key)))
 
-    def update(self, causes: Iterable[CommonCause], names: Sequence[str], sick: Collection[str]) -> None:
+    def update(self, causes: Iterable[CommonCause], names: Sequence[str], unhealthy: Collection[str]) -> None:
         """Apply the causes of one evaluation.
 
-        `names` are the groups by their positions in the causes, `sick` all groups that are sick now.
+        `names` are the groups by their positions in the causes, `unhealthy` all groups that are unhealthy now.
         """
-        self._shown = {key: each for key, each in self._remaining(frozenset(sick)) if each.misses < _LASTING}
+        self._shown = {key: each for key, each in self._remaining(frozenset(unhealthy)) if each.misses < _LASTING}
         waiting = dict[tuple["Dimension", str], int]()
         for cause in causes:
             found = _finding(cause, names)
@@ -77,16 +78,16 @@ class CommonCauseTracker:
                 self._show(found)
         self._waiting = waiting
 
-    def _remaining(self, sick: frozenset[str]) -> Iterable[tuple[tuple[Dimension, str], CommonCauseFinding]]:
+    def _remaining(self, unhealthy: frozenset[str]) -> Iterable[tuple[tuple[Dimension, str], CommonCauseFinding]]:
         for key, each in self._shown.items():
-            groups = each.groups & sick
+            groups = each.groups & unhealthy
             misses = each.misses + 1 if len(groups) < self._limits.groups else 0
             yield key, dataclasses.replace(each, groups=groups, misses=misses)
 
     def _joined(self, shown: CommonCauseFinding, found: CommonCauseFinding) -> CommonCauseFinding:
-        """Return a shown finding with the groups that have joined it and belong to no other one."""
+        """Return a shown finding, extended by the new groups of the cause that belong to no other finding."""
         others = frozenset[str]().union(*(each.groups for each in self._shown.values() if each.key != shown.key))
-        if found.began > shown.began + self._limits.join:  # the value has made groups sick once more
+        if found.began > shown.began + self._limits.join:  # a second outbreak with the same value
             shown = dataclasses.replace(shown, spread=found.spread, began=found.began, affected=0, compared=0)
         groups = shown.groups | (found.groups - others)
         return dataclasses.replace(
@@ -98,7 +99,7 @@ class CommonCauseTracker:
         )
 
     def _show(self, found: CommonCauseFinding) -> None:
-        """Show a finding, unless most of its groups belong to shown findings that it does not explain altogether."""
+        """Show a finding, unless too many of its groups belong to shown findings that it does not fully explain."""
         replaced = [each for each in self._shown.values() if each.groups < found.groups]
         for each in replaced:
             del self._shown[each.key]

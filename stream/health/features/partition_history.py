@@ -130,7 +130,7 @@ class PartitionHistory:
         return self._partitions.find(self._stable_places(inputs, places)) if len(places) else places
 
     def stable_since(self, rows: Ints) -> Ints:
-        """Return since when (ms) the last stable offset stands still below the high watermark; -1 where it does not."""
+        """Return since when (ms) the last stable offset has not moved and is below the high watermark; -1 elsewhere."""
         return self._of_rows(self._columns.stable_since, rows, -1)
 
     def stood_still(self, rows: Ints) -> Ints:
@@ -268,7 +268,7 @@ class _Columns:
     stable: Ints
     """The newest last stable offset."""
     stable_since: Ints
-    """Since when it stands still below the high watermark; -1 where it does not."""
+    """Since when it has not moved and is below the high watermark; -1 elsewhere."""
     standstill: Ints
     """The longest time an earlier transaction kept it in place; each later transaction halves it."""
     released: Ints

@@ -34,7 +34,7 @@ class CommonCauseReport:
 
     findings: tuple[CommonCauseFinding, ...] = ()
     absences: Mapping[int, BrokerAbsence] = dataclasses.field(default_factory=dict)
-    """The latest absence of each broker that has had one lately."""
+    """The latest absence of each broker with a recent one."""
 
 
 class CommonCauseAnalysis:
@@ -50,16 +50,16 @@ class CommonCauseAnalysis:
     ) -> CommonCauseReport:
         """Return the findings of a tick whose `ends` were read at `now` (Unix seconds).
 
-        The price of a tick with few sick groups is that of remembering leaders and hosts.
+        With few unhealthy groups, a tick only updates the known leaders and hosts.
         """
         now_ms = int(now * 1000)
         self._leaders.update(ends, now_ms)
         self._brokers.update(context.brokers, now_ms)
         self._hosts.update(evaluated.hidden.state.memberships, now_ms)
         rows, faults = evaluated.inputs.rows, row_faults(evaluated.evaluation)
-        sick = np.unique(rows.group[faults.since >= 0])
-        causes = self._causes(evaluated, faults, ends) if len(sick) >= self._limits.groups else ()
-        self._tracker.update(causes, rows.groups, {rows.groups[group] for group in sick.tolist()})
+        unhealthy = np.unique(rows.group[faults.since >= 0])
+        causes = self._causes(evaluated, faults, ends) if len(unhealthy) >= self._limits.groups else ()
+        self._tracker.update(causes, rows.groups, {rows.groups[group] for group in unhealthy.tolist()})
         return CommonCauseReport(self._tracker.findings, dict(self._brokers.absences))
 
     def _causes(self, evaluated: EvaluatedTick, faults: RowFaults, ends: EndsIndex) -> tuple[CommonCause, ...]:

@@ -22,7 +22,7 @@ class BrokerWatch:
 
     @property
     def absences(self) -> Mapping[int, BrokerAbsence]:
-        """The latest absence of each broker that has had one lately."""
+        """The latest absence of each broker with a recent one."""
         return self._absences
 
     def update(self, brokers: frozenset[int] | None, now: int) -> None:

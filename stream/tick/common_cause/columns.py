@@ -45,8 +45,8 @@ def _of_groups(owner: Ints, faults: RowFaults, groups: int) -> tuple[Ints, Ints]
     """Return the first fault of each group and its last commit; of a group with a fault the commit is -1."""
     first = np.full(groups, _NEVER, np.int64)
     np.minimum.at(first, owner, np.where(faults.since >= 0, faults.since, _NEVER))
-    is_sick = first < _NEVER
-    return np.where(is_sick, first, -1), np.where(is_sick, -1, max_by_owner(faults.worked, owner, groups, -1))
+    is_unhealthy = first < _NEVER
+    return np.where(is_unhealthy, first, -1), np.where(is_unhealthy, -1, max_by_owner(faults.worked, owner, groups, -1))
 
 
 def _brokers(
@@ -77,9 +77,9 @@ def _of_offsets_topic(
 def _host_values(
     evaluated: EvaluatedTick, faults: RowFaults, of_groups: tuple[Ints, Ints, Ints], hosts: RecentHosts
 ) -> SharedValues:
-    """Return the hosts of the groups' members; of a sick group those of the members that own its sick partitions.
+    """Return the hosts of the groups' members; for an unhealthy group, of the owners of its unhealthy partitions.
 
-    Without such members, all hosts of the group count.
+    If these partitions have no owners, all hosts of the group count.
     """
     groups, since, worked = of_groups
     window_inputs = evaluated.evaluation.window.inputs

@@ -1,4 +1,4 @@
-"""Remembers the hosts of the members that groups had lately: a host that failed takes its members along. Pure."""
+"""Remembers the hosts of recent members of groups: when a host fails, its members are removed. Pure."""
 
 from __future__ import annotations
 
@@ -42,5 +42,5 @@ class RecentHosts:
         }
 
     def of(self, group: str) -> frozenset[str]:
-        """Return the hosts of a group's members, including those that left lately."""
+        """Return the hosts of a group's members, including those that left recently."""
         return self._current.get(group, frozenset()) | self._earlier.get(group, {}).keys()

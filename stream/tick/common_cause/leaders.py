@@ -1,4 +1,4 @@
-"""Remembers the leaders that partitions had lately: a group without a leader has lost one of these. Pure."""
+"""Remembers the recent leaders of partitions, to find the broker whose failure left a partition without one. Pure."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class RecentLeaders:
         self._previous, self._replaced_at = previous, replaced_at
 
     def of(self, rows: Ints) -> tuple[Ints, Ints]:
-        """Return the last known leader of these rows of the ends, and the one before if it led lately; -1: not known.
+        """Return the last known leader of these rows of the ends, and the one before if it led recently; -1: not known.
 
         A row of -1 has no leader.
         """

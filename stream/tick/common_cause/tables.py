@@ -55,7 +55,7 @@ def common_causes_table(
 
 
 def covered_groups_table(report: CommonCauseReport) -> pa.Table:
-    """Return the sick groups of all findings, sorted by name (schema COVERED_GROUPS)."""
+    """Return the unhealthy groups of all findings, sorted by name (schema COVERED_GROUPS)."""
     findings = zip(report.findings, _keys(report), strict=True)
     rows = sorted((name, str(each.dimension), key) for each, key in findings for name in each.groups)
     return pa.Table.from_pylist([dict(zip(COVERED_GROUPS.names, row, strict=True)) for row in rows], COVERED_GROUPS)

@@ -41,8 +41,8 @@ _SEVERITIES: Final = {
 _COMMON_CAUSES: Final = """\
 ## Common causes
 
-If at least three groups become unhealthy within a minute of each other and share something, one finding names it. It
-counts critical verdicts and `falling_behind`. What groups can share, the narrowest first:
+If at least three groups become unhealthy within a minute of each other and have something in common, one finding names
+it. Critical verdicts and `falling_behind` count. The dimensions, from the narrowest to the widest:
 
 | Dimension | Groups share it if |
 |---|---|
@@ -52,40 +52,41 @@ counts critical verdicts and `falling_behind`. What groups can share, the narrow
 | `leader` | the broker leads a partition that they read, or did in the last 15 minutes |
 | `coordinator` | the broker leads their offsets partition, or did in the last 15 minutes |
 
-Of the groups that share it and have committed since, or have become unhealthy, at least 60 % are unhealthy; and the
-share among the other groups, of which there are at least three, is at most half of that. So there is no finding if all
-groups share it, or if the groups became unhealthy at different times. Of several candidates the one wins that explains
-most groups with the highest share; then one whose broker left the cluster at that time; then the narrower one. It is
-shown after two ticks, takes in groups that follow within ten minutes, and ends when fewer than three of its groups
-have been unhealthy for two ticks. There are at most five at a time.
+Only groups that became unhealthy, or have committed since then, are counted. At least 60 % of the groups with the value
+must be unhealthy. At least three other groups must exist, and at most half as large a share of them may be unhealthy.
+So there is no finding if all groups share the value, or if the groups became unhealthy at different times. Of several
+candidates lagwarden chooses the one that explains most groups with the highest share, then one whose broker left the
+cluster at that time, then the narrower one. A finding is shown after two ticks, includes groups that become unhealthy
+within ten minutes after the first, and ends when fewer than three of its groups have been unhealthy for two ticks. At
+most five findings exist at a time.
 
 The sentence says how many groups are affected, what happened to them, within which time, and when the broker left the
 cluster and came back: at the top of the page, in `lagwarden groups` and `lagwarden top`, and in `/api/v1/groups`
 (`common_causes`). The metrics are `lagwarden_common_cause_groups` and, for each group that a finding
-explains, `lagwarden_group_common_cause`. A host is named in words only; the label has a number. A restart of lagwarden
-forgets earlier leaders, hosts and the absences of brokers.
+explains, `lagwarden_group_common_cause`. Sentences contain the name of a host, labels only a number. Earlier leaders,
+hosts and absences of brokers are not kept over a restart of lagwarden.
 """
 
 _BATCHES: Final = """\
 ## Batches
 
 A batch reads a backlog in a short run and then pauses, for example every hour. Its patience is twice its longest pause,
-so a batch with pauses of 50 minutes that does not come is reported 100 minutes after its last commit. Pauses of ten
-minutes and longer are remembered per partition, also over a restart of lagwarden.
+so a batch with pauses of 50 minutes that does not start again is reported 100 minutes after its last commit. Pauses of
+ten minutes and longer are remembered per partition, also over a restart of lagwarden.
 
 Until two similar pauses have been seen, and for at most two hours since the first tick with the group, or since its
 first commit if that is later, such a group is `habit_unknown` instead of `stopped`, `stalled`, `no_members` or
-`never_committed`. A batch that never comes again is reported after these two hours, or after its patience if that is
+`never_committed`. A batch that never starts again is reported after these two hours, or after its patience if that is
 later. A group looks like a batch if its last run
 
 - began with a backlog of at least ten minutes: after a pause, with its first commit, or at the first tick; and
-- took 30 minutes at most; and
-- read faster than records were written, at the end of it if its begin is not known.
+- took at most 30 minutes; and
+- read faster than records were written; if its beginning is not known, this is judged at its end.
 
-A group that was steady before is no batch: it is reported as soon as any other group. A new group that dies within 30
-minutes after it began with an old backlog cannot be distinguished from a batch. A batch is reported in its first pause
-if lagwarden starts when its commits do not show its run any more: it repeats its last offset for longer than the
-commit window, or reads along for that long at the end of its run. So is a batch with one commit per run.
+A group that was steady before is not a batch and is reported as early as any other group. A new group that dies within
+30 minutes after it began with an old backlog cannot be distinguished from a batch. A batch with one commit per run is
+reported in its first pause. So is a batch whose run is no longer in its commit window when lagwarden starts, because it
+repeats its last offset for longer than the window, or keeps up with new records for that long at the end of its run.
 """
 
 

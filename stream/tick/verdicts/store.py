@@ -76,7 +76,7 @@ class VerdictStore:
     def _set_aside(self, error: Exception) -> None:
         aside = self._path.with_suffix(f"{self._path.suffix}.set-aside")
         _log.warning(
-            "stored verdicts set aside; verdicts start from nothing",
+            "stored verdicts set aside; starting without verdicts",
             file=str(self._path),
             why=str(error),
             kept=str(aside),

@@ -10,7 +10,7 @@ from tests.exporters.compatibility.peer_world import facts_at
 
 
 def test_the_controller_is_marked_by_its_id() -> None:
-    """A broker that is the active controller is marked; if the controller is not known, no broker is said not to be."""
+    """A broker that is the active controller is marked; if the controller is not known, the mark is null."""
     combined = peer_cluster_facts(dataclasses.replace(facts(), controller=2)).peer_brokers
     assert combined.column("is_controller").to_pylist() == [False, True]
     unknown = peer_cluster_facts(dataclasses.replace(facts(), controller=None))

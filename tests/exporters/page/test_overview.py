@@ -300,7 +300,7 @@ def test_common_causes_come_before_the_groups() -> None:
 
 
 def test_a_common_cause_names_some_of_its_groups() -> None:
-    """The number of the others is said."""
+    """The number of the other groups is shown."""
     cause = COMMON_CAUSE | {"groups": [f"g{number}" for number in range(CAUSE_GROUPS + 5)]}
     text = page(PublishedSnapshot.build(snapshot(groups=[attention("g0", "critical")], common_causes=[cause]))).html()
     assert text.count(b'href="group?name=g') == CAUSE_GROUPS + 2

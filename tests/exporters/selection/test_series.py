@@ -110,7 +110,7 @@ def test_a_preset_never_exceeds_its_bound(
 
 
 def full_snapshot(places: list[tuple[int, int, bool, bool]]) -> Snapshot:
-    """Return a snapshot of (group, partition, is the lag known, is the verdict fine) in which all else has a value."""
+    """Return a snapshot of (group, partition, is the lag known, is the verdict fine); all other columns have values."""
 
     def row(schema: pa.Schema, group: int, **changes: Any) -> dict[str, Any]:
         return {field.name: VALUES[field.type] for field in schema} | {"group": f"g{group}", "topic": "t"} | changes

@@ -120,7 +120,7 @@ def test_metrics_are_data_for_programs(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_metrics_estimates_the_series(capsys: pytest.CaptureFixture[str]) -> None:
-    """One line per preset, with the most series of so many groups with so many partitions each."""
+    """One line per preset, with the most series of this number of groups and partitions."""
     assert cli.main(["metrics", "--estimate", "2000x17"]) == ExitCode.OK
     assert capsys.readouterr().out.splitlines() == estimate_lines(2000, 17)
 

@@ -335,7 +335,7 @@ class TestDumpLog:
         assert [line.partition(": ")[2] for line in err.splitlines()] == [
             "no such file",
             "is a directory: name the files in it",
-            "its suffix is none of .checkpoint, .index, .log, .snapshot, .timeindex, .txnindex",
+            "its suffix is not one of .checkpoint, .index, .log, .snapshot, .timeindex, .txnindex",
             "its name does not begin with the offset of a segment",
         ]
 

@@ -174,7 +174,7 @@ def test_bounds_of_a_request_change_no_answer(kinds: list[str], starts: list[int
 
 
 def test_a_tail_that_is_too_large() -> None:
-    """One that is not read to its end holds data where a record was seen; of markers alone nothing is said."""
+    """One that is not read to its end holds data where a record was seen; with markers only, that is unknown."""
     log = [plain(n, 1, size=1_200_000) for n in range(20)]
     markers = [ended(n, 7, committed=True) for n in range(600)]
     leader = Leader({("t", 0): log, ("t", 1): markers})

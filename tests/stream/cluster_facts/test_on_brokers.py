@@ -1,4 +1,4 @@
-"""The cluster's facts on two real brokers, each held against Kafka's own tools; and a real log cleaner, asleep or not.
+"""The cluster's facts on two real brokers, each compared with Kafka's own tools; and a real log cleaner, asleep or not.
 
 The two brokers are shared: the test that takes one of them away brings it back.
 """

@@ -118,7 +118,7 @@ def test_a_missing_right_is_named_once(watching: Any, logged: list[Any]) -> None
 
 
 def test_a_connection_that_cannot_be_made(logged: list[Any]) -> None:
-    """It is said, and the monitor goes on without the facts."""
+    """The cause is logged, and the monitor continues without the facts."""
 
     def connect() -> Any:
         raise ValueError("no such file")

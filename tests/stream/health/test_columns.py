@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from stream.health.columns import find_keys, max_by_owner, sum_by_owner
-
-
-def ints(*values: int) -> np.ndarray:
-    """Return a column of integers."""
-    return np.array(values, np.int64)
+from tests.stream.health.columns import ints
 
 
 def test_an_owner_has_the_maximum_and_the_sum_of_its_values() -> None:

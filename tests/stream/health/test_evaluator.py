@@ -1,4 +1,4 @@
-"""The tick as a whole: laws that hold for any group, and what is said of one."""
+"""The tick as a whole: laws that hold for any group, and the texts about one group."""
 
 from __future__ import annotations
 

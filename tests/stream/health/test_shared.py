@@ -1,4 +1,4 @@
-"""Groups with two users: what is said of them, and what only looks like it."""
+"""Groups with two users: the verdicts about them, and groups that only look like them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The class archive: a cache that is used if it is there, and never in the way."""
+"""The class archive: a cache that is used if it exists, and whose absence or damage has no effect."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ class Ticks:
         self.shard.read(records, time=int(at * 1000))
 
     def poll(self, after: float = 0.0, topics: set[str] | None = None) -> ClusterContext:
-        """Look so many seconds after noon."""
+        """Poll at this number of seconds after noon."""
         return self.poller.poll(self.shard.driver_state.columns(), topics or {"t"}, NOON + after)
 
 

@@ -1,8 +1,8 @@
-"""The cause for which a broker refuses a token, as far as it can be known.
+"""Derives the cause for which a broker refuses a token.
 
-Kafka's validator answers `invalid_token` and writes the cause to the broker's log only. What is known here are the
-claims of the token, the clock, and the claims of the last token that was accepted. Other validators answer with a
-sentence, which is quoted without tokens.
+Kafka's validator answers `invalid_token` and writes the cause to the broker's log only. The cause is derived from the
+claims of the token, the clock, and the claims of the last accepted token. Other validators answer with a sentence,
+which is quoted without tokens.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from stream.cluster.transport.errors import LoginRefused, TokenExpired
 from stream.cluster.transport.login.jwt import as_seconds, without_tokens
+from stream.wording import duration_in_one_unit
 
 if TYPE_CHECKING:
     from stream.cluster.transport.login.jwt import Token
@@ -85,4 +86,4 @@ def _quoted(text: str) -> str:
 
 
 def _duration(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+    return duration_in_one_unit(seconds * 1_000, exact=False)

@@ -52,7 +52,7 @@ def fetch_token(login: ClientCredentialsLogin) -> Token:
         raise LoginUnavailable(f"{name} answers with more than {_LARGEST} bytes", _CHECK_URL)
     answer = _json_object(body)
     if answer is None:
-        raise LoginUnavailable(f"{name} answers with {kind} that is no JSON object", _CHECK_URL)
+        raise LoginUnavailable(f"{name} answers with {kind} that is not a JSON object", _CHECK_URL)
     return _token(name, answer, started)
 
 

@@ -1,4 +1,4 @@
-"""Tokens from a file that something else writes, such as a projected service account token of Kubernetes."""
+"""Tokens from a file that another program writes, such as a projected service account token of Kubernetes."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""Batches: groups that read a backlog in a short run, then rest, and do both again and again.
+"""Batches: groups that repeatedly read a backlog in a short run and then pause.
 
-The commit window forgets the pause before a run that is longer than itself, and knows none of a new group. So the
-pauses are remembered here, and a group that looks like a batch is not judged before its pauses are known.
+The commit window does not contain the pause before a run that is longer than the window, and contains no pause of a new
+group. So this module remembers the pauses, and a group that looks like a batch is not judged before they are known.
 
-The *run* is the part of the commit window since the last gap of `LONG_PAUSE`. A row looks like a batch if it stands
-still and its run has read a backlog of at least `LONG_PAUSE`, at twice the speed at which records are written or more.
-It is *steady* if its run has read about as fast as records are written. A row that was steady before a pause has failed
-and has not paused: nothing is learned from it, and what was learned before is forgotten.
+The *run* is the part of the commit window since the last gap of `LONG_PAUSE`. A row looks like a batch if it makes no
+progress now, and its run has read a backlog of at least `LONG_PAUSE` at least twice as fast as records are written. A
+row is *steady* if its run has read about as fast as records are written. If a steady row stops, it has failed and does
+not pause: the time is not learned as a pause, and earlier pauses are dropped.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ OBSERVED: Final = 7_200_000
 LONG_PAUSE: Final = 600_000
 """The shortest pause between two runs, and the least backlog of a run (ms)."""
 _LONGEST_RUN: Final = 1_800_000
-"""A group that commits for longer (ms) without a pause is no batch."""
+"""The maximum length (ms) of a run of a batch."""
 _STANDS_STILL: Final = 20_000
 """Time (ms) without progress after which a run is judged."""
 _STEADY_RUN: Final = 120_000
@@ -51,7 +51,7 @@ class HabitMemory(MemoryColumns):
     seen: Ints
     """The first tick of the row."""
     first_lag: Ints
-    """Its lag at the first tick at which it was known, in offsets."""
+    """The lag at the first tick with a known lag, in offsets."""
     reached: Ints
     """When the committed offset was first reached, as of the last tick."""
     began: Ints
@@ -63,7 +63,7 @@ class HabitMemory(MemoryColumns):
     longest: Ints
     """The longest of the last similar pauses."""
     pauses: Ints
-    """How many there were in a row."""
+    """The number of consecutive similar pauses."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -144,11 +144,11 @@ def _with_runs(
 
 
 def unknown_until(memory: HabitMemory, inputs: HealthInputs) -> Ints:
-    """Return until when the pauses of each row are not judged (ms); -1 where they are.
+    """Return the time (ms) until which each row is not judged; -1 for rows that are judged now.
 
-    A group is not judged if a row of it looks like a batch, none of its habits is known, and no more of its rows have
-    been steady than look like a batch: not all partitions of a batch have a backlog, and not all of a failed group had
-    none.
+    A group is not judged if at least one of its rows looks like a batch, the pauses of none of its rows are known, and
+    at most as many of its rows are steady as look like a batch. The numbers are compared because some partitions of a
+    batch have no backlog, and some partitions of a failed group had one.
     """
     groups = len(inputs.groups.names)
     none = np.full(len(inputs), NOT_KNOWN, np.int64)

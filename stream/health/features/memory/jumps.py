@@ -1,20 +1,22 @@
 """Jumps forward: a commit that passes records which its group cannot have read in that time.
 
-Kafka moves a group forward past unread records without any error: auto.offset.reset=latest after its offset expired or
-fell below the log start, a reset by a tool or a seek. The commits before and after show it. A group that reads up to
-the end quickly makes a large step, too, so a step is a jump only if all of this is true:
+Some operations move a group forward past unread records without any error: auto.offset.reset=latest after the offset
+expired or fell below the log start, a reset by a tool, a seek. The commits before and after show the step. A group that
+quickly reads to the end also makes a large step, so a step is a jump only if all of the following is true:
 
-- It begins more than two ticks of records before the end and lands within two ticks of the end.
-- It is more than ten times as long as what the group would read in that time at the best rate ever seen of it. How fast
-  a group can read is known only if it has worked off a backlog for a minute. Where the broker had removed the offset or
-  the records at it, the group had to begin somewhere else, and any earlier rate of it will do.
-- No offsets without records explain it: the topic is not compacted, and no transaction ended that the group waited for.
-  Nor does an outage of the coordinator, after which several commits come as one.
+- The step begins more than two ticks of records before the end and finishes within two ticks of the end.
+- It is more than ten times as long as the group would read in that time at its best observed rate. This rate is known
+  only if the group has read a backlog for a minute. If the broker had removed the offset or the records at it, the
+  group had to continue elsewhere, and any earlier rate is accepted.
+- The step is not explained by offsets without records: the topic is not compacted, and the group did not wait for a
+  transaction that has ended. It is not explained by an outage of the coordinator either, after which several commits
+  arrive as one.
 
-Records before the greatest committed offset were read by some client of the group: where two clients commit the same
-partition, a commit of the one ahead is no jump. A tool that sets an empty group back makes the group read them again.
+A client of the group has read the records before the greatest committed offset. So if two clients commit the same
+partition, a commit of the one ahead is not a jump. After a tool has set an empty group back, the group reads them
+again.
 
-A commit while the group has no members is that of a tool, and any step forward then is a planned jump.
+A commit while the group has no members was made by a tool, and any step forward is then a planned jump.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ _FASTER: Final = 10
 _BACKLOG_TICKS: Final = 6
 """Ticks of work on a backlog after which the rate of a group is known."""
 _LARGEST_STEP: Final = 1 << 36
-"""Larger steps count as this one: their rates have to fit into 64 bits."""
+"""Larger steps count as this size, so that their rates fit into 64 bits."""
 _LEAST_TIME: Final = 1_000
 """The shortest time (ms) over which a rate is computed: commits come in bursts."""
 _DAY: Final = 86_400_000
@@ -63,11 +65,11 @@ class JumpMemory(MemoryColumns):
     held: Ints
     """1: at the last tick the group waited for a transaction to end."""
     backlog_ticks: Ints
-    """The number of ticks with progress at both ends of which records waited, as far as it matters."""
+    """The number of ticks with progress that began and ended with unread records, up to the number that is needed."""
     rate: Ints
     """The best rate of the group."""
     jump_from: Ints
-    """The first and the last offset of the last jump, and when it was committed."""
+    """The first and the last offset of the last jump, and the time of its commit."""
     jump_to: Ints
     jump_time: Ints
     planned: Ints

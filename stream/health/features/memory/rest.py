@@ -1,14 +1,14 @@
 """Groups that commit the offset of the last record they have read, not of the next one: learned from their rests.
 
-Such a group is one offset behind for ever, and one offset is what a record that cannot be processed leaves, too. Two
-things distinguish them:
+The lag of such a group is never below one offset. A record that cannot be processed also leaves a lag of one offset.
+Two observations distinguish the two cases:
 
-- A *rest* is a time without new records in which the commit stands still, and was made when the last record had been
-  written. A group that rests one offset before the end twice in a row, and reads on at once each time, has read
-  everything then.
+- A *rest* is a time without new records and without a change of the commit, which was made after the last record had
+  been written. A group that rests one offset before the end twice in a row, and continues at once each time, has read
+  all records during these rests.
 - If all partitions of a group with members rest one offset before the end at the same time, none of them is stuck.
 
-A rest at any other distance ends the habit.
+After a rest at any other distance the group no longer counts as such a group.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 _LEAST_RESTS: Final = 2
 _LEAST_PARTITIONS: Final = 2
-"""Partitions that must rest one offset before the end together: of a single one, the last record may be a bad one."""
+"""Partitions that must rest together: a single one may be stuck at its last record."""
 _STILL: Final = 2
-"""Ticks without any change after which a row rests: a slow reader stands still between two records, too."""
+"""Ticks without any change after which a row rests: a slow reader also pauses between two records."""
 _AT_ONCE: Final = 3
 """Ticks in which a group reads on after a rest; one that does so later was not waiting for records."""
 
@@ -42,7 +42,7 @@ class RestMemory(MemoryColumns):
     """One element per row; -1 where there is none, or it is not known. Times in ms."""
 
     committed: Ints
-    """At the last tick at which it was known."""
+    """The value at the last tick with a known value."""
     end: Ints
     """At that tick."""
     observed: Ints
@@ -58,7 +58,7 @@ class RestMemory(MemoryColumns):
     habit: Ints
     """The distance of the last rests."""
     rests: Ints
-    """How many rests in a row were at that distance and ended with progress."""
+    """The number of consecutive rests at that distance that ended with progress."""
 
 
 def advance(memory: RestMemory, inputs: HealthInputs, lag: Lag) -> tuple[RestMemory, Flags]:

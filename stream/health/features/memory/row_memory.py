@@ -40,20 +40,20 @@ _MOST_GONE: Final = 10_000
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Remembered:
-    """What the memory says about the rows of one tick; one element per row, unless a field says otherwise."""
+    """The memory of the rows of one tick; one element per row, unless a field says otherwise."""
 
     last_read: Flags
     """The group commits the offset of the last record it has read, see `rest`."""
     jumps: JumpMemory
     """With the last jump of each row."""
     turns: TurnMemory
-    """How often the offset went to and fro."""
+    """How often the offset went back and forth."""
     split_since: Ints
     """Since when the members of the group subscribe to different topics (ms); -1: they do not."""
     forgotten: Ints
     """When the broker removed the offset before its time (ms); -1: never."""
     known_at: Ints
-    """When the end of the partition was last known, or since when the row is there (ms)."""
+    """When the end of the partition was last known, or when the row was first seen (ms)."""
     longest_pause: Ints
     """The longest of the last similar pauses of a batch (ms); -1: none has been seen."""
     habit_since: Ints
@@ -185,7 +185,7 @@ class RowMemory:
             self.skipped[names[int(inputs.group[row])]] += int(passed[row])
 
     def _keep_gone(self, keys: Ints) -> None:
-        """Remember the rows that are not among these any more: their offsets may come back."""
+        """Keep the memory of rows that no longer exist: their offsets may be committed again."""
         if self._inputs is None:
             return
         for row in np.flatnonzero(find_keys(keys, self._keys) < 0)[-_MOST_GONE:].tolist():
@@ -196,7 +196,7 @@ class RowMemory:
             del self._gone[place]
 
     def _bring_back(self, inputs: HealthInputs, new: Ints) -> None:
-        """Return what is remembered of new rows that have been there before; their offsets had been removed."""
+        """Return the memory of new rows that existed before; their offsets had been removed."""
         for row in new.tolist() if self._gone else ():
             gone = self._gone.pop(_place(inputs, row), None)
             if gone is not None:

@@ -1,11 +1,12 @@
-"""Offsets that go to and fro: two clients commit the same partition, or one client reads records again and again.
+"""Offsets that go back and forth: two clients commit the same partition, or one client reads records repeatedly.
 
-Where two clients take turns, each commit of the one behind goes back, and both positions advance: each turn begins and
-ends at greater offsets than the one before it. A client that seeks back by the same distance again and again leaves the
-same trace, so two more signs decide:
+If two clients take turns, each commit of the one behind goes back, and both positions advance: each turn begins and
+ends at greater offsets than the previous one. A client that repeatedly seeks back by the same distance shows the same
+pattern, so two more properties decide:
 
-- Two clients leap: the offset is near one position or near the other, because the commit after a step back is that of
-  the other client. One client climbs: it is seen between the two while it reads the records again.
+- With two clients the offset is always near one of the two positions, because the commit after a step back is that of
+  the other client. With one client the offset is also seen between the two positions (a *climb*), while the client
+  reads the records again.
 - The positions of two clients overlap: a step back ends below the beginning of the step before it. A client that goes
   back by less than it has advanced since ends above.
 """

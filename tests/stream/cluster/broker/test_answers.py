@@ -1,4 +1,4 @@
-"""All questions to the cluster on one real broker, each answer held against another client or Kafka's own tool.
+"""All questions to the cluster on one real broker, each answer compared with another client or Kafka's own tool.
 
 One broker and one connection for the whole module; every test uses topics and groups of its own.
 """

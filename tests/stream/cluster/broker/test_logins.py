@@ -428,7 +428,7 @@ class TestCertificates:
 
 
 def _expired_certificate(files: Certificates, folder: Path) -> None:
-    """Write a client certificate of the known authority whose time is over, and its key."""
+    """Write an expired client certificate of the known authority, and its key."""
     shutil.copy(files.key("client"), folder / "client.key")
     arguments = "x509 -req -in client.csr -CA ca.crt -CAkey ca.key -CAcreateserial -days 0 -out"
     command = ["openssl", *arguments.split(), str(folder / "client.crt")]

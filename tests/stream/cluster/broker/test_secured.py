@@ -184,7 +184,7 @@ def connected(flags: dict[str, Any], seconds: float = 10.0) -> Iterator[Cluster]
 
 
 def refused(flags: dict[str, Any]) -> ClusterError:
-    """Connect in vain."""
+    """Try to connect, and return the error."""
     with pytest.raises(ClusterError) as error, connected(flags):
         pass
     return error.value

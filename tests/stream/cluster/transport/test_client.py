@@ -118,7 +118,7 @@ def test_a_listener_that_is_not_a_broker_is_named(
     answer: Callable[[socket.socket], None], login: KafkaLogin, kind: type[ClusterError], text: str
 ) -> None:
     """The error has the kind of listener and the address, within the time limit."""
-    # Who says something is never waited for in vain; only silence takes all of its time.
+    # A peer that answers ends the wait at once; only a silent peer takes the whole time.
     with impostor(answer) as server:
         error = refusal(server, 0.3 if answer is silent else 10.0, login)
     assert type(error) is kind

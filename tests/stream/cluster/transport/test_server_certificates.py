@@ -57,7 +57,7 @@ def refusal(address: str, tls: TlsFiles) -> TlsRefused:
 
 @pytest.fixture(scope="module")
 def expired(certificates: Certificates, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a certificate of the known authority whose time is over."""
+    """Return an expired certificate of the known authority."""
     path = tmp_path_factory.mktemp("expired") / "broker.crt"
     arguments = "x509 -req -in broker.csr -CA ca.crt -CAkey ca.key -CAcreateserial -days 0 -extfile names -out"
     subprocess.run(["openssl", *arguments.split(), str(path)], cwd=certificates.folder, check=True, capture_output=True)

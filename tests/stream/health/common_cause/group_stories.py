@@ -1,4 +1,4 @@
-"""Groups for stories: each group with what it shares, when it turned sick, and when it last committed."""
+"""Groups for stories: each group with what it shares, when it became unhealthy, and when it last committed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Group:
     topic: str = ""
     leader: str = "1"
     host: str = ""
-    sick: float | None = None
+    unhealthy: float | None = None
     worked: float | None = 90.0
 
 
@@ -42,8 +42,10 @@ _FIELDS: Final = {
 def shared(groups: Sequence[Group]) -> list[SharedValues]:
     """Return what these groups share; an empty value is one that no other group has."""
     number = np.arange(len(groups), dtype=np.int64)
-    since = np.array([-1 if each.sick is None else NOON + each.sick * SECOND for each in groups], np.int64)
-    worked = [-1 if each.sick is not None or each.worked is None else NOON + each.worked * SECOND for each in groups]
+    since = np.array([-1 if each.unhealthy is None else NOON + each.unhealthy * SECOND for each in groups], np.int64)
+    worked = [
+        -1 if each.unhealthy is not None or each.worked is None else NOON + each.worked * SECOND for each in groups
+    ]
     found = []
     for dimension, field in _FIELDS.items():
         values = [getattr(each, field) or f"own {group}" for group, each in enumerate(groups)]

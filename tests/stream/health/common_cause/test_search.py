@@ -16,9 +16,9 @@ from tests.stream.health.common_cause.group_stories import NOON, SECOND, Group, 
 OTHERS = [Group() for _ in range(6)]
 
 
-def sick(count: int, every: float = 1.0, **shares: str) -> list[Group]:
-    """Return groups that turned sick one after the other, `every` seconds."""
-    return [Group(sick=number * every, **shares) for number in range(count)]  # type: ignore[arg-type] # words
+def unhealthy(count: int, every: float = 1.0, **shares: str) -> list[Group]:
+    """Return groups that became unhealthy one after the other, `every` seconds."""
+    return [Group(unhealthy=number * every, **shares) for number in range(count)]  # type: ignore[arg-type] # words
 
 
 def well(count: int, **shares: str) -> list[Group]:
@@ -39,67 +39,79 @@ class Story:
 STORIES = [
     Story(
         "17 of 18 groups of a coordinator stop within 20 s",
-        [*sick(17, 1.2, coordinator="3"), *well(1, coordinator="3"), *OTHERS],
+        [*unhealthy(17, 1.2, coordinator="3"), *well(1, coordinator="3"), *OTHERS],
         (("coordinator", "3", 17, 18),),
     ),
-    Story("three groups are enough", [*sick(3, coordinator="3"), *OTHERS], (("coordinator", "3", 3, 3),)),
-    Story("two groups are not", [*sick(2, coordinator="3"), *OTHERS]),
-    Story("the groups turned sick at different times", [*sick(6, 61.0, coordinator="3"), *OTHERS]),
+    Story("three groups are enough", [*unhealthy(3, coordinator="3"), *OTHERS], (("coordinator", "3", 3, 3),)),
+    Story("two groups are not", [*unhealthy(2, coordinator="3"), *OTHERS]),
+    Story("the groups became unhealthy at different times", [*unhealthy(6, 61.0, coordinator="3"), *OTHERS]),
     Story(
         "a minute apart at most, and one that followed later belongs to them",
-        [*sick(3, 30.0, coordinator="3"), Group(sick=300.0, coordinator="3"), *well(6)],
+        [*unhealthy(3, 30.0, coordinator="3"), Group(unhealthy=300.0, coordinator="3"), *well(6)],
         (("coordinator", "3", 4, 4),),
     ),
     Story(
-        "a group that was sick long before is not explained",
-        [Group(sick=-7_200.0, coordinator="3"), *sick(4, coordinator="3"), *OTHERS],
+        "a group that was unhealthy long before is not explained",
+        [Group(unhealthy=-7_200.0, coordinator="3"), *unhealthy(4, coordinator="3"), *OTHERS],
         (("coordinator", "3", 4, 4),),
     ),
-    Story("half of the groups that share it work on", [*sick(4, coordinator="3"), *well(4, coordinator="3"), *OTHERS]),
+    Story(
+        "half of the groups that share it work on", [*unhealthy(4, coordinator="3"), *well(4, coordinator="3"), *OTHERS]
+    ),
     Story(
         "groups without traffic say nothing",
-        [*sick(4, coordinator="3"), *[Group(coordinator="3", worked=-600.0)] * 20, *OTHERS],
+        [*unhealthy(4, coordinator="3"), *[Group(coordinator="3", worked=-600.0)] * 20, *OTHERS],
         (("coordinator", "3", 4, 4),),
     ),
-    Story("all groups share the broker", [*sick(5, coordinator="1"), *well(0)]),
+    Story("all groups share the broker", [*unhealthy(5, coordinator="1"), *well(0)]),
     Story(
-        "all groups turn sick, whatever they share",
-        [*sick(5, coordinator="3", leader="3"), *sick(5, coordinator="2", leader="2")],
+        "all groups become unhealthy, whatever they share",
+        [*unhealthy(5, coordinator="3", leader="3"), *unhealthy(5, coordinator="2", leader="2")],
     ),
     Story(
         "one topic, of groups with any coordinator",
-        [*sick(3, topic="orders"), *sick(3, topic="orders", coordinator="2"), *OTHERS, *well(3, coordinator="2")],
+        [
+            *unhealthy(3, topic="orders"),
+            *unhealthy(3, topic="orders", coordinator="2"),
+            *OTHERS,
+            *well(3, coordinator="2"),
+        ],
         (("topic", "orders", 6, 6),),
     ),
     Story(
         "one offsets partition of a coordinator whose other groups work",
-        [*sick(4, partition="7", coordinator="3"), *well(8, coordinator="3"), *OTHERS],
+        [*unhealthy(4, partition="7", coordinator="3"), *well(8, coordinator="3"), *OTHERS],
         (("offsets_partition", "7", 4, 4),),
     ),
     Story(
         "one offsets partition, and one group of the same coordinator by chance",
-        [*sick(9, partition="7", coordinator="3"), *sick(1, coordinator="3"), *well(6, coordinator="3"), *OTHERS],
+        [
+            *unhealthy(9, partition="7", coordinator="3"),
+            *unhealthy(1, coordinator="3"),
+            *well(6, coordinator="3"),
+            *OTHERS,
+        ],
         (("offsets_partition", "7", 9, 9),),
     ),
     Story(
         "equal in all else, the narrower one is said",
-        [*sick(4, partition="7", coordinator="3", topic="orders", leader="2"), *OTHERS],
+        [*unhealthy(4, partition="7", coordinator="3", topic="orders", leader="2"), *OTHERS],
         (("offsets_partition", "7", 4, 4),),
     ),
     Story(
         "equal in all else, the broker that just left is said",
-        [*sick(4, partition="7", coordinator="3", topic="orders", leader="2"), *OTHERS],
+        [*unhealthy(4, partition="7", coordinator="3", topic="orders", leader="2"), *OTHERS],
         (("leader", "2", 4, 4),),
         event=(Dimension.LEADER, "2"),
     ),
     Story(
         "one client host",
-        [*sick(4, host="10.0.0.7"), *well(3, host="10.0.0.8"), *OTHERS],
+        [*unhealthy(4, host="10.0.0.7"), *well(3, host="10.0.0.8"), *OTHERS],
         (("client_host", "10.0.0.7", 4, 4),),
     ),
     Story(
         "two causes at a time",
-        [*sick(5, coordinator="3"), *sick(3, topic="orders"), *OTHERS, *well(10)],
+        [*unhealthy(5, coordinator="3"), *unhealthy(3, topic="orders"), *OTHERS, *well(10)],
         (("coordinator", "3", 5, 5), ("topic", "orders", 3, 3)),
     ),
     Story("all groups are well", OTHERS),
@@ -116,8 +128,10 @@ def test_the_cause_of_a_story(story: Story) -> None:
 
 
 def test_a_cause_has_its_times() -> None:
-    """When the first group turned sick, and how long it took until the last of those that did together."""
-    (cause,) = find_causes(shared([*sick(3, 10.0, coordinator="3"), Group(sick=90.0, coordinator="3"), *OTHERS]), {})
+    """When the first group became unhealthy, and how long it took until the last of those that did together."""
+    (cause,) = find_causes(
+        shared([*unhealthy(3, 10.0, coordinator="3"), Group(unhealthy=90.0, coordinator="3"), *OTHERS]), {}
+    )
     assert (cause.began, cause.spread) == (NOON, 20 * SECOND)
 
 
@@ -125,13 +139,13 @@ def test_a_cause_has_its_times() -> None:
 def test_an_event_counts_only_if_it_was_near(after: int, *, has_event: bool) -> None:
     """A broker that left an hour before is no cause."""
     events = {(Dimension.COORDINATOR, "3"): NOON + after * SECOND}
-    (cause,) = find_causes(shared([*sick(3, coordinator="3"), *OTHERS]), events)
+    (cause,) = find_causes(shared([*unhealthy(3, coordinator="3"), *OTHERS]), events)
     assert cause.has_event is has_event
 
 
 def test_the_number_of_causes_is_bounded() -> None:
     """However many things fail at a time."""
-    groups = [group for number in range(8) for group in sick(3, topic=f"t{number}")]
+    groups = [group for number in range(8) for group in unhealthy(3, topic=f"t{number}")]
     assert len(find_causes(shared([*groups, *well(60)]), {}, CommonCauseLimits(findings=5))) == 5
 
 
@@ -142,19 +156,19 @@ GROUP = st.builds(
     topic=st.sampled_from(["", "a", "b"]),
     leader=st.sampled_from("123"),
     host=st.sampled_from(["", "h"]),
-    sick=st.none() | st.integers(0, 600),
+    unhealthy=st.none() | st.integers(0, 600),
     worked=st.none() | st.just(700.0),
 )
 
 
 @given(st.lists(GROUP, max_size=40))
 def test_each_group_is_explained_once_and_by_what_it_has(groups: list[Group]) -> None:
-    """Whatever the groups are, a cause has at least three sick groups, and no group has two causes."""
+    """Whatever the groups are, a cause has at least three unhealthy groups, and no group has two causes."""
     found = find_causes(shared(groups), {})
     explained = [group for cause in found for group in cause.groups]
     assert len(explained) == len(set(explained))
     for cause in found:
-        times = np.sort([groups[group].sick or 0 for group in cause.groups])
+        times = np.sort([groups[group].unhealthy or 0 for group in cause.groups])
         assert len(times) >= 3
         assert times[2] - times[0] <= 60 or np.min(times[2:] - times[:-2]) <= 60
         assert len(cause.groups) <= cause.compared <= len(groups)

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from stream.health.common_cause.shared import Dimension, unique_pairs
-
-
-def ints(*values: int) -> Any:
-    """Return a column."""
-    return np.array(values, np.int64)
+from tests.stream.health.columns import ints
 
 
 def test_a_pair_has_the_first_fault_and_the_last_commit() -> None:
@@ -21,10 +15,10 @@ def test_a_pair_has_the_first_fault_and_the_last_commit() -> None:
         ["a", "b"],
         group=ints(0, 0, 0, 1, 1),
         value=ints(0, 0, 1, 1, 1),
-        sick_since=ints(70, 50, -1, -1, -1),
+        unhealthy_since=ints(70, 50, -1, -1, -1),
         worked=ints(-1, -1, 30, 10, 20),
     )
-    rows = zip(pairs.group, pairs.value, pairs.sick_since, pairs.worked, strict=True)
+    rows = zip(pairs.group, pairs.value, pairs.unhealthy_since, pairs.worked, strict=True)
     assert [tuple(map(int, row)) for row in rows] == [(0, 0, 50, -1), (0, 1, -1, 30), (1, 1, -1, 20)]
 
 
@@ -37,5 +31,5 @@ def test_a_value_that_is_not_known_makes_no_pair() -> None:
 def test_some_pairs_can_be_selected() -> None:
     """By a mask or by positions."""
     pairs = unique_pairs(Dimension.TOPIC, ["a"], ints(0, 1, 2), ints(0, 0, 0), ints(1, 2, 3), ints(-1, -1, -1))
-    assert pairs.select(np.array([True, False, True])).sick_since.tolist() == [1, 3]
+    assert pairs.select(np.array([True, False, True])).unhealthy_since.tolist() == [1, 3]
     assert len(pairs.select(ints(1))) == 1

@@ -22,10 +22,10 @@ def cause(groups: str, dimension: Dimension = Dimension.COORDINATOR, name: str =
 
 @dataclasses.dataclass(frozen=True)
 class Evaluation:
-    """What one evaluation finds and which groups are sick, and the shown findings after it, as words."""
+    """What one evaluation finds and which groups are unhealthy, and the shown findings after it, as words."""
 
     causes: tuple[CommonCause, ...]
-    sick: str
+    unhealthy: str
     shown: tuple[str, ...]
 
 
@@ -41,7 +41,7 @@ STORIES: Final = {
         Evaluation((), "abc", ()),
         Evaluation((cause("abc"),), "abc", ()),
     ],
-    "it outlives its evidence, as long as its groups are sick": [
+    "it outlives its evidence, as long as its groups are unhealthy": [
         Evaluation((cause("abcd"),), "abcd", ()),
         Evaluation((cause("abcd"),), "abcd", ("coordinator 3: abcd",)),
         Evaluation((), "abcd", ("coordinator 3: abcd",)),
@@ -82,7 +82,7 @@ def test_what_is_shown(story: list[Evaluation]) -> None:
     """After each evaluation of the story."""
     tracker = CommonCauseTracker()
     for evaluation in story:
-        tracker.update(evaluation.causes, NAMES, set(evaluation.sick))
+        tracker.update(evaluation.causes, NAMES, set(evaluation.unhealthy))
         shown = tuple(f"{each.dimension} {each.name}: {''.join(sorted(each.groups))}" for each in tracker.findings)
         assert shown == evaluation.shown
 
@@ -90,7 +90,7 @@ def test_what_is_shown(story: list[Evaluation]) -> None:
 def test_a_finding_remembers_how_many_groups_it_had() -> None:
     """While its groups recover, one after the other."""
     tracker = CommonCauseTracker()
-    for sick in ("abcde", "abcde", "abc"):
-        tracker.update((cause("abcde"),) if len(sick) == 5 else (), NAMES, set(sick))
+    for unhealthy in ("abcde", "abcde", "abc"):
+        tracker.update((cause("abcde"),) if len(unhealthy) == 5 else (), NAMES, set(unhealthy))
     (finding,) = tracker.findings
     assert (len(finding.groups), finding.affected, finding.compared) == (3, 5, 6)

@@ -1,4 +1,4 @@
-"""The history of ends, held against producers whose every send time is known."""
+"""The history of ends, compared with producers whose every send time is known."""
 
 from __future__ import annotations
 

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from stream.health.features.excused import excused_rows, latest_outage_end
+from tests.stream.health.columns import ints
 
 REBALANCE, GRACE = 60_000, 30_000
 NOW = 1_000_000
-
-
-def ints(*values: int) -> np.ndarray:
-    """Return a column of integers."""
-    return np.array(values, np.int64)
 
 
 def test_the_latest_outage_counts() -> None:

@@ -8,13 +8,9 @@ import pytest
 from stream.health.features.end_history import EndHistory
 from stream.health.features.idle_time import idle_times, idle_times_without_commit, restarting_rows
 from stream.health.features.time_lag import TimeLag
+from tests.stream.health.columns import ints
 
 NOW = 1_000_000
-
-
-def ints(*values: int) -> np.ndarray:
-    """Return a column of integers."""
-    return np.array(values, np.int64)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Lag and the other distances, and what is said where there is none."""
+"""Lag and the other distances, and the reason where a distance is unknown."""
 
 from __future__ import annotations
 
@@ -9,11 +9,7 @@ from hypothesis import strategies as st
 
 from stream.health.columns import NOT_KNOWN
 from stream.health.features.lag import PartitionEnds, distances, lag
-
-
-def ints(*values: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return a column."""
-    return np.array(values, np.int64)
+from tests.stream.health.columns import ints
 
 
 def ends(start: int, stable: int, high: int, *, known: bool = True, place: int = 7) -> PartitionEnds:

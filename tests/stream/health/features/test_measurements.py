@@ -10,12 +10,8 @@ import pytest
 from stream.health.features.end_history import EndHistory
 from stream.health.features.measurements import ends_at_rest, first_unread_offsets, known_until
 from stream.health.inputs import NO_COMMIT
+from tests.stream.health.columns import ints
 from tests.stream.health.panes import NOW, Row, pane
-
-
-def ints(*values: int) -> np.ndarray:
-    """Return a column of integers."""
-    return np.array(values, np.int64)
 
 
 def growing() -> EndHistory:

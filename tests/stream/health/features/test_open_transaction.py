@@ -7,13 +7,9 @@ import pytest
 
 from stream.health.features.lag import OffsetDistances
 from stream.health.features.open_transaction import MOST_MARKERS, rows_before_new_transaction, rows_before_transaction
+from tests.stream.health.columns import ints
 
 NOW = 1_000_000
-
-
-def ints(*values: int) -> np.ndarray:
-    """Return a column of integers."""
-    return np.array(values, np.int64)
 
 
 @pytest.mark.parametrize(

@@ -19,15 +19,11 @@ from stream.health.features.patience import (
 )
 from stream.health.inputs import NO_COMMIT
 from stream.health.limits import HealthLimits
+from tests.stream.health.columns import ints
 from tests.stream.health.panes import MINUTE, NOW, SECOND, Row, pane
 
 LIMITS = HealthLimits()
 TICK = LIMITS.tick
-
-
-def ints(*values: int) -> np.ndarray:
-    """Return a column of integers."""
-    return np.array(values, np.int64)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +40,7 @@ def test_suspect_rows(unread: bool, age: int, suspect: bool) -> None:  # noqa: F
 
 
 def commits_every(minutes: float, rows: int = 1) -> Slots:
-    """Return slots with progress every so many minutes."""
+    """Return slots with progress at this interval of minutes."""
     time = NOW - int(minutes * MINUTE) * np.arange(5, -1, -1)
     row = np.repeat(np.arange(rows), len(time))
     time = np.tile(time, rows)

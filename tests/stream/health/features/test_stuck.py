@@ -17,6 +17,7 @@ from stream.health.features.stuck import (
     unowned_rows,
 )
 from stream.health.inputs import NO_OWNER, GroupStage
+from tests.stream.health.columns import ints
 from tests.stream.health.panes import Row, pane
 
 RESTART = 30_000
@@ -25,11 +26,6 @@ RESTART = 30_000
 def flags(*values: bool) -> np.ndarray:
     """Return a column of flags."""
     return np.array(values, np.bool_)
-
-
-def ints(*values: int) -> np.ndarray:
-    """Return a column of integers."""
-    return np.array(values, np.int64)
 
 
 @pytest.mark.parametrize(

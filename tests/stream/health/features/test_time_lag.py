@@ -1,4 +1,4 @@
-"""Time lag and rates, held against producers and consumers whose every step is known."""
+"""Time lag and rates, compared with producers and consumers whose every step is known."""
 
 from __future__ import annotations
 

@@ -16,6 +16,7 @@ from stream.health.features.undecided import (
     young_rows,
     young_uncommitted_rows,
 )
+from tests.stream.health.columns import ints
 
 NOW, TICK, PATIENCE = 1_000_000, 10_000, 60_000
 
@@ -23,11 +24,6 @@ NOW, TICK, PATIENCE = 1_000_000, 10_000, 60_000
 def flags(*values: bool) -> np.ndarray:
     """Return a column of flags."""
     return np.array(values, np.bool_)
-
-
-def ints(*values: int) -> np.ndarray:
-    """Return a column of integers."""
-    return np.array(values, np.int64)
 
 
 def test_observed_since() -> None:

@@ -47,7 +47,7 @@ def test_a_broker_that_dies_is_one_finding_until_its_groups_are_well() -> None:
 
 
 def test_healthy_groups_have_no_finding() -> None:
-    """Nor have two sick ones."""
+    """Nor have two unhealthy ones."""
     ticks = Ticks()
     two = dict(list(LOST.items())[:2])
     for _ in range(3):

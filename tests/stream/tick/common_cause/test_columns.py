@@ -25,7 +25,7 @@ GROUPS = {
 
 
 def pairs(evaluated: EvaluatedTick) -> dict[str, set[tuple[str, str, bool]]]:
-    """Return group, value and whether the group is sick there, by dimension."""
+    """Return group, value and whether the group is unhealthy there, by dimension."""
     leaders, hosts = RecentLeaders(), RecentHosts()
     leaders.update(ends_of_groups(GROUPS), 0)
     hosts.update(evaluated.hidden.state.memberships, 0)
@@ -35,7 +35,7 @@ def pairs(evaluated: EvaluatedTick) -> dict[str, set[tuple[str, str, bool]]]:
         str(each.dimension): {
             (names[group], each.names[value], since >= 0)
             for group, value, since in zip(
-                each.group.tolist(), each.value.tolist(), each.sick_since.tolist(), strict=True
+                each.group.tolist(), each.value.tolist(), each.unhealthy_since.tolist(), strict=True
             )
         }
         for each in shared_values(evaluated, faults, evaluated.inputs.ends, leaders, hosts)
@@ -53,7 +53,7 @@ def test_a_group_has_its_values_in_all_dimensions() -> None:
     }
 
 
-def test_the_host_of_a_sick_partition_is_that_of_its_owner() -> None:
+def test_the_host_of_an_unhealthy_partition_is_that_of_its_owner() -> None:
     """Not those of the other members of the group."""
     tick = evaluated_tick_of(GROUPS)
     inputs = dataclasses.replace(

@@ -82,7 +82,7 @@ class Cluster:
             self.shard.read([record], time=self.now)
 
     def job_reads(self, records: int | None = None) -> None:
-        """Apply all, or so many, of the records behind the last stable offset to the job's state."""
+        """Apply all, or the first `records`, of the records behind the last stable offset to the job's state."""
         until = len(self._records) if records is None else records
         begin = max(0, self.shard._position - STABLE)
         self.shard.apply(delta_of(self._records[begin:until], STABLE + begin))

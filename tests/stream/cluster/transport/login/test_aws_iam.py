@@ -37,7 +37,7 @@ def no_aws(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatc
     ],
 )
 def test_region_is_in_the_name_of_a_broker(host: str, region: str) -> None:
-    """An option replaces it, for names of one's own."""
+    """An option replaces it, for custom host names."""
     assert region_of(host, None) == region
     assert region_of("kafka.example.com", "eu-west-1") == "eu-west-1"
 

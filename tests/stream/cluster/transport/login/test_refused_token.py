@@ -29,7 +29,7 @@ def explained(refused: Token, text: str = '{"status":"invalid_token"}', accepted
     ("refused", "kind", "cause"),
     [
         pytest.param(token(exp=NOW - 30), TokenExpired, "expired 30 s ago", id="just expired"),
-        pytest.param(token(exp=NOW - 7200), TokenExpired, "expired 120 min ago", id="expired long ago"),
+        pytest.param(token(exp=NOW - 7200), TokenExpired, "expired 2 h ago", id="expired long ago"),
         pytest.param(token(nbf=NOW + 60), TokenExpired, "not valid before 60 s from now", id="too early"),
         pytest.param(token(sub=None), LoginRefused, "(invalid_token): it has no claim sub", id="no subject"),
         pytest.param(token(sub=None, iat=None), LoginRefused, "no claim sub and no claim iat", id="two claims missing"),
@@ -44,7 +44,7 @@ def explained(refused: Token, text: str = '{"status":"invalid_token"}', accepted
     ],
 )
 def test_first_login(refused: Token, kind: type[LoginRefused], cause: str) -> None:
-    """What is certain is said; what is not is listed beside the broker's options."""
+    """A certain cause is named; otherwise the claims are listed beside the broker's options."""
     error = explained(refused)
     assert type(error) is kind
     assert cause in error.what

@@ -72,7 +72,7 @@ def test_opaque_token(issuer: TokenIssuer, lifetime: dict[str, Any], expires: bo
             Answer(302, b"", location="http://127.0.0.1:1/"), LoginUnavailable, "answers 302", id="a redirect"
         ),
         pytest.param(
-            Answer(200, b"<html>hello</html>", "text/html"), LoginUnavailable, "text/html that is no JSON", id="HTML"
+            Answer(200, b"<html>hello</html>", "text/html"), LoginUnavailable, "text/html that is not a JSON", id="HTML"
         ),
         pytest.param(Answer(200, b"[1]"), LoginUnavailable, "no JSON object", id="a list"),
         pytest.param(Answer(200, b"[" * 100_000), LoginUnavailable, "no JSON object", id="deep nesting"),
