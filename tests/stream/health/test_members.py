@@ -137,6 +137,29 @@ def test_the_rebalance_since_which_it_stands_is_named(since: int, text: str | No
     assert ("1 member joined, 2 members left)" in sentence) is (text is not None)
 
 
+@pytest.mark.parametrize(
+    ("joined", "clients", "hidden", "text"),
+    [
+        pytest.param(1, (B,), False, "client orders-2 on 10.0.0.8 joined, 2 members left)", id="one"),
+        pytest.param(2, (A, B), False, "client orders-1 on 10.0.0.7 and client orders-2 on 10.0.0.8 joined,", id="two"),
+        pytest.param(4, (A, B, A, B), False, ", 4 members joined, 2 members left)", id="many"),
+        pytest.param(2, (B,), False, ", 2 members joined, 2 members left)", id="one of them is not known"),
+        pytest.param(1, (), False, ", 1 member joined, 2 members left)", id="none is known"),
+        pytest.param(1, (B,), True, ", 1 member joined, 2 members left)", id="members are hidden"),
+    ],
+)
+def test_the_members_that_joined_with_that_rebalance_are_named(
+    joined: int,
+    clients: tuple[MemberClient, ...],
+    hidden: bool,  # noqa: FBT001 - a column of the table
+    text: str,
+) -> None:
+    """As client and host; their number, if there are many or not all are known."""
+    last = Membership(-40 * SECOND, members=2, generation=812, joined=joined, left=2, joined_clients=clients)
+    scene = hangs(0, 0, memberships=[Membership(LONG), last])
+    assert text in finding(scene, 4 * MINUTE, hide_members=hidden).sentence
+
+
 def test_a_rebalance_without_generation_is_named_by_its_time() -> None:
     """Groups of the newer protocols have no generation."""
     memberships = [Membership(LONG), Membership(0, members=2)]
