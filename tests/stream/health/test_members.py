@@ -75,6 +75,21 @@ def test_a_poison_record_names_the_member_and_how_many_partitions_it_reads() -> 
     )
 
 
+def test_the_owner_of_a_partition_that_carries_the_lag_is_named() -> None:
+    """It may be slower than the others."""
+
+    def hot(t: int) -> int:
+        return STEADY(t) + max(t, 0)
+
+    others = [Partition(STEADY, consume(STEADY, LONG, LATE), owner=0) for _ in range(3)]
+    scene = Scene([*others, Partition(hot, consume(hot, LONG, LATE, rate=130), owner=1)], clients=(A, B))
+    found = finding(scene)
+    assert found.verdict is V.SKEWED
+    assert found.sentence.endswith(" Its owner: client orders-2 on 10.0.0.8.")
+    assert found.evidence["owner_member"] == "orders-2-09c1"
+    assert "orders-2" not in finding(scene, hide_members=True).sentence
+
+
 def test_a_static_member_is_named_with_its_instance() -> None:
     """The instance id is what an operator finds in the deployment."""
     static = dataclasses.replace(A, instance_id="orders-0")
