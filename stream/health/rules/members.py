@@ -129,10 +129,15 @@ def _rebalance_text(window: Window, row: int) -> str:
 
 def _joined_text(window: Window, group: int) -> str:
     """Return the members that joined with the last rebalance, or only their number if they are many or not known."""
-    count = int(window.inputs.groups.joined[group])
+    names = joined_names(window, group)
+    return names or say.count(int(window.inputs.groups.joined[group]), "member")
+
+
+def joined_names(window: Window, group: int) -> str:
+    """Return the members that joined with the last rebalance; "" if they are none, many, hidden or not all known."""
     members = window.inputs.joined.get(group, ())
-    if len(members) != count or count > _NAMED or window.limits.hide_members:
-        return say.count(count, "member")
+    if len(members) != window.inputs.groups.joined[group] or len(members) > _NAMED or window.limits.hide_members:
+        return ""
     return " and ".join(client_text(window, member) for member in members)
 
 

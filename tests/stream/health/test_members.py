@@ -13,7 +13,7 @@ from stream.health.evaluator import Evaluator
 from stream.health.inputs import GroupStage
 from stream.health.limits import HealthLimits
 from stream.health.verdict import Verdict
-from tests.stream.health.simulator import MINUTE, SECOND, SLOT, TICK, Membership, Partition, Scene, consume, watch
+from tests.stream.health.simulator import HOUR, MINUTE, SECOND, SLOT, TICK, Membership, Partition, Scene, consume, watch
 from tests.stream.health.situations import LATE, LONG, STEADY
 
 if TYPE_CHECKING:
@@ -173,6 +173,18 @@ def test_the_members_that_joined_with_that_rebalance_are_named(
     last = Membership(-40 * SECOND, members=2, generation=812, joined=joined, left=2, joined_clients=clients)
     scene = hangs(0, 0, memberships=[Membership(LONG), last])
     assert text in finding(scene, 4 * MINUTE, hide_members=hidden).sentence
+
+
+@pytest.mark.parametrize(
+    ("clients", "ends"), [((B,), " Joined last: client orders-2 on 10.0.0.8."), ((), "the oldest for 1 min 59 s.")]
+)
+def test_the_member_that_joined_last_is_named_in_a_storm(clients: tuple[MemberClient, ...], ends: str) -> None:
+    """It is the first one to look at; without its name the sentence ends with the fault."""
+    last = Membership(0, members=2, joined=1, joined_clients=clients)
+    storm = hangs(0, 0, memberships=[Membership(LONG), last], rebalances=[*range(0, HOUR, 15 * SECOND)])
+    found = finding(storm)
+    assert found.verdict is V.REBALANCE_STORM
+    assert found.sentence.endswith(ends)
 
 
 def test_a_rebalance_without_generation_is_named_by_its_time() -> None:
