@@ -215,7 +215,16 @@ LOG_ENDS: Final = pa.schema(
 SUMMARY: Final = pa.schema([("held_back", pa.int64()), ("odd_times", pa.int64())])
 """One row: the number of groups whose `held_back` is true, and of those with odd times. Null: not known."""
 
-VERDICT_GROUPS: Final = pa.schema([("verdict", NAME), ("severity", NAME), ("groups", pa.int64())])
+VERDICT_GROUPS: Final = pa.schema(
+    [
+        ("verdict", NAME),
+        ("severity", NAME),
+        ("groups", pa.int64()),
+        # What the verdict means, and what an operator does: one sentence or more each.
+        ("meaning", pa.string()),
+        ("next_step", pa.string()),
+    ]
+)
 """Number of groups per verdict, and the severity of each verdict: one row for every verdict of the rules, also with 0
 groups. Empty before the first evaluation."""
 

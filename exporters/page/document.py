@@ -48,6 +48,7 @@ class Page:
     """A page and its HTTP status code.
 
     `root` is the relative path to the overview page, `links` are the (URL, text) in the header, `foot` is the footer.
+    `legend` comes before the footer. It does not change, so it is not part of the view.
     `samples` and `marks` are the data of the chart, the oldest first.
     """
 
@@ -55,6 +56,7 @@ class Page:
     content: Content
     root: str = "./"
     links: Sequence[tuple[str, str]] = ()
+    legend: Content = None
     foot: str = ""
     code: int = 200
     samples: Samples = ()
@@ -98,6 +100,7 @@ class Page:
             el("header", el("p", el("a", "lagwarden", href=self.root), class_="brand"), el("nav", links)),
             el("p", id="connection-error", role="status", hidden=True),
             el("main", self.content, id="main", tabindex="-1", data_seconds=REFRESH_SECONDS),
+            self.legend,
             el("footer", self.foot),
             el("p", id="announcement", role="status", aria_live="polite", class_="visually-hidden"),
         )

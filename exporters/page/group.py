@@ -80,7 +80,7 @@ def _page(name: str, root: str, content: Content, code: int = 200) -> Page:
     json = f"{root}api/v1/group?name={urllib.parse.quote(name, safe='')}"
     title = f"{printable(name) or '(empty name)'} · lagwarden"
     links = ((root, "all groups"), (json, "as JSON"))
-    return Page(title, content, root, links, "times are ages; hover for UTC", code)
+    return Page(title, content, root, links, foot="times are ages; hover for UTC", code=code)
 
 
 def _marks(detail: GroupDetail | None) -> list[tuple[float, str]]:

@@ -14,6 +14,7 @@ from exporters.page.document import Page
 from exporters.page.formatting import state_class
 from exporters.page.group_filter import COLUMNS, UNKNOWN_VALUE, GroupFilter
 from exporters.page.html_tree import Element, el
+from exporters.page.legend import verdict_legend
 from exporters.page.monitor_card import freshness, is_old, monitor_card
 from exporters.page.overview_tables import attention_section, common_causes_section, dead_section, live_section
 from exporters.wording import ATTENTION, SEVERITIES, count, number, phrase, printable
@@ -47,12 +48,13 @@ def overview_page(
     ]
     # The card of a monitor that is not ready, or behind, comes before the groups; else one line at the top is enough.
     sound = status.ready and not is_old(published.snapshot.taken_at, now)
-    return _page(_title(published.snapshot), [content, monitor] if sound else [monitor, content], status)
+    legend = verdict_legend(published.snapshot.verdict_groups)
+    return _page(_title(published.snapshot), [content, monitor] if sound else [monitor, content], status, legend)
 
 
-def _page(headline: str, content: Content, status: MonitorStatus) -> Page:
+def _page(headline: str, content: Content, status: MonitorStatus, legend: Content = None) -> Page:
     foot = f"lagwarden {printable(status.version)} · times are ages; hover for UTC"
-    return Page(f"{headline} · lagwarden", content, links=_LINKS, foot=foot)
+    return Page(f"{headline} · lagwarden", content, links=_LINKS, legend=legend, foot=foot)
 
 
 def _groups(published: PublishedSnapshot, now: float, group_filter: GroupFilter) -> Content:

@@ -14,6 +14,7 @@ that need a missing column match nothing:
 | `retention` | topic configs (`retention.ms`; -1 if compacted) | losses are forecast from the log start only |
 | `aborts` | the driver state (`stream.groups.commits.aborts`) | no `aborting` |
 | `gapless` | topic configs (`cleanup.policy`) | no `skipped` |
+| `clients`, `joined` | memberships of this tick and the one before | members are counted and not named |
 | `tails` | a fetch of the tails that `TailState.wanted` marks | a marker at the end counts as lag 1 |
 | `transactions` | `stream.cluster` | the blocking transaction has no name |
 | `offsets_outage` | the poll of the offsets topic's ends | groups without a coordinator keep their last verdict |

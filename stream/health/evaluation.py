@@ -47,6 +47,8 @@ class Evaluation(abc.ABC):
     """The verdicts by code."""
     severities: ClassVar[Codes]
     """The `Severity` of each verdict by code."""
+    legend: ClassVar[Sequence[tuple[str, str]]]
+    """The meaning and the next step of each verdict by code."""
 
     window: Window
     """The numbers behind the verdicts; the same for all sets of rules."""

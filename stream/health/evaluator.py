@@ -70,6 +70,9 @@ class EvaluationResult(Evaluation):
 
     verdict_names: ClassVar[Sequence[str]] = VERDICTS
     severities: ClassVar[Codes] = SEVERITIES
+    legend: ClassVar[Sequence[tuple[str, str]]] = [
+        (rule.meaning, rule.next_step) for rule in (_RULE_BY_VERDICT[verdict] for verdict in VERDICTS)
+    ]
 
     rule_verdict: Codes
     """The verdict of the rules at this tick, `hysteresis.UNDECIDED` where they cannot decide yet."""

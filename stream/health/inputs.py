@@ -142,6 +142,8 @@ class HealthInputs:
     """The members of all groups; empty: they have no names."""
     subscribers: Mapping[int, tuple[Subscribers, ...]] = dataclasses.field(default_factory=dict)
     """The groups whose members subscribe to different topics, with the members of each subscription."""
+    joined: Mapping[int, tuple[MemberClient, ...]] = dataclasses.field(default_factory=dict)
+    """The members that joined each group last, as far as this process has seen it. By group."""
     expiry: Ints | None = None
     """When the broker expires the offset (ms); negative: never, or not known."""
     forgotten: Ints | None = None

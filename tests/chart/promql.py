@@ -13,7 +13,7 @@ from exporters.catalogue.metric import MetricKind
 from exporters.catalogue.metrics import METRICS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 promql_parser = pytest.importorskip("promql_parser", reason="promql-parser is not installed (the dev extra has it)")
 
@@ -54,6 +54,15 @@ def parsed(expression: str) -> Any:
 def asked(expression: str) -> list[Asked]:
     """Return every selector of an expression."""
     return list(_walk(parsed(expression), ()))
+
+
+def selects(selector: Asked, labels: Mapping[str, str]) -> bool:
+    """Return whether the matchers of a selector, which are of these labels only, select a series with them."""
+    for name, op, value in selector.matchers:
+        hit = re.fullmatch(value, labels[name]) if "Re" in op else value == labels[name]
+        if bool(hit) == ("Not" in op):
+            return False
+    return True
 
 
 def template_queries(text: str) -> list[str]:

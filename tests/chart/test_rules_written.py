@@ -14,7 +14,7 @@ from exporters.catalogue.metrics import METRICS
 from stream.health.verdict import SEVERITY, Severity
 from tests.chart.alerts.case import FILES, Kind, alerts
 from tests.chart.alerts.cases import CASES
-from tests.chart.promql import OTHERS, asked, faults, known, metrics_of, template_queries
+from tests.chart.promql import OTHERS, asked, faults, known, metrics_of, selects, template_queries
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 RUNBOOKS: Final = ROOT / "docs" / "runbooks"
@@ -140,20 +140,10 @@ def test_every_verdict_of_a_sick_group_is_an_alert(verdict: str) -> None:
         alert["alert"]
         for alert in ALERTS.values()
         for each in asked(alert["expr"])
-        if each.metric == "lagwarden:group_verdict:owned"
-        and _chooses(each.matchers, {"verdict": verdict, "severity": severity})
+        if each.metric == "lagwarden:group_verdict:owned" and selects(each, {"verdict": verdict, "severity": severity})
     ]
     assert len(asking) == 1
     assert ALERTS[asking[0]]["labels"]["severity"] == severity
-
-
-def _chooses(matchers: tuple[tuple[str, str, str], ...], labels: dict[str, str]) -> bool:
-    """Return whether matchers choose a series with these labels."""
-    for name, op, value in matchers:
-        hit = re.fullmatch(value, labels[name]) if "Re" in op else value == labels[name]
-        if bool(hit) == ("Not" in op):
-            return False
-    return True
 
 
 def test_no_rule_counts_records() -> None:

@@ -46,6 +46,16 @@ SEVERITIES: Final = np.array(
     np.int8,
 )
 """By code: NOTFOUND OK WARN ERR STOP STALL REWIND."""
+_MEANINGS: Final = (
+    "There is no commit.",
+    "No rule of Burrow holds.",
+    "The lag has not shrunk within the window.",
+    "A partition of the group is STOP, STALL or REWIND.",
+    "No commit for longer than the window spans, and the lag was not 0.",
+    "All commits in the window are of the same offset, and there is lag.",
+    "An offset in the window is smaller than the one before it.",
+)
+"""By code."""
 _EVIDENCE: Final = ("committed_offset", "commit_time", "high_watermark", "lag", "time_lag")
 _NEXT_STEP: Final = "Burrow's rules name no cause; with health.rules: lagwarden the cause is reported too."
 
@@ -56,6 +66,7 @@ class BurrowResult(Evaluation):
 
     verdict_names: ClassVar[Sequence[str]] = VERDICT_NAMES
     severities: ClassVar[Codes] = SEVERITIES
+    legend: ClassVar[Sequence[tuple[str, str]]] = [(meaning, _NEXT_STEP) for meaning in _MEANINGS]
 
     rings: Rings
 

@@ -118,13 +118,27 @@ def _rebalance_text(window: Window, row: int) -> str:
     name = f"generation {generation:,}" if generation >= 0 else "the last rebalance"
     details = [say.moment(since)]
     if groups.joined[group] > 0:
-        details.append(f"{say.count(int(groups.joined[group]), 'member')} joined")
+        details.append(f"{_joined_text(window, group)} joined")
     if groups.left[group] > 0:
         details.append(f"{say.count(int(groups.left[group]), 'member')} left")
     began = f"{name} ({', '.join(details)})"
     if stood <= since:
         return f" No progress since {began}."
     return f" The last progress was {say.duration(stood - since)} after {began}."
+
+
+def _joined_text(window: Window, group: int) -> str:
+    """Return the members that joined with the last rebalance, or only their number if they are many or not known."""
+    names = joined_names(window, group)
+    return names or say.count(int(window.inputs.groups.joined[group]), "member")
+
+
+def joined_names(window: Window, group: int) -> str:
+    """Return the members that joined with the last rebalance; "" if they are none, many, hidden or not all known."""
+    members = window.inputs.joined.get(group, ())
+    if len(members) != window.inputs.groups.joined[group] or len(members) > _NAMED or window.limits.hide_members:
+        return ""
+    return " and ".join(client_text(window, member) for member in members)
 
 
 def _group_rows(window: Window, row: int) -> slice:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -43,6 +44,12 @@ class Rule:
     """Sentences name the member that owns the partitions, and the rebalance since which they stand."""
     is_reported_beside: bool = False
     """Where it matches a row with another fault, too, both are in the evidence: it does not follow from the other."""
+
+    @property
+    def meaning(self) -> str:
+        """Return what the verdict means: the first paragraph of the docstring of the rule's module."""
+        text = sys.modules[self.matches.__module__].__doc__ or ""
+        return " ".join(text.strip().split("\n\n", maxsplit=1)[0].split())
 
 
 def no_rows(window: Window) -> Flags:

@@ -22,6 +22,7 @@ from stream.health.limits import HealthLimits
 from stream.tick.inputs.aborted_commits import aborts_by_row
 from stream.tick.inputs.assignment import AssignmentInputs
 from stream.tick.inputs.group_state import GroupStates
+from stream.tick.inputs.joined_members import JoinedMembers
 from stream.tick.inputs.lookup_columns import with_lookups
 from stream.tick.inputs.read_position import ReadPositionTracker
 from stream.tick.inputs.rebalance_count import RebalanceCounter
@@ -76,6 +77,7 @@ class InputBuilder:
         self._commit_times = CommitTimes()
         self._group_states = GroupStates()
         self._assignment = AssignmentInputs()
+        self._joined = JoinedMembers()
         self._partition_counts: Mapping[str, int] = {}
 
     def build(
@@ -107,6 +109,7 @@ class InputBuilder:
             owner=assignment.members.number,
             clients=assignment.members.clients,
             subscribers=assignment.subscribers,
+            joined=self._joined.update(rows.groups, state.memberships),
             expiry=_expiry(rows, context),
             forgotten=_forgotten(rows, context) if context.forgotten else None,
             hidden=_of_groups(rows, hidden.unread_groups) if hidden.unread_groups else None,

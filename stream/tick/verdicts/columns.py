@@ -88,7 +88,7 @@ def greatest_time_lag(evaluated: EvaluatedTick, owner: Ints, owners: int) -> dic
 
 
 def groups_by_verdict(evaluated: EvaluatedTick | None) -> pa.Table:
-    """Return the number of groups per verdict, dead ones excluded (schema VERDICT_GROUPS)."""
+    """Return the number of groups per verdict, dead ones excluded, and its legend (schema VERDICT_GROUPS)."""
     if evaluated is None:
         return VERDICT_GROUPS.empty_table()
     evaluation = evaluated.evaluation
@@ -98,6 +98,7 @@ def groups_by_verdict(evaluated: EvaluatedTick | None) -> pa.Table:
         words(codes, evaluation.verdict_names),
         words(evaluation.severities, SEVERITIES),
         pa.array(counts.astype(np.int64)),
+        *(pa.array(texts, pa.string()) for texts in zip(*evaluation.legend, strict=True)),
     ]
     return pa.table(columns, schema=VERDICT_GROUPS)
 

@@ -14,8 +14,6 @@ from stream.health.verdict import SEVERITY, VERDICTS, Severity
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from stream.health.rules.rule import Rule
-
 _PREFACE: Final = """\
 # Verdicts
 
@@ -108,14 +106,8 @@ def _chapters() -> Iterator[str]:
         yield "| Verdict | Meaning | What to do |\n|---|---|---|"
         for rule in worst_first:
             if SEVERITY[rule.verdict] is severity:
-                yield f"| `{rule.verdict}` | {_meaning(rule)} | {rule.next_step} |"
+                yield f"| `{rule.verdict}` | {rule.meaning} | {rule.next_step} |"
         yield ""
-
-
-def _meaning(rule: Rule) -> str:
-    """Return the first paragraph of the docstring of the rule's module."""
-    text = sys.modules[rule.matches.__module__].__doc__ or ""
-    return " ".join(text.strip().split("\n\n")[0].split())
 
 
 if __name__ == "__main__":

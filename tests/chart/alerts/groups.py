@@ -44,6 +44,16 @@ def by_verdict(alert: str, word: str, severity: str, text: Text, *, minutes: int
     ]
 
 
+def begins(alert: str, word: str, severity: str, *, minutes: int) -> list[Case]:
+    """Return the stories just before and just after of an alert that several verdicts share, for one of them."""
+    said = {verdict(word, severity): "_x10 1x120"}
+    name = word.replace("_", " ")
+    return [
+        Case(alert, Kind.BEFORE, f"{name} is not old enough", said, _at(5 + minutes, less=True)),
+        Case(alert, Kind.AFTER, f"{name} stays", said, f"{5 + minutes}m", [GROUP]),
+    ]
+
+
 def _at(minutes: int, *, less: bool) -> str:
     return f"{minutes - 1}m30s" if less else f"{minutes}m"
 
@@ -79,6 +89,10 @@ STUCK: Final = [
             "20m",
         ),
     ),
+    *begins("LagwardenGroupStuck", "stopped", "critical", minutes=1),
+    *begins("LagwardenGroupStuck", "poison_record", "critical", minutes=1),
+    *begins("LagwardenGroupStuck", "unassigned", "critical", minutes=1),
+    *begins("LagwardenGroupStuck", "rebalancing_too_long", "critical", minutes=1),
     Case(
         "LagwardenGroupStuck",
         Kind.ODD,
@@ -537,6 +551,7 @@ SHARED: Final = [
             "25m",
         ),
     ),
+    *begins("LagwardenGroupShared", "two_committers", "warning", minutes=1),
     Case(
         "LagwardenGroupShared",
         Kind.AFTER,
@@ -553,32 +568,35 @@ SHARED: Final = [
     ),
 ]
 
-UNEVEN: Final = by_verdict(
-    "LagwardenGroupUneven",
-    "skewed",
-    "warning",
-    Text(
-        "Group billing leaves some partitions behind: skewed",
-        "The group reads, but some of its partitions are left behind. Which ones: lagwarden explain billing",
-    ),
-    minutes=15,
-    keep=5,
-    odd=Case(
+UNEVEN: Final = [
+    *by_verdict(
         "LagwardenGroupUneven",
-        Kind.ODD,
-        "a verdict with its own alert fires only that alert",
-        {
-            verdict("falling_behind", "warning"): "1x60",
-            verdict("rewound", "warning", {**MONITOR, "group": "b"}): "1x60",
-            verdict("skipped", "warning", {**MONITOR, "group": "d"}): "1x60",
-            verdict("forgotten", "warning", {**MONITOR, "group": "g"}): "1x60",
-            verdict("two_applications", "warning", {**MONITOR, "group": "e"}): "1x60",
-            verdict("two_committers", "warning", {**MONITOR, "group": "f"}): "1x60",
-            verdict("expiring", "warning", {**MONITOR, "group": "c"}): "1x60",
-        },
-        "25m",
+        "skewed",
+        "warning",
+        Text(
+            "Group billing leaves some partitions behind: skewed",
+            "The group reads, but some of its partitions are left behind. Which ones: lagwarden explain billing",
+        ),
+        minutes=15,
+        keep=5,
+        odd=Case(
+            "LagwardenGroupUneven",
+            Kind.ODD,
+            "a verdict with its own alert fires only that alert",
+            {
+                verdict("falling_behind", "warning"): "1x60",
+                verdict("rewound", "warning", {**MONITOR, "group": "b"}): "1x60",
+                verdict("skipped", "warning", {**MONITOR, "group": "d"}): "1x60",
+                verdict("forgotten", "warning", {**MONITOR, "group": "g"}): "1x60",
+                verdict("two_applications", "warning", {**MONITOR, "group": "e"}): "1x60",
+                verdict("two_committers", "warning", {**MONITOR, "group": "f"}): "1x60",
+                verdict("expiring", "warning", {**MONITOR, "group": "c"}): "1x60",
+            },
+            "25m",
+        ),
     ),
-)
+    *begins("LagwardenGroupUneven", "never_committed", "warning", minutes=15),
+]
 
 _PARTITION: Final = of("lagwarden_partition_verdict", GROUP, topic="orders", partition="3", verdict="expiring")
 _UNREAD: Final = of("lagwarden_group_lag", GROUP)

@@ -56,6 +56,8 @@ NOT_EXPORTED = {
     (MetricSource.TOPICS, "lag_max"): "the maximum of lagwarden_partition_lag",
     (MetricSource.TOPICS, "partitions_lag_unknown"): "per group, with its reason",
     (MetricSource.TOPICS, "verdict"): "per partition and per group",
+    (MetricSource.VERDICT_GROUPS, "meaning"): "a sentence; the legend of the page has it",
+    (MetricSource.VERDICT_GROUPS, "next_step"): "as the meaning",
     (MetricSource.STATUS, "not_ready_reasons"): "sentences; /readyz has them",
     (MetricSource.STATUS, "started_at"): "process_start_time_seconds has it",
     (MetricSource.STATUS, "records_read"): "a separate table",

@@ -82,6 +82,7 @@ class Membership:
     generation: int = -1
     joined: int = -1
     left: int = -1
+    joined_clients: tuple[MemberClient, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -197,6 +198,7 @@ def look(scene: Scene, now: int) -> HealthInputs:
         subscribed=np.array([part.subscribed for part in there], np.int8),
         owner=np.array([part.owner for part in there], np.int64),
         clients=scene.clients,
+        joined={0: [each for each in scene.memberships if each.since <= now][-1].joined_clients},
         subscribers={0: differ} if (differ := scene.subscribers(now)) else {},
         expiry=np.array([_moment(part.expiry(now)) for part in there], np.int64),
         forgotten=np.array([_moment(part.forgotten if part.forgotten <= now else -1) for part in there], np.int64),

@@ -326,6 +326,32 @@ def _moves_seldom() -> Scene:
     return Scene([Partition(STEADY, consume(stable, -5 * MINUTE, LATE), stable=stable)])
 
 
+def _distance_from_log_start() -> Scene:
+    # Five minutes behind for ever, where retention keeps ten minutes in segments of one.
+    commits = [(t, STEADY(t - 5 * MINUTE)) for t in range(LONG, HOUR, 5 * SECOND)]
+    return Scene([Partition(STEADY, commits, log_start=lambda t: STEADY(t - t % MINUTE - 10 * MINUTE))])
+
+
+def _end_too_low() -> Scene:
+    # For 20 seconds the end that the cluster reports is lower than the commits, in the same leader epoch.
+
+    def end(t: int) -> int:
+        return STEADY(t) - (5_000 if 0 <= t < 20 * SECOND else 0)
+
+    part = Partition(end, consume(STEADY, LONG, LATE), leader_epoch=lambda _: 4, commit_epoch=4)
+    return Scene([part])
+
+
+def _hot_but_read() -> Scene:
+    # One of four partitions suddenly gets eight times as much, and its member reads all of it.
+
+    def hot(t: int) -> int:
+        return STEADY(t) + max(t, 0) * 7 // 10
+
+    others = [Partition(STEADY, consume(STEADY, LONG, LATE)) for _ in range(3)]
+    return Scene([*others, Partition(hot, consume(hot, LONG, LATE, rate=850))])
+
+
 def _deleted_topic() -> Scene:
     # The topic is deleted; the offsets stay until the broker removes them.
     gone = Partition(STEADY, consume(STEADY, LONG, 0), known=lambda t: t < 5 * SECOND, reason="not_found")
@@ -534,6 +560,9 @@ HEALTHY = (
     Situation("a partition without owner until the members look for it", _grown_and_unowned, until=15 * MINUTE),
     Situation("a batch that comes and goes all the time", _visits),
     Situation("a group that keeps its distance", _at_a_distance),
+    Situation("a group that keeps its distance from the log start", _distance_from_log_start, until=20 * MINUTE),
+    Situation("an end that is reported too low for a moment", _end_too_low),
+    Situation("a hot partition whose member keeps up", _hot_but_read),
     Situation("a slow group that recovers", _recovering),
     Situation("a spike that is worked off", _short_of_a_spike),
     Situation("a topic deleted under its group", _deleted_topic),
@@ -681,6 +710,17 @@ def _cannot_start() -> Scene:
         memberships += [Membership(start), Membership(start + 5 * SECOND, EMPTY, 0)]
     part = Partition(STEADY, consume(STEADY, LONG, 0), log_start=lambda t: STEADY(0) + 5_000 if t >= 4 * MINUTE else 0)
     return Scene([part], memberships=memberships, rebalances=starts)
+
+
+def _below_log_start() -> Scene:
+    # The records of one partition end at noon. The last five are of no use to the group, and are deleted soon.
+    end = by_list([*range(LONG, 0, SECOND)])
+
+    def log_start(t: int) -> int:
+        return end(t) if t >= 20 * SECOND else 0
+
+    sparse = Partition(end, consume(end, LONG, -5 * SECOND), log_start=log_start, owner=0, subscribed=1)
+    return Scene([Partition(STEADY, consume(STEADY, LONG, LATE), owner=0, subscribed=1), sparse])
 
 
 def _storm() -> Scene:
@@ -1022,6 +1062,20 @@ NOTICED = (
         Verdict.COMMITS_LAST_READ,
         known_at=2 * TICK,
         until=10 * MINUTE,
+    ),
+    Situation(
+        "a partition whose last records are gone, and were of no use to the group",
+        _below_log_start,
+        Verdict.BELOW_LOG_START,
+        known_at=20 * SECOND,
+    ),
+    Situation(
+        "a batch in its first pause",
+        lambda: _alone(consume(STEADY, 0, 10 * MINUTE, rate=1_000, position=STEADY(-HOUR), repeats=False)),
+        Verdict.HABIT_UNKNOWN,
+        known_at=10 * MINUTE + PAUSED,
+        start=0,
+        until=HOUR,
     ),
     Situation("an abandoned topic", _unsubscribed, Verdict.ABANDONED, known_at=30 * SECOND),
     Situation("a planned reset", _planned_reset, Verdict.RESET, known_at=20 * SECOND, ends_at=220 * SECOND),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import dataclasses
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.health.evaluator import Evaluator
+from stream.health.inputs import NO_OWNER, GroupStage
 from stream.health.limits import HealthLimits
 from stream.health.verdict import SEVERITY, Severity, Verdict
 from tests.stream.health.simulator import (
@@ -27,7 +29,7 @@ from tests.stream.health.situations import EMPTY, LATE, LONG, STEADY
 from tests.support.hypothesis_profiles import examples
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from tests.stream.health.simulator import Seen
 
@@ -162,6 +164,10 @@ def sick_until(until: int, kind: str) -> Scene:
     }
     siblings = {"poison_record": 1, "skewed": 3}.get(kind, 0)
     parts = [Partition(STEADY, consume(STEADY, LONG, FOREVER), owner=0) for _ in range(siblings)]
+    if kind == "unassigned":
+        owned_until = Partition(STEADY, before, owner=NO_OWNER, subscribed=1, gone_from=until - SECOND)
+        owned_again = Partition(STEADY, [*before, *well], owner=0, subscribed=1, exists_from=until - SECOND)
+        return Scene([owned_until, owned_again], memberships=(Membership(LONG), Membership(SECOND)))
     opened = 0 if kind == "held_back" else until
     away = (Membership(SECOND, EMPTY, 0), Membership(until - 2 * SECOND)) if kind == "no_members" else ()
     sick = Partition(
@@ -170,10 +176,24 @@ def sick_until(until: int, kind: str) -> Scene:
         owner=0,
         stable=lambda t: STEADY(opened if opened <= t < until else t),
     )
-    return Scene([*parts, sick], memberships=(Membership(LONG), *away))
+    sick = dataclasses.replace(sick, **_LOG.get(kind, lambda _: {})(until))
+    rebalancing = kind == "rebalancing_too_long"
+    waits = (Membership(SECOND, GroupStage.REBALANCING), Membership(until - 2 * SECOND)) if rebalancing else ()
+    return Scene([*parts, sick], memberships=(Membership(LONG), *away, *waits))
 
 
-KINDS = ("stopped", "stalled", "poison_record", "no_members", "held_back", "falling_behind", "skewed", "rewound")
+_LOG: Final[dict[str, Callable[[int], dict[str, Any]]]] = {
+    "no_leader": lambda until: {"known": lambda t: not 0 <= t < until},
+    "losing_data": lambda _: {"log_start": lambda t: STEADY(0) + 100 if t >= 2 * SECOND else 0},
+    "aborting": lambda until: {"aborts": range(5 * SECOND, until, 5 * SECOND)},
+}
+"""What is different in the partition of a group that is sick in this way until a time."""
+
+
+KINDS = (
+    "stopped", "stalled", "poison_record", "no_members", "held_back", "falling_behind", "skewed", "rewound", "aborting",
+    "losing_data", "no_leader", "unassigned", "rebalancing_too_long",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", KINDS)

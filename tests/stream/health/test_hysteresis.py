@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -11,8 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.health.hysteresis import UNDECIDED, ShownVerdicts, advance, align, initial_state, pack, unpack
-from stream.health.verdict import CODE, SEVERITIES, VERDICTS, Severity, Verdict
+from stream.health.rules import RULES
+from stream.health.verdict import CODE, SEVERITIES, SEVERITY, VERDICTS, Severity, Verdict
 from tests.stream.health.simulator import MINUTE, NOON, TICK, Partition, Scene, evenly, look
+
+if TYPE_CHECKING:
+    from stream.health.rules.rule import Rule
 
 V = Verdict
 
@@ -87,6 +92,18 @@ def test_a_verdict_must_last_to_be_shown_and_to_be_withdrawn(
 ) -> None:
     """Each transition of the state machine."""
     assert shown(found) == wanted
+
+
+@pytest.mark.parametrize(
+    "rule", [each for each in RULES if SEVERITY[each.verdict] >= Severity.WARNING], ids=lambda rule: rule.verdict
+)
+def test_a_fault_is_shown_and_withdrawn_after_the_ticks_of_its_rule(rule: Rule) -> None:
+    """Not earlier and not later, and a single good tick in between changes nothing."""
+    before, after = [V.OK] * 3, [V.OK] * rule.withdraw
+    said = shown([*before, *[rule.verdict] * rule.confirm, V.OK, rule.verdict, *after])
+    assert said[:-1] == [V.OK] * (2 + rule.confirm) + [rule.verdict] * (2 + rule.withdraw)
+    assert said[-1] is V.OK
+    assert rule.withdraw >= 2
 
 
 def sickness(said: list[Verdict]) -> list[bool]:

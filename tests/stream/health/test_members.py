@@ -13,7 +13,7 @@ from stream.health.evaluator import Evaluator
 from stream.health.inputs import GroupStage
 from stream.health.limits import HealthLimits
 from stream.health.verdict import Verdict
-from tests.stream.health.simulator import MINUTE, SECOND, SLOT, TICK, Membership, Partition, Scene, consume, watch
+from tests.stream.health.simulator import HOUR, MINUTE, SECOND, SLOT, TICK, Membership, Partition, Scene, consume, watch
 from tests.stream.health.situations import LATE, LONG, STEADY
 
 if TYPE_CHECKING:
@@ -73,6 +73,21 @@ def test_a_poison_record_names_the_member_and_how_many_partitions_it_reads() -> 
     assert "Owner of it: client orders-1 on 10.0.0.7; 2 other partitions of that member are not affected." in (
         found.sentence
     )
+
+
+def test_the_owner_of_a_partition_that_carries_the_lag_is_named() -> None:
+    """It may be slower than the others."""
+
+    def hot(t: int) -> int:
+        return STEADY(t) + max(t, 0)
+
+    others = [Partition(STEADY, consume(STEADY, LONG, LATE), owner=0) for _ in range(3)]
+    scene = Scene([*others, Partition(hot, consume(hot, LONG, LATE, rate=130), owner=1)], clients=(A, B))
+    found = finding(scene)
+    assert found.verdict is V.SKEWED
+    assert found.sentence.endswith(" Its owner: client orders-2 on 10.0.0.8.")
+    assert found.evidence["owner_member"] == "orders-2-09c1"
+    assert "orders-2" not in finding(scene, hide_members=True).sentence
 
 
 def test_a_static_member_is_named_with_its_instance() -> None:
@@ -135,6 +150,41 @@ def test_the_rebalance_since_which_it_stands_is_named(since: int, text: str | No
     sentence = finding(hangs(0, 0, memberships=[Membership(LONG), last]), 4 * MINUTE).sentence
     assert (text in sentence) if text else "generation" not in sentence
     assert ("1 member joined, 2 members left)" in sentence) is (text is not None)
+
+
+@pytest.mark.parametrize(
+    ("joined", "clients", "hidden", "text"),
+    [
+        pytest.param(1, (B,), False, "client orders-2 on 10.0.0.8 joined, 2 members left)", id="one"),
+        pytest.param(2, (A, B), False, "client orders-1 on 10.0.0.7 and client orders-2 on 10.0.0.8 joined,", id="two"),
+        pytest.param(4, (A, B, A, B), False, ", 4 members joined, 2 members left)", id="many"),
+        pytest.param(2, (B,), False, ", 2 members joined, 2 members left)", id="one of them is not known"),
+        pytest.param(1, (), False, ", 1 member joined, 2 members left)", id="none is known"),
+        pytest.param(1, (B,), True, ", 1 member joined, 2 members left)", id="members are hidden"),
+    ],
+)
+def test_the_members_that_joined_with_that_rebalance_are_named(
+    joined: int,
+    clients: tuple[MemberClient, ...],
+    hidden: bool,  # noqa: FBT001 - a column of the table
+    text: str,
+) -> None:
+    """As client and host; their number, if there are many or not all are known."""
+    last = Membership(-40 * SECOND, members=2, generation=812, joined=joined, left=2, joined_clients=clients)
+    scene = hangs(0, 0, memberships=[Membership(LONG), last])
+    assert text in finding(scene, 4 * MINUTE, hide_members=hidden).sentence
+
+
+@pytest.mark.parametrize(
+    ("clients", "ends"), [((B,), " Joined last: client orders-2 on 10.0.0.8."), ((), "the oldest for 1 min 59 s.")]
+)
+def test_the_member_that_joined_last_is_named_in_a_storm(clients: tuple[MemberClient, ...], ends: str) -> None:
+    """It is the first one to look at; without its name the sentence ends with the fault."""
+    last = Membership(0, members=2, joined=1, joined_clients=clients)
+    storm = hangs(0, 0, memberships=[Membership(LONG), last], rebalances=[*range(0, HOUR, 15 * SECOND)])
+    found = finding(storm)
+    assert found.verdict is V.REBALANCE_STORM
+    assert found.sentence.endswith(ends)
 
 
 def test_a_rebalance_without_generation_is_named_by_its_time() -> None:

@@ -59,6 +59,27 @@ def passes_an_aborted_transaction() -> Scene:
     return Scene([Partition(STEADY, commits, stable=stable)])
 
 
+def passes_records_of_an_aborted_transaction(size: int = 200_000, *, hangs: bool = False) -> Scene:
+    """Return a group that works off a backlog and passes a transaction of `size` records that was aborted before.
+
+    It was open for 20 seconds, or still is if it `hangs`; then the group reads uncommitted records, and starts at the
+    end instead of passing them.
+    """
+    opened, ended = -3 * MINUTE - 25 * SECOND, -3 * MINUTE - 5 * SECOND
+    first, passed_at = STEADY(opened), -3 * MINUTE + 12 * SECOND
+
+    def end(t: int) -> int:
+        return STEADY(t) + (size if t >= opened else 0)
+
+    def stable(t: int) -> int:
+        return first if opened <= t and (hangs or t < ended) else end(t)
+
+    until = first + 1_000 if hangs else first
+    before = consume(lambda t: min(end(t), until), LONG, passed_at, rate=150, position=first - 150 * 1_020)
+    after = consume(end, passed_at + SECOND, LATE, rate=150, position=first + size + 2_000)
+    return Scene([Partition(end, [*before, *after], stable=stable)])
+
+
 def set_forward() -> Scene:
     """Return a group that is stopped, set to the end by a tool, and started again."""
     memberships = (Membership(LONG), Membership(-2 * MINUTE + SECOND, EMPTY, 0), Membership(30 * SECOND))
@@ -133,6 +154,7 @@ def test_records_that_are_passed_are_reported_for_a_while(
     [
         pytest.param(is_back_and_fast, id="how fast it can read is not known"),
         pytest.param(passes_an_aborted_transaction, id="nothing could be read up to there before"),
+        pytest.param(passes_records_of_an_aborted_transaction, id="a transaction was aborted before it got there"),
         pytest.param(lambda: leaves_its_backlog(gapless=False), id="a compacted topic has gaps"),
         pytest.param(falls_behind_and_is_repaired, id="it has become faster"),
         pytest.param(set_forward, id="a tool has set it forward"),
@@ -145,6 +167,12 @@ def test_a_large_step_with_an_explanation_skips_nothing(scene: Callable[[], Scen
     ticks = watch(scene(), LONG, 7 * MINUTE, evaluator=evaluator)
     assert V.SKIPPED not in verdicts(ticks, LONG)
     assert sum(evaluator.history.memory.skipped.values()) == 0
+
+
+def test_a_reader_of_uncommitted_records_skips_those_of_an_open_transaction() -> None:
+    """It has read beyond the first one: for it they are records like others."""
+    ticks = watch(passes_records_of_an_aborted_transaction(hangs=True), LONG, 0)
+    assert V.SKIPPED in verdicts(ticks, -3 * MINUTE)
 
 
 def test_a_planned_reset_forward_is_a_notice_with_its_size() -> None:

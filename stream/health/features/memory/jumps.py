@@ -8,8 +8,9 @@ quickly reads to the end also makes a large step, so a step is a jump only if al
 - It is more than ten times as long as the group would read in that time at its best observed rate. This rate is known
   only if the group has read a backlog for a minute. If the broker had removed the offset or the records at it, the
   group had to continue elsewhere, and any earlier rate is accepted.
-- The step is not explained by offsets without records: the topic is not compacted, and the group did not wait for a
-  transaction that has ended. It is not explained by an outage of the coordinator either, after which several commits
+- The step is not explained by offsets without records: the topic is not compacted, the group did not wait for a
+  transaction that has ended, and offsets that were seen in an open transaction do not count, because the transaction
+  may have been aborted. It is not explained by an outage of the coordinator either, after which several commits
   arrive as one.
 
 A client of the group has read the records before the greatest committed offset. So if two clients commit the same
@@ -64,6 +65,10 @@ class JumpMemory(MemoryColumns):
     """1: the group had no valid offset at the last tick: removed, or below the log start."""
     held: Ints
     """1: at the last tick the group waited for a transaction to end."""
+    open_offsets: Ints
+    """The number of offsets above the commit that belonged to open transactions, or lay behind them, at some tick."""
+    open_to: Ints
+    """The offset up to which they are counted."""
     backlog_ticks: Ints
     """The number of ticks with progress that began and ended with unread records, up to the number that is needed."""
     rate: Ints
@@ -97,8 +102,10 @@ def advance(
     planned = moved & set_by_tool
     first = _first_passed(memory, planned, start)
     step = np.where(moved, np.clip(committed - first, 0, _LARGEST_STEP), 0)
-    jumped = (step > 0) & (planned | _is_jump(memory, inputs, committed, step, spent))
+    records = np.maximum(step - np.maximum(memory.open_offsets, 0), 0)
+    jumped = (step > 0) & (planned | _is_jump(memory, inputs, committed, records, spent))
     read = moved & ~jumped
+    open_offsets, open_to = _open_offsets(memory, inputs, lag, known, committed)
     waits = read & (memory.committed < memory.end_before) & (committed < memory.end)
     advanced = dataclasses.replace(
         memory,
@@ -109,8 +116,10 @@ def advance(
         end_before=np.where(known, memory.end, memory.end_before),
         astray=np.where(known, committed < start, np.where(committed < 0, 1, memory.astray)),
         held=_held(inputs, lag, known, committed),
+        open_offsets=open_offsets,
+        open_to=open_to,
         backlog_ticks=np.minimum(np.maximum(memory.backlog_ticks, 0) + waits, _BACKLOG_TICKS),
-        rate=np.where(read, np.maximum(memory.rate, step * _DAY // spent), memory.rate),
+        rate=np.where(read, np.maximum(memory.rate, records * _DAY // spent), memory.rate),
     )
     if jumped.any():
         advanced = _with_jumps(advanced, np.flatnonzero(jumped), inputs, history, history_row, planned, first)
@@ -146,11 +155,11 @@ def _while_empty(inputs: HealthInputs) -> Flags:
     return empty
 
 
-def _is_jump(memory: JumpMemory, inputs: HealthInputs, committed: Ints, step: Ints, spent: Ints) -> Flags:
+def _is_jump(memory: JumpMemory, inputs: HealthInputs, committed: Ints, records: Ints, spent: Ints) -> Flags:
     if inputs.gapless is None:
-        return np.zeros(len(step), np.bool_)
+        return np.zeros(len(records), np.bool_)
     can_tell = (memory.astray > 0) | (memory.backlog_ticks >= _BACKLOG_TICKS)
-    too_far = (memory.rate > 0) & (step > _FASTER * (memory.rate / _DAY) * spent)
+    too_far = (memory.rate > 0) & (records > _FASTER * (memory.rate / _DAY) * spent)
     from_afar = (memory.end_before >= 0) & (memory.committed < memory.end_before) & (committed >= memory.end_before)
     is_jump: Flags = can_tell & too_far & from_afar & inputs.gapless & (memory.held <= 0)
     if inputs.answered_since is not None:
@@ -164,8 +173,31 @@ def _held(inputs: HealthInputs, lag: Lag, known: Flags, committed: Ints) -> Ints
     if stable is None or not len(stable):
         return np.zeros(len(known), np.int64)
     last_stable, end = stable[lag.row], inputs.ends.high_watermark[lag.row]
-    held = known & (last_stable >= 0) & (last_stable < end) & (committed + MOST_MARKERS >= last_stable)
+    # A group above the last stable offset reads uncommitted records, and waits for no transaction.
+    before = (committed <= last_stable) & (committed + MOST_MARKERS >= last_stable)
+    held = known & (last_stable >= 0) & (last_stable < end) & before
     return held.astype(np.int64)
+
+
+def _open_offsets(
+    memory: JumpMemory, inputs: HealthInputs, lag: Lag, known: Flags, committed: Ints
+) -> tuple[Ints, Ints]:
+    """Return how many offsets above the commit were in or behind an open transaction, and up to which they count.
+
+    A transaction that is aborted later leaves offsets that no consumer of committed records reads. A group above the
+    last stable offset reads uncommitted records: nothing is passed unread because of a transaction.
+    """
+    counted, counted_to = np.maximum(memory.open_offsets, 0), memory.open_to
+    stable = inputs.ends.last_stable
+    if stable is not None and len(stable):
+        last_stable, end = stable[lag.row], inputs.ends.high_watermark[lag.row]
+        is_open = known & (last_stable >= 0) & (last_stable < end)
+        reads_uncommitted = is_open & (committed > last_stable)
+        counted = counted + np.where(is_open, np.maximum(end - np.maximum(last_stable, counted_to), 0), 0)
+        counted = np.where(reads_uncommitted, 0, counted)
+        counted_to = np.where(is_open, np.maximum(counted_to, end), counted_to)
+    left = np.maximum(counted_to - committed, 0)
+    return np.where(known, np.minimum(counted, left), counted), counted_to
 
 
 def _with_jumps(  # noqa: PLR0917 - columns of one table

@@ -8,6 +8,7 @@ import numpy as np
 
 from stream import wording as say
 from stream.health.features import lag_trend as trends
+from stream.health.rules.members import joined_names
 from stream.health.rules.rule import Rule, unread_text
 from stream.health.verdict import Verdict
 
@@ -33,7 +34,9 @@ def _sentence(window: Window, row: int) -> str:
     times = int(window.inputs.groups.rebalances[window.inputs.group[row]])
     members = say.count(int(window.members[row]), "member") if window.members[row] >= 0 else "its members"
     period = say.duration(window.limits.storm_window)
-    return f"{times} rebalances of {members} within {period}, with {unread_text(window, row)}."
+    names = joined_names(window, int(window.inputs.group[row]))
+    joined = f" Joined last: {names}." if names else ""
+    return f"{times} rebalances of {members} within {period}, with {unread_text(window, row)}.{joined}"
 
 
 RULE = Rule(

@@ -9,7 +9,8 @@ import numpy as np
 from stream import wording as say
 from stream.health.columns import sum_by_owner
 from stream.health.features import lag_trend as trends
-from stream.health.rules.rule import Rule, no_rows, unread_text
+from stream.health.rules.members import client_text, owner_of
+from stream.health.rules.rule import OWNER, Rule, no_rows, unread_text
 from stream.health.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -49,7 +50,9 @@ def _sentence(window: Window, row: int) -> str:
     size = say.count(int(same_topic.sum()), "partition")
     rate = window.rates.produce[row]
     written = "" if np.isnan(rate) else f"; it is written at {say.per_second(float(rate))}"
-    return f"This one of {size} carries {share:.0%} of the topic's lag: {unread_text(window, row)}{written}."
+    client = owner_of(window, row)
+    owner = "" if client is None else f" Its owner: {client_text(window, client)}."
+    return f"This one of {size} carries {share:.0%} of the topic's lag: {unread_text(window, row)}{written}.{owner}"
 
 
 RULE = Rule(
@@ -57,6 +60,6 @@ RULE = Rule(
     matches=_matches,
     sentence=_sentence,
     next_step="Check whether one key gets most of the records, or whether its member is slower than the others.",
-    evidence=("lag", "time_lag", "produce_rate", "consume_rate", "patience"),
+    evidence=("lag", "time_lag", "produce_rate", "consume_rate", "patience", *OWNER),
     is_reported_beside=True,
 )

@@ -22,6 +22,9 @@ from stream.health.evaluator import Evaluator
 from stream.health.inputs import NO_COMMIT, NO_OWNER, GroupStage, OpenTransaction
 from stream.health.verdict import VERDICTS, Verdict
 from stream.tick.context import UNKNOWN_CLUSTER, LookupResults
+from stream.tick.ends_index import EndsIndex
+from stream.tick.hidden_commits.model import nothing_hidden
+from stream.tick.inputs.builder import InputBuilder
 from stream.tick.inputs.group_state import rebalancing_since
 from stream.tick.snapshot import build as snapshot
 from tests.stream.groups import written
@@ -235,6 +238,17 @@ def test_state_and_dates_of_a_group(
     assert values == {
         name: each + START_MS if name in moments and each >= 0 else each for name, each in expected.items()
     }
+
+
+def test_the_members_that_joined_since_the_last_tick_are_known() -> None:
+    """By the number of their group, as many as the history of the group counts."""
+    shard, builder = ShardReader(), InputBuilder()
+    for second, record in enumerate([generation(1, "m"), generation(2, "m", "n")]):
+        shard.read([renamed(record, "g")], START_MS + second * 1000)
+        state = nothing_hidden(shard.driver_state.columns())
+        inputs = builder.build(state, EndsIndex(ends_of([])), UNKNOWN_CLUSTER, START + second)[1]
+    assert [each.member_id for each in inputs.joined[0]] == ["n"]
+    assert inputs.groups.joined.tolist() == [1]
 
 
 KINDS: list[tuple[str, list[Raw], GroupStage, bool]] = [

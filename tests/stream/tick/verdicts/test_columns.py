@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, cast
+import itertools
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from exporters.readmodel import GROUPS, PARTITIONS, VERDICT_GROUPS
 from exporters.wording import SEVERITIES
+from stream.health.burrow.evaluator import BurrowResult
+from stream.health.evaluator import EvaluationResult
 from stream.health.verdict import VERDICTS, Severity
 from stream.tick.hidden_commits.model import HiddenCommits
 from stream.tick.inputs.builder import TickInputs
@@ -19,6 +21,9 @@ from stream.tick.snapshot.topics import topics_table
 from stream.tick.verdicts.columns import group_columns, groups_by_verdict, partition_columns
 from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 from tests.stream.health.panes import NOW, Row, judged, pane
+
+if TYPE_CHECKING:
+    from stream.health.evaluation import Evaluation
 
 NOT_KNOWN = Row(known=False, lag=0, age=-1, exact=False, lost=-1, produce=float("nan"), consume=float("nan"), trend=2)
 FAR = Row(age=61_500, exact=False, produce=100.12345, consume=0.0, trend=1, lost=3, catch_up=-1)
@@ -137,7 +142,7 @@ def test_without_an_evaluation_there_are_no_columns() -> None:
     """The read model has nulls then."""
     assert partition_columns(None) == {}
     assert group_columns(None) == {}
-    assert groups_by_verdict(None) == pa.table([[], [], []], schema=VERDICT_GROUPS)
+    assert groups_by_verdict(None) == VERDICT_GROUPS.empty_table()
 
 
 def test_exporters_and_health_have_the_same_severities() -> None:
@@ -157,6 +162,18 @@ def test_no_rows_give_empty_columns() -> None:
     assert all(len(column) == 0 for column in partition_columns(found).values())
     assert all(len(column) == 0 for column in group_columns(found).values())
     assert len(topics_table(found.inputs.rows, found.evaluation.window, found)) == 0
+
+
+@pytest.mark.parametrize("rules", [EvaluationResult, BurrowResult], ids=["lagwarden", "burrow"])
+def test_every_verdict_has_a_legend(rules: type[Evaluation]) -> None:
+    """A meaning and a next step, both sentences, in the order of the verdicts."""
+    assert len(rules.legend) == len(rules.verdict_names)
+    for text in itertools.chain(*rules.legend):
+        assert text.endswith((".", ")"))
+    table = groups_by_verdict(evaluated_tick(Row(), verdicts=["stopped"]))
+    (stopped,) = [each for each in table.to_pylist() if each["verdict"] == "stopped"]
+    assert stopped["meaning"].startswith("Records wait, and no commit arrives")
+    assert stopped["next_step"].startswith("Check whether the consumer still runs")
 
 
 @pytest.mark.parametrize("verdict", VERDICTS, ids=str)

@@ -1,0 +1,44 @@
+"""The legend of the overview page: every verdict with its meaning and what to do, the worst first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from exporters.page.formatting import badge
+from exporters.page.html_tree import Element, el
+from exporters.page.overview_tables import table
+from exporters.wording import SEVERITIES, phrase, printable
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from exporters.page.html_tree import Content
+
+_TITLE: Final = "Legend of the verdicts"
+_HEADS: Final = (("Verdict", ""), ("Severity", ""), ("Meaning", ""), ("What to do", ""))
+
+
+def verdict_legend(verdicts: pa.Table) -> Content:
+    """Return the closed legend of these verdicts (schema VERDICT_GROUPS); None before the first evaluation."""
+    rows = [row for row in verdicts.to_pylist() if row["meaning"] is not None]
+    if not rows:
+        return None
+    # Verdicts of one severity keep their order, which is by rank.
+    rows.sort(key=lambda row: SEVERITIES.index(row["severity"]) if row["severity"] in SEVERITIES else 1)
+    shown = el(
+        "details",
+        el("summary", "What the verdicts mean"),
+        table(_TITLE, _HEADS, [_row(row) for row in reversed(rows)]),
+    )
+    return el("section", shown, class_="legend", aria_label=_TITLE)
+
+
+def _row(row: dict[str, Any]) -> Element:
+    return el(
+        "tr",
+        el("th", badge(row["verdict"], row["severity"]), scope="row"),
+        el("td", phrase(row["severity"])),
+        el("td", printable(row["meaning"]), class_="long"),
+        el("td", printable(row["next_step"] or ""), class_="long"),
+        data_key=row["verdict"],
+    )

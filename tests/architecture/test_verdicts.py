@@ -1,0 +1,122 @@
+"""Everything that belongs to a verdict: a verdict without one of these parts fails here with the name of the part."""
+
+from __future__ import annotations
+
+import functools
+import re
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from sandbox.verdict_scenarios.everything import SCENARIOS
+from stream.health.verdict import SEVERITY, Severity, Verdict
+from tests.chart.alerts.case import Case, Kind, alerts
+from tests.chart.alerts.cases import CASES
+from tests.chart.promql import asked, selects
+from tests.stream.health import situations
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+V: Final = Verdict
+FAULTS: Final = [verdict for verdict in Verdict if SEVERITY[verdict] >= Severity.WARNING]
+ALERTS: Final = alerts()
+NOTICES: Final = [verdict for verdict in Verdict if SEVERITY[verdict] == Severity.NOTICE]
+
+LOOK_ALIKES: Final[dict[Verdict, tuple[str, ...]]] = {
+    V.LOSING_DATA: ("a group that keeps its distance from the log start",),
+    V.TRUNCATED: ("an end that is reported too low for a moment", "broker-restart"),
+    V.NO_LEADER: ("leader-election", "a leader election"),
+    V.ABORTING: ("some-aborts", "a group that aborts some of its transactions"),
+    V.STOPPED: ("slow-committer", "irregular-committer", "quiet", "marker", "batch-stays"),
+    V.STALLED: ("checkpointed", "a young group that moves seldom and commits often"),
+    V.POISON_RECORD: ("rolling-restart", "a rolling restart of static members"),
+    V.HELD_BACK: ("checkpointed", "transactional"),
+    V.REBALANCING_TOO_LONG: ("a broker restart, and a rebalance after it",),
+    V.REBALANCE_STORM: ("autoscaling", "newer-protocol", "a batch that comes and goes all the time"),
+    V.NO_MEMBERS: ("batch-leaves", "deploy", "read-and-gone"),
+    V.UNASSIGNED: ("grown", "a partition without owner until the members look for it"),
+    V.NEVER_COMMITTED: ("grown", "a partition count that grew"),
+    V.EXPIRING: ("read-and-gone",),
+    V.FORGOTTEN: ("deleted-offsets",),
+    V.TWO_COMMITTERS: ("planned-reset", "a planned reset that catches up"),
+    V.SKIPPED: ("reset-forward", "compacted", "a compacted topic"),
+    V.REWOUND: ("planned-reset", "a planned reset that catches up"),
+    V.FALLING_BEHIND: ("spike", "bursty", "a spike that is worked off"),
+    V.SKEWED: ("a hot partition whose member keeps up",),
+    V.TWO_APPLICATIONS: ("subscription-deploy", "a rolling deploy to another subscription"),
+}
+"""Healthy groups that are easily taken for sick ones: of the play by name, of the simulation by story."""
+ELSEWHERE: Final[dict[Verdict, str]] = {
+    V.RESET: "planned-reset",
+    V.RECOVERING: "recovering",
+}
+"""Notices that groups of the play have, which are healthy and are not expected to have any verdict."""
+TOO_SLOW_FOR_THE_PLAY: Final = {V.HABIT_UNKNOWN}
+"""Its limits are tens of minutes and do not scale with the tick; `tests/stream/health/test_calm.py` has hours of it."""
+
+
+@functools.cache
+def alert_of(verdict: Verdict) -> str:
+    """Return the alert of a verdict; the test of the rules shows that there is one."""
+    labels = {"verdict": str(verdict), "severity": SEVERITY[verdict].name.lower()}
+    (found,) = (
+        name
+        for name, alert in ALERTS.items()
+        for each in asked(alert["expr"])
+        if each.metric == "lagwarden:group_verdict:owned" and selects(each, labels)
+    )
+    return found
+
+
+def stories_of(verdict: Verdict, kind: Kind) -> list[Case]:
+    """Return the stories of this kind of the verdict's alert in which a group or a partition has the verdict."""
+    alert, series = alert_of(verdict), f'verdict="{verdict}"'
+    return [
+        case
+        for case in CASES
+        if case.alert == alert and case.kind is kind and any(series in each for each in case.series)
+    ]
+
+
+@pytest.mark.parametrize("verdict", FAULTS)
+def test_the_alert_of_a_fault_has_stories_of_it_just_before_and_just_after(verdict: Verdict) -> None:
+    """Alerts that several faults share have them for each, and every alert has a healthy look-alike."""
+    before, after = stories_of(verdict, Kind.BEFORE), stories_of(verdict, Kind.AFTER)
+    assert before
+    assert not any(case.fires for case in before)
+    assert any(case.fires for case in after)
+    assert any(case.kind is Kind.ODD for case in CASES if case.alert == alert_of(verdict))
+
+
+@pytest.mark.parametrize("verdict", FAULTS)
+def test_the_runbook_of_a_fault_names_it(verdict: Verdict) -> None:
+    """The meaning has the word that `lagwarden explain` prints."""
+    text = (ROOT / "docs" / "runbooks" / f"{alert_of(verdict)}.md").read_text()
+    meaning = text.partition("## Meaning")[2].partition("\n## ")[0]
+    words = " ".join(meaning.split()).lower()
+    assert re.search(rf"\*{verdict.replace('_', ' ')}\*", words)
+
+
+@pytest.mark.parametrize("verdict", [*FAULTS, *NOTICES])
+def test_a_group_of_the_play_has_the_verdict(verdict: Verdict) -> None:
+    """Real clients on a real broker."""
+    expected = {each for scenario in SCENARIOS for step in scenario.expected for each in step.verdicts}
+    names = {scenario.name for scenario in SCENARIOS}
+    known = verdict in expected or ELSEWHERE.get(verdict) in names
+    assert known == (verdict not in TOO_SLOW_FOR_THE_PLAY)
+
+
+@pytest.mark.parametrize("verdict", [*FAULTS, *NOTICES])
+def test_a_simulated_group_has_the_verdict(verdict: Verdict) -> None:
+    """Found in time, with its cause, and kept over a restart of the monitor."""
+    simulated = {each.wanted for each in (*situations.SICK, *situations.NOTICED)}
+    assert verdict in simulated
+
+
+@pytest.mark.parametrize("verdict", FAULTS)
+def test_a_fault_has_healthy_look_alikes(verdict: Verdict) -> None:
+    """In the play or in the simulation; both fail if such a group has any fault."""
+    healthy = {each.name for each in SCENARIOS if each.kind == "healthy"}
+    healthy |= {each.story for each in situations.HEALTHY}
+    assert LOOK_ALIKES[verdict]
+    assert set(LOOK_ALIKES[verdict]) <= healthy

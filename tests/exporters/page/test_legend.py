@@ -1,0 +1,43 @@
+"""The legend of the overview page."""
+
+from __future__ import annotations
+
+import json
+
+from exporters.page.group_filter import GroupFilter
+from exporters.page.overview import overview_page
+from exporters.text.exposition import PublishedSnapshot
+from tests.exporters.page_parser import Reader
+from tests.exporters.snapshots import NOON, snapshot, status
+
+VERDICTS = [
+    {"verdict": "ok", "severity": "fine", "groups": 1, "meaning": "Keeps up.", "next_step": "Nothing."},
+    {"verdict": "skewed", "severity": "warning", "groups": 0, "meaning": "One lags.", "next_step": "Look at it."},
+    {"verdict": "no_leader", "severity": "critical", "groups": 0, "meaning": "No leader.", "next_step": "Bring it."},
+    {"verdict": "losing_data", "severity": "critical", "groups": 2, "meaning": "<Lost>.", "next_step": "Retain."},
+]
+LEGEND = "Legend of the verdicts"
+
+
+def test_the_legend_has_every_verdict_the_worst_first() -> None:
+    """Also verdicts that no group has now, each with severity, meaning and what to do."""
+    page = overview_page(PublishedSnapshot.build(snapshot([], verdict_groups=VERDICTS)), status(), NOON, GroupFilter())
+    assert Reader(page.html()).tables[LEGEND] == [
+        ["Verdict", "Severity", "Meaning", "What to do"],
+        ["losing data", "critical", "<Lost>.", "Retain."],
+        ["no leader", "critical", "No leader.", "Bring it."],
+        ["skewed", "warning", "One lags.", "Look at it."],
+        ["ok", "fine", "Keeps up.", "Nothing."],
+    ]
+
+
+def test_the_legend_is_not_sent_with_every_update() -> None:
+    """It does not change: the script does not touch it, and an opened legend stays open."""
+    page = overview_page(PublishedSnapshot.build(snapshot([], verdict_groups=VERDICTS)), status(), NOON, GroupFilter())
+    assert LEGEND not in json.dumps(json.loads(page.view()))
+
+
+def test_there_is_no_legend_before_the_first_evaluation() -> None:
+    """No verdicts are known then."""
+    page = overview_page(PublishedSnapshot.build(snapshot([])), status(), NOON, GroupFilter())
+    assert LEGEND not in Reader(page.html()).tables
