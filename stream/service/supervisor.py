@@ -146,6 +146,8 @@ class QuerySupervisor:
         status, view = self._status, CatchUpView(sys.stderr)
         resources = ResourcePoller(self._spark)
         watchdog = Watchdog(self._spark, watchdog_limit)
+        if status.phase != CATCHING_UP:
+            view.done()
         try:
             while not self._is_stopped(stopping, _POLL_SECONDS if status.phase == RUNNING else _CATCH_UP_POLL_SECONDS):
                 self._poll_report(watchdog)

@@ -138,6 +138,22 @@ def test_a_topic_that_was_read_first_is_shown_while_the_session_is_opened(status
     assert (codes, ticks.phases) == ([ExitCode.OK], [RUNNING, RUNNING, "ended"])
 
 
+def test_a_topic_that_was_read_first_has_no_progress_bar(
+    status: ServiceStatus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its catch-up is over when the query starts."""
+    view, stopping, part = _Part(), threading.Event(), _Part()
+    calls: list[str] = []
+    view.__dict__.update(done=lambda: calls.append("done"), show=lambda _: calls.append("show"))
+    monkeypatch.setattr(supervisor, "CatchUpView", lambda _: view)
+    status.batches = 1
+    stopping.set()
+    any_part: Any = part
+    made = QuerySupervisor(opened(), lambda _: any_part, any_part, any_part, status=status, publisher=any_part)
+    assert made.supervise(stopping, 60.0, Ticks(status), was_read_first=True) == ExitCode.OK
+    assert calls == ["done"]
+
+
 def test_a_stop_while_the_session_does_not_open_ends_the_process(
     status: ServiceStatus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
