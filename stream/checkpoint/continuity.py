@@ -61,7 +61,7 @@ def gap(past: ReadPositions, present: TopicNow) -> str | None:
 
 def _exceeded_tombstone_retention(past: ReadPositions, present: TopicNow) -> str | None:
     limit = DEFAULT_TOMBSTONE_SECONDS if present.tombstone_seconds is None else present.tombstone_seconds
-    if past.current_at is None or present.now - past.current_at <= limit:
+    if not past.positions or past.current_at is None or present.now - past.current_at <= limit:
         return None
     unread_for, kept = (
         duration_in_one_unit(seconds * 1000, exact=False) for seconds in (present.now - past.current_at, limit)

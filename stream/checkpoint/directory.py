@@ -72,6 +72,11 @@ class CheckpointDirectory:
         """True if no batch has ended yet."""
         return not self.positions
 
+    @property
+    def planned(self) -> bool:
+        """True if the ends of a batch are fixed, whether it has ended or not."""
+        return bool(batches(self.folder / "spark" / "offsets"))
+
     def record_current(self) -> None:
         """Record that the whole topic has been read; a later start computes the length of the interruption from it."""
         (self.folder / _CURRENT).touch()

@@ -30,7 +30,7 @@ from stream.groups.shard import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -55,6 +55,10 @@ class StateLimits:
     keep_transitions: int | None = KEEP_TRANSITIONS
     dead_grace_ms: int | None = DEAD_GRACE_MS
     live_from: int = 0
+
+    def in_partition(self, partition: int, live_from: Mapping[int, int]) -> StateLimits:
+        """Return the limits of the shards of an offsets partition; `live_from` has the position per partition."""
+        return dataclasses.replace(self, live_from=live_from.get(partition, 0))
 
 
 def reduce(

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
-from typing import TYPE_CHECKING
+import sys
+import time
+from typing import TYPE_CHECKING, Final
 
 from stream.checkpoint.topic_watch import TopicWatch
 from stream.errors import ExitCode
 from stream.groups.codec import unpack_change
 from stream.groups.decode_stats import DecodeStats
 from stream.service.catch_up import CatchUpProgress
+from stream.service.catch_up_bar import CatchUpView
+from stream.service.first_read.reader import discard, read_first
+from stream.service.first_read.request import FirstRead
 from stream.service.kept_state import StateUnusableError
 from stream.service.startup import open_kept_state, read_tombstone_seconds, wait_for_log_bounds
 from stream.service.status import CATCHING_UP, STARTING
@@ -28,6 +34,7 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Mapping
     from concurrent.futures import Future
+    from pathlib import Path
 
     import pyarrow as pa
 
@@ -38,17 +45,30 @@ if TYPE_CHECKING:
     from stream.service.kept_state import KeptState
     from stream.service.startup import LogBounds
     from stream.service.status import ServiceStatus
+    from stream.spark.pipeline import PipelineOptions
     from stream.spark.types import SparkSession, StreamingQuery
     from stream.tick.publisher import Publisher
+
+_POLL_SECONDS: Final = 0.1
 
 
 class MonitorJob:
     """Runs the query over the offsets topic, and the ticks next to it. One per process; `run` is called once."""
 
     def __init__(
-        self, config: Config, status: ServiceStatus, publisher: Publisher, stopping: threading.Event, cluster: Cluster
+        self,
+        config: Config,
+        status: ServiceStatus,
+        publisher: Publisher,
+        stopping: threading.Event,
+        cluster: Cluster,
+        *,
+        folder: Path | None = None,
     ) -> None:
+        """Read a long topic first, while the session is opened, if there is a `folder` for temporary files."""
         self._config = config
+        self._folder = folder
+        self._first: FirstRead | None = None
         self._status = status
         self._publisher = publisher
         self._stopping = stopping
@@ -70,7 +90,7 @@ class MonitorJob:
             self._status.webhook = None if self._notifier is None else self._notifier.status
             while True:
                 try:
-                    return self._run_query(topic, session.result(), state, logs, tombstone_seconds)
+                    return self._run_query(topic, session, state, logs, tombstone_seconds)
                 except StateUnusableError as error:
                     self._publisher.start_over()
                     self._status.phase = STARTING
@@ -79,36 +99,84 @@ class MonitorJob:
     def _run_query(
         self,
         topic: OffsetsTopic,
-        spark: SparkSession,
+        session: Future[SparkSession],
         state: KeptState,
         logs: LogBounds,
         tombstone_seconds: float | None,
     ) -> int:
         """Restore the state, start the query and supervise it. Raises Refusal, and StateUnusableError."""
         config, status = self._config, self._status
+        self._first = None
         ticker = self._ticker()
         on_batch = functools.partial(self._on_batch, ticker)
         log_starts = {partition: first for partition, (first, _, _) in logs.items()}
+        stable = {partition: last_stable for partition, (_, _, last_stable) in logs.items()}
         with contextlib.closing(ProgressReceiver("127.0.0.1", self._record_task_progress)) as receiver:
 
-            def start_query() -> StreamingQuery:
-                options = pipeline_options(config, state.checkpoint, log_starts, receiver.address)
+            def options() -> PipelineOptions:
+                made = pipeline_options(config, state.checkpoint, log_starts, receiver.address)
+                folded = None if self._first is None else self._first.folded
+                return dataclasses.replace(made, reading=dataclasses.replace(made.reading, folded=folded))
+
+            def start_query(spark: SparkSession) -> StreamingQuery:
                 with spark_call("start the query"):
-                    return start(spark, options, on_batch)
+                    return start(spark, options(), on_batch)
 
             try:
-                self._publisher.seed(state.load(spark))
+                if self._may_read_first(state.checkpoint):
+                    status.progress = CatchUpProgress(log_starts, stable)
+                    self._read_first(options(), stable, session)
+                if self._stopping.is_set():
+                    return ExitCode.OK
+                if self._first is None:
+                    self._publisher.seed(state.load(session.result()))
+                    status.progress = CatchUpProgress(state.checkpoint.positions or log_starts, stable)
                 checkpoint = state.checkpoint
-                starts = checkpoint.positions or log_starts
-                status.progress = CatchUpProgress(starts, {number: stable for number, (_, _, stable) in logs.items()})
                 self._configure_evaluation(checkpoint)
                 status.phase = CATCHING_UP
                 watch = TopicWatch(checkpoint, tombstone_seconds, topic.partitions, status.files)
-                supervisor = QuerySupervisor(spark, start_query, state, watch, status=status, publisher=self._publisher)
+                supervisor = QuerySupervisor(
+                    session, start_query, state, watch, status=status, publisher=self._publisher
+                )
                 ticks = functools.partial(ticker.run, watch)
-                return supervisor.supervise(self._stopping, config.job.watchdog_limit, ticks)
+                return supervisor.supervise(
+                    self._stopping, config.job.watchdog_limit, ticks, was_read_first=self._first is not None
+                )
             except SparkCallError as error:
                 return end_of_query(SparkFailure(str(error), error.failure.detail), status, state)
+
+    def _may_read_first(self, checkpoint: CheckpointDirectory) -> bool:
+        """Return whether a fresh checkpoint, without a batch whose ends are fixed, is read on this machine."""
+        is_local = self._config.job.master.startswith("local")
+        return self._folder is not None and is_local and checkpoint.fresh and not checkpoint.planned
+
+    def _read_first(self, job: PipelineOptions, stable: Mapping[int, int], session: Future[SparkSession]) -> None:
+        """Read a long topic and apply it to the driver state, while the session is opened; sets `_first` if done."""
+        assert self._folder is not None  # noqa: S101 -- see `_may_read_first`
+        status, progress = self._status, self._status.progress
+        first = FirstRead.plan(job, stable, self._folder / "first-read")
+        if first is None or progress is None:
+            return
+        status.phase = CATCHING_UP
+        view = CatchUpView(sys.stderr)
+
+        def stopped() -> bool:
+            view.show(progress.catch_up(time.monotonic()))
+            if session.done():
+                session.result()  # without Java, reading is pointless
+            return self._stopping.wait(_POLL_SECONDS)
+
+        try:
+            read = read_first(first, stopped)
+        finally:
+            view.done()
+        if read is None:
+            status.phase = STARTING
+            return
+        self._publisher.apply(read.changes, catching_up=True)
+        status.count(read.stats)
+        progress.finish(first.ends)
+        self._first = first
 
     def _ticker(self) -> Ticker:
         job = self._config.job
@@ -133,15 +201,23 @@ class MonitorJob:
         if self._status.progress is not None:
             self._status.progress.record_task_progress(positions)
 
-    def _on_batch(self, ticker: Ticker, table: pa.Table, _number: int) -> None:
+    def _on_batch(self, ticker: Ticker, table: pa.Table, number: int) -> None:
         changes = zip(table.column("shard").to_pylist(), table.column("change"), strict=True)
         catching_up = self._status.phase == CATCHING_UP
         self._publisher.apply(
             [(shard, unpack_change(change.as_py())) for shard, change in changes], catching_up=catching_up
         )
-        stats = DecodeStats()
-        for texts in table.column("tallies").to_pylist():
-            for text in texts or ():
-                stats.add(DecodeStats.from_json(text))
-        self._status.count(stats)
+        if self._first is None or number > 0:
+            self._status.count(_stats_of(table))
+        else:
+            discard(self._first)  # counted when it was read
         ticker.record_batch()
+
+
+def _stats_of(table: pa.Table) -> DecodeStats:
+    """Return the decode statistics of the tasks of a batch."""
+    stats = DecodeStats()
+    for texts in table.column("tallies").to_pylist():
+        for text in texts or ():
+            stats.add(DecodeStats.from_json(text))
+    return stats

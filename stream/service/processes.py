@@ -12,12 +12,17 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from exporters.readmodel import PROCESSES
+from stream.service.first_read.reader import PROGRAM
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 ROLES: Final = ("driver", "jvm", "python_daemon", "python_worker")
-"""Each role is started by the previous one: this process, the JVM, the daemon of its Python workers, the workers."""
+"""Each role is started by the previous one: this process, the JVM, the daemon of its Python workers, the workers.
+
+The processes of a first read (`stream.service.first_read`) do the work of workers, and are counted as such, the one
+that forks them as a daemon.
+"""
 PROC: Final = Path("/proc")
 _CACHE_SECONDS: Final = 10.0
 """Reading the memory of a JVM walks its page tables, which takes milliseconds per gigabyte."""
@@ -29,11 +34,16 @@ _USER_TICKS, _SYSTEM_TICKS, _START_TIME = 11, 12, 19
 def processes_by_role(driver: int, proc: Path = PROC) -> Mapping[str, Sequence[int]]:
     """Return the ids of the running processes of each role: `driver` and its descendants. A role may have none."""
     generation: list[int] = [driver]
-    found = {}
+    found: dict[str, list[int]] = {}
+    readers: list[int] = []
     for role in ROLES:
         found[role] = generation
-        children = [child for process in generation for child in _children(process, proc)]
-        generation = [child for child in children if not _has_ended(proc / str(child))]
+        generation = _running_children(generation, proc)
+        if role == "driver":
+            readers = [process for process in generation if PROGRAM in _text(proc / str(process) / "cmdline")]
+            generation = [process for process in generation if process not in readers]
+    found["python_daemon"] += readers
+    found["python_worker"] += _running_children(readers, proc)
     return found
 
 
@@ -88,6 +98,11 @@ def _table(rows: Sequence[tuple[str, int, int | None, float]]) -> pa.Table:
         ],
         schema=PROCESSES,
     )
+
+
+def _running_children(processes: Iterable[int], proc: Path) -> list[int]:
+    children = [child for process in processes for child in _children(process, proc)]
+    return [child for child in children if not _has_ended(proc / str(child))]
 
 
 def _has_ended(folder: Path) -> bool:

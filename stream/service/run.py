@@ -64,7 +64,8 @@ def run(config: Config, jvm: StartedJvm) -> int:
                 topic = wait_for_offsets_topic(cluster, status, jvm.stopping, lambda: _raise_if_failed(session))
                 if topic is None:
                     return ExitCode.OK
-                return MonitorJob(config, status, publisher, jvm.stopping, cluster).run(topic, session)
+                folder = jvm.options.temporary_folder
+                return MonitorJob(config, status, publisher, jvm.stopping, cluster, folder=folder).run(topic, session)
         finally:
             status.phase = STOPPING if status.phase != FAILED else FAILED
             _end_session(session)

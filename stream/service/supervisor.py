@@ -22,6 +22,7 @@ from stream.spark.query import Watchdog, failure, kill_jvm, last_report, stop
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from concurrent.futures import Future
 
     from stream.checkpoint.topic_watch import TopicWatch
     from stream.service.kept_state import KeptState
@@ -36,6 +37,8 @@ _POLL_SECONDS: Final = 0.5
 """Intervals between polls of the query: each poll makes the JVM write a report."""
 _BATCH_GRACE_SECONDS: Final = 15.0
 """For the running batch at a stop; with the JVM's grace less than the 30 s that process managers wait."""
+_FIRST_BATCH_SECONDS: Final = 12.0
+"""For the first batch at a stop, if the topic was read before the query started."""
 _TICK_GRACE_SECONDS: Final = 3.0
 """For the running tick at a stop, which ends with writing the verdict file."""
 _QUERY_STARTS: Final = 4
@@ -49,16 +52,16 @@ class QuerySupervisor:
 
     def __init__(
         self,
-        spark: SparkSession,
-        start: Callable[[], StreamingQuery],
+        session: Future[SparkSession],
+        start: Callable[[SparkSession], StreamingQuery],
         state: KeptState,
         watch: TopicWatch,
         *,
         status: ServiceStatus,
         publisher: Publisher,
     ) -> None:
-        """`start` starts the query."""
-        self._spark = spark
+        """`start` starts the query in the session, when that is open."""
+        self._session = session
         self._start = start
         self._state = state
         self._watch = watch
@@ -67,30 +70,88 @@ class QuerySupervisor:
         self._last_report_at: str | None = None
         self._offsets_read = 0
         self._added: set[int] = set()
-        self._resources = ResourcePoller(spark)
         self._slow_starts = 0
+        self._must_end_batch = False
+        self._stop_by: float | None = None
 
     def supervise(
         self,
         stopping: threading.Event,
         watchdog_limit: float,
         ticks: Callable[[threading.Event, threading.Event], None],
+        *,
+        was_read_first: bool = False,
     ) -> int:
         """Start the query, watch it until something ends it, and return the exit code.
 
-        `ticks` publishes in a thread of its own, from the first event (the topic is read to its end) to the second.
+        `ticks` publishes in a thread of its own, from the first event (the topic is read to its end) to the second. If
+        the topic `was_read_first`, it publishes at once, while the session is opened and the query starts.
         Raises Refusal, StateUnusableError, and SparkCallError.
         """
-        status, caught_up, ended = self._status, threading.Event(), threading.Event()
-        self._query = self._start_query()
-        watchdog = Watchdog(self._spark, watchdog_limit)
-        view = CatchUpView(sys.stderr)
+        caught_up, ended = threading.Event(), threading.Event()
         ticker = threading.Thread(target=ticks, args=(caught_up, ended), name="tick", daemon=True)
-        ticker.start()
+        self._must_end_batch = was_read_first
+        if was_read_first:
+            self._status.phase = RUNNING
+            caught_up.set()
+            ticker.start()
         try:
-            while not stopping.wait(_POLL_SECONDS if status.phase == RUNNING else _CATCH_UP_POLL_SECONDS):
+            if not self._wait_for_session(stopping):
+                self._status.phase = STOPPING
+                ended.set()
+                if was_read_first:
+                    ticker.join(_TICK_GRACE_SECONDS)
+                return ExitCode.OK
+            self._query = self._start_query()
+            if not was_read_first:
+                ticker.start()
+            exit_code = self._watch_query(stopping, watchdog_limit, caught_up, ticker)
+        finally:
+            ended.set()
+            if not caught_up.is_set():
+                caught_up.set()
+                if ticker.ident is not None:
+                    ticker.join(_TICK_GRACE_SECONDS)
+        if exit_code is None:
+            self._stop(ticker)
+        return ExitCode.OK if exit_code is None else exit_code
+
+    def _wait_for_session(self, stopping: threading.Event) -> bool:
+        """Wait until the session is open; return False if stopped before. Raises Refusal."""
+        while not self._session.done():
+            if self._is_stopped(stopping, _CATCH_UP_POLL_SECONDS):
+                return False
+        self._spark = self._session.result()
+        return True
+
+    def _is_stopped(self, stopping: threading.Event, seconds: float) -> bool:
+        """Wait for so many seconds, or until the process is to stop; return whether it stops now.
+
+        What was read before the query started is kept by the first batch: a stop waits for that, with a limit.
+        """
+        if not stopping.wait(seconds):
+            return False
+        if not self._must_end_batch or self._status.batches:
+            return True
+        if self._stop_by is None:
+            _log.info("stopping after the first batch")
+            self._stop_by = time.monotonic() + _FIRST_BATCH_SECONDS
+        time.sleep(_CATCH_UP_POLL_SECONDS)
+        return time.monotonic() >= self._stop_by
+
+    def _watch_query(
+        self, stopping: threading.Event, watchdog_limit: float, caught_up: threading.Event, ticker: threading.Thread
+    ) -> int | None:
+        """Watch the query until it must end; return the exit code, None when it is to be stopped."""
+        status, view = self._status, CatchUpView(sys.stderr)
+        resources = ResourcePoller(self._spark)
+        watchdog = Watchdog(self._spark, watchdog_limit)
+        if status.phase != CATCHING_UP:
+            view.done()
+        try:
+            while not self._is_stopped(stopping, _POLL_SECONDS if status.phase == RUNNING else _CATCH_UP_POLL_SECONDS):
                 self._poll_report(watchdog)
-                self._status.resources = self._resources.poll(self._state.checkpoint.folder) or self._status.resources
+                status.resources = resources.poll(self._state.checkpoint.folder) or status.resources
                 if status.phase == CATCHING_UP and self._is_caught_up(view):
                     status.phase = RUNNING
                     caught_up.set()
@@ -99,12 +160,7 @@ class QuerySupervisor:
                     return exit_code
         finally:
             watchdog.close()
-            ended.set()
-            if not caught_up.is_set():
-                caught_up.set()
-                ticker.join(_TICK_GRACE_SECONDS)
-        self._stop(ticker)
-        return ExitCode.OK
+        return None
 
     def _exit_code(self, ticker: threading.Thread) -> int | None:
         """Return the exit code if the process must end; None while all is well."""
@@ -127,7 +183,7 @@ class QuerySupervisor:
         """Start the query. Raises SparkCallError."""
         while True:
             try:
-                return self._start()
+                return self._start(self._spark)
             except SparkCallError as error:
                 if not self._starts_again(error.failure):
                     raise
@@ -197,7 +253,8 @@ class QuerySupervisor:
         """Wait for the running batch and the running tick, each for a limited time."""
         _log.info("stopping after the running batch")
         self._status.phase = STOPPING
-        if not stop(self._query, _BATCH_GRACE_SECONDS):
+        spent = 0.0 if self._stop_by is None else _FIRST_BATCH_SECONDS - max(0.0, self._stop_by - time.monotonic())
+        if not stop(self._query, _BATCH_GRACE_SECONDS - spent):
             _log.warning("batch did not end in time; it will run again at the next start")
             kill_jvm(self._spark)
         if ticker.is_alive():

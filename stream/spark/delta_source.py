@@ -60,6 +60,8 @@ class ReadTask(InputPartition):
     """The ranges that one task reads."""
 
     ranges: tuple[ReadRange, ...]
+    file: str | None = None
+    """The file with the deltas of these ranges, if they are folded already."""
 
 
 class DeltaReader(DataSourceStreamReader):
@@ -75,23 +77,36 @@ class DeltaReader(DataSourceStreamReader):
 
     def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:  # noqa: ARG002, N802 -- Spark's name
         """Return the end of the next batch; the start while the cluster does not answer."""
+        folded = self._options.folded
+        if folded is not None and _positions(start) == self._options.starts:
+            return _offsets(folded.ends)
+
         from stream.spark.topic_ends import next_ends
 
         return _offsets(next_ends(self._options, _positions(start)))
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """Return the tasks of a batch."""
+        folded = self._options.folded
+        if folded is not None and (_positions(start), _positions(end)) == (self._options.starts, folded.ends):
+            return [ReadTask(ranges, file) for ranges, file in folded.tasks]
+
         from stream.spark.batch_plan import split_into_tasks
 
         split = split_into_tasks(_positions(start), _positions(end), self._options.tasks)
         return [ReadTask(ranges) for ranges in split]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Yield the deltas of one task. Runs in a worker."""
+        """Yield the deltas of one task. Runs in a worker.
+
+        Those of a file that is not there, as on another machine, are read from the topic.
+        """
+        from stream.spark.delta_rows import folded_rows
         from stream.spark.offsets_reading import read_deltas
 
         assert isinstance(partition, ReadTask)  # noqa: S101 -- what `partitions` returned
-        return read_deltas(self._options, partition.ranges)
+        rows = None if partition.file is None else folded_rows(partition.file)
+        return read_deltas(self._options, partition.ranges) if rows is None else iter(rows)
 
     @property
     def _options(self) -> ReadingOptions:

@@ -153,17 +153,19 @@ class JvmProcess:
 class OutputReader:
     """Reads the output of a process line by line, in a thread of its own."""
 
-    def __init__(self, source: IO[str]) -> None:
+    def __init__(self, source: IO[str], name: str = "jvm") -> None:
+        """Log the lines with `name` as the event."""
+        self._name = name
         self._lines: deque[str] = deque(maxlen=_REMEMBERED_LINES)
         self._source = source
         self._thread = threading.Thread(target=self._read, name="jvm-output", daemon=True)
         self._thread.start()
 
     @classmethod
-    def open(cls) -> tuple[OutputReader, IO[bytes]]:
+    def open(cls, name: str = "jvm") -> tuple[OutputReader, IO[bytes]]:
         """Return a reader, and the file to which the process writes."""
         reading, writing = os.pipe()
-        return cls(os.fdopen(reading, errors="replace")), os.fdopen(writing, "wb")
+        return cls(os.fdopen(reading, errors="replace"), name), os.fdopen(writing, "wb")
 
     def last_line(self) -> str:
         """Return the last line that is not empty, after the process has ended."""
@@ -182,7 +184,7 @@ class OutputReader:
                 text = line.rstrip()
                 if text:
                     self._lines.append(text)
-                    _log.debug("jvm", line=text)
+                    _log.debug(self._name, line=text)
 
 
 def java_command(options: JvmOptions) -> list[str]:

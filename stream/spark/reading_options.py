@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from stream.config.kafka_login import KafkaLogin
     from stream.groups.placement import Placement
+    from stream.spark.batch_plan import ReadRange
 
 TOPIC: Final = "__consumer_offsets"
 
@@ -26,6 +27,16 @@ class ClusterAccess:
     bootstrap_servers: tuple[str, ...]
     login: KafkaLogin
     request_timeout: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FoldedRanges:
+    """Ranges that were folded before the query started, from its starts on: its first batch."""
+
+    ends: Mapping[int, int]
+    """The end per partition."""
+    tasks: tuple[tuple[tuple[ReadRange, ...], str], ...]
+    """The ranges of each task, and the file with their deltas (`delta_rows`)."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -46,6 +57,7 @@ class ReadingOptions:
     keep_slots: int
     progress_address: tuple[str, int] | None
     """Address of the `ProgressReceiver` of the driver; None: no progress reports."""
+    folded: FoldedRanges | None = None
 
     def to_text(self) -> str:
         """Return the options as text, for `of_text`. Raises TypeError if the login holds a secret itself."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import Row
@@ -51,8 +50,8 @@ class ShardProcessor(StatefulProcessor):
             deltas.append(unpack_delta(bytes(row[1])))
             if row[2] is not None:
                 tallies.append(row[2])
-        live_from = self._live_from.get(self._placement.offsets_partition(key[0]), 0)
-        state, change = reduce(state, deltas, dataclasses.replace(self._rules, live_from=live_from))
+        limits = self._rules.in_partition(self._placement.offsets_partition(key[0]), self._live_from)
+        state, change = reduce(state, deltas, limits)
         self._state.update((pack(state, compressed=True),))
         yield Row(shard=key[0], change=pack(change), tallies=tallies)
 

@@ -95,6 +95,22 @@ def test_next_run_goes_on_from_the_last_batch_that_ended(tmp_path: Path) -> None
         assert not checkpoint.fresh
 
 
+def test_a_fresh_checkpoint_may_have_a_planned_batch(tmp_path: Path) -> None:
+    """Its ends are fixed, although it has not ended."""
+    with opened(tmp_path) as checkpoint:
+        assert not checkpoint.planned
+        finish_batch(tmp_path, 0, {0: 10, 1: 20}, ended=False)
+        assert (checkpoint.fresh, checkpoint.planned) == (True, True)
+
+
+def test_a_checkpoint_without_a_batch_is_never_too_old(tmp_path: Path) -> None:
+    """The topic may have been shown before the first batch ended; nothing was read that is missing now."""
+    with opened(tmp_path) as checkpoint:
+        checkpoint.record_current()
+    with opened(tmp_path, now=time.time() + 7_200) as checkpoint:
+        assert checkpoint.set_aside is None
+
+
 def earlier(root: Path, cluster_id: str = "cluster-a") -> Path:
     """Write a checkpoint of the first format and return its folder."""
     folder = root / "v1"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from stream.service.first_read.reader import PROGRAM
 from stream.service.processes import ProcessUsage, processes_by_role
 
 if TYPE_CHECKING:
@@ -64,6 +65,17 @@ def test_each_generation_of_processes_is_a_role(tmp_path: Path) -> None:
     process(tmp_path, 3, 4, 5)
     process(tmp_path, 4)
     process(tmp_path, 5)
+    assert processes_by_role(1, tmp_path) == {"driver": [1], "jvm": [2], "python_daemon": [3], "python_worker": [4, 5]}
+
+
+def test_the_processes_of_a_first_read_are_counted_as_workers(tmp_path: Path) -> None:
+    """The driver starts the process that forks them beside the JVM."""
+    process(tmp_path, 1, 2, 3)
+    process(tmp_path, 2)
+    process(tmp_path, 3, 4, 5)
+    process(tmp_path, 4)
+    process(tmp_path, 5)
+    (tmp_path / "3" / "cmdline").write_text(f"python\0-m\0{PROGRAM}\0request\0" + "1\0")
     assert processes_by_role(1, tmp_path) == {"driver": [1], "jvm": [2], "python_daemon": [3], "python_worker": [4, 5]}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import Future
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -40,6 +41,13 @@ class _Part:
 
     def __getattr__(self, name: str) -> Any:
         return lambda *_, **__: None
+
+
+def opened() -> Future[Any]:
+    """Return an open session."""
+    session: Future[Any] = Future()
+    session.set_result(_Part())
+    return session
 
 
 class Ticks:
@@ -81,7 +89,7 @@ def supervise(status: ServiceStatus, ticks: Ticks, stopping: threading.Event) ->
     part: Any = _Part()
 
     def run() -> None:
-        made = QuerySupervisor(part, lambda: part, part, part, status=status, publisher=part)
+        made = QuerySupervisor(opened(), lambda _: part, part, part, status=status, publisher=part)
         assert made.supervise(stopping, 60.0, ticks) == ExitCode.OK
 
     thread = threading.Thread(target=run)
@@ -101,6 +109,74 @@ def test_the_tick_thread_starts_with_the_catch_up_and_publishes_after_it(status:
     stopping.set()
     thread.join(LIMIT)
     assert ticks.phases == [CATCHING_UP, RUNNING, "ended"]
+
+
+def test_a_topic_that_was_read_first_is_shown_while_the_session_is_opened(status: ServiceStatus) -> None:
+    """The query starts after that, and a stop waits for its first batch, which keeps what was read."""
+    ticks, stopping, session, started = Ticks(status), threading.Event(), Future[Any](), threading.Event()
+    part: Any = _Part()
+
+    def start(_: object) -> Any:
+        started.set()
+        return part
+
+    made = QuerySupervisor(session, start, part, part, status=status, publisher=part)
+    codes: list[int] = []
+    thread = threading.Thread(
+        target=lambda: codes.append(made.supervise(stopping, 60.0, ticks, was_read_first=True)), daemon=True
+    )
+    thread.start()
+    assert ticks.may_publish.wait(LIMIT)
+    assert not started.is_set()
+    session.set_result(part)
+    assert started.wait(LIMIT)
+    stopping.set()
+    thread.join(0.3)
+    assert thread.is_alive(), "the first batch has not ended"
+    status.batches = 1
+    thread.join(LIMIT)
+    assert (codes, ticks.phases) == ([ExitCode.OK], [RUNNING, RUNNING, "ended"])
+
+
+def test_a_topic_that_was_read_first_has_no_progress_bar(
+    status: ServiceStatus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its catch-up is over when the query starts."""
+    view, stopping, part = _Part(), threading.Event(), _Part()
+    calls: list[str] = []
+    view.__dict__.update(done=lambda: calls.append("done"), show=lambda _: calls.append("show"))
+    monkeypatch.setattr(supervisor, "CatchUpView", lambda _: view)
+    status.batches = 1
+    stopping.set()
+    any_part: Any = part
+    made = QuerySupervisor(opened(), lambda _: any_part, any_part, any_part, status=status, publisher=any_part)
+    assert made.supervise(stopping, 60.0, Ticks(status), was_read_first=True) == ExitCode.OK
+    assert calls == ["done"]
+
+
+def test_a_stop_while_the_session_does_not_open_ends_the_process(
+    status: ServiceStatus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The query is not started; the next start reads the topic again."""
+    monkeypatch.setattr(supervisor, "_FIRST_BATCH_SECONDS", 0.1)
+    ticks, stopping, part = Ticks(status), threading.Event(), _Part()
+    made = QuerySupervisor(Future(), pytest.fail, part, part, status=status, publisher=part)  # type: ignore[arg-type]
+    stopping.set()
+    assert made.supervise(stopping, 60.0, ticks, was_read_first=True) == ExitCode.OK
+    assert status.phase == STOPPING
+    assert ticks.phases[-1] == "ended"
+
+
+def test_a_stop_does_not_wait_for_the_first_batch_without_end(
+    status: ServiceStatus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Process managers kill a process that does not end; what was read is read again."""
+    monkeypatch.setattr(supervisor, "_FIRST_BATCH_SECONDS", 0.1)
+    stopping, part = threading.Event(), _Part()
+    stopping.set()
+    any_part: Any = part
+    made = QuerySupervisor(opened(), lambda _: any_part, any_part, any_part, status=status, publisher=any_part)
+    assert made.supervise(stopping, 60.0, Ticks(status), was_read_first=True) == ExitCode.OK
 
 
 def test_tasks_that_read_on_keep_the_watchdog_quiet(status: ServiceStatus, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,8 +212,8 @@ def exit_code(status: ServiceStatus, *, state: Any = None, watch: Any = None, ti
     status.progress = CatchUpProgress({0: 5}, {0: 5})
     part, publisher = _Part(), _Part()
     made = QuerySupervisor(
-        part,  # type: ignore[arg-type]
-        lambda: part,  # type: ignore[arg-type,return-value]
+        opened(),
+        lambda _: part,  # type: ignore[arg-type,return-value]
         state or part,
         watch or part,
         status=status,
@@ -187,13 +263,13 @@ def test_added_partitions_are_read_without_a_restart_of_the_query(status: Servic
         watch.added, watch.added_logs = (), {}
         stopping.set()
 
-    def start() -> Any:
+    def start(_: object) -> Any:
         started.append(True)
         return part
 
     watch.add_partitions = add_partitions  # type: ignore[attr-defined]
     any_part: Any = part
-    made = QuerySupervisor(any_part, start, any_part, watch, status=status, publisher=any_part)  # type: ignore[arg-type]
+    made = QuerySupervisor(opened(), start, any_part, watch, status=status, publisher=any_part)  # type: ignore[arg-type]
     assert made.supervise(stopping, 60.0, lambda _, ended: ended.wait(LIMIT)) == ExitCode.OK  # type: ignore[arg-type,return-value]
     assert (started, status.partitions_added) == ([True], (1,))
     assert status.progress.positions == {0: 5, 1: 2}
@@ -224,7 +300,7 @@ def test_a_query_that_does_not_start_in_time_is_started_again(
     started: list[_Part] = []
     stopping = threading.Event()
 
-    def start() -> Any:
+    def start(_: object) -> Any:
         started.append(_Part())
         if len(started) == 3:
             stopping.set()
@@ -234,7 +310,7 @@ def test_a_query_that_does_not_start_in_time_is_started_again(
 
     monkeypatch.setattr(supervisor, "failure", lambda _: None if len(started) == 3 else SLOW)
     part: Any = _Part()
-    made = QuerySupervisor(part, start, part, part, status=status, publisher=part)
+    made = QuerySupervisor(opened(), start, part, part, status=status, publisher=part)
     assert made.supervise(stopping, 60.0, lambda _, ended: ended.wait(LIMIT)) == ExitCode.OK  # type: ignore[arg-type,return-value]
     assert (len(started), status.phase) == (3, STOPPING)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import pickle
 import socket
@@ -9,6 +10,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any, cast
 
+import pyarrow as pa
 import pytest
 from pyspark import cloudpickle
 from pyspark.sql.types import StructType
@@ -21,8 +23,9 @@ from stream.groups.codec import unpack_delta
 from stream.groups.decode_stats import DecodeFault, DecodeStats
 from stream.groups.placement import Placement
 from stream.spark import offsets_reading, task_progress, topic_ends
+from stream.spark.delta_rows import FOLDED_SCHEMA
 from stream.spark.delta_source import DeltaReader, DeltaSource
-from stream.spark.reading_options import ClusterAccess, ReadingOptions
+from stream.spark.reading_options import ClusterAccess, FoldedRanges, ReadingOptions
 from tests.stream.cluster.records.fake_leader import FakeLeader, Part, Reply
 from tests.support.commits import KEEP, SLOT_MS, read_run
 from tests.support.driver_states import ends_of
@@ -31,8 +34,7 @@ from tests.support.scripted_cluster import AWAY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import pyarrow as pa
+    from pathlib import Path
 
 TOPIC = "__consumer_offsets"
 PLAINTEXT = KafkaLogin()
@@ -211,6 +213,60 @@ def test_a_task_reports_its_progress(monkeypatch: pytest.MonkeyPatch) -> None:
         leader = FakeLeader([Reply({0: Part(commits(0, 5))})], [dict.fromkeys(range(4), 1)])
         run(monkeypatch, leader, options(progress=receiver.getsockname()), {0: 5})
         assert json.loads(receiver.recv(1000)) == {"0": 5}
+
+
+def folded(tmp_path: Path) -> ReadingOptions:
+    """Return options with a first batch that is folded already: a delta of shard 0 in a file."""
+    file = tmp_path / "0.arrow"
+    with pa.ipc.new_file(str(file), FOLDED_SCHEMA) as writer:
+        writer.write_batch(pa.record_batch([[0], [b"delta"], ["tally"], [b"change"]], schema=FOLDED_SCHEMA))
+    ranges = FoldedRanges({0: 7, 1: 0, 2: 5, 3: 0}, ((((0, 2, 7),), str(file)),))
+    return dataclasses.replace(options(), folded=ranges)
+
+
+def test_the_first_batch_ends_where_it_was_folded_to(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No broker is asked; the next batch ends at the last stable offsets."""
+    reader = reader_of(folded(tmp_path))
+    first = {TOPIC: {"0": 7, "1": 0, "2": 5, "3": 0}}
+    assert reader.latestOffset(reader.initialOffset(), None) == first
+    with_ends(monkeypatch, ENDS)
+    assert reader.latestOffset(first, None) == {TOPIC: {"0": 10, "1": 0, "2": 500, "3": 7}}
+
+
+def test_a_task_of_the_first_batch_returns_what_is_folded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Nothing is fetched; a task that runs again returns the same."""
+    monkeypatch.setattr(offsets_reading, "cluster_of", lambda _: pytest.fail("the cluster was asked"))
+    reader = reader_of(folded(tmp_path))
+    (task,) = reader.partitions(reader.initialOffset(), reader.latestOffset(reader.initialOffset(), None))
+    for _ in range(2):
+        (rows,) = reader.read(task)
+        assert rows.to_pylist() == [{"shard": 0, "delta": b"delta", "tally": "tally"}]
+
+
+@pytest.mark.parametrize("content", [None, b"", b"ARROW1\0\0"], ids=["missing", "empty", "cut off"])
+def test_a_file_that_cannot_be_used_is_replaced_by_the_topic(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: bytes | None
+) -> None:
+    """As on another machine, or when the batch runs again later: the same offsets are fetched."""
+    reading, file = folded(tmp_path), tmp_path / "0.arrow"
+    file.unlink()
+    if content is not None:
+        file.write_bytes(content)
+    leader = FakeLeader([Reply({0: Part(commits(2, 9))})], [dict.fromkeys(range(4), 1)])
+    monkeypatch.setattr("tests.stream.cluster.records.fake_leader.TOPIC", TOPIC)
+    monkeypatch.setattr(offsets_reading, "cluster_of", lambda _: leader)
+    reader = reader_of(reading)
+    (task,) = reader.partitions(reader.initialOffset(), reader.latestOffset(reader.initialOffset(), None))
+    (row,) = [row for batch in reader.read(task) for row in batch.to_pylist()]
+    delta = unpack_delta(row["delta"])
+    assert (row["shard"], delta.position, read_run(delta.runs, 0)["commits"]) == (0, 6, 5)
+
+
+def test_only_the_batch_that_was_folded_has_a_file(tmp_path: Path) -> None:
+    """A checkpoint may have fixed other ends."""
+    reader = reader_of(folded(tmp_path))
+    tasks = reader.partitions(reader.initialOffset(), offsets({0: 6, 1: 0, 2: 5, 3: 0}))
+    assert [(task.ranges, task.file) for task in tasks] == [(((0, 2, 6),), None)]  # type: ignore[attr-defined]
 
 
 def test_planning_loads_nothing_heavy() -> None:

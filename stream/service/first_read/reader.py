@@ -1,0 +1,128 @@
+"""Starts the processes of a first read, and returns what they have read."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import pickle
+import shutil
+import struct
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Final, Self
+
+import pyarrow as pa
+import structlog
+
+from stream.groups.codec import unpack_change
+from stream.groups.decode_stats import DecodeStats
+from stream.process_memory import CHILD_ENVIRONMENT
+from stream.spark.jvm_process import OutputReader, describe_exit_code
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from stream.groups.shard import ShardChange
+    from stream.service.first_read.request import FirstRead
+
+_log = structlog.get_logger(__name__)
+PROGRAM: Final = "stream.service.first_read.worker"
+"""The module that the processes run; stands in their command lines."""
+
+
+class FirstReadError(RuntimeError):
+    """The topic was not read to the end; the message is the reason."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FirstResult:
+    """What was read: the change of each shard, and the decode statistics."""
+
+    changes: list[tuple[int, ShardChange]]
+    stats: DecodeStats
+
+
+def read_first(read: FirstRead, stopped: Callable[[], bool]) -> FirstResult | None:
+    """Return what the processes have read; None if they failed, which is logged, or if `stopped`.
+
+    `stopped` is called again and again while they read, and must wait a little; what it raises is raised.
+    """
+    try:
+        with FirstReader(read) as reader:
+            while not reader.finished():
+                if stopped():
+                    return None
+            return reader.result()
+    except FirstReadError as error:
+        _log.warning("topic not read while the JVM started; the query reads it", cause=str(error))
+        discard(read)
+        return None
+
+
+def discard(read: FirstRead) -> None:
+    """Remove the results."""
+    shutil.rmtree(read.folder, ignore_errors=True)
+
+
+class FirstReader:
+    """The running processes of a first read. They end with the `with` block, and with this process."""
+
+    def __init__(self, read: FirstRead) -> None:
+        self._read = read
+
+    def __enter__(self) -> Self:
+        """Start the processes. Raises FirstReadError."""
+        read = self._read
+        self._output, writer = OutputReader.open("first read")
+        try:
+            read.folder.mkdir(exist_ok=True)
+            read.request.write_bytes(pickle.dumps(read))
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", PROGRAM, str(read.request), str(os.getpid())],
+                stdin=subprocess.DEVNULL,
+                stdout=writer,
+                stderr=subprocess.STDOUT,
+                env={**CHILD_ENVIRONMENT, **os.environ},
+                # Ctrl-C is for this process.
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise FirstReadError(f"the processes cannot be started: {error}") from error
+        finally:
+            writer.close()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with contextlib.suppress(OSError):
+            self._process.kill()
+        self._process.wait()
+
+    @property
+    def process(self) -> int:
+        """The id of the first of the processes, which is the parent of the others."""
+        return self._process.pid
+
+    def finished(self) -> bool:
+        """Return whether all is read. Raises FirstReadError."""
+        code = self._process.poll()
+        if code:
+            raise FirstReadError(self._output.last_line() or f"the process {describe_exit_code(code)}")
+        return code == 0
+
+    def result(self) -> FirstResult:
+        """Return what was read, when it is finished. Raises FirstReadError."""
+        stats = DecodeStats()
+        try:
+            return FirstResult(list(self._changes(stats)), stats)
+        except (OSError, pa.ArrowException, ValueError, TypeError, LookupError, struct.error) as error:
+            raise FirstReadError(f"a result cannot be read: {error}") from error
+
+    def _changes(self, stats: DecodeStats) -> Iterator[tuple[int, ShardChange]]:
+        for task in range(len(self._read.tasks)):
+            with pa.ipc.open_file(str(self._read.result(task))) as file:
+                for number in range(file.num_record_batches):
+                    (row,) = file.get_batch(number).to_pylist()
+                    if row["tally"] is not None:
+                        stats.add(DecodeStats.from_json(row["tally"]))
+                    yield row["shard"], unpack_change(row["change"])

@@ -1,0 +1,77 @@
+"""What is read before the query starts, and where the result is written.
+
+The driver writes the request to a file; `worker` reads it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Final, Self
+
+from stream.spark.batch_plan import SMALL_BATCH, batch_ends, split_into_tasks
+from stream.spark.reading_options import FoldedRanges
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from stream.groups.reduce import StateLimits
+    from stream.spark.batch_plan import ReadRange
+    from stream.spark.pipeline import PipelineOptions
+    from stream.spark.reading_options import ReadingOptions
+
+_LIMIT_SECONDS: Final = 30.0
+"""Seconds without progress after which the read fails. The query then reads the topic, and waits longer."""
+_LARGEST: Final = 2
+"""Micro-batches of the largest size that are read at most: a read that is interrupted begins again from the start."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FirstRead:
+    """The ranges of a first read by task, and how they are folded and reduced."""
+
+    reading: ReadingOptions
+    rules: StateLimits
+    live_from: Mapping[int, int]
+    ends: Mapping[int, int]
+    """The end per partition, also of partitions without records."""
+    tasks: tuple[tuple[ReadRange, ...], ...]
+    folder: Path
+    """Where the results are written."""
+
+    @classmethod
+    def plan(cls, job: PipelineOptions, stable: Mapping[int, int], folder: Path) -> Self | None:
+        """Return the read from the starts of a fresh query to the last stable offsets `stable`.
+
+        None for a topic that is too small to gain from it, or too large for one batch.
+        """
+        reading = job.reading
+        largest = _LARGEST * reading.most_offsets
+        unread = sum(max(0, stable.get(partition, start) - start) for partition, start in reading.starts.items())
+        if not SMALL_BATCH <= unread <= largest:
+            return None
+        ends = batch_ends(reading.starts, stable, largest)
+        return cls(
+            dataclasses.replace(reading, limit=min(reading.limit, _LIMIT_SECONDS)),
+            job.rules,
+            job.live_from,
+            ends,
+            tuple(split_into_tasks(reading.starts, ends, reading.tasks)),
+            folder,
+        )
+
+    @property
+    def request(self) -> Path:
+        """The file with this request."""
+        return self.folder / "request"
+
+    def result(self, task: int) -> Path:
+        """Return the file with the result of a task."""
+        return self.folder / f"{task}.arrow"
+
+    @property
+    def folded(self) -> FoldedRanges:
+        """The read as the source takes it over when all results are written."""
+        return FoldedRanges(
+            self.ends, tuple((ranges, str(self.result(task))) for task, ranges in enumerate(self.tasks))
+        )

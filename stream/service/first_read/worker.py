@@ -1,0 +1,110 @@
+"""The program of the processes that read the topic first: `python -m stream.service.first_read.worker REQUEST PARENT`.
+
+REQUEST is the file of a pickled `FirstRead`, PARENT the id of the process that started this one. It imports what tasks
+need, and forks one process per task. Exits with 0 if all results are written. All processes end when PARENT does.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import pickle
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from stream.groups.codec import pack, unpack_delta
+from stream.groups.reduce import reduce
+from stream.groups.shard import empty_state
+from stream.spark.delta_rows import FOLDED_SCHEMA
+from stream.spark.offsets_reading import read_deltas
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from stream.service.first_read.request import FirstRead
+
+_POLL_SECONDS: Final = 0.2
+
+
+def write_result(read: FirstRead, task: int) -> None:
+    """Fetch, fold and reduce the ranges of a task; write one row per shard. Raises ClusterError and OSError."""
+    options = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
+    with pa.ipc.new_file(str(read.result(task)), FOLDED_SCHEMA, options=options) as writer:
+        for row in read_deltas(read.reading, read.tasks[task]):
+            change = _change(read, row.column("shard")[0].as_py(), row.column("delta")[0].as_py())
+            writer.write_batch(pa.record_batch([*row.columns, pa.array([change], pa.binary())], schema=FOLDED_SCHEMA))
+
+
+def _change(read: FirstRead, shard: int, delta: bytes) -> bytes:
+    """Return what the delta changes in the empty state of its shard."""
+    limits = read.rules.in_partition(read.reading.placement.offsets_partition(shard), read.live_from)
+    _, change = reduce(empty_state(), [unpack_delta(delta)], limits)
+    return pack(change)
+
+
+def run(read: FirstRead, parent: int, write: Callable[[FirstRead, int], None] = write_result) -> int:
+    """Write the results of all tasks in processes of their own; return 0, or 1 as soon as one has failed."""
+    running = {_fork(read, task, write) for task in range(len(read.tasks))}
+    # After the forks: a thread would not run in the children.
+    _end_with(parent)
+    while running:
+        process, status = os.waitpid(-1, 0)
+        running.discard(process)
+        code = os.waitstatus_to_exitcode(status)
+        if code < 0:
+            _tell(f"a process was ended by signal {-code}")
+        if code:
+            return 1  # the others see that this process has ended
+    return 0
+
+
+def _fork(read: FirstRead, task: int, write: Callable[[FirstRead, int], None]) -> int:
+    """Return the id of the process that writes the result of this task."""
+    parent = os.getpid()
+    process = os.fork()
+    if process:
+        return process
+    code = 1
+    try:
+        _end_with(parent)
+        write(read, task)
+        code = 0
+    except Exception as error:  # noqa: BLE001 -- reported to the driver, by the last line
+        _tell(f"{type(error).__name__}: {error}")
+    finally:
+        os._exit(code)
+
+
+def _tell(reason: str) -> None:
+    """Write the reason of a failure, which the driver logs, as one line."""
+    sys.stderr.write(" ".join(reason.split()) + "\n")
+    sys.stderr.flush()
+
+
+def _end_with(parent: int) -> None:
+    """Make this process end when its parent has ended, also by SIGKILL."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(_POLL_SECONDS)
+        os._exit(1)
+
+    threading.Thread(target=watch, name="parent", daemon=True).start()
+
+
+def main() -> int:
+    """Run the request of the command line."""
+    read: FirstRead = pickle.loads(Path(sys.argv[1]).read_bytes())  # noqa: S301 -- written by the driver
+    # As in `stream.spark.worker_daemon`: the pages of the modules stay shared.
+    gc.collect()
+    gc.freeze()
+    return run(read, int(sys.argv[2]))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

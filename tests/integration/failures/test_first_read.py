@@ -1,0 +1,91 @@
+"""A topic that is read while the JVM starts: right at once, kept by Spark's first batch, and safe at any kill."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from bench.oracle import final_state
+from bench.topic import broker_with
+from bench.traffic import Traffic
+from sandbox.waiting import wait_until
+from stream.checkpoint.directory import positions
+from stream.checkpoint.manifest import FORMAT
+from stream.errors import ExitCode
+from tests.support.monitor import Monitor
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.support.scrape import Place
+
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(500)]
+
+TRAFFIC: Final = Traffic(
+    records=1_000_000, groups=300, partitions_per_group=4, topics=3, offsets_partitions=4, log_end=100
+)
+_READER: Final = "stream.service.first_read.worker"
+
+
+def truth() -> dict[Place, int]:
+    """Return the final committed offsets of the traffic."""
+    wanted = final_state(TRAFFIC)
+    found = {}
+    for key in wanted.alive.nonzero()[0].tolist():
+        group, partition = divmod(key, TRAFFIC.partitions_per_group)
+        found[TRAFFIC.group(group), TRAFFIC.topic(group), partition] = int(wanted.offset[key])
+    return found
+
+
+def readers(monitor: Monitor) -> list[int]:
+    """Return the process ids of the first read."""
+    return [process.pid for process in monitor.processes if _READER in process.command]
+
+
+def kept(monitor: Monitor) -> dict[int, int]:
+    """Return the positions of the checkpoint; empty if no batch has ended."""
+    return positions(monitor.checkpoint / f"v{FORMAT}" / "spark")
+
+
+def test_a_first_read_that_is_killed_at_any_moment_changes_no_answer(tmp_path: Path) -> None:
+    """While it is read, when it is shown, and when it is kept; after a stop, nothing is read again."""
+    with broker_with(TRAFFIC) as broker, Monitor(broker.bootstrap, tmp_path) as monitor:
+        wanted = truth()
+        monitor.wait_for(lambda: len(readers(monitor)) > 1, "processes that read")
+        os.kill(monitor.pid, signal.SIGKILL)
+        wait_until(lambda: not readers(monitor), "the processes that read to end", limit=60)
+        assert kept(monitor) == {}
+        monitor.kill()
+
+        monitor.start().wait_ready()
+        shown = monitor.metrics()
+        assert shown.committed == wanted
+        assert shown.records_read == TRAFFIC.records
+        assert kept(monitor) == {}, "Spark's first batch had ended before"
+        monitor.kill()
+
+        monitor.start().wait_ready()
+        assert monitor.metrics().committed == wanted
+        monitor.wait_for(lambda: bool(kept(monitor)), "the first batch to end")
+        ending = monitor.stop()
+        assert (ending.code, ending.left_behind) == (ExitCode.OK, ())
+        assert sum(kept(monitor).values()) >= TRAFFIC.records
+
+        monitor.start().wait_ready()
+        shown = monitor.metrics()
+        assert (shown.committed, shown.records_read) == (wanted, 0)
+
+
+def test_a_first_read_that_fails_leaves_the_topic_to_the_query(tmp_path: Path) -> None:
+    """A process that is killed, as by the kernel when memory is short, is one line in the log."""
+    with broker_with(TRAFFIC) as broker, Monitor(broker.bootstrap, tmp_path) as monitor:
+        monitor.wait_for(lambda: len(readers(monitor)) > 1, "processes that read")
+        os.kill(max(readers(monitor)), signal.SIGKILL)
+        monitor.wait_ready()
+        shown = monitor.metrics()
+        assert (shown.committed, shown.records_read) == (truth(), TRAFFIC.records)
+        (line,) = monitor.events("topic not read while the JVM started; the query reads it")
+        assert line["cause"] == "a process was ended by signal 9"

@@ -1,0 +1,127 @@
+"""The driver's side of a first read: its result, and every way to have none."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from typing import TYPE_CHECKING, Final
+
+import pytest
+import structlog
+
+from sandbox.waiting import wait_until
+from stream.groups.driver_state import DriverState
+from stream.service.first_read import reader
+from stream.service.first_read.reader import FirstReader, FirstReadError, read_first
+from tests.stream.service.first_read.first_reads import first_read, write_results
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WAITING: Final = "import time; time.sleep(600)"
+
+
+def program(monkeypatch: pytest.MonkeyPatch, folder: Path, text: str) -> None:
+    """Replace the program that reads."""
+    (folder / "first_read_program.py").write_text(text)
+    monkeypatch.setattr(reader, "PROGRAM", "first_read_program")
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+
+
+def wait_a_little() -> bool:
+    """Wait as the caller does; nothing has to stop."""
+    time.sleep(0.01)
+    return False
+
+
+def test_the_result_has_all_changes_and_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Applied to an empty driver state, they are what the topic says; applied twice, they change nothing more."""
+    program(monkeypatch, tmp_path, "")
+    read = first_read(tmp_path / "first-read")
+    read.folder.mkdir()
+    write_results(monkeypatch, read)
+    result = read_first(read, wait_a_little)
+    assert result is not None
+    assert result.stats.records == {1: 8}
+    state = DriverState()
+    for shard, change in result.changes * 2:
+        state.apply(shard, change)
+    columns = state.columns()
+    found = zip(columns.group.to_pylist(), columns.runs.spans.last_offset.tolist(), strict=True)
+    assert sorted(found) == [("a", 4), ("c", 2)]
+
+
+def test_a_broker_that_is_away_is_reported_in_one_line(tmp_path: Path) -> None:
+    """The query reads the topic instead; nothing stays in the folder."""
+    read = first_read(tmp_path / "first-read")
+    with structlog.testing.capture_logs() as logs:
+        assert read_first(read, wait_a_little) is None
+    (line,) = [line for line in logs if line["log_level"] == "warning"]
+    assert "127.0.0.1:1" in line["cause"]
+    assert not read.folder.exists()
+
+
+@pytest.mark.parametrize("content", [None, b"", b"ARROW1"], ids=["missing", "empty", "cut off"])
+def test_a_result_that_cannot_be_read_is_none(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: bytes | None
+) -> None:
+    """As after a full volume."""
+    program(monkeypatch, tmp_path, "")
+    read = first_read(tmp_path / "first-read")
+    read.folder.mkdir()
+    write_results(monkeypatch, read)
+    if content is None:
+        read.result(1).unlink()
+    else:
+        read.result(1).write_bytes(content)
+    with structlog.testing.capture_logs() as logs:
+        assert read_first(read, wait_a_little) is None
+    assert [line["cause"][:24] for line in logs] == ["a result cannot be read:"]
+
+
+def test_a_folder_that_cannot_be_created_is_no_failure_of_the_start(tmp_path: Path) -> None:
+    """The query needs none."""
+    with structlog.testing.capture_logs() as logs:
+        assert read_first(first_read(tmp_path / "missing" / "first-read"), wait_a_little) is None
+    assert "cannot be started" in logs[0]["cause"]
+
+
+def test_a_killed_process_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """With how it ended."""
+    program(monkeypatch, tmp_path, WAITING)
+    with FirstReader(first_read(tmp_path / "first-read")) as running:
+        assert not running.finished()
+        os.kill(running.process, signal.SIGKILL)
+        with pytest.raises(FirstReadError, match="SIGKILL"):
+            wait_until(running.finished, "the process to end")
+
+
+def test_a_stop_ends_the_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """There is no result, and nothing is logged."""
+    program(monkeypatch, tmp_path, WAITING)
+    started: list[int] = []
+    original = FirstReader.__enter__
+
+    def enter(self: FirstReader) -> FirstReader:
+        entered = original(self)
+        started.append(entered.process)
+        return entered
+
+    monkeypatch.setattr(FirstReader, "__enter__", enter)
+    with structlog.testing.capture_logs() as logs:
+        assert read_first(first_read(tmp_path / "first-read"), lambda: True) is None
+    assert logs == []
+    with pytest.raises(ProcessLookupError):
+        os.kill(started[0], 0)
+
+
+def test_an_error_of_the_caller_ends_the_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Such as a JVM that does not start."""
+    program(monkeypatch, tmp_path, WAITING)
+
+    def stopped() -> bool:
+        raise RuntimeError("no Java")
+
+    with pytest.raises(RuntimeError, match="no Java"):
+        read_first(first_read(tmp_path / "first-read"), stopped)

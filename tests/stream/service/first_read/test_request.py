@@ -1,0 +1,67 @@
+"""What is read first: which topics, up to where, and by how many processes."""
+
+from __future__ import annotations
+
+import dataclasses
+import pickle
+from pathlib import Path
+
+import pytest
+
+from stream.service.first_read.request import FirstRead
+from stream.spark.batch_plan import SMALL_BATCH
+from tests.stream.spark.capture_job import job_options
+
+FOLDER = Path("/tmp/first-read")  # noqa: S108 -- nothing is written
+MOST = 1_000_000
+"""The largest micro-batch of these options."""
+
+
+def plan(stable: dict[int, int]) -> FirstRead | None:
+    """Return the read of a topic with these last stable offsets, whose logs begin at 10."""
+    job = job_options(Path("checkpoint"))
+    starts = dict.fromkeys(range(3), 10)
+    job = dataclasses.replace(job, reading=dataclasses.replace(job.reading, starts=starts, limit=500.0))
+    return FirstRead.plan(job, stable, FOLDER)
+
+
+def test_a_long_topic_is_read_to_its_last_stable_offsets() -> None:
+    """In as many tasks as read at once; each has a file for its result."""
+    first = plan({0: 60_010, 1: 10, 2: 40_010})
+    assert first is not None
+    assert first.tasks == (((0, 10, 60_010),), ((2, 10, 40_010),))
+    assert first.ends == {0: 60_010, 1: 10, 2: 40_010}
+    assert first.folded.ends == first.ends
+    assert first.folded.tasks == (
+        (((0, 10, 60_010),), str(FOLDER / "0.arrow")),
+        (((2, 10, 40_010),), str(FOLDER / "1.arrow")),
+    )
+
+
+def test_it_does_not_wait_for_brokers_as_long_as_the_query() -> None:
+    """The query reads the topic after that, with the limit of the job."""
+    first = plan({0: 100_000})
+    assert first is not None
+    assert first.reading.limit == 30
+
+
+def test_a_partition_without_a_known_end_is_not_read() -> None:
+    """It keeps its start, as in a batch."""
+    first = plan({0: 100_000, 2: 3})
+    assert first is not None
+    assert first.ends == {0: 100_000, 1: 10, 2: 10}
+
+
+@pytest.mark.parametrize(
+    ("unread", "is_read"),
+    [(0, False), (SMALL_BATCH - 1, False), (SMALL_BATCH, True), (2 * MOST, True), (2 * MOST + 1, False)],
+)
+def test_only_topics_that_gain_from_it_and_fit_one_batch_are_read(unread: int, *, is_read: bool) -> None:
+    """A short one is read as fast by the query; a very long one in batches that a stop does not lose."""
+    assert (plan({0: 10 + unread}) is not None) is is_read
+
+
+def test_the_request_reaches_another_process() -> None:
+    """As a pickle, without change."""
+    first = plan({0: 100_000})
+    assert pickle.loads(pickle.dumps(first)) == first  # noqa: S301 -- made here
