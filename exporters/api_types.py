@@ -6,7 +6,9 @@ compares them. Times are RFC 3339 strings in UTC, durations are seconds, an unkn
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import NotRequired
+
+from typing_extensions import TypedDict
 
 EvidenceValue = str | float | int | bool | None
 
@@ -195,8 +197,36 @@ class GroupsResponse(TypedDict):
     """`/api/v1/groups`."""
 
     snapshot_time: str
+    total: int
+    next: int | None
     common_causes: list[CommonCauseRow]
     groups: list[GroupRow]
+
+
+class TopicGroupRow(TypedDict):
+    """A group that reads a topic: a row of TOPICS without the topic, and what the row of the group says of it."""
+
+    group: str
+    group_state: str | None
+    group_severity: str | None
+    team: str | None
+    partitions: int | None
+    lag_sum: int | None
+    lag_max: int | None
+    time_lag_max: float | None
+    time_lag_max_exact: bool | None
+    partitions_lag_unknown: int | None
+    verdict: str | None
+
+
+class TopicGroupsResponse(TypedDict):
+    """`/api/v1/topics/NAME/groups`."""
+
+    snapshot_time: str
+    topic: str
+    total: int
+    next: int | None
+    groups: list[TopicGroupRow]
 
 
 class GroupResponse(GroupRow, GroupDetailObject):
@@ -329,3 +359,19 @@ class TopicResponse(ClusterTopicRow):
     time: str
     configs: list[ConfigRow]
     by_partition: list[TopicPartitionRow]
+
+
+class ErrorResponse(TypedDict):
+    """Why there is no other response; with the requested group or topic, if there is one."""
+
+    error: str
+    group: NotRequired[str | None]
+    topic: NotRequired[str | None]
+
+
+class NoSnapshotResponse(TypedDict):
+    """There is no snapshot yet; `phase` and `reasons` as in `/readyz`."""
+
+    error: str
+    phase: str
+    reasons: tuple[str, ...]

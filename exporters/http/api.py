@@ -1,13 +1,16 @@
 """The JSON responses about groups and readiness (`/api/v1/groups`, `/api/v1/group`, `/readyz`).
 
+`/api/v1/topics/NAME/groups` has the groups that read a topic.
+
 Fields have the names of the columns of the read model; `exporters.api_types` has their types. An unknown number is
 `null`, times are RFC 3339 strings in UTC with milliseconds. No HTTP here.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import json
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,16 +26,22 @@ from exporters.api_types import (
     PartitionFindingObject,
     PartitionRow,
     ReadinessResponse,
+    TopicGroupRow,
+    TopicGroupsResponse,
     TopicRow,
     TransitionObject,
     UnknownLagRow,
     VerdictChangeObject,
 )
+from exporters.group_query import ALL_GROUPS
+from exporters.group_search import select_groups
 from exporters.timestamps import rfc3339
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from exporters.group_query import GroupQuery
+    from exporters.group_search import MemberSearch
     from exporters.readmodel import (
         FindingDetail,
         GroupDetail,
@@ -45,24 +54,58 @@ if TYPE_CHECKING:
     from exporters.text.exposition import PublishedSnapshot
 
 Row = TypeVar("Row")
+_OF_THE_GROUP: Final = ["group", "state", "severity", "team"]
 
 
-def groups_json(published: PublishedSnapshot) -> bytes:
-    """Return all groups, sorted by name: `{"snapshot_time": …, "groups": [{"group": …, "lag_sum": …}, …]}`.
+def groups_json(
+    published: PublishedSnapshot, query: GroupQuery = ALL_GROUPS, search: MemberSearch | None = None
+) -> bytes:
+    """Return the groups of a query, by default all: `{"snapshot_time": …, "groups": [{"group": …, …}, …]}`.
 
-    `common_causes` has the things that explain many unhealthy groups, each with its sentence and its groups.
-    Rendered once per snapshot and kept with it, so that replacing the snapshot also frees the response.
+    `common_causes` has the things that explain many unhealthy groups, each with its sentence and its groups. `total` is
+    the number of groups that match, `next` the `start` of the next page. Raises MembersHiddenError. The response with
+    all groups is rendered once per snapshot and kept with it, so that replacing the snapshot also frees the response.
     """
+    if query != ALL_GROUPS:
+        return encode(_groups(published.snapshot, query, search))
     body = published.responses.get("groups")
     if body is None:
-        snapshot = published.snapshot
-        response: GroupsResponse = {
-            "snapshot_time": rfc3339(snapshot.taken_at),
-            "common_causes": table_rows(snapshot.common_causes, CommonCauseRow),
-            "groups": table_rows(snapshot.groups, GroupRow),
-        }
-        body = published.responses["groups"] = encode(response)
+        body = published.responses["groups"] = encode(_groups(published.snapshot, query, search))
     return body
+
+
+def topic_groups_json(
+    snapshot: Snapshot, topic: str, query: GroupQuery = ALL_GROUPS, search: MemberSearch | None = None
+) -> bytes:
+    """Return the groups that read a topic, with the numbers of this topic. Raises MembersHiddenError.
+
+    A group reads a topic if it has a committed offset in it, or a member that subscribes to it. The order of the query
+    is by the values of the whole group.
+    """
+    selected = select_groups(snapshot, dataclasses.replace(query, topic=topic), search)
+    whole = table_rows(selected.groups.select(_OF_THE_GROUP), dict[str, Any])
+    topics = snapshot.topics.filter(pc.equal(snapshot.topics.column("topic"), pa.scalar(topic)))
+    names = pa.array([row["group"] for row in whole], pa.string())
+    topics = topics.filter(pc.is_in(topics.column("group").cast(pa.string()), value_set=names))
+    numbers = {row["group"]: row for row in table_rows(topics, dict[str, Any])}
+    rows: list[TopicGroupRow] = [
+        {
+            "group": row["group"],
+            "group_state": row["state"],
+            "group_severity": row["severity"],
+            "team": row["team"],
+            **_without(numbers[row["group"]], "group", "topic"),  # type: ignore[typeddict-item] # a test compares
+        }
+        for row in whole
+    ]
+    response: TopicGroupsResponse = {
+        "snapshot_time": rfc3339(snapshot.taken_at),
+        "topic": topic,
+        "total": selected.total,
+        "next": selected.next,
+        "groups": rows,
+    }
+    return encode(response)
 
 
 def group_json(snapshot: Snapshot, group: str, detail: GroupDetail | None = None) -> bytes | None:
@@ -99,6 +142,21 @@ def readiness_json(status: MonitorStatus) -> bytes:
         "snapshot_time": None if taken_at is None else rfc3339(taken_at),
     }
     return encode(response)
+
+
+def _groups(snapshot: Snapshot, query: GroupQuery, search: MemberSearch | None) -> GroupsResponse:
+    selected = select_groups(snapshot, query, search)
+    return {
+        "snapshot_time": rfc3339(snapshot.taken_at),
+        "total": selected.total,
+        "next": selected.next,
+        "common_causes": table_rows(snapshot.common_causes, CommonCauseRow),
+        "groups": table_rows(selected.groups, GroupRow),
+    }
+
+
+def _without(row: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name not in names}
 
 
 def _detail(detail: GroupDetail | None) -> GroupDetailObject:

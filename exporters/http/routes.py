@@ -12,6 +12,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from starlette.applications import Starlette
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.middleware import Middleware
@@ -19,12 +20,15 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from exporters.cluster.exposition import join_expositions
+from exporters.group_query import GroupQuery, GroupQueryError
+from exporters.group_search import MembersHiddenError, has_topic
 from exporters.http.access.require_login import RequireLogin
 from exporters.http.access.web_access import Credentials
 from exporters.http.admission import Admission, ConnectionLimits, RefusalReason
-from exporters.http.api import encode, group_json, groups_json, readiness_json
+from exporters.http.api import encode, group_json, groups_json, readiness_json, topic_groups_json
 from exporters.http.cluster_api import cluster_routes
 from exporters.http.negotiation import accepts_gzip, preferred_format
+from exporters.http.openapi.document import openapi_json
 from exporters.http.request_limits import RequestLimiter, RequestLimits
 from exporters.http.shared_renderings import SharedRenderings
 from exporters.http.streamed_response import StreamedResponse
@@ -43,6 +47,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from exporters.cluster.exposition import PublishedCluster
+    from exporters.group_search import MemberSearch
     from exporters.page.document import Page
     from exporters.readmodel import GroupDetail, MonitorStatus
     from exporters.text.compressed_text import PlainText
@@ -83,6 +88,7 @@ def build_app(
     *,
     details: Callable[[str], GroupDetail | None] = lambda _: None,
     cluster: Callable[[], PublishedCluster | None] = lambda: None,
+    search: MemberSearch | None = None,
     clock: Callable[[], float] = time.time,
     admission: Admission | None = None,
     credentials: Callable[[], Credentials] = Credentials,
@@ -97,7 +103,9 @@ def build_app(
     and the exception of a response that failed with an internal error (500).
     """
     admission = admission or Admission(ConnectionLimits())
-    endpoints = _Endpoints(current, _with_http(status, admission), details, cluster, clock, on_failure=on_failure)
+    endpoints = _Endpoints(
+        current, _with_http(status, admission), details, cluster, clock, search=search, on_failure=on_failure
+    )
     on_refusal = functools.partial(admission.count, RefusalReason.REQUESTS)
     limiter = Middleware(RequestLimiter, limits=RequestLimits(), on_refusal=on_refusal)
     on_login = functools.partial(admission.count, RefusalReason.LOGIN)
@@ -108,9 +116,11 @@ def build_app(
         Route("/livez", endpoints.livez),
         Route("/readyz", endpoints.readyz),
         Route("/metrics", endpoints.metrics),
+        Route("/api/v1/openapi.json", endpoints.openapi),
         Route("/api/v1/groups", endpoints.groups),
         Route("/api/v1/groups/{name:any_name}", endpoints.group),
         Route("/api/v1/group", endpoints.group),
+        Route("/api/v1/topics/{topic}/groups", endpoints.topic_groups),
         *cluster_routes(cluster, endpoints.json),
         Route("/groups/{name:any_name}", endpoints.group_page),
         Route("/group", endpoints.group_page),
@@ -154,8 +164,10 @@ class _Endpoints:
         cluster: Callable[[], PublishedCluster | None],
         clock: Callable[[], float],
         *,
+        search: MemberSearch | None,
         on_failure: Callable[[str, Exception], None],
     ) -> None:
+        self._search = search
         self._on_failure = on_failure
         self._published = current
         self._lag_samples = LagSamples()
@@ -200,11 +212,45 @@ class _Endpoints:
             parts = [*exposition.plain(form, names), live]
         return StreamedResponse(parts, headers=headers, media_type=form.value, seconds=RESPONSE_SECONDS)
 
+    async def openapi(self, request: Request) -> Response:
+        return await self.json(request, "openapi", lambda: (openapi_json(), 200))
+
     async def groups(self, request: Request) -> Response:
         published = self._current()
         if not published:
             return self._no_snapshot()
-        return await self.json(request, ("groups", published), lambda: (groups_json(published), 200))
+        try:
+            query = GroupQuery.parse(request.query_params.multi_items())
+        except GroupQueryError as error:
+            return _bad_request(str(error))
+
+        def answer() -> tuple[bytes, int]:
+            try:
+                return groups_json(published, query, self._search), 200
+            except MembersHiddenError:
+                return _members_hidden()
+
+        return await self.json(request, ("groups", published, query), answer)
+
+    async def topic_groups(self, request: Request) -> Response:
+        published, topic, facts = self._current(), request.path_params["topic"], self._cluster()
+        if not published:
+            return self._no_snapshot()
+        try:
+            query = GroupQuery.parse(request.query_params.multi_items(), without=("topic",))
+        except GroupQueryError as error:
+            return _bad_request(str(error))
+
+        def answer() -> tuple[bytes, int]:
+            known = facts is not None and pc.any(pc.equal(facts.facts.cluster_topics["topic"], topic)).as_py()
+            if not known and not has_topic(published.snapshot, topic):
+                return encode({"error": "no group reads a topic of this name", "topic": topic}), 404
+            try:
+                return topic_groups_json(published.snapshot, topic, query, self._search), 200
+            except MembersHiddenError:
+                return _members_hidden()
+
+        return await self.json(request, ("topic groups", published, topic, query), answer)
 
     async def group(self, request: Request) -> Response:
         published = self._current()
@@ -212,9 +258,7 @@ class _Endpoints:
             return self._no_snapshot()
         group = _requested_name(request)
         if group is None:
-            return Response(
-                encode({"error": "the name of the group is missing: /api/v1/group?name=NAME"}), 400, _NO_STORE, _JSON
-            )
+            return _bad_request("the name of the group is missing: /api/v1/group?name=NAME")
 
         def answer() -> tuple[bytes, int]:
             found = group_json(published.snapshot, group, self._details(group))
@@ -283,6 +327,14 @@ class _Endpoints:
         status = self._status()
         answer = {"error": "no snapshot yet", "phase": status.phase, "reasons": status.not_ready_reasons}
         return Response(encode(answer), 503, {**_NO_STORE, "retry-after": "5"}, _JSON)
+
+
+def _bad_request(error: str) -> Response:
+    return Response(encode({"error": error}), 400, _NO_STORE, _JSON)
+
+
+def _members_hidden() -> tuple[bytes, int]:
+    return encode({"error": "members are hidden (http.hide_members): no filter by client or host"}), 403
 
 
 def _rendered(

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from exporters.cluster.exposition import PublishedCluster
+    from exporters.group_search import MemberSearch
     from exporters.readmodel import GroupDetail, MonitorStatus
     from exporters.text.exposition import PublishedSnapshot
 
@@ -74,11 +75,14 @@ class HttpServer:
         details: Callable[[str], GroupDetail | None] = lambda _: None,
         *,
         cluster: Callable[[], PublishedCluster | None] = lambda: None,
+        search: MemberSearch | None = None,
         limits: ConnectionLimits | None = None,
         access: WebAccess | None = None,
         on_failure: Callable[[str, Exception], None] = lambda _path, _error: None,
     ) -> None:
-        """`limits` are those on connections; `access` has TLS and logins, None: neither.
+        """`search` finds the groups of a client or a host; None: members are hidden, and the filters refused.
+
+        `limits` are those on connections; `access` has TLS and logins, None: neither.
 
         `on_failure` receives the path and the error of a response that failed.
         """
@@ -92,6 +96,7 @@ class HttpServer:
                 status,
                 details=details,
                 cluster=cluster,
+                search=search,
                 admission=admission,
                 credentials=access.credentials,
                 on_failure=on_failure,

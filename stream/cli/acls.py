@@ -76,6 +76,21 @@ def acl_commands(principal: str, bootstrap_server: str, command_config: str | No
     return lines
 
 
+def acl_objects(principal: str, bootstrap_server: str, command_config: str | None = None) -> list[dict[str, object]]:
+    """Return REQUIRED_ACLS as JSON objects: the fields of `RequiredAcl`, and the command that grants the ACL.
+
+    `granted` is false for an ACL with a cost, which the script only shows.
+    """
+    return [
+        {
+            **dataclasses.asdict(acl),
+            "granted": not acl.cost,
+            "command": _command(acl, principal, bootstrap_server, command_config),
+        }
+        for acl in REQUIRED_ACLS
+    ]
+
+
 def _command(acl: RequiredAcl, principal: str, bootstrap_server: str, command_config: str | None) -> str:
     words = ["kafka-acls", "--bootstrap-server", bootstrap_server]
     if command_config is not None:

@@ -13,6 +13,7 @@ import urllib.parse
 import urllib.request
 from typing import TYPE_CHECKING, Any, Final
 
+from exporters.group_query import ALL_GROUPS
 from stream.cli.group_source import unix_time
 from stream.cli.instance_login import LOGIN_ADVICE, instance_login
 from stream.errors import ExitCode, Refusal
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from exporters.group_query import GroupQuery
     from stream.cli.group_source import Answer
     from stream.config.options import HttpOptions
 
@@ -80,9 +82,10 @@ class InstanceClient:
         """The URL of the instance."""
         return self._url
 
-    def groups(self) -> Answer:
-        """Return all groups. Raises Refusal."""
-        return self._current("/api/v1/groups") or self._refuse_foreign()
+    def groups(self, query: GroupQuery = ALL_GROUPS) -> Answer:
+        """Return the groups of a query. Raises Refusal."""
+        parameters = urllib.parse.urlencode(list(query.pairs()))
+        return self._current("/api/v1/groups" + (f"?{parameters}" if parameters else "")) or self._refuse_foreign()
 
     def group(self, name: str) -> Answer | None:
         """Return one group, or None if there is none of that name. Raises Refusal.
@@ -127,6 +130,8 @@ class InstanceClient:
         if code == http.HTTPStatus.UNAUTHORIZED:
             what = f"lagwarden at {self._url} refuses the login" if self._headers else f"{self._url} needs a login"
             raise Refusal(what, LOGIN_ADVICE, ExitCode.NO_INSTANCE)
+        if code == http.HTTPStatus.FORBIDDEN and answer.get("error"):
+            raise Refusal(f"lagwarden at {self._url} refuses: {answer['error']}", "leave it out", ExitCode.USAGE)
         what = f"{self._url} answers with status {code}: {answer.get('error', 'no reason given')}"
         raise Refusal(what, "try again, or check --url", ExitCode.NO_INSTANCE)
 

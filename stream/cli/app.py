@@ -23,7 +23,7 @@ from stream.cli import explain as cli_explain
 from stream.cli import groups as cli_groups
 from stream.cli import log_find as cli_log_find
 from stream.cli import offline as cli_offline
-from stream.cli.options import BootstrapServers, ConfigFile, Settings, load_config
+from stream.cli.options import BootstrapServers, ConfigFile, PlainJson, Settings, load_config
 from stream.cli.render.stdout import report_internal_error
 from stream.errors import ExitCode, Refusal
 
@@ -97,10 +97,14 @@ def check_config(
     bootstrap_servers: BootstrapServers = None,
     config: ConfigFile = None,
     connect: Annotated[bool, typer.Option("--connect", help="Also check this machine and the cluster.")] = False,  # noqa: FBT002 -- a flag
+    *,
+    as_json: PlainJson = False,
     settings: Settings = None,
 ) -> int:
     """Print the effective configuration with secrets masked; with --connect, check the machine and the cluster."""
     effective = load_config(config, {"kafka.bootstrap_servers": bootstrap_servers}, settings)
+    if as_json:
+        return _print_config_json(effective, connect=connect)
 
     import yaml  # noqa: PLC0415 -- see the module's docstring
 
@@ -109,11 +113,15 @@ def check_config(
 
 
 @app.command()
-def version() -> None:
+def version(*, as_json: PlainJson = False) -> None:
     """Print the versions of lagwarden, Python and the libraries that matter in a bug report."""
-    libraries = [f"{name} {importlib.metadata.version(name)}" for name in ("pyspark", "kafka-python", "pyarrow")]
-    python = ".".join(map(str, sys.version_info[:3]))
-    typer.echo(f"lagwarden {importlib.metadata.version('lagwarden')} (Python {python}, {', '.join(libraries)})")
+    names = ("lagwarden", "pyspark", "kafka-python", "pyarrow")
+    own, *libraries = ((name, importlib.metadata.version(name)) for name in names)
+    python = ("Python", ".".join(map(str, sys.version_info[:3])))
+    if as_json:
+        typer.echo(json.dumps({name.lower(): number for name, number in (own, python, *libraries)}))
+    else:
+        typer.echo(f"{' '.join(own)} ({', '.join(map(' '.join, (python, *libraries)))})")
 
 
 @app.command()
@@ -163,11 +171,16 @@ def acls(
     command_config: Annotated[
         str | None, typer.Option(help="The --command-config of the commands: the administrator's properties file.")
     ] = None,
+    *,
+    as_json: PlainJson = False,
 ) -> None:
     """Print the kafka-acls commands that grant the rights that lagwarden needs."""
-    from stream.cli.acls import acl_commands  # noqa: PLC0415 -- see the module's docstring
+    from stream.cli.acls import acl_commands, acl_objects  # noqa: PLC0415 -- see the module's docstring
 
-    typer.echo("\n".join(acl_commands(principal, bootstrap_servers, command_config)))
+    if as_json:
+        typer.echo(json.dumps(acl_objects(principal, bootstrap_servers, command_config), indent=2))
+    else:
+        typer.echo("\n".join(acl_commands(principal, bootstrap_servers, command_config)))
 
 
 cli_groups.register(app)
@@ -192,6 +205,29 @@ def _print_checks(config: Config) -> int:
         else:
             typer.echo(f"ok: {result}")
     return code
+
+
+def _print_config_json(config: Config, *, connect: bool) -> int:
+    """Print the configuration, and with `connect` the results of the checks; returns the exit code as `_print_checks`.
+
+    A result has `ok`, and `text`; a failed one also `advice` and `code`.
+    """
+    results: list[str | Refusal] = []
+    if connect:
+        from stream import logs  # noqa: PLC0415 -- see the module's docstring
+        from stream.cli.preflight import run_checks  # noqa: PLC0415 -- loads the Kafka client
+
+        logs.configure(config.log.level, config.log.format)
+        results = list(run_checks(config))
+    checks = [
+        {"ok": False, "text": result.what, "advice": result.advice, "code": int(result.code)}
+        if isinstance(result, Refusal)
+        else {"ok": True, "text": result}
+        for result in results
+    ]
+    answer = {"config": config.masked(), **({"checks": checks} if connect else {})}
+    typer.echo(json.dumps(answer, indent=2, ensure_ascii=False))
+    return next((result.code for result in results if isinstance(result, Refusal)), ExitCode.OK)
 
 
 def _print_refusal(refusal: Refusal) -> None:

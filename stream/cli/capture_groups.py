@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from exporters.group_query import ALL_GROUPS
 from exporters.http.api import group_json, groups_json
 from exporters.text.exposition import EMPTY, PublishedSnapshot
 from exporters.timestamps import LATEST_MS
 from stream.cluster.partition_offsets import ENDS
 from stream.groups.expiry.predict import OffsetsRetention
+from stream.groups.membership.model import find_groups
 from stream.groups.membership.unassigned import UnassignedTracker
 from stream.offline.open_source import open_source
 from stream.offline.replay import Replay
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from exporters.group_query import GroupQuery
     from exporters.readmodel import GroupDetail, Snapshot
     from stream.cli.group_source import Answer
     from stream.config.options import GroupsOptions
@@ -64,9 +67,10 @@ class CaptureGroups:
         self.problems = [*source.problems, *fault_lines(replay.decode_stats)]
         self.notes = [*source.notes, _NOTE, *([_NO_RETENTION] if retention.retention_ms is None else [])]
 
-    def groups(self) -> Answer:
-        """Return all groups, as `GET /api/v1/groups`."""
-        answer: Answer = json.loads(groups_json(PublishedSnapshot(self._snapshot, EMPTY)))
+    def groups(self, query: GroupQuery = ALL_GROUPS) -> Answer:
+        """Return the groups of a query, as `GET /api/v1/groups`."""
+        search = functools.partial(find_groups, self._columns.memberships)
+        answer: Answer = json.loads(groups_json(PublishedSnapshot(self._snapshot, EMPTY), query, search))
         return answer
 
     def group(self, name: str) -> Answer | None:

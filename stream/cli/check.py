@@ -49,7 +49,7 @@ def check(
     Prints a line for each group with a problem, the worst first, and the number of groups by severity.
     """
     from stream.cli.api_client import InstanceClient
-    from stream.cli.group_source import find_group, sort_worst_first
+    from stream.cli.group_source import WORST_FIRST, find_group
     from stream.cli.render.stdout import print_lines, printable_json
 
     if (name is None) != every:
@@ -58,10 +58,9 @@ def check(
         instance_url(url, config), advice="start `lagwarden run`, or name a running instance with --url"
     )
     if name is None:
-        groups = [group for group in source.groups()["groups"] if group["state"] != _DEAD]
+        ranked = [group for group in source.groups(WORST_FIRST)["groups"] if group["state"] != _DEAD]
     else:
-        groups = [find_group(source, name)]
-    ranked = sort_worst_first(groups)
+        ranked = [find_group(source, name)]
     numbers = Counter(map(_severity, ranked))
     if as_json:
         print_lines([printable_json(json.dumps({"severities": numbers, "groups": list(map(_brief, ranked))}))])

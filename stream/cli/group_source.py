@@ -1,7 +1,7 @@
 """The sources of the commands about groups: a running instance (`api_client`) or a capture (`capture_groups`).
 
 Both answer as the HTTP API does, in values of JSON: tables and `--json` have one shape for any source. This module also
-has what reads those answers: times, filters, and the error for an unknown group.
+has what reads those answers: times, and the error for an unknown group.
 """
 
 from __future__ import annotations
@@ -10,22 +10,19 @@ import datetime as dt
 import difflib
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from exporters.wording import SEVERITIES
+from exporters.group_query import ALL_GROUPS, GroupQuery, SortKey
 from stream.cli.render.tables import display_text
 from stream.errors import ExitCode, Refusal
 from stream.wording import compact_duration
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Iterable
 
 Answer = dict[str, Any]
 """A JSON object of the API."""
 
-STATES: Final = (
-    "PreparingRebalance", "CompletingRebalance", "Stable", "Empty", "Dead", "Assigning", "Reconciling", "NotReady",
-)  # fmt: skip
-"""The states of groups under the names of Kafka's tools."""
-KINDS: Final = ("simple", "classic", "consumer", "share", "streams")
+WORST_FIRST: Final = GroupQuery(sort=SortKey.WORST)
+"""All groups by severity, then by time lag, then by lag; dead groups come last."""
 _NEAR: Final = 3
 
 
@@ -39,8 +36,8 @@ class GroupSource(Protocol):
     notes: list[str]
     """Lines about limits of the answer, such as its age; complete after an answer."""
 
-    def groups(self) -> Answer:
-        """Return all groups, as `GET /api/v1/groups` does."""
+    def groups(self, query: GroupQuery = ALL_GROUPS) -> Answer:
+        """Return the groups of a query, as `GET /api/v1/groups` does."""
 
     def group(self, name: str) -> Answer | None:
         """Return one group, as `GET /api/v1/group?name=…` does; None if there is none of that name."""
@@ -63,30 +60,6 @@ def no_such_group(name: str, names: Iterable[str]) -> Refusal:
     else:
         advice = "`lagwarden groups` lists all groups" if every else "there are no groups"
     return Refusal(f"there is no group named {display_text(name)}", advice, ExitCode.NO_SUCH_GROUP)
-
-
-def filter_groups(groups: Iterable[Answer], states: Collection[str], kinds: Collection[str]) -> list[Answer]:
-    """Return the groups in one of the states and of one of the kinds; an empty collection matches all."""
-    return [
-        group for group in groups if (not states or group["state"] in states) and (not kinds or group["kind"] in kinds)
-    ]
-
-
-def sort_worst_first(groups: Sequence[Answer]) -> tuple[Answer, ...]:
-    """Sort by severity, then by time lag, then by lag, then by name; dead groups come last."""
-    return tuple(sorted(groups, key=_sort_key))
-
-
-def _sort_key(group: Answer) -> tuple[bool, int, float, int, str]:
-    severity = SEVERITIES.index(group["severity"]) if group["severity"] in SEVERITIES else 1
-    time_lag, lag = group["time_lag_max"], group["lag_sum"]
-    return (
-        group["state"] == "Dead",
-        -severity,
-        1.0 if time_lag is None else -time_lag,
-        -1 if lag is None else -lag,
-        group["group"],
-    )
 
 
 def unix_time(text: str | None) -> float | None:

@@ -9,13 +9,13 @@ Tables and JSON are printed on stdout, notes on stderr. Modules are imported ins
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import json
 import sys
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from exporters.group_query import GroupQuery, GroupQueryError, SortKey
 from stream.cli.options import (
     CaptureSource,
     ConfigFile,
@@ -82,6 +82,20 @@ def list_groups(
     kind: Annotated[
         list[str] | None, typer.Option(help="Only groups of this kind: simple, classic, consumer, share or streams.")
     ] = None,
+    severity: Annotated[
+        list[str] | None, typer.Option(help="Only this severity: critical, warning, notice, unknown or fine.")
+    ] = None,
+    verdict: Annotated[list[str] | None, typer.Option(help="Only this verdict, such as stopped.")] = None,
+    topic: Annotated[str | None, typer.Option(help="Only groups that read this topic.")] = None,
+    client: Annotated[str | None, typer.Option(help="Only groups with a member of this client id.")] = None,
+    host: Annotated[str | None, typer.Option(help="Only groups with a member on this host.")] = None,
+    owner: Annotated[str | None, typer.Option(help="Only groups of this team; unknown: of none.")] = None,
+    name: Annotated[str | None, typer.Option("--filter", help="Only groups with this part in their name.")] = None,
+    sort: Annotated[
+        str, typer.Option(help="The order: worst, name, lag, time_lag, members or last_commit.")
+    ] = SortKey.WORST.value,
+    order: Annotated[str | None, typer.Option(help="asc or desc.")] = None,
+    limit: Annotated[int | None, typer.Option(help="The number of groups to show.", min=1)] = None,
     as_json: JsonOutput = False,
     url: InstanceUrl = None,
     capture: CaptureSource = None,
@@ -92,22 +106,36 @@ def list_groups(
     if context.invoked_subcommand is not None:
         context.obj = options
         return ExitCode.OK
-    from stream.cli import group_source
     from stream.cli.render import group_tables
 
-    states = _words(state, group_source.STATES, "--state")
-    kinds = _words(kind, group_source.KINDS, "--kind")
+    query = _query(
+        state=state,
+        kind=kind,
+        severity=severity,
+        verdict=verdict,
+        topic=topic,
+        client=client,
+        host=host,
+        owner=owner,
+        filter=name,
+        sort=sort,
+        order=order,
+        limit=limit,
+    )
     source = options.open()
-    answer = source.groups()
-    groups = group_source.filter_groups(answer["groups"], states, kinds)
+    answer = source.groups(query)
+    groups = answer["groups"]
     if as_json:
-        _print_json({**answer, "groups": groups})
+        _print_json(answer)
     elif groups:
         for line in group_tables.common_cause_lines(answer.get("common_causes", ())):
             typer.echo(line, err=True)
-        _print([group_tables.groups_table(group_source.sort_worst_first(groups), _now(answer))])
+        _print([group_tables.groups_table(groups, _now(answer))])
+        if len(groups) < answer["total"]:
+            typer.echo(f"{len(groups)} of {answer['total']} groups; --limit", err=True)
     else:
-        typer.echo("no group matches the filter" if answer["groups"] else "there are no groups", err=True)
+        no_filter = query == GroupQuery(sort=query.sort, order=query.order, limit=query.limit)
+        typer.echo("there are no groups" if no_filter else "no group matches the filter", err=True)
     return _print_notes(source)
 
 
@@ -201,16 +229,18 @@ def _group_notes(group: Answer, *, knows_ends: bool) -> list[str]:
     return notes
 
 
-def _words(given: Collection[str] | None, known: Sequence[str], option: str) -> frozenset[str]:
-    """Parse words in any case, also several separated by commas, as Kafka's tool does. Raises BadParameter."""
-    by_lower = {word.lower(): word for word in known}
-    words = [word.strip() for words in given or () for word in words.split(",")]
-    for word in words:
-        if word.lower() not in by_lower:
-            near = difflib.get_close_matches(word.lower(), by_lower, 1)
-            hint = f"did you mean {by_lower[near[0]]}?" if near else f"must be one of {', '.join(known)}"
-            raise typer.BadParameter(f"{option} {word}: {hint}")
-    return frozenset(by_lower[word.lower()] for word in words)
+def _query(**given: str | int | Collection[str] | None) -> GroupQuery:
+    """Return the query of the options, which have the names and values of the API's parameters. Raises BadParameter."""
+    pairs = [
+        (name, str(each))
+        for name, value in given.items()
+        if value is not None
+        for each in ((value,) if isinstance(value, str | int) else value)
+    ]
+    try:
+        return GroupQuery.parse(pairs)
+    except GroupQueryError as error:
+        raise typer.BadParameter(f"--{error}") from None
 
 
 def _now(answer: Answer) -> float:

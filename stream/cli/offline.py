@@ -197,11 +197,11 @@ def replay(
 
 
 def _print_groups(groups: CaptureGroups, *, as_json: bool) -> None:
-    from stream.cli.group_source import unix_time
+    from stream.cli.group_source import WORST_FIRST, unix_time
     from stream.cli.render.blocks import print_tables
     from stream.cli.render.replay import replay_json, replay_table
 
-    answer = groups.groups()
+    answer = groups.groups(WORST_FIRST)
     if as_json:
         print_lines(map(printable_json, replay_json(answer, groups)))
     elif answer["groups"]:

@@ -53,6 +53,7 @@ CaptureSource = Annotated[
     Path | None,
     typer.Option("--capture", help="A capture file, a partition's folder or a broker's log directory instead."),
 ]
+PlainJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 JsonOutput = Annotated[bool, typer.Option("--json", help="Print JSON, as returned by the HTTP API.")]
 
 

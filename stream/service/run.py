@@ -25,7 +25,7 @@ from stream.errors import ExitCode, Refusal
 from stream.service.job import MonitorJob
 from stream.service.startup import wait_for_offsets_topic
 from stream.service.status import FAILED, STOPPING, ServiceStatus
-from stream.service.web_access import open_web_access, served_details
+from stream.service.web_access import open_web_access, served_details, served_search
 from stream.service.wiring import read_tasks
 from stream.spark.session import SessionOptions, end_session, open_session
 from stream.tick.publisher import Publisher
@@ -82,6 +82,7 @@ def _http_server(config: Config, publisher: Publisher, status: ServiceStatus, wa
         status.monitor_status,
         served_details(http, publisher.details),
         cluster=watch.current,
+        search=served_search(http, publisher.groups_of_client),
         on_failure=status.answer_failed,
         limits=ConnectionLimits(http.max_connections, http.max_connections_per_address),
         access=access,

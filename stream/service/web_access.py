@@ -15,6 +15,7 @@ from stream.errors import ExitCode, Refusal
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from exporters.group_search import MemberSearch
     from exporters.readmodel import GroupDetail
     from stream.config.options import HttpOptions
 
@@ -42,3 +43,8 @@ def served_details(
 ) -> Callable[[str], GroupDetail | None]:
     """Return the function that gives API and pages the details of a group, with hidden members if so configured."""
     return HiddenMembers(details) if http.hide_members else details
+
+
+def served_search(http: HttpOptions, search: MemberSearch) -> MemberSearch | None:
+    """Return the function that finds the groups of a client or host for the API; None if members are hidden."""
+    return None if http.hide_members else search

@@ -11,6 +11,7 @@ from exporters.selection.series import EVERYTHING, SeriesSelection, SeriesSelect
 from stream.cluster.offsets_topic import NAME
 from stream.config.ownership import GroupPolicies
 from stream.groups.driver_state import DriverState
+from stream.groups.membership.model import find_groups
 from stream.process_memory import release_memory
 from stream.tick.context import UNKNOWN_CLUSTER
 from stream.tick.run_tick import NO_ENDS, EndsUnavailableError, EvaluationInputs, TickParts, read_end_offsets, run_tick
@@ -91,6 +92,16 @@ class Publisher:
             partition_findings=evaluated.partition_findings(group),
             verdicts=self._parts.evaluator.changes_of(group),
         )
+
+    def groups_of_client(self, client: str | None, host: str | None) -> frozenset[str]:
+        """Return the groups of the published snapshot with a member of this client id and on this host; None: any.
+
+        Hosts are compared without the slash that Java puts before an address. Reads every member of every group.
+        """
+        result = self._result
+        if result is None:
+            return frozenset()
+        return find_groups(result.evaluated.hidden.state.memberships, client, host)
 
     def _members_of(self, group: str, result: TickResult) -> tuple[Member, ...]:
         hidden = result.evaluated.hidden.memberships.get(group)

@@ -11,7 +11,7 @@ import pytest
 from exporters import api_types, readmodel
 from exporters.cluster import model
 from exporters.cluster.exposition import PublishedCluster
-from exporters.http.api import group_json, groups_json, readiness_json
+from exporters.http.api import group_json, groups_json, readiness_json, topic_groups_json
 from exporters.http.cluster_api import cluster_json, topic_json
 from exporters.text.exposition import PublishedSnapshot
 from tests.exporters.cluster_facts import facts
@@ -65,6 +65,7 @@ def test_a_response_has_the_declared_fields() -> None:
     responses = {
         api_types.GroupsResponse: groups_json(published),
         api_types.GroupResponse: group_json(published.snapshot, "billing", detail()),
+        api_types.TopicGroupsResponse: topic_groups_json(published.snapshot, "orders"),
         api_types.ReadinessResponse: readiness_json(status()),
         api_types.ClusterResponse: cluster_json(cluster)[0],
         api_types.TopicResponse: topic_json(cluster, "orders")[0],
@@ -72,6 +73,8 @@ def test_a_response_has_the_declared_fields() -> None:
     for declared, body in responses.items():
         assert body is not None
         assert set(json.loads(body)) == set(fields(declared)), declared
+    topic_group = json.loads(responses[api_types.TopicGroupsResponse] or b"")["groups"][0]
+    assert set(topic_group) == set(fields(api_types.TopicGroupRow))
     group = json.loads(responses[api_types.GroupResponse] or b"")
     assert set(group["findings"][0]) == set(fields(api_types.PartitionFindingObject))
     assert set(group["by_member"][0]) == set(fields(api_types.MemberObject))

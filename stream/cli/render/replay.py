@@ -6,7 +6,6 @@ import dataclasses
 import json
 from typing import TYPE_CHECKING, Any
 
-from stream.cli.group_source import sort_worst_first
 from stream.cli.render.group_tables import groups_table
 from stream.cli.render.stdout import printable
 from stream.cli.render.tables import TableColumn, TextTable
@@ -29,7 +28,6 @@ def replay_table(rows: Sequence[Answer], now: float, groups: CaptureGroups) -> T
         counts = [sum(fact[name] for fact in facts) for name in ("commits", "rewinds")]
         return ["-" if row["generation"] is None else str(row["generation"]), *map(str, counts)]
 
-    rows = sort_worst_first(rows)
     table = groups_table(rows, now)
     return TextTable(
         [*table.columns, *(TableColumn(head, right=True) for head in ("GENERATION", "COMMITS", "REWINDS"))],

@@ -6,7 +6,7 @@ import dataclasses
 import threading
 from typing import TYPE_CHECKING, Self
 
-from stream.cli.group_source import sort_worst_first
+from stream.cli.group_source import WORST_FIRST
 from stream.errors import Refusal
 
 if TYPE_CHECKING:
@@ -34,9 +34,9 @@ class PollResult:
 
 def poll_groups(source: InstanceClient) -> PollResult:
     """Request all groups once. Raises Refusal."""
-    answer = source.groups()
+    answer = source.groups(WORST_FIRST)
     causes = tuple(answer.get("common_causes", ()))  # older instances have none
-    return PollResult(sort_worst_first(answer["groups"]), answer["snapshot_time"], common_causes=causes)
+    return PollResult(tuple(answer["groups"]), answer["snapshot_time"], common_causes=causes)
 
 
 class Poller:

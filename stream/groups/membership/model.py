@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 CLASSIC: Final = "classic"
 SIMPLE: Final = "simple"
@@ -60,3 +63,20 @@ class Membership:
 def identity(member_id: str, instance_id: str | None) -> str:
     """Return the member id, or `static:<instance id>`, which a static member keeps when it rejoins."""
     return member_id if instance_id is None else f"static:{instance_id}"
+
+
+def find_groups(memberships: Mapping[str, Membership], client: str | None, host: str | None) -> frozenset[str]:
+    """Return the groups that have a member of this client id and on this host; None: any.
+
+    Hosts are compared without the slash that Java puts before an address.
+    """
+    address = None if host is None else host.removeprefix("/")
+    return frozenset(
+        group
+        for group, membership in memberships.items()
+        if any(
+            (client is None or each.client_id == client)
+            and (address is None or each.client_host.removeprefix("/") == address)
+            for each in membership.clients
+        )
+    )

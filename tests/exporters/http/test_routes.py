@@ -19,6 +19,7 @@ from exporters.page.document import VIEW_TYPE
 from exporters.selection.series import EVERYTHING, SeriesSelection
 from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
 from tests.exporters.cluster_facts import facts
+from tests.exporters.openapi_check import check_response
 from tests.exporters.snapshots import (
     CATCHING_UP,
     CONNECTING,
@@ -37,7 +38,10 @@ OPENMETRICS = {"accept": "application/openmetrics-text;version=1.0.0"}
 
 
 class Client:
-    """Sends single requests to an application. Starlette's own client needs another HTTP library."""
+    """Sends single requests to an application, and checks each JSON response of the API by the OpenAPI document.
+
+    Starlette's own client needs another HTTP library.
+    """
 
     def __init__(self, app: Starlette) -> None:
         self._app = app
@@ -50,7 +54,10 @@ class Client:
             async with httpx.AsyncClient(transport=transport, base_url="http://lagwarden") as client:
                 return await client.request(method, path, **arguments)
 
-        return asyncio.run(send())
+        response = asyncio.run(send())
+        if method == "GET":
+            check_response(response)
+        return response
 
     def get(self, path: str, **arguments: Any) -> httpx.Response:
         """Send a GET request."""
@@ -301,3 +308,75 @@ def test_the_page_of_an_unknown_group(changes: dict[str, Any], published: bool, 
     """A page with the same status code as the API."""
     app = client(PublishedSnapshot.build(small_snapshot()) if published else None, **changes)
     assert app.get("/group?name=unknown").status_code == code
+
+
+def found(answer: httpx.Response) -> list[str]:
+    """Return the names of the groups in a response."""
+    assert answer.status_code == 200
+    return [group["group"] for group in answer.json()["groups"]]
+
+
+def test_groups_of_a_query() -> None:
+    """Filters, order and page; `total` counts all pages, `next` begins the following one."""
+    app = client(PublishedSnapshot.build(small_snapshot()))
+    assert found(app.get("/api/v1/groups?kind=classic&state=stable,dead")) == ["billing", "gone"]
+    first = app.get("/api/v1/groups?sort=worst&limit=3")
+    assert found(first) == ["billing", "plain", 'say "hi"\\\nthere']
+    assert (first.json()["total"], first.json()["next"]) == (4, 3)
+    last = app.get("/api/v1/groups?sort=worst&limit=3&start=3")
+    assert found(last) == ["gone"]
+    assert (last.json()["total"], last.json()["next"]) == (4, None)
+
+
+@pytest.mark.parametrize("path", ["/api/v1/groups", "/api/v1/topics/orders/groups"])
+def test_an_invalid_query_is_a_bad_request(path: str) -> None:
+    """The error has the parameter: a misspelt filter does not match every group."""
+    answer = client(PublishedSnapshot.build(small_snapshot())).get(f"{path}?severty=critical")
+    assert answer.status_code == 400
+    assert "severty" in answer.json()["error"]
+
+
+@pytest.mark.parametrize("path", ["/api/v1/groups", "/api/v1/topics/orders/groups"])
+@pytest.mark.parametrize("parameter", ["client=app", "host=10.0.0.1"])
+def test_hidden_members_cannot_be_guessed(path: str, parameter: str) -> None:
+    """A filter by client or host is refused, also for a client that does not exist."""
+    answer = client(PublishedSnapshot.build(small_snapshot())).get(f"{path}?{parameter}")
+    assert answer.status_code == 403
+    assert "http.hide_members" in answer.json()["error"]
+
+
+def test_groups_of_a_client() -> None:
+    """The search for members returns the groups."""
+    app = build_app(
+        lambda: PublishedSnapshot.build(small_snapshot()),
+        status,
+        search=lambda client, host: {"plain"} if (client, host) == ("app", "h") else (),
+    )
+    assert found(Client(app).get("/api/v1/groups?client=app&host=h")) == ["plain"]
+    assert found(Client(app).get("/api/v1/groups?client=app")) == []
+
+
+def test_groups_that_read_a_topic() -> None:
+    """Each with the numbers of this topic, and state, severity and team of the group."""
+    answer = client(PublishedSnapshot.build(small_snapshot())).get("/api/v1/topics/orders/groups")
+    assert found(answer) == ["billing"]
+    row = answer.json()["groups"][0]
+    assert (row["lag_sum"], row["partitions"], row["group_state"]) == (2**62, 2, "Stable")
+    assert (row["group_severity"], row["verdict"], row["team"]) == ("critical", "stopped", None)
+    assert found(client(PublishedSnapshot.build(small_snapshot())).get("/api/v1/topics/orders/groups?state=Dead")) == []
+
+
+def test_groups_of_a_topic_that_none_reads() -> None:
+    """An empty list if the cluster has the topic, otherwise 404."""
+    cluster = PublishedCluster.build(facts())
+    app = Client(build_app(lambda: PublishedSnapshot.build(snapshot()), status, cluster=lambda: cluster))
+    assert found(app.get("/api/v1/topics/orders/groups")) == []
+    answer = app.get("/api/v1/topics/nowhere/groups")
+    assert answer.status_code == 404
+    assert answer.json()["topic"] == "nowhere"
+    assert client(PublishedSnapshot.build(snapshot())).get("/api/v1/topics/orders/groups").status_code == 404
+
+
+def test_groups_of_a_topic_before_the_first_snapshot() -> None:
+    """503 with the phase."""
+    assert client(**CATCHING_UP).get("/api/v1/topics/orders/groups").json()["phase"] == "catching up"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from stream.cli.acls import REQUIRED_ACLS, acl_commands
+from stream.cli.acls import REQUIRED_ACLS, acl_commands, acl_objects
 
 
 def test_only_the_topics_of_coordinators_are_readable() -> None:
@@ -44,3 +44,12 @@ def test_arguments_are_quoted_for_the_shell() -> None:
     assert words[words.index("--allow-principal") + 1] == "User:CN=lag warden,O=x"
     assert words[words.index("--topic") + 1] == "*"
     assert words[words.index("--command-config") + 1] == "/etc/admin.properties"
+
+
+def test_the_json_has_the_commands_of_the_script() -> None:
+    """In the same order; an ACL with a cost is not granted by the script."""
+    objects = acl_objects("User:x", "broker:9092", "admin.properties")
+    lines = acl_commands("User:x", "broker:9092", "admin.properties")
+    commands = [line for line in lines if line.removeprefix("# ").startswith("kafka-acls")]
+    assert [each["command"] if each["granted"] else f"# {each['command']}" for each in objects] == commands
+    assert [each["optional"] for each in objects] == [acl.optional for acl in REQUIRED_ACLS]

@@ -18,6 +18,7 @@ import yaml
 from exporters.catalogue.estimate import estimate_lines
 from exporters.catalogue.metrics import METRICS
 from stream.cli import app as cli
+from stream.cli import preflight
 from stream.errors import ExitCode, Refusal
 
 if TYPE_CHECKING:
@@ -92,6 +93,48 @@ def test_version_prints_what_a_bug_report_needs(capsys: pytest.CaptureFixture[st
     line = capsys.readouterr().out
     assert line.count("\n") == 1
     assert all(word in line for word in ("lagwarden 0", "Python 3", "pyspark 4", "kafka-python 3"))
+
+
+def test_version_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    """The same versions by name."""
+    assert cli.main(["version"]) == ExitCode.OK
+    line = capsys.readouterr().out
+    assert cli.main(["version", "--json"]) == ExitCode.OK
+    versions = json.loads(capsys.readouterr().out)
+    assert list(versions) == ["lagwarden", "python", "pyspark", "kafka-python", "pyarrow"]
+    assert all(version in line for version in versions.values())
+
+
+def test_acls_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    """A list of objects with their commands."""
+    assert cli.main(["acls", "--principal", "User:me", "--json"]) == ExitCode.OK
+    assert all("User:me" in acl["command"] for acl in json.loads(capsys.readouterr().out))
+
+
+def test_configuration_as_json_masks_secrets(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """It has the sections of the YAML; without --connect nothing is checked."""
+    file = tmp_path / "c.yaml"
+    file.write_text(
+        "kafka: {bootstrap_servers: 'a:1', security_protocol: SASL_PLAINTEXT, sasl_mechanism: PLAIN,"
+        " sasl_username: me, sasl_password: hunter2}"
+    )
+    assert cli.main(["check-config", "-c", str(file), "--json"]) == ExitCode.OK
+    out = capsys.readouterr().out
+    assert "hunter2" not in out
+    answer = json.loads(out)
+    assert list(answer) == ["config"]
+    assert answer["config"]["http"]["port"] == 10848
+
+
+def test_checks_as_json(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each result with its advice and exit code; the command returns the code of the first failed one."""
+    taken = Refusal("the port is taken", "choose another", ExitCode.PORT_IN_USE)
+    monkeypatch.setattr(preflight, "run_checks", lambda _: iter(["java is there", taken]))
+    assert cli.main(["check-config", "-b", "a:1", "--connect", "--json"]) == ExitCode.PORT_IN_USE
+    assert json.loads(capsys.readouterr().out)["checks"] == [
+        {"ok": True, "text": "java is there"},
+        {"ok": False, "text": "the port is taken", "advice": "choose another", "code": int(ExitCode.PORT_IN_USE)},
+    ]
 
 
 def test_metrics_prints_the_whole_catalogue(capsys: pytest.CaptureFixture[str]) -> None:

@@ -39,7 +39,7 @@ def usage_error(line: str) -> str:
     command: Any = typer.main.get_command(app)
     rest = shlex.split(line, comments=True)
     try:
-        while hasattr(command, "commands") and rest:
+        while hasattr(command, "commands") and rest and not rest[0].startswith("-"):
             name, *rest = rest
             if name not in command.commands:
                 return f"no command {name}"
@@ -66,4 +66,5 @@ def test_command_lines_and_errors_are_found() -> None:
     assert list(command_lines(page)) == ["top --x", "run -b B  # so"]
     assert usage_error("explain") != ""
     assert usage_error("acls --user me") != ""
+    assert usage_error("groups --no-such-option") != ""
     assert usage_error("explode") == "no command explode"

@@ -171,12 +171,38 @@ class TestGroups:
             pytest.param(["--kind", "classic"], ["billing", "gone"], id="by kind"),
             pytest.param(["--kind", "classic", "--state", "Dead"], ["gone"], id="state and kind"),
             pytest.param(["--kind", "share"], [], id="no match"),
+            pytest.param(["--topic", "orders"], ["billing"], id="topic"),
+            pytest.param(["--severity", "fine,critical"], ["billing", "say"], id="severities"),
+            pytest.param(["--verdict", "caught_up"], ["say"], id="verdict"),
+            pytest.param(["--owner", "unknown", "--filter", "PLA"], ["plain"], id="owner and part of the name"),
+            pytest.param(["--sort", "name", "--order", "desc"], ["say", "plain", "gone", "billing"], id="order"),
         ],
     )
     def test_state_and_kind(self, filters: list[str], names: list[str], url: str, command: CommandRunner) -> None:
         """A filter without a match prints a note and is not an error."""
         assert [line[0] for line in command.run("groups", "--url", url, *filters)[1:]] == names
         assert ("no group matches the filter" in command.err) == (not names)
+
+    def test_limit(self, url: str, command: CommandRunner) -> None:
+        """The worst groups are printed, and a note has the number of all."""
+        assert [line[0] for line in command.run("groups", "--url", url, "--limit", "2")[1:]] == ["billing", "plain"]
+        assert "2 of 4 groups; --limit" in command.err
+
+    def test_hidden_members_cannot_be_filtered(self, url: str, command: CommandRunner) -> None:
+        """The instance refuses; its reason is printed."""
+        assert command.run("groups", "--url", url, "--client", "app", code=ExitCode.USAGE) == []
+        assert "members are hidden" in command.err
+
+    def test_client_and_host_of_a_capture(self, command: CommandRunner) -> None:
+        """A capture is filtered as an instance is."""
+        every = command.run("groups", "--capture", str(LIVES))
+        command.run("groups", "describe", "consumer-regex", "--json", "--capture", str(LIVES))
+        client = json.loads(command.out)["by_member"][0]["client_id"]
+        filtered = command.run("groups", "--capture", str(LIVES), "--client", client)
+        assert "consumer-regex" in {line[0] for line in filtered}
+        assert len(filtered) < len(every)
+        assert command.run("groups", "--capture", str(LIVES), "--host", "no-such-host") == []
+        assert "no group matches the filter" in command.err
 
     def test_column_of_death_causes_needs_a_dead_group(self, url: str, command: CommandRunner) -> None:
         """Kafka's tool leaves out the column of static ids in the same way."""

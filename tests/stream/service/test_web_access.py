@@ -18,7 +18,7 @@ from stream.config.options import HttpOptions
 from stream.errors import ExitCode, Refusal
 from stream.service import run
 from stream.service.status import ServiceStatus
-from stream.service.web_access import open_web_access, served_details
+from stream.service.web_access import open_web_access, served_details, served_search
 from tests.exporters.snapshots import detail
 
 if TYPE_CHECKING:
@@ -74,6 +74,16 @@ def test_members_are_hidden_on_request() -> None:
     assert dataclasses.replace(served, members=()) == dataclasses.replace(detail("billing"), members=())
 
 
+def test_hidden_members_cannot_be_searched() -> None:
+    """The search would tell which groups a client or a host belongs to."""
+
+    def search(_client: str | None, _host: str | None) -> tuple[str, ...]:
+        return ("billing",)
+
+    assert served_search(HttpOptions(), search) is search
+    assert served_search(HttpOptions(hide_members=True), search) is None
+
+
 def test_the_server_of_run_gets_the_served_details(monkeypatch: pytest.MonkeyPatch) -> None:
     """The option has its effect on the server that `lagwarden run` starts."""
     given: dict[str, Any] = {}
@@ -86,7 +96,7 @@ def test_the_server_of_run_gets_the_served_details(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(run, "HttpServer", Server)
     flags = {"kafka.bootstrap_servers": "localhost:1", "http.port": 0, "http.host": "127.0.0.1"}
     config = load(flags={**flags, "http.hide_members": True})
-    publisher: Any = types.SimpleNamespace(current=lambda: None, details=detail)
+    publisher: Any = types.SimpleNamespace(current=lambda: None, details=detail, groups_of_client=lambda *_: ())
     watch: Any = types.SimpleNamespace(current=lambda: None)
     with run._http_server(config, publisher, ServiceStatus("1", 60), watch):
         assert {member.client_host for member in given["details"]("billing").members} == {None}

@@ -176,12 +176,16 @@ def test_details_are_those_of_the_published_snapshot(ends: Ends, status: Service
     now, shard = int(time.time() * 1000), ShardReader()
     publisher.apply([(0, shard.read([(group_key("g"), group_value(1, ["m"]))], time=now - 3000))], catching_up=False)
     assert publisher.details("g") is None, "no snapshot yet"
+    assert publisher.groups_of_client(None, None) == frozenset()
     tick(publisher, status)
     detail = publisher.details("g")
     assert detail is not None
     assert [member.member_id for member in detail.members] == ["m"]
     assert [(each.transition, each.came) for each in detail.transitions] == [("created", 0), ("rebalanced", 1)]
     assert publisher.details("stranger") is None
+    client = detail.members[0].client_id
+    assert publisher.groups_of_client(client, None) == {"g"}
+    assert publisher.groups_of_client(client, "elsewhere") == frozenset()
 
     publisher.apply([(0, shard.read([(group_key("g"), None)], time=now - 1000))], catching_up=False)
     tick(publisher, status)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from stream.cli.group_source import filter_groups, no_such_group, unix_time
+from stream.cli.group_source import no_such_group, unix_time
 from stream.cli.render.group_tables import groups_table, members_table, transitions_table
 from stream.cli.render.tables import TableColumn, TextTable, display_text, fit_columns, plain_lines
 from stream.errors import ExitCode
@@ -103,14 +103,6 @@ def test_unknown_group_comes_with_the_nearest_names(name: str, names: list[str],
     refusal = no_such_group(name, names)
     assert refusal.advice == advice
     assert refusal.code is ExitCode.NO_SUCH_GROUP
-
-
-def test_empty_filter_matches_all_groups() -> None:
-    """State and kind must both match; an unknown state matches no filter."""
-    groups = [{"state": "Stable", "kind": "share"}, {"state": None, "kind": "simple"}]
-    assert filter_groups(groups, (), ()) == groups
-    assert filter_groups(groups, ("Stable",), ()) == groups[:1]
-    assert filter_groups(groups, ("Stable",), ("simple",)) == []
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 
 from exporters.http.api import groups_json
 from exporters.text.exposition import PublishedSnapshot
-from stream.cli.group_source import sort_worst_first
+from stream.cli.group_source import WORST_FIRST
 from stream.cli.top.model import GroupListState
 from tests.exporters.snapshots import small_snapshot, snapshot
 
@@ -15,7 +15,7 @@ from tests.exporters.snapshots import small_snapshot, snapshot
 def groups_of(rows: list[dict[str, Any]] | None = None) -> tuple[dict[str, Any], ...]:
     """Return the groups of the small world, or of a world with these rows, as the HTTP API returns them."""
     world = small_snapshot() if rows is None else snapshot(groups=rows)
-    return sort_worst_first(json.loads(groups_json(PublishedSnapshot.build(world)))["groups"])
+    return tuple(json.loads(groups_json(PublishedSnapshot.build(world), WORST_FIRST))["groups"])
 
 
 def healthy_groups(number: int) -> GroupListState:

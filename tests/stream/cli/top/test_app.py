@@ -35,7 +35,7 @@ class SilentClient:
     def __init__(self) -> None:
         self.groups_answer: dict[str, Any] = {"snapshot_time": "2023-11-14T22:13:20.000Z", "groups": groups_of()}
 
-    def groups(self) -> dict[str, Any]:
+    def groups(self, _query: object = None) -> dict[str, Any]:
         """Return all groups."""
         return self.groups_answer
 

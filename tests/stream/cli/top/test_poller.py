@@ -26,7 +26,7 @@ class ScriptedClient:
         self.requests: list[str] = []
         self._answer_group = answer_group
 
-    def groups(self) -> dict[str, Any]:
+    def groups(self, _query: object = None) -> dict[str, Any]:
         """Return all groups."""
         self.requests.append("")
         return {"snapshot_time": "2023-11-14T22:13:20.000Z", "groups": list(groups_of())}
@@ -90,5 +90,5 @@ def test_the_common_causes_of_an_answer_are_kept() -> None:
     client: Any = ScriptedClient(lambda _: None)
     assert poll_groups(client).common_causes == ()
     causes = [{"sentence": "3 of 3 groups."}]
-    client.groups = lambda: {"snapshot_time": "2023-11-14T22:13:20.000Z", "groups": [], "common_causes": causes}
+    client.groups = lambda _query: {"snapshot_time": "2023-11-14T22:13:20.000Z", "groups": [], "common_causes": causes}
     assert poll_groups(client).common_causes == tuple(causes)

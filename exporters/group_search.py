@@ -1,0 +1,127 @@
+"""Applies a query (`exporters.group_query`) to the groups of a snapshot, for API and command line."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from exporters.group_query import UNKNOWN, SortKey
+from exporters.wording import SEVERITIES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from exporters.group_query import GroupQuery
+    from exporters.readmodel import Snapshot
+
+    MemberSearch = Callable[[str | None, str | None], Collection[str]]
+    """Returns the groups with a member of this client id and on this host; None: any."""
+
+_DEAD: Final = "Dead"
+_WORDS: Final = ("verdict", "severity", "state", "kind")
+_NUMBERS: Final = {
+    SortKey.LAG: "lag_sum",
+    SortKey.TIME_LAG: "time_lag_max",
+    SortKey.MEMBERS: "members",
+    SortKey.LAST_COMMIT: "last_commit_time",
+}
+"""The column of each order by one number."""
+
+
+class MembersHiddenError(Exception):
+    """The query filters by client or host, but members are hidden, or not known."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SelectedGroups:
+    """A page of the groups that match."""
+
+    groups: pa.Table
+    """Rows of GROUPS."""
+    total: int
+    """The number of groups that match, on all pages."""
+    next: int | None
+    """The `start` of the next page; None on the last one."""
+
+
+def select_groups(snapshot: Snapshot, query: GroupQuery, search: MemberSearch | None = None) -> SelectedGroups:
+    """Return the groups that match. Raises MembersHiddenError if `search` is needed and None.
+
+    Takes time proportional to the number of groups, and of rows in TOPICS for a filter by topic.
+    """
+    groups = _matching(snapshot, query, search)
+    total = len(groups)
+    groups = groups.take(_order(groups, query))
+    end = total if query.limit is None else query.start + query.limit
+    return SelectedGroups(groups.slice(query.start, max(end - query.start, 0)), total, end if end < total else None)
+
+
+def has_topic(snapshot: Snapshot, topic: str) -> bool:
+    """Return whether a group reads a topic of this name."""
+    found: bool | None = pc.any(pc.equal(snapshot.topics.column("topic"), pa.scalar(topic))).as_py()
+    return bool(found)
+
+
+def _matching(snapshot: Snapshot, query: GroupQuery, search: MemberSearch | None) -> pa.Table:
+    groups = snapshot.groups
+    if query.filter:
+        groups = groups.filter(pc.match_substring(_text(groups, "group"), query.filter, ignore_case=True))
+    if query.topic is not None:
+        topics = snapshot.topics
+        groups = _named(groups, topics.filter(pc.equal(topics.column("topic"), pa.scalar(query.topic))).column("group"))
+    if query.reads_members:
+        if search is None:
+            raise MembersHiddenError
+        groups = _named(groups, pa.array(list(search(query.client, query.host)), pa.string()))
+    if query.owner is not None:
+        groups = groups.filter(_is_one_of(groups, "team", (query.owner,)))
+    for column in _WORDS:
+        if words := getattr(query, column):
+            groups = groups.filter(_is_one_of(groups, column, words))
+    return groups
+
+
+def _named(groups: pa.Table, names: pa.Array | pa.ChunkedArray) -> pa.Table:
+    return groups.filter(pc.is_in(_text(groups, "group"), value_set=pc.unique(names.cast(pa.string()))))
+
+
+def _is_one_of(groups: pa.Table, column: str, words: tuple[str, ...]) -> pa.ChunkedArray:
+    """Return a mask; the word `unknown` also matches null."""
+    values = _text(groups, column)
+    same = pc.is_in(values, value_set=pa.array(words, pa.string()))
+    return pc.or_(same, pc.is_null(values)) if UNKNOWN in words else same
+
+
+def _order(groups: pa.Table, query: GroupQuery) -> pa.Array:
+    """Return row numbers in the order of the query."""
+    way = "descending" if query.descending else "ascending"
+    name = _text(groups, "group")
+    if query.sort is SortKey.NAME:
+        return pc.sort_indices(pa.table({"name": name}), [("name", way)])
+    if query.sort is SortKey.WORST:
+        ranks = pa.table(
+            {
+                "dead": pc.equal(_text(groups, "state"), _DEAD).fill_null(False),
+                "severity": _severity_rank(groups),
+                "time_lag": groups.column("time_lag_max"),
+                "lag": groups.column("lag_sum"),
+                "name": name,
+            }
+        )
+        keys = [("dead", "ascending"), *((column, way) for column in ("severity", "time_lag", "lag"))]
+        return pc.sort_indices(ranks, [*keys, ("name", "ascending")])
+    table = pa.table({"value": groups.column(_NUMBERS[query.sort]), "name": name})
+    return pc.sort_indices(table, [("value", way), ("name", "ascending")])
+
+
+def _severity_rank(groups: pa.Table) -> pa.ChunkedArray:
+    """Return the position in SEVERITIES; no severity ranks as `unknown`."""
+    rank = pc.index_in(_text(groups, "severity"), value_set=pa.array(SEVERITIES))
+    return rank.fill_null(SEVERITIES.index(UNKNOWN))
+
+
+def _text(groups: pa.Table, column: str) -> pa.ChunkedArray:
+    return groups.column(column).cast(pa.string())

@@ -1,0 +1,117 @@
+"""Builds the OpenAPI 3.1 document from the table of operations. Schemas come from `exporters.api_types`."""
+
+from __future__ import annotations
+
+import functools
+from importlib import metadata
+from typing import Any, Final, Literal
+
+from pydantic import TypeAdapter
+
+from exporters.group_query import MOST_ROWS, ParameterKind, QueryParameter, SortKey
+from exporters.http.api import encode
+from exporters.http.openapi.examples import EXAMPLES
+from exporters.http.openapi.operations import OPERATIONS, ApiOperation, PathParameter, ResponseModel
+
+Json = dict[str, Any]
+
+_REFERENCE: Final = "#/components/schemas/{model}"
+_DESCRIPTION: Final = (
+    "Times are RFC 3339 in UTC, durations are seconds, an unknown value is null. Fields may be added to responses;"
+    " a removed or changed field gets another version in the path. Every operation only reads."
+)
+
+
+@functools.cache
+def openapi_json() -> bytes:
+    """Return the document as JSON. Built once per process."""
+    return encode(openapi_document())
+
+
+def openapi_document() -> Json:
+    """Return the document as a JSON object."""
+    references, definitions = _schemas()
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "lagwarden", "version": metadata.version("lagwarden"), "description": _DESCRIPTION},
+        "paths": {operation.path: {"get": _operation(operation, references)} for operation in OPERATIONS},
+        "components": {
+            "schemas": definitions,
+            "securitySchemes": {
+                "basic": {"type": "http", "scheme": "basic"},
+                "bearer": {"type": "http", "scheme": "bearer"},
+            },
+        },
+    }
+
+
+def _schemas() -> tuple[dict[type, Json], Json]:
+    """Return a reference per response type, and the schemas by name."""
+    types = dict.fromkeys(
+        each for operation in OPERATIONS for response in operation.responses.values() for each in response.types
+    )
+    inputs: list[tuple[type, Literal["serialization"], TypeAdapter[Any]]] = [
+        (each, "serialization", TypeAdapter(each)) for each in types
+    ]
+    schemas, rest = TypeAdapter.json_schemas(inputs, ref_template=_REFERENCE)
+    return {each: dict(schemas[each, "serialization"]) for each in types}, rest.get("$defs", {})
+
+
+def _operation(operation: ApiOperation, references: dict[type, Json]) -> Json:
+    return {
+        "operationId": operation.name,
+        "summary": operation.summary,
+        "parameters": [
+            *map(_required_parameter, operation.required),
+            *map(_query_parameter, operation.query),
+        ],
+        "responses": {
+            str(code): _response(operation, code, response, references)
+            for code, response in sorted(operation.responses.items())
+        },
+        # A server without logins needs none.
+        "security": [{}, {"basic": []}, {"bearer": []}] if operation.needs_login else [{}],
+    }
+
+
+def _response(operation: ApiOperation, code: int, response: ResponseModel, references: dict[type, Json]) -> Json:
+    schemas = [references[each] for each in response.types]
+    schema = schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
+    content: Json = {"schema": schema if schemas else {"type": "object"}}
+    example = EXAMPLES.get((operation.path, code), response.example)
+    if example is not None:
+        content["example"] = example
+    return {"description": response.description, "content": {"application/json": content}}
+
+
+def _required_parameter(parameter: PathParameter) -> Json:
+    return {
+        "name": parameter.name,
+        "in": "query" if parameter.in_query else "path",
+        "required": True,
+        "description": parameter.description,
+        "schema": {"type": "string"},
+        "example": parameter.example,
+    }
+
+
+def _query_parameter(parameter: QueryParameter) -> Json:
+    word: Json = {"type": "string", **({"enum": list(parameter.words)} if parameter.words else {})}
+    schema: Json = word
+    if parameter.kind is ParameterKind.WORDS:
+        schema = {"type": "array", "items": word}
+    elif parameter.kind is ParameterKind.NUMBER:
+        schema = {"type": "integer", "minimum": parameter.least, "maximum": MOST_ROWS}
+    if parameter.name == "sort":
+        schema = {**schema, "default": SortKey.NAME.value}
+    example: object = [parameter.example] if parameter.kind is ParameterKind.WORDS else parameter.example
+    shape = {"style": "form", "explode": False} if parameter.kind is ParameterKind.WORDS else {}
+    return {
+        "name": parameter.name,
+        "in": "query",
+        "required": False,
+        "description": parameter.description,
+        **shape,
+        "schema": schema,
+        "example": example,
+    }

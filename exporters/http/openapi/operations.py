@@ -1,0 +1,199 @@
+"""The operations of the HTTP API, one row each, from which the OpenAPI document is made."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, Final
+
+from exporters.api_types import (
+    ClusterResponse,
+    ErrorResponse,
+    GroupResponse,
+    GroupsResponse,
+    NoSnapshotResponse,
+    ReadinessResponse,
+    TopicGroupsResponse,
+    TopicResponse,
+)
+from exporters.group_query import PARAMETERS, QueryParameter
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ResponseModel:
+    """A response: its description, the types of its JSON (none: any object), and an example."""
+
+    description: str
+    types: tuple[type, ...]
+    example: Mapping[str, Any] | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PathParameter:
+    """A parameter in the path; in the query if `in_query`. Always required."""
+
+    name: str
+    description: str
+    example: str
+    in_query: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ApiOperation:
+    """A GET operation: `path` as OpenAPI writes it, and `responses` by status code."""
+
+    path: str
+    name: str
+    summary: str
+    responses: Mapping[int, ResponseModel]
+    required: tuple[PathParameter, ...] = ()
+    query: tuple[QueryParameter, ...] = ()
+    needs_login: bool = True
+
+
+_NOT_POLLED: Final = "no facts about the cluster yet, or polling is disabled (cluster.interval)"
+_ERROR: Final = (ErrorResponse,)
+_LIMITS: Final = {
+    401: ResponseModel("The login is missing or wrong.", _ERROR, {"error": "login required"}),
+    500: ResponseModel(
+        "An internal error.",
+        _ERROR,
+        {
+            "error": "internal error: lagwarden could not create this response; its log has the details",
+            "group": "billing",
+        },
+    ),
+}
+"""The responses of every operation that needs a login."""
+_SNAPSHOT: Final = {
+    **_LIMITS,
+    503: ResponseModel(
+        "There is no snapshot yet, or too many requests are running.",
+        (NoSnapshotResponse, ErrorResponse),
+        {
+            "error": "no snapshot yet",
+            "phase": "catching up",
+            "reasons": ["Reading what groups have committed so far."],
+        },
+    ),
+}
+_CLUSTER: Final = {
+    **_LIMITS,
+    503: ResponseModel(
+        "The cluster has not been polled, or too many requests are running.", _ERROR, {"error": _NOT_POLLED}
+    ),
+}
+_INVALID_QUERY: Final = ResponseModel(
+    "A parameter is not known or not valid.",
+    _ERROR,
+    {"error": "severity critcal: did you mean critical?"},
+)
+_HIDDEN: Final = ResponseModel(
+    "Members are hidden, so groups cannot be filtered by client or host.",
+    _ERROR,
+    {"error": "members are hidden (http.hide_members): no filter by client or host"},
+)
+_GROUP: Final = {
+    200: ResponseModel("The group.", (GroupResponse,)),
+    404: ResponseModel("There is no such group.", _ERROR, {"error": "no such group", "group": "biling"}),
+    **_SNAPSHOT,
+}
+_TOPIC_NAME: Final = PathParameter("topic", "The name of the topic.", "orders")
+
+OPERATIONS: Final = (
+    ApiOperation(
+        "/api/v1/groups",
+        "groups",
+        "Groups by filter, order and page; by default all, sorted by name.",
+        {
+            200: ResponseModel("The groups.", (GroupsResponse,)),
+            400: _INVALID_QUERY,
+            403: _HIDDEN,
+            **_SNAPSHOT,
+        },
+        query=PARAMETERS,
+    ),
+    ApiOperation(
+        "/api/v1/group",
+        "group",
+        "One group with its partitions, topics, members, findings and history.",
+        {
+            **_GROUP,
+            400: ResponseModel(
+                "The name is missing.",
+                _ERROR,
+                {"error": "the name of the group is missing: /api/v1/group?name=NAME"},
+            ),
+        },
+        required=(PathParameter("name", "The name of the group, any characters.", "billing", in_query=True),),
+    ),
+    ApiOperation(
+        "/api/v1/groups/{name}",
+        "groupByPath",
+        "The same by path. Use the other one for names that are `.` or `..`, and behind proxies that normalize paths.",
+        _GROUP,
+        required=(PathParameter("name", "The name of the group, percent-encoded.", "billing"),),
+    ),
+    ApiOperation(
+        "/api/v1/topics/{topic}/groups",
+        "groupsOfTopic",
+        "The groups that read a topic, with the numbers of this topic.",
+        {
+            200: ResponseModel("The groups.", (TopicGroupsResponse,)),
+            400: _INVALID_QUERY,
+            403: _HIDDEN,
+            404: ResponseModel(
+                "No group reads it, and the cluster is not known to have it.",
+                _ERROR,
+                {"error": "no group reads a topic of this name", "topic": "order"},
+            ),
+            **_SNAPSHOT,
+        },
+        required=(_TOPIC_NAME,),
+        query=tuple(parameter for parameter in PARAMETERS if parameter.name != "topic"),
+    ),
+    ApiOperation(
+        "/api/v1/cluster",
+        "cluster",
+        "Brokers, controller, totals, and the offsets topic.",
+        {200: ResponseModel("The cluster.", (ClusterResponse,)), **_CLUSTER},
+    ),
+    ApiOperation(
+        "/api/v1/topics/{topic}",
+        "topic",
+        "One topic with its settings and partitions.",
+        {
+            200: ResponseModel("The topic.", (TopicResponse,)),
+            404: ResponseModel(
+                "There is no such topic, or no right to describe it.",
+                _ERROR,
+                {"error": "no such topic, or no right to describe it", "topic": "order"},
+            ),
+            **_CLUSTER,
+        },
+        required=(_TOPIC_NAME,),
+    ),
+    ApiOperation(
+        "/readyz",
+        "readiness",
+        "Whether the monitor is ready, and the reasons if not. Without a login.",
+        {
+            200: ResponseModel("Ready.", (ReadinessResponse,)),
+            503: ResponseModel("Not ready.", (ReadinessResponse,)),
+        },
+        needs_login=False,
+    ),
+    ApiOperation(
+        "/api/v1/openapi.json",
+        "openapi",
+        "This document.",
+        {
+            200: ResponseModel("The document.", ()),
+            **_LIMITS,
+            503: ResponseModel("Too many requests are running.", _ERROR, {"error": "too many concurrent requests"}),
+        },
+    ),
+)
+"""All operations of the API. `/livez`, `/metrics` and the pages are no JSON and not among them."""

@@ -1,0 +1,98 @@
+"""The OpenAPI document against the routes of the server, its examples, and itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jsonschema_rs
+import pytest
+from starlette.routing import Route
+
+from exporters.group_query import PARAMETERS
+from exporters.http.openapi.document import openapi_document, openapi_json
+from exporters.http.openapi.operations import OPERATIONS
+from exporters.http.routes import build_app
+from tests.exporters.openapi_check import documented, validator
+from tests.exporters.snapshots import status
+
+RESPONSES = [(operation.path, code) for operation in OPERATIONS for code in operation.responses]
+
+
+def test_every_route_of_the_api_is_in_the_document() -> None:
+    """And the document has no other ones."""
+    paths = {
+        route.path.replace(":any_name", "")
+        for route in build_app(lambda: None, status).routes
+        if isinstance(route, Route)
+    }
+    assert {path for path in paths if path.startswith("/api/")} | {"/readyz"} == set(openapi_document()["paths"])
+
+
+@pytest.mark.parametrize(("path", "code"), RESPONSES, ids=[f"{path} {code}" for path, code in RESPONSES])
+def test_every_example_is_valid(path: str, code: int) -> None:
+    """And every response has one, except the document itself."""
+    content = openapi_document()["paths"][path]["get"]["responses"][str(code)]["content"]["application/json"]
+    if path != "/api/v1/openapi.json" or code != 200:
+        validator(path, code).validate(content["example"])
+
+
+def test_an_undeclared_field_is_invalid() -> None:
+    """The check of the tests would find a field that the types lack."""
+    with pytest.raises(jsonschema_rs.ValidationError):
+        validator("/api/v1/group", 404).validate({"error": "no such group", "grop": "x"})
+
+
+def test_every_parameter_of_a_query_is_in_the_document() -> None:
+    """With its allowed words; the topic of a path is no parameter of its query."""
+    paths = openapi_document()["paths"]
+    declared = {each["name"]: each for each in paths["/api/v1/groups"]["get"]["parameters"]}
+    assert list(declared) == [parameter.name for parameter in PARAMETERS]
+    assert declared["severity"]["schema"]["items"]["enum"] == ["fine", "unknown", "notice", "warning", "critical"]
+    assert declared["limit"]["schema"]["minimum"] == 1
+    of_topic = {each["name"]: each["in"] for each in paths["/api/v1/topics/{topic}/groups"]["get"]["parameters"]}
+    assert of_topic == {name: "query" for name in declared if name != "topic"} | {"topic": "path"}
+
+
+def test_probes_need_no_login_and_everything_else_may() -> None:
+    """A server without logins accepts a request without one."""
+    for path, methods in openapi_document()["paths"].items():
+        needs = [{}] if path == "/readyz" else [{}, {"basic": []}, {"bearer": []}]
+        assert methods["get"]["security"] == needs
+        assert ("401" in methods["get"]["responses"]) == (path != "/readyz")
+
+
+def test_every_reference_has_a_schema() -> None:
+    """No schema is missing and none is unused."""
+
+    def references(value: Any) -> set[str]:
+        if isinstance(value, list):
+            return {found for each in value for found in references(each)}
+        if not isinstance(value, dict):
+            return set()
+        own = {value["$ref"]} if isinstance(value.get("$ref"), str) else set()
+        return own | {found for each in value.values() for found in references(each)}
+
+    schemas = openapi_document()["components"]["schemas"]
+    used = references(openapi_document())
+    assert used <= {f"#/components/schemas/{name}" for name in schemas}
+    assert "#/components/schemas/GroupRow" in used
+
+
+def test_the_document_is_built_once() -> None:
+    """It does not change while the process runs."""
+    assert openapi_json() is openapi_json()
+
+
+@pytest.mark.parametrize(
+    ("path", "template"),
+    [
+        ("/api/v1/groups/a/b\nc", "/api/v1/groups/{name}"),
+        ("/api/v1/topics/orders", "/api/v1/topics/{topic}"),
+        ("/api/v1/topics/orders/groups", "/api/v1/topics/{topic}/groups"),
+        ("/api/v1/groups", "/api/v1/groups"),
+        ("/metrics", None),
+    ],
+)
+def test_a_requested_path_is_found_in_the_document(path: str, template: str | None) -> None:
+    """So that the tests check its responses."""
+    assert documented(path) == template

@@ -1,0 +1,54 @@
+"""Checks JSON responses of the API against the OpenAPI document, for the tests of the HTTP server."""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import TYPE_CHECKING, Any
+
+import jsonschema_rs
+
+from exporters.http.openapi.document import openapi_document
+
+if TYPE_CHECKING:
+    import httpx
+
+
+def strict(schema: Any) -> Any:
+    """Return a schema in which objects have no other fields than the declared ones, unless they are maps."""
+    if isinstance(schema, list):
+        return [strict(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    inner = {name: strict(value) for name, value in schema.items()}
+    return {"additionalProperties": False, **inner} if isinstance(schema.get("properties"), dict) else inner
+
+
+@functools.cache
+def document() -> dict[str, Any]:
+    """Return the document."""
+    return openapi_document()
+
+
+def documented(path: str) -> str | None:
+    """Return the path of the document that a requested path belongs to; a path without parameters comes first."""
+    for template in sorted(document()["paths"], key=lambda each: "{" in each):
+        one = r"[\s\S]*" if template.endswith("{name}") else "[^/]+"
+        if re.fullmatch(re.sub(r"\{\w+\}", lambda _, one=one: one, template), path):
+            return str(template)
+    return None
+
+
+@functools.cache
+def validator(path: str, code: int) -> jsonschema_rs.Validator:
+    """Return the validator of the JSON of a response. Raises KeyError if the document does not have the status code."""
+    schema = document()["paths"][path]["get"]["responses"][str(code)]["content"]["application/json"]["schema"]
+    return jsonschema_rs.validator_for({**schema, "components": strict(document()["components"])})
+
+
+def check_response(response: httpx.Response) -> None:
+    """Fail if a GET operation of the document has another response than the document says."""
+    path = documented(response.request.url.path)
+    if path is not None:
+        assert response.headers["content-type"] == "application/json"
+        validator(path, response.status_code).validate(response.json())
