@@ -14,12 +14,13 @@ from sandbox.kafka.broker import Broker
 from sandbox.kafka.jars import JarError, broker_jars
 from sandbox.kafka.java import JavaMissingError, find_java
 from tests.support.hypothesis_profiles import load_profile
-from tests.support.logging_state import logging_as_before
+from tests.support.logging_state import log_plain_tracebacks, logging_as_before
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 load_profile()
+log_plain_tracebacks()
 
 
 class MakeBroker(Protocol):
