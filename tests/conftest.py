@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 import contextlib
 import shutil
 from typing import TYPE_CHECKING, Any, Protocol
@@ -13,13 +12,15 @@ from sandbox.certificates import Certificates, make_certificates
 from sandbox.kafka.broker import Broker
 from sandbox.kafka.jars import JarError, broker_jars
 from sandbox.kafka.java import JavaMissingError, find_java
+from tests.support.file_order import FileOrder
 from tests.support.hypothesis_profiles import load_profile
-from tests.support.logging_state import logging_as_before
+from tests.support.logging_state import log_plain_tracebacks, logging_as_before
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 load_profile()
+log_plain_tracebacks()
 
 
 class MakeBroker(Protocol):
@@ -29,16 +30,9 @@ class MakeBroker(Protocol):
         """Start the broker."""
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Move the files with the fewest tests to the front if a selected test needs a JVM or a broker.
-
-    The tests of such a file start brokers and monitors of their own, so they take longest. Started last, they would
-    leave the other workers of `make test` idle.
-    """
-    if any(item.get_closest_marker(name) for item in items for name in ("spark", "kafka")):
-        tests_in = collections.Counter(item.path for item in items)
-        items.sort(key=lambda item: tests_in[item.path])
+def pytest_configure(config: pytest.Config) -> None:
+    """Start the longest files first."""
+    config.pluginmanager.register(FileOrder(config))
 
 
 @pytest.fixture(autouse=True)

@@ -11,10 +11,11 @@ import contextlib
 import dataclasses
 import re
 import subprocess
+import uuid
 from typing import TYPE_CHECKING, Final
 
 from sandbox.kafka.jars import BROKER, broker_jars
-from sandbox.kafka.java import SMALL_JVM, class_path, find_java
+from sandbox.kafka.java import SMALL_JVM, ClassArchive, class_path, find_java
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -118,16 +119,32 @@ def consumer_groups(bootstrap: str, *arguments: str) -> str:
 
 
 def run_tool(main_class: str, *arguments: str, version: str = BROKER) -> str:
-    """Run one of Kafka's tools by its class and return its standard output. Raises ToolError."""
-    command = [*(str(find_java()), *SMALL_JVM, QUIET, "-cp", class_path(broker_jars(version)), main_class), *arguments]
+    """Run one of Kafka's tools by its class and return its standard output. Raises ToolError.
+
+    The first successful run of a tool on this machine writes its class archive, with which it starts in half the time.
+    """
+    archive = tool_archive(main_class, version)
+    draft = None if archive.exists else archive.draft(uuid.uuid4().hex)
+    sharing = archive.flags_to_use() if draft is None else archive.flags_to_write(draft)
+    class_path_option = ("-cp", class_path(broker_jars(version)))
+    command = [*(str(find_java()), *SMALL_JVM, QUIET, *sharing, *class_path_option, main_class), *arguments]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT)
     except subprocess.TimeoutExpired as error:
         raise ToolError(f"{main_class} {' '.join(arguments)}: no answer in {LIMIT:.0f} s") from error
     if done.returncode or any(line.startswith("Error:") for line in done.stdout.splitlines()):
+        if draft is not None:
+            draft.unlink(missing_ok=True)
         printed = (done.stdout + done.stderr).strip()
         raise (GroupRemovedError if GROUP_NOT_FOUND in printed else ToolError)(printed)
+    if draft is not None:
+        archive.adopt(draft)
     return done.stdout
+
+
+def tool_archive(main_class: str, version: str = BROKER) -> ClassArchive:
+    """Return the class archive of one of Kafka's tools; it exists once `run_tool` has run the tool."""
+    return ClassArchive.build(f"{main_class.rpartition('.')[2]}-{version}", broker_jars(version), SMALL_JVM)
 
 
 def _describe_all(bootstrap: str, *arguments: str) -> str:

@@ -1,8 +1,10 @@
 """A class-data sharing archive for the driver's JVM: classes mapped from a file instead of loaded one by one.
 
 A start with it takes about half the time. `make setup` and the build of the image write it (`deploy/bake_classes.py`);
-`lagwarden run` only uses it. The file fits one JVM, one Spark and one list of jars, so its name says which JVM and
-Spark; a JVM that finds it unfit goes on without it. It is a cache: it may be deleted at any time.
+`lagwarden run` only uses it. The JVM accepts an archive only with the same build of the JVM and the same jars at the
+same paths with the same sizes and times; otherwise it starts without the archive and says nothing. So the name of the
+file is made of all of these, and each virtual environment has its own archive. It is a cache: it may be deleted at any
+time.
 """
 
 from __future__ import annotations
@@ -12,10 +14,12 @@ import dataclasses
 import hashlib
 import os
 import time
-from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from stream.spark.java import class_path, find_java
+from stream.spark.java import class_path, find_java, spark_home
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _STALE_SECONDS: Final = 3600.0
 _QUIET: Final = ("-Xshare:auto", "-Xlog:disable", "-Xlog:all=off")
@@ -32,8 +36,8 @@ class ClassArchive:
     @classmethod
     def existing(cls, folder: Path, spark_version: str) -> ClassArchive | None:
         """Return the archive for this machine's JVM; None if there is none."""
-        path = _path(folder, spark_version)
         try:
+            path = _path(folder, spark_version)
             return cls(path) if path is not None and path.is_file() else None
         except OSError:
             return None
@@ -63,9 +67,18 @@ class ClassArchive:
             return False
         if complete:
             self.draft.replace(self.path)
+            self._remove_replaced()
         else:
             self.draft.unlink()
         return complete
+
+    def _remove_replaced(self) -> None:
+        """Remove the archives that were written for earlier jars or JVMs at the same paths, 170 MB each."""
+        place = self.path.stem.rsplit("-", 2)[1]
+        for archive in self.path.parent.glob(f"spark-*-{place}-*.jsa"):
+            if archive != self.path:
+                with contextlib.suppress(OSError):
+                    archive.unlink()
 
 
 def _remove_stale_drafts(folder: Path) -> None:
@@ -77,11 +90,24 @@ def _remove_stale_drafts(folder: Path) -> None:
 
 
 def _path(folder: Path, spark_version: str) -> Path | None:
-    """Return the path of the archive for this machine's JVM; None if there is no Java."""
+    """Return the path of the archive for this machine's JVM and this Spark; None if there is no Java.
+
+    Its name ends with a digest of the class path, and one of the builds of the JVM and the jars. Raises OSError if
+    a jar cannot be read.
+    """
     java = find_java()
     if java is None:
         return None
     stat = java.stat()
-    jars = [Path(entry).name for entry in class_path()]
-    build = hashlib.sha256(f"{java} {stat.st_size} {stat.st_mtime_ns} {jars}".encode()).hexdigest()[:12]
-    return folder / f"spark-{spark_version}-{build}.jsa"
+    build = _digest([f"{java} {stat.st_size} {stat.st_mtime_ns}", *_jar_builds()])
+    return folder / f"spark-{spark_version}-{_digest(class_path())}-{build}.jsa"
+
+
+def _jar_builds() -> list[str]:
+    """Return name, size and time (s) of each jar, sorted: the layers of an image keep no fractions of a second."""
+    with os.scandir(spark_home() / "jars") as jars:
+        return sorted(f"{jar.name} {jar.stat().st_size} {int(jar.stat().st_mtime)}" for jar in jars)
+
+
+def _digest(parts: list[str]) -> str:
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]

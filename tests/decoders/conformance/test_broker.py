@@ -18,7 +18,7 @@ from decoders.records import Record
 from decoders.scalar import decode, decode_metadata, decode_share_state, decode_transaction
 from sandbox.kafka.broker import Broker
 from sandbox.kafka.jars import broker_jars, jar_set
-from sandbox.kafka.java import find_java
+from sandbox.kafka.java import SMALL_JVM, find_java
 from sandbox.kafka.tools import run_tool
 from tests.decoders.conformance.official import NEWEST, compiled
 
@@ -51,8 +51,8 @@ def log_directory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     program = compiled(NEWEST, tmp_path_factory.mktemp("classes"), "Groups.java")
     jars = ":".join(map(str, (*broker_jars(NEWEST), *jar_set(f"messages-{NEWEST}"))))
     folder = program[program.index("-cp") + 1].rsplit(":", 1)[1]
-    quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
-    command = [str(find_java()), "-Xmx400m", quiet, f"-Djava.io.tmpdir={folder}", "-cp", f"{jars}:{folder}", "Groups"]
+    options = ["-Xmx400m", *SMALL_JVM, "-Dorg.slf4j.simpleLogger.defaultLogLevel=error", f"-Djava.io.tmpdir={folder}"]
+    command = [str(find_java()), *options, "-cp", f"{jars}:{folder}", "Groups"]
     with Broker(properties=SHORT_TIMEOUTS) as broker:
         process = subprocess.run([*command, broker.bootstrap], capture_output=True, text=True, timeout=240, check=False)
         assert process.returncode == 0, process.stderr[-3000:]

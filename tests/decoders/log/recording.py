@@ -18,6 +18,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from sandbox.kafka.broker import Broker
 from sandbox.kafka.jars import broker_jars
 from sandbox.kafka.java import SMALL_JVM, class_path, find_java
+from sandbox.kafka.tools import tool_archive
 from sandbox.kafka.topics import create_topics
 
 RECORDED: Final = Path(__file__).with_name("recorded")
@@ -130,6 +131,7 @@ def official_dump(root: Path, files: list[Path], *options: str) -> tuple[list[st
     """Run the official tool in a folder; return the lines of both outputs and the exit code."""
     command = [
         *(str(find_java()), *SMALL_JVM, "-Dfile.encoding=UTF-8", "-Dsun.stdout.encoding=UTF-8"),
+        *tool_archive(TOOL).flags_to_use(),
         *("-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", class_path(broker_jars()), TOOL),
         *("--files", ",".join(map(str, files)), *options),
     ]

@@ -24,6 +24,22 @@ def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return home / "bin" / "java"
 
 
+@pytest.fixture(autouse=True)
+def spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the folder of a Spark with one jar."""
+    return install(tmp_path / "spark", monkeypatch)
+
+
+def install(spark: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make a folder with one jar the Spark of this process."""
+    (spark / "jars").mkdir(parents=True)
+    (spark / "jars" / "core.jar").write_bytes(b"jar")
+    os.utime(spark / "jars" / "core.jar", (1_000, 1_000))
+    monkeypatch.setattr("stream.spark.java.spark_home", lambda: spark)
+    monkeypatch.setattr("stream.spark.class_archive.spark_home", lambda: spark)
+    return spark
+
+
 @pytest.fixture
 def archive(tmp_path: Path) -> ClassArchive:
     """Return an archive that a JVM is to write."""
@@ -78,14 +94,42 @@ def test_another_jvm_or_spark_has_another_archive(tmp_path: Path, java: Path) ->
     assert len(paths | {ClassArchive.to_write(tmp_path, "4.2.0").path}) == 3
 
 
+def test_each_installation_has_its_own_archive(
+    archive: ClassArchive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The JVM refuses an archive of the same jars at other paths, so another virtual environment writes another one."""
+    draft_of(archive).write_bytes(b"classes")
+    archive.keep(complete=True)
+    install(tmp_path / "second", monkeypatch)
+    assert ClassArchive.existing(archive.path.parent, "4.3.0") is None
+    second = ClassArchive.to_write(archive.path.parent, "4.3.0")
+    draft_of(second).write_bytes(b"classes")
+    second.keep(complete=True)
+    assert set(archive.path.parent.iterdir()) == {archive.path, second.path}
+
+
+def test_archive_of_replaced_jars_is_not_used_and_is_removed(archive: ClassArchive, spark: Path) -> None:
+    """Jars that are installed again at the same paths have another time; the archive of the earlier ones is useless."""
+    draft_of(archive).write_bytes(b"classes")
+    archive.keep(complete=True)
+    os.utime(spark / "jars" / "core.jar", (2_000, 2_000))
+    assert ClassArchive.existing(archive.path.parent, "4.3.0") is None
+    renewed = ClassArchive.to_write(archive.path.parent, "4.3.0")
+    draft_of(renewed).write_bytes(b"classes")
+    renewed.keep(complete=True)
+    assert list(archive.path.parent.iterdir()) == [renewed.path]
+
+
 def test_what_is_missing_stops_no_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No folder, a file in its place, a folder that may not be read, no Java: a start without an archive."""
     (tmp_path / "file").write_text("in the way")
     assert ClassArchive.existing(tmp_path / "none", "4.3.0") is None
     assert ClassArchive.existing(tmp_path / "file" / "classes", "4.3.0") is None
     with monkeypatch.context() as denied:
-        denied.setattr("stream.spark.class_archive.Path.is_file", _denied)
+        denied.setattr("pathlib.Path.is_file", _denied)
         assert ClassArchive.existing(tmp_path, "4.3.0") is None
+    monkeypatch.setattr("stream.spark.class_archive.spark_home", lambda: tmp_path / "nowhere")
+    assert ClassArchive.existing(tmp_path, "4.3.0") is None
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
     assert ClassArchive.existing(tmp_path, "4.3.0") is None
     with pytest.raises(OSError, match="no Java"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import socket
 import socketserver
 import traceback
@@ -13,7 +14,7 @@ from pyspark import accumulators
 from pyspark.errors import PySparkException
 
 from sandbox.ports import LOOPBACK
-from stream.spark import jvm
+from stream.spark import jvm, jvm_process
 from stream.spark.errors import SparkCallError, SparkFailure, root_cause, spark_call
 from stream.spark.jvm_process import JvmOptions
 from stream.spark.session import SessionOptions, end_session, open_session
@@ -157,6 +158,13 @@ def test_accumulators_print_nothing_when_the_jvm_ends(
     assert capsys.readouterr().err == ""
 
 
+@pytest.fixture
+def _no_jvm_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hide the JVM that another test of this process has started: how it ended would be the cause."""
+    monkeypatch.setattr(jvm_process, "_started", collections.deque(maxlen=1))
+
+
+@pytest.mark.usefixtures("_no_jvm_started")
 @pytest.mark.parametrize("error", [Py4JError("x"), Py4JNetworkError("x"), ConnectionResetError(104, "x")])
 def test_jvm_that_is_gone_is_named_as_the_cause(error: Exception) -> None:
     """A call that finds no JVM fails with a sentence, not with the words of a socket."""
@@ -165,6 +173,7 @@ def test_jvm_that_is_gone_is_named_as_the_cause(error: Exception) -> None:
     assert raised.value.failure == SparkFailure("Spark's JVM does not answer", "")
 
 
+@pytest.mark.usefixtures("_no_jvm_started")
 def test_jvm_that_ends_before_the_text_is_read_is_named_as_the_cause() -> None:
     """The exception arrived, its text did not."""
     error = TextInTheJvm("x")

@@ -1,0 +1,32 @@
+"""The order of the test files: the longest first, by what is known of their tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from tests.support.file_order import UNKNOWN_SECONDS, committed_seconds, seconds_by_file
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+
+
+def test_seconds_of_a_file_are_those_of_its_selected_tests() -> None:
+    """A measured test that is not selected does not count, and the committed seconds are not used."""
+    measured = {"a.py::one": 3.0, "a.py::two": 4.0, "b.py::one": 5.0}
+    assert seconds_by_file(["a.py::two", "b.py::one"], measured, {"a.py": 100.0}) == {"a.py": 4.0, "b.py": 5.0}
+
+
+def test_file_without_a_measured_test_has_its_committed_seconds() -> None:
+    """A checkout that has run nothing yet sorts by the committed file."""
+    assert seconds_by_file(["a.py::one", "a.py::two"], {"b.py::one": 1.0}, {"a.py": 30.0}) == {"a.py": 30.0}
+
+
+def test_unknown_test_counts_as_a_long_one() -> None:
+    """A new file does not start last, and a new test makes its file longer."""
+    seconds = seconds_by_file(["a.py::new", "b.py::old", "b.py::new"], {"b.py::old": 2.0}, {"b.py": 50.0})
+    assert seconds == {"a.py": UNKNOWN_SECONDS, "b.py": 2.0 + UNKNOWN_SECONDS}
+
+
+def test_committed_files_exist() -> None:
+    """A file that was renamed or removed leaves the list; the module says how to write it again."""
+    assert [file for file in committed_seconds() if not (ROOT / file).is_file()] == []
