@@ -313,6 +313,9 @@ OFFSETS_UNAVAILABLE: Final = pa.schema(
 )
 """One row per partition of `__consumer_offsets` without a known end offset."""
 
+OFFSETS_UNAVAILABLE_GROUPS: Final = pa.schema([("offsets_partition", pa.int32()), ("group", NAME)])
+"""The first ten groups, by name, of each row of OFFSETS_UNAVAILABLE."""
+
 UNREADABLE_TAILS: Final = pa.schema([("reason", NAME), ("partitions", pa.int64())])
 """Partitions whose last records cannot be read although a group has stopped before their end, by reason. Only rows
 above zero."""
@@ -539,6 +542,7 @@ class MonitorStatus:
     offsets_held_back: pa.Table = dataclasses.field(default_factory=OFFSETS_HELD_BACK.empty_table)
     unreadable_tails: pa.Table = dataclasses.field(default_factory=UNREADABLE_TAILS.empty_table)
     offsets_unavailable: pa.Table = dataclasses.field(default_factory=OFFSETS_UNAVAILABLE.empty_table)
+    offsets_unavailable_groups: pa.Table = dataclasses.field(default_factory=OFFSETS_UNAVAILABLE_GROUPS.empty_table)
     # Seconds from the predicted to the actual expiry of offsets; positive: the tombstone came later.
     expiry_error_seconds: Histogram | None = None
     # Groups that cannot be evaluated because of an internal error, and the internal errors by part.

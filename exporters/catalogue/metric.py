@@ -78,6 +78,7 @@ class MetricSource(enum.Enum):
     VERDICT_CHANGES = "verdict_changes"
     OFFSETS_HELD_BACK = "offsets_held_back"
     OFFSETS_UNAVAILABLE = "offsets_unavailable"
+    OFFSETS_UNAVAILABLE_GROUPS = "offsets_unavailable_groups"
     UNREADABLE_TAILS = "unreadable_tails"
     SERIES_DROPPED = "series_dropped"
     INTERNAL_ERRORS = "internal_errors"

@@ -267,6 +267,17 @@ STREAM_METRICS: Final = (
         absent="the end is known",
     ),
     Metric(
+        "lagwarden_offsets_partition_hidden_group_info",
+        MetricKind.INFO,
+        "The first ten groups, by name, whose commits are stored in an offsets partition whose end is not known.",
+        MetricSource.OFFSETS_UNAVAILABLE_GROUPS,
+        "group",
+        (*_OFFSETS, "group"),
+        conversion=ValueConversion.ONE,
+        absent="the end is known",
+        stability=Stability.EXPERIMENTAL,
+    ),
+    Metric(
         "lagwarden_offsets_partition_held_back_info",
         MetricKind.INFO,
         "The open transaction that blocks the offsets partition: its producer, and whether it is hanging.",

@@ -175,6 +175,7 @@ class ServiceStatus:
             offsets_held_back=tick.blocked_partitions,
             unreadable_tails=tick.unreadable_tails,
             offsets_unavailable=tick.offsets_unavailable,
+            offsets_unavailable_groups=tick.offsets_unavailable_groups,
             expiry_error_seconds=terminations.errors,
             groups_not_evaluated=tick.groups_not_evaluated,
             internal_errors=_table(sorted(faults.items()), INTERNAL_ERRORS),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from exporters.readmodel import OFFSETS_PARTITIONS, OFFSETS_UNAVAILABLE, TIMESTAMP
+from exporters.readmodel import OFFSETS_PARTITIONS, OFFSETS_UNAVAILABLE, OFFSETS_UNAVAILABLE_GROUPS, TIMESTAMP
 from stream.cluster.offsets_topic import NAME
 
 if TYPE_CHECKING:
@@ -30,6 +30,10 @@ class UnansweredPartition:
     """Unix seconds of the first poll without it."""
 
 
+NAMED_GROUPS: Final = 10
+"""Groups that are named per offsets partition without a known end."""
+
+
 def unavailable_table(unanswered: Sequence[UnansweredPartition], evaluated: EvaluatedTick) -> pa.Table:
     """Return the offsets partitions without a known end, with the number of live groups that each of them hides.
 
@@ -46,6 +50,20 @@ def unavailable_table(unanswered: Sequence[UnansweredPartition], evaluated: Eval
         for each in sorted(unanswered, key=lambda each: each.offsets_partition)
     ]
     return pa.Table.from_pylist(rows, OFFSETS_UNAVAILABLE)
+
+
+def unavailable_groups_table(unanswered: Sequence[UnansweredPartition], evaluated: EvaluatedTick) -> pa.Table:
+    """Return the first live groups, by name, that each offsets partition without a known end hides.
+
+    Sorted by partition and group (schema OFFSETS_UNAVAILABLE_GROUPS).
+    """
+    names, alive = evaluated.inputs.rows.groups, evaluated.alive
+    rows = [
+        {"offsets_partition": partition, "group": names[group]}
+        for partition in sorted(each.offsets_partition for each in unanswered)
+        for group in np.flatnonzero(alive & (evaluated.inputs.offsets_partition == partition))[:NAMED_GROUPS].tolist()
+    ]
+    return pa.Table.from_pylist(rows, OFFSETS_UNAVAILABLE_GROUPS)
 
 
 class OffsetsTopicLag:

@@ -13,6 +13,7 @@ from exporters.readmodel import (
     OFFSETS_HELD_BACK,
     OFFSETS_PARTITIONS,
     OFFSETS_UNAVAILABLE,
+    OFFSETS_UNAVAILABLE_GROUPS,
     SERIES_DROPPED,
     UNREADABLE_TAILS,
     VERDICT_CHANGES,
@@ -31,7 +32,7 @@ from stream.tick.context import UNKNOWN_CLUSTER, LookupResults
 from stream.tick.ends_index import EndsIndex
 from stream.tick.hidden_commits.model import blocked_partitions_table, nothing_hidden
 from stream.tick.lookups.no_lookups import NoLookups
-from stream.tick.offsets_topic_lag import OffsetsTopicLag, unavailable_table
+from stream.tick.offsets_topic_lag import OffsetsTopicLag, unavailable_groups_table, unavailable_table
 from stream.tick.quarantine import Quarantine
 from stream.tick.snapshot.build import build_evaluated
 from stream.tick.snapshot.compatibility import compatibility_table
@@ -77,6 +78,7 @@ class TickStatus:
     """Offsets partitions with an open transaction, and its producer (schema OFFSETS_HELD_BACK)."""
     unreadable_tails: pa.Table = dataclasses.field(default_factory=UNREADABLE_TAILS.empty_table)
     offsets_unavailable: pa.Table = dataclasses.field(default_factory=OFFSETS_UNAVAILABLE.empty_table)
+    offsets_unavailable_groups: pa.Table = dataclasses.field(default_factory=OFFSETS_UNAVAILABLE_GROUPS.empty_table)
     """Offsets partitions without a known end, with the number of groups that they hide."""
     terminations: TerminationCounts = NOTHING_COUNTED
     verdict_changes: pa.Table = dataclasses.field(default_factory=VERDICT_CHANGES.empty_table)
@@ -240,6 +242,7 @@ def run_tick(
         blocked_partitions=blocked_partitions_table(hidden),
         unreadable_tails=unreadable_tails(window.inputs.tails),
         offsets_unavailable=unavailable_table(parts.offsets_topic.unanswered, evaluated),
+        offsets_unavailable_groups=unavailable_groups_table(parts.offsets_topic.unanswered, evaluated),
         terminations=terminations,
         verdict_changes=parts.evaluator.changes_table(),
         groups_not_evaluated=len(parts.quarantine),

@@ -22,6 +22,7 @@ from exporters.readmodel import (
     OFFSETS_PARTITIONS,
     OFFSETS_SKIPPED,
     OFFSETS_UNAVAILABLE,
+    OFFSETS_UNAVAILABLE_GROUPS,
     PARTITIONS,
     PROCESSES,
     RECORDS_READ,
@@ -182,6 +183,9 @@ def status(**changes: Any) -> MonitorStatus:
             OFFSETS_UNAVAILABLE,
             [{"offsets_partition": 4, "reason": "no_leader", "since": NOON - 45_000, "groups": 12}],
         ),
+        "offsets_unavailable_groups": table(
+            OFFSETS_UNAVAILABLE_GROUPS, [{"offsets_partition": 4, "group": name} for name in ("billing", 'a"b\n')]
+        ),
         "expiry_error_seconds": Histogram((0.0, 60.0, 600.0), (1, 11, 39), 40, 4_321.5),
         "groups_not_evaluated": 1,
         "internal_errors": table(INTERNAL_ERRORS, [{"part": "answer", "errors": 0}, {"part": "group", "errors": 2}]),
@@ -251,6 +255,7 @@ CONNECTING: dict[str, Any] = {
     "offsets_held_back": table(OFFSETS_HELD_BACK, []),
     "unreadable_tails": table(UNREADABLE_TAILS, []),
     "offsets_unavailable": table(OFFSETS_UNAVAILABLE, []),
+    "offsets_unavailable_groups": table(OFFSETS_UNAVAILABLE_GROUPS, []),
     "expiry_error_seconds": None,
     "series_dropped": table(SERIES_DROPPED, []),
     "groups_not_evaluated": 0,

@@ -175,6 +175,8 @@ def test_a_killed_broker_is_one_common_cause(brokers: list[Broker], monkeypatch:
             "no_leader",
             len(HIDDEN),
         )
+        named = during.status.offsets_unavailable_groups.to_pylist()
+        assert named == [{"offsets_partition": KILLED - 1, "group": group} for group in sorted(HIDDEN)]
 
         three.start()
         wait_until(lambda: leaderless(one.bootstrap) == 0, "the broker to lead its partitions again")

@@ -742,13 +742,19 @@ PARTITION_DOWN: Final = [
         "LagwardenOffsetsPartitionDown",
         Kind.AFTER,
         "for a minute and a half",
-        down(3, "_x10 12x60", "_x10 300x60") | down(17, "_x10 5x60", "_x10 300x60"),
+        down(3, "_x10 12x60", "_x10 300x60")
+        | down(17, "_x10 5x60", "_x10 300x60")
+        | {
+            of("lagwarden_offsets_partition_hidden_group_info", MONITOR, offsets_partition=at, group=group): "_x10 1x60"
+            for at, group in (("3", "billing"), ("17", "audit"))
+        },
         "6m30s",
         [MONITOR],
         Text(
             "Partitions of __consumer_offsets are not available; 17 groups can neither commit nor be evaluated",
-            "Partitions with their reason and number of groups: 17 (no leader, 5) 3 (no leader, 12). These groups have"
-            " the verdict unknown; lagwarden explain GROUP names their partition.",
+            "Partitions with their reason and number of groups: 17 (no leader, 5) 3 (no leader, 12). Among the groups:"
+            " audit (17) billing (3). These groups have the verdict unknown; lagwarden explain GROUP names their"
+            " partition.",
         ),
     ),
     Case(

@@ -83,6 +83,7 @@ NOT_EXPORTED = {
     (MetricSource.STATUS, "offsets_held_back"): "a separate table",
     (MetricSource.STATUS, "unreadable_tails"): "a separate table",
     (MetricSource.STATUS, "offsets_unavailable"): "a separate table",
+    (MetricSource.STATUS, "offsets_unavailable_groups"): "a separate table",
     (MetricSource.COMMON_CAUSES, "affected"): "in the sentence; the API has it",
     (MetricSource.COMMON_CAUSES, "compared"): "in the sentence; the API has it",
     (MetricSource.COMMON_CAUSES, "sentence"): "words; the API has them",
