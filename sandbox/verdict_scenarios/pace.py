@@ -39,6 +39,7 @@ _LIMITS: Final = (
     "first_commit_grace",
     "loss_notice",
     "expiry_notice",
+    "day_one",
 )
 """Options of the section `health` and limits of the same name; tick and slot follow from the options of the job."""
 

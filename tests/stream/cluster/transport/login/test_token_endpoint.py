@@ -74,8 +74,8 @@ def test_opaque_token(issuer: TokenIssuer, lifetime: dict[str, Any], expires: bo
         pytest.param(
             Answer(200, b"<html>hello</html>", "text/html"), LoginUnavailable, "text/html that is not a JSON", id="HTML"
         ),
-        pytest.param(Answer(200, b"[1]"), LoginUnavailable, "no JSON object", id="a list"),
-        pytest.param(Answer(200, b"[" * 100_000), LoginUnavailable, "no JSON object", id="deep nesting"),
+        pytest.param(Answer(200, b"[1]"), LoginUnavailable, "is not a JSON object", id="a list"),
+        pytest.param(Answer(200, b"[" * 100_000), LoginUnavailable, "is not a JSON object", id="deep nesting"),
         pytest.param(Answer.of(200), LoginUnavailable, "without a usable access_token", id="no token"),
         pytest.param(Answer.of(200, access_token=17), LoginUnavailable, "without a usable", id="a number"),
         pytest.param(Answer.of(200, access_token=CONTROL), LoginUnavailable, "usable", id="control characters"),
