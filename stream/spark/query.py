@@ -101,7 +101,7 @@ def _stop(query: StreamingQuery) -> None:
         with spark_call("stop the query"):
             query.stop()
     except SparkCallError as error:
-        _log.debug("the query ended by itself", cause=str(error))
+        _log.debug("the query could not be stopped", cause=str(error))
 
 
 def kill_jvm(spark: SparkSession) -> None:
@@ -133,6 +133,6 @@ class Watchdog:
         while not self._over.wait(min(1.0, self._limit / 4)):
             silent = time.monotonic() - self._beat
             if silent > self._limit:
-                _log.error("no micro-batch ended within the limit; ending to be started again", seconds=round(silent))
+                _log.error("no micro-batch ended within the limit; exiting for a restart", seconds=round(silent))
                 kill_jvm(self._spark)
                 os._exit(ExitCode.WATCHDOG)

@@ -491,7 +491,7 @@ STOPPED = FindingDetail(
     verdict="stopped",
     severity="critical",
     since=NOON / 1000 - 30,
-    sentence="1 of 2 partitions; orders-0: No commit for 30 s, where 20 s would be the most to expect: <unread>.",
+    sentence="1 of 2 partitions; orders-0: No commit for 30 s, where 20 s is the longest to expect: <unread>.",
     evidence={
         "commit_time": "2023-11-14T22:12:50.000Z",
         "patience_seconds": 20.0,

@@ -62,7 +62,7 @@ class TlsSettings:
         except (ssl.SSLError, _PasswordNeededError) as error:
             what = getattr(error, "reason", None) or "the key is encrypted"
             raise WebConfigError(
-                f"{_TLS}: {self.cert_file} and {self.key_file} are no certificate and key: {what}"
+                f"{_TLS}: {self.cert_file} and {self.key_file} are not a certificate and its key: {what}"
             ) from error
         if self.client_ca_file is not None:
             _check_readable(f"{_TLS}.client_ca_file", self.client_ca_file)
@@ -125,9 +125,11 @@ def _users(content: object) -> dict[str, bytes]:
         raise WebConfigError(f"{_USERS} must map names of users to bcrypt hashes")
     for name, digest in content.items():
         if not isinstance(name, str) or ":" in name:
-            raise WebConfigError(f"{_USERS}: {name!r} is no name of a user")
+            raise WebConfigError(f"{_USERS}: {name!r} is not a user name")
         if not isinstance(digest, str) or not _BCRYPT.fullmatch(digest):
-            raise WebConfigError(f"{_USERS}: the value of {name} is no bcrypt hash; `htpasswd -nB {name}` prints one")
+            raise WebConfigError(
+                f"{_USERS}: the value of {name} is not a bcrypt hash; `htpasswd -nB {name}` prints one"
+            )
     return {name: digest.encode() for name, digest in content.items()}
 
 

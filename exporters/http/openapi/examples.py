@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _NOW: Final = 1_767_258_000.0
 _NOW_MS: Final = int(_NOW * 1000)
-_SENTENCE: Final = "No commit for 5 min, where 20 s would be the most to expect; 400 offsets unread."
+_SENTENCE: Final = "No commit for 5 min, where 20 s is the longest to expect; 400 offsets unread."
 _NUMBERS: Final = {"lag_sum": 400, "lag_max": 400, "time_lag_max": 302.5, "time_lag_max_exact": True}
 _VERDICT: Final = {"verdict": "stopped", "verdict_since": _NOW_MS - 280_000}
 _SNAPSHOT: Final = Snapshot(

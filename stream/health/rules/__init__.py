@@ -14,7 +14,7 @@ Causes come before their effects, and what cannot be undone before what can.
     progress, so it comes after the causes that stop all of them.
 8.  Stuck partitions without one: those of a batch that may only pause, which may also have no members (habit_unknown),
     repeated commits, then no commits (stalled, stopped). `stopped` matches the rest.
-9.  From here on the group makes progress. First why its offset was lost (forgotten) or goes to and fro
+9.  From here on the group makes progress. First why its offset was lost (forgotten) or alternates between two positions
     (two_committers), what it will never read (skipped) and why it is behind (rewound, reset, skewed), then whether the
     lag grows (falling_behind), whether it is one group at all (two_applications), and whether the lag shrinks
     (recovering).

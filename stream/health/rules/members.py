@@ -1,4 +1,4 @@
-"""Texts about the members behind a finding: who owns the partitions, and the rebalance since which they stand.
+"""Texts about the members behind a finding: who owns the partitions, and the last rebalance before they stopped.
 
 Members are named in sentences and evidence only, never in labels: their names are unbounded.
 """

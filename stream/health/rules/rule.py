@@ -41,7 +41,7 @@ class Rule:
     next_step_of: Callable[[Window, int], str] | None = None
     """Returns what an operator does about a row, where that depends on the row; None: `next_step`."""
     names_members: bool = False
-    """Sentences name the member that owns the partitions, and the rebalance since which they stand."""
+    """Sentences name the member that owns the partitions, and the last rebalance before they stopped."""
     is_reported_beside: bool = False
     """Where it matches a row with another fault, too, both are in the evidence: it does not follow from the other."""
 

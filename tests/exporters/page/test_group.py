@@ -56,7 +56,7 @@ def test_the_verdict_with_evidence_and_next_step() -> None:
     """Verdict with its duration, sentence, next step and evidence; angle brackets are text."""
     page = read(found=detail())
     assert "stopped for 35 s · critical1 of 2 partitions; orders-0: No commit for 30 s" in page.text
-    assert "most to expect: <unread>." in page.text
+    assert "longest to expect: <unread>." in page.text
     assert "unread" not in page.tags
     assert "What to do: See whether the consumer still runs" in page.text
     assert "last commit35 s agopatience20 slag400membersunknown" in page.text
@@ -133,7 +133,7 @@ def test_a_hidden_commit_is_marked() -> None:
 
 def test_the_history_is_sorted_with_the_latest_first() -> None:
     """Transitions and verdict changes in one table; replayed transitions are marked."""
-    sentence = "1 of 2 partitions; orders-0: No commit for 30 s, where 20 s would be the most to expect: <unread>."
+    sentence = "1 of 2 partitions; orders-0: No commit for 30 s, where 20 s is the longest to expect: <unread>."
     assert read(found=detail()).tables["History"][1:] == [
         ["2023-11-14 22:12:50", "35 s ago", "verdict ok \N{RIGHTWARDS ARROW} stopped", sentence],
         ["2023-11-14 22:12:49", "35 s ago", "forgotten topic deleted", "1 offset"],

@@ -141,7 +141,7 @@ def test_watchdog_ends_a_blocked_query(cluster: Broker, tmp_path: Path) -> None:
         os.kill(monitor.jvm, signal.SIGSTOP)
         ending = monitor.ending(90)
         assert (ending.code, ending.left_behind) == (ExitCode.WATCHDOG, ())
-        assert len(monitor.events("no micro-batch ended within the limit; ending to be started again")) == 1
+        assert len(monitor.events("no micro-batch ended within the limit; exiting for a restart")) == 1
 
 
 def test_sigterm_without_a_broker_ends_with_0(tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def test_both_positions_are_in_the_sentence() -> None:
     """With their distance: 700,000 offsets minus what the second client has caught up."""
     found = watch(scene_of("two clients that commit one partition"), -6 * MINUTE, 5 * MINUTE)[-1].result.row_finding(0)
     assert found.verdict is V.TWO_COMMITTERS
-    assert found.sentence.startswith("The offset has gone to and fro for 4 min")
+    assert found.sentence.startswith("The offset has alternated between two positions for 4 min")
     assert "offsets apart), and both advance." in found.sentence
     high, low = found.evidence["turn_from"], found.evidence["turn_to"]
     assert high == STEADY(5 * MINUTE - 5 * SECOND)

@@ -58,7 +58,7 @@ def test_changes_are_logged(tmp_path: Path) -> None:
         ("error", "web configuration unusable; the previous one stays in force"),
         ("info", "web configuration read again"),
     ]
-    assert "alice is no bcrypt hash" in lines[0]["cause"]
+    assert "alice is not a bcrypt hash" in lines[0]["cause"]
 
 
 def test_members_are_shown_by_default() -> None:

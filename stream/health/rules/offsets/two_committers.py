@@ -1,4 +1,4 @@
-"""The group's offset goes to and fro: two clients commit the same partition, each its own position."""
+"""The group's offset alternates between two positions: two clients commit the same partition, each its own position."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def _sentence(window: Window, row: int) -> str:
     period = say.duration(window.now - int(turns.began[row]))
     apart = say.count(high - low, "offset")
     return (
-        f"The offset has gone to and fro for {period}: one client commits about {high:,}, another one about {low:,}"
-        f" ({apart} apart), and both advance."
+        f"The offset has alternated between two positions for {period}: one client commits about {high:,}, another one"
+        f" about {low:,} ({apart} apart), and both advance."
     )
 
 

@@ -25,7 +25,7 @@ def _matches(window: Window) -> Flags:
 def _sentence(window: Window, row: int) -> str:
     silence = say.duration(window.row_silence(row))
     usual = say.duration(int(window.longest_pause[row]))
-    return f"No commit for {silence}, where {usual} would be the most to expect: {unread_text(window, row)}."
+    return f"No commit for {silence}, where {usual} is the longest to expect: {unread_text(window, row)}."
 
 
 def _next_step_of(window: Window, row: int) -> str:

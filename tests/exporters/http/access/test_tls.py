@@ -205,7 +205,7 @@ def test_renewed_certificate_is_used_without_a_restart(tmp_path: Path, certifica
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        pytest.param({"tls.key": "client"}, "are no certificate and key", id="key of another certificate"),
+        pytest.param({"tls.key": "client"}, "are not a certificate and its key", id="key of another certificate"),
         pytest.param({"tls.key": "client-modern"}, "the key is encrypted", id="encrypted key"),
         pytest.param({"tls.crt": None}, "cannot be read", id="certificate that is not there"),
     ],

@@ -96,7 +96,7 @@ def test_mounted_secret_is_replaced_by_a_link(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        pytest.param("basic_auth_users: {alice: clear}", "no bcrypt hash", id="no hash"),
+        pytest.param("basic_auth_users: {alice: clear}", "not a bcrypt hash", id="no hash"),
         pytest.param("a: [", "not YAML", id="half a file"),
         pytest.param(None, "cannot be read", id="deleted"),
     ],

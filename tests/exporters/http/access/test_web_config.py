@@ -76,8 +76,8 @@ def test_file_without_settings_changes_nothing(tmp_path: Path, text: str) -> Non
             "client_ca_file is missing", id="no authority for clients",
         ),
         pytest.param("basic_auth_users: [alice]", "must map names", id="users without passwords"),
-        pytest.param("basic_auth_users: {alice: secret}", "the value of alice is no bcrypt hash", id="clear text"),
-        pytest.param(f"basic_auth_users: {{'a:b': {HASH}}}", "'a:b' is no name of a user", id="colon in a name"),
+        pytest.param("basic_auth_users: {alice: secret}", "the value of alice is not a bcrypt hash", id="clear text"),
+        pytest.param(f"basic_auth_users: {{'a:b': {HASH}}}", "'a:b' is not a user name", id="colon in a name"),
     ],
 )  # fmt: skip
 def test_unusable_file_is_refused(tmp_path: Path, text: str, says: str) -> None:

@@ -37,7 +37,7 @@ def test_stuck_group_from_its_verdict_to_its_history() -> None:
     """All lines of an explanation."""
     assert lines() == [
         "billing: stopped (critical) for 30 s.",
-        "1 of 2 partitions; orders-0: No commit for 30 s, where 20 s would be the most to expect: <unread>.",
+        "1 of 2 partitions; orders-0: No commit for 30 s, where 20 s is the longest to expect: <unread>.",
         "",
         "What to do: See whether the consumer still runs and what it waits for; a hung one is restarted.",
         "",

@@ -438,7 +438,7 @@ CASES = (
         "stands without commits",
         (STUCK,),
         (V.STOPPED,),
-        "No commit for 30 s, where 46 s would be the most to expect: 3,000 offsets unread, the oldest for 30 s.",
+        "No commit for 30 s, where 46 s is the longest to expect: 3,000 offsets unread, the oldest for 30 s.",
     ),
     Case(
         "went forward past records",
@@ -517,8 +517,8 @@ CASES = (
         "two clients commit in turns",
         (but(TURNS, turns=4),),
         (V.TWO_COMMITTERS,),
-        "The offset has gone to and fro for 40 s: one client commits about 10,400, another one about 9,000 (1,400"
-        " offsets apart), and both advance.",
+        "The offset has alternated between two positions for 40 s: one client commits about 10,400, another one"
+        " about 9,000 (1,400 offsets apart), and both advance.",
     ),
     Case(
         "an offset that was removed before its time",
