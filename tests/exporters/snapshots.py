@@ -184,7 +184,7 @@ def status(**changes: Any) -> MonitorStatus:
             [{"offsets_partition": 4, "reason": "no_leader", "since": NOON - 45_000, "groups": 12}],
         ),
         "offsets_unavailable_groups": table(
-            OFFSETS_UNAVAILABLE_GROUPS, [{"offsets_partition": 4, "group": name} for name in ("billing", 'a"b\n')]
+            OFFSETS_UNAVAILABLE_GROUPS, [{"offsets_partition": 4, "group": name} for name in ("audit", 'a"b\n')]
         ),
         "expiry_error_seconds": Histogram((0.0, 60.0, 600.0), (1, 11, 39), 40, 4_321.5),
         "groups_not_evaluated": 1,

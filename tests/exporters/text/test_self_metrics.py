@@ -119,7 +119,7 @@ def test_a_running_monitor_has_all_values() -> None:
         "lagwarden_offsets_partition_hidden_unread/7": 12,
         "lagwarden_offsets_partition_unavailable_since_timestamp_seconds/4/no_leader": NOW - 45,
         "lagwarden_offsets_partition_hidden_groups/4/no_leader": 12,
-        "lagwarden_offsets_partition_hidden_group_info/4/billing": 1,
+        "lagwarden_offsets_partition_hidden_group_info/4/audit": 1,
         'lagwarden_offsets_partition_hidden_group_info/4/a"b\n': 1,
     }
 
