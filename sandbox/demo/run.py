@@ -62,6 +62,8 @@ def configuration(folder: Path, port: int) -> str:
                 "trigger_interval": "2s",
                 "tick_interval": "2s",
             },
+            # The demo's faults begin before lagwarden starts.
+            "health": {"day_one": "0s"},
             # For the alerts that compare with targets.
             "metrics": {"targets": [".*=1m"]},
         },

@@ -46,6 +46,8 @@ SETTINGS: Final = {
     "metrics.preset": "standard",
     # Late at once, so that the panels and rules about targets have something to show.
     "metrics.targets": "stalled=1s,.*=1h",
+    # The faults of the workload begin before the monitor starts.
+    "health.day_one": "0s",
 }
 SICK: Final = "stalled"
 """A group of the workload that stands still on one partition, and is opened in the group's dashboard."""
