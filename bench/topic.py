@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from bench.traffic import Chunk, Traffic
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
-_LIMIT: Final = 60.0
+_LIMIT: Final = 300.0
 
 _BROKER_TOPIC_CONFIG: Final = {
     "cleanup.policy": "compact",
@@ -52,12 +52,19 @@ _PRODUCER: Final = {
     "log_level": 0,
 }
 
+FULL_BATCHES: Final = "full"
+BATCHES_OF_ONE: Final = "of one record"
+_BATCHES: Final[dict[str, dict[str, Any]]] = {
+    FULL_BATCHES: {},
+    BATCHES_OF_ONE: {"batch.num.messages": 1, "linger.ms": 0},
+}
+
 
 @contextlib.contextmanager
-def broker_with(traffic: Traffic) -> Iterator[Broker]:
-    """Start a broker and write the whole traffic to it."""
+def broker_with(traffic: Traffic, batches: str = FULL_BATCHES) -> Iterator[Broker]:
+    """Start a broker and write the whole traffic to it, in FULL_BATCHES or in BATCHES_OF_ONE."""
     with broker_for(traffic) as broker:
-        writer = Writer(broker.bootstrap, traffic)
+        writer = Writer(broker.bootstrap, traffic, batches)
         for chunk in chunks(traffic):
             writer.write(chunk)
         yield broker
@@ -95,9 +102,9 @@ def topic_ids(bootstrap: str, names: Sequence[str]) -> list[bytes]:
 class Writer:
     """Writes chunks of traffic to the offsets topic, each group's records to the partition of its coordinator."""
 
-    def __init__(self, bootstrap: str, traffic: Traffic) -> None:
+    def __init__(self, bootstrap: str, traffic: Traffic, batches: str = FULL_BATCHES) -> None:
         self._traffic = traffic
-        self._producer = Producer({**_PRODUCER, "bootstrap.servers": bootstrap})
+        self._producer = Producer({**_PRODUCER, **_BATCHES[batches], "bootstrap.servers": bootstrap})
         self._topic_ids = topic_ids(bootstrap, traffic.topic_names())
         self._commit_keys = _objects(commit_keys(traffic))
         self._group_keys = _objects(group_keys(traffic))

@@ -94,15 +94,8 @@ class Bench:
         return self._read(what, Fold(self._placement, slot_ms=_SLOT_MS, keep_slots=_KEEP_SLOTS))
 
     def _read(self, what: str, fold: Fold | None) -> Measured:
-        with Cluster([self._bootstrap]) as cluster, Watch() as watch:
-            began = time.monotonic()
-            ranges = unread_ranges(cluster, OFFSETS_TOPIC, {})
-            for read in read_records(cluster, OFFSETS_TOPIC, ranges, rows=ROWS, ahead=True):
-                if fold is not None:
-                    fold.add(RecordColumns(read.partition, read.offset, read.timestamp, read.keys, read.values))
-            deltas = list(fold.drain()) if fold is not None else []
-            seconds = time.monotonic() - began
-        del deltas
+        with Watch() as watch:
+            seconds = _read_topic(self._bootstrap, fold)
         return Measured(what, self._end, seconds, dict(watch.cpu), dict(watch.peak))
 
     def pipeline(self, what: str, driver_state: DriverState) -> tuple[Measured, StreamingQuery]:
@@ -154,6 +147,28 @@ class Bench:
             rules=StateLimits(keep_slots=_KEEP_SLOTS),
             live_from={},
         )
+
+
+def read_alone(bootstrap: str, traffic: Traffic, *, fold: bool) -> tuple[float, float]:
+    """Read the whole topic in this process, and return the seconds and the CPU seconds of all threads."""
+    placement = Placement.build(traffic.offsets_partitions, _SHARDS)
+    folded = Fold(placement, slot_ms=_SLOT_MS, keep_slots=_KEEP_SLOTS) if fold else None
+    used = time.process_time()
+    seconds = _read_topic(bootstrap, folded)
+    return seconds, time.process_time() - used
+
+
+def _read_topic(bootstrap: str, fold: Fold | None) -> float:
+    with Cluster([bootstrap]) as cluster:
+        began = time.monotonic()
+        ranges = unread_ranges(cluster, OFFSETS_TOPIC, {})
+        for read in read_records(cluster, OFFSETS_TOPIC, ranges, rows=ROWS, ahead=True):
+            if fold is not None:
+                fold.add(RecordColumns(read.partition, read.offset, read.timestamp, read.keys, read.values))
+        deltas = list(fold.drain()) if fold is not None else []
+        seconds = time.monotonic() - began
+    del deltas
+    return seconds
 
 
 def _wait(query: StreamingQuery, end: int) -> float:

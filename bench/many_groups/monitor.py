@@ -27,6 +27,7 @@ _READY_LIMIT: Final = 900.0
 _LIMIT: Final = 300.0
 _STOP_SECONDS: Final = 90.0
 _POLL_SECONDS: Final = 0.05
+_PAGE: Final = 10_000
 _BATCHES: Final = "lagwarden_batches_total"
 _BATCH_SECONDS: Final = "lagwarden_last_batch_duration_seconds"
 _READ: Final = "lagwarden_records_read_total"
@@ -117,6 +118,16 @@ class Monitor:
         """Return the answer of `/api/v1/group` for a group."""
         answer: dict[str, Any] = json.loads(self._get(f"/api/v1/group?name={urllib.parse.quote(name)}")[1])
         return answer
+
+    def partitions_by_group(self) -> dict[str, int]:
+        """Return the number of partitions of every group, from pages of `/api/v1/groups`."""
+        found: dict[str, int] = {}
+        start: int | None = 0
+        while start is not None:
+            page = json.loads(self._get(f"/api/v1/groups?sort=name&start={start}&limit={_PAGE}")[1])
+            found |= {row["group"]: row["partitions"] for row in page["groups"]}
+            start = page["next"]
+        return found
 
     def scrape(self, encoding: str) -> tuple[int, float]:
         """Scrape `/metrics`, and return the bytes on the wire and the seconds."""

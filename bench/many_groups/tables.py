@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from bench.traffic import Traffic
 
 _BYTES_PER_PARTITION: Final = 1024.0
+_START_SECONDS: Final = 40.0
+_TICK_SECONDS: Final = 8.0
 _MB: Final = 2**20
 
 
@@ -45,8 +47,12 @@ class GroupsResults:
 
     @property
     def targets(self) -> list[Target]:
-        """The targets with the measured values."""
-        return [Target("driver memory per partition", _BYTES_PER_PARTITION, self.per_partition(self.resident), "B")]
+        """The targets, which are those of 100,000 groups of 20 partitions, with the measured values."""
+        return [
+            Target("process start to ready", _START_SECONDS, self.starts[0].seconds, "s"),
+            Target("tick", _TICK_SECONDS, statistics.median(tick.seconds for tick in self.ticks), "s"),
+            Target("driver memory per partition", _BYTES_PER_PARTITION, self.per_partition(self.resident), "B"),
+        ]
 
 
 def tables(results: GroupsResults) -> list[str]:

@@ -107,12 +107,12 @@ def _folded(snapshot: Snapshot, rows: Mapping[str, str]) -> Snapshot:
     targets, own_targets = _split(snapshot.targets, rows)
     others = ("partitions", "topics", "transitions", "dead_groups", "covered_groups")
     owners, maintenance, unpaged = (
-        _split(table, rows)[0] for table in (snapshot.owners, snapshot.maintenance, snapshot.unpaged)
+        _without(table, rows) for table in (snapshot.owners, snapshot.maintenance, snapshot.unpaged)
     )
     counts = members.group_by("group").aggregate([([], "count_all")]).rename_columns(["group", "groups"])
     return dataclasses.replace(
         snapshot,
-        **{name: _split(getattr(snapshot, name), rows)[0] for name in others},
+        **{name: _without(getattr(snapshot, name), rows) for name in others},
         groups=_with(groups, _folded_rows(members)),
         unknown_lags=_with(unknown_lags, _aggregate(unknown, ("group", "reason"), {"partitions": "sum"})),
         targets=_with(targets, _aggregate(own_targets, ("group",), {"time_lag_target": "min"})),
@@ -170,12 +170,22 @@ def _aggregate(table: pa.Table, keys: Sequence[str], functions: Mapping[str, str
 
 def _split(table: pa.Table, rows: Mapping[str, str]) -> tuple[pa.Table, pa.Table]:
     """Return the rows of other groups, and those of folded groups with plain names and the name of the folded row."""
-    encoded = table.column("group").unify_dictionaries().combine_chunks()
-    names = pa.array([rows.get(name) for name in encoded.dictionary.to_pylist()], pa.string()).take(encoded.indices)
+    names = _folded_names(table, rows)
     folded = names.is_valid()
     plain = pa.schema([(field.name, pa.string() if field.type == NAME else field.type) for field in table.schema])
     members = table.filter(folded).cast(plain).set_column(0, "group", names.filter(folded))
     return (table.filter(pc.invert(folded)) if len(members) else table), members
+
+
+def _without(table: pa.Table, rows: Mapping[str, str]) -> pa.Table:
+    """Return the rows of groups that are not folded."""
+    return table.filter(_folded_names(table, rows).is_null())
+
+
+def _folded_names(table: pa.Table, rows: Mapping[str, str]) -> pa.Array:
+    """Return for each row the name of the folded row of its group, null for groups that are not folded."""
+    encoded = table.column("group").unify_dictionaries().combine_chunks()
+    return pa.array([rows.get(name) for name in encoded.dictionary.to_pylist()], pa.string()).take(encoded.indices)
 
 
 def _with(table: pa.Table, rows: pa.Table) -> pa.Table:

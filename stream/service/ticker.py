@@ -64,14 +64,23 @@ class Ticker:
             if is_ready:
                 self._batch_applied.clear()
                 self._batch_applied.wait(self._batch_wait)
-            result = self.tick(current=watch.current)
-            if result is not None:
-                watch.update(self._cluster, log_bounds(result.ends), result.positions)
+            if self._tick_and_watch(watch):
                 if not is_ready:
                     _log.info("ready", seconds_from_start=round(time.time() - self._status.started_at, 1))
                 is_ready = True
             due = max(due + self._tick_interval, time.monotonic())
         self._publisher.save_verdicts()
+
+    def _tick_and_watch(self, watch: TopicWatch) -> bool:
+        """Run one tick and compare the topic with it; return whether Kafka answered.
+
+        The result is local: a reference that outlived this call would keep its columns beside those of the next tick.
+        """
+        result = self.tick(current=watch.current)
+        if result is None:
+            return False
+        watch.update(self._cluster, log_bounds(result.ends), result.positions)
+        return True
 
     def tick(self, *, current: bool) -> TickResult | None:
         """Run one tick and apply its result to the status; None if Kafka did not answer.

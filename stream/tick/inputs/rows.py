@@ -221,5 +221,10 @@ def _have_commit(committed: InputRows, group: Ints, topic: Ints, partition: NDAr
     at = np.minimum(np.searchsorted(pairs, committed_pairs), len(pairs) - 1)
     is_among = pairs[at] == committed_pairs
     committed_places = (at[is_among] << 31) | committed.partition[is_among]
-    have_commit: Flags = np.isin((pair << 31) | partition, committed_places)
+    if not len(committed_places):
+        return np.zeros(len(partition), np.bool_)
+    # The committed rows are sorted, so a search is enough; np.isin would sort both.
+    places = (pair << 31) | partition
+    found = np.minimum(np.searchsorted(committed_places, places), len(committed_places) - 1)
+    have_commit: Flags = committed_places[found] == places
     return have_commit

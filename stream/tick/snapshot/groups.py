@@ -195,13 +195,17 @@ def _dead_group_fields(name: str, history: GroupHistory, context: ClusterContext
 
 def transitions_table(histories: Mapping[str, GroupHistory]) -> pa.Table:
     """Return the number of transitions by group and type, sorted by both (schema TRANSITIONS)."""
-    rows = [
-        (name, transition, count)
-        for name, history in sorted(histories.items())
-        for transition, count in sorted(history.counts.items())
-    ]
-    names, transitions, counts = zip(*rows, strict=True) if rows else ((), (), ())
-    return pa.table([_names(names), _names(transitions), pa.array(counts, pa.int64())], schema=TRANSITIONS)
+    names = sorted(histories)
+    sizes = np.array([len(histories[name].counts) for name in names], np.int64)
+    transitions, counts = [], []
+    for name in names:
+        of_group = histories[name].counts
+        for transition in sorted(of_group):
+            transitions.append(transition)
+            counts.append(of_group[transition])
+    rows = np.repeat(np.arange(len(names), dtype=np.int32), sizes)
+    group = pa.DictionaryArray.from_arrays(rows, pa.array(names, pa.string()))
+    return pa.table([group.cast(NAME), _names(transitions), pa.array(counts, pa.int64())], schema=TRANSITIONS)
 
 
 def timestamps(milliseconds: NDArray[np.int64]) -> pa.Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import types
+import weakref
 from typing import TYPE_CHECKING, Any, cast
 
 from sandbox.waiting import LIMIT
@@ -139,6 +140,36 @@ def test_the_thread_polls_then_ticks_then_saves() -> None:
     assert not thread.is_alive()
     assert publisher.calls[-1] == "save"
     assert watch.looks == publisher.calls.count("finish") > 0
+
+
+def test_the_last_result_is_dropped_before_the_memory_of_a_tick_is_released() -> None:
+    """Its columns would stay beside those of the next tick: with many groups, half of the memory of the driver."""
+    alive: list[int] = []
+    ended, caught_up = threading.Event(), threading.Event()
+    caught_up.set()
+
+    class FreshResult(Result):
+        pass
+
+    class KeepingPublisher(FakePublisher):
+        """Keeps the newest result, as the publisher does, and counts those that are alive."""
+
+        def tick(self, *args: Any, **named: Any) -> Any:
+            super().tick(*args, **named)
+            self.newest = FreshResult()
+            results.add(self.newest)
+            return self.newest
+
+        def finish_tick(self) -> None:
+            super().finish_tick()
+            alive.append(len(results))
+            if len(alive) == 3:
+                ended.set()
+
+    results: weakref.WeakSet[FreshResult] = weakref.WeakSet()
+    ticker, _ = made(KeepingPublisher())
+    ticker.run(cast("Any", FakeWatch()), caught_up, ended)
+    assert alive == [1, 1, 1]
 
 
 def test_a_stop_before_the_catch_up_is_complete_publishes_nothing() -> None:
