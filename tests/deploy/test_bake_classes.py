@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sandbox.kafka.java import find_java
+from tests.stream.spark.fake_java import write_java
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,17 +31,12 @@ HANGING = "exec cat >/dev/null"
 @pytest.fixture
 def java(tmp_path: Path) -> Path:
     """Return a program in the place of Java; it counts its starts and does what the test writes into it."""
-    program = tmp_path / "jdk" / "bin" / "java"
-    program.parent.mkdir(parents=True)
-    return program
+    return tmp_path / "jdk" / "bin" / "java"
 
 
 def write(java: Path, action: str) -> None:
     """Write a program that runs this action."""
-    # spark-class asks a first JVM for the command of the second.
-    launcher = f'case "$*" in *launcher.Main*) exec {find_java()} "$@";; esac'
-    java.write_text(f"#!/bin/sh\n{launcher}\necho start >>{java.parent / 'starts'}\n{action}\n")
-    java.chmod(0o755)
+    write_java(java.parents[1], f"echo start >>{java.parent / 'starts'}\n{action}")
 
 
 def bake(java: Path) -> subprocess.CompletedProcess[str]:

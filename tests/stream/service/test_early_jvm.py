@@ -13,6 +13,8 @@ import pytest
 from stream.config.loader import load
 from stream.errors import ExitCode, Refusal
 from stream.service.early_jvm import start_jvm
+from stream.spark.jvm_process import NO_JAVA
+from tests.stream.spark.fake_java import write_java
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,10 +35,7 @@ def _keep_signal_handlers() -> Iterator[None]:
 @pytest.fixture
 def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
     """Return a configuration, on a machine whose Java waits for the end of its input."""
-    java = tmp_path / "jdk" / "bin" / "java"
-    java.parent.mkdir(parents=True)
-    java.write_text("#!/bin/sh\nexec cat >/dev/null\n")
-    java.chmod(0o755)
+    write_java(tmp_path / "jdk", "exec cat >/dev/null")
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jdk"))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     return load(flags={"kafka.bootstrap_servers": "localhost:9092", "job.driver_memory": "640m"}, environment={})
@@ -84,10 +83,11 @@ def test_signal_during_the_imports_stops_in_order(config: Config, number: signal
 
 def test_machine_without_java_is_refused(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
     """With what to do, and exit code 24."""
-    monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    monkeypatch.setattr("stream.spark.jvm_process.find_java", lambda: None)
     with pytest.raises(Refusal) as raised, start_jvm(config):
         pass
-    assert raised.value.what == "Spark did not start: there is no Java on PATH or in JAVA_HOME"
+    assert raised.value.what == f"Spark did not start: {NO_JAVA}"
+    assert raised.value.advice == "install Java 17 to 25 and set JAVA_HOME, or add it to PATH"
     assert raised.value.code is ExitCode.SPARK_UNAVAILABLE
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from stream.spark.class_archive import ClassArchive
+from stream.spark.class_archive import ClassArchive, base_archive_path, write_base_archive
+from tests.stream.spark.fake_java import write_java
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,11 +18,8 @@ if TYPE_CHECKING:
 @pytest.fixture(autouse=True)
 def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a JVM to name archives by, which is never started."""
-    home = tmp_path / "jdk"
-    (home / "bin").mkdir(parents=True)
-    (home / "bin" / "java").write_text("#!/bin/sh\n")
-    monkeypatch.setenv("JAVA_HOME", str(home))
-    return home / "bin" / "java"
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jdk"))
+    return write_java(tmp_path / "jdk")
 
 
 @pytest.fixture(autouse=True)
@@ -90,7 +88,7 @@ def test_stale_drafts_are_removed_before_the_next_is_written(archive: ClassArchi
 def test_another_jvm_or_spark_has_another_archive(tmp_path: Path, java: Path) -> None:
     """An archive fits one build of the JVM and one Spark only."""
     paths = {ClassArchive.to_write(tmp_path, version).path for version in ("4.2.0", "4.3.0")}
-    java.write_text("#!/bin/sh\n# another build\n")
+    write_java(java.parents[1], "# another build")
     assert len(paths | {ClassArchive.to_write(tmp_path, "4.2.0").path}) == 3
 
 
@@ -130,10 +128,90 @@ def test_what_is_missing_stops_no_start(tmp_path: Path, monkeypatch: pytest.Monk
         assert ClassArchive.existing(tmp_path, "4.3.0") is None
     monkeypatch.setattr("stream.spark.class_archive.spark_home", lambda: tmp_path / "nowhere")
     assert ClassArchive.existing(tmp_path, "4.3.0") is None
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
+    monkeypatch.setattr("stream.spark.class_archive.find_java", lambda: None)
     assert ClassArchive.existing(tmp_path, "4.3.0") is None
-    with pytest.raises(OSError, match="no Java"):
+    with pytest.raises(OSError, match="no usable Java"):
         ClassArchive.to_write(tmp_path, "4.3.0")
+
+
+WRITING_BASE = 'for option; do case "$option" in -XX:SharedArchiveFile=*) echo base >"${option#*=}";; esac; done'
+"""A JVM that writes a base archive when it is asked to."""
+
+
+@pytest.fixture
+def linked_java(java: Path) -> Path:
+    """Return a Java as jlink makes it: without a base archive of its own."""
+    write_java(java.parents[1], WRITING_BASE)
+    (java.parents[1] / "lib" / "server" / "classes.jsa").unlink()
+    return java
+
+
+def test_runtime_without_a_base_archive_gets_one_in_the_cache(linked_java: Path, tmp_path: Path) -> None:
+    """The JVM needs it to write an archive over it, and to use that."""
+    archive = ClassArchive.to_write(tmp_path / "classes", "4.3.0")
+    base = archive.base
+    assert base is not None
+    assert base == base_archive_path(linked_java, tmp_path / "classes")
+    assert base.read_text() == "base\n"
+    assert f"-XX:SharedArchiveFile={base}" in archive.java_options()
+    draft_of(archive).write_bytes(b"classes")
+    assert archive.keep(complete=True)
+    existing = ClassArchive.existing(tmp_path / "classes", "4.3.0")
+    assert existing is not None
+    assert f"-XX:SharedArchiveFile={base}:{archive.path}" in existing.java_options()
+    assert set(base.parent.iterdir()) == {base, archive.path}
+
+
+def test_runtime_with_a_base_archive_gets_no_other(java: Path, tmp_path: Path) -> None:
+    """A JDK has one in its folder, and no JVM is started."""
+    assert base_archive_path(java, tmp_path) is None
+    assert write_base_archive(java, tmp_path / "classes") is None
+    assert not (tmp_path / "classes").exists()
+
+
+@pytest.mark.usefixtures("linked_java")
+def test_archive_without_its_base_archive_is_not_used(tmp_path: Path) -> None:
+    """The JVM would refuse it."""
+    archive = ClassArchive.to_write(tmp_path / "classes", "4.3.0")
+    draft_of(archive).write_bytes(b"classes")
+    archive.keep(complete=True)
+    assert archive.base is not None
+    archive.base.unlink()
+    assert ClassArchive.existing(tmp_path / "classes", "4.3.0") is None
+
+
+def test_base_archive_is_written_once_and_replaced_with_its_runtime(linked_java: Path, tmp_path: Path) -> None:
+    """An archive fits only the base archive with which it was written. That of an earlier build is of no use."""
+    first = write_base_archive(linked_java, tmp_path)
+    assert first is not None
+    first.write_text("unchanged")
+    assert write_base_archive(linked_java, tmp_path) == first
+    assert first.read_text() == "unchanged"
+    modules = linked_java.parents[1] / "lib" / "modules"
+    modules.write_text("another build")
+    second = write_base_archive(linked_java, tmp_path)
+    assert list(tmp_path.glob("java-*")) == [second]
+    assert second != first
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        pytest.param("echo no space left; exit 1", "wrote no base archive: no space left", id="with a reason"),
+        pytest.param("exit 0", "wrote no base archive: exit code 0", id="no file"),
+        pytest.param("exec sleep 60", "wrote no base archive in 0.2 s", id="hanging"),
+    ],
+)
+def test_base_archive_that_is_not_written_is_an_error(
+    program: str, message: str, linked_java: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One line, and no file is left."""
+    monkeypatch.setattr("stream.spark.class_archive._BASE_SECONDS", 0.2)
+    write_java(linked_java.parents[1], program)
+    (linked_java.parents[1] / "lib" / "server" / "classes.jsa").unlink()
+    with pytest.raises(OSError, match=message):
+        write_base_archive(linked_java, tmp_path / "classes")
+    assert list((tmp_path / "classes").iterdir()) == []
 
 
 def _denied(_: Path) -> bool:

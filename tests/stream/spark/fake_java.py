@@ -1,0 +1,24 @@
+"""A JAVA_HOME with a shell program in the place of `java`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def write_java(home: Path, program: str = "", version: str = "17.0.9") -> Path:
+    """Write the folder of a Java of this version, with a base archive; return its `java`.
+
+    It answers to `-version`, and runs the program otherwise.
+    """
+    java = home / "bin" / "java"
+    java.parent.mkdir(parents=True, exist_ok=True)
+    answer = f"""[ "$1" = -version ] && {{ echo 'openjdk version "{version}"' >&2; exit 0; }}"""
+    java.write_text(f"#!/bin/sh\n{answer}\n{program}\n")
+    java.chmod(0o755)
+    base = home / "lib" / "server" / "classes.jsa"
+    base.parent.mkdir(parents=True, exist_ok=True)
+    base.touch()
+    return java
