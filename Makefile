@@ -1,6 +1,7 @@
 # The words a person types. Each sets up what it needs, says what it does, and can be repeated.
 SHELL := /bin/bash
-PYTHON ?= python3.11
+# Empty: the first Python from 3.11 to 3.13 on PATH.
+PYTHON ?=
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
@@ -12,6 +13,9 @@ FULL := (spark or kafka) and not (chart or container or page or long or play or 
 LONG ?=
 # Minutes that the soak lasts.
 MINUTES ?= 20
+# The git tag of a release, and the image that its chart runs (NAME@sha256:DIGEST).
+TAG ?=
+RELEASED_IMAGE ?=
 # How often `make stable` runs the integration tests; the last two runs are beside a load.
 N ?= 5
 # Tests with a JVM or a broker that run at the same time: they wait more than they compute.
@@ -21,7 +25,7 @@ WORKERS ?= 3
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick lint types contracts coverage play chaos soak stable bench clean
+.PHONY: help setup demo test quick lint types contracts coverage play chaos soak stable bench release release-check clean
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*  ## ' $(MAKEFILE_LIST) | awk -F ':.*  ## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -31,7 +35,7 @@ setup: $(STAMP)  ## virtual environment from hashed requirements, jars through I
 	@$(BIN)/python -m deploy.bake_classes || true
 
 $(STAMP): requirements/dev.txt pyproject.toml sandbox/programs/install.sh
-	@PYTHON=$(PYTHON) bash sandbox/programs/install.sh $(VENV)
+	@PYTHON='$(PYTHON)' bash sandbox/programs/install.sh $(VENV)
 
 demo: setup  ## a real broker, living traffic and lagwarden on this machine; DURATION=60 stops and checks by itself
 	@$(BIN)/python -m sandbox.demo $(if $(DURATION),--duration $(DURATION))
@@ -73,6 +77,12 @@ stable: setup  ## the integration tests N=5 times, the last two beside two busy 
 
 bench: setup  ## benchmarks: a table and ratios, minutes
 	$(BIN)/python -m bench
+
+release-check: $(STAMP)
+	@$(BIN)/python -m deploy.release --only-check --tag "$(TAG)"
+
+release: $(STAMP)  ## wheel, chart, SBOM and checksums in dist/; TAG=v0.1.0 compares the versions, RELEASED_IMAGE=NAME@DIGEST
+	@$(BIN)/python -m deploy.release --tag "$(TAG)" --image "$(RELEASED_IMAGE)"
 
 clean:  ## remove .venv and what tools left in the tree; the cache of jars stays
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .work

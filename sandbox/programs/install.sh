@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # install.sh VENV: creates the virtual environment that all targets of the Makefile use, from hashed requirements.
+# The Python is that of the variable PYTHON, else the first on PATH that fits. A Java comes with the requirements.
 # Repeatable: the stamp VENV/.installed is written last, so that an interrupted run continues where pip stopped.
 set -euo pipefail
 
 venv=${1:?usage: install.sh VENV}
-python=${PYTHON:-python3.11}
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 requirements=$root/requirements/dev.txt
 stamp=$venv/.installed
@@ -12,11 +12,29 @@ stamp=$venv/.installed
 say() { printf 'setup: %s\n' "$*"; }
 fail() { printf 'setup: %s\n' "$*" >&2; exit 1; }
 
-command -v "$python" >/dev/null 2>&1 || fail "no $python found: install Python 3.11 with its venv module, or give its path: make setup PYTHON=/path/to/python3.11"
-"$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || fail "$python does not run or is older than 3.11: give another one with PYTHON="
-"$python" -c 'import ensurepip' 2>/dev/null || fail "$python has no ensurepip: install its venv package (Debian: python3.11-venv)"
-java=${JAVA_HOME:+$JAVA_HOME/bin/java}
-command -v "${java:-java}" >/dev/null 2>&1 || fail "no ${java:-java} found: install a Java 17 runtime (Debian: openjdk-17-jre-headless) or set JAVA_HOME"
+# What is wrong with a Python; nothing if it fits. The hashes of the requirements are those of 3.11 to 3.13.
+fault() {
+  command -v "$1" >/dev/null 2>&1 || { echo "is not there"; return; }
+  "$1" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' >/dev/null 2>&1 \
+    || { echo "does not run or is not Python 3.11, 3.12 or 3.13"; return; }
+  "$1" -c 'import ensurepip, venv' >/dev/null 2>&1 || echo "has no ensurepip (Debian: the package python3-venv)"
+}
+
+if [ -n "${PYTHON:-}" ]; then
+  python=$PYTHON
+  found=$(fault "$python")
+  [ -z "$found" ] || fail "$python $found: give another one with PYTHON="
+else
+  python='' without_venv=''
+  for candidate in python3.11 python3.12 python3.13 python3 python; do
+    case $(fault "$candidate") in
+      '') python=$candidate; break ;;
+      *ensurepip*) without_venv=${without_venv:-$candidate} ;;
+    esac
+  done
+  [ -n "$python" ] || [ -z "$without_venv" ] || fail "$without_venv $(fault "$without_venv")"
+  [ -n "$python" ] || fail "no Python 3.11, 3.12 or 3.13 found: install one with its venv module, or give its path: make setup PYTHON=/path/to/python3"
+fi
 
 # The inputs of the environment: unchanged ones mean that it is up to date.
 wanted=$(cat "$requirements" "$root/pyproject.toml" "${BASH_SOURCE[0]}" | sha256sum)

@@ -43,30 +43,55 @@ def program(folder: Path, name: str, script: str) -> Path:
 
 
 def test_missing_python_is_one_line(programs: Path, tmp_path: Path) -> None:
-    """The line names the missing Python and the variable for another one."""
+    """The line names the versions that fit and the variable for another place."""
     done = install(tmp_path / "venv", programs)
     assert done.returncode == 1
     assert done.stderr.splitlines() == [
         (
-            "setup: no python3.11 found: install Python 3.11 with its venv module, or give its path: "
-            "make setup PYTHON=/path/to/python3.11"
+            "setup: no Python 3.11, 3.12 or 3.13 found: install one with its venv module, or give its path: "
+            "make setup PYTHON=/path/to/python3"
         )
     ]
 
 
-def test_missing_java_is_one_line(programs: Path, tmp_path: Path) -> None:
-    """Java is checked before anything is downloaded."""
-    done = install(tmp_path / "venv", programs, PYTHON=sys.executable)
+UNFIT = [
+    pytest.param("exit 127", "does not run or is not Python 3.11, 3.12 or 3.13", id="a version manager's stub"),
+    pytest.param(
+        'case "$*" in *ensurepip*) exit 1;; esac', "has no ensurepip (Debian: the package python3-venv)", id="no venv"
+    ),
+]
+
+
+@pytest.mark.parametrize(("script", "fault"), UNFIT)
+def test_unfit_python_that_was_asked_for_is_refused(programs: Path, tmp_path: Path, script: str, fault: str) -> None:
+    """Another one is not taken in its place."""
+    given = program(programs, "given", script)
+    program(programs, "python3.12", "exit 0")
+    done = install(tmp_path / "venv", programs, PYTHON=str(given))
     assert done.returncode == 1
-    assert done.stderr.splitlines() == [
-        "setup: no java found: install a Java 17 runtime (Debian: openjdk-17-jre-headless) or set JAVA_HOME"
-    ]
-    assert not (tmp_path / "venv").exists()
+    assert done.stderr.splitlines() == [f"setup: {given} {fault}: give another one with PYTHON="]
+
+
+@pytest.mark.parametrize(("script", "fault"), UNFIT)
+def test_unfit_python_of_the_path_is_skipped(programs: Path, tmp_path: Path, script: str, fault: str) -> None:
+    """The next version is taken; no Java is needed."""
+    assert fault
+    program(programs, "python3.11", script)
+    program(programs, "python3.12", f'echo "$*" >>{tmp_path / "calls"}; case "$*" in "-m venv"*) exit 3;; esac')
+    done = install(tmp_path / "venv", programs)
+    assert done.returncode == 3, done.stderr
+    assert f"-m venv --clear {tmp_path / 'venv'}" in (tmp_path / "calls").read_text()
+
+
+def test_python_without_venv_is_named_when_it_is_the_only_one(programs: Path, tmp_path: Path) -> None:
+    """As on a Debian where only the interpreter is installed."""
+    program(programs, "python3.13", 'case "$*" in *ensurepip*) exit 1;; esac')
+    done = install(tmp_path / "venv", programs)
+    assert done.stderr.splitlines() == ["setup: python3.13 has no ensurepip (Debian: the package python3-venv)"]
 
 
 def test_failed_download_is_one_line_and_leaves_no_stamp(programs: Path, tmp_path: Path) -> None:
     """The error of pip is shown once, and the next run starts again."""
-    program(programs, "java", "exit 0")
     venv = tmp_path / "venv"
     (venv / "bin").mkdir(parents=True)
     (venv / ".installed").write_text("from before\n")
@@ -80,7 +105,6 @@ def test_failed_download_is_one_line_and_leaves_no_stamp(programs: Path, tmp_pat
 
 def test_second_run_installs_nothing(programs: Path, tmp_path: Path) -> None:
     """The stamp is written at the end; with it nothing is run, and changed requirements invalidate it."""
-    program(programs, "java", "exit 0")
     venv = tmp_path / "venv"
     calls = tmp_path / "calls"
     (venv / "bin").mkdir(parents=True)
