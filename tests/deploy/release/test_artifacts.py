@@ -1,0 +1,104 @@
+"""The files of a release: written here as the workflow writes them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import subprocess
+import tarfile
+import zipfile
+from pathlib import Path
+from typing import Final
+
+import pytest
+import yaml
+
+from deploy.chart.tools import ToolsUnreachableError, python_tools
+from deploy.release.artifacts import ArtifactError, build_wheel, package_chart, write_checksums, write_sbom
+from deploy.release.versions import project_version
+
+ROOT: Final = Path(__file__).resolve().parents[3]
+DIGEST: Final = "sha256:" + "0123456789abcdef" * 4
+
+
+def test_wheel_has_every_file_of_the_packages(tmp_path: Path) -> None:
+    """Also pages, styles and other data, which no import names. The program for executors can be executed."""
+    wheel = build_wheel(tmp_path)
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "decoders", "exporters", "stream"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout.splitlines()
+    if not listed:
+        pytest.skip("this tree is no git checkout")
+    with zipfile.ZipFile(wheel) as archive:
+        entries = {entry.filename: entry for entry in archive.infolist()}
+    assert set(listed) == {name for name in entries if ".dist-info/" not in name}
+    assert entries["stream/spark/executor_java/bin/java"].external_attr >> 16 & 0o111 == 0o111
+
+
+@pytest.mark.chart
+def test_packaged_chart_runs_the_image_of_its_release(tmp_path: Path) -> None:
+    """Its name and digest are the defaults of the values; the rest of the values is as in the tree."""
+    try:
+        python_tools()
+    except ToolsUnreachableError as error:
+        pytest.skip(str(error))
+    archive = package_chart(tmp_path, f"registry.example/team/lagwarden@{DIGEST}")
+    assert archive.name == f"lagwarden-{project_version()}.tgz"
+    with tarfile.open(archive) as files:
+        names = set(files.getnames())
+        text = files.extractfile("lagwarden/values.yaml")
+        assert text is not None
+        values = yaml.safe_load(text.read())
+    assert "lagwarden/templates/statefulset.yaml" in names
+    assert not [name for name in names if name.startswith("lagwarden/ci/")]
+    before = yaml.safe_load((ROOT / "deploy" / "helm" / "lagwarden" / "values.yaml").read_text())
+    expected = before["image"] | {"repository": "registry.example/team/lagwarden", "digest": DIGEST}
+    assert values == before | {"image": expected}
+
+
+@pytest.mark.parametrize("image", ["lagwarden", "lagwarden:0.1.0", "lagwarden@sha256:12", f"a b@{DIGEST}"])
+def test_image_without_a_digest_is_refused(tmp_path: Path, image: str) -> None:
+    """A tag can be moved after the release."""
+    with pytest.raises(ArtifactError, match="is not NAME@sha256:DIGEST"):
+        package_chart(tmp_path, image)
+
+
+def test_sbom_lists_every_pinned_package_with_its_hashes(tmp_path: Path) -> None:
+    """Names, versions and hashes are those of the requirements that the image is installed from."""
+    document = json.loads(write_sbom(tmp_path).read_text())
+    assert document["bomFormat"] == "CycloneDX"
+    assert document["metadata"]["component"]["name"] == "lagwarden"
+    assert document["metadata"]["component"]["version"] == project_version()
+    found = {
+        f"{component['name']}=={component['version']}": {
+            each["content"]
+            for reference in component["externalReferences"]
+            for each in reference.get("hashes", [])
+            if each["alg"] == "SHA-256"
+        }
+        for component in document["components"]
+    }
+    entries = re.split(r"\n(?=\S)", (ROOT / "requirements" / "run.txt").read_text())
+    expected = {
+        entry.split()[0]: set(re.findall(r"--hash=sha256:([0-9a-f]{64})", entry)) for entry in entries if "==" in entry
+    }
+    assert len(expected) > 20
+    assert found == expected
+
+
+def test_checksums_are_those_of_sha256sum(tmp_path: Path) -> None:
+    """One line per file, with its name alone."""
+    (tmp_path / "a.whl").write_bytes(b"wheel")
+    written = write_checksums(tmp_path, [tmp_path / "a.whl"])
+    assert written.read_text() == f"{hashlib.sha256(b'wheel').hexdigest()}  a.whl\n"
+    assert (
+        subprocess.run(
+            ["sha256sum", "--check", written.name], cwd=tmp_path, check=False, capture_output=True
+        ).returncode
+        == 0
+    )

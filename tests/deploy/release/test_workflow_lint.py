@@ -1,0 +1,84 @@
+"""The workflow of releases: valid, pinned, and made of the steps that the other tests of this folder run."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+import yaml
+
+from deploy.chart.tools import ToolsUnreachableError
+from deploy.release.workflow_lint import actionlint, problems
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT: Final = Path(__file__).resolve().parents[3]
+WORKFLOW: Final = ROOT / ".github" / "workflows" / "release.yml"
+UNPINNED: Final = {"pypa/gh-action-pypi-publish": "the commits of its newest tags could not be verified"}
+"""Actions without the digest of a commit, and why."""
+
+
+def steps() -> Iterator[dict[str, Any]]:
+    """Yield the steps of all jobs."""
+    for job in yaml.safe_load(WORKFLOW.read_text())["jobs"].values():
+        yield from job["steps"]
+
+
+@pytest.fixture(scope="module")
+def linter() -> None:
+    """Build actionlint, or skip where its module or Go is missing."""
+    try:
+        actionlint()
+    except ToolsUnreachableError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.chart
+@pytest.mark.usefixtures("linter")
+def test_workflows_have_no_findings() -> None:
+    """Syntax, expressions, contexts, permissions and names of inputs."""
+    assert problems() == []
+
+
+@pytest.mark.chart
+@pytest.mark.usefixtures("linter")
+def test_linter_finds_an_unknown_context(tmp_path: Path) -> None:
+    """Otherwise an empty answer would say nothing."""
+    broken = WORKFLOW.read_text().replace("matrix.platform", "matrix.plattform")
+    (tmp_path / "broken.yml").write_text(broken)
+    assert any('property "plattform" is not defined' in line for line in problems(tmp_path))
+
+
+def test_actions_are_pinned_by_commit() -> None:
+    """A tag can be moved. The comment beside the digest names the version."""
+    used = re.findall(r"uses: (\S+?)@(\S+)(?: # (v\S+))?", WORKFLOW.read_text())
+    assert used
+    assert {name for name, at, version in used if not (re.fullmatch("[0-9a-f]{40}", at) and version)} == set(UNPINNED)
+
+
+def test_workflow_names_no_registry() -> None:
+    """It is a variable of the repository, so that a fork releases to its own."""
+    text = WORKFLOW.read_text()
+    assert "://" not in text.replace("oci://$CHARTS", "")
+    assert not re.search(r"\b(docker|ghcr|quay)\.io\b", text)
+
+
+def test_make_targets_of_the_workflow_exist() -> None:
+    """Steps that need no registry are targets of the Makefile, which also run on a laptop."""
+    called = {name for step in steps() for name in re.findall(r"\bmake ([a-z-]+)", step.get("run", ""))}
+    assert called == {"test", "release", "release-check"}
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert called <= set(targets)
+
+
+def test_permissions_are_given_job_by_job() -> None:
+    """Nothing by default; a token is left in no checkout."""
+    workflow = yaml.safe_load(WORKFLOW.read_text())
+    assert workflow["permissions"] == {}
+    assert all("permissions" in job for job in workflow["jobs"].values())
+    checkouts = [step for step in steps() if step.get("uses", "").startswith("actions/checkout@")]
+    assert checkouts
+    assert all(step["with"]["persist-credentials"] is False for step in checkouts)
