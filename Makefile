@@ -25,7 +25,7 @@ WORKERS ?= 3
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick lint types contracts coverage play chaos soak stable bench release release-check clean
+.PHONY: help setup demo test quick lint types contracts coverage play chaos soak stable bench audit release release-check clean
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*  ## ' $(MAKEFILE_LIST) | awk -F ':.*  ## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -80,6 +80,9 @@ bench: setup  ## benchmarks: a table and ratios, minutes
 
 release-check: $(STAMP)
 	@$(BIN)/python -m deploy.release --only-check --tag "$(TAG)"
+
+audit: $(STAMP)  ## known vulnerabilities of the pinned packages; needs the vulnerability data of the package index
+	$(BIN)/pip-audit --strict --disable-pip --require-hashes -r requirements/run.txt
 
 release: $(STAMP)  ## wheel, chart, SBOM and checksums in dist/; TAG=v0.1.0 compares the versions, RELEASED_IMAGE=NAME@DIGEST
 	@$(BIN)/python -m deploy.release --tag "$(TAG)" --image "$(RELEASED_IMAGE)"

@@ -24,6 +24,7 @@ from stream.errors import ExitCode, Refusal
 from stream.spark.errors import SparkFailure
 from stream.spark.jvm import connect, hush_accumulators, skip_installed_data_sources
 from stream.spark.jvm_process import JvmOptions, JvmProcess, JvmStartError, start_refusal
+from stream.spark.login_user import set_login_user
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -96,6 +97,7 @@ def open_session(options: SessionOptions, jvm: JvmProcess | None = None) -> Spar
     conf = SparkConf().setMaster(_with_attempts(options.master)).setAll(list(session_settings(options).items()))
     try:
         gateway = connect(jvm or JvmProcess.start(options.jvm))
+        set_login_user(gateway.jvm)
         session = SparkSession(SparkContext(conf=conf, gateway=gateway))
         skip_installed_data_sources(gateway.jvm)
         # lagwarden logs a failed query in one line; Spark's stack traces are printed only on request.

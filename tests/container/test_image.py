@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import re
 from typing import TYPE_CHECKING, Final
 from unittest.mock import ANY
 
@@ -28,10 +30,20 @@ OWN_LIMIT: Final = 30
 FAST: Final = {"config": {"job": {"driver_memory": "512m", "tick_interval": 1, "trigger_interval": 1}}}
 
 
+_INSTALLED: Final = (
+    "import importlib.metadata as m, json; print(json.dumps({d.name: d.version for d in m.distributions()}))"
+)
+
+
 @contextlib.contextmanager
-def pod_of(image: str, bootstrap: str, folder: Path, volume: str, **variables: str) -> Iterator[Pod]:
-    """Start the chart's pod for this broker; remove it in the end."""
+def pod_of(
+    image: str, bootstrap: str, folder: Path, volume: str, user: str | None = None, **variables: str
+) -> Iterator[Pod]:
+    """Start the chart's pod for this broker, by default with the chart's user; remove it in the end."""
     values = merged(merged(case("minimal"), FAST), {"config": {"kafka": {"bootstrap_servers": [bootstrap]}}})
+    if user is not None:
+        number, group = map(int, user.split(":"))
+        values = merged(values, {"podSecurityContext": {"runAsUser": number, "runAsGroup": group}})
     with contextlib.closing(Pod(image, render(values), folder, volume, **variables)) as pod:
         yield pod.start()
 
@@ -70,6 +82,36 @@ def test_image_runs_read_only_stops_cleanly_and_continues_from_its_volume(
         assert shown.records_read == 2
         assert len(pod.events("state restored")) == 1
         assert pod.stop_within(OWN_LIMIT) == ExitCode.OK, pod.said
+
+
+def test_image_runs_as_any_user_of_the_root_group(
+    image: str, make_broker: MakeBroker, tmp_path: Path, volume: str
+) -> None:
+    """OpenShift chooses a user id that has no account in the image; Spark and Hadoop must not ask for its name."""
+    bootstrap = make_broker().bootstrap
+    make_topic(bootstrap, "t", 1, records=5)
+    commit(bootstrap, "g", "t", {0: 2})
+    with pod_of(image, bootstrap, tmp_path, volume, user="1000700000:0") as pod:
+        shown = pod.wait_ready().metrics()
+        assert (shown.committed, shown.lags) == tool_says(bootstrap)
+        assert pod.execute("id", "-u") == (0, "1000700000\n")
+        assert pod.execute("id", "-un")[0] != 0
+        assert pod.stop_within(OWN_LIMIT) == ExitCode.OK, pod.said
+
+
+def test_image_names_its_packages_and_their_licences(image: str, tmp_path: Path, volume: str) -> None:
+    """The SBOM has every installed package with its version, and each of them has a licence."""
+    with pod_of(image, "127.0.0.1:1", tmp_path, volume) as pod:
+        pod.wait_answering()
+        installed = json.loads(pod.execute("python", "-c", _INSTALLED)[1])
+        sbom = json.loads(pod.execute("cat", "/opt/lagwarden/doc/sbom.cdx.json")[1])
+        licences = pod.execute("cat", "/opt/lagwarden/doc/THIRD-PARTY-LICENSES")[1]
+    assert {part["name"]: part["version"] for part in sbom["components"]} == installed
+    found = {
+        name: re.search(rf"^{re.escape(name)}\n{re.escape(version)}\n(.+)$", licences, re.MULTILINE)
+        for name, version in installed.items()
+    }
+    assert [name for name, licence in found.items() if licence is None or licence[1] == "UNKNOWN"] == []
 
 
 def test_stop_without_kafka_is_clean(image: str, tmp_path: Path, volume: str) -> None:
