@@ -579,6 +579,9 @@ class MonitorStatus:
     webhook_drops: pa.Table = dataclasses.field(default_factory=WEBHOOK_DROPS.empty_table)
     # Damaged snapshots of the state that Spark replaced by an older one with its changelog.
     state_repairs: int = 0
+    # The registered and the configured executors, None with a local master.
+    executors: int | None = None
+    executors_expected: int | None = None
 
 
 def empty(schema: pa.Schema) -> pa.Table:

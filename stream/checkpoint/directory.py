@@ -68,6 +68,11 @@ class CheckpointDirectory:
         return str(self.folder / "spark")
 
     @property
+    def manifest_file(self) -> Path:
+        """The manifest: a file that exists as long as the checkpoint is used."""
+        return self.folder / MANIFEST
+
+    @property
     def fresh(self) -> bool:
         """True if no batch has ended yet."""
         return not self.positions

@@ -11,6 +11,7 @@ import os
 from typing import TYPE_CHECKING, Final
 
 from stream.checkpoint.manifest import MANIFEST
+from stream.checkpoint.storage_watch import is_away
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,7 +43,8 @@ class Presence:
             try:
                 found = path.stat()
             except OSError as error:
-                if descriptor is not None:
+                # An error of shared storage says nothing about the file; `StorageWatch` reports it.
+                if descriptor is not None and not is_away(error):
                     return f"{path} was deleted ({error.strerror})"
                 continue
             if descriptor is None:

@@ -16,6 +16,7 @@ from stream.cluster.transport.client import Cluster
 from stream.config.kafka_login import login_from_options
 from stream.errors import ExitCode, Refusal
 from stream.service.web_access import open_web_access
+from stream.spark.executors.driver_machine import address_for, check_python, check_reachable
 from stream.spark.java import find_java
 from stream.spark.jvm_process import NO_JAVA, JvmStartError, start_refusal
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 def run_checks(config: Config) -> Iterator[str | Refusal]:
     """Run all checks in the order of `run`; yields a sentence or the Refusal of each."""
     checks: list[Callable[[Config], str]] = [_port, _web_access, _java, _checkpoint]
+    if config.job.master_url.has_executors:
+        checks.append(_executors)
     for check in checks:
         try:
             yield check(config)
@@ -77,6 +80,15 @@ def _checkpoint(config: Config) -> str:
             ExitCode.CHECKPOINT_UNUSABLE,
         )
     return f"the checkpoint {checkpoint} {'exists' if nearest == checkpoint else 'will be created'}"
+
+
+def _executors(config: Config) -> str:
+    """Check what this machine needs for executors; only `run` asks for some, and checks them."""
+    job = config.job
+    check_python(job.executor_python)
+    check_reachable(job.master_url)
+    address = job.driver_host or address_for(job.master_url)
+    return f"Spark's master is {job.master}, and this machine is {address} for executors"
 
 
 def _cluster(config: Config) -> Iterator[str]:

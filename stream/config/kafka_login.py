@@ -100,7 +100,7 @@ def _password(kafka: KafkaOptions) -> PasswordLogin:
 def _token(kafka: KafkaOptions) -> TokenFileLogin | ClientCredentialsLogin:
     extensions = tuple(sorted(kafka.oauth_extensions.items()))
     if kafka.oauth_token_file is not None:
-        return TokenFileLogin(kafka.oauth_token_file, extensions)
+        return TokenFileLogin(kafka.oauth_token_file.absolute(), extensions)
     assert kafka.oauth_token_endpoint is not None  # noqa: S101 -- checked by KafkaOptions.contradictions
     assert kafka.oauth_client_id is not None  # noqa: S101
     assert kafka.oauth_client_secret is not None  # noqa: S101
@@ -109,7 +109,7 @@ def _token(kafka: KafkaOptions) -> TokenFileLogin | ClientCredentialsLogin:
         client_id=kafka.oauth_client_id,
         client_secret=kafka.oauth_client_secret,
         scope=kafka.oauth_scope,
-        ca_file=kafka.oauth_ca_file,
+        ca_file=_absolute(kafka.oauth_ca_file),
         timeout=kafka.oauth_timeout,
         extensions=extensions,
     )
@@ -130,9 +130,14 @@ _CREDENTIALS: dict[str, Callable[[KafkaOptions], Credentials]] = {
 
 def _tls(kafka: KafkaOptions) -> TlsFiles:
     return TlsFiles(
-        authorities=kafka.ssl_ca_file,
-        certificate=kafka.ssl_certificate_file,
-        key=kafka.ssl_key_file,
+        authorities=_absolute(kafka.ssl_ca_file),
+        certificate=_absolute(kafka.ssl_certificate_file),
+        key=_absolute(kafka.ssl_key_file),
         key_password=kafka.ssl_key_password,
         verify_hostname=kafka.ssl_verify_hostname,
     )
+
+
+def _absolute(path: Path | None) -> Path | None:
+    """Return the path for processes with another working folder, such as executors."""
+    return None if path is None else path.absolute()

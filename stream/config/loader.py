@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 import yaml
 from pydantic import ValidationError
 
-from stream.config.options import SECRETS, SECTIONS, Config, OptionSection
+from stream.config.options import SECRETS, SECTIONS, Config, OptionSection, contradictions_between
 from stream.config.secret_sources import Secret, SecretEntry, SecretFile, SecretUnavailable, SecretVariable
 from stream.errors import ExitCode, Refusal
 
@@ -37,7 +37,7 @@ _SERVICE_LINK: Final = re.compile(r"_SERVICE_(HOST|PORT)(_|$)|_PORT_[0-9]+_(TCP|
 _SERVICE_ADDRESS: Final = re.compile(r"(tcp|udp|sctp)://")
 
 KEYS: Final = tuple(f"{name}.{option}" for name, section in SECTIONS.items() for option in section.model_fields)
-_MAPPINGS: Final = frozenset({"kafka.oauth_extensions"})
+_MAPPINGS: Final = frozenset({"kafka.oauth_extensions", "job.spark_options"})
 # Values that errors do not print. SASL extensions may hold passwords under names that cannot be enumerated, and a URL
 # may have one.
 _NOT_SHOWN: Final = SECRETS | _MAPPINGS | {"kafka.oauth_token_endpoint"}
@@ -122,6 +122,9 @@ def _sections(
     for layer in (_from_file(file, faults), _from_environment(environment or {}, faults), _from_flags(flags or {})):
         settings.update(_resolve_keys(layer, names, faults))
     sections = {name: _build_section(name, settings, faults) for name in names}
+    for name, option, problem in contradictions_between(sections):
+        in_section = {option: settings[f"{name}.{option}"]} if f"{name}.{option}" in settings else {}
+        faults.append(_option_fault(name, option, problem, in_section))
     if faults:
         raise ConfigRefusal(faults)
     return {name: section for name, section in sections.items() if section is not None}

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, FilePath, JsonValue
 
+from stream.config.master_url import MasterKind, MasterUrl, check_master
 from stream.config.ownership import MaintenanceEntries, OwnerEntries  # noqa: TC001 -- pydantic reads annotations
-from stream.config.secret_sources import STARS, Secret
+from stream.config.secret_sources import STARS, Secret, SecretFile
+from stream.config.spark_options import WITHOUT_EFFECT, as_text, check_spark_options
 from stream.config.values import (
     Address,
     MetricNames,
@@ -28,6 +30,9 @@ from stream.config.values import (
     class_archive_folder,
     parse_addresses,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 def _option(
@@ -137,6 +142,14 @@ class KafkaOptions(OptionSection):
         """See Section."""
         return [*self._login_contradictions(), *self._tls_contradictions()]
 
+    @property
+    def secrets_outside_files(self) -> list[str]:
+        """The options whose secrets are not in files of their own, so that other machines cannot read them."""
+        secrets = {name: getattr(self, name) for name in type(self).model_fields}
+        return [
+            name for name, value in secrets.items() if isinstance(value, Secret) and not isinstance(value, SecretFile)
+        ]
+
     def _login_contradictions(self) -> list[tuple[str, str]]:
         given = {name for name in _LOGIN_OPTIONS if getattr(self, name)}
         if not self.uses_sasl:
@@ -237,10 +250,23 @@ class HttpOptions(OptionSection):
 class CheckpointOptions(OptionSection):
     """The checkpoint, which keeps the state of the job across restarts."""
 
-    # The directory must be local: the process holds a file lock in it.
     dir: Path = _option(
-        Path("lagwarden-checkpoint"), "A local directory, used by one process and for one cluster only."
+        Path("lagwarden-checkpoint"),
+        "A directory, used by one process and for one cluster only. It is local, unless `checkpoint.shared` says that"
+        " all executors have the same.",
     )
+    shared: bool = _option(
+        False,
+        "Whether all executors have the directory under the same path, as on a volume that is mounted on each of them."
+        " Required with a Spark cluster (docs/cluster.md).",
+        experimental=True,
+    )
+
+    def contradictions(self) -> list[tuple[str, str]]:
+        """See Section."""
+        if self.shared and not self.dir.is_absolute():
+            return [("dir", "must be an absolute path with checkpoint.shared")]
+        return []
 
 
 class JobOptions(OptionSection):
@@ -267,7 +293,11 @@ class JobOptions(OptionSection):
         10, "The number of slots with recent commits per group and partition.", ge=2, le=1000
     )
     commit_window_slot_seconds: int = _option(30, "The length of one slot.", unit="seconds", ge=1, le=86400)
-    master: str = _option("local[*]", "Spark's master URL: `local[N]` runs N tasks in this process.", min_length=1)
+    master: Annotated[str, AfterValidator(check_master)] = _option(
+        "local[*]",
+        "Spark's master URL: `local[N]` runs N tasks in this process; `spark://HOST:PORT`, `k8s://URL` and"
+        " `local-cluster[EXECUTORS,CORES,MEGABYTES]` run them in executors (docs/cluster.md).",
+    )
     driver_memory: Annotated[str, AfterValidator(check_heap_size)] = _option(
         "512m", "The heap size of Spark's JVM, such as `1536m`. The README has a table of sizes."
     )
@@ -281,7 +311,7 @@ class JobOptions(OptionSection):
         None,
         "The number of tasks that read and decode in parallel. Fixed per checkpoint: after a change the topic is "
         "read again from its start.",
-        shown="the number of cores",
+        shown="the number of cores; with executors, that of all executors",
         ge=1,
         le=10_000,
     )
@@ -296,13 +326,135 @@ class JobOptions(OptionSection):
         gt=0,
     )
 
+    driver_host: str | None = _option(
+        None,
+        "The host name or address of this process for executors.",
+        shown="the address from which the master is reached",
+        min_length=1,
+        experimental=True,
+    )
+    driver_bind_address: str | None = _option(
+        None,
+        "The address on which this process listens for executors, such as `0.0.0.0` behind a Service.",
+        shown="`job.driver_host`",
+        min_length=1,
+        experimental=True,
+    )
+    driver_port: int | None = _option(
+        None,
+        "The port on which this process listens for executors: TCP, and UDP for the progress of tasks.",
+        shown="free ports",
+        ge=1,
+        le=65535,
+        experimental=True,
+    )
+    block_manager_port: int | None = _option(
+        None,
+        "The TCP port from which executors fetch code and data of this process.",
+        shown="a free port",
+        ge=1,
+        le=65535,
+        experimental=True,
+    )
+    executors: int | None = _option(None, "The number of executors.", shown="2", ge=1, le=1000, experimental=True)
+    executor_cores: int | None = _option(
+        None, "The number of tasks that an executor runs at once.", shown="1", ge=1, le=256, experimental=True
+    )
+    executor_memory: Annotated[str, AfterValidator(check_heap_size)] | None = _option(
+        None,
+        "The heap size of an executor. Its Python processes need memory beside it: docs/cluster.md.",
+        shown="1g",
+        experimental=True,
+    )
+    executor_python: str | None = _option(
+        None,
+        "The Python interpreter of executors: a path, or a name on their PATH. It must have the packages of"
+        " docs/cluster.md, and exist on this machine, too: Spark plans with the same one.",
+        shown="the interpreter of this process",
+        min_length=1,
+        experimental=True,
+    )
+    authenticate: bool = _option(
+        True,
+        "Whether this process and executors authenticate each other, and encrypt their connections and temporary"
+        " files (`spark.authenticate`, `spark.network.crypto.enabled`, `spark.io.encryption.enabled`).",
+        experimental=True,
+    )
+    auth_secret: Secret | None = _option(
+        None,
+        "The secret of a standalone cluster (`spark.authenticate.secret` of its master and workers). Other clusters"
+        " get a generated one.",
+        experimental=True,
+    )
+    pod_template: FilePath | None = _option(
+        None, "File with the pod template of executors on Kubernetes.", experimental=True
+    )
+    executor_image: str | None = _option(
+        None, "The image of executors on Kubernetes: that of lagwarden.", min_length=1, experimental=True
+    )
+    executor_service_account: str | None = _option(
+        None,
+        "The service account of executors on Kubernetes.",
+        shown="that of the namespace",
+        min_length=1,
+        experimental=True,
+    )
+    namespace: str | None = _option(
+        None, "The Kubernetes namespace of executors.", shown="`default`", min_length=1, experimental=True
+    )
+    spark_options: Annotated[dict[str, str], BeforeValidator(as_text), AfterValidator(check_spark_options)] = _option(
+        dict,
+        "Further settings of Spark, such as `spark.executor.memoryOverhead: 1g`. Settings that lagwarden makes itself"
+        " are refused.",
+        shown="none",
+        experimental=True,
+    )
+
+    @property
+    def master_url(self) -> MasterUrl:
+        """The parsed master."""
+        return MasterUrl.parse(self.master)
+
+    @property
+    def executor_count(self) -> int:
+        """The number of executors; with a local master, 1."""
+        url = self.master_url
+        if url.size is not None:
+            return url.size.executors
+        return (self.executors or _EXECUTORS) if url.has_executors else 1
+
+    @property
+    def cores_per_executor(self) -> int:
+        """The number of tasks that an executor runs at once."""
+        size = self.master_url.size
+        return (self.executor_cores or _EXECUTOR_CORES) if size is None else size.cores
+
+    @property
+    def memory_per_executor(self) -> str:
+        """The heap size of an executor."""
+        size = self.master_url.size
+        return (self.executor_memory or _EXECUTOR_MEMORY) if size is None else f"{size.megabytes}m"
+
     def contradictions(self) -> list[tuple[str, str]]:
         """See Section."""
-        found = []
+        found = self._cluster_contradictions()
         if self.freshness_limit < 2 * self.tick_interval:
             found.append(("freshness_limit", "must be at least twice tick_interval, or readiness flaps"))
         if self.watchdog_limit < 4 * self.trigger_interval:
             found.append(("watchdog_limit", "must be at least four times trigger_interval"))
+        return found
+
+    def _cluster_contradictions(self) -> list[tuple[str, str]]:
+        kind = self.master_url.kind
+        idle = [name for name in WITHOUT_EFFECT[kind] if getattr(self, name) is not None]
+        found = [(name, f"has no effect with job.master {self.master}") for name in idle]
+        if kind is MasterKind.STANDALONE and self.authenticate and self.auth_secret is None:
+            advice = "is needed: the file with the secret of the cluster; or set job.authenticate: false"
+            found.append(("auth_secret_file", advice))
+        if self.auth_secret is not None and not self.authenticate:
+            found.append(("auth_secret", "has no effect with job.authenticate: false"))
+        if kind is MasterKind.KUBERNETES and self.executor_image is None:
+            found.append(("executor_image", f"is needed with job.master {self.master}"))
         return found
 
 
@@ -580,12 +732,37 @@ class Config(BaseModel):
     def masked(self) -> dict[str, Any]:
         """Return the effective values as plain data, with every secret replaced by stars."""
         shown: dict[str, Any] = self.model_dump(mode="json", by_alias=True)
-        extensions = shown["kafka"]["oauth_extensions"]
-        shown["kafka"]["oauth_extensions"] = {
-            name: STARS if _SECRET_OPTION.search(name) else value for name, value in extensions.items()
-        }
+        for section, option in (("kafka", "oauth_extensions"), ("job", "spark_options")):
+            shown[section][option] = {
+                name: STARS if _SECRET_OPTION.search(name) else value for name, value in shown[section][option].items()
+            }
         return shown
 
+
+def contradictions_between(sections: Mapping[str, OptionSection | None]) -> list[tuple[str, str, str]]:
+    """Return (section, option, problem) for values of different sections that contradict each other."""
+    job, checkpoint, kafka = (sections.get(name) for name in ("job", "checkpoint", "kafka"))
+    if not isinstance(job, JobOptions):
+        return []
+    found = []
+    master, with_master = job.master_url, f"with job.master {job.master}"
+    if isinstance(checkpoint, CheckpointOptions):
+        if master.is_on_other_machines and not checkpoint.shared:
+            advice = "put checkpoint.dir on a volume that this machine and all executors mount at the same path"
+            found.append(("checkpoint", "shared", f"must be true {with_master}: {advice}, and set it"))
+        if checkpoint.shared and not master.has_executors:
+            found.append(("checkpoint", "shared", f"has no effect {with_master}"))
+    if isinstance(kafka, KafkaOptions) and master.is_on_other_machines:
+        found += [
+            ("kafka", name, f"must be set as {name}_file {with_master}: executors read the file, at the same path")
+            for name in kafka.secrets_outside_files
+        ]
+    return found
+
+
+_EXECUTORS: Final = 2
+_EXECUTOR_CORES: Final = 1
+_EXECUTOR_MEMORY: Final = "1g"
 
 _LOGINS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     **dict.fromkeys(("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"), (("sasl_username", "sasl_password"), ())),
@@ -620,5 +797,7 @@ SECTIONS: Final[dict[str, type[OptionSection]]] = {
 }
 """The sections in the order of the documentation."""
 
-SECRETS: Final = frozenset({"kafka.sasl_password", "kafka.oauth_client_secret", "kafka.ssl_key_password"})
+SECRETS: Final = frozenset({
+    "kafka.sasl_password", "kafka.oauth_client_secret", "kafka.ssl_key_password", "job.auth_secret"
+})  # fmt: skip
 """Keys whose values are never printed, and that can be read from the file named by KEY_file."""

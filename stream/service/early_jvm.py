@@ -19,6 +19,7 @@ from stream.errors import ExitCode, Refusal
 from stream.service.descriptor_limit import raise_limit
 from stream.service.temporary_folder import temporary_folder
 from stream.spark.class_archive import ClassArchive
+from stream.spark.executors.jvm_environment import jvm_environment
 from stream.spark.jvm_process import JvmOptions, JvmProcess, JvmStartError, start_refusal
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ def start_jvm(config: Config) -> Iterator[StartedJvm]:
     raise_limit()
     stopping = _stop_signals()
     with _temporary_folder() as folder:
-        options = JvmOptions(config.job.driver_memory, _class_archive(config), folder)
+        variables = jvm_environment(config.job.master_url, folder)
+        options = JvmOptions(config.job.driver_memory, _class_archive(config), folder, variables)
         try:
             process = JvmProcess.start(options)
         except JvmStartError as error:

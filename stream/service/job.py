@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from stream.checkpoint.topic_watch import TopicWatch
-from stream.errors import ExitCode
+from stream.errors import ExitCode, Refusal
 from stream.groups.codec import unpack_change
 from stream.groups.decode_stats import DecodeStats
 from stream.service.catch_up import CatchUpProgress
@@ -22,7 +22,14 @@ from stream.service.startup import open_kept_state, read_tombstone_seconds, wait
 from stream.service.status import CATCHING_UP, STARTING
 from stream.service.supervisor import QuerySupervisor, end_of_query
 from stream.service.ticker import Ticker
-from stream.service.wiring import context_poller, lookup_limits, pipeline_options, verdict_evaluator
+from stream.service.wiring import (
+    context_poller,
+    driver_host,
+    lookup_limits,
+    pipeline_options,
+    progress_address,
+    verdict_evaluator,
+)
 from stream.spark.errors import SparkCallError, SparkFailure, spark_call
 from stream.spark.pipeline import start
 from stream.spark.task_progress import ProgressReceiver
@@ -111,10 +118,12 @@ class MonitorJob:
         on_batch = functools.partial(self._on_batch, ticker)
         log_starts = {partition: first for partition, (first, _, _) in logs.items()}
         stable = {partition: last_stable for partition, (_, _, last_stable) in logs.items()}
-        with contextlib.closing(ProgressReceiver("127.0.0.1", self._record_task_progress)) as receiver:
+        host = driver_host(config.job)
+        listen = progress_address(config.job, host)
+        with contextlib.closing(self._receive_progress(*listen)) as receiver:
 
             def options() -> PipelineOptions:
-                made = pipeline_options(config, state.checkpoint, log_starts, receiver.address)
+                made = pipeline_options(config, state.checkpoint, log_starts, (host, receiver.port))
                 folded = None if self._first is None else self._first.folded
                 return dataclasses.replace(made, reading=dataclasses.replace(made.reading, folded=folded))
 
@@ -129,6 +138,8 @@ class MonitorJob:
                 if self._stopping.is_set():
                     return ExitCode.OK
                 if self._first is None:
+                    if not self._wait_for_session(session):
+                        return ExitCode.OK
                     self._publisher.seed(state.load(session.result()))
                     status.progress = CatchUpProgress(state.checkpoint.positions or log_starts, stable)
                 checkpoint = state.checkpoint
@@ -145,9 +156,19 @@ class MonitorJob:
             except SparkCallError as error:
                 return end_of_query(SparkFailure(str(error), error.failure.detail), status, state)
 
+    def _wait_for_session(self, session: Future[SparkSession]) -> bool:
+        """Wait until the session is open; return False if stopped before: executors may never come."""
+        while not session.done():
+            if self._stopping.wait(_POLL_SECONDS):
+                return False
+        return True
+
     def _may_read_first(self, checkpoint: CheckpointDirectory) -> bool:
-        """Return whether a fresh checkpoint, without a batch whose ends are fixed, is read on this machine."""
-        is_local = self._config.job.master.startswith("local")
+        """Return whether a fresh checkpoint, without a batch whose ends are fixed, is read on this machine.
+
+        With executors, those read it: what this machine would read is not on theirs.
+        """
+        is_local = not self._config.job.master_url.has_executors
         return self._folder is not None and is_local and checkpoint.fresh and not checkpoint.planned
 
     def _read_first(self, job: PipelineOptions, stable: Mapping[int, int], session: Future[SparkSession]) -> None:
@@ -196,6 +217,17 @@ class MonitorJob:
         store = VerdictStore(checkpoint.folder, self._status.files)
         lookups = LookupScheduler(self._cluster, lookup_limits(self._config, layout.slot_ms, layout.keep_slots))
         self._publisher.evaluate_with(verdict_evaluator(self._config, layout.slot_ms, store), lookups)
+
+    def _receive_progress(self, host: str, port: int) -> ProgressReceiver:
+        """Return the receiver of the progress of tasks. Raises Refusal if it cannot listen."""
+        try:
+            return ProgressReceiver(host, port, self._record_task_progress)
+        except OSError as error:
+            raise Refusal(
+                f"cannot listen on {host} UDP port {port} for the progress of tasks: {error.strerror or error}",
+                "correct job.driver_bind_address, job.driver_host or job.driver_port",
+                ExitCode.SPARK_UNAVAILABLE,
+            ) from error
 
     def _record_task_progress(self, positions: Mapping[int, int]) -> None:
         if self._status.progress is not None:

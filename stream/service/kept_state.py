@@ -12,6 +12,7 @@ import structlog
 
 from stream.checkpoint.presence import Presence
 from stream.checkpoint.state_positions import misplaced, unseen
+from stream.checkpoint.storage_watch import StorageWatch
 from stream.cluster.log_tails import TailRequest, read_tails
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.transport.errors import ClusterError
@@ -50,10 +51,14 @@ class KeptState:
         self._has_batch = False
         self.checkpoint = checkpoint
         self._presence = Presence(self.checkpoint.folder)
+        self._storage = StorageWatch(self.checkpoint.folder)
+        self._storage.start()
+        self._status.storage_trouble = self._storage.trouble
         self._log_set_aside()
 
     def close(self) -> None:
         """Release the lock."""
+        self._storage.close()
         self._presence.close()
         self.checkpoint.close()
 

@@ -26,8 +26,10 @@ from stream.service.job import MonitorJob
 from stream.service.startup import wait_for_offsets_topic
 from stream.service.status import FAILED, STOPPING, ServiceStatus
 from stream.service.web_access import open_web_access, served_details, served_search
-from stream.service.wiring import read_tasks
-from stream.spark.session import SessionOptions, end_session, open_session
+from stream.service.wiring import executor_files, session_options
+from stream.spark.executors.executor_check import check_executors
+from stream.spark.executors.watch import ExecutorWatch
+from stream.spark.session import end_session, open_session
 from stream.tick.publisher import Publisher
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from stream.config.options import Config
     from stream.service.early_jvm import StartedJvm
     from stream.spark.jvm_process import JvmProcess
+    from stream.spark.session import SessionOptions
     from stream.spark.types import SparkSession
 
 _log = structlog.get_logger(__name__)
@@ -54,7 +57,8 @@ def run(config: Config, jvm: StartedJvm) -> int:
     )
     watch = ClusterWatch.from_config(config, publisher.current)
     with _http_server(config, publisher, status, watch), watch:
-        session = _open_in_background(_session_options(config, jvm), jvm.process)
+        executors = _executor_watch(config, status)
+        session = _open_in_background(config, session_options(config, jvm.options), jvm.process, executors)
         try:
             with Cluster(
                 config.kafka.bootstrap_servers,
@@ -68,6 +72,8 @@ def run(config: Config, jvm: StartedJvm) -> int:
                 return MonitorJob(config, status, publisher, jvm.stopping, cluster, folder=folder).run(topic, session)
         finally:
             status.phase = STOPPING if status.phase != FAILED else FAILED
+            if executors is not None:
+                executors.close()
             _end_session(session)
 
 
@@ -107,23 +113,32 @@ def _http_server(config: Config, publisher: Publisher, status: ServiceStatus, wa
         server.stop()
 
 
-def _session_options(config: Config, jvm: StartedJvm) -> SessionOptions:
-    return SessionOptions(
-        master=config.job.master,
-        jvm=jvm.options,
-        driver_host="127.0.0.1",
-        shuffle_partitions=read_tasks(config),
-        traces=config.log.level == "debug",
-    )
+def _executor_watch(config: Config, status: ServiceStatus) -> ExecutorWatch | None:
+    """Return the watch of the executors, and show it in the status; None with a local master."""
+    if not config.job.master_url.has_executors:
+        return None
+    watch = ExecutorWatch(config.job.executor_count)
+    status.executors = lambda: watch.count
+    return watch
 
 
-def _open_in_background(options: SessionOptions, jvm: JvmProcess) -> Future[SparkSession]:
-    """Open the session on a daemon thread: the process may have to end before it is open."""
+def _open_in_background(
+    config: Config, options: SessionOptions, jvm: JvmProcess, executors: ExecutorWatch | None
+) -> Future[SparkSession]:
+    """Open the session on a daemon thread: the process may have to end before it is open.
+
+    With executors, it is open when they can run tasks, which may take any time.
+    """
     session: Future[SparkSession] = Future()
 
     def open_and_store() -> None:
         try:
-            session.set_result(open_session(options, jvm))
+            opened = open_session(options, jvm)
+            if executors is not None:
+                executors.start(opened)
+                folder = config.checkpoint.dir if config.job.master_url.is_on_other_machines else None
+                check_executors(opened, options.shuffle_partitions, folder, executor_files(config))
+            session.set_result(opened)
         except BaseException as error:  # noqa: BLE001 - raised where the session is used
             session.set_exception(error)
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from stream.service.catch_up import CatchUp, CatchUpProgress
+    from stream.spark.executors.watch import ExecutorCount
     from stream.tick.offsets_topic_lag import UnansweredPartition
     from stream.tick.run_tick import TickResult
     from stream.webhook.notifier import WebhookStatus
@@ -90,6 +91,10 @@ class ServiceStatus:
         self.resources = Resources()
         """Heap and checkpoint as of the last poll."""
         self.state_repairs = 0
+        self.executors: Callable[[], ExecutorCount] | None = None
+        """Returns how many executors there are; None with a local master."""
+        self.storage_trouble: Callable[[], str | None] = lambda: None
+        """Returns why the storage of the checkpoint does not answer now, as a sentence; None while it does."""
         self.webhook: Callable[[], WebhookStatus] | None = None
         """Returns the state of the webhook; None if there is none."""
         self._descriptors = Descriptors(os.getpid())
@@ -144,6 +149,7 @@ class ServiceStatus:
         retention, terminations = tick.retention, tick.terminations
         faults = {**tick.faults, "answer": self._answer_faults}
         webhook = None if self.webhook is None else self.webhook()
+        executors = None if self.executors is None else self.executors()
         heap, space = self.resources.heap, self.resources.checkpoint
         return MonitorStatus(
             version=self._version,
@@ -192,6 +198,8 @@ class ServiceStatus:
             checkpoint_volume_bytes=space.volume_size,
             state_snapshot_at=space.state_snapshot_at,
             state_repairs=self.state_repairs,
+            executors=None if executors is None else executors.running,
+            executors_expected=None if executors is None else executors.expected,
             **_webhook_fields(webhook),
         )
 
@@ -214,6 +222,10 @@ class ServiceStatus:
             reasons.append(self.trouble)
         if self.phase == RUNNING and self._is_stale():
             reasons.append(self._age_reason())
+        reasons += self._executor_reasons()
+        away = self.storage_trouble()
+        if away is not None:
+            reasons.append(away)
         if self.phase in (CATCHING_UP, RUNNING):
             reasons += self._unanswered_reasons()
         return tuple(reasons)
@@ -235,6 +247,19 @@ class ServiceStatus:
             why = "have no leader" if reason == NO_LEADER else f"have no known end offsets ({reason})"
             reasons.append(f"offsets partitions that {why}: {numbers}")
         return reasons
+
+    def _executor_reasons(self) -> list[str]:
+        """Return as a sentence that there is no executor: nothing is read.
+
+        A lost executor is replaced within seconds, so a ready monitor stays ready for the freshness limit.
+        """
+        executors = None if self.executors is None else self.executors()
+        if executors is None or executors.none_since is None:
+            return []
+        seconds = self._clock() - executors.none_since
+        if self.phase == RUNNING and seconds < self._freshness_limit:
+            return []
+        return [f"no executor has been registered with Spark for {seconds:.0f} s (expected {executors.expected})"]
 
     def _age_reason(self) -> str:
         taken_at = self.tick.taken_at

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from stream.checkpoint.manifest import Layout
 from stream.config.kafka_login import login_from_options
 from stream.config.metric_selection import selection_from_options
+from stream.config.secret_sources import SecretFile
 from stream.groups.expiry.predict import OffsetsRetention
 from stream.groups.placement import Placement
 from stream.groups.reduce import StateLimits
 from stream.health.limits import HealthLimits
 from stream.service.cpu_quota import usable_cores
+from stream.spark.executors.driver_machine import address_for
+from stream.spark.executors.settings import ExecutorOptions, KubernetesExecutors
 from stream.spark.pipeline import PipelineOptions
 from stream.spark.reading_options import ClusterAccess, ReadingOptions
-from stream.spark.session import TASK_ATTEMPTS
+from stream.spark.session import TASK_ATTEMPTS, SessionOptions
 from stream.tick.context_poller import ContextPoller
 from stream.tick.lookups.budget import LookupLimits
 from stream.tick.verdicts.evaluate import VerdictEvaluator
@@ -24,7 +28,8 @@ if TYPE_CHECKING:
 
     from stream.checkpoint.directory import CheckpointDirectory
     from stream.cluster.transport.client import Cluster
-    from stream.config.options import Config
+    from stream.config.options import Config, JobOptions
+    from stream.spark.jvm_process import JvmOptions
     from stream.tick.verdicts.store import VerdictStore
 
 _READ_SHARE: Final = 0.9
@@ -34,7 +39,62 @@ not by the watchdog."""
 
 def read_tasks(config: Config) -> int:
     """Return the number of tasks that read at once: as configured, otherwise one per usable core."""
-    return config.job.read_tasks or usable_cores()
+    job = config.job
+    cores = job.executor_count * job.cores_per_executor if job.master_url.has_executors else usable_cores()
+    return job.read_tasks or cores
+
+
+def session_options(config: Config, jvm: JvmOptions) -> SessionOptions:
+    """Return the options of the Spark session. Raises Refusal if this machine's address for executors is not known."""
+    job = config.job
+    host = driver_host(job)
+    return SessionOptions(
+        master=job.master,
+        jvm=jvm,
+        driver_host=host,
+        shuffle_partitions=read_tasks(config),
+        traces=config.log.level == "debug",
+        executors=_executors(job, host) if job.master_url.has_executors else None,
+        python=job.executor_python,
+        further=job.spark_options,
+    )
+
+
+def driver_host(job: JobOptions) -> str:
+    """Return the host of this process for executors. Raises Refusal if it is not known."""
+    return job.driver_host or address_for(job.master_url)
+
+
+def _executors(job: JobOptions, host: str) -> ExecutorOptions:
+    kubernetes = None
+    if job.executor_image is not None:
+        kubernetes = KubernetesExecutors(
+            job.executor_image, job.namespace, job.executor_service_account, job.pod_template
+        )
+    return ExecutorOptions(
+        job.master_url,
+        number=job.executor_count,
+        cores=job.cores_per_executor,
+        memory=job.memory_per_executor,
+        bind_address=job.driver_bind_address or host,
+        driver_port=job.driver_port,
+        block_manager_port=job.block_manager_port,
+        authenticate=job.authenticate,
+        secret=job.auth_secret,
+        kubernetes=kubernetes,
+    )
+
+
+def executor_files(config: Config) -> list[Path]:
+    """Return the files that tasks read on executors: secrets, tokens and certificates of the login to Kafka."""
+    values = [getattr(config.kafka, name) for name in type(config.kafka).model_fields]
+    files = [value.path if isinstance(value, SecretFile) else value for value in values]
+    return [file.absolute() for file in files if isinstance(file, Path)]
+
+
+def progress_address(job: JobOptions, host: str) -> tuple[str, int]:
+    """Return the address and the port, 0 for a free one, on which the progress of tasks is received."""
+    return job.driver_bind_address or host, job.driver_port or 0
 
 
 def checkpoint_layout(config: Config, offsets_partitions: int) -> Layout:
@@ -78,6 +138,7 @@ def pipeline_options(
             dead_grace_ms=_ms(config.groups.dead_grace),
         ),
         live_from=checkpoint.manifest.live_from,
+        marker=str(checkpoint.manifest_file.absolute()) if job.master_url.has_executors else None,
     )
 
 

@@ -32,6 +32,8 @@ from stream.spark.java import MODULE_OPTIONS, NEWEST, OLDEST, class_path, execut
 from stream.spark.java_memory import memory_options
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from stream.spark.class_archive import ClassArchive
 
 _log = structlog.get_logger(__name__)
@@ -61,6 +63,8 @@ class JvmOptions:
     class_archive: ClassArchive | None = None
     temporary_folder: Path | None = None
     """The folder for temporary files of the JVM; None: the system's."""
+    environment: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """Variables to add to those of this process."""
 
     def arguments(self) -> list[str]:
         """Return all options of the command line."""
@@ -98,7 +102,7 @@ class JvmProcess:
         command = java_command(options)
         folder = Path(tempfile.mkdtemp(prefix="lagwarden-jvm-", dir=options.temporary_folder))
         inherited = {name: value for name, value in os.environ.items() if name != "SPARK_HOME"}
-        environment = {**CHILD_ENVIRONMENT, **inherited}
+        environment = {**CHILD_ENVIRONMENT, **inherited, **options.environment}
         environment[_CONNECTION_FILE] = str(folder / "connection")
         # JVMs that this one starts take the same runtime, also where JAVA_HOME names one that was skipped.
         environment.update(executor_environment(Path(command[0])))

@@ -33,6 +33,8 @@ class PipelineOptions:
     rules: StateLimits
     """Limits of the state of a shard. `live_from` has the first live position per offsets partition."""
     live_from: Mapping[int, int]
+    marker: str | None = None
+    """A file of the checkpoint that each executor must see; None without executors."""
 
 
 def start(spark: SparkSession, job: PipelineOptions, on_batch: Callable[[pa.Table, int], None]) -> StreamingQuery:
@@ -45,7 +47,7 @@ def start(spark: SparkSession, job: PipelineOptions, on_batch: Callable[[pa.Tabl
 
 def changes(deltas: DataFrame, job: PipelineOptions) -> DataFrame:
     """Return the changes per shard: the deltas of all tasks, reduced per shard."""
-    reducer = ShardProcessor(job.reading.placement, job.rules, job.live_from)
+    reducer = ShardProcessor(job.reading.placement, job.rules, job.live_from, job.marker)
     return deltas.groupBy("shard").transformWithState(reducer, processor.OUTPUT, "update", "None")
 
 

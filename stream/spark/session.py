@@ -22,12 +22,18 @@ from pyspark.sql import SparkSession
 
 from stream.errors import ExitCode, Refusal
 from stream.spark.errors import SparkFailure
+from stream.spark.executors.code_archive import write_code_archive
+from stream.spark.executors.driver_machine import check_python, check_reachable
+from stream.spark.executors.settings import executor_settings
 from stream.spark.jvm import connect, hush_accumulators, skip_installed_data_sources
 from stream.spark.jvm_process import JvmOptions, JvmProcess, JvmStartError, start_refusal
 from stream.spark.login_user import set_login_user
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
+
+    from stream.spark.executors.settings import ExecutorOptions
 
 TASK_ATTEMPTS: Final = 3
 """Attempts of a task: the kernel kills a Python worker to free memory, and the task that it ran can run again."""
@@ -69,8 +75,13 @@ SETTINGS: Final = {
     "spark.task.maxFailures": str(TASK_ATTEMPTS),
 }
 
+_ADVICE: Final = "see the options job.*; the log at level debug has the output of the JVM"
+_ADVICE_ON_EXECUTORS: Final = f"the logs of Spark's master, workers and executors may have the reason; {_ADVICE}"
+
 # The path of a Unix socket has at most 107 bytes; Spark's names are `/.`, a UUID and `.sock`.
 _LONGEST_SOCKET_FOLDER: Final = 107 - 43
+_SOCKETS: Final = "spark.python.unix.domain.socket.dir"
+_SYSTEM_FOLDER: Final = "/tmp"  # noqa: S108 - the default of the JVM
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -83,6 +94,12 @@ class SessionOptions:
     shuffle_partitions: int
     traces: bool = False
     """True if Spark prints its own stack traces."""
+    executors: ExecutorOptions | None = None
+    """The executors in processes of their own; None with a local master."""
+    python: str | None = None
+    """The interpreter of Spark's Python processes; None: that of this process."""
+    further: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """Further settings of Spark, none of those that are set here."""
 
 
 def open_session(options: SessionOptions, jvm: JvmProcess | None = None) -> SparkSession:
@@ -91,14 +108,21 @@ def open_session(options: SessionOptions, jvm: JvmProcess | None = None) -> Spar
     Raises Refusal if there is no Java or the JVM does not start.
     """
     # Workers would take `python3` from PATH, whatever that is.
-    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    os.environ.setdefault("SPARK_LOCAL_IP", options.driver_host)
+    os.environ["PYSPARK_PYTHON"] = options.python or sys.executable
+    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    if options.executors is None:
+        os.environ.setdefault("SPARK_LOCAL_IP", options.driver_host)
     hush_accumulators()
+    if options.executors is not None:
+        check_python(options.python)
+        check_reachable(options.executors.master)
     conf = SparkConf().setMaster(_with_attempts(options.master)).setAll(list(session_settings(options).items()))
     try:
         gateway = connect(jvm or JvmProcess.start(options.jvm))
         set_login_user(gateway.jvm)
         session = SparkSession(SparkContext(conf=conf, gateway=gateway))
+        if options.executors is not None and options.executors.ships_code:
+            session.sparkContext.addFile(str(write_code_archive(_folder_of(options))))
         skip_installed_data_sources(gateway.jvm)
         # lagwarden logs a failed query in one line; Spark's stack traces are printed only on request.
         session.sparkContext.setLogLevel("WARN" if options.traces else "OFF")
@@ -106,7 +130,7 @@ def open_session(options: SessionOptions, jvm: JvmProcess | None = None) -> Spar
         raise start_refusal(error) from error
     except (Py4JError, PySparkException, OSError) as error:
         cause = SparkFailure.of(error).cause
-        advice = "see the options job.*; the log at level debug has the output of the JVM"
+        advice = _ADVICE if options.executors is None else _ADVICE_ON_EXECUTORS
         raise Refusal(f"Spark did not start: {cause}", advice, ExitCode.SPARK_UNAVAILABLE) from error
     return session
 
@@ -143,15 +167,25 @@ def _forget_jvm() -> None:
 
 def session_settings(options: SessionOptions) -> dict[str, str]:
     """Return all settings of a session, by name."""
+    sockets = _socket_folder(options.jvm.temporary_folder)
     return {
+        **options.further,
         **SETTINGS,
         "spark.driver.memory": options.jvm.heap,
         "spark.driver.host": options.driver_host,
         "spark.driver.bindAddress": options.driver_host,
         # Fixed for the life of a checkpoint.
         "spark.sql.shuffle.partitions": str(options.shuffle_partitions),
-        "spark.python.unix.domain.socket.dir": _socket_folder(options.jvm.temporary_folder),
+        # The folders of executors are not those of the driver; without this setting each JVM takes its own.
+        **({} if options.executors and sockets != _SYSTEM_FOLDER else {_SOCKETS: sockets}),
+        **({} if options.executors is None else executor_settings(options.executors)),
     }
+
+
+def _folder_of(options: SessionOptions) -> Path:
+    """Return the folder for the archive of the code, which the PYTHONPATH of the JVM names."""
+    assert options.jvm.temporary_folder is not None  # noqa: S101 -- `stream.service.early_jvm` creates it
+    return options.jvm.temporary_folder
 
 
 def _with_attempts(master: str) -> str:
@@ -162,4 +196,4 @@ def _with_attempts(master: str) -> str:
 def _socket_folder(temporary: Path | None) -> str:
     """Return the folder for the sockets of workers: as the JVM chooses it where a path would be too long."""
     fits = temporary is not None and len(os.fsencode(temporary)) <= _LONGEST_SOCKET_FOLDER
-    return str(temporary) if fits else "/tmp"  # noqa: S108 - the default of the JVM
+    return str(temporary) if fits else _SYSTEM_FOLDER

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import Row
@@ -27,13 +29,23 @@ OUTPUT: Final = "shard int, change binary, tallies array<string>"
 class ShardProcessor(StatefulProcessor):
     """Spark calls it once per shard that a batch touched."""
 
-    def __init__(self, placement: Placement, rules: StateLimits, live_from: Mapping[int, int]) -> None:
+    def __init__(
+        self, placement: Placement, rules: StateLimits, live_from: Mapping[int, int], marker: str | None = None
+    ) -> None:
+        """`marker` is a file of the checkpoint that each executor must see; None without executors."""
         self._placement = placement
         self._rules = rules
         self._live_from = dict(live_from)
+        self._marker = marker
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        """Declare the state: one packed shard."""
+        """Declare the state: one packed shard. Raises FileNotFoundError where the checkpoint is another one.
+
+        An executor that came after the start would keep state in a folder of its own, and later batches would miss it.
+        """
+        if self._marker is not None and not Path(self._marker).exists():
+            host = socket.gethostname()
+            raise FileNotFoundError(f"{self._marker} is not there on {host}: the checkpoint is not shared, or away")
         self._state: ValueState = handle.getValueState(STATE, "packed binary")
 
     def handleInputRows(  # type: ignore[override]  # noqa: N802 - Spark's name; rows are Rows, not pandas frames

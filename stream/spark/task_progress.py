@@ -20,21 +20,25 @@ SEND_INTERVAL: Final = 0.5
 
 
 class ProgressReceiver:
-    """Receives progress datagrams from running tasks on a free port of `host`, in a thread of its own."""
+    """Receives progress datagrams from running tasks on a port of `host`, in a thread of its own."""
 
-    def __init__(self, host: str, on_positions: Callable[[Mapping[int, int]], None]) -> None:
-        """Call `on_positions` with the next position per offsets partition for each datagram."""
+    def __init__(self, host: str, port: int, on_positions: Callable[[Mapping[int, int]], None]) -> None:
+        """Call `on_positions` with the next position per offsets partition for each datagram; port 0: a free one.
+
+        Raises OSError if the port is in use, or the host is not this machine.
+        """
         self._on_positions = on_positions
-        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self._socket.bind((host, 0))
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]
+        self._socket = socket.socket(family, socket.SOCK_DGRAM)
+        self._socket.bind(address)
         self._closing = False
         threading.Thread(target=self._receive, name="task-progress", daemon=True).start()
 
     @property
-    def address(self) -> tuple[str, int]:
-        """The address that tasks send to."""
-        host, port = self._socket.getsockname()
-        return host, port
+    def port(self) -> int:
+        """The port that tasks send to."""
+        port: int = self._socket.getsockname()[1]
+        return port
 
     def close(self) -> None:
         """Stop receiving."""
@@ -56,7 +60,7 @@ class ProgressSender:
 
     def __init__(self, address: tuple[str, int]) -> None:
         self._address = address
-        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._socket = socket.socket(_family(address), socket.SOCK_DGRAM)
         self._next_send = time.monotonic() + SEND_INTERVAL
         self._positions: dict[int, int] = {}
 
@@ -76,3 +80,11 @@ class ProgressSender:
             self._socket.sendto(message, self._address)
         except OSError:
             return  # a progress report must not fail a task
+
+
+def _family(address: tuple[str, int]) -> socket.AddressFamily:
+    """Return the address family of a host; IPv4 if it cannot be resolved now."""
+    try:
+        return socket.getaddrinfo(*address, type=socket.SOCK_DGRAM)[0][0]
+    except OSError:
+        return socket.AF_INET

@@ -7,13 +7,17 @@ computes anything when it is imported.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 
 import pyspark.worker  # noqa: F401 -- imported for the workers
 from pyspark.daemon import manager
 
-import stream.spark.offsets_reading
-import stream.spark.shard_processor  # noqa: F401 -- as above
+with contextlib.suppress(ImportError):
+    # A package that an executor does not have: the task that needs it fails with its name. The daemon would fail
+    # without a word.
+    import stream.spark.offsets_reading
+    import stream.spark.shard_processor  # noqa: F401 -- imported for the workers
 
 if __name__ == "__main__":
     # Loaded modules are left out of garbage collections from here on. PySpark's workers collect after every task, which

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import os
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -89,3 +91,17 @@ def test_close_closes_all_descriptors(folder: Path) -> None:
     before = len(list(Path("/proc/self/fd").iterdir()))
     presence.close()
     assert before - len(list(Path("/proc/self/fd").iterdir())) == 9
+
+
+def test_storage_that_is_away_is_no_loss(folder: Path, presence: Presence, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error of a mounted file system says nothing about its files: they are there when it answers again."""
+
+    def fail(path: Path, **_: object) -> os.stat_result:
+        raise OSError(errno.ESTALE, os.strerror(errno.ESTALE), str(path))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "stat", fail)
+        assert presence.lost() is None
+    assert presence.lost() is None
+    shutil.rmtree(folder)
+    assert presence.lost() is not None

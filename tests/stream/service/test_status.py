@@ -12,6 +12,7 @@ from stream.groups.decode_stats import DecodeFault, DecodeStats
 from stream.service import status as phases
 from stream.service.catch_up import CatchUpProgress
 from stream.service.status import ServiceStatus
+from stream.spark.executors.watch import ExecutorCount
 from stream.tick.offsets_topic_lag import UnansweredPartition
 from stream.tick.run_tick import TickStatus
 from stream.webhook.notifier import WebhookStatus
@@ -36,6 +37,12 @@ def status_in(
     return own
 
 
+def with_executors(own: ServiceStatus, running: int, none_since: float | None = None) -> ServiceStatus:
+    """Return the status of a monitor with two executors, of which some run."""
+    own.executors = lambda: ExecutorCount(expected=2, running=running, none_since=none_since)
+    return own
+
+
 @pytest.mark.parametrize(
     ("own", "reasons"),
     [
@@ -57,6 +64,23 @@ def status_in(
             id="a new cluster",
         ),
         pytest.param(status_in(phases.STARTING), ["the monitor is starting"], id="Spark boots"),
+        pytest.param(
+            with_executors(status_in(phases.STARTING), 0, NOW - 45),
+            [
+                "the monitor is starting",
+                "no executor has been registered with Spark for 45 s (expected 2)",
+            ],
+            id="executors never come",
+        ),
+        pytest.param(with_executors(status_in(phases.RUNNING, age=1), 1), [], id="one of two executors is lost"),
+        pytest.param(
+            with_executors(status_in(phases.RUNNING, age=1), 0, NOW - 59), [], id="all executors are being replaced"
+        ),
+        pytest.param(
+            with_executors(status_in(phases.RUNNING, age=1), 0, NOW - 60),
+            ["no executor has been registered with Spark for 60 s (expected 2)"],
+            id="all executors are gone",
+        ),
         pytest.param(
             status_in(phases.CATCHING_UP),
             ["offsets partitions not read to their ends yet: 2"],
@@ -184,3 +208,18 @@ def test_the_state_of_the_webhook_is_in_the_status() -> None:
         {"reason": "tls", "failures": 0},
     ]
     assert found.webhook_drops.to_pylist() == [{"reason": "queue_full", "events": 1}]
+
+
+def test_storage_that_is_away_is_a_reason() -> None:
+    """Nothing that is read now can be kept."""
+    own = status_in(phases.RUNNING, age=1)
+    own.storage_trouble = lambda: "the storage of the checkpoint /mnt is away: Stale file handle"
+    assert own.monitor_status().not_ready_reasons == ("the storage of the checkpoint /mnt is away: Stale file handle",)
+
+
+def test_executors_are_counted_only_with_a_cluster() -> None:
+    """Without executors there is no number of them, not 0."""
+    own = status_in(phases.RUNNING, age=1)
+    assert (own.monitor_status().executors, own.monitor_status().executors_expected) == (None, None)
+    counted = with_executors(own, 1).monitor_status()
+    assert (counted.executors, counted.executors_expected) == (1, 2)

@@ -4,24 +4,34 @@ from __future__ import annotations
 
 import dataclasses
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from stream.config.options import Config
+from stream.config.secret_sources import SecretFile
 from stream.health.limits import HealthLimits
 from stream.service import wiring
 from stream.service.wiring import (
     checkpoint_layout,
     context_poller,
+    executor_files,
     health_limits,
     lookup_limits,
     pipeline_options,
+    progress_address,
     read_tasks,
+    session_options,
     verdict_evaluator,
 )
+from stream.spark.jvm_process import JvmOptions
 from stream.spark.session import TASK_ATTEMPTS
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pytest
+
+
+STANDALONE: Final = {"master": "spark://127.0.0.1:7077", "authenticate": False}
 
 
 def config(**health: float) -> Config:
@@ -92,6 +102,56 @@ def test_without_an_option_each_core_reads(monkeypatch: pytest.MonkeyPatch) -> N
     """A configured number of tasks takes precedence."""
     monkeypatch.setattr(wiring, "usable_cores", lambda: 6)
     assert [read_tasks(with_sections(job=job)) for job in ({}, {"read_tasks": 2})] == [6, 2]
+
+
+def test_without_an_option_each_core_of_the_executors_reads() -> None:
+    """Those of the driver do not matter then."""
+    assert read_tasks(with_sections(job={"master": "local-cluster[3,2,1024]"})) == 6
+    assert read_tasks(with_sections(job={**STANDALONE, "executors": 5, "executor_cores": 4})) == 20
+    assert read_tasks(with_sections(job={**STANDALONE, "read_tasks": 7})) == 7
+
+
+def test_session_with_executors() -> None:
+    """Options reach the session; the address of the driver is that of the route to the master."""
+    given = with_sections(
+        job={
+            **STANDALONE,
+            "executor_python": "/opt/python",
+            "driver_port": 7078,
+            "spark_options": {"spark.locality.wait": "1s"},
+        }
+    )
+    options = session_options(given, JvmOptions("512m"))
+    assert options.executors is not None
+    assert (options.driver_host, options.executors.bind_address) == ("127.0.0.1", "127.0.0.1")
+    assert (options.executors.number, options.executors.cores, options.executors.memory) == (2, 1, "1g")
+    assert (options.python, options.further) == ("/opt/python", {"spark.locality.wait": "1s"})
+    assert progress_address(given.job, "127.0.0.1") == ("127.0.0.1", 7078)
+    service = with_sections(job={**STANDALONE, "driver_host": "d.example", "driver_bind_address": "10.0.0.9"})
+    options = session_options(service, JvmOptions("512m"))
+    assert options.executors is not None
+    assert (options.driver_host, options.executors.bind_address) == ("d.example", "10.0.0.9")
+    assert progress_address(service.job, "d.example") == ("10.0.0.9", 0)
+
+
+def test_session_without_executors_listens_on_loopback() -> None:
+    """Nothing of a cluster is set."""
+    options = session_options(with_sections(job={}), JvmOptions("512m"))
+    assert (options.driver_host, options.executors) == ("127.0.0.1", None)
+
+
+def test_files_that_executors_read_are_those_of_the_login(tmp_path: Path) -> None:
+    """Passwords and certificates, by their absolute paths."""
+    for name in ("password", "ca.pem"):
+        (tmp_path / name).write_text("x")
+    login = {
+        "bootstrap_servers": "a:1",
+        "security_protocol": "SASL_SSL",
+        "sasl_password": SecretFile(tmp_path / "password"),
+        "ssl_ca_file": tmp_path / "ca.pem",
+    }
+    assert executor_files(Config.model_validate({"kafka": login})) == [tmp_path / "password", tmp_path / "ca.pem"]
+    assert executor_files(with_sections(job={})) == []
 
 
 def test_the_pipeline_continues_the_layout_of_the_checkpoint() -> None:

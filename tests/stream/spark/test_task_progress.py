@@ -22,11 +22,11 @@ def test_positions_are_received_and_other_datagrams_are_ignored() -> None:
     """A progress datagram arrives as numbers; any other content changes nothing and does not end the receiver."""
     received: queue.Queue[Mapping[int, int]] = queue.Queue()
     with (
-        contextlib.closing(ProgressReceiver("127.0.0.1", received.put)) as receiver,
+        contextlib.closing(ProgressReceiver("127.0.0.1", 0, received.put)) as receiver,
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as task,
     ):
         for message in (b'{"3": 17}', b"\xff\x00", b"[1, 2]", b'{"a": "b"}', b"", b'{"4": 18, "5": 2}'):
-            task.sendto(message, receiver.address)
+            task.sendto(message, ("127.0.0.1", receiver.port))
         assert [received.get(timeout=5), received.get(timeout=5)] == [{3: 17}, {4: 18, 5: 2}]
     assert received.empty()
 
@@ -35,8 +35,8 @@ def test_a_report_has_the_next_position_of_each_partition(monkeypatch: pytest.Mo
     """A sender reports the positions since the last report."""
     monkeypatch.setattr(task_progress, "SEND_INTERVAL", 0.0)
     received: queue.Queue[Mapping[int, int]] = queue.Queue()
-    with contextlib.closing(ProgressReceiver("127.0.0.1", received.put)) as receiver:
-        with contextlib.closing(ProgressSender(receiver.address)) as sender:
+    with contextlib.closing(ProgressReceiver("127.0.0.1", 0, received.put)) as receiver:
+        with contextlib.closing(ProgressSender(("127.0.0.1", receiver.port))) as sender:
             sender.add(POSITIONS)
         assert received.get(timeout=5) == {0: 40, 1: 10}
 
@@ -44,9 +44,9 @@ def test_a_report_has_the_next_position_of_each_partition(monkeypatch: pytest.Mo
 def test_reports_within_the_interval_are_combined(monkeypatch: pytest.MonkeyPatch) -> None:
     """Within the interval nothing is sent; the next report has all positions since the last one."""
     received: queue.Queue[Mapping[int, int]] = queue.Queue()
-    with contextlib.closing(ProgressReceiver("127.0.0.1", received.put)) as receiver:
+    with contextlib.closing(ProgressReceiver("127.0.0.1", 0, received.put)) as receiver:
         monkeypatch.setattr(task_progress, "SEND_INTERVAL", 3600.0)
-        with contextlib.closing(ProgressSender(receiver.address)) as sender:
+        with contextlib.closing(ProgressSender(("127.0.0.1", receiver.port))) as sender:
             sender.add(POSITIONS)
             monkeypatch.setattr(sender, "_next_send", 0.0)
             sender.add({1: 12})

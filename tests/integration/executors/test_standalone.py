@@ -1,0 +1,136 @@
+"""A monitor whose tasks run on a standalone Spark cluster: a master and two workers as processes of their own.
+
+Executors share the checkpoint folder with the driver, and nothing else: they work in folders of their own, and their
+interpreter does not have lagwarden.
+"""
+
+# ruff: noqa: S105 -- the secret of a test cluster
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from sandbox.demo.workload import Workload
+from sandbox.spark_cluster import StandaloneCluster, make_executor_python
+from stream.errors import ExitCode
+from tests.integration.traffic import commit, make_topic, offsets_ends, tool_says
+from tests.support.monitor import Monitor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.conftest import MakeBroker
+
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(600)]
+
+SECRET: Final = "known-to-master-workers-and-driver"
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the interpreter of executors."""
+    return make_executor_python(tmp_path_factory.mktemp("executor-python"))
+
+
+@pytest.fixture
+def spark(tmp_path: Path) -> Iterator[StandaloneCluster]:
+    """Return a running master without workers."""
+    with StandaloneCluster(tmp_path / "spark", SECRET) as cluster:
+        yield cluster
+
+
+def settings_for(cluster: StandaloneCluster, python: Path) -> dict[str, str]:
+    """Return the options of a monitor on this cluster, with two executors of one core."""
+    secret = cluster.folder / "secret"
+    secret.touch(mode=0o600)
+    secret.write_text(SECRET)
+    return {
+        "job.master": cluster.url,
+        "job.executors": "2",
+        "job.executor_memory": "512m",
+        "job.executor_python": str(python),
+        "job.auth_secret_file": str(secret),
+        "checkpoint.shared": "true",
+    }
+
+
+def test_monitor_on_two_workers_agrees_with_the_official_tool(
+    spark: StandaloneCluster, python: Path, make_broker: MakeBroker, tmp_path: Path
+) -> None:
+    """Every lag and committed offset equals the tool's, also after an executor was killed and after a restart.
+
+    No file, argument, log or checkpoint has the secret of the cluster.
+    """
+    broker = make_broker()
+    workers = [spark.add_worker(), spark.add_worker()]
+    with (
+        Workload(broker.bootstrap, prefix="w-") as traffic,
+        Monitor(broker.bootstrap, tmp_path, settings_for(spark, python)) as monitor,
+    ):
+        traffic.wait_until_settled()
+        monitor.wait_ready()
+        assert monitor.metrics().value("lagwarden_executors") == 2
+        assert all(len(spark.executors_of(worker)) == 1 for worker in workers)
+
+        os.kill(spark.executors_of(workers[0])[0], signal.SIGKILL)
+        monitor.wait_events("executors lost; their tasks run again elsewhere")
+        monitor.wait_for(lambda: monitor.metrics().value("lagwarden_executors") == 2, "another executor")
+
+        traffic.pause()
+        shown = monitor.wait_read(offsets_ends(broker.bootstrap))
+        committed, lags = tool_says(broker.bootstrap)
+        assert {group for group, _, _ in committed} >= set(traffic.groups)
+        assert (shown.committed, shown.lags) == (committed, lags)
+        assert monitor.stop().code == ExitCode.OK
+
+        commit(broker.bootstrap, "after-the-stop", next(iter(committed))[1], {0: 1})
+        monitor.start().wait_ready()
+        assert monitor.events("state restored")
+        shown = monitor.wait_read(offsets_ends(broker.bootstrap))
+        assert (shown.committed, shown.lags) == tool_says(broker.bootstrap)
+        assert places_of(SECRET, monitor, spark) == []
+
+
+def places_of(secret: str, monitor: Monitor, cluster: StandaloneCluster) -> list[str]:
+    """Return the files of the checkpoint, of the cluster and its logs, and the command lines that have a secret."""
+    known = {cluster.folder / "secret", cluster.folder / "spark.properties"}
+    files = [path for folder in (monitor.checkpoint, cluster.folder) for path in folder.rglob("*")]
+    files = [path for path in (*files, monitor.log) if path.is_file() and "jars" not in path.parts]
+    found = [str(path) for path in files if path not in known and secret.encode() in path.read_bytes()]
+    return found + [process.command for process in monitor.processes if secret in process.command]
+
+
+def test_executors_that_never_come_are_said(
+    spark: StandaloneCluster, python: Path, make_broker: MakeBroker, tmp_path: Path
+) -> None:
+    """A cluster without workers: readiness and metrics say so, and the monitor gets ready when a worker comes."""
+    broker = make_broker()
+    make_topic(broker.bootstrap, "t", 1)
+    commit(broker.bootstrap, "g", "t", {0: 2})
+    with Monitor(broker.bootstrap, tmp_path, settings_for(spark, python)) as monitor:
+        monitor.wait_for(lambda: "no executor has been registered" in monitor.reasons(), "the reason in /readyz")
+        assert monitor.metrics().value("lagwarden_executors") == 0
+        assert monitor.metrics().value("lagwarden_executors_expected") == 2
+        spark.add_worker()
+        monitor.wait_ready()
+        assert monitor.metrics().value("lagwarden_executors") == 1
+        assert monitor.stop().code == ExitCode.OK
+
+
+def test_executors_without_a_package_are_refused_with_its_name(
+    spark: StandaloneCluster, make_broker: MakeBroker, tmp_path: Path
+) -> None:
+    """The interpreter has PySpark and Arrow, but not the Kafka client: one line says so, and the process ends."""
+    broker = make_broker()
+    make_topic(broker.bootstrap, "t", 1)
+    commit(broker.bootstrap, "g", "t", {0: 2})
+    spark.add_worker()
+    python = make_executor_python(tmp_path / "python", without=["cramjam"])
+    with Monitor(broker.bootstrap, tmp_path, settings_for(spark, python)) as monitor:
+        assert monitor.ending(limit=240).code == ExitCode.SPARK_UNAVAILABLE
+        assert "No module named 'cramjam'" in monitor.said
+        assert "docs/cluster.md" in monitor.said

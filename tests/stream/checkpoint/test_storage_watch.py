@@ -1,0 +1,77 @@
+"""Shared storage that is away: errors of a mounted file system, and one that does not answer at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+import structlog
+
+from stream.checkpoint.storage_watch import StorageWatch, is_away
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+class Storage:
+    """A folder whose file system has an error, or asks `during` a call."""
+
+    def __init__(self) -> None:
+        self.number: int | None = None
+        self.now = 0.0
+        self.during = lambda: None
+
+    def __str__(self) -> str:
+        return "/mnt/shared"
+
+    def iterdir(self) -> Iterator[Path]:
+        """List nothing, or fail."""
+        self.during()
+        if self.number is not None:
+            raise OSError(self.number, os.strerror(self.number))
+        return iter(())
+
+
+@pytest.mark.parametrize("number", [errno.ESTALE, errno.EIO, errno.ENOTCONN, errno.ETIMEDOUT])
+def test_storage_with_an_error_is_away_until_it_answers(number: int) -> None:
+    """The change is logged once in both directions."""
+    storage = Storage()
+    watch = StorageWatch(storage, lambda: storage.now)  # type: ignore[arg-type]
+    storage.number = number
+    with structlog.testing.capture_logs() as lines:
+        for _ in range(3):
+            watch.poll()
+            assert watch.trouble() == f"the storage of the checkpoint /mnt/shared is away: {os.strerror(number)}"
+        storage.number = None
+        for _ in range(3):
+            watch.poll()
+            assert watch.trouble() is None
+    assert [line["event"] for line in lines] == ["checkpoint storage away", "checkpoint storage answers again"]
+
+
+def test_storage_that_blocks_is_away_after_twenty_seconds() -> None:
+    """The thread that asks is still in its call, and another one sees for how long."""
+    storage, seen = Storage(), []
+    watch = StorageWatch(storage, lambda: storage.now)  # type: ignore[arg-type]
+
+    def block() -> None:
+        for storage.now in (19.9, 20.0):
+            seen.append(watch.trouble())
+
+    storage.during = block
+    watch.poll()
+    assert seen == [None, "the storage of the checkpoint /mnt/shared is away: no answer"]
+    assert watch.trouble() is None
+
+
+def test_deleted_folder_is_not_away(tmp_path: Path) -> None:
+    """`stream.checkpoint.presence` reports that; an existing folder is no trouble."""
+    for folder in (tmp_path, tmp_path / "deleted"):
+        watch = StorageWatch(folder)
+        watch.poll()
+        assert watch.trouble() is None
+    assert not is_away(FileNotFoundError(errno.ENOENT, "x"))
+    assert is_away(OSError(errno.ESTALE, "x"))

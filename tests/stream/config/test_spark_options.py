@@ -1,0 +1,147 @@
+"""`job.spark_options` and the options of clusters: which values and combinations are refused, and with what advice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pytest
+import yaml
+
+from stream.config.loader import ConfigRefusal, load
+from stream.config.spark_options import FIXED, REPLACED, check_spark_options
+
+if TYPE_CHECKING:
+    from stream.config.options import Config
+
+SERVERS: Final = {"kafka.bootstrap_servers": "a:1"}
+STANDALONE: Final = {"job.master": "spark://m:7077", "checkpoint.shared": "true", "checkpoint.dir": "/shared/lagwarden"}
+KUBERNETES: Final = {**STANDALONE, "job.master": "k8s://https://api", "job.executor_image": "lagwarden:1"}
+SECRET: Final = "between-driver-and-workers"  # noqa: S105 -- of a test
+
+
+def loaded(**sections: dict[str, object]) -> Config:
+    """Return the configuration from a file with these sections."""
+    path = Path("lagwarden.yaml")
+    path.write_text(yaml.safe_dump({"kafka": {"bootstrap_servers": "a:1"}, **sections}))
+    return load(path)
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run in an empty folder with a file of a secret."""
+    monkeypatch.chdir(tmp_path)
+    Path("secret").write_text(SECRET)
+
+
+@pytest.mark.parametrize("name", sorted(REPLACED))
+def test_settings_with_an_option_are_refused_with_that_option(name: str) -> None:
+    """The error names the option to use instead."""
+    with pytest.raises(ValueError, match=REPLACED[name]):
+        check_spark_options({name: "x"})
+
+
+@pytest.mark.parametrize("name", sorted(FIXED))
+def test_settings_that_lagwarden_depends_on_are_refused(name: str) -> None:
+    """The error says that lagwarden sets them."""
+    with pytest.raises(ValueError, match="is set by lagwarden"):
+        check_spark_options({name: "x"})
+
+
+def test_other_settings_of_spark_are_accepted_in_a_file_and_in_the_environment() -> None:
+    """Numbers and truth values are written as Spark reads them; a name must be one of Spark's."""
+    job = loaded(job={"spark_options": {"spark.executor.memoryOverhead": 512, "spark.speculation": True}}).job
+    assert job.spark_options == {"spark.executor.memoryOverhead": "512", "spark.speculation": "true"}
+    variable = {"LAGWARDEN_JOB_SPARK_OPTIONS": "spark.locality.wait=1s,spark.speculation=true"}
+    job = load(environment=variable, flags=dict(SERVERS)).job
+    assert job.spark_options == {"spark.locality.wait": "1s", "spark.speculation": "true"}
+    with pytest.raises(ConfigRefusal, match=r"executor.memory is not a setting of Spark"):
+        load(flags={**SERVERS, "job.spark_options": "executor.memory=1g"})
+
+
+def test_settings_that_may_hold_a_secret_are_printed_as_stars() -> None:
+    """As SASL extensions are."""
+    config = loaded(job={"spark_options": {"spark.hadoop.fs.s3a.secret.key": "hidden", "spark.locality.wait": "1s"}})
+    assert config.masked()["job"]["spark_options"] == {
+        "spark.hadoop.fs.s3a.secret.key": "**********",
+        "spark.locality.wait": "1s",
+    }
+
+
+@pytest.mark.parametrize(
+    ("flags", "advice"),
+    [
+        pytest.param(
+            {**STANDALONE, "job.auth_secret_file": "secret", "checkpoint.shared": "false"},
+            r"checkpoint.shared = 'false'.*must be true with job.master spark://m:7077: put checkpoint.dir on a volume",
+            id="a checkpoint that is not shared",
+        ),
+        pytest.param(
+            {"checkpoint.shared": "true", "checkpoint.dir": "/x"},
+            "checkpoint.shared.*has no effect with job.master local",
+            id="a shared checkpoint without executors",
+        ),
+        pytest.param(
+            {**STANDALONE, "job.auth_secret_file": "secret", "checkpoint.dir": "x"},
+            "must be an absolute path with checkpoint.shared",
+            id="a relative path, which executors resolve elsewhere",
+        ),
+        pytest.param(STANDALONE, "job.auth_secret_file.*is needed.*job.authenticate: false", id="no secret"),
+        pytest.param(
+            {**STANDALONE, "job.auth_secret_file": "secret", "job.authenticate": "false"},
+            "job.auth_secret .*has no effect with job.authenticate: false",
+            id="a secret without authentication",
+        ),
+        pytest.param(
+            {**KUBERNETES, "job.auth_secret_file": "secret"},
+            "job.auth_secret .*has no effect with job.master k8s",
+            id="a secret on Kubernetes, where Spark generates it",
+        ),
+        pytest.param({**KUBERNETES, "job.executor_image": None}, "job.executor_image.*is needed", id="no image"),
+        pytest.param(
+            {**STANDALONE, "job.auth_secret_file": "secret", "job.namespace": "x"},
+            "job.namespace = 'x'.*has no effect with job.master spark://m:7077",
+            id="an option of Kubernetes",
+        ),
+        pytest.param({"job.executors": "3"}, "job.executors.*has no effect with job.master local", id="executors"),
+        pytest.param(
+            {"job.master": "local-cluster[2,1,1024]", "job.executor_memory": "2g"},
+            "job.executor_memory.*has no effect with job.master local-cluster",
+            id="the URL has the memory",
+        ),
+        pytest.param({"job.master": "yarn"}, "must be local.N., local-cluster", id="an unknown master"),
+    ],
+)
+def test_contradictions_are_refused_with_what_to_do(flags: dict[str, str | None], advice: str) -> None:
+    """`check-config` and `run` refuse a combination that would fail, or have no effect, on executors."""
+    with pytest.raises(ConfigRefusal, match=advice):
+        load(flags={**SERVERS, **{key: value for key, value in flags.items() if value is not None}})
+
+
+def test_secrets_of_kafka_must_be_in_files_for_executors_on_other_machines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A variable and an entry of the configuration file exist on this machine only."""
+    monkeypatch.setenv("LAGWARDEN_KAFKA_SASL_PASSWORD", "x")
+    login = {
+        "kafka.security_protocol": "SASL_PLAINTEXT", "kafka.sasl_mechanism": "PLAIN", "kafka.sasl_username": "u",
+        "job.auth_secret_file": "secret",
+    }  # fmt: skip
+    flags = {**SERVERS, **STANDALONE, **login}
+    variables = {"LAGWARDEN_KAFKA_SASL_PASSWORD": "x"}
+    with pytest.raises(ConfigRefusal, match=r"kafka.sasl_password .*must be set as sasl_password_file"):
+        load(environment=variables, flags=flags)
+    assert load(flags={**flags, "kafka.sasl_password_file": "secret"}).job.master == STANDALONE["job.master"]
+    assert load(environment=variables, flags={**SERVERS, **login_without_spark(login)}).kafka.sasl_username == "u"
+
+
+def login_without_spark(login: dict[str, str]) -> dict[str, str]:
+    """Return the options of the login alone."""
+    return {key: value for key, value in login.items() if key.startswith("kafka.")}
+
+
+def test_size_of_a_cluster() -> None:
+    """A standalone cluster has two executors of one core by default; the URL of a local cluster has its size."""
+    job = load(flags={**SERVERS, **STANDALONE, "job.auth_secret_file": "secret"}).job
+    assert (job.executor_count, job.cores_per_executor, job.memory_per_executor) == (2, 1, "1g")
+    job = load(flags={**SERVERS, "job.master": "local-cluster[3,2,2048]"}).job
+    assert (job.executor_count, job.cores_per_executor, job.memory_per_executor) == (3, 2, "2048m")
+    assert load(flags=dict(SERVERS)).job.executor_count == 1

@@ -1,0 +1,53 @@
+"""The address of the driver for executors, a master that does not answer, an interpreter that is not there."""
+
+from __future__ import annotations
+
+import socket
+import sys
+
+import pytest
+
+from stream.config.master_url import MasterUrl
+from stream.errors import ExitCode, Refusal
+from stream.spark.executors.driver_machine import address_for, check_python, check_reachable
+
+
+@pytest.mark.parametrize("master", ["local[2]", "local-cluster[2,1,1024]"])
+def test_executors_on_this_machine_use_loopback(master: str) -> None:
+    """No other machine has to reach the driver."""
+    assert address_for(MasterUrl.parse(master)) == "127.0.0.1"
+
+
+@pytest.mark.parametrize(
+    "master", ["spark://127.0.0.1:7077", "k8s://https://127.0.0.1:6443", "spark://no.invalid:1,127.0.0.1:1"]
+)
+def test_address_is_that_of_the_route_to_the_master(master: str) -> None:
+    """The first master that can be resolved decides; nothing has to listen there."""
+    assert address_for(MasterUrl.parse(master)) == "127.0.0.1"
+
+
+def test_master_that_cannot_be_resolved_is_refused_with_the_option_to_set() -> None:
+    """The advice is job.driver_host."""
+    with pytest.raises(Refusal, match=r"job.driver_host") as raised:
+        address_for(MasterUrl.parse("spark://no-such-host.invalid:7077"))
+    assert raised.value.code == ExitCode.SPARK_UNAVAILABLE
+
+
+def test_master_that_does_not_listen_is_refused_with_its_address() -> None:
+    """One that listens is not; one of several is sufficient."""
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        open_port, closed_port = server.getsockname()[1], closed.getsockname()[1]
+        check_reachable(MasterUrl.parse(f"spark://127.0.0.1:{open_port}"))
+        check_reachable(MasterUrl.parse(f"spark://127.0.0.1:{closed_port},127.0.0.1:{open_port}"))
+        with pytest.raises(Refusal, match=f"127.0.0.1 port {closed_port}: Connection refused"):
+            check_reachable(MasterUrl.parse(f"spark://127.0.0.1:{closed_port}"))
+
+
+def test_interpreter_of_executors_must_be_on_this_machine() -> None:
+    """A path, or a name on PATH; without the option it is the interpreter of this process."""
+    check_python(sys.executable)
+    check_python("sh")
+    check_python(None)
+    with pytest.raises(Refusal, match="/no/such/python, is not on this machine"):
+        check_python("/no/such/python")

@@ -1,0 +1,31 @@
+"""Variables of the driver's JVM by master."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stream.config.master_url import MasterUrl
+from stream.spark.executors.jvm_environment import jvm_environment
+
+
+@pytest.mark.parametrize("master", ["local[2]", "k8s://https://api"])
+def test_masters_whose_processes_have_the_code_need_no_variable(master: str, tmp_path: Path) -> None:
+    """The driver's own interpreter, and the image of executors, have lagwarden installed."""
+    assert jvm_environment(MasterUrl.parse(master), tmp_path, {}) == {}
+
+
+def test_processes_of_the_driver_find_the_archive_first(tmp_path: Path) -> None:
+    """They run the interpreter of executors, which need not have lagwarden; a PYTHONPATH that was set stays."""
+    variables = jvm_environment(MasterUrl.parse("spark://m:7077"), tmp_path, {"PYTHONPATH": "/own"})
+    assert variables == {"PYTHONPATH": f"{tmp_path}/lagwarden-code.zip:/own"}
+
+
+def test_local_cluster_takes_jars_from_and_works_in_the_folder_for_temporary_files(tmp_path: Path) -> None:
+    """The package of PySpark may be read-only."""
+    variables = jvm_environment(MasterUrl.parse("local-cluster[2,1,1024]"), tmp_path, {})
+    assert variables["SPARK_SCALA_VERSION"] == "2.13"
+    home = Path(variables["SPARK_HOME"])
+    assert home.parent == tmp_path
+    assert list((home / "jars").glob("spark-core_*.jar"))

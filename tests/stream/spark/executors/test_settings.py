@@ -1,0 +1,108 @@
+"""Settings of Spark for executors: size, address of the driver, code, authentication, Kubernetes."""
+
+from __future__ import annotations
+
+import dataclasses
+import socket
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from stream.config.master_url import MasterUrl
+from stream.config.secret_sources import SecretFile
+from stream.config.spark_options import FIXED, REPLACED
+from stream.spark.executors.settings import ExecutorOptions, KubernetesExecutors, executor_settings
+from stream.spark.jvm_process import JvmOptions
+from stream.spark.session import SessionOptions, session_settings
+
+ALL: Final = ExecutorOptions(
+    MasterUrl.parse("spark://m:7077"),
+    number=3,
+    cores=2,
+    memory="2g",
+    bind_address="0.0.0.0",  # noqa: S104 -- not opened
+    driver_port=7078,
+    block_manager_port=7079,
+)
+PODS: Final = KubernetesExecutors("lagwarden:1", "monitoring", "lagwarden-executor", Path("/etc/pod.yaml"))
+IN_PODS: Final = dataclasses.replace(ALL, master=MasterUrl.parse("k8s://https://api"), kubernetes=PODS)
+
+
+def test_size_and_ports() -> None:
+    """All cores of all executors are the limit of a standalone cluster; ports that are not given are Spark's choice."""
+    settings = executor_settings(dataclasses.replace(ALL, authenticate=False))
+    assert settings["spark.cores.max"] == "6"
+    assert settings["spark.executor.instances"] == "3"
+    assert settings["spark.driver.port"] == "7078"
+    assert settings["spark.driver.blockManager.port"] == "7079"
+    free = executor_settings(dataclasses.replace(ALL, authenticate=False, driver_port=None, block_manager_port=None))
+    assert settings.keys() - free.keys() == {"spark.driver.port", "spark.driver.blockManager.port"}
+
+
+def test_authentication_and_encryption_are_on(tmp_path: Path) -> None:
+    """A standalone cluster has the secret of its file; a local cluster gets a new one; Kubernetes has Spark's own."""
+    (tmp_path / "secret").write_text("of-the-cluster\n")
+    standalone = executor_settings(dataclasses.replace(ALL, secret=SecretFile(tmp_path / "secret")))
+    assert standalone["spark.authenticate.secret"] == "of-the-cluster"
+    local = dataclasses.replace(ALL, master=MasterUrl.parse("local-cluster[3,2,2048]"))
+    secrets = {executor_settings(local)["spark.authenticate.secret"] for _ in range(2)}
+    assert len(secrets) == 2
+    assert all(len(secret) == 64 for secret in secrets)
+    pods = executor_settings(IN_PODS)
+    assert "spark.authenticate.secret" not in pods
+    for settings in (standalone, pods):
+        names = ("spark.authenticate", "spark.network.crypto.enabled", "spark.io.encryption.enabled")
+        assert [settings[name] for name in names] == ["true"] * 3
+    assert not any(
+        "auth" in name or "crypt" in name for name in executor_settings(dataclasses.replace(ALL, authenticate=False))
+    )
+
+
+def test_executors_import_lagwarden_from_their_working_folder_except_on_kubernetes() -> None:
+    """On Kubernetes the image has the code."""
+    assert (
+        executor_settings(dataclasses.replace(ALL, authenticate=False))["spark.executorEnv.PYTHONPATH"]
+        == "lagwarden-code.zip"
+    )
+    assert "spark.executorEnv.PYTHONPATH" not in executor_settings(IN_PODS)
+
+
+def test_pods() -> None:
+    """Image, namespace, service account and template are set; the driver's pod owns executors, if it is a pod."""
+    settings = executor_settings(IN_PODS, {"KUBERNETES_SERVICE_HOST": "10.0.0.1"})
+    assert {name: value for name, value in settings.items() if name.startswith("spark.kubernetes.")} == {
+        "spark.kubernetes.container.image": "lagwarden:1",
+        "spark.kubernetes.namespace": "monitoring",
+        "spark.kubernetes.authenticate.executor.serviceAccountName": "lagwarden-executor",
+        "spark.kubernetes.executor.podTemplateFile": "/etc/pod.yaml",
+        "spark.kubernetes.driver.pod.name": socket.gethostname(),
+    }
+    few = executor_settings(dataclasses.replace(IN_PODS, kubernetes=KubernetesExecutors("lagwarden:1")), {})
+    assert [name for name in few if name.startswith("spark.kubernetes.")] == ["spark.kubernetes.container.image"]
+
+
+@pytest.mark.parametrize("executors", [None, ALL, IN_PODS], ids=["local", "standalone", "kubernetes"])
+def test_spark_options_cannot_replace_a_setting(
+    executors: ExecutorOptions | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each setting that lagwarden makes is one that `job.spark_options` refuses."""
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+    options = SessionOptions("x", JvmOptions("512m"), "10.0.0.9", 6, executors=executors)
+    assert session_settings(options).keys() - {*REPLACED, *FIXED} == set()
+
+
+def test_driver_listens_on_its_bind_address_and_is_reached_by_its_host() -> None:
+    """Behind a Service both differ."""
+    settings = session_settings(SessionOptions("x", JvmOptions("512m"), "driver.example", 6, executors=ALL))
+    assert settings["spark.driver.host"] == "driver.example"
+    assert settings["spark.driver.bindAddress"] == "0.0.0.0"  # noqa: S104 -- not opened
+
+
+def test_executors_do_not_use_the_folders_of_the_driver() -> None:
+    """The sockets of Python workers are in a folder of the driver, which other machines do not have."""
+    jvm = JvmOptions("512m", temporary_folder=Path("/scratch/lagwarden"))
+    local = session_settings(SessionOptions("local[2]", jvm, "127.0.0.1", 2))
+    assert local["spark.python.unix.domain.socket.dir"] == "/scratch/lagwarden"
+    cluster = session_settings(SessionOptions("spark://m:7077", jvm, "10.0.0.9", 2, executors=ALL))
+    assert "spark.python.unix.domain.socket.dir" not in cluster
