@@ -29,6 +29,7 @@ from stream.config.values import (
     check_webhook_url,
     class_archive_folder,
     parse_addresses,
+    parse_checkpoint_dir,
 )
 
 if TYPE_CHECKING:
@@ -250,7 +251,7 @@ class HttpOptions(OptionSection):
 class CheckpointOptions(OptionSection):
     """The checkpoint, which keeps the state of the job across restarts."""
 
-    dir: Path = _option(
+    dir: Annotated[Path, BeforeValidator(parse_checkpoint_dir)] = _option(
         Path("lagwarden-checkpoint"),
         "A directory, used by one process and for one cluster only. It is local, unless `checkpoint.shared` says that"
         " all executors have the same.",

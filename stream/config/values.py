@@ -96,6 +96,16 @@ def parse_target(value: str) -> tuple[str, float]:
     return check_pattern(names.strip()), number
 
 
+def parse_checkpoint_dir(value: object) -> object:
+    """Return a path without the scheme `file://`; other values unchanged. Raises ValueError for other schemes."""
+    scheme, separator, path = value.partition("://") if isinstance(value, str) else ("", "", "")
+    if not separator:
+        return value
+    if scheme != "file" or not path.startswith("/"):
+        raise ValueError(f"{value!r} must be a path: object stores have no lock and no rename (docs/cluster.md)")
+    return path
+
+
 def check_heap_size(value: str) -> str:
     """Return the value if it is a heap size in the form of Java's `-Xmx`. Raises ValueError."""
     if not re.fullmatch(r"[1-9][0-9]*[kmgt]", value.lower()):

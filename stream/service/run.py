@@ -58,23 +58,26 @@ def run(config: Config, jvm: StartedJvm) -> int:
     watch = ClusterWatch.from_config(config, publisher.current)
     with _http_server(config, publisher, status, watch), watch:
         executors = _executor_watch(config, status)
-        session = _open_in_background(config, session_options(config, jvm.options), jvm.process, executors)
+        opening = _SessionOpening(config, session_options(config, jvm.options), executors)
+        opening.start(jvm.process)
         try:
             with Cluster(
                 config.kafka.bootstrap_servers,
                 login_from_options(config.kafka),
                 request_timeout=config.kafka.request_timeout,
             ) as cluster:
-                topic = wait_for_offsets_topic(cluster, status, jvm.stopping, lambda: _raise_if_failed(session))
+                topic = wait_for_offsets_topic(cluster, status, jvm.stopping, lambda: _raise_if_failed(opening.ready))
                 if topic is None:
                     return ExitCode.OK
                 folder = jvm.options.temporary_folder
-                return MonitorJob(config, status, publisher, jvm.stopping, cluster, folder=folder).run(topic, session)
+                return MonitorJob(config, status, publisher, jvm.stopping, cluster, folder=folder).run(
+                    topic, opening.ready
+                )
         finally:
             status.phase = STOPPING if status.phase != FAILED else FAILED
             if executors is not None:
                 executors.close()
-            _end_session(session)
+            _end_session(opening.opened)
 
 
 @contextlib.contextmanager
@@ -122,33 +125,38 @@ def _executor_watch(config: Config, status: ServiceStatus) -> ExecutorWatch | No
     return watch
 
 
-def _open_in_background(
-    config: Config, options: SessionOptions, jvm: JvmProcess, executors: ExecutorWatch | None
-) -> Future[SparkSession]:
-    """Open the session on a daemon thread: the process may have to end before it is open.
+class _SessionOpening:
+    """Opens the session on a daemon thread: the process may have to end before it is open."""
 
-    With executors, it is open when they can run tasks, which may take any time.
-    """
-    session: Future[SparkSession] = Future()
+    def __init__(self, config: Config, options: SessionOptions, executors: ExecutorWatch | None) -> None:
+        self._config = config
+        self._options = options
+        self._executors = executors
+        self.opened: Final[Future[SparkSession]] = Future()
+        """The session, as soon as it has to be ended."""
+        self.ready: Final[Future[SparkSession]] = Future()
+        """The session, when its executors can run tasks, which may take any time."""
 
-    def open_and_store() -> None:
+    def start(self, jvm: JvmProcess) -> None:
+        """Start the thread, which opens the session in this JVM."""
+        threading.Thread(target=self._open, args=(jvm,), name="session", daemon=True).start()
+
+    def _open(self, jvm: JvmProcess) -> None:
         try:
-            opened = open_session(options, jvm)
-            if executors is not None:
-                executors.start(opened)
-                folder = config.checkpoint.dir if config.job.master_url.is_on_other_machines else None
-                check_executors(opened, options.shuffle_partitions, folder, executor_files(config))
-            session.set_result(opened)
+            session = open_session(self._options, jvm)
+            self.opened.set_result(session)
+            if self._executors is not None:
+                self._executors.start(session)
+                folder = self._config.checkpoint.dir if self._config.checkpoint.shared else None
+                check_executors(session, self._options.shuffle_partitions, folder, executor_files(self._config))
+            self.ready.set_result(session)
         except BaseException as error:  # noqa: BLE001 - raised where the session is used
-            session.set_exception(error)
-
-    threading.Thread(target=open_and_store, name="session", daemon=True).start()
-    return session
+            self.ready.set_exception(error)
 
 
 def _end_session(session: Future[SparkSession]) -> None:
-    """End the JVM; `start_jvm` kills one that is still starting."""
-    if session.done() and session.exception() is None:
+    """End the JVM and the executors; `start_jvm` kills a JVM that is still starting."""
+    if session.done():
         end_session(session.result(), _JVM_GRACE_SECONDS)
 
 

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from stream.service.query_errors import CLUSTER_ERROR, refusal_in
+from stream.spark.errors import SLOW_START
 
 if TYPE_CHECKING:
     from stream.spark.errors import SparkFailure
@@ -18,8 +19,6 @@ _OF_THE_STATE: Final = re.compile(
 )
 # Causes that make reading any state fail.
 _OF_THE_PROCESS: Final = ("OutOfMemoryError", "Too many open files", "Python worker exited unexpectedly")
-# Spark gives a Python process ten seconds to start, which is not configurable.
-_SLOW_START: Final = "Python worker failed to connect back"
 
 
 def is_of_the_state(failure: SparkFailure) -> bool:
@@ -44,7 +43,7 @@ def is_unrelated(failure: SparkFailure) -> bool:
 
 def is_slow_start(failure: SparkFailure) -> bool:
     """Return whether a Python process of Spark did not start in time; the next attempt may succeed."""
-    return _SLOW_START in _text(failure)
+    return SLOW_START in _text(failure)
 
 
 def _text(failure: SparkFailure) -> str:

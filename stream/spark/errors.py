@@ -25,6 +25,8 @@ _SPARK: Final = (Py4JJavaError, PySparkException)
 _TRACEBACK: Final = "Traceback (most recent call last):"
 # How Python reports an error of Java; its cause stands further down.
 _REPORTS_OF_JAVA: Final = ("py4j.", "pyspark.errors.exceptions.captured.")
+SLOW_START: Final = "Python worker failed to connect back"
+"""Spark gives a Python process ten seconds to start, which is not configurable."""
 # Its causes are those of a closed socket.
 _WORKER_ENDED: Final = "Python worker exited unexpectedly"
 # Without those words: the worker ended while Spark was starting it, and only the frames tell whose socket it was.

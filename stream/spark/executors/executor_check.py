@@ -13,16 +13,20 @@ import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import structlog
+
 from stream.errors import ExitCode, Refusal
-from stream.spark.errors import SparkCallError, spark_call
+from stream.spark.errors import SLOW_START, SparkCallError, spark_call
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pyspark.sql import SparkSession
 
+_log = structlog.get_logger(__name__)
 TASK_MODULES: Final = ("stream.spark.offsets_reading", "stream.spark.shard_processor")
 """The modules that tasks run; they import all packages that executors need."""
+_ATTEMPTS: Final = 4
 _ADVICE: Final = "docs/cluster.md has what executors need"
 
 
@@ -32,12 +36,11 @@ def check_executors(spark: SparkSession, tasks: int, folder: Path | None, files:
     `folder` is the shared folder of the checkpoint, and `files` are those that tasks read, such as passwords.
     """
     marker = None if folder is None else _write_marker(folder)
+    check = functools.partial(
+        problems_here, marker=None if marker is None else str(marker), files=tuple(map(str, files))
+    )
     try:
-        with spark_call("run a task on the executors"):
-            check = functools.partial(
-                problems_here, marker=None if marker is None else str(marker), files=tuple(map(str, files))
-            )
-            found = spark.sparkContext.parallelize(range(tasks), tasks).mapPartitions(check).collect()
+        found = _run(spark, check, tasks)
     except SparkCallError as error:
         raise Refusal(str(error), _ADVICE, ExitCode.SPARK_UNAVAILABLE) from None
     finally:
@@ -47,6 +50,20 @@ def check_executors(spark: SparkSession, tasks: int, folder: Path | None, files:
         raise Refusal(
             f"executors cannot run tasks: {'; '.join(sorted(set(found)))}", _ADVICE, ExitCode.SPARK_UNAVAILABLE
         )
+
+
+def _run(spark: SparkSession, check: Callable[[Iterable[int]], Iterator[str]], tasks: int) -> list[str]:
+    """Return what the tasks found; tries again when a Python process did not start in time. Raises SparkCallError."""
+    attempt = 1
+    while True:
+        try:
+            with spark_call("run a task on the executors"):
+                return list(spark.sparkContext.parallelize(range(tasks), tasks).mapPartitions(check).collect())
+        except SparkCallError as error:
+            if attempt == _ATTEMPTS or SLOW_START not in error.failure.detail:
+                raise
+            _log.warning("executors not ready in time; trying again", attempt=attempt, cause=error.failure.cause)
+        attempt += 1
 
 
 def problems_here(_: Iterable[int], *, marker: str | None, files: Sequence[str]) -> Iterator[str]:

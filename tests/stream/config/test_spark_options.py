@@ -138,6 +138,14 @@ def login_without_spark(login: dict[str, str]) -> dict[str, str]:
     return {key: value for key, value in login.items() if key.startswith("kafka.")}
 
 
+@pytest.mark.parametrize("folder", ["s3a://bucket/lagwarden", "hdfs://name/lagwarden", "file://host/lagwarden"])
+def test_object_stores_are_refused_as_checkpoint(folder: str) -> None:
+    """The checkpoint is a path; the scheme `file` may stand before it."""
+    with pytest.raises(ConfigRefusal, match="must be a path: object stores have no lock and no rename"):
+        load(flags={**SERVERS, "checkpoint.dir": folder})
+    assert load(flags={**SERVERS, "checkpoint.dir": "file:///mnt/lagwarden"}).checkpoint.dir == Path("/mnt/lagwarden")
+
+
 def test_size_of_a_cluster() -> None:
     """A standalone cluster has two executors of one core by default; the URL of a local cluster has its size."""
     job = load(flags={**SERVERS, **STANDALONE, "job.auth_secret_file": "secret"}).job

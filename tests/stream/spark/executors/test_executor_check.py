@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import socket
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import pytest
+from pyspark.errors import PySparkException
+
+from stream.errors import ExitCode, Refusal
 from stream.spark.executors import executor_check
-from stream.spark.executors.executor_check import problems_here
+from stream.spark.executors.executor_check import check_executors, problems_here
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
-
-    import pytest
 
 HOST = socket.gethostname()
 
@@ -32,3 +35,66 @@ def test_each_problem_is_a_sentence_with_the_host(tmp_path: Path, monkeypatch: p
         f"{HOST}: {tmp_path / 'password'} cannot be read",
         f"{HOST}: the checkpoint folder {tmp_path} is not the one of this process (checkpoint.shared)",
     ]
+
+
+class _Session:
+    """A session whose jobs run here, after some that fail."""
+
+    def __init__(self, *errors: str) -> None:
+        self.errors = list(errors)
+        self.tasks: list[int] = []
+        self.sparkContext = self
+        self._check: Callable[[Iterable[int]], Iterator[str]] = iter
+
+    def parallelize(self, _: range, tasks: int) -> _Session:
+        """Record the number of tasks."""
+        self.tasks.append(tasks)
+        return self
+
+    def mapPartitions(self, check: Callable[[Iterable[int]], Iterator[str]]) -> _Session:  # noqa: N802 -- Spark's name
+        """Record the function."""
+        self._check = check
+        return self
+
+    def collect(self) -> list[str]:
+        """Run the function, or fail."""
+        if self.errors:
+            raise PySparkException(self.errors.pop(0))
+        return list(self._check([]))
+
+
+SLOW = "org.apache.spark.SparkException: Python worker failed to connect back."
+
+
+def test_check_runs_on_every_core_and_leaves_no_file(tmp_path: Path) -> None:
+    """The folder is created if it is not there yet."""
+    session: Any = _Session()
+    check_executors(session, 4, tmp_path / "new")
+    assert session.tasks == [4]
+    assert list((tmp_path / "new").iterdir()) == []
+
+
+def test_problems_end_the_start_with_one_line(tmp_path: Path) -> None:
+    """Each problem once, however many tasks found it; the advice is the page about clusters."""
+    session: Any = _Session()
+    with pytest.raises(Refusal, match="password cannot be read") as raised:
+        check_executors(session, 4, tmp_path, [tmp_path / "password"])
+    assert raised.value.code == ExitCode.SPARK_UNAVAILABLE
+    assert raised.value.advice == "docs/cluster.md has what executors need"
+
+
+@pytest.mark.parametrize(("failures", "jobs"), [(0, 1), (3, 4)])
+def test_slow_start_of_a_python_process_is_tried_again(failures: int, jobs: int) -> None:
+    """An executor that is busy needs more than the ten seconds that Spark gives."""
+    session: Any = _Session(*[SLOW] * failures)
+    check_executors(session, 2, None)
+    assert len(session.tasks) == jobs
+
+
+@pytest.mark.parametrize("errors", [[SLOW] * 4, ["the executors are gone"]])
+def test_executors_that_run_no_task_end_the_start(errors: list[str]) -> None:
+    """At the fourth slow start, and at once for another reason."""
+    session: Any = _Session(*errors)
+    with pytest.raises(Refusal, match="could not run a task on the executors"):
+        check_executors(session, 2, None)
+    assert len(session.tasks) == len(errors)
