@@ -45,7 +45,13 @@ class ExitCode(enum.IntEnum):
         23,
         ("The checkpoint directory cannot be created or written, is in use by another process, or its volume is full."),
     )
-    SPARK_UNAVAILABLE = 24, "Spark cannot start: there is no usable Java, or no folder for temporary files."
+    SPARK_UNAVAILABLE = (
+        24,
+        (
+            "Spark cannot start: there is no usable Java, or no folder for temporary files, or its master or its "
+            "executors cannot be used."
+        ),
+    )
 
     QUERY_FAILED = 30, "The streaming query failed; the supervisor should restart the process."
     WATCHDOG = 31, "No micro-batch finished within `job.watchdog_limit`; the supervisor should restart the process."

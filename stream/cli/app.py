@@ -92,6 +92,15 @@ def run(  # noqa: PLR0917 -- typer passes options by name
         return run_job(effective, jvm)
 
 
+@app.command(hidden=True)
+def executor() -> None:
+    """Run as an executor in a container that Spark started on Kubernetes."""
+    from stream.spark.executors.kubernetes_entry import executor_command  # noqa: PLC0415 -- see the module's docstring
+
+    command = executor_command()
+    os.execv(command[0], command)  # noqa: S606 -- the command is Spark's
+
+
 @app.command("check-config")
 def check_config(
     bootstrap_servers: BootstrapServers = None,

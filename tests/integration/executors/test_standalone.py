@@ -61,7 +61,7 @@ def settings_for(cluster: StandaloneCluster, python: Path) -> dict[str, str]:
 def test_monitor_on_two_workers_agrees_with_the_official_tool(
     spark: StandaloneCluster, python: Path, make_broker: MakeBroker, tmp_path: Path
 ) -> None:
-    """Every lag and committed offset equals the tool's, also after an executor was killed and after a restart.
+    """Every lag and committed offset equals the tool's, also after a killed executor, a restart and a lost worker.
 
     No file, argument, log or checkpoint has the secret of the cluster.
     """
@@ -87,9 +87,16 @@ def test_monitor_on_two_workers_agrees_with_the_official_tool(
         assert (shown.committed, shown.lags) == (committed, lags)
         assert monitor.stop().code == ExitCode.OK
 
-        commit(broker.bootstrap, "after-the-stop", next(iter(committed))[1], {0: 1})
+        topic = next(iter(committed))[1]
+        commit(broker.bootstrap, "after-the-stop", topic, {0: 1})
         monitor.start().wait_ready()
         assert monitor.events("state restored")
+        shown = monitor.wait_read(offsets_ends(broker.bootstrap))
+        assert (shown.committed, shown.lags) == tool_says(broker.bootstrap)
+
+        workers[1].kill()
+        monitor.wait_for(lambda: monitor.metrics().value("lagwarden_executors") == 1, "the loss of a worker")
+        commit(broker.bootstrap, "after-the-loss", topic, {0: 1})
         shown = monitor.wait_read(offsets_ends(broker.bootstrap))
         assert (shown.committed, shown.lags) == tool_says(broker.bootstrap)
         assert places_of(SECRET, monitor, spark) == []

@@ -1,0 +1,66 @@
+"""The command of a container that Spark starts as an executor on Kubernetes.
+
+Spark runs the image with the argument `executor` and passes everything else in variables: the contract between
+`BasicExecutorFeatureStep` and `entrypoint.sh` of Spark's own images. lagwarden's image has PySpark's jars and no such
+script, so the command `lagwarden executor` takes its place.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from typing import TYPE_CHECKING, Final
+
+from stream.errors import ExitCode, Refusal
+from stream.spark.java import class_path, find_java
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_MAIN_CLASS: Final = "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"
+_OPTION: Final = re.compile(r"SPARK_JAVA_OPT_(\d+)")
+_ARGUMENTS: Final = {
+    "--driver-url": "SPARK_DRIVER_URL",
+    "--executor-id": "SPARK_EXECUTOR_ID",
+    "--cores": "SPARK_EXECUTOR_CORES",
+    "--app-id": "SPARK_APPLICATION_ID",
+    "--hostname": "SPARK_EXECUTOR_POD_IP",
+    "--resourceProfileId": "SPARK_RESOURCE_PROFILE_ID",
+    "--podName": "SPARK_EXECUTOR_POD_NAME",
+}
+_MEMORY: Final = "SPARK_EXECUTOR_MEMORY"
+_VECTOR_MODULE: Final = "jdk.incubator.vector"
+"""The module that Spark asks for in the options of executors; only its machine learning uses it."""
+
+
+def executor_command(environment: Mapping[str, str] = os.environ) -> list[str]:
+    """Return the command line of the executor. Raises Refusal outside of a container that Spark started."""
+    missing = [name for name in (*_ARGUMENTS.values(), _MEMORY) if name not in environment]
+    if missing:
+        raise Refusal(
+            f"this is no container of an executor: {', '.join(missing)} not set",
+            "Spark runs this command on Kubernetes (docs/cluster.md)",
+            ExitCode.USAGE,
+        )
+    java = find_java()
+    if java is None:
+        raise Refusal(
+            "no java on PATH or in JAVA_HOME", "use an image with Java 17 or later", ExitCode.SPARK_UNAVAILABLE
+        )
+    numbered = ((match, value) for name, value in environment.items() if (match := _OPTION.fullmatch(name)))
+    options = [value for _, value in sorted(numbered, key=lambda each: int(each[0][1]))]
+    if not _has_module(str(java), _VECTOR_MODULE):
+        options = [option for option in options if option != f"--add-modules={_VECTOR_MODULE}"]
+    memory = environment[_MEMORY]
+    folder = environment.get("SPARK_CONF_DIR")
+    paths = [*([folder] if folder else []), *class_path(), *filter(None, [environment.get("SPARK_CLASSPATH")])]
+    arguments = [word for name, variable in _ARGUMENTS.items() for word in (name, environment[variable])]
+    heap = (f"-Xms{memory}", f"-Xmx{memory}")
+    return [str(java), *options, *heap, "-cp", os.pathsep.join(paths), _MAIN_CLASS, *arguments]
+
+
+def _has_module(java: str, module: str) -> bool:
+    """Return whether a Java runtime has a module: a trimmed one does not start with the name of another."""
+    listed = subprocess.run([java, "--list-modules"], capture_output=True, text=True, check=False)
+    return any(line.partition("@")[0] == module for line in listed.stdout.splitlines())

@@ -1,0 +1,73 @@
+"""The command of an executor's container on Kubernetes, from the variables that Spark sets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from stream.errors import Refusal
+from stream.spark.executors.kubernetes_entry import executor_command
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+VARIABLES: Final = {
+    "SPARK_DRIVER_URL": "spark://CoarseGrainedScheduler@lagwarden-driver:7078",
+    "SPARK_EXECUTOR_ID": "3",
+    "SPARK_EXECUTOR_CORES": "2",
+    "SPARK_EXECUTOR_MEMORY": "1024m",
+    "SPARK_APPLICATION_ID": "spark-application-1",
+    "SPARK_EXECUTOR_POD_IP": "10.0.0.7",
+    "SPARK_EXECUTOR_POD_NAME": "lagwarden-exec-3",
+    "SPARK_RESOURCE_PROFILE_ID": "0",
+    "SPARK_JAVA_OPT_0": "--add-modules=jdk.incubator.vector",
+    "SPARK_JAVA_OPT_10": "-Dspark.driver.port=7078",
+    "SPARK_JAVA_OPT_2": "-Dspark.authenticate=true",
+    "SPARK_CONF_DIR": "/opt/spark/conf",
+}
+
+
+@pytest.fixture
+def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a runtime in JAVA_HOME that has the module of vectors, as a JDK has."""
+    program = tmp_path / "bin" / "java"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\necho java.base@17.0.15\necho jdk.incubator.vector@17.0.15\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    return program
+
+
+def test_variables_of_spark_become_the_command_line(java: Path) -> None:
+    """Options of the JVM in the order of their numbers, the heap, the jars of PySpark, and the arguments."""
+    command = executor_command(VARIABLES)
+    at = command.index("-cp")
+    assert command[:at] == [
+        str(java),
+        *("--add-modules=jdk.incubator.vector", "-Dspark.authenticate=true", "-Dspark.driver.port=7078"),
+        *("-Xms1024m", "-Xmx1024m"),
+    ]
+    paths = command[at + 1].split(":")
+    assert paths[0] == "/opt/spark/conf"
+    assert paths[-1].endswith("pyspark/jars/*")
+    assert command[at + 2 :] == [
+        "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend",
+        *("--driver-url", "spark://CoarseGrainedScheduler@lagwarden-driver:7078", "--executor-id", "3"),
+        *("--cores", "2", "--app-id", "spark-application-1", "--hostname", "10.0.0.7"),
+        *("--resourceProfileId", "0", "--podName", "lagwarden-exec-3"),
+    ]
+
+
+def test_trimmed_runtime_is_not_asked_for_the_module_of_vectors(java: Path) -> None:
+    """It would not start."""
+    java.write_text("#!/bin/sh\necho java.base@17.0.15\n")
+    command = executor_command(VARIABLES)
+    assert "--add-modules=jdk.incubator.vector" not in command
+    assert "-Dspark.authenticate=true" in command
+
+
+def test_command_outside_of_an_executor_is_refused() -> None:
+    """The error names the variables that are not set."""
+    with pytest.raises(Refusal, match=r"SPARK_DRIVER_URL.*SPARK_EXECUTOR_MEMORY not set"):
+        executor_command({})
