@@ -209,6 +209,8 @@ def status(**changes: Any) -> MonitorStatus:
         "checkpoint_volume_bytes": 5_000_000_000,
         "state_snapshot_at": NOON / 1000 - 300,
         "state_repairs": 1,
+        "executors": 1,
+        "executors_expected": 2,
         "webhook_sent": 12,
         "webhook_queued": 3,
         "webhook_oldest_at": NOON / 1000 - 30,
@@ -279,6 +281,8 @@ CONNECTING: dict[str, Any] = {
     "webhook_drops": table(WEBHOOK_DROPS, []),
     "state_snapshot_at": None,
     "state_repairs": 0,
+    "executors": None,
+    "executors_expected": None,
 }
 """Changes of the status: Kafka has never been reachable."""
 

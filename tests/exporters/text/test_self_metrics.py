@@ -103,6 +103,8 @@ def test_a_running_monitor_has_all_values() -> None:
         "lagwarden_memory_limit_bytes": 2_000_000_000,
         "lagwarden_jvm_heap_used_bytes": 300_000_000,
         "lagwarden_jvm_heap_max_bytes": 512_000_000,
+        "lagwarden_executors": 1,
+        "lagwarden_executors_expected": 2,
         "lagwarden_checkpoint_bytes": 12_345_678,
         "lagwarden_checkpoint_files": 410,
         "lagwarden_checkpoint_volume_free_bytes": 4_000_000_000,
