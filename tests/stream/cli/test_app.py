@@ -236,6 +236,29 @@ class TestConnect:
         errors = capsys.readouterr().err
         assert f"the token file {tmp_path / 'token'} cannot be read: No such file or directory" in errors
 
+    def test_master_and_interpreter_of_executors_are_checked(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """A standalone cluster must answer; what this machine is for executors is printed when it does."""
+        with socket.create_server(("127.0.0.1", 0)) as master, socket.socket() as closed:
+            closed.bind(("127.0.0.1", 0))
+            settings = {
+                "job.authenticate": "false",
+                "checkpoint.shared": "true",
+                "checkpoint.dir": tmp_path,
+                "http.port": 0,
+            }
+            flags = [word for key, value in settings.items() for word in ("-s", f"{key}={value}")]
+            flags += ["-b", f"127.0.0.1:{closed.getsockname()[1]}"]
+            answering, away = (f"spark://127.0.0.1:{each.getsockname()[1]}" for each in (master, closed))
+            cli.main(["check-config", "--connect", *flags, "-s", f"job.master={answering}"])
+            assert f"ok: Spark's master is {answering}, and this machine is 127.0.0.1" in capsys.readouterr().out
+            cli.main(["check-config", "--connect", *flags, "-s", f"job.master={away}"])
+            assert "Spark's master does not answer" in capsys.readouterr().err
+            python = ["-s", f"job.master={answering}", "-s", "job.executor_python=/no/such/python"]
+            cli.main(["check-config", "--connect", *flags, *python])
+            assert "/no/such/python, is not on this machine" in capsys.readouterr().err
+
     def test_checks_create_nothing(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """The directory of the checkpoint is checked and not created."""
         wanted = tmp_path / "new" / "checkpoint"
