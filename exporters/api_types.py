@@ -191,6 +191,7 @@ class CommonCauseRow(TypedDict):
     sentence: str
     next_step: str
     groups: list[str]
+    muted: int
 
 
 class GroupsResponse(TypedDict):
@@ -362,11 +363,16 @@ class TopicResponse(ClusterTopicRow):
 
 
 class ErrorResponse(TypedDict):
-    """Why there is no other response; with the requested group or topic, if there is one."""
+    """Why there is no other response; with the requested group or topic, if there is one.
+
+    `instance` is the part (`i/n`) of another instance that monitors the group, `url` its base URL if that is known.
+    """
 
     error: str
     group: NotRequired[str | None]
     topic: NotRequired[str | None]
+    instance: NotRequired[str]
+    url: NotRequired[str]
 
 
 class NoSnapshotResponse(TypedDict):

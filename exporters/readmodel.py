@@ -245,6 +245,8 @@ COMMON_CAUSES: Final = pa.schema(
         ("next_step", pa.string()),
         # The names of the groups that are unhealthy now, sorted.
         ("groups", pa.list_(pa.string())),
+        # How many of them raise no alert: in maintenance, or with a fault that is not paged.
+        ("muted", pa.int32()),
     ]
 )
 """One row per common cause: many groups that became unhealthy together and share something. At most five."""
@@ -506,6 +508,14 @@ class Histogram:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class OtherInstance:
+    """The instance that monitors a group which this one does not: its part as `i/n`, its base URL if that is known."""
+
+    part: str
+    url: str | None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class MonitorStatus:
     """The health of the monitor at this moment. None: not known (yet). Counters are never None."""
 
@@ -582,6 +592,11 @@ class MonitorStatus:
     # The registered and the configured executors, None with a local master.
     executors: int | None = None
     executors_expected: int | None = None
+    # Which of several instances this is, as `i/n`, and n.
+    part: str = "0/1"
+    instances: int = 1
+    # The base URLs of all instances, in their order; empty if not configured.
+    siblings: tuple[str, ...] = ()
 
 
 def empty(schema: pa.Schema) -> pa.Table:

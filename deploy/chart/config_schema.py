@@ -21,10 +21,12 @@ OWN_KEYS: Final = SECRETS | {
     "kafka.oauth_token_file",
     "kafka.oauth_ca_file",
     "job.class_archive",
+    "job.instance",
     "http.host",
     "http.port",
     "http.web_config",
     "http.bearer_token_file",
+    "http.siblings",
 }
 """Keys that the chart or the image decides: mounted Secrets, the container's port, and what is baked into the image."""
 

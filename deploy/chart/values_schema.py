@@ -43,7 +43,7 @@ def schema() -> Schema:
         "title": "Values of the lagwarden chart",
         **_closed(
             {"global": _global(), "mode": {"enum": ["local"]}, "config": config_schema(), **_names(), **_kafka()}
-            | {"http": _http(), **_pod(), **_storage(), **_objects(), **_monitoring()}
+            | {"shards": _whole(1, 50), "http": _http(), **_pod(), **_storage(), **_objects(), **_monitoring()}
         ),
     }
 

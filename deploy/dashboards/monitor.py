@@ -30,7 +30,7 @@ def monitor() -> Dashboard:
                     "Phase",
                     "The phase of the monitor.",
                     Unit.COUNT,
-                    Query("lagwarden_phase_info{SCOPE}", "{{phase}}"),
+                    Query("lagwarden_phase_info{SCOPE}", "{{phase}} {{instance}}"),
                     named=True,
                 ),
                 figure(
@@ -50,7 +50,7 @@ def monitor() -> Dashboard:
                     "Version",
                     "The running version.",
                     Unit.COUNT,
-                    Query("lagwarden_build_info{SCOPE}", "{{version}}"),
+                    Query("count by (version) (lagwarden_build_info{SCOPE})", "{{version}}"),
                     named=True,
                 ),
                 figure(
@@ -69,8 +69,8 @@ def monitor() -> Dashboard:
                     "Catch-up",
                     "Remaining time and speed of the catch-up. Absent when it is complete.",
                     Unit.COUNT,
-                    Query("lagwarden_catch_up_remaining_seconds{SCOPE}", "time left", Unit.SECONDS),
-                    Query("lagwarden_catch_up_records_per_second{SCOPE}", "records per second"),
+                    Query("lagwarden_catch_up_remaining_seconds{SCOPE}", "time left {{instance}}", Unit.SECONDS),
+                    Query("lagwarden_catch_up_records_per_second{SCOPE}", "records per second {{instance}}"),
                 ),
             ],
             "Reading": [
@@ -100,12 +100,12 @@ def monitor() -> Dashboard:
                     "Contained faults",
                     "Groups that lagwarden cannot evaluate, internal errors by part, and groups with impossible times.",
                     Unit.COUNT,
-                    Query("lagwarden_groups_not_evaluated{SCOPE}", "groups not evaluated"),
+                    Query("sum(lagwarden_groups_not_evaluated{SCOPE})", "groups not evaluated"),
                     Query(
                         "sum by (part) (increase(lagwarden_internal_errors_total{SCOPE}[$__rate_interval]))",
                         "faults: {{part}}",
                     ),
-                    Query("lagwarden_groups_with_odd_times{SCOPE}", "groups with odd times"),
+                    Query("sum(lagwarden_groups_with_odd_times{SCOPE})", "groups with odd times"),
                 ),
                 graph(
                     "Decode errors",
@@ -126,8 +126,11 @@ def monitor() -> Dashboard:
                     "Distance to the end",
                     "Offsets that can be read and are not yet: in total, and of the worst partition.",
                     Unit.COUNT,
-                    Query("sum by (instance) (lagwarden_offsets_partition_distance{SCOPE})", "all"),
-                    Query("max by (instance) (lagwarden_offsets_partition_distance{SCOPE})", "worst partition"),
+                    Query("sum by (instance) (lagwarden_offsets_partition_distance{SCOPE})", "all {{instance}}"),
+                    Query(
+                        "max by (instance) (lagwarden_offsets_partition_distance{SCOPE})",
+                        "worst partition {{instance}}",
+                    ),
                 ),
                 graph(
                     "Last stable offset gap",
@@ -150,7 +153,7 @@ def monitor() -> Dashboard:
                     "Behind an open transaction",
                     "Groups whose latest commits an open transaction hides, and hidden offsets that are not read yet.",
                     Unit.COUNT,
-                    Query("lagwarden_groups_held_back{SCOPE}", "groups"),
+                    Query("sum(lagwarden_groups_held_back{SCOPE})", "groups"),
                     Query("lagwarden_offsets_partition_hidden_unread{SCOPE} > 0", "{{offsets_partition}}: unread"),
                 ),
                 graph(
@@ -165,40 +168,42 @@ def monitor() -> Dashboard:
                     "Memory",
                     "Proportional set size of the processes by role, and the limit of the container.",
                     Unit.BYTES,
-                    Query("lagwarden_memory_bytes{SCOPE}", "{{role}}"),
-                    Query("lagwarden_memory_limit_bytes{SCOPE}", "limit"),
+                    Query("lagwarden_memory_bytes{SCOPE}", "{{role}} {{instance}}"),
+                    Query("lagwarden_memory_limit_bytes{SCOPE}", "limit {{instance}}"),
                 ),
                 graph(
                     "CPU",
                     "Cores that the processes of each role use.",
                     Unit.CORES,
-                    Query("rate(lagwarden_cpu_seconds_total{SCOPE}[$__rate_interval])", "{{role}}"),
+                    Query("rate(lagwarden_cpu_seconds_total{SCOPE}[$__rate_interval])", "{{role}} {{instance}}"),
                 ),
                 graph(
                     "Heap",
                     "Heap of Spark's JVM: used, including garbage, and the maximum.",
                     Unit.BYTES,
-                    Query("lagwarden_jvm_heap_used_bytes{SCOPE}", "used"),
-                    Query("lagwarden_jvm_heap_max_bytes{SCOPE}", "maximum"),
+                    Query("lagwarden_jvm_heap_used_bytes{SCOPE}", "used {{instance}}"),
+                    Query("lagwarden_jvm_heap_max_bytes{SCOPE}", "maximum {{instance}}"),
                 ),
                 graph(
                     "Checkpoint volume",
                     "Size of the checkpoint, and free space on its volume.",
                     Unit.BYTES,
-                    Query("lagwarden_checkpoint_bytes{SCOPE}", "checkpoint"),
-                    Query("lagwarden_checkpoint_volume_free_bytes{SCOPE}", "free"),
+                    Query("lagwarden_checkpoint_bytes{SCOPE}", "checkpoint {{instance}}"),
+                    Query("lagwarden_checkpoint_volume_free_bytes{SCOPE}", "free {{instance}}"),
                 ),
                 graph(
                     "File descriptors",
                     "Open file descriptors as a share of the limit, of the process nearest to its limit in each role.",
                     Unit.RATIO,
-                    Query("lagwarden_open_descriptors{SCOPE} / lagwarden_descriptor_limit{SCOPE}", "{{role}}"),
+                    Query(
+                        "lagwarden_open_descriptors{SCOPE} / lagwarden_descriptor_limit{SCOPE}", "{{role}} {{instance}}"
+                    ),
                 ),
                 graph(
                     "Series",
                     "Series about groups in /metrics, and series that the series budget leaves out.",
                     Unit.COUNT,
-                    Query("lagwarden_series{SCOPE}", "served"),
+                    Query("sum(lagwarden_series{SCOPE})", "served"),
                     Query("sum by (metric) (lagwarden_series_over_budget{SCOPE})", "left out: {{metric}}"),
                     stacked=True,
                 ),
@@ -229,14 +234,19 @@ def monitor() -> Dashboard:
                     "Groups that died",
                     "Groups that died since the process was ready, by cause.",
                     Unit.COUNT,
-                    Query("increase(lagwarden_group_deaths_total{SCOPE}[$__rate_interval])", "{{cause}}"),
+                    Query(
+                        "sum by (cause) (increase(lagwarden_group_deaths_total{SCOPE}[$__rate_interval]))", "{{cause}}"
+                    ),
                     stacked=True,
                 ),
                 graph(
                     "Expiry predictions",
                     "Outcomes of expiry predictions: kept, early, late, missing or deleted.",
                     Unit.COUNT,
-                    Query("increase(lagwarden_expiry_checks_total{SCOPE}[$__rate_interval])", "{{outcome}}"),
+                    Query(
+                        "sum by (outcome) (increase(lagwarden_expiry_checks_total{SCOPE}[$__rate_interval]))",
+                        "{{outcome}}",
+                    ),
                     stacked=True,
                 ),
                 graph(

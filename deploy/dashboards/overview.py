@@ -95,7 +95,7 @@ def overview() -> Dashboard:
                     "Common causes",
                     "Unhealthy groups by what they share, as a coordinator. lagwarden groups prints the finding.",
                     Unit.COUNT,
-                    Query("lagwarden_common_cause_groups{SCOPE}", "{{dimension}} {{key}}"),
+                    Query("sum by (dimension, key) (lagwarden_common_cause_groups{SCOPE})", "{{dimension}} {{key}}"),
                 ),
                 graph(
                     "Groups by verdict",

@@ -244,7 +244,8 @@ POLL_METRICS: Final = (
         "poll_time",
         unit="seconds",
         conversion=ValueConversion.TIMESTAMP,
-        absent="before the first poll, after three failed polls in a row, or with cluster.interval 0",
+        absent="before the first poll, after three failed polls in a row, with cluster.interval 0, or if another of "
+        "several instances is the first",
         preset=Preset.LEAN,
     ),
     Metric(

@@ -247,6 +247,18 @@ COMMON_CAUSE_METRICS: Final = (
         preset=Preset.LEAN,
     ),
     Metric(
+        "lagwarden_common_cause_muted_groups",
+        MetricKind.GAUGE,
+        "Those of lagwarden_common_cause_groups that raise no alert: in maintenance, or with a fault that is not "
+        "paged.",
+        MetricSource.COMMON_CAUSES,
+        "muted",
+        ("dimension", "key"),
+        absent="there is no such finding",
+        preset=Preset.LEAN,
+        stability=Stability.EXPERIMENTAL,
+    ),
+    Metric(
         "lagwarden_common_cause_timestamp_seconds",
         MetricKind.GAUGE,
         "When the first of the groups with this common cause became unhealthy.",

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         GroupDetail,
         MemberDetail,
         MonitorStatus,
+        OtherInstance,
         Snapshot,
         TransitionDetail,
         VerdictChange,
@@ -128,6 +129,15 @@ def group_json(snapshot: Snapshot, group: str, detail: GroupDetail | None = None
         **_detail(detail),
     }
     return encode(response)
+
+
+def no_such_group(group: str, other: OtherInstance | None) -> bytes:
+    """Return the error for a group that is not in the snapshot, with the instance that monitors it if it is another."""
+    error = {"error": "no such group", "group": group}
+    if other is None:
+        return encode(error)
+    page = {} if other.url is None else {"url": other.url}
+    return encode(error | {"instance": other.part} | page)
 
 
 def readiness_json(status: MonitorStatus) -> bytes:

@@ -138,4 +138,5 @@ def _where(table: pa.Table, **values: str) -> pa.Table:
 
 
 def _not_polled() -> BodyAndCode:
-    return encode({"error": "no facts about the cluster yet, or polling is disabled (cluster.interval)"}), 503
+    reason = "polling is disabled (cluster.interval), or another instance than the first was asked (job.instance)"
+    return encode({"error": f"no facts about the cluster yet, or {reason}"}), 503

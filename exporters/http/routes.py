@@ -25,7 +25,7 @@ from exporters.group_search import MembersHiddenError, has_topic
 from exporters.http.access.require_login import RequireLogin
 from exporters.http.access.web_access import Credentials
 from exporters.http.admission import Admission, ConnectionLimits, RefusalReason
-from exporters.http.api import encode, group_json, groups_json, readiness_json, topic_groups_json
+from exporters.http.api import encode, group_json, groups_json, no_such_group, readiness_json, topic_groups_json
 from exporters.http.cluster_api import cluster_routes
 from exporters.http.negotiation import accepts_gzip, preferred_format
 from exporters.http.openapi.document import openapi_json
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from exporters.cluster.exposition import PublishedCluster
     from exporters.group_search import MemberSearch
     from exporters.page.document import Page
-    from exporters.readmodel import GroupDetail, MonitorStatus
+    from exporters.readmodel import GroupDetail, MonitorStatus, OtherInstance
     from exporters.text.compressed_text import PlainText
     from exporters.text.exposition import PublishedSnapshot
 
@@ -93,6 +93,7 @@ def build_app(
     admission: Admission | None = None,
     credentials: Callable[[], Credentials] = Credentials,
     on_failure: Callable[[str, Exception], None] = lambda _path, _error: None,
+    other_instance: Callable[[str], OtherInstance | None] = lambda _: None,
 ) -> Starlette:
     """Return the application. `exporters.http.server.HttpServer` describes the arguments.
 
@@ -104,7 +105,14 @@ def build_app(
     """
     admission = admission or Admission(ConnectionLimits())
     endpoints = _Endpoints(
-        current, _with_http(status, admission), details, cluster, clock, search=search, on_failure=on_failure
+        current,
+        _with_http(status, admission),
+        details,
+        cluster,
+        clock,
+        search=search,
+        on_failure=on_failure,
+        other_instance=other_instance,
     )
     on_refusal = functools.partial(admission.count, RefusalReason.REQUESTS)
     limiter = Middleware(RequestLimiter, limits=RequestLimits(), on_refusal=on_refusal)
@@ -166,8 +174,10 @@ class _Endpoints:
         *,
         search: MemberSearch | None,
         on_failure: Callable[[str, Exception], None],
+        other_instance: Callable[[str], OtherInstance | None],
     ) -> None:
         self._search = search
+        self._other_instance = other_instance
         self._on_failure = on_failure
         self._published = current
         self._lag_samples = LagSamples()
@@ -262,7 +272,7 @@ class _Endpoints:
 
         def answer() -> tuple[bytes, int]:
             found = group_json(published.snapshot, group, self._details(group))
-            return (encode({"error": "no such group", "group": group}), 404) if found is None else (found, 200)
+            return (no_such_group(group, self._other_instance(group)), 404) if found is None else (found, 200)
 
         return await self.json(request, ("group", published, group), answer)
 
@@ -281,7 +291,8 @@ class _Endpoints:
         def page() -> Page:
             detail = self._details(name) if published and name is not None else None
             samples = self._lag_samples.of_group(name) if name is not None else []
-            return group_page(published, name or "", detail, self._clock(), root=root, samples=samples)
+            other = self._other_instance(name) if name is not None else None
+            return group_page(published, name or "", detail, self._clock(), root=root, samples=samples, other=other)
 
         return await self._page(request, ("group page", published, name, root), page)
 

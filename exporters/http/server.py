@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from exporters.cluster.exposition import PublishedCluster
     from exporters.group_search import MemberSearch
-    from exporters.readmodel import GroupDetail, MonitorStatus
+    from exporters.readmodel import GroupDetail, MonitorStatus, OtherInstance
     from exporters.text.exposition import PublishedSnapshot
 
 # Longer than the usual scrape intervals, so that a scraper keeps its connection.
@@ -79,12 +79,14 @@ class HttpServer:
         limits: ConnectionLimits | None = None,
         access: WebAccess | None = None,
         on_failure: Callable[[str, Exception], None] = lambda _path, _error: None,
+        other_instance: Callable[[str], OtherInstance | None] = lambda _: None,
     ) -> None:
         """`search` finds the groups of a client or a host; None: members are hidden, and the filters refused.
 
         `limits` are those on connections; `access` has TLS and logins, None: neither.
 
-        `on_failure` receives the path and the error of a response that failed.
+        `on_failure` receives the path and the error of a response that failed. `other_instance` returns the instance
+        that monitors a group which this one does not.
         """
         self._host = host
         self._port = port
@@ -100,6 +102,7 @@ class HttpServer:
                 admission=admission,
                 credentials=access.credentials,
                 on_failure=on_failure,
+                other_instance=other_instance,
             ),
             lifespan="off",
             # The job configures logging; a line per scrape has no use.

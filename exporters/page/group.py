@@ -22,7 +22,7 @@ from exporters.wording import ago, count, number, phrase, printable, ranges, utc
 if TYPE_CHECKING:
     from exporters.page.document import Samples
     from exporters.page.html_tree import Content, Element
-    from exporters.readmodel import GroupDetail, Snapshot
+    from exporters.readmodel import GroupDetail, OtherInstance, Snapshot
     from exporters.text.exposition import PublishedSnapshot
 
 _DEAD: Final = "Dead"
@@ -38,8 +38,11 @@ def group_page(
     *,
     root: str,
     samples: Samples = (),
+    other: OtherInstance | None = None,
 ) -> Page:
     """Return a group's page as of `now` (Unix seconds).
+
+    `other` is the instance that monitors the group, if it is not this one.
 
     `root` is the relative path to the overview page. `samples` are the data of the chart, the oldest first.
     """
@@ -47,6 +50,8 @@ def group_page(
         return _page(name, root, el("p", "Waiting for the first snapshot of the groups.", class_="note"), code=503)
     snapshot = published.snapshot
     found = in_milliseconds(_of(snapshot.groups, name)).to_pylist()
+    if not found and other is not None:
+        return _page(name, root, _elsewhere(name, other), code=404)
     if not found:
         return _page(name, root, _absent(snapshot, name, root), code=404)
     row, dead = found[0], found[0]["state"] == _DEAD
@@ -106,6 +111,18 @@ def _absent(snapshot: Snapshot, name: str, root: str) -> Element:
             ". It has no committed offset and no metadata record, or it died and is no longer kept.",
         ),
         [el("p", "Groups with similar names:"), el("ul", links)] if links else None,
+        class_="card bad",
+    )
+
+
+def _elsewhere(name: str, other: OtherInstance) -> Element:
+    """Return the message that another instance monitors the group, with a link to its page there."""
+    where = f"instance {other.part}"
+    link: Content = where if other.url is None else el("a", where, href=f"{other.url}/{group_link(name)}")
+    return el(
+        "section",
+        el("h1", "Not a group of this instance"),
+        el("p", "If there is a group named ", named(name), ", it is monitored by ", link, "."),
         class_="card bad",
     )
 

@@ -53,8 +53,17 @@ def overview_page(
 
 
 def _page(headline: str, content: Content, status: MonitorStatus, legend: Content = None) -> Page:
-    foot = f"lagwarden {printable(status.version)} · times are ages; hover for UTC"
-    return Page(f"{headline} · lagwarden", content, links=_LINKS, legend=legend, foot=foot)
+    part = "" if status.instances == 1 else f" · instance {status.part}"
+    foot = f"lagwarden {printable(status.version)}{part} · times are ages; hover for UTC"
+    links = (*_LINKS, *_siblings(status))
+    return Page(f"{headline} · lagwarden", content, links=links, legend=legend, foot=foot)
+
+
+def _siblings(status: MonitorStatus) -> list[tuple[str, str]]:
+    """Return the links to the other instances: this page shows the groups of one."""
+    names = [f"{index}/{status.instances}" for index in range(len(status.siblings))]
+    others = zip(status.siblings, names, strict=True)
+    return [(f"{url}/", f"instance {name}") for url, name in others if name != status.part]
 
 
 def _groups(published: PublishedSnapshot, now: float, group_filter: GroupFilter) -> Content:

@@ -30,12 +30,14 @@ from stream.checkpoint.manifest import (
 )
 from stream.checkpoint.state_files import check_state
 from stream.errors import ExitCode, Refusal
+from stream.groups.instances import EVERY_GROUP
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from stream.checkpoint.manifest import Layout
     from stream.cluster.offsets_topic import OffsetsTopic
+    from stream.groups.instances import InstanceShare
 
 VERDICTS: Final = "verdicts.zip"
 """The stored verdicts (`stream.tick.verdicts.store`); set aside together with the state."""
@@ -123,18 +125,21 @@ class OffsetsTopicEnds:
     tombstone_seconds: float | None = None
 
 
-def open_checkpoint(root: Path, topic: OffsetsTopic, wanted: Layout, ends: OffsetsTopicEnds) -> CheckpointDirectory:
-    """Open or create the checkpoint for this topic.
+def open_checkpoint(
+    root: Path, topic: OffsetsTopic, wanted: Layout, ends: OffsetsTopicEnds, share: InstanceShare = EVERY_GROUP
+) -> CheckpointDirectory:
+    """Open or create the checkpoint for the groups of `share` in this topic.
 
-    The old state is set aside if its files are damaged or inconsistent, if positions are outside of the current logs
-    (the topic was created again or truncated), or if the interruption was longer than the tombstone retention. Raises
-    Refusal if the directory cannot be used, or belongs to another cluster or version.
+    The old state is set aside if it has the groups of another instance, if its files are damaged or inconsistent, if
+    positions are outside of the current logs (the topic was created again or truncated), or if the interruption was
+    longer than the tombstone retention. Raises Refusal if the directory cannot be used, or belongs to another cluster
+    or version.
     """
     folder = root / f"v{FORMAT}"
     lock = _lock(folder)
     try:
         live_from = {partition: stable for partition, (_, _, stable) in ends.logs.items()}
-        fresh = Manifest(FORMAT, topic.cluster_id, _id_text(topic.topic_id), wanted, live_from)
+        fresh = Manifest(FORMAT, topic.cluster_id, _id_text(topic.topic_id), wanted, live_from, str(share))
         try:
             found = read_manifest(folder)
             if found is None:
@@ -143,7 +148,7 @@ def open_checkpoint(root: Path, topic: OffsetsTopic, wanted: Layout, ends: Offse
                 why = None if earlier is None else f"{earlier} has the format of an earlier version"
                 return dataclasses.replace(begun, set_aside=why, kept=earlier)
             check_cluster(folder, found.cluster_id, topic.cluster_id)
-            reason = _reason_to_set_aside(folder, found, topic, ends)
+            reason = _other_instance(found, share) or _reason_to_set_aside(folder, found, topic, ends)
         except DamagedError as error:
             reason = str(error)
         else:
@@ -177,6 +182,13 @@ def _earlier(root: Path, cluster_id: str) -> Path | None:
     check_cluster(folder, owner, cluster_id)
     _lock(folder).close()
     return folder
+
+
+def _other_instance(found: Manifest, share: InstanceShare) -> str | None:
+    """Return the reason, as a sentence, if the state has the groups of another instance."""
+    if found.instance == str(share):
+        return None
+    return f"the checkpoint has the groups of instance {found.instance}, and job.instance is {share}"
 
 
 def _reason_to_set_aside(folder: Path, found: Manifest, topic: OffsetsTopic, ends: OffsetsTopicEnds) -> str | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from stream.checkpoint.files import DamagedError
 from stream.errors import ExitCode, Refusal
+from stream.groups.instances import EVERY_GROUP
 from stream.groups.placement import Placement
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ class Manifest:
 
     Empty in checkpoints of versions without this field: all further records are live.
     """
+    instance: str = str(EVERY_GROUP)
+    """The instance, as `i/n`, whose groups the state has."""
 
 
 def read_manifest(folder: Path) -> Manifest | None:
@@ -61,7 +64,14 @@ def read_manifest(folder: Path) -> Manifest | None:
         read: dict[str, Any] = json.loads(path.read_text())
         _check_format(path, read["format"])
         live_from = {int(partition): offset for partition, offset in read.get("live_from", {}).items()}
-        found = Manifest(read["format"], read["cluster_id"], read["topic_id"], Layout(**read["layout"]), live_from)
+        found = Manifest(
+            read["format"],
+            read["cluster_id"],
+            read["topic_id"],
+            Layout(**read["layout"]),
+            live_from,
+            str(read.get("instance", EVERY_GROUP)),
+        )
     except FileNotFoundError:
         if (folder / "spark").exists():
             raise DamagedError(path, "is missing") from None

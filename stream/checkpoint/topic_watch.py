@@ -15,12 +15,14 @@ from stream.checkpoint.continuity import ReadPositions, TopicNow, gap
 from stream.checkpoint.side_files import HEARTBEAT, SideFiles
 from stream.cluster.offsets_topic import describe
 from stream.cluster.transport.errors import ClusterError
+from stream.groups.instances import EVERY_GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from stream.checkpoint.directory import CheckpointDirectory
     from stream.cluster.transport.client import Cluster
+    from stream.groups.instances import InstanceShare
 
 
 class TopicWatch:
@@ -32,8 +34,12 @@ class TopicWatch:
         tombstone_seconds: float | None,
         partitions: Collection[int],
         files: SideFiles | None = None,
+        share: InstanceShare = EVERY_GROUP,
     ) -> None:
-        """Create the watch of a topic of which these partitions are read; `files` counts failed writes."""
+        """Create the watch of a topic that had these partitions; `files` counts failed writes.
+
+        Those of other instances than `share` are neither read nor watched.
+        """
         self.broken: str | None = None
         """The reason, as a sentence, why the state no longer matches the topic; None while it does."""
         self.current = False
@@ -44,7 +50,8 @@ class TopicWatch:
         """Log start offset, high watermark and last stable offset of each of them; None until all are known."""
         self._checkpoint = checkpoint
         self._lock = threading.Lock()
-        self._read = frozenset(partitions)
+        self._share = share
+        self._read = frozenset(share.owned(partitions))
         self._tombstone_seconds = tombstone_seconds
         self._files = files or SideFiles()
         self._current_at: float | None = None
@@ -56,12 +63,13 @@ class TopicWatch:
 
         `positions` must be older than `logs`: the current positions may be ahead of end offsets polled earlier.
         """
+        logs = self._share.of(logs)
         self._update_current(positions, logs)
         try:
             topic = describe(cluster)
         except ClusterError:
             return  # the tick reports cluster errors; the next one describes the topic again
-        self._update_added(() if topic is None else topic.partitions, logs)
+        self._update_added(() if topic is None else self._share.owned(topic.partitions), logs)
         topic_id = None if topic is None or topic.topic_id is None else str(topic.topic_id)
         bounds = {partition: (first, high) for partition, (first, high, _) in logs.items()}
         past = ReadPositions(self._checkpoint.manifest.topic_id, positions, self._current_at)

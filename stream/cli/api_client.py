@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from exporters.group_query import ALL_GROUPS
 from stream.cli.group_source import unix_time
 from stream.cli.instance_login import LOGIN_ADVICE, instance_login
+from stream.cli.render.tables import display_text
 from stream.errors import ExitCode, Refusal
 from stream.wording import compact_duration
 
@@ -122,6 +123,8 @@ class InstanceClient:
     def _refuse(self, code: int, answer: Answer) -> None:
         """Raise the Refusal for a status other than 200; returns for an unknown group."""
         if code == http.HTTPStatus.NOT_FOUND and answer.get("error") == "no such group":
+            if "instance" in answer:
+                raise _other_instance(answer)
             return
         if code == http.HTTPStatus.SERVICE_UNAVAILABLE and "phase" in answer:
             reasons = " ".join(answer.get("reasons", ()))
@@ -145,6 +148,13 @@ class InstanceClient:
     def _refuse_foreign(self) -> Answer:
         what = f"the server at {self._url} is not lagwarden"
         raise Refusal(what, "check the address and --url", ExitCode.NO_INSTANCE)
+
+
+def _other_instance(answer: Answer) -> Refusal:
+    """Return the error for a group that another instance monitors."""
+    group, part, url = (display_text(str(answer.get(name, ""))) for name in ("group", "instance", "url"))
+    advice = f"use --url {url}" if url else "use --url with the address of that instance"
+    return Refusal(f"instance {part} monitors groups named {group}, not this one", advice, ExitCode.NO_SUCH_GROUP)
 
 
 def _tls(ca_file: Path) -> ssl.SSLContext:

@@ -23,6 +23,7 @@ from stream.cluster.transport.errors import ClusterError
 from stream.cluster_facts import tables
 from stream.cluster_facts.growth import LogGrowth
 from stream.cluster_facts.log_cleaner import CleanerWatch, CompactionConfig, OffsetsPartitionSizes
+from stream.groups.instances import EVERY_GROUP
 from stream.groups.placement import partition_for
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from stream.cluster.configs import Settings
     from stream.cluster.topology import Topology
     from stream.cluster.transport.client import Cluster
+    from stream.groups.instances import InstanceShare
 
 BROKER_SETTINGS: Final = (
     "log.cleaner.enable",
@@ -75,7 +77,9 @@ class _OffsetsTopicSizes(NamedTuple):
 class ClusterPoll:
     """Polls the cluster and keeps sizes between polls; used by one thread only."""
 
-    def __init__(self, cluster: Cluster, most_partitions_shown: int) -> None:
+    def __init__(self, cluster: Cluster, most_partitions_shown: int, share: InstanceShare = EVERY_GROUP) -> None:
+        """Poll for the instance with these groups, which does not know what the groups of others read and store."""
+        self._share = share
         self._cluster = cluster
         self._most_shown = most_partitions_shown
         self._cleaner = CleanerWatch()
@@ -115,9 +119,15 @@ class ClusterPoll:
         )
 
     def _topic_settings(self, topology: Topology, snapshot: Snapshot | None) -> tuple[dict[str, Settings], int]:
-        """Return the settings by topic, and the number of topics that groups read whose settings were not read."""
+        """Return the settings by topic, and the number of topics that groups read whose settings were not read.
+
+        With several instances, any existing topic may be one that groups read.
+        """
         existing = set(topology.topics.filter(pc.is_valid(topology.topics["partitions"]))["topic"].to_pylist())
-        read = set() if snapshot is None else existing & set(snapshot.partitions["topic"].unique().to_pylist())
+        if self._share.is_whole:
+            read = set() if snapshot is None else existing & set(snapshot.partitions["topic"].unique().to_pylist())
+        else:
+            read = existing
         requested = sorted(read - {NAME})[:MOST_TOPICS]
         settings = read_topic_configs(self._cluster, requested, TOPIC_SETTINGS)
         if NAME in existing:
@@ -144,7 +154,7 @@ class ClusterPoll:
         in_sync = zip(*(offsets[name].to_pylist() for name in ("partition", "in_sync_brokers")), strict=True)
         return OffsetsPartitionSizes(
             time=now,
-            replicas={(broker, partition): size for broker, partition, size in rows},
+            replicas={(broker, partition): size for broker, partition, size in rows if self._share.owns(partition)},
             in_sync={(broker, partition) for partition, brokers in in_sync for broker in brokers},
             high_watermarks=self._high_watermarks(),
             keys=lambda: None if snapshot is None else estimate_live_keys(snapshot, len(offsets)),

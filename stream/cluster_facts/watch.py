@@ -21,6 +21,7 @@ from stream.cluster.transport.errors import ClusterError
 from stream.cluster_facts.poll import ClusterPoll
 from stream.config.kafka_login import login_from_options
 from stream.config.metric_selection import selection_from_options
+from stream.groups.instances import EVERY_GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from exporters.cluster.model import ClusterFacts
     from exporters.text.exposition import PublishedSnapshot
     from stream.config.options import Config
+    from stream.groups.instances import InstanceShare
 
 _log = structlog.get_logger(__name__)
 _SOON_SECONDS: Final = 10.0
@@ -48,7 +50,8 @@ _RIGHTS: Final = {
 class ClusterWatch:
     """Polls on a thread of its own inside `with watch:`; `current` may be called from any thread.
 
-    `interval` in seconds, 0 for never. `published` returns the snapshot with the topics whose settings are read.
+    `interval` in seconds, 0 for never; of several instances, only the first polls. `published` returns the snapshot
+    with the topics whose settings are read.
     """
 
     def __init__(
@@ -58,10 +61,14 @@ class ClusterWatch:
         interval: float,
         most_partitions_shown: int,
         choice: SeriesSelection = EVERYTHING,
+        *,
+        share: InstanceShare = EVERY_GROUP,
     ) -> None:
         self._connect = connect
         self._published = published
-        self._interval = interval
+        # The facts are the same for all instances: the first one shows them, so that a sum counts them once.
+        self._interval = interval if share.is_first else 0.0
+        self._share = share
         self._most_shown = most_partitions_shown
         self._choice = choice
         _, self._budget = choice.budgets
@@ -83,14 +90,14 @@ class ClusterWatch:
 
         options = config.cluster
         selection = selection_from_options(config.metrics)
-        return cls(connect, published, options.interval, options.partitions_shown, selection)
+        return cls(connect, published, options.interval, options.partitions_shown, selection, share=config.job.share)
 
     def current(self) -> PublishedCluster | None:
         """Return the result of the last poll; None before the first, after three failures, and without polls."""
         return self._current
 
     def __enter__(self) -> Self:
-        """Start the thread if `interval` is not 0."""
+        """Start the thread, unless nothing is to be polled."""
         if self._interval:
             self._thread.start()
         return self
@@ -104,7 +111,7 @@ class ClusterWatch:
     def _run(self) -> None:
         try:
             with self._connect() as cluster:
-                poll = ClusterPoll(cluster, self._most_shown)
+                poll = ClusterPoll(cluster, self._most_shown, self._share)
                 while not self._stopping.is_set():
                     self._poll_once(poll)
                     self._stopping.wait(self._pause())

@@ -18,12 +18,14 @@ from stream.config.secret_sources import STARS, Secret, SecretFile
 from stream.config.spark_options import WITHOUT_EFFECT, as_text, check_spark_options
 from stream.config.values import (
     Address,
+    BaseUrls,
     MetricNames,
     Patterns,
     Peers,
     Seconds,
     Targets,
     check_heap_size,
+    check_instance,
     check_sasl_extensions,
     check_token_endpoint,
     check_webhook_url,
@@ -31,6 +33,7 @@ from stream.config.values import (
     parse_addresses,
     parse_checkpoint_dir,
 )
+from stream.groups.instances import InstanceShare
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -241,6 +244,14 @@ class HttpOptions(OptionSection):
         " member.",
     )
 
+    siblings: BaseUrls = _option(
+        (),
+        "Base URLs of all instances of `job.instance`, from the first to the last, this one included. Pages link to"
+        " them, and a request for a group of another instance is answered with its URL.",
+        shown="none",
+        experimental=True,
+    )
+
     def contradictions(self) -> list[tuple[str, str]]:
         """See Section."""
         if self.max_connections_per_address > self.max_connections:
@@ -283,6 +294,14 @@ class JobOptions(OptionSection):
     )
     max_offsets_per_trigger: int = _option(
         15_000_000, "The largest micro-batch; it only matters during catch-up.", unit="records", ge=1000
+    )
+    instance: Annotated[str, AfterValidator(check_instance)] = _option(
+        "0/1",
+        "Which of several instances this is, as `i/n` counted from 0: `0/3`, `1/3` and `2/3` share the groups of one"
+        " cluster (docs/instances.md). `i` may be a name that ends in `-i`, such as that of a pod of a StatefulSet."
+        " After a change of `n` the topic is read again from its start.",
+        shown="`0/1`: all groups",
+        experimental=True,
     )
     shards: int = _option(
         64,
@@ -435,6 +454,11 @@ class JobOptions(OptionSection):
         """The heap size of an executor."""
         size = self.master_url.size
         return (self.executor_memory or _EXECUTOR_MEMORY) if size is None else f"{size.megabytes}m"
+
+    @property
+    def share(self) -> InstanceShare:
+        """The groups of this instance."""
+        return InstanceShare.parse(self.instance)
 
     def contradictions(self) -> list[tuple[str, str]]:
         """See Section."""
@@ -742,10 +766,13 @@ class Config(BaseModel):
 
 def contradictions_between(sections: Mapping[str, OptionSection | None]) -> list[tuple[str, str, str]]:
     """Return (section, option, problem) for values of different sections that contradict each other."""
-    job, checkpoint, kafka = (sections.get(name) for name in ("job", "checkpoint", "kafka"))
+    job, checkpoint, kafka, http = (sections.get(name) for name in ("job", "checkpoint", "kafka", "http"))
     if not isinstance(job, JobOptions):
         return []
     found = []
+    if isinstance(http, HttpOptions) and len(http.siblings) not in {0, job.share.instances}:
+        wanted = f"must have an address for each of {job.share.instances}, as job.instance is {job.instance}"
+        found.append(("http", "siblings", f"{wanted}; it has {len(http.siblings)}"))
     master, with_master = job.master_url, f"with job.master {job.master}"
     if isinstance(checkpoint, CheckpointOptions):
         if master.is_on_other_machines and not checkpoint.shared:

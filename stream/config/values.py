@@ -14,6 +14,8 @@ from urllib.parse import SplitResult, urlsplit
 
 from pydantic import AfterValidator, BeforeValidator
 
+from stream.groups.instances import InstanceShare
+
 _UNITS: Final = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -113,6 +115,11 @@ def check_heap_size(value: str) -> str:
     return value
 
 
+def check_instance(value: str) -> str:
+    """Return the value as `i/n` with two numbers. Raises ValueError."""
+    return str(InstanceShare.parse(value))
+
+
 def check_token_endpoint(value: str) -> str:
     """Return the value if it is an `https` URL, or an `http` URL of this machine. Raises ValueError."""
     try:
@@ -127,6 +134,14 @@ def check_token_endpoint(value: str) -> str:
     if parts.scheme == "http" and not _is_loopback(host):
         raise ValueError("must be an https URL: the client secret would be sent in the clear")
     return value
+
+
+def check_base_url(value: str) -> str:
+    """Return an `https` or `http` URL without a slash at its end. Raises ValueError if it is another text."""
+    check_webhook_url(value)
+    if any(mark in value for mark in "?#,"):
+        raise ValueError("must be a URL such as http://lagwarden-0.kafka.svc:10848")
+    return value.rstrip("/")
 
 
 def check_webhook_url(value: str) -> str:
@@ -174,5 +189,6 @@ Seconds = Annotated[float, BeforeValidator(parse_seconds)]
 Patterns = Annotated[tuple[Annotated[str, AfterValidator(check_pattern)], ...], BeforeValidator(split_patterns)]
 MetricNames = Annotated[tuple[Annotated[str, AfterValidator(check_metric_name)], ...], BeforeValidator(split_patterns)]
 Peers = Annotated[tuple[Annotated[str, AfterValidator(check_peer)], ...], BeforeValidator(split_patterns)]
+BaseUrls = Annotated[tuple[Annotated[str, AfterValidator(check_base_url)], ...], BeforeValidator(split_patterns)]
 Targets = Annotated[tuple[Annotated[str, AfterValidator(check_target)], ...], BeforeValidator(split_patterns)]
 Address = Annotated[str, AfterValidator(check_address)]

@@ -18,7 +18,7 @@ from stream.service.catch_up_bar import CatchUpView
 from stream.service.first_read.reader import discard, read_first
 from stream.service.first_read.request import FirstRead
 from stream.service.kept_state import StateUnusableError
-from stream.service.startup import open_kept_state, read_tombstone_seconds, wait_for_log_bounds
+from stream.service.startup import check_share, open_kept_state, read_tombstone_seconds, wait_for_log_bounds
 from stream.service.status import CATCHING_UP, STARTING
 from stream.service.supervisor import QuerySupervisor, end_of_query
 from stream.service.ticker import Ticker
@@ -85,7 +85,9 @@ class MonitorJob:
     def run(self, topic: OffsetsTopic, session: Future[SparkSession]) -> int:
         """Continue from the checkpoint until the query ends; return the exit code. Raises Refusal."""
         self._status.phase = STARTING
-        logs = wait_for_log_bounds(self._cluster, topic, self._status, self._stopping)
+        share = self._config.job.share
+        check_share(share, topic)
+        logs = wait_for_log_bounds(self._cluster, topic, self._status, self._stopping, share)
         if logs is None:
             return ExitCode.OK
         tombstone_seconds = read_tombstone_seconds(self._cluster)
@@ -145,7 +147,7 @@ class MonitorJob:
                 checkpoint = state.checkpoint
                 self._configure_evaluation(checkpoint)
                 status.phase = CATCHING_UP
-                watch = TopicWatch(checkpoint, tombstone_seconds, topic.partitions, status.files)
+                watch = TopicWatch(checkpoint, tombstone_seconds, topic.partitions, status.files, config.job.share)
                 supervisor = QuerySupervisor(
                     session, start_query, state, watch, status=status, publisher=self._publisher
                 )
@@ -215,7 +217,8 @@ class MonitorJob:
         """Make the publisher continue from the verdict file of this checkpoint."""
         layout = checkpoint.manifest.layout
         store = VerdictStore(checkpoint.folder, self._status.files)
-        lookups = LookupScheduler(self._cluster, lookup_limits(self._config, layout.slot_ms, layout.keep_slots))
+        limits = lookup_limits(self._config, layout.slot_ms, layout.keep_slots)
+        lookups = LookupScheduler(self._cluster, limits, share=self._config.job.share)
         self._publisher.evaluate_with(verdict_evaluator(self._config, layout.slot_ms, store), lookups)
 
     def _receive_progress(self, host: str, port: int) -> ProgressReceiver:

@@ -47,13 +47,19 @@ _JVM_GRACE_SECONDS: Final = 12.0
 
 def run(config: Config, jvm: StartedJvm) -> int:
     """Run the monitor until SIGTERM or SIGINT; return the exit code. Raises Refusal for what the user must fix."""
-    status = ServiceStatus(metadata.version("lagwarden"), config.job.freshness_limit)
+    status = ServiceStatus(
+        metadata.version("lagwarden"),
+        config.job.freshness_limit,
+        share=config.job.share,
+        siblings=config.http.siblings,
+    )
     hide_members = config.http.hide_members
     publisher = Publisher(
         config.groups.dead_grace,
         choice=selection_from_options(config.metrics, hide_members=hide_members),
         hide_hosts=hide_members,
         policies=policies_from_options(config.groups),
+        share=config.job.share,
     )
     watch = ClusterWatch.from_config(config, publisher.current)
     with _http_server(config, publisher, status, watch), watch:
@@ -93,6 +99,7 @@ def _http_server(config: Config, publisher: Publisher, status: ServiceStatus, wa
         cluster=watch.current,
         search=served_search(http, publisher.groups_of_client),
         on_failure=status.answer_failed,
+        other_instance=status.other_instance,
         limits=ConnectionLimits(http.max_connections, http.max_connections_per_address),
         access=access,
     )

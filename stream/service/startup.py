@@ -13,6 +13,8 @@ from stream.cluster.configs import read_topic_config
 from stream.cluster.offsets_topic import NAME, OffsetsTopic, describe
 from stream.cluster.partition_offsets import read_ends
 from stream.cluster.transport.errors import ClusterError
+from stream.errors import ExitCode, Refusal
+from stream.groups.instances import EVERY_GROUP
 from stream.service.kept_state import KeptState
 from stream.service.status import WAITING
 from stream.service.wiring import checkpoint_layout
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
     from stream.cluster.transport.client import Cluster
     from stream.config.options import Config
+    from stream.groups.instances import InstanceShare
     from stream.service.status import ServiceStatus
 
 _log = structlog.get_logger(__name__)
@@ -60,17 +63,32 @@ def wait_for_offsets_topic(
     return None
 
 
+def check_share(share: InstanceShare, topic: OffsetsTopic) -> None:
+    """Raise Refusal if there are more instances than partitions: some would have no groups."""
+    if share.instances > len(topic.partitions):
+        raise Refusal(
+            f"job.instance is {share}, but {NAME} has {len(topic.partitions)} partitions to share",
+            f"run at most {len(topic.partitions)} instances",
+            ExitCode.USAGE,
+        )
+
+
 def wait_for_log_bounds(
-    cluster: Cluster, topic: OffsetsTopic, status: ServiceStatus, stopping: threading.Event
+    cluster: Cluster,
+    topic: OffsetsTopic,
+    status: ServiceStatus,
+    stopping: threading.Event,
+    share: InstanceShare = EVERY_GROUP,
 ) -> LogBounds | None:
-    """Return the log bounds of every offsets partition as soon as all are known; None if stopped before.
+    """Return the log bounds of the offsets partitions of `share` as soon as all are known; None if stopped before.
 
     A partition without a leader is waited for: without its end offset, "caught up" would have no meaning.
     """
+    partitions = set(share.owned(topic.partitions))
     while not stopping.is_set():
         try:
-            logs = log_bounds(EndsIndex(read_ends(cluster, [NAME])))
-            missing = sorted(set(topic.partitions) - logs.keys())
+            logs = share.of(log_bounds(EndsIndex(read_ends(cluster, [NAME]))))
+            missing = sorted(partitions - logs.keys())
             trouble = f"offsets partitions without an end: {missing}" if missing else None
         except ClusterError as error:
             trouble = str(error)
@@ -94,7 +112,7 @@ def open_kept_state(
     """Open the checkpoint, or begin a new one if it does not fit the topic. Raises Refusal."""
     ends = OffsetsTopicEnds(logs, time.time(), tombstone_seconds)
     layout = checkpoint_layout(config, len(topic.partitions))
-    checkpoint = open_checkpoint(config.checkpoint.dir, topic, layout, ends)
+    checkpoint = open_checkpoint(config.checkpoint.dir, topic, layout, ends, config.job.share)
     return KeptState(checkpoint, cluster, status, {partition: first for partition, (first, _, _) in logs.items()})
 
 

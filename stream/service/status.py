@@ -23,10 +23,12 @@ from exporters.readmodel import (
     WEBHOOK_DROPS,
     WEBHOOK_FAILURES,
     MonitorStatus,
+    OtherInstance,
     empty,
 )
 from stream.checkpoint.side_files import SideFiles
 from stream.groups.decode_stats import DecodeStats
+from stream.groups.instances import EVERY_GROUP, owner_of
 from stream.service.descriptors import Descriptors
 from stream.service.memory_limit import memory_limit
 from stream.service.processes import ProcessUsage
@@ -36,6 +38,7 @@ from stream.tick.run_tick import TickStatus
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from stream.groups.instances import InstanceShare
     from stream.service.catch_up import CatchUp, CatchUpProgress
     from stream.spark.executors.watch import ExecutorCount
     from stream.tick.offsets_topic_lag import UnansweredPartition
@@ -62,8 +65,21 @@ class ServiceStatus:
     `record_unanswered` and `record_unreachable`; each attribute has one writer at a time.
     """
 
-    def __init__(self, version: str, freshness_limit: float, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        version: str,
+        freshness_limit: float,
+        clock: Callable[[], float] = time.time,
+        share: InstanceShare = EVERY_GROUP,
+        siblings: Sequence[str] = (),
+    ) -> None:
+        """Start with nothing known; `share` is that of the groups that are monitored.
+
+        `siblings` are the base URLs of all instances, in their order.
+        """
         self._version = version
+        self._share = share
+        self._siblings = tuple(siblings)
         self._clock = clock
         self._freshness_limit = freshness_limit
         self._lock = threading.Lock()
@@ -139,6 +155,16 @@ class ServiceStatus:
             self._answer_logged_at = now
         _log.error("internal error while answering a request", path=path, exc_info=error)
 
+    def other_instance(self, group: str) -> OtherInstance | None:
+        """Return the instance of a group; None if it is this one, or not known before the first tick."""
+        partitions = self.tick.topic_partitions
+        if self._share.is_whole or not partitions:
+            return None
+        owner = owner_of(group, partitions, self._share.instances)
+        if owner == self._share:
+            return None
+        return OtherInstance(str(owner), self._siblings[owner.index] if self._siblings else None)
+
     def monitor_status(self) -> MonitorStatus:
         """Return the status as of now."""
         reasons = self._not_ready()
@@ -200,6 +226,9 @@ class ServiceStatus:
             state_repairs=self.state_repairs,
             executors=None if executors is None else executors.running,
             executors_expected=None if executors is None else executors.expected,
+            part=str(self._share),
+            instances=self._share.instances,
+            siblings=self._siblings,
             **_webhook_fields(webhook),
         )
 

@@ -129,6 +129,7 @@ def pipeline_options(
             slot_ms=layout.slot_ms,
             keep_slots=layout.keep_slots,
             progress_address=progress_address,
+            share=job.share,
         ),
         checkpoint=checkpoint.spark,
         trigger_seconds=job.trigger_interval,

@@ -10,6 +10,8 @@ import dataclasses
 import pickle
 from typing import TYPE_CHECKING, Final
 
+from stream.groups.instances import EVERY_GROUP, InstanceShare
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -58,6 +60,8 @@ class ReadingOptions:
     progress_address: tuple[str, int] | None
     """Address of the `ProgressReceiver` of the driver; None: no progress reports."""
     folded: FoldedRanges | None = None
+    share: InstanceShare = EVERY_GROUP
+    """The partitions that this instance reads, also of those that are added to the topic."""
 
     def to_text(self) -> str:
         """Return the options as text, for `of_text`. Raises TypeError if the login holds a secret itself."""

@@ -31,11 +31,11 @@ def cluster_of(access: ClusterAccess) -> Cluster:
 def next_ends(options: ReadingOptions, starts: Mapping[int, int]) -> Mapping[int, int]:
     """Return where the next batch ends, given where it starts. Raises permanent ClusterErrors.
 
-    A partition whose leader does not answer keeps its position; all do while no broker answers. A partition that was
-    added to the topic is read from its log start offset.
+    A partition whose leader does not answer keeps its position; all do while no broker answers. A partition of this
+    instance that was added to the topic is read from its log start offset.
     """
     try:
-        bounds = _bounds(cluster_of(options.access))
+        bounds = options.share.of(_bounds(cluster_of(options.access)))
     except ClusterError as error:
         if not error.passes:
             raise

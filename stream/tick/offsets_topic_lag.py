@@ -11,10 +11,12 @@ import pyarrow.compute as pc
 
 from exporters.readmodel import OFFSETS_PARTITIONS, OFFSETS_UNAVAILABLE, OFFSETS_UNAVAILABLE_GROUPS, TIMESTAMP
 from stream.cluster.offsets_topic import NAME
+from stream.groups.instances import EVERY_GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from stream.groups.instances import InstanceShare
     from stream.tick.ends_index import EndsIndex
     from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 
@@ -69,7 +71,9 @@ def unavailable_groups_table(unanswered: Sequence[UnansweredPartition], evaluate
 class OffsetsTopicLag:
     """Compares the positions of the reader with the end offsets at each tick, and remembers when each gap began."""
 
-    def __init__(self) -> None:
+    def __init__(self, share: InstanceShare = EVERY_GROUP) -> None:
+        """Compare the partitions of this instance; others are none of its rows."""
+        self._share = share
         # By offsets partition with a gap below the high watermark: the last stable offset, and since when (ms).
         self._gaps: dict[int, tuple[int, int]] = {}
         self._unanswered: dict[int, UnansweredPartition] = {}
@@ -85,7 +89,7 @@ class OffsetsTopicLag:
         `positions` has the next offset to read per offsets partition; a partition without one has no distance.
         """
         self.record_unanswered(ends, now)
-        table = ends.table_of_topic(NAME)
+        table = self._owned_rows(ends)
         partition = table.column("partition").to_pylist()
         position = pa.array([positions.get(number) for number in partition], pa.int64())
         high, stable = table.column("high_watermark"), table.column("last_stable_offset")
@@ -107,7 +111,7 @@ class OffsetsTopicLag:
 
     def record_unanswered(self, ends: EndsIndex, now: float) -> None:
         """Record the partitions without a known end offset at `now` (Unix seconds)."""
-        table, previous = ends.table_of_topic(NAME), self._unanswered
+        table, previous = self._owned_rows(ends), self._unanswered
         errors = zip(
             table.column("partition").to_pylist(), table.column("error").cast(pa.string()).to_pylist(), strict=True
         )
@@ -116,6 +120,12 @@ class OffsetsTopicLag:
             for number, reason in errors
             if reason is not None
         }
+
+    def _owned_rows(self, ends: EndsIndex) -> pa.Table:
+        table = ends.table_of_topic(NAME)
+        if self._share.is_whole:
+            return table
+        return table.filter(pa.array(map(self._share.owns, table.column("partition").to_pylist()), pa.bool_()))
 
     def _update_gaps(self, partition: list[int], stable: list[int | None], gap: list[int | None], now: int) -> None:
         previous, self._gaps = self._gaps, {}

@@ -11,9 +11,11 @@ from exporters.selection.series import EVERYTHING, SeriesSelection, SeriesSelect
 from stream.cluster.offsets_topic import NAME
 from stream.config.ownership import GroupPolicies
 from stream.groups.driver_state import DriverState
+from stream.groups.instances import EVERY_GROUP
 from stream.groups.membership.model import find_groups
 from stream.process_memory import release_memory
 from stream.tick.context import UNKNOWN_CLUSTER
+from stream.tick.offsets_topic_lag import OffsetsTopicLag
 from stream.tick.run_tick import NO_ENDS, EndsUnavailableError, EvaluationInputs, TickParts, read_end_offsets, run_tick
 from stream.tick.snapshot.group_detail import group_detail
 from stream.tick.terminations import Terminations
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from exporters.text.exposition import PublishedSnapshot
     from stream.cluster.transport.client import Cluster
     from stream.groups.driver_state import GroupColumns
+    from stream.groups.instances import InstanceShare
     from stream.groups.membership.memberships import Member
     from stream.groups.shard import ShardChange, ShardState
     from stream.tick.context_poller import ContextPoller
@@ -52,18 +55,23 @@ class Publisher:
         choice: SeriesSelection = EVERYTHING,
         hide_hosts: bool = False,
         policies: GroupPolicies | None = None,
+        share: InstanceShare = EVERY_GROUP,
     ) -> None:
         """Start with no groups. Dead groups are shown for `dead_grace` seconds; `choice` selects the series.
 
         With `hide_hosts` common causes do not name the hosts of members. `policies` are the owners and maintenance
-        windows; None: there are none.
+        windows; None: there are none. `share` is that of the groups which are applied.
         """
         self._dead_grace = dead_grace
         self._lock = threading.Lock()
         self._driver_state = DriverState()
         inputs = EvaluationInputs(self._driver_state.columns(), NO_ENDS, UNKNOWN_CLUSTER, 0.0)
         self._parts = TickParts(
-            inputs, selector=SeriesSelector(choice), hide_hosts=hide_hosts, policies=policies or GroupPolicies()
+            inputs,
+            selector=SeriesSelector(choice),
+            hide_hosts=hide_hosts,
+            policies=policies or GroupPolicies(),
+            offsets_topic=OffsetsTopicLag(share),
         )
         if evaluator is not None:
             self.evaluate_with(evaluator, lookups)

@@ -71,6 +71,8 @@ class TickStatus:
     taken_at: float | None = None
     """When the end offsets were read (Unix seconds)."""
     retention: OffsetsRetention = UNKNOWN_CLUSTER.retention
+    topic_partitions: int = 0
+    """The number of partitions of the offsets topic, those of other instances included."""
     series: int = 0
     series_dropped: pa.Table = dataclasses.field(default_factory=SERIES_DROPPED.empty_table)
     offsets_partitions: pa.Table = dataclasses.field(default_factory=OFFSETS_PARTITIONS.empty_table)
@@ -236,6 +238,7 @@ def run_tick(
     status = TickStatus(
         taken_at=taken_at,
         retention=context.retention,
+        topic_partitions=len(ends.rows_of_topic(NAME)),
         series=published.exposition.series,
         series_dropped=parts.selector.dropped,
         offsets_partitions=offsets_partitions,

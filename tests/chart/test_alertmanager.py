@@ -34,7 +34,10 @@ LATE: Final = {**_GROUP, "alertname": "LagwardenGroupTargetFastBurn", "severity"
 BEHIND: Final = {**_GROUP, "alertname": "LagwardenGroupFallingBehind", "severity": "warning"}
 LOSING: Final = {**_GROUP, "alertname": "LagwardenGroupLosingData", "severity": "critical"}
 COVERED: Final = {**_GROUP, "alertname": "LagwardenGroupInCommonCause", "severity": "info"}
-COMMON: Final = {**HERE, "alertname": "LagwardenCommonCause", "severity": "critical", "about": "cluster", "key": "3"}
+UNHEALTHY: Final = {**_GROUP, "alertname": "LagwardenGroupInUnhealthyCluster", "severity": "info"}
+COMMON: Final = {"alertname": "LagwardenCommonCause", "severity": "critical", "about": "cluster", "cluster_id": "north"}
+MISSING: Final = {"alertname": "LagwardenInstanceMissing", "severity": "critical", "about": "monitor"}
+CLUSTER: Final = {**COMMON, "alertname": "LagwardenClusterUnhealthy"}
 RECEIVERS: Final = {"critical": "pager", "warning": "tickets", "info": "none"}
 
 
@@ -103,9 +106,18 @@ def alertmanager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             [STUCK, {**COVERED, "group": "other"}, COMMON], set(), id="a group that it does not explain pages"
         ),
         pytest.param([LOSING, COVERED, COMMON], set(), id="lost data needs an action of its own"),
-        pytest.param([COMMON, {**STALE, **HERE}], {"LagwardenCommonCause"}, id="no common cause from old data"),
+        pytest.param([STUCK, UNHEALTHY, CLUSTER], {"LagwardenGroupStuck"}, id="one page for a broken cluster"),
+        pytest.param([LOSING, UNHEALTHY, CLUSTER], set(), id="lost data needs an action of its own there, too"),
+        pytest.param([COMMON, {**STALE, **HERE}], set(), id="a cause of several instances does not end with one"),
+        pytest.param(
+            [COMMON, {**DOWN, "job": "lagwarden"}], {"LagwardenCommonCause"}, id="no common cause without monitors"
+        ),
         pytest.param([STUCK, {**BEHIND, "group": "other"}], set(), id="another group has an alert"),
         pytest.param([{**STALE, **HERE}, {**DOWN, **HERE}], {"LagwardenMonitorStale"}, id="down is more than stale"),
+        pytest.param([{**STALE, **THERE}, {**DOWN, **HERE}], set(), id="one of several instances is down"),
+        pytest.param(
+            [MISSING, {**DOWN, **HERE}], {"LagwardenInstanceMissing"}, id="down is why an instance is missing"
+        ),
         pytest.param([{**DOWN, **HERE}], set(), id="nothing mutes itself"),
     ],
 )

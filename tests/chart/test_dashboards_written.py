@@ -10,7 +10,8 @@ from typing import Any, Final
 import pytest
 
 from deploy.chart.values_schema import CHART
-from exporters.catalogue.metrics import SNAPSHOT_METRICS
+from exporters.catalogue.metric import MetricSource
+from exporters.catalogue.metrics import METRICS, SNAPSHOT_METRICS
 from tests.chart.alerts.case import alerts
 from tests.chart.boards import BOARDS, PanelQuery, annotation_queries, filled, panels, queries
 from tests.chart.promql import asked, faults, known, metrics_of, named_labels, template_queries
@@ -32,6 +33,11 @@ VARIABLES: Final = {
 }
 # Reasons of a group's end and verdicts in a runbook's text, which are set apart as panels are.
 WORDS: Final = {"Stalled", "Poison record", "Expired", "Deleted", "Skewed", "Never committed"}
+
+ABOUT_CLUSTER: Final = {metric.name for metric in METRICS if metric.source.in_cluster}
+"""Metrics that the first of several instances shows."""
+OF_TOPICS: Final = {metric.name for metric in METRICS if metric.source is MetricSource.LOG_ENDS}
+"""Metrics of topics that groups read, which each instance shows for the groups that it has."""
 
 every_board = pytest.mark.parametrize("name", BOARDS)
 every_query = pytest.mark.parametrize("query", queries(), ids=lambda query: query.name)
@@ -211,3 +217,26 @@ def test_the_default_preset_has_nothing_about_groups_that_is_not_used() -> None:
         # For autoscalers (docs/autoscaling.md).
         "lagwarden_group_scalable_lag",
     }
+
+
+@every_query
+def test_a_query_is_right_over_several_instances(query: PanelQuery) -> None:
+    """Each series of a panel has a name of its own where several instances share the groups of a cluster.
+
+    A group, an offsets partition and what is about brokers belong to one instance. Other values are aggregated over the
+    instances, or their legend or row names the instance.
+    """
+    expression = filled(query.expression, SAMPLE)
+    aggregated = re.match(r"(?:topk\(\d+, )?(?:sum|min|max|count)(?: by (\([^)]*\)) )?\(", expression)
+    is_aggregated = aggregated is not None and "instance" not in (aggregated[1] or "")
+    of_one = {"group", "offsets_partition", "broker"}
+    has_one_owner = any(of_one & SERIES[each.metric] or each.metric in ABOUT_CLUSTER for each in asked(expression))
+    assert is_aggregated or has_one_owner or "{{instance}}" in query.legend
+
+
+def test_sums_over_topics_count_each_topic_once() -> None:
+    """Instances whose groups read the same topic have the same end offsets: no panel and no rule adds them up."""
+    rules = [*RECORDED.values(), *(alert["expr"] for alert in alerts().values())]
+    for expression in [*(filled(query.expression, SAMPLE) for query in queries()), *rules]:
+        for each in asked(expression):
+            assert not (each.metric in OF_TOPICS and {"sum", "count", "avg"} & set(each.inside)), expression

@@ -32,8 +32,39 @@ def of_preset(preset: Preset) -> set[str]:
 
 STANDARD: Final = of_preset(Preset.STANDARD)
 
-ABOUT_CLUSTER: Final = frozenset({"LagwardenCommonCause", "LagwardenOffsetsPartitionDown"})
+ABOUT_CLUSTER: Final = frozenset({"LagwardenCommonCause", "LagwardenClusterUnhealthy", "LagwardenOffsetsPartitionDown"})
 """The alerts about neither one group nor the monitor."""
+
+IN_TEXTS: Final = {
+    "LagwardenGroupStuck": {"lagwarden_group_time_lag_seconds", "lagwarden_group_verdict"},
+    "LagwardenGroupNoMembers": {"lagwarden_group_time_lag_seconds"},
+    "LagwardenGroupRebalanceStorm": {"lagwarden_group_rebalances_total"},
+    "LagwardenGroupLosingData": {"lagwarden_group_lost_offsets"},
+    "LagwardenGroupFallingBehind": {"lagwarden_group_time_lag_seconds"},
+    "LagwardenGroupOffsetsExpireSoon": {"lagwarden_group_first_offset_expiry_timestamp_seconds"},
+    "LagwardenGroupUneven": {"lagwarden_group_verdict"},
+    "LagwardenCommonCause": {"lagwarden_cluster_info", "lagwarden_common_cause_timestamp_seconds"},
+    "LagwardenClusterUnhealthy": {
+        "lagwarden_cluster_info",
+        "lagwarden:groups_critical:sum",
+        "lagwarden_topic_leaderless_partitions",
+    },
+    "LagwardenInstanceMissing": {"lagwarden_cluster_info", "lagwarden_instance_info"},
+    "LagwardenMonitorStale": {"lagwarden_kafka_reachable"},
+    "LagwardenMonitorNotReady": {"lagwarden_phase_info"},
+    "LagwardenReaderBehind": {"lagwarden:offsets_distance:sum"},
+    "LagwardenOffsetsHeldBack": {"lagwarden_groups_held_back"},
+    "LagwardenOffsetsPartitionDown": {
+        "lagwarden_cluster_info",
+        "lagwarden_offsets_partition_hidden_group_info",
+        "lagwarden_offsets_partition_hidden_groups",
+    },
+    "LagwardenDescriptorsLow": {"lagwarden_descriptor_limit"},
+    "LagwardenWebhookFailing": {"lagwarden_webhook_events_queued"},
+    "LagwardenGroupTargetFastBurn": {"lagwarden_group_target_seconds", "lagwarden_group_time_lag_seconds"},
+    "LagwardenGroupTargetSlowBurn": {"lagwarden_group_target_seconds"},
+}
+"""The series that the texts of an alert query. A site may have switched them off (`metrics.omit`)."""
 
 every_alert = pytest.mark.parametrize("alert", ALERTS.values(), ids=ALERTS)
 
@@ -81,6 +112,21 @@ def test_an_alert_says_how_bad_it_is_and_about_what(alert: dict[str, Any]) -> No
     assert alert["labels"]["about"] == ("cluster" if alert["alert"] in ABOUT_CLUSTER else subject)
     assert alert["annotations"].keys() == {"summary", "description", "runbook_url", "dashboard_url"}
     assert re.fullmatch(r"Lagwarden([A-Z][a-z]+)+", alert["alert"])
+
+
+@every_alert
+def test_a_text_is_true_without_the_metrics_that_it_queries(alert: dict[str, Any]) -> None:
+    """What a query gives stands inside of its `with`, and nothing stands for an empty result."""
+    texts = alert["annotations"].values()
+    queried = {each.metric for text in texts for query in template_queries(text) for each in asked(query)}
+    assert queried == IN_TEXTS.get(alert["alert"], set())
+    for text in texts:
+        depth = 0
+        for action in re.findall(r"\{\{ (.*?) \}\}", text):
+            assert action != "else"
+            depth += action.startswith(("with ", "range ")) - (action == "end")
+            assert depth or not action.startswith(("first", "(first", ".Labels"))
+        assert depth == 0
 
 
 @every_alert

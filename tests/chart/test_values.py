@@ -42,6 +42,8 @@ def at(path: str, value: Any) -> Object:
         pytest.param("config.http.web_config", "/x", id="a file that the chart decides"),
         pytest.param("http.users", {"prometheus": "$2y$10$"}, id="hashes in plain values"),
         pytest.param("config.checkpoint", {"dir": "/x"}, id="a folder that the chart decides"),
+        pytest.param("config.job.instance", "0/3", id="a part that the pod decides"),
+        pytest.param("config.http.siblings", ["http://a"], id="addresses that the chart decides"),
         pytest.param("config.job.triger_interval", 5, id="a slip in an option of the program"),
         pytest.param("credentials.sasl.password", "hush", id="a password beside the Secret"),
         pytest.param("bootstrapServersFrom.secretKeyRef", {"name": "a", "key": "b", "kye": "c"}, id="deep inside"),
@@ -66,6 +68,7 @@ def test_an_unknown_value_is_refused_with_its_path(path: str, value: Any) -> Non
         pytest.param("image.pullPolicy", "Sometimes", id="no such policy"),
         pytest.param("persistence.size", "5 GB", id="no quantity of Kubernetes"),
         pytest.param("service.port", 70000, id="no port"),
+        pytest.param("shards", 0, id="no pod at all"),
         pytest.param("serviceMonitor.interval", "soon", id="no duration of Prometheus"),
         pytest.param("serviceMonitor.labels", {"release": 1}, id="a label that is no text"),
         pytest.param("config.job.trigger_interval", "5 parsecs", id="no duration of the program"),
@@ -198,6 +201,11 @@ def test_a_wrong_value_is_refused_with_its_path(path: str, value: Any) -> None:
             merged(case("minimal"), at("ingress.enabled", True)), "ingress.host: is needed", id="an Ingress for no host"
         ),
         pytest.param(
+            merged(case("minimal"), {"shards": 3, "persistence": {"existingClaim": "one"}}),
+            "persistence.existingClaim: is one volume for 3 pods (shards)",
+            id="one volume for several pods",
+        ),
+        pytest.param(
             merged(case("minimal"), {"podLabels": {"app.kubernetes.io/name": "x"}}),
             "podLabels: the label app.kubernetes.io/name is taken",
             id="a label of the selector",
@@ -312,6 +320,7 @@ GIVEN |= {
 }
 # Values that take a sample of their own, because any other would be refused by the templates.
 SAMPLES: dict[str, Any] = {
+    "shards": 3,
     "rules.disabled": ["FirstAlert"],
     "rules.alerts": {"FirstAlert": {"for": "7m"}},
     **dict.fromkeys(("rules.runbookUrl", "rules.grafanaUrl", "rules.pageUrl"), "https://another.example"),

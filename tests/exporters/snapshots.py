@@ -112,6 +112,7 @@ COMMON_CAUSE: dict[str, Any] = {
     "sentence": "17 of 18 groups coordinated by broker 3 stopped within 20 s; 2 are still <unhealthy>.",
     "next_step": "Look at this broker.",
     "groups": ["a/b", "billing"],
+    "muted": 1,
 }
 """A common cause of 17 groups, of which two are still unhealthy."""
 

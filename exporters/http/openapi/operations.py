@@ -53,7 +53,10 @@ class ApiOperation:
     needs_login: bool = True
 
 
-_NOT_POLLED: Final = "no facts about the cluster yet, or polling is disabled (cluster.interval)"
+_NOT_POLLED: Final = (
+    "no facts about the cluster yet, or polling is disabled (cluster.interval), or another instance than the first was"
+    " asked (job.instance)"
+)
 _ERROR: Final = (ErrorResponse,)
 _LIMITS: Final = {
     401: ResponseModel("The login is missing or wrong.", _ERROR, {"error": "login required"}),

@@ -14,6 +14,7 @@ import structlog
 
 from exporters.timestamps import rfc3339
 from stream.cluster.offsets_topic import NAME
+from stream.groups.instances import EVERY_GROUP
 from stream.tick.hidden_commits.model import BlockedOffsetsPartition
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from stream.groups.instances import InstanceShare
     from stream.tick.ends_index import EndsIndex
     from stream.tick.lookups.budget import LookupLimits
     from stream.tick.lookups.open_transactions import OpenTransactionLookup
@@ -39,7 +41,11 @@ class _Gap:
 class BlockedPartitions:
     """Tracks the offsets partitions from tick to tick. Used by the tick thread only."""
 
-    def __init__(self, limits: LookupLimits, transactions: OpenTransactionLookup) -> None:
+    def __init__(
+        self, limits: LookupLimits, transactions: OpenTransactionLookup, share: InstanceShare = EVERY_GROUP
+    ) -> None:
+        """Track the partitions of this instance."""
+        self._share = share
         self._grace_ms = int(limits.blocked_grace * 1000)
         self._transactions = transactions
         self._gaps: dict[int, _Gap] = {}
@@ -69,6 +75,8 @@ class BlockedPartitions:
         columns = (ends.partitions(rows), ends.last_stable_offset[rows], ends.high_watermark[rows])
         for partition, stable, high in zip(*(column.tolist() for column in columns), strict=True):
             previous = self._gaps.get(partition)
+            if not self._share.owns(partition):
+                continue
             if stable < 0 or high < 0:
                 if previous is not None:
                     gaps[partition] = previous

@@ -13,6 +13,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from stream.groups.instances import EVERY_GROUP
 from stream.tick.context import LookupResults
 from stream.tick.hidden_commits.blocked_partitions import BlockedPartitions
 from stream.tick.hidden_commits.groups import HiddenGroups
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from stream.cluster.transport.client import Cluster
     from stream.groups.driver_state import GroupColumns
+    from stream.groups.instances import InstanceShare
     from stream.health.columns import Ints
     from stream.health.features.partition_history import PartitionHistory
     from stream.health.features.window import Window
@@ -43,8 +45,14 @@ class LookupScheduler:
     """All lookups of a tick. Used by the tick thread only. `clock` is monotonic seconds; `now` is Unix seconds."""
 
     def __init__(
-        self, cluster: Cluster, limits: LookupLimits | None = None, *, clock: Callable[[], float] = time.monotonic
+        self,
+        cluster: Cluster,
+        limits: LookupLimits | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        share: InstanceShare = EVERY_GROUP,
     ) -> None:
+        """Look up what concerns the groups of this instance."""
         self._cluster = cluster
         self._limits = limits = limits or LookupLimits()
         self._clock = clock
@@ -53,7 +61,7 @@ class LookupScheduler:
         transaction_log = TransactionLogLookup(cluster, limits, clock)
         self._transactions = OpenTransactionLookup(cluster, limits, clock, transaction_log)
         blocking_transactions = OpenTransactionLookup(cluster, limits, clock, transaction_log)
-        self._offsets_partitions = BlockedPartitions(limits, blocking_transactions)
+        self._offsets_partitions = BlockedPartitions(limits, blocking_transactions, share)
         self._hidden = HiddenGroups(cluster, limits, clock)
         self._offset_times = OffsetTimeSearch(cluster, limits, clock)
         self._blocked: dict[TopicPartition, int] = {}

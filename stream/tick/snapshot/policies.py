@@ -1,4 +1,4 @@
-"""Adds the configured owners and open maintenance windows of the groups to the snapshot. Pure."""
+"""Adds the configured owners and open maintenance windows of the groups to the snapshot, and what these mute. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 def with_policies(snapshot: Snapshot, policies: GroupPolicies) -> Snapshot:
     """Return the snapshot with the owner of each group, and the end of its maintenance as of the snapshot's time.
 
-    The first owner whose pattern matches applies. Of several open windows, the one that ends last counts.
+    The first owner whose pattern matches applies. Of several open windows, the one that ends last counts. Common causes
+    get the number of their groups that raise no alert.
     """
     names = snapshot.groups.column("group").cast(pa.string()).combine_chunks()
     columns = owner_columns(names, policies) | {
@@ -28,7 +29,17 @@ def with_policies(snapshot: Snapshot, policies: GroupPolicies) -> Snapshot:
     groups = snapshot.groups
     for name, column in columns.items():
         groups = groups.set_column(groups.column_names.index(name), groups.schema.field(name), column)
-    return dataclasses.replace(snapshot, groups=groups)
+    return dataclasses.replace(snapshot, groups=groups, common_causes=_with_muted(snapshot.common_causes, groups))
+
+
+def _with_muted(causes: pa.Table, groups: pa.Table) -> pa.Table:
+    """Return the common causes with the number of their groups that raise no alert."""
+    if not len(causes):
+        return causes
+    is_muted = pc.or_(groups.column("unpaged").fill_null(False), groups.column("maintenance_until").is_valid())
+    muted = frozenset(groups.column("group").filter(is_muted).to_pylist())
+    counts = pa.array([len(muted.intersection(names)) for names in causes.column("groups").to_pylist()], pa.int32())
+    return causes.set_column(causes.column_names.index("muted"), causes.schema.field("muted"), counts)
 
 
 def owner_columns(names: pa.Array, policies: GroupPolicies) -> dict[str, pa.Array]:

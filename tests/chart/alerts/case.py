@@ -27,6 +27,15 @@ OTHER: Final = {"job": "lagwarden", "instance": "other-0:10848"}
 """Those of a second monitor in the same Prometheus."""
 
 
+CLUSTER: Final = {"job": "lagwarden", "cluster_id": "north"}
+"""The labels of an alert about a cluster: those of its instances without the ones by which they differ."""
+
+
+def instances(*labels: Mapping[str, str], of_cluster: str = "north") -> dict[str, str]:
+    """Return the series by which the instances of a cluster are known."""
+    return {of("lagwarden_cluster_info", each, cluster_id=of_cluster): "1x200" for each in labels}
+
+
 class Kind(enum.Enum):
     """The kind of a story; each alert needs one of each."""
 
@@ -49,7 +58,7 @@ class Text:
 class Case:
     """A story: series, the moment at which Prometheus is asked, and the labels of each alert that fires then.
 
-    With `text`, the only alert that fires is compared word by word.
+    With `text`, the alerts that fire are compared word by word; $GROUP stands for the group of each.
     """
 
     alert: str
@@ -95,9 +104,23 @@ def group_test(case: Case) -> dict[str, Any]:
         asked = {"expr": f'ALERTS{{alertname="{case.alert}", alertstate="firing"}}', "eval_time": case.at}
         return {**test, "promql_expr_test": [{**asked, "exp_samples": samples}]}
     words = dataclasses.asdict(case.text)
-    ends = {name: _filled(rule["annotations"][name], case.fires[0]) for name in ("runbook_url", "dashboard_url")}
-    alert = {"exp_labels": expected[0], "exp_annotations": {**words, **ends}}
-    return {**test, "alert_rule_test": [{"eval_time": case.at, "alertname": case.alert, "exp_alerts": [alert]}]}
+    alerts_expected = [
+        {"exp_labels": labels, "exp_annotations": {**_filled_words(words, labels), **_links(rule, labels)}}
+        for labels in expected
+    ]
+    return {
+        **test,
+        "alert_rule_test": [{"eval_time": case.at, "alertname": case.alert, "exp_alerts": alerts_expected}],
+    }
+
+
+def _filled_words(words: Mapping[str, str], labels: Mapping[str, str]) -> dict[str, str]:
+    """Return the words of an alert; $GROUP in those of several alerts is the group of each."""
+    return {name: text.replace("$GROUP", labels.get("group", "")) for name, text in words.items()}
+
+
+def _links(rule: Mapping[str, Any], labels: Mapping[str, str]) -> dict[str, str]:
+    return {name: _filled(rule["annotations"][name], labels) for name in ("runbook_url", "dashboard_url")}
 
 
 def _filled(template: str, labels: Mapping[str, str]) -> str:

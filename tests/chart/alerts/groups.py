@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from tests.chart.alerts.case import MONITOR, OTHER, Case, Kind, Text, of
+from tests.chart.alerts.case import CLUSTER, MONITOR, OTHER, Case, Kind, Text, instances, of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 GROUP: Final = {**MONITOR, "group": "billing"}
 # Quotes, a backslash, letters beyond ASCII: clients choose the names of groups.
@@ -13,7 +16,7 @@ LAG: Final = of("lagwarden_group_time_lag_seconds", GROUP)
 REBALANCES: Final = of("lagwarden_group_rebalances_total", GROUP)
 
 
-def verdict(word: str, severity: str, labels: dict[str, str] = GROUP) -> str:
+def verdict(word: str, severity: str, labels: Mapping[str, str] = GROUP) -> str:
     """Name the series of a group's verdict."""
     return of("lagwarden_group_verdict", labels, verdict=word, severity=severity)
 
@@ -301,28 +304,40 @@ STORM: Final = by_verdict(
     ),
 )
 
-LOSING: Final = by_verdict(
-    "LagwardenGroupLosingData",
-    "losing_data",
-    "critical",
-    Text(
-        "Group billing loses unread records to retention",
-        "Nothing is lost yet, but will be within an hour at the current rates. Which partitions: lagwarden explain"
-        " billing",
-    ),
-    minutes=0,
-    keep=5,
-    odd=Case(
+_LOST: Final = of("lagwarden_group_lost_offsets", GROUP)
+_WHICH: Final = "Which partitions: lagwarden explain billing"
+LOSING: Final = [
+    *by_verdict(
         "LagwardenGroupLosingData",
-        Kind.ODD,
-        "an abandoned topic loses no records that a group needs",
-        {
-            verdict("abandoned", "notice"): "1x60",
-            of("lagwarden_group_lost_offsets", GROUP): "0+10x60",
-        },
-        "25m",
+        "losing_data",
+        "critical",
+        Text("Group billing loses unread records to retention", _WHICH),
+        minutes=0,
+        keep=5,
+        odd=Case(
+            "LagwardenGroupLosingData",
+            Kind.ODD,
+            "an abandoned topic loses no records that a group needs",
+            {verdict("abandoned", "notice"): "1x60", _LOST: "0+10x60"},
+            "25m",
+        ),
     ),
-)
+    *(
+        Case(
+            "LagwardenGroupLosingData",
+            Kind.AFTER,
+            story,
+            {verdict("losing_data", "critical"): "_x10 1x60", _LOST: f"{lost}x60"},
+            "5m",
+            [GROUP],
+            Text("Group billing loses unread records to retention", f"{sentence} {_WHICH}"),
+        )
+        for story, lost, sentence in (
+            ("records are lost", 1200, "1.2k offsets are lost."),
+            ("nothing is lost yet", 0, "Nothing is lost yet, but will be within an hour at the current rates."),
+        )
+    ),
+]
 
 NO_LEADER: Final = by_verdict(
     "LagwardenGroupNoLeader",
@@ -846,16 +861,27 @@ SLOW: Final = [
     ),
 ]
 
-COMMON: Final = {**MONITOR, "dimension": "client_host", "key": "1"}
-CAUSE: Final = of("lagwarden_common_cause_groups", COMMON)
-CAUSE_SINCE: Final = of("lagwarden_common_cause_timestamp_seconds", COMMON)
+_SHARED: Final = {"dimension": "client_host", "key": "1"}
+COMMON: Final = {**CLUSTER, **_SHARED}
+
+
+def cause(groups: str, since: str = "", muted: str = "0x200", labels: Mapping[str, str] = MONITOR) -> dict[str, str]:
+    """Return the series of a common cause that one instance has found, and of the instance."""
+    counted = {
+        of("lagwarden_common_cause_groups", labels, **_SHARED): groups,
+        of("lagwarden_common_cause_muted_groups", labels, **_SHARED): muted,
+    }
+    known = {of("lagwarden_common_cause_timestamp_seconds", labels, **_SHARED): since} if since else {}
+    return counted | known | instances(labels)
+
+
 COMMON_CAUSE: Final = [
-    Case("LagwardenCommonCause", Kind.BEFORE, "nothing is shared yet", {CAUSE: "_x10 17x60"}, "4m30s"),
+    Case("LagwardenCommonCause", Kind.BEFORE, "nothing is shared yet", cause("_x10 17x60"), "4m30s"),
     Case(
         "LagwardenCommonCause",
         Kind.AFTER,
         "seventeen groups at once",
-        {CAUSE: "_x10 17x60", CAUSE_SINCE: "_x10 210x60"},
+        cause("_x10 17x60", "_x10 210x60"),
         "5m",
         [COMMON],
         Text(
@@ -867,10 +893,43 @@ COMMON_CAUSE: Final = [
     Case(
         "LagwardenCommonCause",
         Kind.AFTER,
-        "more groups follow: the same alert",
-        {CAUSE: "3x4 17x60"},
-        "10m",
+        "two instances of the cluster find the same cause: one alert about the groups of both, since the first",
+        cause("_x10 17x60", "_x10 230x60") | cause("_x10 4x60", "_x10 210x60", labels=OTHER),
+        "5m",
         [COMMON],
+        Text(
+            "21 groups became unhealthy together and share the client host 1",
+            "The first of them did 1m 30s ago. What happened, and to which groups: the top of lagwarden's page, or"
+            " lagwarden groups",
+        ),
+    ),
+    Case(
+        "LagwardenCommonCause",
+        Kind.AFTER,
+        "two clusters, whose monitors have the same job, are two alerts",
+        {
+            **cause("3x60"),
+            **{name: values for name, values in cause("4x60", labels=OTHER).items() if "cluster_info" not in name},
+            **instances(OTHER, of_cluster="south"),
+        },
+        "5m",
+        [COMMON, {**COMMON, "cluster_id": "south"}],
+    ),
+    Case("LagwardenCommonCause", Kind.AFTER, "more groups follow: the same alert", cause("3x4 17x60"), "10m", [COMMON]),
+    Case(
+        "LagwardenCommonCause",
+        Kind.AFTER,
+        "a group whose fault is new joins those with old faults",
+        cause("17x60", muted="17x9 16x60"),
+        "6m",
+        [COMMON],
+    ),
+    Case(
+        "LagwardenCommonCause",
+        Kind.ODD,
+        "the faults of all its groups are older than the monitor, or the groups are in maintenance",
+        cause("17x60", muted="17x60"),
+        "20m",
     ),
     Case(
         "LagwardenCommonCause",
@@ -879,14 +938,147 @@ COMMON_CAUSE: Final = [
         {verdict("stopped", "critical", {**MONITOR, "group": f"g{number}"}): "1x60" for number in range(5)},
         "20m",
     ),
-    Case("LagwardenCommonCause", Kind.VANISHED, "its groups are well again", {CAUSE: "17x20 stale"}, "16m"),
+    Case(
+        "LagwardenCommonCause",
+        Kind.VANISHED,
+        "its groups are well again",
+        cause("17x20 stale", muted="0x20 stale"),
+        "16m",
+    ),
     Case(
         "LagwardenCommonCause",
         Kind.DEAD,
         "a restart of the monitor resolves no alert",
-        {CAUSE: "17x20 stale _x3 17x40"},
+        cause("17x20 stale _x3 17x40", muted="0x20 stale _x3 0x40"),
         "11m",
         [COMMON],
+    ),
+]
+
+
+def groups_of(
+    critical: int, fine: int, values: str = "_x10 1x60", labels: Mapping[str, str] = MONITOR
+) -> dict[str, str]:
+    """Return the series of an instance with so many critical groups, and so many others."""
+    sick = {verdict("stopped", "critical", {**labels, "group": f"sick-{number}"}): values for number in range(critical)}
+    well = {verdict("ok", "fine", {**labels, "group": f"well-{number}"}): "1x200" for number in range(fine)}
+    return sick | well | instances(labels)
+
+
+_LEADERLESS: Final = of("lagwarden_topic_leaderless_partitions", MONITOR, topic="t")
+UNHEALTHY_CLUSTER: Final = [
+    Case("LagwardenClusterUnhealthy", Kind.BEFORE, "no group is critical yet", groups_of(10, 20), "4m30s"),
+    Case(
+        "LagwardenClusterUnhealthy",
+        Kind.AFTER,
+        "ten of thirty groups are critical",
+        groups_of(10, 20) | {_LEADERLESS: "0x9 7x60"},
+        "5m",
+        [CLUSTER],
+        Text(
+            "33.33% of the groups of cluster north are critical",
+            "These are 10 groups; the cause is more likely in the cluster than in them. 7 partitions have no leader."
+            " Which groups, and what they share: lagwarden groups",
+        ),
+    ),
+    Case(
+        "LagwardenClusterUnhealthy",
+        Kind.AFTER,
+        "over the groups of all instances, none of which has ten",
+        groups_of(6, 10) | groups_of(4, 10, labels=OTHER),
+        "5m",
+        [CLUSTER],
+        Text(
+            "33.33% of the groups of cluster north are critical",
+            "These are 10 groups; the cause is more likely in the cluster than in them. Which groups, and what they"
+            " share: lagwarden groups",
+        ),
+    ),
+    Case("LagwardenClusterUnhealthy", Kind.ODD, "nine critical groups have their own alerts", groups_of(9, 1), "20m"),
+    Case("LagwardenClusterUnhealthy", Kind.ODD, "ten groups of forty", groups_of(10, 30), "20m"),
+    Case(
+        "LagwardenClusterUnhealthy",
+        Kind.ODD,
+        "one instance has many critical groups, all instances have few",
+        groups_of(10, 10) | groups_of(0, 30, labels=OTHER),
+        "20m",
+    ),
+    Case(
+        "LagwardenClusterUnhealthy",
+        Kind.ODD,
+        "groups in maintenance, and groups with faults older than the monitor, do not count",
+        groups_of(11, 20)
+        | {of("lagwarden_group_maintenance", MONITOR, group="sick-0"): "1x200"}
+        | {of("lagwarden_group_unpaged", MONITOR, group="sick-1"): "1x200"},
+        "20m",
+    ),
+    Case(
+        "LagwardenClusterUnhealthy",
+        Kind.VANISHED,
+        "the groups are well again",
+        groups_of(10, 20, "1x20 stale"),
+        "16m",
+    ),
+    Case(
+        "LagwardenClusterUnhealthy",
+        Kind.DEAD,
+        "a restart of the monitor resolves no alert",
+        groups_of(10, 20, "1x20 stale _x3 1x40"),
+        "11m",
+        [CLUSTER],
+    ),
+]
+
+_SICK: Final = [{**MONITOR, "group": f"sick-{number}"} for number in range(10)]
+IN_UNHEALTHY_CLUSTER: Final = [
+    Case("LagwardenGroupInUnhealthyCluster", Kind.BEFORE, "no group is critical yet", groups_of(10, 20), "4m30s"),
+    Case(
+        "LagwardenGroupInUnhealthyCluster",
+        Kind.AFTER,
+        "the critical groups of all instances of the cluster",
+        groups_of(10, 10) | groups_of(1, 1, labels=OTHER),
+        "5m",
+        [*_SICK, {**OTHER, "group": "sick-0"}],
+        Text(
+            "Group $GROUP is unhealthy, as many groups of its cluster are",
+            "LagwardenClusterUnhealthy has paged for them. This alert exists to mute the other alerts of the group.",
+        ),
+    ),
+    Case(
+        "LagwardenGroupInUnhealthyCluster",
+        Kind.AFTER,
+        "and those with a warning, also of an instance without critical groups",
+        groups_of(0, 3)
+        | groups_of(10, 3, "1x200", labels=OTHER)
+        | {verdict("skewed", "warning"): "_x10 1x60"}
+        | {verdict("ok", "fine", {**MONITOR, "group": "g"}): "1x60"},
+        "5m",
+        [GROUP, *({**OTHER, "group": f"sick-{number}"} for number in range(10))],
+    ),
+    Case(
+        "LagwardenGroupInUnhealthyCluster",
+        Kind.ODD,
+        "the groups of another cluster",
+        groups_of(10, 10)
+        | {name: values for name, values in groups_of(3, 30, labels=OTHER).items() if "cluster_info" not in name}
+        | instances(OTHER, of_cluster="south"),
+        "20m",
+        _SICK,
+    ),
+    Case(
+        "LagwardenGroupInUnhealthyCluster",
+        Kind.VANISHED,
+        "the groups are well again",
+        groups_of(10, 20, "1x20 stale"),
+        "16m",
+    ),
+    Case(
+        "LagwardenGroupInUnhealthyCluster",
+        Kind.DEAD,
+        "a restart of the monitor wakes no muted alert",
+        groups_of(10, 20, "1x20 stale _x3 1x40"),
+        "11m",
+        _SICK,
     ),
 ]
 
@@ -933,6 +1125,8 @@ IN_COMMON_CAUSE: Final = [
 CASES: Final = [
     *COMMON_CAUSE,
     *IN_COMMON_CAUSE,
+    *UNHEALTHY_CLUSTER,
+    *IN_UNHEALTHY_CLUSTER,
     *STUCK,
     *OWNERS,
     *NO_MEMBERS,

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from tests.chart.alerts.case import MONITOR, OTHER, Case, Kind, Text, of
+from tests.chart.alerts.case import CLUSTER, MONITOR, OTHER, Case, Kind, Text, instances, of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 UP: Final = of("up")
 TAKEN: Final = of("lagwarden_snapshot_timestamp_seconds")
@@ -727,7 +730,7 @@ def down(partition: int, groups: str, since: str) -> dict[str, str]:
     return {
         of("lagwarden_offsets_partition_hidden_groups", hidden(partition)): groups,
         of("lagwarden_offsets_partition_unavailable_since_timestamp_seconds", hidden(partition)): since,
-    }
+    } | instances(MONITOR)
 
 
 PARTITION_DOWN: Final = [
@@ -749,7 +752,7 @@ PARTITION_DOWN: Final = [
             for at, group in (("3", "billing"), ("17", "audit"))
         },
         "6m30s",
-        [MONITOR],
+        [CLUSTER],
         Text(
             "Partitions of __consumer_offsets are not available; 17 groups can neither commit nor be evaluated",
             "Partitions with their reason and number of groups: 17 (no leader, 5) 3 (no leader, 12). Among the groups:"
@@ -779,11 +782,77 @@ PARTITION_DOWN: Final = [
         "a restart of the monitor resolves no alert",
         down(3, "12x20 stale _x3 12x40", "0x20 stale _x3 0x40"),
         "11m",
-        [MONITOR],
+        [CLUSTER],
+    ),
+]
+
+
+def shared(instances_of_all: int, *parts: Mapping[str, str]) -> dict[str, str]:
+    """Return the series of instances that share a cluster: the values of each instance's part, by part."""
+    found = {}
+    for number, part in enumerate(parts):
+        labels = {"job": "lagwarden", "instance": f"watch-{number}:10848"}
+        found |= instances(labels) | {of("lagwarden_instances", labels): f"{instances_of_all}x200"}
+        found |= {of("lagwarden_instance_info", labels, part=name): values for name, values in part.items()}
+    return found
+
+
+MISSING: Final = [
+    Case(
+        "LagwardenInstanceMissing",
+        Kind.BEFORE,
+        "one of three restarts for less than a quarter of an hour",
+        shared(3, {"0/3": "1x80"}, {"1/3": "1x80"}, {"2/3": "1x9 _x70"}),
+        "24m",
+    ),
+    Case(
+        "LagwardenInstanceMissing",
+        Kind.AFTER,
+        "the third of three does not run",
+        shared(3, {"0/3": "1x80"}, {"1/3": "1x80"}),
+        "15m",
+        [CLUSTER],
+        Text(
+            "1 of the instances of lagwarden for cluster north are missing",
+            "The groups of an instance that does not run, or whose job.instance another one has, are not monitored."
+            " There are 0/3 (watch-0:10848) 1/3 (watch-1:10848).",
+        ),
+    ),
+    Case(
+        "LagwardenInstanceMissing",
+        Kind.AFTER,
+        "two instances have the same part",
+        shared(2, {"1/2": "1x80"}, {"1/2": "1x80"}),
+        "15m",
+        [CLUSTER],
+    ),
+    Case("LagwardenInstanceMissing", Kind.ODD, "a single instance has all groups", shared(1, {"0/1": "1x80"}), "30m"),
+    Case(
+        "LagwardenInstanceMissing",
+        Kind.ODD,
+        "a change from one instance to two, one after the other",
+        shared(2, {"0/1": "1x19 _x60", "0/2": "_x22 1x60"}, {"1/2": "_x10 1x60"}),
+        "30m",
+    ),
+    Case(
+        "LagwardenInstanceMissing",
+        Kind.VANISHED,
+        "the third instance is back",
+        shared(3, {"0/3": "1x120"}, {"1/3": "1x120"}, {"2/3": "_x40 1x80"}),
+        "26m",
+    ),
+    Case(
+        "LagwardenInstanceMissing",
+        Kind.DEAD,
+        "a restart of another instance resolves no alert",
+        shared(3, {"0/3": "1x120"}, {"1/3": "1x60 stale _x4 1x50"}),
+        "32m",
+        [CLUSTER],
     ),
 ]
 
 CASES: Final = [
+    *MISSING,
     *DOWN,
     *STALE,
     *NOT_READY,

@@ -84,6 +84,7 @@ NOT_EXPORTED = {
     (MetricSource.STATUS, "unreadable_tails"): "a separate table",
     (MetricSource.STATUS, "offsets_unavailable"): "a separate table",
     (MetricSource.STATUS, "offsets_unavailable_groups"): "a separate table",
+    (MetricSource.STATUS, "siblings"): "links of the pages",
     (MetricSource.COMMON_CAUSES, "affected"): "in the sentence; the API has it",
     (MetricSource.COMMON_CAUSES, "compared"): "in the sentence; the API has it",
     (MetricSource.COMMON_CAUSES, "sentence"): "words; the API has them",
@@ -242,6 +243,7 @@ def test_what_scrapers_rely_on_is_stable() -> None:
         if metric.stability is Stability.EXPERIMENTAL and metric.is_in(Preset.LEAN, {"partition"})
         if metric not in SELF_METRICS
     } == {
+        "lagwarden_common_cause_muted_groups",
         "lagwarden_group_folded_groups",
         "lagwarden_group_maintenance",
         "lagwarden_group_owner_info",

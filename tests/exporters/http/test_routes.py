@@ -16,6 +16,7 @@ from exporters.cluster.exposition import PublishedCluster
 from exporters.http.routes import build_app
 from exporters.page.assets import ASSETS
 from exporters.page.document import VIEW_TYPE
+from exporters.readmodel import OtherInstance
 from exporters.selection.series import EVERYTHING, SeriesSelection
 from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
 from tests.exporters.cluster_facts import facts
@@ -380,3 +381,23 @@ def test_groups_of_a_topic_that_none_reads() -> None:
 def test_groups_of_a_topic_before_the_first_snapshot() -> None:
     """503 with the phase."""
     assert client(**CATCHING_UP).get("/api/v1/topics/orders/groups").json()["phase"] == "catching up"
+
+
+def test_a_group_of_another_instance_is_answered_with_its_address() -> None:
+    """API and page say which instance has it, with a link; a group of this instance is shown as ever."""
+    owner = OtherInstance("1/3", "http://other:10848")
+    published = PublishedSnapshot.build(small_snapshot())
+    app = Client(build_app(lambda: published, status, other_instance=lambda name: owner if name == "a&b" else None))
+    answer = app.get("/api/v1/group?name=a%26b")
+    assert answer.status_code == 404
+    assert answer.json() == {
+        "error": "no such group",
+        "group": "a&b",
+        "instance": "1/3",
+        "url": "http://other:10848",
+    }
+    page = app.get("/group?name=a%26b")
+    assert page.status_code == 404
+    assert 'href="http://other:10848/group?name=a%26b"' in page.text
+    assert app.get("/api/v1/group?name=missing").json() == {"error": "no such group", "group": "missing"}
+    assert app.get("/group?name=billing").status_code == 200

@@ -345,3 +345,14 @@ def test_a_group_in_maintenance_is_marked() -> None:
         "in maintenance"
         not in page(PublishedSnapshot.build(snapshot(groups=[attention("a", "critical")]))).html().decode()
     )
+
+
+def test_the_other_instances_are_linked() -> None:
+    """Each by its part; this instance is in the footer, and a single one is not mentioned."""
+    urls = ("http://a:1", "http://b:1", "http://c:1")
+    shared = read(PublishedSnapshot.build(small_snapshot()), part="1/3", instances=3, siblings=urls)
+    assert {"http://a:1/", "http://c:1/"} <= set(shared.links)
+    assert "http://b:1/" not in shared.links
+    assert "instance 0/3" in shared.text
+    assert "instance 1/3" in shared.text
+    assert "instance" not in read(PublishedSnapshot.build(small_snapshot())).text

@@ -253,6 +253,7 @@ def test_a_common_cause_and_its_groups_have_series() -> None:
     text = text_of(render(snapshot(common_causes=[COMMON_CAUSE])), ExpositionFormat.TEXT)
     assert [line for line in text.splitlines() if not line.startswith("#")] == [
         'lagwarden_common_cause_groups{dimension="coordinator",key="3"} 2',
+        'lagwarden_common_cause_muted_groups{dimension="coordinator",key="3"} 1',
         'lagwarden_common_cause_timestamp_seconds{dimension="coordinator",key="3"} 1699999910.000',
         'lagwarden_group_common_cause{group="a/b",dimension="coordinator",key="3"} 1',
         'lagwarden_group_common_cause{group="billing",dimension="coordinator",key="3"} 1',

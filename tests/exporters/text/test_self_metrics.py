@@ -47,6 +47,8 @@ def test_a_running_monitor_has_all_values() -> None:
     assert read == {
         "lagwarden_build_info/0.1.0": 1,
         "lagwarden_cluster_info/MkU3OEVBNTcwNTJENDM2Qk": 1,
+        "lagwarden_instance_info/0/1": 1,
+        "lagwarden_instances": 1,
         "lagwarden_phase_info/running": 1,
         "lagwarden_ready": 1,
         "lagwarden_kafka_reachable": 1,
@@ -144,6 +146,8 @@ def test_unknown_is_absent() -> None:
     read = {name for name in samples(CONNECTING) if name.startswith("lagwarden_")}
     assert read == {
         "lagwarden_build_info/0.1.0",
+        "lagwarden_instance_info/0/1",
+        "lagwarden_instances",
         "lagwarden_phase_info/connecting",
         "lagwarden_ready",
         "lagwarden_kafka_reachable",

@@ -18,6 +18,7 @@ from stream.checkpoint.directory import CheckpointDirectory, OffsetsTopicEnds, o
 from stream.checkpoint.manifest import FORMAT, Layout
 from stream.cluster.offsets_topic import OffsetsTopic
 from stream.errors import ExitCode, Refusal
+from stream.groups.instances import EVERY_GROUP, InstanceShare
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,9 +44,11 @@ def opened(
     layout: Layout = LAYOUT,
     bounds: dict[int, tuple[int, int]] = BOUNDS,
     now: float | None = None,
+    *,
+    share: InstanceShare = EVERY_GROUP,
 ) -> Iterator[CheckpointDirectory]:
     """Open a checkpoint for a while."""
-    with contextlib.closing(open_checkpoint(root, topic, layout, ends(bounds, now))) as checkpoint:
+    with contextlib.closing(open_checkpoint(root, topic, layout, ends(bounds, now), share)) as checkpoint:
         yield checkpoint
 
 
@@ -81,6 +84,7 @@ def test_first_run_makes_a_fresh_checkpoint(tmp_path: Path) -> None:
         "topic_id": str(TOPIC_ID),
         "layout": dataclasses.asdict(LAYOUT),
         "live_from": {"0": 100, "1": 100},
+        "instance": "0/1",
     }
 
 
@@ -93,6 +97,32 @@ def test_next_run_goes_on_from_the_last_batch_that_ended(tmp_path: Path) -> None
     with opened(tmp_path) as checkpoint:
         assert checkpoint.positions == {0: 11, 1: 21}
         assert not checkpoint.fresh
+
+
+@pytest.mark.parametrize("share", ["0/2", "0/3", "0/1"])
+def test_a_state_with_the_groups_of_another_instance_is_set_aside(tmp_path: Path, share: str) -> None:
+    """Its shards are not those that this instance reads; the same instance continues."""
+    with opened(tmp_path, share=InstanceShare(1, 2)):
+        finish_batch(tmp_path, 0, {1: 10})
+    with opened(tmp_path, share=InstanceShare(1, 2)) as checkpoint:
+        assert (checkpoint.positions, checkpoint.set_aside) == ({1: 10}, None)
+    with opened(tmp_path, share=InstanceShare.parse(share)) as checkpoint:
+        assert checkpoint.fresh
+        assert checkpoint.set_aside == f"the checkpoint has the groups of instance 1/2, and job.instance is {share}"
+        assert checkpoint.manifest.instance == share
+    with opened(tmp_path, share=InstanceShare.parse(share)) as checkpoint:
+        assert checkpoint.set_aside is None
+
+
+def test_a_state_without_an_instance_has_all_groups(tmp_path: Path) -> None:
+    """Versions before job.instance wrote no such field."""
+    with opened(tmp_path):
+        finish_batch(tmp_path, 0, {0: 10, 1: 20})
+    read = json.loads(manifest(tmp_path).read_text())
+    del read["instance"]
+    manifest(tmp_path).write_text(json.dumps(read))
+    with opened(tmp_path) as checkpoint:
+        assert (checkpoint.positions, checkpoint.set_aside) == ({0: 10, 1: 20}, None)
 
 
 def test_a_fresh_checkpoint_may_have_a_planned_batch(tmp_path: Path) -> None:

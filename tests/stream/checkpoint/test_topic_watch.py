@@ -16,6 +16,7 @@ from stream.checkpoint.side_files import SideFiles
 from stream.checkpoint.topic_watch import TopicWatch
 from stream.cluster.offsets_topic import OffsetsTopic
 from stream.cluster.transport.errors import Unreachable
+from stream.groups.instances import InstanceShare
 from stream.service.catch_up import CatchUpProgress
 
 if TYPE_CHECKING:
@@ -71,6 +72,19 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> WatchedTopic:
     watched = WatchedTopic()
     monkeypatch.setattr(topic_watch, "describe", watched.describe)
     return watched
+
+
+def test_partitions_of_other_instances_are_not_watched(watched: WatchedTopic) -> None:
+    """Neither their ends nor new ones: this instance is current when its own are read."""
+    checkpoint = cast("CheckpointDirectory", watched)
+    watch = TopicWatch(checkpoint, 3600.0, TOPIC.partitions, share=InstanceShare(1, 2))
+    watched.topic = dataclasses.replace(TOPIC, partitions=(0, 1, 2, 3, 4), leaders=(1,) * 5)
+    logs = {0: (0, 90, 90), 1: (0, 7, 7), 2: (0, 3, 3), 3: (0, 4, 4), 4: (0, 0, 0)}
+    watch.update(CLUSTER, logs, {1: 7})
+    assert (watch.added, watch.added_logs) == ((3,), {3: (0, 4, 4)})
+    watch.add_partitions([3])
+    watch.update(CLUSTER, logs, {1: 7, 3: 4})
+    assert (watch.added, watch.current) == ((), True)
 
 
 def test_the_reader_is_current_if_it_read_the_previous_ends(watched: WatchedTopic) -> None:

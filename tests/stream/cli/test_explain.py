@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from exporters.http.server import HttpServer
+from exporters.readmodel import OtherInstance
 from exporters.text.exposition import PublishedSnapshot
 from stream.cli import app as cli
 from stream.cli.render.tables import display_text
@@ -156,3 +157,19 @@ def test_explain_loads_nothing_heavy(url: str) -> None:
         [sys.executable, "-c", script, "explain", "billing", "--url", url], capture_output=True, text=True, check=True
     )
     assert ran.stderr.splitlines()[-1] == "[]"
+
+
+def test_a_group_of_another_instance_names_its_address(capfd: pytest.CaptureFixture[str]) -> None:
+    """The error says which instance to ask, and how."""
+    other = OtherInstance("1/3", "http://other:10848")
+    published = PublishedSnapshot.build(small_snapshot())
+    server = HttpServer("127.0.0.1", 0, lambda: published, status, other_instance=lambda _: other)
+    server.start()
+    try:
+        code = cli.main(["explain", "elsewhere", "--url", f"http://127.0.0.1:{server.port}"])
+    finally:
+        server.stop()
+    assert code == ExitCode.NO_SUCH_GROUP
+    said = capfd.readouterr().err
+    assert "instance 1/3 monitors groups named elsewhere, not this one" in said
+    assert "use --url http://other:10848" in said

@@ -9,6 +9,7 @@ import pytest
 from stream.cluster.transport.errors import Unreachable
 from stream.cluster_facts.log_cleaner import PATIENCE_SECONDS
 from stream.cluster_facts.poll import BROKER_SETTINGS, OFFSETS_SETTINGS, TOPIC_SETTINGS, ClusterPoll, estimate_live_keys
+from stream.groups.instances import InstanceShare
 from stream.groups.placement import partition_for
 from tests.exporters.snapshots import snapshot
 from tests.support.scripted_cluster import AWAY, ScriptedCluster, says
@@ -233,6 +234,19 @@ def test_a_topic_that_only_grows_is_suspect_after_a_while() -> None:
         "partition 1 of __consumer_offsets on broker 2 has",
     ]
     assert facts.polls["cleaner_suspect"].to_pylist() == [True]
+
+
+def test_an_instance_judges_the_sizes_of_its_own_partitions() -> None:
+    """How many keys a partition has is known from its groups alone; and any topic may be one that they read."""
+    script = answers(topic(OFFSETS, 2), topic("t"), DescribeLogDirsRequest=sizes(0, 0))
+    cluster = ScriptedCluster(script)
+    poll = ClusterPoll(cluster, 100, InstanceShare(0, 2))  # type: ignore[arg-type]
+    assert "t" in poll.poll(None, 0).configs["name"].to_pylist()
+    script["DescribeLogDirsRequest"] = sizes(MB, 3 * MB)
+    poll.poll(None, 60)
+    facts = poll.poll(None, 60 + PATIENCE_SECONDS)
+    assert not any("partition 1" in sentence for sentence in facts.cleaner_evidence)
+    assert facts.offsets_replicas["bytes"].to_pylist() == [4 * MB, 4 * MB]
 
 
 def test_an_unreachable_cluster_raises() -> None:

@@ -14,6 +14,7 @@ from exporters.text.exposition import PublishedSnapshot
 from sandbox.waiting import wait_until
 from stream.cluster.transport.errors import ClusterError
 from stream.cluster_facts.watch import ClusterWatch
+from stream.config.loader import load
 from tests.exporters.cluster_facts import facts
 from tests.exporters.snapshots import snapshot, table
 from tests.support.scripted_cluster import AWAY
@@ -71,6 +72,15 @@ def test_the_result_of_a_poll_is_published(watching: Any) -> None:
         published = watch.current()
     assert (published.facts, polls.looks[0]) == (seen, groups.snapshot)
     assert published.exposition.series > 0
+
+
+def test_the_first_of_several_instances_polls() -> None:
+    """The facts are the same for all, so that a sum over instances counts each once."""
+    config = load(flags={"kafka.bootstrap_servers": "b:9092"})
+    for share, polls in [("0/3", True), ("1/3", False), ("2/3", False)]:
+        job = config.job.model_copy(update={"instance": share})
+        watch = ClusterWatch.from_config(config.model_copy(update={"job": job}), lambda: None)
+        assert (watch._interval > 0) == polls
 
 
 def test_turned_off(watching: Any) -> None:

@@ -8,8 +8,9 @@ import pydantic
 import pytest
 
 from stream.config.loader import KEYS, load
-from stream.config.options import SECRETS, SECTIONS, KafkaOptions, WebhookOptions
+from stream.config.options import SECRETS, SECTIONS, JobOptions, KafkaOptions, WebhookOptions
 from stream.config.reference_page import markdown
+from stream.groups.instances import EVERY_GROUP, InstanceShare
 
 PAGE = Path(__file__).parents[3] / "docs" / "config.md"
 
@@ -86,11 +87,20 @@ def test_options_of_a_webhook_that_has_no_url_have_no_effect() -> None:
     assert WebhookOptions(url="https://a/", ca_file=authority, bearer_token_file=token).contradictions() == []
 
 
+def test_an_instance_is_stored_as_two_numbers() -> None:
+    """A pod gives its name; the rest, as an instance counted from 1, is rejected with what an instance looks like."""
+    assert JobOptions(instance="lagwarden-1/3").instance == "1/3"
+    assert JobOptions(instance="lagwarden-1/3").share == InstanceShare(1, 3)
+    assert JobOptions().share == EVERY_GROUP
+    with pytest.raises(ValueError, match="counts instances from 0: the last of 3 is 2/3"):
+        JobOptions(instance="3/3")
+
+
 def test_experimental_options_are_marked() -> None:
     """Options that may change in any release say so, and no others."""
     rows = {row.split("`")[1]: row for row in markdown().splitlines() if row.startswith("| `")}
     marked = {key for key, row in rows.items() if row.endswith("*Experimental.* |")}
     assert {"webhook.url", "health.day_one", "groups.owners"} <= marked
-    assert not any(key.split(".")[0] in {"kafka", "http", "log"} for key in marked)
+    assert {key for key in marked if key.split(".")[0] in {"kafka", "http", "log"}} == {"http.siblings"}
     # Those of Spark clusters are younger than the rest of their sections.
     assert not {"job.master", "job.read_tasks", "job.trigger_interval", "job.shards", "checkpoint.dir"} & marked

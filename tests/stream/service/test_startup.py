@@ -10,8 +10,10 @@ import structlog
 
 from stream.cluster.offsets_topic import NAME, OffsetsTopic
 from stream.cluster.transport.errors import Unreachable
+from stream.errors import ExitCode, Refusal
+from stream.groups.instances import InstanceShare
 from stream.service import startup
-from stream.service.startup import log_bounds, wait_for_log_bounds, wait_for_offsets_topic
+from stream.service.startup import check_share, log_bounds, wait_for_log_bounds, wait_for_offsets_topic
 from stream.service.status import WAITING, ServiceStatus
 from stream.tick.ends_index import EndsIndex
 from tests.support.driver_states import ends_of
@@ -109,6 +111,28 @@ def test_the_bounds_of_all_partitions_are_waited_for(status: ServiceStatus, monk
     assert bounds == {0: (1, 10, 9), 1: (0, 5, 5)}
     assert [line["cause"] for line in lines] == [str(AWAY), "offsets partitions without an end: [1]"]
     assert status.trouble is None
+
+
+def test_only_the_bounds_of_own_partitions_are_waited_for(
+    status: ServiceStatus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A partition of another instance without a leader hides none of the groups of this one."""
+    leaderless = [BOTH[0], (NAME, 1, None, None, None, "no_leader")]
+    monkeypatch.setattr(startup, "read_ends", one_by_one([ends_of(leaderless), ends_of(leaderless), ends_of(BOTH)]))
+    cluster: Any = FakeCluster()
+    first, second = (
+        wait_for_log_bounds(cluster, TOPIC, status, threading.Event(), InstanceShare(index, 2)) for index in range(2)
+    )
+    assert first == {0: (1, 10, 9)}
+    assert second == {1: (0, 5, 5)}
+
+
+def test_more_instances_than_partitions_are_refused() -> None:
+    """An instance without partitions would have no groups."""
+    check_share(InstanceShare(1, 2), TOPIC)
+    with pytest.raises(Refusal, match=r"job.instance is 1/3, but __consumer_offsets has 2 partitions") as refused:
+        check_share(InstanceShare(1, 3), TOPIC)
+    assert refused.value.code == ExitCode.USAGE
 
 
 def test_bounds_are_those_of_the_offsets_topic_that_are_known() -> None:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 import structlog
 
+from exporters.readmodel import OtherInstance
 from stream.groups.decode_stats import DecodeFault, DecodeStats
+from stream.groups.instances import InstanceShare
 from stream.service import status as phases
 from stream.service.catch_up import CatchUpProgress
 from stream.service.status import ServiceStatus
@@ -223,3 +225,23 @@ def test_executors_are_counted_only_with_a_cluster() -> None:
     assert (own.monitor_status().executors, own.monitor_status().executors_expected) == (None, None)
     counted = with_executors(own, 1).monitor_status()
     assert (counted.executors, counted.executors_expected) == (1, 2)
+
+
+def test_a_group_of_another_instance_has_its_address() -> None:
+    """By the partition of the group; not for groups of this instance, for one instance, or before the first tick."""
+    urls = ("http://a", "http://b", "http://c")
+    own = ServiceStatus("1", LIMIT, share=InstanceShare(2, 3), siblings=urls)
+    assert own.other_instance("my-group") is None
+    own.tick = TickStatus(topic_partitions=50)
+    # Of 50 partitions, "my-group" is in 12 and the face in 49.
+    assert own.other_instance("my-group") == OtherInstance("0/3", "http://a")
+    assert own.other_instance("\N{GRINNING FACE}") == OtherInstance("1/3", "http://b")
+    unnamed = ServiceStatus("1", LIMIT, share=InstanceShare(1, 3))
+    unnamed.tick = own.tick
+    assert unnamed.other_instance("my-group") == OtherInstance("0/3", None)
+    assert unnamed.other_instance("\N{GRINNING FACE}") is None
+    single = ServiceStatus("1", LIMIT)
+    single.tick = own.tick
+    assert single.other_instance("my-group") is None
+    shown = own.monitor_status()
+    assert (shown.part, shown.instances, shown.siblings) == ("2/3", 3, urls)

@@ -21,6 +21,7 @@ from stream.cluster.transport.errors import LoginRefused, NotAuthorised
 from stream.config.kafka_login import KafkaLogin
 from stream.groups.codec import unpack_delta
 from stream.groups.decode_stats import DecodeFault, DecodeStats
+from stream.groups.instances import InstanceShare
 from stream.groups.placement import Placement
 from stream.spark import offsets_reading, task_progress, topic_ends
 from stream.spark.delta_rows import FOLDED_SCHEMA
@@ -112,6 +113,14 @@ def test_a_batch_ends_where_records_are_stable(
     with_ends(monkeypatch, ends)
     end = reader_of(options(most=most)).latestOffset(offsets(start), None)
     assert end == {TOPIC: {str(partition): offset for partition, offset in expected.items()}}
+
+
+def test_an_added_partition_of_another_instance_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor is any other of its partitions: each instance reads its own."""
+    with_ends(monkeypatch, [*ENDS, (4, 0, 9, None), (5, 0, 8, None)])
+    reading = dataclasses.replace(options(), share=InstanceShare(1, 2))
+    end = reader_of(reading).latestOffset(offsets({1: 0, 3: 0}), None)
+    assert end == {TOPIC: {"1": 0, "3": 7, "5": 8}}
 
 
 @pytest.mark.parametrize(

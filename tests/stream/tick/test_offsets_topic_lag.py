@@ -12,6 +12,7 @@ import pytest
 
 from exporters.readmodel import OFFSETS_UNAVAILABLE, OFFSETS_UNAVAILABLE_GROUPS
 from stream.cluster.offsets_topic import NAME
+from stream.groups.instances import InstanceShare
 from stream.tick.ends_index import EndsIndex
 from stream.tick.offsets_topic_lag import (
     OffsetsTopicLag,
@@ -54,6 +55,15 @@ def test_distance_and_gap() -> None:
         (9, 0, 0),
         (None, None, 0),
     ]
+
+
+def test_partitions_of_other_instances_are_none_of_the_rows() -> None:
+    """Neither those that answer nor those that do not: their own instance shows them."""
+    table = ends_of([(NAME, 0, 4, 4, 0, None), (NAME, 1, 9, 4, 0, None), (NAME, 2, None, None, None, "no_leader")])
+    lags = [OffsetsTopicLag(InstanceShare(index, 2)) for index in range(2)]
+    rows = [lag.update(EndsIndex(table), {0: 4, 1: 4}, 1.0).to_pylist() for lag in lags]
+    assert [[row["offsets_partition"] for row in of_one] for of_one in rows] == [[0, 2], [1]]
+    assert [[each.offsets_partition for each in lag.unanswered] for lag in lags] == [[2], []]
 
 
 def test_an_unanswered_partition_keeps_the_time_of_its_first_poll() -> None:

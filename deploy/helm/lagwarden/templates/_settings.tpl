@@ -66,6 +66,7 @@
 {{- end -}}
 {{- include "lagwarden.http.contradictions" . -}}
 {{- include "lagwarden.pod.contradictions" . -}}
+{{- include "lagwarden.instances.contradictions" . -}}
 {{- end }}
 
 {{/* The configuration file: config as it stands, less what stands elsewhere. */}}
@@ -84,6 +85,7 @@
 - name: LAGWARDEN_CHECKPOINT_DIR
   value: /var/lib/lagwarden/checkpoint
 {{- include "lagwarden.http.environment" . }}
+{{- include "lagwarden.instances.environment" . }}
 {{- with .Values.bootstrapServersFrom }}
 - name: LAGWARDEN_KAFKA_BOOTSTRAP_SERVERS
   valueFrom:

@@ -13,6 +13,7 @@ import structlog
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.open_transactions import OPEN_TRANSACTIONS
 from stream.cluster.transport.errors import Unreachable
+from stream.groups.instances import EVERY_GROUP, InstanceShare
 from stream.tick.ends_index import EndsIndex
 from stream.tick.hidden_commits.blocked_partitions import BlockedPartitions
 from stream.tick.hidden_commits.model import BlockedOffsetsPartition
@@ -55,11 +56,12 @@ def leader(monkeypatch: pytest.MonkeyPatch) -> Leader:
 class Ticks:
     """Updates offsets partitions 0 and 1 tick after tick."""
 
-    def __init__(self) -> None:
+    def __init__(self, share: InstanceShare = EVERY_GROUP) -> None:
+        """Update the partitions of this instance."""
         clock = itertools.count()
         limits = LookupLimits()
         transactions = OpenTransactionLookup(no_cluster(), limits, lambda: float(next(clock)))
-        self.partitions = BlockedPartitions(limits, transactions)
+        self.partitions = BlockedPartitions(limits, transactions, share)
         self.now = NOON - TICK
 
     def update(self, *stable: int | None, high: int = 100) -> tuple[BlockedOffsetsPartition, ...]:
@@ -90,6 +92,13 @@ def test_a_partition_is_blocked_after_the_grace_period(
     """Its last stable offset is unchanged and below the high watermark."""
     assert [each.offsets_partition for each in Ticks().update(*stable)] == [0] * is_blocked
     assert all(topic == NAME and partitions == [0] for topic, partitions in leader.requested)
+
+
+def test_a_blocked_partition_of_another_instance_is_not_looked_up(leader: Leader) -> None:
+    """Its hidden records are about groups of that instance."""
+    assert Ticks(InstanceShare(1, 2)).update(50, 50) == ()
+    assert leader.requested == []
+    assert len(Ticks(InstanceShare(0, 2)).update(50, 50)) == 1
 
 
 def test_a_blocked_partition_has_its_oldest_transaction(leader: Leader) -> None:

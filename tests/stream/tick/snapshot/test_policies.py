@@ -9,7 +9,7 @@ from exporters.readmodel import GROUPS
 from stream.config.maintenance import SingleWindow
 from stream.config.ownership import GroupPolicies
 from stream.tick.snapshot.policies import with_policies
-from tests.exporters.snapshots import NOON, snapshot
+from tests.exporters.snapshots import COMMON_CAUSE, NOON, snapshot
 
 NOW = NOON / 1000
 PAYMENTS = {"team": "payments", "tier": "1", "link": None}
@@ -51,3 +51,19 @@ def test_without_policies_nothing_is_added() -> None:
     """No group has an owner or a window, also if there are no groups at all."""
     assert set(policies_of(GroupPolicies(), "a")["a"].values()) == {None}
     assert policies_of(GroupPolicies(owners=((".*", PAYMENTS),))) == {}
+
+
+def test_a_common_cause_has_the_number_of_its_groups_that_raise_no_alert() -> None:
+    """Those in maintenance and those whose faults are not paged, each once; other groups do not count."""
+    groups: list[dict[str, Any]] = [
+        {"group": "both", "unpaged": True},
+        {"group": "old", "unpaged": True},
+        {"group": "other", "unpaged": True},
+        {"group": "paged", "unpaged": False},
+        {"group": "window"},
+    ]
+    cause = {**COMMON_CAUSE, "groups": ["both", "old", "paged", "window"], "muted": None}
+    windows = GroupPolicies(maintenance=(("both|window", SingleWindow(NOW - 10, NOW + 60)),))
+    world = snapshot(groups=groups, common_causes=[cause])
+    assert with_policies(world, windows).common_causes["muted"].to_pylist() == [3]
+    assert with_policies(world, GroupPolicies()).common_causes["muted"].to_pylist() == [2]

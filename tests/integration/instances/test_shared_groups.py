@@ -1,0 +1,119 @@
+"""Several instances that share the groups of one cluster show together exactly what one instance shows."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from exporters.catalogue.metrics import METRICS
+from stream.groups.instances import EVERY_GROUP, InstanceShare, owner_of
+from tests.integration.traffic import commit, consumer, join_and_commit, make_topic, offsets_ends
+from tests.support.monitor import Monitor
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import MakeBroker
+    from tests.support.scrape import Metrics
+
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(900)]
+
+PARTITIONS: Final = 5
+INSTANCES: Final = 2
+NAMES: Final = tuple(f"group-{number}" for number in range(20))
+FACTS: Final = ("lag_sum", "state", "kind", "members", "partitions", "transitions")
+"""Columns of the API that do not change with time."""
+SAME: Final = (
+    "lagwarden_partition_committed_offset",
+    "lagwarden_partition_lag",
+    "lagwarden_partition_commit_timestamp_seconds",
+    "lagwarden_group_info",
+    "lagwarden_group_lag",
+    "lagwarden_group_partitions",
+    "lagwarden_group_members",
+    "lagwarden_group_last_commit_timestamp_seconds",
+    "lagwarden_group_created_timestamp_seconds",
+    "lagwarden_group_transitions_total",
+    "lagwarden_group_topic_lag",
+    "lagwarden_offsets_partition_position",
+    "lagwarden_offsets_partition_high_watermark",
+    "lagwarden_offsets_partition_distance",
+)
+"""Metrics of groups and of offsets partitions whose values do not change while nothing commits."""
+
+
+def series(shown: Metrics, name: str) -> dict[tuple[tuple[str, str], ...], float]:
+    """Return the samples of a metric by their labels."""
+    return {tuple(sorted(labels.items())): value for labels, value in shown.rows(name)}
+
+
+def answers(monitor: Monitor) -> dict[str, dict[str, Any]]:
+    """Return what the API says of each group, without what changes with time."""
+    rows = monitor.get("/api/v1/groups?limit=1000").json["groups"]
+    return {row["group"]: {name: row[name] for name in FACTS if name in row} for row in rows}
+
+
+def instance(bootstrap: str, folder: Path, share: InstanceShare) -> Monitor:
+    """Return the monitor of these groups; `with` starts it."""
+    folder.mkdir()
+    return Monitor(bootstrap, folder, {"job.instance": str(share), "cluster.interval": "1s"})
+
+
+def test_several_instances_show_what_one_shows(make_broker: MakeBroker, tmp_path: Path) -> None:
+    """All groups, once; the facts about brokers and topics, once; after a change of their number all groups again."""
+    broker = make_broker(offsets_partitions=PARTITIONS)
+    make_topic(broker.bootstrap, "t", 2, records=100)
+    make_topic(broker.bootstrap, "u", 3, records=50)
+    for number, name in enumerate(NAMES):
+        commit(broker.bootstrap, name, "tu"[number % 2], {0: number, 1: 2 * number})
+    with consumer(broker.bootstrap, "with-members") as client:
+        join_and_commit(client, "t", {0: 7, 1: 8})
+    ends = offsets_ends(broker.bootstrap)
+    assert {partition for partition, end in ends.items() if end} == set(range(PARTITIONS))
+
+    with instance(broker.bootstrap, tmp_path / "one", EVERY_GROUP) as monitor:
+        monitor.wait_ready()
+        monitor.wait_for(lambda: bool(monitor.metrics().rows("lagwarden_broker_info")), "facts about the cluster")
+        one, one_says = monitor.wait_read(ends), answers(monitor)
+    assert one.groups >= {*NAMES, "with-members"}
+
+    shares = [InstanceShare(index, INSTANCES) for index in range(INSTANCES)]
+    with contextlib.ExitStack() as stack:
+        monitors = [
+            stack.enter_context(instance(broker.bootstrap, tmp_path / str(share.index), share)) for share in shares
+        ]
+        for monitor in monitors:
+            monitor.wait_ready()
+        first, second = monitors
+        first.wait_for(lambda: bool(first.metrics().rows("lagwarden_broker_info")), "facts about the cluster")
+        parts = [monitor.wait_read(share.of(ends)) for monitor, share in zip(monitors, shares, strict=True)]
+
+        for share, part in zip(shares, parts, strict=True):
+            assert part.groups == {name for name in one.groups if owner_of(name, PARTITIONS, INSTANCES) == share}
+            assert part.rows("lagwarden_instance_info") == [({"part": str(share)}, 1)]
+        for name in SAME:
+            found = [series(part, name) for part in parts]
+            assert not found[0].keys() & found[1].keys(), name
+            assert found[0] | found[1] == series(one, name), name
+        assert answers(first) | answers(second) == one_says
+        assert not answers(first).keys() & answers(second).keys()
+
+        # Facts about topics that groups of both read are the same, and those about brokers are shown by the first.
+        found = [series(part, "lagwarden_topic_partition_end_offset") for part in parts]
+        assert found[0] | found[1] == found[1] | found[0] == series(one, "lagwarden_topic_partition_end_offset")
+        about_cluster = {metric.name for metric in METRICS if metric.source.in_cluster}
+        assert not {name for name in about_cluster if parts[1].rows(name)}
+        for name in ("lagwarden_broker_info", "lagwarden_broker_leaders", "lagwarden_topic_partitions"):
+            assert series(parts[0], name) == series(one, name) != {}, name
+        assert second.get("/api/v1/cluster").status == 503
+
+        # The number of instances changes: the checkpoint of one of them has the wrong groups.
+        second.stop()
+        second.start("--set", "job.instance=0/1").wait_ready()
+        (line,) = second.wait_events("checkpoint set aside; reading the topic from its start")
+        assert "the checkpoint has the groups of instance 1/2, and job.instance is 0/1" in line["why"]
+        again = second.wait_read(ends)
+        assert again.committed == one.committed
+        assert again.value("lagwarden_resyncs_total") == 1

@@ -1,0 +1,96 @@
+"""Several instances: their shares of the groups are disjoint and complete, for any number of them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream.groups.instances import EVERY_GROUP, MOST, InstanceShare, owner_of
+from stream.groups.placement import partition_for
+
+INSTANCES = st.integers(1, MOST)
+PARTITIONS = st.integers(1, 2_000)
+
+
+@given(INSTANCES, PARTITIONS)
+def test_each_partition_belongs_to_one_instance(instances: int, partitions: int) -> None:
+    """The shares are disjoint and complete, for any number of instances and partitions."""
+    shares = [InstanceShare(index, instances).owned(range(partitions)) for index in range(instances)]
+    assert sorted(partition for share in shares for partition in share) == list(range(partitions))
+
+
+@given(INSTANCES, PARTITIONS)
+def test_shares_differ_by_one_partition(instances: int, partitions: int) -> None:
+    """At most; with at least as many partitions as instances none is empty."""
+    sizes = [len(InstanceShare(index, instances).owned(range(partitions))) for index in range(instances)]
+    assert max(sizes) - min(sizes) <= 1
+    assert min(sizes) > 0 or partitions < instances
+
+
+@given(INSTANCES, PARTITIONS, st.integers(0, 2_000))
+def test_added_partitions_change_no_owner(instances: int, partitions: int, added: int) -> None:
+    """A partition keeps its instance, so that no instance has to read another one's records."""
+    for index in range(min(instances, 5)):
+        share = InstanceShare(index, instances)
+        assert share.owned(range(partitions + added))[: len(share.owned(range(partitions)))] == share.owned(
+            range(partitions)
+        )
+
+
+@given(st.text(max_size=20), PARTITIONS, INSTANCES)
+def test_a_group_belongs_to_the_instance_of_its_partition(group: str, partitions: int, instances: int) -> None:
+    """The partition that its coordinator writes."""
+    assert owner_of(group, partitions, instances).owns(partition_for(group, partitions))
+
+
+def test_entries_of_other_instances_are_left_out() -> None:
+    """Those of the own partitions keep their order and their values."""
+    assert InstanceShare(1, 3).of({4: "d", 0: "a", 1: "b", 2: "c"}) == {4: "d", 1: "b"}
+    assert EVERY_GROUP.of({0: "a", 7: "b"}) == {0: "a", 7: "b"}
+
+
+@pytest.mark.parametrize(
+    ("text", "share"),
+    [
+        ("0/1", EVERY_GROUP),
+        ("0/3", InstanceShare(0, 3)),
+        ("2/3", InstanceShare(2, 3)),
+        ("lagwarden-2/3", InstanceShare(2, 3)),
+        ("team-7-lagwarden-10/12", InstanceShare(10, 12)),
+        ("007/100", InstanceShare(7, 100)),
+    ],
+)
+def test_an_instance_is_a_number_or_a_name_that_ends_in_one(text: str, share: InstanceShare) -> None:
+    """As the name of a pod of a StatefulSet; the text of a share is the shortest."""
+    assert InstanceShare.parse(text) == share
+    assert InstanceShare.parse(str(share)) == share
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("3/3", "counts instances from 0: the last of 3 is 2/3"),
+        ("0/0", "1 to 1000 instances"),
+        ("0/1001", "1 to 1000 instances"),
+        ("1", "INSTANCE/INSTANCES, counted from 0: 0/3"),
+        ("1of3", "INSTANCE/INSTANCES"),
+        ("-/3", "INSTANCE/INSTANCES"),
+        ("lagwarden/3", "INSTANCE/INSTANCES"),
+        ("lagwarden2/3", "INSTANCE/INSTANCES"),
+        ("1/3/3", "INSTANCE/INSTANCES"),
+        ("", "INSTANCE/INSTANCES"),
+    ],
+)
+def test_other_texts_are_rejected(text: str, problem: str) -> None:
+    """The error has the value and says how an instance is written."""
+    with pytest.raises(ValueError, match=problem) as error:
+        InstanceShare.parse(text)
+    assert repr(text) in str(error.value)
+
+
+def test_the_only_instance_is_the_first_and_has_all_groups() -> None:
+    """Of several, the first one also shows what is not about groups."""
+    assert (EVERY_GROUP.is_whole, EVERY_GROUP.is_first) == (True, True)
+    shares = [InstanceShare(index, 2) for index in range(2)]
+    assert [(share.is_whole, share.is_first) for share in shares] == [(False, True), (False, False)]
