@@ -58,6 +58,7 @@ class GroupRow(TypedDict):
     team: str | None
     tier: str | None
     link: str | None
+    max_severity: str | None
     maintenance_until: str | None
     unpaged: bool | None
 
@@ -195,13 +196,19 @@ class CommonCauseRow(TypedDict):
 
 
 class GroupsResponse(TypedDict):
-    """`/api/v1/groups`."""
+    """`/api/v1/groups`.
+
+    Of several instances, `instance` is the part (`i/n`) that has these groups, and `siblings` are the base URLs of all
+    parts in their order, if they are configured. A single instance has neither.
+    """
 
     snapshot_time: str
     total: int
     next: int | None
     common_causes: list[CommonCauseRow]
     groups: list[GroupRow]
+    instance: NotRequired[str]
+    siblings: NotRequired[list[str]]
 
 
 class TopicGroupRow(TypedDict):

@@ -143,6 +143,8 @@ GROUPS: Final = pa.schema(
         ("team", NAME),
         ("tier", NAME),
         ("link", NAME),
+        # The highest severity of alerts about it: critical, warning or info.
+        ("max_severity", NAME),
         # When the configured maintenance window that is open ends; null: none is open.
         ("maintenance_until", TIMESTAMP),
         # True if its faults are shown and raise no alert (`health.day_one`); null before the first evaluation, and for
@@ -330,7 +332,7 @@ tombstone long after: the broker does not expire offsets, or the log cleaner or 
 TARGETS: Final = pa.schema([("group", NAME), ("time_lag_target", pa.float64())])
 """Groups with a configured target: the highest acceptable time lag in seconds."""
 
-OWNERS: Final = pa.schema([("group", NAME), ("team", NAME), ("tier", NAME), ("link", NAME)])
+OWNERS: Final = pa.schema([("group", NAME), ("team", NAME), ("tier", NAME), ("link", NAME), ("max_severity", NAME)])
 """Groups with a configured owner: the part of GROUPS that /metrics shows of it (`exporters.selection`)."""
 
 MAINTENANCE: Final = pa.schema([("group", NAME), ("in_maintenance", pa.bool_())])

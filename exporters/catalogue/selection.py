@@ -25,10 +25,11 @@ OWNER_METRICS: Final = (
     Metric(
         "lagwarden_group_owner_info",
         MetricKind.INFO,
-        "The configured owner of the group (groups.owners), to join in rules: team, tier and a link.",
+        "The configured owner of the group (groups.owners), to join in rules: team, tier, a link, and the highest "
+        "severity of its alerts.",
         MetricSource.OWNERS,
         "group",
-        ("group", "team", "tier", "link"),
+        ("group", "team", "tier", "link", "max_severity"),
         conversion=ValueConversion.ONE,
         absent="the group has no configured owner; a label that the owner does not have is missing",
         preset=Preset.LEAN,

@@ -59,19 +59,23 @@ _OF_THE_GROUP: Final = ["group", "state", "severity", "team"]
 
 
 def groups_json(
-    published: PublishedSnapshot, query: GroupQuery = ALL_GROUPS, search: MemberSearch | None = None
+    published: PublishedSnapshot,
+    query: GroupQuery = ALL_GROUPS,
+    search: MemberSearch | None = None,
+    status: MonitorStatus | None = None,
 ) -> bytes:
     """Return the groups of a query, by default all: `{"snapshot_time": …, "groups": [{"group": …, …}, …]}`.
 
     `common_causes` has the things that explain many unhealthy groups, each with its sentence and its groups. `total` is
-    the number of groups that match, `next` the `start` of the next page. Raises MembersHiddenError. The response with
-    all groups is rendered once per snapshot and kept with it, so that replacing the snapshot also frees the response.
+    the number of groups that match, `next` the `start` of the next page. `status` says which of several instances this
+    is. Raises MembersHiddenError. The response with all groups is rendered once per snapshot and kept with it, so that
+    replacing the snapshot also frees the response.
     """
     if query != ALL_GROUPS:
-        return encode(_groups(published.snapshot, query, search))
+        return encode(_groups(published.snapshot, query, search, status))
     body = published.responses.get("groups")
     if body is None:
-        body = published.responses["groups"] = encode(_groups(published.snapshot, query, search))
+        body = published.responses["groups"] = encode(_groups(published.snapshot, query, search, status))
     return body
 
 
@@ -154,15 +158,20 @@ def readiness_json(status: MonitorStatus) -> bytes:
     return encode(response)
 
 
-def _groups(snapshot: Snapshot, query: GroupQuery, search: MemberSearch | None) -> GroupsResponse:
+def _groups(
+    snapshot: Snapshot, query: GroupQuery, search: MemberSearch | None, status: MonitorStatus | None
+) -> GroupsResponse:
     selected = select_groups(snapshot, query, search)
-    return {
+    response: GroupsResponse = {
         "snapshot_time": rfc3339(snapshot.taken_at),
         "total": selected.total,
         "next": selected.next,
         "common_causes": table_rows(snapshot.common_causes, CommonCauseRow),
         "groups": table_rows(selected.groups, GroupRow),
     }
+    if status is not None and status.instances > 1:
+        response |= {"instance": status.part, "siblings": list(status.siblings)}
+    return response
 
 
 def _without(row: Mapping[str, Any], *names: str) -> dict[str, Any]:

@@ -236,7 +236,7 @@ class _Endpoints:
 
         def answer() -> tuple[bytes, int]:
             try:
-                return groups_json(published, query, self._search), 200
+                return groups_json(published, query, self._search, self._status()), 200
             except MembersHiddenError:
                 return _members_hidden()
 

@@ -86,7 +86,10 @@ class InstanceClient:
     def groups(self, query: GroupQuery = ALL_GROUPS) -> Answer:
         """Return the groups of a query. Raises Refusal."""
         parameters = urllib.parse.urlencode(list(query.pairs()))
-        return self._current("/api/v1/groups" + (f"?{parameters}" if parameters else "")) or self._refuse_foreign()
+        answer = self._current("/api/v1/groups" + (f"?{parameters}" if parameters else "")) or self._refuse_foreign()
+        if "instance" in answer:
+            self.notes = [*self.notes, _note_of_part(answer)]
+        return answer
 
     def group(self, name: str) -> Answer | None:
         """Return one group, or None if there is none of that name. Raises Refusal.
@@ -148,6 +151,14 @@ class InstanceClient:
     def _refuse_foreign(self) -> Answer:
         what = f"the server at {self._url} is not lagwarden"
         raise Refusal(what, "check the address and --url", ExitCode.NO_INSTANCE)
+
+
+def _note_of_part(answer: Answer) -> str:
+    """Return a line about the groups that the instance does not have."""
+    part = display_text(str(answer["instance"]))
+    number = part.partition("/")[0]
+    others = [display_text(str(url)) for at, url in enumerate(answer.get("siblings", ())) if str(at) != number]
+    return f"these are the groups of instance {part}" + (f"; the others: {', '.join(others)}" if others else "")
 
 
 def _other_instance(answer: Answer) -> Refusal:

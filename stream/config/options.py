@@ -519,8 +519,8 @@ class GroupsOptions(OptionSection):
     )
     owners: OwnerEntries = _option(
         (),
-        "Owners of groups, as a list of `{groups: PATTERN, team: …, tier: …, link: …}`; the first matching pattern"
-        " applies. Alerts get `team` and `tier` as labels (docs/owners.md).",
+        "Owners of groups, as a list of `{groups: PATTERN, team: …, tier: …, link: …, max_severity: …}`; the first"
+        " matching pattern applies. Alerts get `team`, `tier` and `max_severity` as labels (docs/owners.md).",
         shown="none",
         experimental=True,
     )

@@ -96,11 +96,12 @@ class OwnerEntry(BaseModel):
     team: _Text | None = None
     tier: _Text | None = None
     link: Annotated[_Text, AfterValidator(_check_link)] | None = None
+    max_severity: Literal["critical", "warning", "info"] | None = None
 
     @model_validator(mode="after")
     def _check_labels(self) -> Self:
-        if self.team is None and self.tier is None and self.link is None:
-            raise ValueError(f"the owner of {self.groups!r} needs team, tier or link")
+        if self.team is None and self.tier is None and self.link is None and self.max_severity is None:
+            raise ValueError(f"the owner of {self.groups!r} needs team, tier, link or max_severity")
         return self
 
 
@@ -152,5 +153,5 @@ class GroupPolicies:
     """Owners and maintenance windows by pattern. The first owner that matches applies, and every window."""
 
     owners: tuple[tuple[str, dict[str, str | None]], ...] = ()
-    """A pattern, and the labels `team`, `tier` and `link`; None: not given."""
+    """A pattern, and the labels `team`, `tier`, `link` and `max_severity`; None: not given."""
     maintenance: tuple[tuple[str, MaintenanceWindow], ...] = ()

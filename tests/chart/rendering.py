@@ -38,6 +38,13 @@ class Rendered:
         return found
 
     @property
+    def service(self) -> Object:
+        """The Service of all pods; `shards` adds one for each."""
+        name = self.one("StatefulSet")["spec"]["serviceName"]
+        (found,) = (one for one in self.of_kind("Service") if one["metadata"]["name"] == name)
+        return found
+
+    @property
     def pod(self) -> Object:
         """The specification of the pod."""
         spec: Object = self.one("StatefulSet")["spec"]["template"]["spec"]

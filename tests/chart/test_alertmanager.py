@@ -67,6 +67,26 @@ def test_an_alert_reaches_its_receiver(amtool: str, rule: dict[str, Any]) -> Non
     assert done.stdout.split() == [RECEIVERS[rule["labels"]["severity"]]], done.stderr
 
 
+@pytest.mark.chart
+@pytest.mark.parametrize(
+    ("severity", "highest", "receiver"),
+    [
+        ("critical", "critical", "pager"),
+        ("critical", "warning", "tickets"),
+        ("critical", "info", "none"),
+        ("warning", "warning", "tickets"),
+        ("warning", "info", "none"),
+        ("info", "critical", "none"),
+    ],
+)
+def test_an_owner_lowers_the_severity(amtool: str, severity: str, highest: str, receiver: str) -> None:
+    """An alert about a group is routed by the lower one of its own severity and the highest that its owner wants."""
+    labels = [f"severity={severity}", f"max_severity={highest}", "about=group", "group=billing"]
+    command = [amtool, "config", "routes", "test", f"--config.file={EXAMPLE}", *labels]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == [receiver], done.stderr
+
+
 @pytest.fixture(scope="module")
 def alertmanager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Run a real Alertmanager with the example; give the address of its alerts."""

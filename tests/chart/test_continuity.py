@@ -67,7 +67,10 @@ def pages(promtool: str, tests: list[dict[str, Any]], folder: Path) -> str | Non
 
 
 def continuous(alert: str, interruption: Interruption, *, renamed: bool = False) -> dict[str, Any]:
-    """Return the test that an alert fires without a gap, as one alert, from before an interruption until after it."""
+    """Return the test that an alert fires without a gap from before an interruption until after it.
+
+    As one alert, or as one per group in a story of several.
+    """
     story = firing(alert)
     start = minute(story.at) + BEFORE
     end = start + interruption.minutes + AFTER
@@ -93,8 +96,8 @@ def continuous(alert: str, interruption: Interruption, *, renamed: bool = False)
         "promql_expr_test": [
             {"expr": expr, "eval_time": f"{end}m", "exp_samples": [{"labels": "{}", "value": value}]}
             for expr, value in (
-                (f"sum({fired})", evaluations),
-                (f"count({fired})", 1),
+                (f"sum({fired})", evaluations * len(story.fires)),
+                (f"count({fired})", len(story.fires)),
                 (f"sum({begun})", 0),
             )
         ],

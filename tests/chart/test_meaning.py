@@ -42,7 +42,7 @@ def test_everything_that_selects_the_pod_finds_it(rendered: Rendered) -> None:
     """StatefulSet, Service and NetworkPolicy select by labels that the pod has and that no upgrade changes."""
     found = [
         rendered.one("StatefulSet")["spec"]["selector"]["matchLabels"],
-        rendered.one("Service")["spec"]["selector"],
+        rendered.service["spec"]["selector"],
         *(policy["spec"]["podSelector"]["matchLabels"] for policy in rendered.of_kind("NetworkPolicy")),
     ]
     for selector in found:
@@ -53,7 +53,7 @@ def test_everything_that_selects_the_pod_finds_it(rendered: Rendered) -> None:
 def test_the_service_monitor_finds_the_service() -> None:
     """The ServiceMonitor's selector, namespace and port are the Service's."""
     rendered = render(case("everything"))
-    monitor, service = rendered.one("ServiceMonitor")["spec"], rendered.one("Service")
+    monitor, service = rendered.one("ServiceMonitor")["spec"], rendered.service
     assert monitor["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
     assert monitor["namespaceSelector"]["matchNames"] == [service["metadata"]["namespace"]]
     assert [one["port"] for one in monitor["endpoints"]] == [one["name"] for one in service["spec"]["ports"]]
@@ -62,7 +62,7 @@ def test_the_service_monitor_finds_the_service() -> None:
 def test_ports_have_one_name(rendered: Rendered) -> None:
     """Service, probes and policy name the container's port."""
     ports = {port["name"] for port in rendered.container["ports"]}
-    named = {port["targetPort"] for port in rendered.one("Service")["spec"]["ports"]}
+    named = {port["targetPort"] for port in rendered.service["spec"]["ports"]}
     named |= {rendered.container[probe]["httpGet"]["port"] for probe in ("startupProbe", "livenessProbe")}
     for policy in rendered.of_kind("NetworkPolicy"):
         named |= {port["port"] for rule in policy["spec"]["ingress"] for port in rule["ports"]}
@@ -79,10 +79,12 @@ def test_volumes_and_mounts_meet(rendered: Rendered) -> None:
     assert {"checkpoint", "tmp", "config"} <= set(volumes)
 
 
-def test_there_is_one_pod_and_never_two(rendered: Rendered) -> None:
-    """One replica, in a StatefulSet, which does not start the next before the last is gone."""
-    assert rendered.one("StatefulSet")["spec"]["replicas"] == 1
-    assert "updateStrategy" not in rendered.one("StatefulSet")["spec"]
+@pytest.mark.parametrize("name", CASES)
+def test_there_is_one_pod_per_part_and_never_two(name: str) -> None:
+    """One replica per part, in a StatefulSet, which does not start the next before the last is gone."""
+    stateful = render(case(name)).one("StatefulSet")
+    assert stateful["spec"]["replicas"] == case(name).get("shards", 1)
+    assert "updateStrategy" not in stateful["spec"]
 
 
 def test_a_pod_that_never_got_ready_is_replaced(rendered: Rendered) -> None:
@@ -105,7 +107,7 @@ def test_the_ingress_leads_to_the_service() -> None:
     rendered = render(case("everything"))
     (rule,) = rendered.one("Ingress")["spec"]["rules"]
     (path,) = rule["http"]["paths"]
-    service = rendered.one("Service")
+    service = rendered.service
     assert path["backend"]["service"] == {
         "name": service["metadata"]["name"],
         "port": {"name": service["spec"]["ports"][0]["name"]},
@@ -127,7 +129,7 @@ def test_nothing_selects_the_pod_of_helm_test(rendered: Rendered) -> None:
     """The test pod is a hook, gets no requests of the Service, and is no pod of the StatefulSet."""
     pod = rendered.one("Pod")
     assert pod["metadata"]["annotations"]["helm.sh/hook"] == "test"
-    assert not rendered.one("Service")["spec"]["selector"].items() <= pod["metadata"]["labels"].items()
+    assert not rendered.service["spec"]["selector"].items() <= pod["metadata"]["labels"].items()
 
 
 class _Answer(http.server.BaseHTTPRequestHandler):
@@ -221,6 +223,7 @@ def _environment(rendered: Rendered, folder: Path) -> dict[str, str]:
     found = {}
     for variable in rendered.container["env"]:
         text = variable.get("value", "broker-9:9092" if "SERVERS" in variable["name"] else "from-a-reference")
+        text = text.replace("$(POD_NAME)", f"{rendered.one('StatefulSet')['metadata']['name']}-0")
         found[variable["name"]] = text.replace("/run/secrets/lagwarden", str(folder))
     return found
 

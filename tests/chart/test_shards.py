@@ -6,16 +6,15 @@ import pytest
 
 from stream.config.loader import load
 from stream.groups.instances import InstanceShare
-from tests.chart.rendering import Object, Rendered, case, merged, render
+from tests.chart.rendering import Object, Rendered, case, render
 
 pytestmark = [pytest.mark.chart, pytest.mark.usefixtures("helm")]
 
 
 @pytest.fixture(scope="module")
 def sharded() -> Rendered:
-    """Return the objects of three pods with everything else that is optional."""
-    values = merged(case("everything"), {"shards": 3, "persistence": {"existingClaim": ""}})
-    return render(values)
+    """Return the objects of three pods."""
+    return render(case("shards"))
 
 
 def variables(rendered: Rendered, pod: str) -> dict[str, str]:

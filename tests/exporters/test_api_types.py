@@ -63,7 +63,7 @@ def test_a_response_has_the_declared_fields() -> None:
     """No response has a field that is not declared, and none lacks one."""
     published, cluster = PublishedSnapshot.build(small_snapshot()), PublishedCluster.build(facts())
     responses = {
-        api_types.GroupsResponse: groups_json(published),
+        api_types.GroupsResponse: groups_json(published, status=status(instances=2)),
         api_types.GroupResponse: group_json(published.snapshot, "billing", detail()),
         api_types.TopicGroupsResponse: topic_groups_json(published.snapshot, "orders"),
         api_types.ReadinessResponse: readiness_json(status()),

@@ -135,7 +135,7 @@ STUCK: Final = [
     ),
 ]
 
-_OWNER: Final = {"team": "payments", "tier": "1"}
+_OWNER: Final = {"team": "payments", "tier": "1", "max_severity": "warning"}
 _OTHER_OWNER: Final = {"team": "orders", "tier": "2"}
 _OWNED: Final = of("lagwarden_group_owner_info", GROUP, **_OWNER, link="https://wiki.example.com")
 _OWNED_BY_OTHER: Final = of("lagwarden_group_owner_info", GROUP, **_OTHER_OWNER)

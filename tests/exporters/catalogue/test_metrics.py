@@ -46,7 +46,7 @@ NOT_EXPORTED = {
     (MetricSource.PARTITIONS, "odd_time"): "counted in lagwarden_group_odd_times",
     (MetricSource.GROUPS, "verdict_partitions"): "counts the series of lagwarden_partition_verdict",
     (MetricSource.GROUPS, "sentence"): "a sentence; the API has it",
-    **{(MetricSource.GROUPS, label): "OWNERS has it" for label in ("team", "tier", "link")},
+    **{(MetricSource.GROUPS, label): "OWNERS has it" for label in ("team", "tier", "link", "max_severity")},
     (
         MetricSource.GROUPS,
         "maintenance_until",

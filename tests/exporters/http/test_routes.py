@@ -401,3 +401,13 @@ def test_a_group_of_another_instance_is_answered_with_its_address() -> None:
     assert 'href="http://other:10848/group?name=a%26b"' in page.text
     assert app.get("/api/v1/group?name=missing").json() == {"error": "no such group", "group": "missing"}
     assert app.get("/group?name=billing").status_code == 200
+
+
+def test_the_groups_of_one_of_several_instances_name_the_others() -> None:
+    """The part and the addresses of all; a single instance has neither."""
+    urls = ("http://a:1", "http://b:1")
+    shared = client(PublishedSnapshot.build(small_snapshot()), part="1/2", instances=2, siblings=urls)
+    answer = shared.get("/api/v1/groups").json()
+    assert (answer["instance"], answer["siblings"]) == ("1/2", list(urls))
+    alone = client(PublishedSnapshot.build(small_snapshot())).get("/api/v1/groups").json()
+    assert not {"instance", "siblings"} & alone.keys()

@@ -194,9 +194,13 @@ def test_a_folded_row_has_the_labels_that_all_owners_share() -> None:
     """A label that differs, or that one group does not have, is not shown; without any, there is no owner."""
     owners = [{"team": "dev", "tier": "3", "link": "https://a"}, {"team": "dev", "tier": "2"}, {"team": "dev"}]
     shown = owned(*(group(f"console-consumer-{at}", **labels) for at, labels in enumerate(owners)))
-    assert shown.owners.to_pylist() == [{"group": CONSOLE, "team": "dev", "tier": None, "link": None}]
+    assert shown.owners.to_pylist() == [
+        {"group": CONSOLE, "team": "dev", "tier": None, "link": None, "max_severity": None}
+    ]
     shown = owned(group("orders", team="a"), *consoles(2), group("console-consumer-9", team="dev"))
-    assert shown.owners.to_pylist() == [{"group": "orders", "team": "a", "tier": None, "link": None}]
+    assert shown.owners.to_pylist() == [
+        {"group": "orders", "team": "a", "tier": None, "link": None, "max_severity": None}
+    ]
 
 
 def test_a_folded_row_is_in_maintenance_while_all_of_its_groups_are() -> None:

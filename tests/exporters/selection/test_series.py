@@ -432,7 +432,7 @@ def test_the_budget_has_a_quarter_for_the_cluster() -> None:
 
 # --- owners and maintenance windows ---
 
-OWNED = {"team": "payments", "tier": "1", "link": None, "maintenance_until": NOON + 60_000}
+OWNED = {"team": "payments", "tier": "1", "link": None, "max_severity": "warning", "maintenance_until": NOON + 60_000}
 
 
 def policy_samples(*groups: dict[str, Any], selection: SeriesSelection = EVERYTHING) -> list[dict[str, str]]:
@@ -446,7 +446,14 @@ def policy_samples(*groups: dict[str, Any], selection: SeriesSelection = EVERYTH
 def test_an_owner_is_shown_with_the_labels_that_it_has() -> None:
     """A missing label is empty, which Prometheus treats as missing; a group without an owner has no series."""
     assert policy_samples({"group": "billing", "state": "Stable", **OWNED}, {"group": "other", "state": "Stable"}) == [
-        {"name": "lagwarden_group_owner_info", "group": "billing", "team": "payments", "tier": "1", "link": ""},
+        {
+            "name": "lagwarden_group_owner_info",
+            "group": "billing",
+            "team": "payments",
+            "tier": "1",
+            "link": "",
+            "max_severity": "warning",
+        },
         {"name": "lagwarden_group_maintenance", "group": "billing"},
     ]
 

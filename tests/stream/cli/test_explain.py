@@ -173,3 +173,16 @@ def test_a_group_of_another_instance_names_its_address(capfd: pytest.CaptureFixt
     said = capfd.readouterr().err
     assert "instance 1/3 monitors groups named elsewhere, not this one" in said
     assert "use --url http://other:10848" in said
+
+
+def test_the_groups_of_one_of_several_instances_are_not_all(capfd: pytest.CaptureFixture[str]) -> None:
+    """A note names the part and the other instances; the table and the JSON are those of this one."""
+    urls = ("http://a:1", "http://b:1", "http://c:1")
+    server = server_of(PublishedSnapshot.build(small_snapshot()), part="1/3", instances=3, siblings=urls)
+    try:
+        for arguments in (["groups"], ["groups", "--json"]):
+            assert cli.main([*arguments, "--url", f"http://127.0.0.1:{server.port}"]) == ExitCode.OK
+            said = capfd.readouterr().err
+            assert said.count("these are the groups of instance 1/3; the others: http://a:1, http://c:1") == 1
+    finally:
+        server.stop()

@@ -22,7 +22,7 @@ kafka: {bootstrap_servers: [broker-1:9092]}
 groups:
   owners:
     - {groups: "billing-.*", team: payments, tier: 1, link: "https://wiki.example.com/payments"}
-    - {groups: ".*", team: platform}
+    - {groups: ".*", team: platform, max_severity: warning}
   maintenance:
     - {groups: "etl-.*", from: 2026-11-24T22:00:00Z, to: "2026-11-25T01:00:00+01:00"}
     - {groups: ".*", days: [sat, sun], at: 22:30, for: 90m, timezone: Europe/Berlin}
@@ -30,8 +30,11 @@ groups:
 """
 POLICIES = GroupPolicies(
     owners=(
-        ("billing-.*", {"team": "payments", "tier": "1", "link": "https://wiki.example.com/payments"}),
-        (".*", {"team": "platform", "tier": None, "link": None}),
+        (
+            "billing-.*",
+            {"team": "payments", "tier": "1", "link": "https://wiki.example.com/payments", "max_severity": None},
+        ),
+        (".*", {"team": "platform", "tier": None, "link": None, "max_severity": "warning"}),
     ),
     maintenance=(
         ("etl-.*", SingleWindow(1_795_557_600.0, 1_795_564_800.0)),
@@ -74,7 +77,9 @@ def test_there_are_no_policies_by_default() -> None:
 @pytest.mark.parametrize(
     ("option", "value", "problem"),
     [
-        pytest.param("owners", "[{groups: a}]", "the owner of 'a' needs team, tier or link", id="nothing about it"),
+        pytest.param(
+            "owners", "[{groups: a}]", "the owner of 'a' needs team, tier, link or max_severity", id="nothing about it"
+        ),
         pytest.param("owners", "[{team: a}]", "entry 1, groups: is required", id="no pattern"),
         pytest.param("owners", "[{groups: 'a(', team: b}]", "is not a regular expression", id="invalid pattern"),
         pytest.param("owners", "[{groups: a, teem: b, team: b}]", "entry 1, teem: no such field", id="misspelt label"),

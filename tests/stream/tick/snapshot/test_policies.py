@@ -12,15 +12,15 @@ from stream.tick.snapshot.policies import with_policies
 from tests.exporters.snapshots import COMMON_CAUSE, NOON, snapshot
 
 NOW = NOON / 1000
-PAYMENTS = {"team": "payments", "tier": "1", "link": None}
-OTHERS = {"team": "platform", "tier": None, "link": "https://wiki.example.com"}
+PAYMENTS = {"team": "payments", "tier": "1", "link": None, "max_severity": "warning"}
+OTHERS = {"team": "platform", "tier": None, "link": "https://wiki.example.com", "max_severity": None}
 
 
 def policies_of(policies: GroupPolicies, *names: str) -> dict[str, dict[str, Any]]:
     """Return the columns that the policies fill, by group."""
     made = with_policies(snapshot(groups=[{"group": name} for name in names]), policies)
     assert made.groups.schema == GROUPS
-    columns = ["team", "tier", "link", "maintenance_until"]
+    columns = ["team", "tier", "link", "max_severity", "maintenance_until"]
     return {row.pop("group"): row for row in made.groups.select(["group", *columns]).to_pylist()}
 
 
