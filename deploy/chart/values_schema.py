@@ -129,6 +129,7 @@ def _pod() -> dict[str, Schema]:
         ),
         # Less than lagwarden's own limit would cut a good stop short, and the next start would read more again.
         "terminationGracePeriodSeconds": _whole(35),
+        "revisionHistoryLimit": _whole(0),
         "annotations": _TEXTS,
         "podAnnotations": _TEXTS,
         "podLabels": _TEXTS,
@@ -137,6 +138,8 @@ def _pod() -> dict[str, Schema]:
         "affinity": _OBJECT,
         "topologySpreadConstraints": _OBJECTS,
         "priorityClassName": _TEXT,
+        "dnsConfig": _OBJECT,
+        "schedulerName": _TEXT,
         "runtimeClassName": _TEXT,
         "hostAliases": _OBJECTS,
         "initContainers": _OBJECTS,
@@ -156,6 +159,7 @@ def _storage() -> dict[str, Schema]:
                 "size": _QUANTITY,
                 "storageClass": _TEXT,
                 "existingClaim": _TEXT,
+                "accessMode": {"enum": ["ReadWriteOnce", "ReadWriteOncePod"]},
                 "annotations": _TEXTS,
                 "whenDeleted": {"enum": ["Retain", "Delete"]},
             }
@@ -172,6 +176,15 @@ def _objects() -> dict[str, Schema]:
                 "port": _PORT,
                 "annotations": _TEXTS,
                 "labels": _TEXTS,
+            }
+        ),
+        "httpRoute": _closed(
+            {
+                "enabled": _FLAG,
+                "annotations": _TEXTS,
+                "parentRefs": _OBJECTS,
+                "hostnames": _NAMES,
+                "path": {"type": "string", "pattern": "^/"},
             }
         ),
         "ingress": _closed(

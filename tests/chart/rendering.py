@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import re
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
 
 CASES: Final = sorted(path.name.removesuffix("-values.yaml") for path in (CHART / "ci").glob("*-values.yaml"))
 """The sets of values that the chart is rendered with, one file of its folder ci/ each."""
+
+RELEASE: Final = "watch"
+NAMESPACE: Final = "kafka"
+"""Name and namespace of the rendered release."""
+_NOTES: Final = f"{CHART.name}/templates/NOTES.txt"
 
 Object = dict[str, Any]
 
@@ -74,21 +80,29 @@ def merged(base: Object, change: Object) -> Object:
 
 def render(values: Object, chart: Path = CHART) -> Rendered:
     """Render a release `watch` in the namespace `kafka`. Raises helm_python's HelmError for values that are refused."""
-    files = _helm().Chart.load(str(chart)).render(values, name="watch", namespace="kafka")
-    notes = files.pop(f"{CHART.name}/templates/NOTES.txt")
+    files = _files(values, chart)
+    notes = files.pop(_NOTES)
     objects = [one for text in files.values() for one in yaml.safe_load_all(text) if one]
     return Rendered(tuple(sorted(objects, key=lambda one: (one["kind"], one["metadata"]["name"]))), notes)
 
 
+def documents(values: Object) -> list[str]:
+    """Return the rendered objects as texts, in which a name can stand twice."""
+    files = _files(values, CHART)
+    files.pop(_NOTES)
+    texts = [part for text in files.values() for part in re.split(r"^---$", text, flags=re.MULTILINE)]
+    return [text for text in texts if yaml.safe_load(text)]
+
+
 def lint(values: Object) -> list[str]:
     """Return the errors and warnings of `helm lint --strict`."""
-    report = _helm().lint(str(CHART), values, strict=True)
+    report = helm_engine().lint(str(CHART), values, strict=True)
     return [*report["errors"], *(one["error"] for one in report["messages"] if one["severity"] > 1)]
 
 
 def refusal(values: Object, chart: Path = CHART) -> str:
     """Return the error for these values; fails if they are accepted."""
-    helm = _helm()
+    helm = helm_engine()
     try:
         render(values, chart)
     except helm.HelmError as error:
@@ -96,8 +110,14 @@ def refusal(values: Object, chart: Path = CHART) -> str:
     raise AssertionError("these values were not refused")
 
 
+def _files(values: Object, chart: Path) -> dict[str, str]:
+    files: dict[str, str] = helm_engine().Chart.load(str(chart)).render(values, name=RELEASE, namespace=NAMESPACE)
+    return files
+
+
 @functools.cache
-def _helm() -> Any:
+def helm_engine() -> Any:
+    """Return Helm as a library, the package helm_python."""
     if str(python_tools()) not in sys.path:
         # Behind the project's own packages, which win where both have one.
         sys.path.append(str(python_tools()))

@@ -71,7 +71,16 @@ def test_the_chart_asks_for_no_rights(name: str) -> None:
     """No Role, no binding, no object of the cluster's own."""
     kinds = {one["kind"] for one in render(case(name)).objects}
     assert kinds <= {
-        *("ConfigMap", "Ingress", "NetworkPolicy", "Pod", "PodDisruptionBudget", "PrometheusRule", "Service"),
+        *(
+            "ConfigMap",
+            "HTTPRoute",
+            "Ingress",
+            "NetworkPolicy",
+            "Pod",
+            "PodDisruptionBudget",
+            "PrometheusRule",
+            "Service",
+        ),
         *("ServiceAccount", "ServiceMonitor", "StatefulSet"),
     }
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from deploy.chart import tools
-from deploy.chart.tools import CUSTOM, OPERATOR, ToolsError, ToolsUnreachableError, custom_schema
+from deploy.chart.tools import OPERATOR, ToolsError, ToolsUnreachableError, custom_schema
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,15 +41,15 @@ def module(folder: Path, checksum: str) -> str:
     """Return a script that answers as `go mod download -json` does, with a module that has that checksum."""
     archive = folder / "module.zip"
     with zipfile.ZipFile(archive, "w") as files:
-        for plural in CUSTOM.values():
-            inside = f"{OPERATOR}@{RELEASE}/example/prometheus-operator-crd/monitoring.coreos.com_{plural}.yaml"
+        for plural in OPERATOR.plurals.values():
+            inside = f"{OPERATOR.module}@{RELEASE}/{OPERATOR.file.format(plural=plural)}"
             files.writestr(inside, CRD)
     return f"echo '{json.dumps({'Sum': checksum, 'Zip': str(archive)})}'"
 
 
 def test_a_module_with_the_right_checksum_is_kept(go: Any, tmp_path: Path) -> None:
     """The schema is that of the version which the cluster serves, and the next time nothing is fetched."""
-    go(module(tmp_path, tools.OPERATOR_SUMS[RELEASE]))
+    go(module(tmp_path, OPERATOR.sums[RELEASE]))
     assert custom_schema(RELEASE, "ServiceMonitor") == {"type": "object"}
     go("exit 1")
     assert custom_schema(RELEASE, "PrometheusRule") == {"type": "object"}

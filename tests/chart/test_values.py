@@ -206,6 +206,11 @@ def test_a_wrong_value_is_refused_with_its_path(path: str, value: Any) -> None:
             id="one volume for several pods",
         ),
         pytest.param(
+            merged(case("minimal"), at("httpRoute.enabled", True)),
+            "httpRoute.parentRefs: is needed",
+            id="an HTTPRoute for no gateway",
+        ),
+        pytest.param(
             merged(case("minimal"), {"podLabels": {"app.kubernetes.io/name": "x"}}),
             "podLabels: the label app.kubernetes.io/name is taken",
             id="a label of the selector",
@@ -214,6 +219,16 @@ def test_a_wrong_value_is_refused_with_its_path(path: str, value: Any) -> None:
             merged(case("minimal"), {"podLabels": {"team": "a"}, "commonLabels": {"team": "b"}}),
             "podLabels: the label team is taken",
             id="a label twice",
+        ),
+        pytest.param(
+            merged(case("minimal"), {"serviceMonitor": {"labels": {"team": "a"}}, "commonLabels": {"team": "b"}}),
+            "serviceMonitor.labels: the label team is taken",
+            id="a label of the ServiceMonitor twice",
+        ),
+        pytest.param(
+            merged(case("minimal"), at("dashboards.labels", {"grafana_dashboard": "2"})),
+            "dashboards.labels: the label grafana_dashboard is taken",
+            id="the label for the sidecar twice",
         ),
         pytest.param(
             merged(case("minimal"), {"podAnnotations": {"checksum/config": "x"}}),
@@ -317,6 +332,8 @@ GIVEN |= {
     "serviceMonitor.authorization": case("web-token"),
     "ingress": {"ingress": {"enabled": True, "host": "lag.example"}},
     "ingress.enabled": {"ingress": {"host": "lag.example"}},
+    "httpRoute": {"httpRoute": {"enabled": True, "parentRefs": [{"name": "public"}]}},
+    "httpRoute.enabled": {"httpRoute": {"parentRefs": [{"name": "public"}]}},
 }
 # Values that take a sample of their own, because any other would be refused by the templates.
 SAMPLES: dict[str, Any] = {
@@ -326,6 +343,8 @@ SAMPLES: dict[str, Any] = {
     **dict.fromkeys(("rules.runbookUrl", "rules.grafanaUrl", "rules.pageUrl"), "https://another.example"),
     "global": {"imageRegistry": "another.example"},
     "ingress.path": "/another",
+    "httpRoute.path": "/another",
+    "httpRoute.hostnames": ["another.example"],
     "serviceMonitor.targetLabels": ["another"],
     "serviceMonitor.podTargetLabels": ["another"],
     "extraObjects": [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "more"}}],

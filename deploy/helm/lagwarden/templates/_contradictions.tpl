@@ -23,11 +23,16 @@
 {{- end -}}
 {{- end -}}
 {{- $labels := include "lagwarden.labels" (dict "Values" (omit .Values "commonLabels") "Chart" .Chart "Release" .Release) | fromYaml -}}
-{{- range $where, $given := dict "commonLabels" .Values.commonLabels "podLabels" .Values.podLabels "service.labels" .Values.service.labels -}}
+{{- range $where, $given := dict "commonLabels" .Values.commonLabels "podLabels" .Values.podLabels "service.labels" .Values.service.labels "serviceMonitor.labels" .Values.serviceMonitor.labels "rules.labels" .Values.rules.labels "dashboards.labels" .Values.dashboards.labels -}}
 {{- range $name, $_ := $given -}}
 {{- if or (hasKey $labels $name) (and (ne $where "commonLabels") (hasKey $.Values.commonLabels $name)) -}}
 {{- fail (printf "%s: the label %s is taken; choose another one" $where $name) -}}
 {{- end -}}
+{{- end -}}
+{{- end -}}
+{{- with .Values.dashboards -}}
+{{- if hasKey .labels .label -}}
+{{- fail (printf "dashboards.labels: the label %s is taken; choose another one" .label) -}}
 {{- end -}}
 {{- end -}}
 {{- if hasKey .Values.podAnnotations "checksum/config" -}}
@@ -36,7 +41,11 @@
 {{- if and .Values.ingress.enabled (not .Values.ingress.host) -}}
 {{- fail "ingress.host: is needed with ingress.enabled" -}}
 {{- end -}}
+{{- if and .Values.httpRoute.enabled (not .Values.httpRoute.parentRefs) -}}
+{{- fail "httpRoute.parentRefs: is needed with httpRoute.enabled; name the Gateway" -}}
+{{- end -}}
 {{- include "lagwarden.memory.contradictions" . -}}
+{{- include "lagwarden.upgrade.contradictions" . -}}
 {{- end }}
 
 {{/* The bytes of a quantity of Kubernetes. */}}
