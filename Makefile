@@ -7,8 +7,8 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 # Seconds the demo runs; empty means until Ctrl-C.
 DURATION ?=
-QUICK := not spark and not kafka and not chart and not container and not page and not long and not play and not chaos and not soak
-FULL := (spark or kafka) and not (chart or container or page or long or play or chaos or soak)
+QUICK := not spark and not kafka and not chart and not container and not cluster and not page and not long and not play and not chaos and not soak
+FULL := (spark or kafka) and not (chart or container or cluster or page or long or play or chaos or soak)
 # `make chaos LONG=1`: more rounds of each attack, and the attacks that are too slow for every run.
 LONG ?=
 # Minutes that the soak lasts.
@@ -25,7 +25,7 @@ WORKERS ?= 3
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick lint types contracts coverage play chaos soak stable bench audit release release-check clean
+.PHONY: help setup demo test quick lint types contracts coverage cluster play chaos soak stable bench audit release release-check clean
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*  ## ' $(MAKEFILE_LIST) | awk -F ':.*  ## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -62,6 +62,10 @@ coverage: $(STAMP)  ## branch coverage of the quick tests: the whole product, an
 	$(BIN)/pytest -q -n auto -m "$(QUICK)" --cov --cov-report=
 	$(BIN)/coverage report
 	$(BIN)/coverage report --fail-under=95 --include='decoders/*,stream/groups/*,stream/health/*'
+
+cluster: $(STAMP)  ## the chart on a real API server, which is built from Go modules the first time
+	$(BIN)/python -m sandbox.kubernetes.programs
+	$(BIN)/pytest -v -m cluster
 
 play: setup  ## more than sixty groups, sick and healthy, on a real broker, and what is said of each; six minutes on a quiet machine
 	$(BIN)/pytest -v -m play

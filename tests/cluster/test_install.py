@@ -1,0 +1,67 @@
+"""The chart on a real API server: each set of values installs, and `restricted` admits its pod."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from sandbox.kubernetes.control_plane import RefusedError
+from tests.chart.rendering import CASES, NAMESPACE, Object, case, documents, merged, render
+
+if TYPE_CHECKING:
+    from sandbox.kubernetes.control_plane import ControlPlane
+    from tests.cluster.release import Release
+
+pytestmark = pytest.mark.cluster
+
+
+def hooks(objects: tuple[Object, ...]) -> list[str]:
+    """Return the names of the objects that `helm install` does not create."""
+    return [one["metadata"]["name"] for one in objects if "helm.sh/hook" in one["metadata"].get("annotations", {})]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_each_set_of_values_is_installed(release: Release, name: str) -> None:
+    """`helm install` creates every object, and the StatefulSet its pod, in a namespace that enforces `restricted`."""
+    release.install(case(name))
+    rendered = render(case(name))
+    pod = release.pod()["spec"]
+    assert [one["name"] for one in pod["containers"]] == [one["name"] for one in rendered.pod["containers"]]
+    assert pod["serviceAccountName"] == rendered.pod["serviceAccountName"]
+    for one in rendered.objects:
+        if one["metadata"]["name"] not in hooks(rendered.objects):
+            namespace = one["metadata"].get("namespace", NAMESPACE).replace(NAMESPACE, release.namespace)
+            assert release.cluster.get(one["apiVersion"], one["kind"], namespace, one["metadata"]["name"]) is not None
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_each_object_passes_a_strict_dry_run(cluster: ControlPlane, name: str) -> None:
+    """The API server knows every field, finds none twice, and warns of nothing; also of `helm test`."""
+    texts = documents(case(name))
+    assert len(texts) == len(render(case(name)).objects)
+    assert [cluster.judge(text, yaml.safe_load(text), NAMESPACE) for text in texts] == [[]] * len(texts)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        pytest.param("  type: ClusterIP\n  type: ClusterIP\n", '"type" already set', id="a field twice"),
+        pytest.param("  type: ClusterIP\n  portz: []\n", 'unknown field "spec.portz"', id="an unknown field"),
+    ],
+)
+def test_the_strict_dry_run_finds_faults(cluster: ControlPlane, line: str, reason: str) -> None:
+    """The check above is no formality: an unknown field and a field that stands twice are refused."""
+    (service,) = (text for text in documents(case("minimal")) if yaml.safe_load(text)["kind"] == "Service")
+    with pytest.raises(RefusedError, match=reason):
+        cluster.judge(service.replace("  type: ClusterIP\n", line), yaml.safe_load(service), NAMESPACE)
+
+
+def test_pod_security_is_enforced(release: Release) -> None:
+    """The namespace refuses a pod that may gain privileges, so the pods above were really judged."""
+    release.install(merged(case("minimal"), {"securityContext": {"allowPrivilegeEscalation": True}}))
+    release.cluster.wait_for(
+        lambda: any('violates PodSecurity "restricted' in event for event in release.events()), "a refused pod"
+    )
+    assert release.cluster.objects("v1", "Pod", release.namespace) == []

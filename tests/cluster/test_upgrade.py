@@ -1,0 +1,192 @@
+"""Upgrades on a real API server: what reaches the pod, what Kubernetes does not change, and what to do then."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import subprocess
+import tarfile
+from typing import TYPE_CHECKING, Final
+
+import pytest
+import yaml
+
+from deploy.chart.values_schema import CHART
+from tests.chart.rendering import Object, case, merged
+from tests.cluster.release import STATEFUL_SET
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cluster.release import Release
+
+pytestmark = pytest.mark.cluster
+
+ROOT: Final = CHART.parents[2]
+FIRST_UPGRADABLE: Final = "4ed975c"
+"""The commit that made the pod management policy Parallel. Before the first tag, upgrades are tried from there."""
+OWN_NAME: Final = "watch-lagwarden"
+
+
+def git(*arguments: str) -> subprocess.CompletedProcess[bytes]:
+    """Return the result of a git command in this checkout."""
+    return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, check=False)
+
+
+def previous_chart(folder: Path, revision: str) -> Path:
+    """Return the chart of a revision, unpacked into the folder; skip in a checkout without its history."""
+    if git("rev-parse", "--is-shallow-repository").stdout.strip() != b"false":
+        pytest.skip("this checkout has no history, and so no earlier chart")
+    path = str(CHART.relative_to(ROOT))
+    packed = git("archive", revision, path)
+    assert packed.returncode == 0, packed.stderr.decode()
+    with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as files:
+        files.extractall(folder, filter="data")
+    return folder / path
+
+
+def last_tag() -> str:
+    """Return the last tag before this commit, else FIRST_UPGRADABLE."""
+    return git("describe", "--tags", "--abbrev=0").stdout.decode().strip() or FIRST_UPGRADABLE
+
+
+def edited_chart(folder: Path, file: str, old: str, new: str) -> Path:
+    """Return a copy of the chart with another text in one of its templates."""
+    copy = folder / CHART.name
+    shutil.copytree(CHART, copy, dirs_exist_ok=True)
+    template = copy / "templates" / file
+    assert old in template.read_text()
+    template.write_text(template.read_text().replace(old, new))
+    return copy
+
+
+def with_login(secret: str) -> Object:
+    """Return values whose password is in a Secret of that name."""
+    return merged(case("scram"), {"credentials": {"sasl": {"existingSecret": secret}}})
+
+
+def secret_of(pod: Object) -> str:
+    """Return the name of the Secret with the password that the pod mounts."""
+    (volume,) = (one for one in pod["spec"]["volumes"] if one["name"] == "sasl")
+    return str(volume["secret"]["secretName"])
+
+
+def test_upgrade_from_the_last_release(release: Release, tmp_path: Path) -> None:
+    """A release of the last tag is upgraded with the same values, and its claim stays."""
+    release.install(case("minimal"), previous_chart(tmp_path, last_tag()))
+    before = release.pod()
+    claims = release.cluster.objects("v1", "PersistentVolumeClaim", release.namespace)
+    release.upgrade(merged(case("minimal"), {"config": {"log": {"level": "debug"}}}))
+    after = release.pod(other_than=before)
+    assert after["metadata"]["annotations"] != before["metadata"]["annotations"]
+    kept = release.cluster.objects("v1", "PersistentVolumeClaim", release.namespace)
+    assert [one["metadata"]["uid"] for one in kept] == [one["metadata"]["uid"] for one in claims]
+    assert len(claims) == 1
+
+
+def test_upgrade_from_before_the_policy(release: Release, tmp_path: Path) -> None:
+    """The pod management policy cannot be changed, and the error says how to upgrade all the same."""
+    release.install(case("minimal"), previous_chart(tmp_path, f"{FIRST_UPGRADABLE}^"))
+    release.pod()
+    assert release.refused_upgrade(case("minimal")).count("podManagementPolicy: Kubernetes does not change this") == 1
+    release.delete_stateful_set("Orphan")
+    release.upgrade(case("minimal"))
+    assert release.stateful_set()["spec"]["podManagementPolicy"] == "Parallel"
+
+
+def test_a_changed_option_is_a_new_pod(release: Release) -> None:
+    """With another number of reading tasks the pod is replaced, and the configuration file has the number."""
+    release.install(case("minimal"))
+    before = release.pod()
+    release.upgrade(merged(case("minimal"), {"config": {"job": {"read_tasks": 4}}}))
+    after = release.pod(other_than=before)
+    assert after["metadata"]["labels"]["controller-revision-hash"] == release.stateful_set()["status"]["updateRevision"]
+    written = release.cluster.get("v1", "ConfigMap", release.namespace, OWN_NAME)
+    assert written is not None
+    assert yaml.safe_load(written["data"]["lagwarden.yaml"])["job"]["read_tasks"] == 4
+
+
+def test_a_corrected_password_reaches_a_pod_that_never_got_ready(release: Release) -> None:
+    """The upgrade replaces the pod, which no node ever ran: lagwarden with a wrong password is never ready either."""
+    release.install(with_login("wrong"))
+    before = release.pod()
+    assert secret_of(before) == "wrong"
+    release.upgrade(with_login("right"))
+    assert secret_of(release.pod(other_than=before)) == "right"
+
+
+def test_without_the_policy_it_would_not(release: Release, tmp_path: Path) -> None:
+    """With Kubernetes' own default policy the pod stays as it was, so the test above can fail."""
+    edited_chart(tmp_path, "_storage.tpl", '"Parallel"', '"OrderedReady"')
+    ordered = tmp_path / CHART.name
+    template = ordered / "templates" / "statefulset.yaml"
+    template.write_text(template.read_text().replace("Policy: Parallel", "Policy: OrderedReady"))
+    release.install(with_login("wrong"), ordered)
+    before = release.pod()
+    release.upgrade(with_login("right"), ordered)
+    assert release.stateful_set()["status"]["updateRevision"] != release.stateful_set()["status"]["currentRevision"]
+    assert secret_of(release.pod()) == "wrong"
+    assert release.pod()["metadata"]["uid"] == before["metadata"]["uid"]
+
+
+PERMANENT: Final[dict[str, Object]] = {
+    "persistence.size": {"size": "10Gi"},
+    "persistence.storageClass": {"storageClass": "fast"},
+    "persistence.accessMode": {"accessMode": "ReadWriteOncePod"},
+    "persistence.annotations": {"annotations": {"example.com/for": "backup"}},
+    "persistence.enabled": {"enabled": False},
+    "persistence.existingClaim": {"existingClaim": "kept-from-before"},
+}
+"""Values that a StatefulSet keeps for its life, each with another value."""
+
+
+@pytest.mark.parametrize("path", PERMANENT)
+def test_a_permanent_value_is_refused_with_what_to_do(release: Release, path: str) -> None:
+    """The error names the value and a command; after that command the same upgrade succeeds, and the claim is kept."""
+    changed = merged(case("minimal"), {"persistence": PERMANENT[path]})
+    release.install(case("minimal"))
+    release.pod()
+    (claim,) = release.cluster.objects("v1", "PersistentVolumeClaim", release.namespace)
+    error = release.refused_upgrade(changed)
+    assert f"{path}: Kubernetes does not change this" in error
+    assert f"kubectl --namespace {release.namespace} delete statefulset {OWN_NAME} --cascade=orphan" in error
+    release.delete_stateful_set("Orphan")
+    release.upgrade(changed)
+    release.stateful_set()
+    kept = release.cluster.objects("v1", "PersistentVolumeClaim", release.namespace)
+    assert claim["metadata"]["uid"] in [one["metadata"]["uid"] for one in kept]
+
+
+@pytest.mark.parametrize("path", PERMANENT)
+def test_the_api_server_refuses_the_same(release: Release, path: str, tmp_path: Path) -> None:
+    """Without the chart's own check the API server refuses the upgrade: the chart refuses nothing that would do."""
+    unguarded = edited_chart(
+        tmp_path, "_contradictions.tpl", '{{- include "lagwarden.upgrade.contradictions" . -}}', ""
+    )
+    release.install(case("minimal"), unguarded)
+    error = release.refused_upgrade(merged(case("minimal"), {"persistence": PERMANENT[path]}), unguarded)
+    assert "updates to statefulset spec for fields other than" in error
+
+
+def test_the_same_size_in_another_unit_is_no_change(release: Release) -> None:
+    """Kubernetes writes quantities in its own form, so they are compared as numbers."""
+    release.install(merged(case("minimal"), {"persistence": {"size": "5Gi"}}))
+    release.upgrade(merged(case("minimal"), {"persistence": {"size": "5120Mi"}}))
+    (template,) = release.stateful_set()["spec"]["volumeClaimTemplates"]
+    assert template["spec"]["resources"]["requests"]["storage"] == "5Gi"
+
+
+def test_a_deleted_release_keeps_its_claim(release: Release) -> None:
+    """After `helm uninstall` and another `helm install` the checkpoint is still there."""
+    release.install(case("minimal"))
+    release.pod()
+    (claim,) = release.cluster.objects("v1", "PersistentVolumeClaim", release.namespace)
+    release.uninstall()
+    release.cluster.wait_for(
+        lambda: release.cluster.objects("v1", "Pod", release.namespace) == [], "the pod to be deleted"
+    )
+    release.install(case("minimal"))
+    release.pod()
+    (kept,) = release.cluster.objects("v1", "PersistentVolumeClaim", release.namespace)
+    assert kept["metadata"]["uid"] == claim["metadata"]["uid"]
+    assert release.cluster.get(*STATEFUL_SET, release.namespace, OWN_NAME) is not None
