@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import threading
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 _log = structlog.get_logger(__name__)
 _environment: Final = threading.Lock()
+
+LOGIN_NAME: Final = "lagwarden"
 
 
 def connect(jvm: JvmProcess) -> Any:
@@ -58,3 +61,16 @@ def skip_installed_data_sources(jvm: Any) -> None:
     manager = getattr(getattr(jvm, "org.apache.spark.sql.execution.datasources.DataSourceManager$"), "MODULE$")
     none_installed = jvm.PythonUtils.toScalaMap(jvm.java.util.HashMap())
     getattr(manager, "dataSourceBuilders_$eq")(jvm.scala.Option.apply(none_installed))
+
+
+def set_login_user(jvm: Any) -> None:
+    """Log Hadoop in as `lagwarden` if the user id of this process has no account; `jvm` is PySpark's view of the JVM.
+
+    Spark asks Hadoop for its user, and Hadoop asks the operating system, where a user id without an account is an
+    error (`UnixLoginModule`). OpenShift runs each namespace with a user id of its own, which no image can know.
+    """
+    try:
+        pwd.getpwuid(os.getuid())
+    except KeyError:
+        user_group_information = jvm.org.apache.hadoop.security.UserGroupInformation
+        user_group_information.setLoginUser(user_group_information.createRemoteUser(LOGIN_NAME))

@@ -25,9 +25,8 @@ from stream.spark.errors import SparkFailure
 from stream.spark.executors.code_archive import write_code_archive
 from stream.spark.executors.driver_machine import check_python, check_reachable
 from stream.spark.executors.settings import executor_settings
-from stream.spark.jvm import connect, hush_accumulators, skip_installed_data_sources
+from stream.spark.jvm import connect, hush_accumulators, set_login_user, skip_installed_data_sources
 from stream.spark.jvm_process import JvmOptions, JvmProcess, JvmStartError, start_refusal
-from stream.spark.login_user import set_login_user
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

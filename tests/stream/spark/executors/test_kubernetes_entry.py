@@ -8,6 +8,7 @@ import pytest
 
 from stream.errors import Refusal
 from stream.spark.executors.kubernetes_entry import executor_command
+from tests.stream.spark.fake_java import write_java
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,10 +32,7 @@ VARIABLES: Final = {
 @pytest.fixture
 def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a runtime in JAVA_HOME that has the module of vectors, as a JDK has."""
-    program = tmp_path / "bin" / "java"
-    program.parent.mkdir()
-    program.write_text("#!/bin/sh\necho java.base@17.0.15\necho jdk.incubator.vector@17.0.15\n")
-    program.chmod(0o755)
+    program = write_java(tmp_path, "echo java.base@17.0.15; echo jdk.incubator.vector@17.0.15")
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     return program
 
@@ -59,9 +57,10 @@ def test_variables_of_spark_become_the_command_line(java: Path) -> None:
     ]
 
 
-def test_trimmed_runtime_is_not_asked_for_the_module_of_vectors(java: Path) -> None:
+@pytest.mark.usefixtures("java")
+def test_trimmed_runtime_is_not_asked_for_the_module_of_vectors(tmp_path: Path) -> None:
     """It would not start."""
-    java.write_text("#!/bin/sh\necho java.base@17.0.15\n")
+    write_java(tmp_path, "echo java.base@17.0.15")
     command = executor_command(VARIABLES)
     assert "--add-modules=jdk.incubator.vector" not in command
     assert "-Dspark.authenticate=true" in command
