@@ -42,7 +42,13 @@ def schema() -> Schema:
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "Values of the lagwarden chart",
         **_closed(
-            {"global": _global(), "mode": {"enum": ["local"]}, "config": config_schema(), **_names(), **_kafka()}
+            {
+                "global": _global(),
+                "mode": {"enum": ["local", "cluster"]},
+                "config": config_schema(),
+                **_names(),
+                **_kafka(),
+            }
             | {"shards": _whole(1, 50), "http": _http(), **_pod(), **_storage(), **_objects(), **_monitoring()}
         ),
     }
@@ -121,6 +127,19 @@ def _pod() -> dict[str, Schema]:
             }
         ),
         "imagePullSecrets": _OBJECTS,
+        "executor": _closed(
+            {
+                # As Spark writes sizes, not as Kubernetes does.
+                "memoryOverhead": {"type": "string", "pattern": "^[0-9]+[kmgt]$"},
+                "podLabels": _TEXTS,
+                "podAnnotations": _TEXTS,
+                "nodeSelector": _TEXTS,
+                "tolerations": _OBJECTS,
+                "affinity": _OBJECT,
+                "topologySpreadConstraints": _OBJECTS,
+                "priorityClassName": _TEXT,
+            }
+        ),
         "resources": _closed({"requests": _OBJECT, "limits": _OBJECT, "claims": _OBJECTS}),
         "podSecurityContext": _OBJECT,
         "securityContext": _OBJECT,
@@ -159,7 +178,7 @@ def _storage() -> dict[str, Schema]:
                 "size": _QUANTITY,
                 "storageClass": _TEXT,
                 "existingClaim": _TEXT,
-                "accessMode": {"enum": ["ReadWriteOnce", "ReadWriteOncePod"]},
+                "accessMode": {"enum": ["ReadWriteOnce", "ReadWriteOncePod", "ReadWriteMany"]},
                 "annotations": _TEXTS,
                 "whenDeleted": {"enum": ["Retain", "Delete"]},
             }

@@ -39,9 +39,13 @@ class Rendered:
         return [one for one in self.objects if one["kind"] == kind]
 
     def one(self, kind: str) -> Object:
-        """Return the only object of its kind."""
-        (found,) = self.of_kind(kind)
-        return found
+        """Return the only object of its kind, or of several the one with the name of the StatefulSet."""
+        found = self.of_kind(kind)
+        if len(found) > 1:
+            own = self.one("StatefulSet")["metadata"]["name"]
+            found = [one for one in found if one["metadata"]["name"] == own]
+        (single,) = found
+        return single
 
     @property
     def service(self) -> Object:

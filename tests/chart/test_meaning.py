@@ -43,8 +43,9 @@ def test_everything_that_selects_the_pod_finds_it(rendered: Rendered) -> None:
     found = [
         rendered.one("StatefulSet")["spec"]["selector"]["matchLabels"],
         rendered.service["spec"]["selector"],
-        *(policy["spec"]["podSelector"]["matchLabels"] for policy in rendered.of_kind("NetworkPolicy")),
     ]
+    if rendered.of_kind("NetworkPolicy"):
+        found.append(rendered.one("NetworkPolicy")["spec"]["podSelector"]["matchLabels"])
     for selector in found:
         assert selector.keys() == SELECTOR
         assert selector.items() <= pod_labels(rendered).items()
@@ -60,12 +61,12 @@ def test_the_service_monitor_finds_the_service() -> None:
 
 
 def test_ports_have_one_name(rendered: Rendered) -> None:
-    """Service, probes and policy name the container's port."""
+    """Services, probes and policies name the container's ports."""
     ports = {port["name"] for port in rendered.container["ports"]}
-    named = {port["targetPort"] for port in rendered.service["spec"]["ports"]}
+    named = {port["targetPort"] for one in rendered.of_kind("Service") for port in one["spec"]["ports"]}
     named |= {rendered.container[probe]["httpGet"]["port"] for probe in ("startupProbe", "livenessProbe")}
     for policy in rendered.of_kind("NetworkPolicy"):
-        named |= {port["port"] for rule in policy["spec"]["ingress"] for port in rule["ports"]}
+        named |= {port["port"] for rule in policy["spec"]["ingress"] for port in rule.get("ports", [])}
     assert named == ports
 
 
@@ -209,12 +210,10 @@ def test_the_program_takes_the_settings(name: str, tmp_path: Path) -> None:
 
 
 def _written(rendered: Rendered, folder: Path) -> Path:
-    """Write the configuration file of the ConfigMap to a folder."""
-    own = rendered.one("StatefulSet")["metadata"]["name"]
-    (found,) = (one for one in rendered.of_kind("ConfigMap") if one["metadata"]["name"] == own)
-    file = folder / "lagwarden.yaml"
-    file.write_text(found["data"]["lagwarden.yaml"])
-    return file
+    """Write the files of the ConfigMap to a folder; return that of the configuration, which names the others there."""
+    for name, text in rendered.one("ConfigMap")["data"].items():
+        (folder / name).write_text(text.replace("/etc/lagwarden/", f"{folder}/"))
+    return folder / "lagwarden.yaml"
 
 
 def mounted_items(rendered: Rendered) -> Iterator[tuple[str, Object]]:

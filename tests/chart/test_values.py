@@ -33,11 +33,12 @@ def at(path: str, value: Any) -> Object:
         pytest.param("replicas", 2, id="there is no number of replicas to set"),
         pytest.param("replicaCount", 2, id="nor under its usual name"),
         pytest.param("service.prot", 1, id="a slip of the pen"),
-        pytest.param("persistence.accessModes", ["ReadWriteMany"], id="one node mounts it, always"),
+        pytest.param("persistence.accessModes", ["ReadWriteMany"], id="there is one mode of access"),
         pytest.param("config.kafka.sasl_password", "hush", id="a password in plain values"),
         pytest.param("config.kafka.oauth_client_secret", "hush", id="a client secret in plain values"),
         pytest.param("config.kafka.oauth_token_file", "/token", id="a token file that the chart decides"),
         pytest.param("config.kafka.ssl_ca_file", "/ca", id="a path that the chart decides"),
+        pytest.param("config.job.driver_port", 1, id="a port of the driver that the chart decides"),
         pytest.param("config.http.port", 1, id="a port that the chart decides"),
         pytest.param("config.http.web_config", "/x", id="a file that the chart decides"),
         pytest.param("http.users", {"prometheus": "$2y$10$"}, id="hashes in plain values"),
@@ -62,10 +63,12 @@ def test_an_unknown_value_is_refused_with_its_path(path: str, value: Any) -> Non
 @pytest.mark.parametrize(
     ("path", "value"),
     [
-        pytest.param("mode", "cluster", id="a mode that is not there"),
+        pytest.param("mode", "operator", id="a mode that is not there"),
+        pytest.param("executor.memoryOverhead", "1Gi", id="a size of Kubernetes for Spark"),
         pytest.param("terminationGracePeriodSeconds", 10, id="a grace shorter than the program's own"),
         pytest.param("image.digest", "sha256:abc", id="half a digest"),
         pytest.param("image.pullPolicy", "Sometimes", id="no such policy"),
+        pytest.param("persistence.accessMode", "ReadOnlyMany", id="a read-only volume"),
         pytest.param("persistence.size", "5 GB", id="no quantity of Kubernetes"),
         pytest.param("service.port", 70000, id="no port"),
         pytest.param("shards", 0, id="no pod at all"),
@@ -231,6 +234,51 @@ def test_a_wrong_value_is_refused_with_its_path(path: str, value: Any) -> None:
             id="the label for the sidecar twice",
         ),
         pytest.param(
+            merged(case("minimal"), {"mode": "cluster"}),
+            "persistence.accessMode: ReadWriteOnce is one node's alone",
+            id="a cluster with a volume of one node",
+        ),
+        pytest.param(
+            merged(case("cluster"), at("shards", 2)),
+            "shards: is 1 with mode cluster",
+            id="two drivers",
+        ),
+        pytest.param(
+            merged(case("cluster"), at("persistence.enabled", False)),
+            "persistence.enabled: is needed with mode cluster",
+            id="a cluster without a shared checkpoint",
+        ),
+        pytest.param(
+            merged(case("cluster"), at("executor.podLabels", {"team": "b"})),
+            "executor.podLabels: the label team is taken",
+            id="a label of executors twice",
+        ),
+        pytest.param(
+            merged(case("cluster"), at("config.job.master", "spark://master:7077")),
+            "config.job.master: is set by mode cluster",
+            id="a cluster with a master of its own",
+        ),
+        pytest.param(
+            merged(case("cluster"), at("config.job.spark_options", {"spark.executor.memoryOverhead": "2g"})),
+            "config.job.spark_options: spark.executor.memoryOverhead is set by the chart",
+            id="memory of executors twice",
+        ),
+        pytest.param(
+            merged(case("minimal"), at("config.job.master", "spark://master:7077")),
+            "config.job.master: spark://master:7077 needs executors",
+            id="a master without executors",
+        ),
+        pytest.param(
+            merged(case("minimal"), at("config.job.master", "local-cluster[2,1,1024]")),
+            "config.job.master: local-cluster[2,1,1024] needs executors",
+            id="executors in one pod",
+        ),
+        pytest.param(
+            merged(case("minimal"), at("config.job.executors", 2)),
+            "config.job.executors: has no effect with mode local",
+            id="executors of a local master",
+        ),
+        pytest.param(
             merged(case("minimal"), {"podAnnotations": {"checksum/config": "x"}}),
             "podAnnotations: the annotation checksum/config is taken",
             id="the chart's own annotation",
@@ -332,6 +380,8 @@ GIVEN |= {
     "serviceMonitor.authorization": case("web-token"),
     "ingress": {"ingress": {"enabled": True, "host": "lag.example"}},
     "ingress.enabled": {"ingress": {"host": "lag.example"}},
+    "mode": {"persistence": {"existingClaim": "shared"}},
+    "executor": {"mode": "cluster", "persistence": {"existingClaim": "shared"}},
     "httpRoute": {"httpRoute": {"enabled": True, "parentRefs": [{"name": "public"}]}},
     "httpRoute.enabled": {"httpRoute": {"parentRefs": [{"name": "public"}]}},
 }
@@ -349,10 +399,9 @@ SAMPLES: dict[str, Any] = {
     "serviceMonitor.podTargetLabels": ["another"],
     "extraObjects": [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "more"}}],
     "config.kafka.bootstrap_servers": ["broker-3:9092"],
+    "config.job.master": "local[4]",
     "bootstrapServersFrom": {"secretKeyRef": {"name": "a", "key": "b"}},
 }
-# `mode` has one value so far, and `config` is checked option by option by the program's own tests.
-EXEMPT = {"mode"}
 
 
 def value_at(values: Any, path: str, default: Any) -> Any:
@@ -393,7 +442,7 @@ def another(default: Any, described: Object) -> Any:
 
 
 DEFAULTS: Object = yaml.safe_load(VALUES.read_text())
-LEAVES = {path: (value, part) for path, value, part in leaves(DEFAULTS, schema()) if path not in EXEMPT}
+LEAVES = {path: (value, part) for path, value, part in leaves(DEFAULTS, schema())}
 
 
 def test_the_values_are_those_of_the_schema() -> None:

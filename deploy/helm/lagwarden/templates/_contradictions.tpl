@@ -44,6 +44,7 @@
 {{- if and .Values.httpRoute.enabled (not .Values.httpRoute.parentRefs) -}}
 {{- fail "httpRoute.parentRefs: is needed with httpRoute.enabled; name the Gateway" -}}
 {{- end -}}
+{{- include "lagwarden.cluster.contradictions" . -}}
 {{- include "lagwarden.memory.contradictions" . -}}
 {{- include "lagwarden.upgrade.contradictions" . -}}
 {{- end }}

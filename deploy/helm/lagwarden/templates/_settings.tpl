@@ -75,6 +75,11 @@
 {{- if .Values.bootstrapServersFrom -}}
 {{- $_ := unset $config.kafka "bootstrap_servers" -}}
 {{- end -}}
+{{- if eq .Values.mode "cluster" -}}
+{{- $job := include "lagwarden.cluster.job" . | fromYaml -}}
+{{- $_ := set $job "spark_options" (merge $job.spark_options (default dict (default dict $config.job).spark_options)) -}}
+{{- $_ := set $config "job" (mergeOverwrite (default dict $config.job) $job) -}}
+{{- end -}}
 {{ toYaml $config }}
 {{- end }}
 
@@ -84,6 +89,10 @@
   value: /etc/lagwarden/lagwarden.yaml
 - name: LAGWARDEN_CHECKPOINT_DIR
   value: /var/lib/lagwarden/checkpoint
+{{- if eq .Values.mode "cluster" }}
+- name: LAGWARDEN_CHECKPOINT_SHARED
+  value: "true"
+{{- end }}
 {{- include "lagwarden.http.environment" . }}
 {{- include "lagwarden.instances.environment" . }}
 {{- with .Values.bootstrapServersFrom }}

@@ -1,0 +1,170 @@
+"""Mode cluster: executors are pods that Spark makes from the chart's template, and reach the driver by its Service."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.chart.rendering import Object, Rendered, case, merged, render
+from tests.chart.test_policy import offences_of_pod
+
+pytestmark = [pytest.mark.chart, pytest.mark.usefixtures("helm")]
+
+
+@pytest.fixture
+def rendered() -> Rendered:
+    """Return the objects of the mode."""
+    return render(case("cluster"))
+
+
+def options(rendered: Rendered) -> Object:
+    """Return the options of the job in the configuration file."""
+    written: Object = yaml.safe_load(rendered.one("ConfigMap")["data"]["lagwarden.yaml"])
+    return dict(written["job"])
+
+
+def template(rendered: Rendered) -> Object:
+    """Return the pod template of executors."""
+    written: Object = yaml.safe_load(rendered.one("ConfigMap")["data"]["executor.yaml"])
+    return written
+
+
+def named(parts: list[Object], key: str = "name") -> dict[str, Object]:
+    """Return parts of a pod by their name."""
+    return {part[key]: part for part in parts}
+
+
+def driver_service(rendered: Rendered) -> Object:
+    """Return the headless Service."""
+    (found,) = (one for one in rendered.of_kind("Service") if one["spec"].get("clusterIP") == "None")
+    return found
+
+
+def test_executors_reach_the_driver_by_its_service(rendered: Rendered) -> None:
+    """The driver's host is the headless Service, which has the address of the pod before it is ready."""
+    service = driver_service(rendered)
+    name, namespace = service["metadata"]["name"], service["metadata"]["namespace"]
+    assert options(rendered)["driver_host"] == f"{name}.{namespace}.svc"
+    assert options(rendered)["driver_bind_address"] == "0.0.0.0"  # noqa: S104 -- the pod's own addresses
+    assert service["spec"]["publishNotReadyAddresses"] is True
+
+
+def test_the_ports_of_the_driver_are_the_same_everywhere(rendered: Rendered) -> None:
+    """Options, Service, container and NetworkPolicy have the same ports; progress has the number of the driver's."""
+    job = options(rendered)
+    wanted = {
+        "driver": (job["driver_port"], "TCP"),
+        "blocks": (job["block_manager_port"], "TCP"),
+        "progress": (job["driver_port"], "UDP"),
+    }
+    service = {port["name"]: (port["port"], port["protocol"]) for port in driver_service(rendered)["spec"]["ports"]}
+    container = {port["name"]: (port["containerPort"], port["protocol"]) for port in rendered.container["ports"]}
+    assert service == wanted
+    assert {name: container[name] for name in wanted} == wanted
+    _, rule = rendered.one("NetworkPolicy")["spec"]["ingress"]
+    assert {port["port"]: port["protocol"] for port in rule["ports"]} == {name: two[1] for name, two in wanted.items()}
+
+
+def test_only_executors_reach_the_ports_of_the_driver(rendered: Rendered) -> None:
+    """The policy of the driver selects the pods of the template, which neither Service nor StatefulSet select."""
+    _, rule = rendered.one("NetworkPolicy")["spec"]["ingress"]
+    (peer,) = rule["from"]
+    labels = template(rendered)["metadata"]["labels"]
+    assert peer["podSelector"]["matchLabels"].items() <= labels.items()
+    for selector in (one["spec"]["selector"] for one in rendered.of_kind("Service")):
+        assert not selector.items() <= labels.items()
+
+
+def test_executors_talk_to_the_driver_and_to_each_other(rendered: Rendered) -> None:
+    """The policy of executors lets in driver and executors, and out to them, to DNS and to the brokers."""
+    (policy,) = (one for one in rendered.of_kind("NetworkPolicy") if one["metadata"]["name"].endswith("-executor"))
+    labels = template(rendered)["metadata"]["labels"]
+    assert policy["spec"]["podSelector"]["matchLabels"].items() <= labels.items()
+    driver = rendered.one("StatefulSet")["spec"]["selector"]["matchLabels"]
+    peers = [{"podSelector": {"matchLabels": part}} for part in (driver, policy["spec"]["podSelector"]["matchLabels"])]
+    assert policy["spec"]["ingress"] == [{"from": peers}]
+    assert {"to": peers} in policy["spec"]["egress"]
+    assert case("cluster")["networkPolicy"]["egress"]["rules"][0] in policy["spec"]["egress"]
+
+
+def test_driver_and_executors_share_the_checkpoint(rendered: Rendered) -> None:
+    """Executors mount the claim that the StatefulSet makes for its pod, and the variable says that it is shared."""
+    stateful_set = rendered.one("StatefulSet")
+    (claim,) = stateful_set["spec"]["volumeClaimTemplates"]
+    assert claim["spec"]["accessModes"] == ["ReadWriteMany"]
+    volume = named(template(rendered)["spec"]["volumes"])["checkpoint"]
+    made = f"{claim['metadata']['name']}-{stateful_set['metadata']['name']}-0"
+    assert volume["persistentVolumeClaim"]["claimName"] == made
+    assert named(rendered.container["env"])["LAGWARDEN_CHECKPOINT_SHARED"]["value"] == "true"
+
+
+def test_an_existing_claim_is_shared_too() -> None:
+    """With persistence.existingClaim driver and executors mount that claim."""
+    rendered = render(merged(case("cluster"), {"persistence": {"existingClaim": "shared"}}))
+    for pod in (rendered.pod, template(rendered)["spec"]):
+        assert named(pod["volumes"])["checkpoint"]["persistentVolumeClaim"]["claimName"] == "shared"
+
+
+def test_executors_read_the_same_files_but_those_of_http(rendered: Rendered) -> None:
+    """Tasks read passwords and certificates from the paths of the driver; the keys of the HTTP server stay with it."""
+    (container,) = template(rendered)["spec"]["containers"]
+    driver = named(rendered.container["volumeMounts"], "mountPath")
+    assert "/run/secrets/lagwarden/http" in driver
+    del driver["/run/secrets/lagwarden/http"]
+    assert named(container["volumeMounts"], "mountPath") == driver
+    volumes = named(template(rendered)["spec"]["volumes"])
+    assert {mount["name"] for mount in container["volumeMounts"]} == volumes.keys()
+
+
+def test_executors_are_restricted_and_have_no_token(rendered: Rendered) -> None:
+    """The template passes the pod security standard `restricted`, and only the driver may ask the API server."""
+    spec = template(rendered)["spec"]
+    (container,) = spec["containers"]
+    assert offences_of_pod(spec, {"ports": [], **container}) == []
+    assert rendered.pod["automountServiceAccountToken"] is True
+
+
+def test_the_role_is_for_the_account_of_the_driver(rendered: Rendered) -> None:
+    """The account may make and delete executors and what Spark makes for them, in its own namespace only."""
+    (role,) = rendered.one("Role")["rules"]
+    assert role["resources"] == ["pods", "configmaps", "services", "persistentvolumeclaims"]
+    binding = rendered.one("RoleBinding")
+    assert binding["roleRef"]["name"] == rendered.one("Role")["metadata"]["name"]
+    (subject,) = binding["subjects"]
+    assert subject["name"] == rendered.pod["serviceAccountName"] == options(rendered)["executor_service_account"]
+
+
+def test_executors_run_the_image_of_the_driver(rendered: Rendered) -> None:
+    """Driver and executors never have different versions. Spark starts the image with an argument, its own command."""
+    assert options(rendered)["executor_image"] == rendered.container["image"]
+    (container,) = template(rendered)["spec"]["containers"]
+    assert not {"command", "args"} & container.keys()
+    pulled = options(rendered)["spark_options"]["spark.kubernetes.container.image.pullPolicy"]
+    assert pulled == rendered.container["imagePullPolicy"]
+
+
+def test_settings_of_spark_are_kept(rendered: Rendered) -> None:
+    """The chart adds its own settings of Spark to those of the values."""
+    settings = options(rendered)["spark_options"]
+    assert settings["spark.kubernetes.executor.limit.cores"] == "2"
+    assert settings["spark.executor.memoryOverhead"] == "1536m"
+
+
+def test_a_changed_template_is_a_new_driver() -> None:
+    """Spark reads the template when it starts, so the pod of the driver changes with it."""
+
+    def mark(values: Object) -> Any:
+        return render(values).one("StatefulSet")["spec"]["template"]["metadata"]["annotations"]["checksum/config"]
+
+    changed = merged(case("cluster"), {"executor": {"priorityClassName": "another"}})
+    assert mark(changed) != mark(case("cluster")) == mark(case("cluster"))
+
+
+def test_mode_local_has_nothing_of_it() -> None:
+    """Without the mode there are no rights, no second Service and no template."""
+    rendered = render(case("minimal"))
+    assert rendered.of_kind("Role") == rendered.of_kind("RoleBinding") == []
+    assert len(rendered.of_kind("Service")) == 1
+    assert rendered.one("ConfigMap")["data"].keys() == {"lagwarden.yaml"}
