@@ -319,6 +319,60 @@ class UnknownFactRow(TypedDict):
     amount: int
 
 
+class QuorumReplicaRow(TypedDict):
+    """A row of QUORUM_REPLICAS."""
+
+    replica: int
+    role: str
+    directory: str | None
+    log_end_offset: int | None
+    lag: int | None
+    last_fetch_time: str | None
+    last_caught_up_time: str | None
+
+
+class QuorumObject(TypedDict):
+    """The metadata quorum of a KRaft cluster; its leader is the controller."""
+
+    leader_epoch: int
+    high_watermark: int | None
+    replicas: list[QuorumReplicaRow]
+
+
+class ReassignmentRow(TypedDict):
+    """A row of REASSIGNMENTS."""
+
+    topic: str
+    partition: int
+    replica_brokers: list[int]
+    adding_brokers: list[int]
+    removing_brokers: list[int]
+
+
+class FeatureRow(TypedDict):
+    """A row of FEATURES."""
+
+    feature: str
+    level: int
+
+
+class BrokerFeatureRow(TypedDict):
+    """A row of BROKER_FEATURES."""
+
+    broker: int
+    feature: str
+    min_level: int
+    max_level: int
+
+
+class VersionsObject(TypedDict):
+    """The features of the cluster and of its brokers, and a sentence for each set of brokers that differs."""
+
+    features: list[FeatureRow]
+    by_broker: list[BrokerFeatureRow]
+    mixed: tuple[str, ...]
+
+
 class ClusterResponse(TypedDict):
     """`/api/v1/cluster`."""
 
@@ -329,6 +383,9 @@ class ClusterResponse(TypedDict):
     brokers: list[BrokerObject]
     totals: TotalsObject
     offsets_topic: OffsetsTopicObject
+    quorum: QuorumObject | None
+    reassignments: list[ReassignmentRow] | None
+    versions: VersionsObject | None
     unknown: list[UnknownFactRow]
 
 

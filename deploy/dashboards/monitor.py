@@ -263,11 +263,33 @@ def monitor() -> Dashboard:
                 ),
                 graph(
                     "Cluster at a glance",
-                    "Brokers, and partitions of all topics that are under-replicated or have no leader.",
+                    "Brokers, and partitions of all topics that are under-replicated, without a leader or being moved.",
                     Unit.COUNT,
                     Query("count(lagwarden_broker_info{SCOPE})", "brokers"),
                     Query("sum(lagwarden_topic_under_replicated_partitions{SCOPE})", "under-replicated"),
                     Query("sum(lagwarden_topic_leaderless_partitions{SCOPE})", "without a leader"),
+                    Query("max(lagwarden_reassigning_partitions{SCOPE})", "being moved"),
+                ),
+                graph(
+                    "Metadata quorum",
+                    "Records of the metadata log that each controller and broker has not fetched (KRaft).",
+                    Unit.COUNT,
+                    Query("lagwarden_quorum_replica_lag{SCOPE}", "{{role}} {{replica}}"),
+                ),
+                graph(
+                    "Last fetch of metadata",
+                    "Time since each controller and broker last fetched from the leader of the quorum (KRaft).",
+                    Unit.SECONDS,
+                    Query(
+                        "time() - lagwarden_quorum_replica_last_fetch_timestamp_seconds{SCOPE}",
+                        "{{role}} {{replica}}",
+                    ),
+                ),
+                graph(
+                    "Versions of brokers",
+                    "Different sets of supported requests and features: more than 1 during a rolling upgrade.",
+                    Unit.COUNT,
+                    Query("max(lagwarden_cluster_version_sets{SCOPE})", "version sets"),
                 ),
                 graph(
                     "Leaders by broker",

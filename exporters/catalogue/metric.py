@@ -95,6 +95,11 @@ class MetricSource(enum.Enum):
     PARTITIONS_SHOWN = "partitions_shown"
     OFFSETS_REPLICAS = "offsets_replicas"
     CONFIGS = "configs"
+    CLUSTER_TOTALS = "cluster_totals"
+    QUORUM_REPLICAS = "quorum_replicas"
+    REASSIGNING_TOPICS = "reassigning_topics"
+    FEATURES = "features"
+    BROKER_FEATURES = "broker_features"
     UNKNOWN_FACTS = "unknown_facts"
 
     @property
@@ -137,6 +142,11 @@ _IN_CLUSTER: Final = frozenset(
         MetricSource.PARTITIONS_SHOWN,
         MetricSource.OFFSETS_REPLICAS,
         MetricSource.CONFIGS,
+        MetricSource.CLUSTER_TOTALS,
+        MetricSource.QUORUM_REPLICAS,
+        MetricSource.REASSIGNING_TOPICS,
+        MetricSource.FEATURES,
+        MetricSource.BROKER_FEATURES,
         MetricSource.UNKNOWN_FACTS,
     }
 )

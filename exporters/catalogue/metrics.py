@@ -17,7 +17,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from exporters.catalogue.cluster import BROKER_METRICS, CLUSTER_METRICS, POLL_METRICS, REPLICA_METRICS, TOPIC_METRICS
+from exporters.catalogue.cluster import (
+    ADMIN_METRICS,
+    BROKER_METRICS,
+    CLUSTER_METRICS,
+    POLL_METRICS,
+    REPLICA_METRICS,
+    TOPIC_METRICS,
+)
 from exporters.catalogue.group import (
     DEAD_GROUP_METRICS,
     GROUP_METRICS,
@@ -80,6 +87,7 @@ CHAPTERS: Final = (
     ("Brokers, controller and settings", BROKER_METRICS),
     ("Per topic of the cluster", TOPIC_METRICS),
     ("Per partition of the cluster", REPLICA_METRICS),
+    ("Metadata quorum, reassignments and features", ADMIN_METRICS),
     ("The offsets topic on disk", POLL_METRICS),
     ("Readiness of the monitor", READINESS_METRICS),
     ("Series left out of `/metrics`", BUDGET_METRICS),

@@ -1,4 +1,4 @@
-"""The read model of the cluster: brokers, topics, partitions, configuration, size of the offsets topic.
+"""The read model of the cluster: brokers, topics, partitions, configuration, quorum, size of the offsets topic.
 
 The rules of `exporters.readmodel` apply: unknown is null, names are dictionary-encoded, a table is sorted by its label
 columns, times are UTC. One `ClusterFacts` is the result of one poll; polls are less frequent than snapshots.
@@ -109,6 +109,61 @@ CONFIGS: Final = pa.schema(
 )
 """One row per requested configuration. Those that a broker does not know (another version of Kafka) are left out."""
 
+CLUSTER_TOTALS: Final = pa.schema(
+    [
+        # The quorum of a KRaft cluster; both null with ZooKeeper.
+        ("leader_epoch", pa.int32()),
+        ("metadata_high_watermark", pa.int64()),
+        # Partitions that are being moved, and the replicas that are being added and removed.
+        ("reassigning_partitions", pa.int32()),
+        ("adding_replicas", pa.int32()),
+        ("removing_replicas", pa.int32()),
+        # The number of different sets of supported requests and features among the brokers that answered.
+        ("version_sets", pa.int32()),
+    ]
+)
+"""One row; a value is null if it is unknown."""
+
+QUORUM_REPLICAS: Final = pa.schema(
+    [
+        # The id of a controller or broker.
+        ("replica", pa.int32()),
+        # `voter` or `observer`.
+        ("role", NAME),
+        ("directory", NAME),
+        ("log_end_offset", pa.int64()),
+        # The distance to the end of the leader's log, in records.
+        ("lag", pa.int64()),
+        # By the clock of the leader.
+        ("last_fetch_time", TIMESTAMP),
+        ("last_caught_up_time", TIMESTAMP),
+    ]
+)
+"""One row per node that holds the metadata log of a KRaft cluster, sorted by role and id; none if unknown."""
+
+REASSIGNMENTS: Final = pa.schema(
+    [
+        ("topic", NAME),
+        ("partition", pa.int32()),
+        # Broker ids. The replicas include those that are being added and removed.
+        ("replica_brokers", _NODES),
+        ("adding_brokers", _NODES),
+        ("removing_brokers", _NODES),
+    ]
+)
+"""One row per partition that is being moved to other brokers."""
+
+REASSIGNING_TOPICS: Final = pa.schema([("topic", NAME), ("partitions", pa.int32())])
+"""One row per topic with partitions in REASSIGNMENTS, and their number."""
+
+FEATURES: Final = pa.schema([("feature", NAME), ("level", pa.int32())])
+"""One row per finalized feature of the cluster (KIP-584), such as `metadata.version`."""
+
+BROKER_FEATURES: Final = pa.schema(
+    [("broker", pa.int32()), ("feature", NAME), ("min_level", pa.int32()), ("max_level", pa.int32())]
+)
+"""One row per broker and feature that it supports, with the lowest and the highest supported level."""
+
 UNKNOWN_FACTS: Final = pa.schema([("fact", NAME), ("reason", NAME), ("amount", pa.int32())])
 """Number of requested facts that are unknown, by fact (controller, topic, offsets topic size, …) and reason."""
 
@@ -119,7 +174,8 @@ class ClusterFacts:
     """The result of one poll of the cluster. The schema of each table is the constant with its name.
 
     `partitions_shown` are the rows of `topic_partitions` that have their own series: all, or as many as allowed, those
-    with problems first. `cleaner_evidence` has one sentence for each sign that the log cleaner has stopped.
+    with problems first. `cleaner_evidence` has one sentence for each sign that the log cleaner has stopped,
+    `mixed_versions` one for each set of brokers that supports other requests or features than most brokers do.
     """
 
     taken_at: float
@@ -134,6 +190,13 @@ class ClusterFacts:
     partitions_shown: pa.Table
     offsets_replicas: pa.Table
     configs: pa.Table
+    cluster_totals: pa.Table
+    quorum_replicas: pa.Table
+    reassignments: pa.Table
+    reassigning_topics: pa.Table
+    features: pa.Table
+    broker_features: pa.Table
     unknown_facts: pa.Table
     cleaner_suspect: bool | None
     cleaner_evidence: tuple[str, ...]
+    mixed_versions: tuple[str, ...]

@@ -12,16 +12,22 @@ import pyarrow.compute as pc
 from starlette.routing import Route
 
 from exporters.api_types import (
+    BrokerFeatureRow,
     BrokerObject,
     BrokerRow,
     ClusterResponse,
     ClusterTopicRow,
     ConfigRow,
+    FeatureRow,
     OffsetsReplicaRow,
+    QuorumObject,
+    QuorumReplicaRow,
+    ReassignmentRow,
     TopicPartitionRow,
     TopicResponse,
     TotalsObject,
     UnknownFactRow,
+    VersionsObject,
 )
 from exporters.http.api import encode, table_rows
 from exporters.timestamps import rfc3339
@@ -60,7 +66,7 @@ def cluster_routes(
 
 
 def cluster_json(published: PublishedCluster | None) -> BodyAndCode:
-    """Return brokers, controller, totals, settings of brokers and of the offsets topic, and the size of that topic.
+    """Return brokers, controller, totals, settings, the offsets topic, quorum, reassignments and features.
 
     Rendered once per poll and kept with it, so that replacing the poll also frees the response.
     """
@@ -105,8 +111,39 @@ def _cluster(facts: ClusterFacts) -> ClusterResponse:
             "cleaner_evidence": facts.cleaner_evidence,
             "configs": _configs(facts, "topic", _OFFSETS_TOPIC),
         },
+        "quorum": _quorum(facts),
+        "reassignments": None
+        if _total(facts, "reassigning_partitions") is None
+        else table_rows(facts.reassignments, ReassignmentRow),
+        "versions": _versions(facts),
         "unknown": table_rows(facts.unknown_facts, UnknownFactRow),
     }
+
+
+def _quorum(facts: ClusterFacts) -> QuorumObject | None:
+    epoch = _total(facts, "leader_epoch")
+    if epoch is None:
+        return None
+    return {
+        "leader_epoch": epoch,
+        "high_watermark": _total(facts, "metadata_high_watermark"),
+        "replicas": table_rows(facts.quorum_replicas, QuorumReplicaRow),
+    }
+
+
+def _versions(facts: ClusterFacts) -> VersionsObject | None:
+    if _total(facts, "version_sets") is None:
+        return None
+    return {
+        "features": table_rows(facts.features, FeatureRow),
+        "by_broker": table_rows(facts.broker_features, BrokerFeatureRow),
+        "mixed": facts.mixed_versions,
+    }
+
+
+def _total(facts: ClusterFacts, name: str) -> int | None:
+    """Return a number about the whole cluster; None if it is unknown."""
+    return next(iter(facts.cluster_totals[name].to_pylist()), None)
 
 
 def _broker(facts: ClusterFacts, broker: BrokerRow) -> BrokerObject:

@@ -1,6 +1,6 @@
 """The topology of the cluster: brokers, controller, topics with their ids, partitions.
 
-One poll sends a Metadata request (for named topics, one per few thousand topics) and one request for the controller.
+One poll sends a Metadata request (for named topics, one per few thousand topics) and one request for the quorum.
 Errors are values: a topic that cannot be described has a row with the error. Facts derived from the topology are in
 `topic_health` and `topic_ids`.
 """
@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from stream.cluster.transport import admin_requests
+from stream.cluster.admin.quorum import Quorum, read_quorum
 from stream.cluster.transport import error_codes as reasons
 from stream.cluster.transport.error_codes import ErrorReason
-from stream.cluster.transport.errors import ClusterError, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -66,7 +65,8 @@ class Topology:
     """The topology of a cluster. `topics` has the schema TOPICS, `partitions` the schema REPLICAS.
 
     `controller` is the node of the active controller: with KRaft the leader of the metadata quorum, which may be no
-    broker at all. None if it is unknown; `controller_error` then has the reason.
+    broker at all. None if it is unknown; `controller_error` then has the reason. `quorum` is None with ZooKeeper, and
+    if the controller is unknown for another reason than a missing leader.
     """
 
     cluster_id: str | None
@@ -75,6 +75,7 @@ class Topology:
     controller_error: ErrorReason | None
     topics: pa.Table
     partitions: pa.Table
+    quorum: Quorum | None = None
 
     def ids(self) -> dict[str, bytes]:
         """Return the id of each topic that has one, by name."""
@@ -90,12 +91,13 @@ class Topology:
 def read_topology(cluster: Cluster, topics: Collection[str] | None = None, *, brief: bool = False) -> Topology:
     """Read the topology of these topics, or of all that the user may describe (others are then left out).
 
-    `brief` is for frequent polls: topics with ids and counts only, no partitions, and no request for the controller.
+    `brief` is for frequent polls: topics with ids and counts only, no partitions, and no request for the quorum.
     Creates no topic. Raises ClusterError when no broker answers at all.
     """
     answers = [cluster.metadata(some) for some in _pieces(topics)]
     described = sorted((topic for answer in answers for topic in answer.topics), key=lambda topic: topic.name)
-    controller = ErrorReason.NOT_ASKED if brief else _controller(cluster, answers[-1].controller_id)
+    quorum = ErrorReason.NOT_ASKED if brief else read_quorum(cluster)
+    controller = _controller(quorum, answers[-1].controller_id)
     return Topology(
         cluster_id=cluster.cluster_id,
         brokers=cluster.brokers,
@@ -103,6 +105,7 @@ def read_topology(cluster: Cluster, topics: Collection[str] | None = None, *, br
         controller_error=controller if isinstance(controller, ErrorReason) else None,
         topics=_topics(described),
         partitions=_partitions(() if brief else described),
+        quorum=None if isinstance(quorum, ErrorReason) else quorum,
     )
 
 
@@ -115,28 +118,17 @@ def _pieces(topics: Collection[str] | None) -> Iterator[list[str] | None]:
         yield names[start : start + _TOPICS_AT_ONCE]
 
 
-def _controller(cluster: Cluster, named: int) -> int | ErrorReason:
+def _controller(quorum: Quorum | ErrorReason, named: int) -> int | ErrorReason:
     """Return the node of the active controller, or the reason why it is unknown.
 
     Metadata names it with ZooKeeper only: with KRaft the response has any broker that accepts admin requests
     (kafka.server.metadata.KRaftMetadataCache#getControllerId in 3.x: a random broker that is alive).
     """
-    try:
-        answer = cluster.call_any(admin_requests.describe_quorum())
-    except Unsupported:
+    if isinstance(quorum, ErrorReason):
+        if quorum is not ErrorReason.UNSUPPORTED:
+            return quorum
         return named if named >= 0 else ErrorReason.NO_LEADER
-    except ClusterError as error:
-        return reasons.of_failure(error)
-    if answer.error_code:
-        return reasons.of_code(answer.error_code) or ErrorReason.OTHER
-    quorum = [partition for topic in answer.topics for partition in topic.partitions]
-    if not quorum:
-        return ErrorReason.OTHER
-    refused = reasons.of_code(quorum[0].error_code)
-    if refused is not None:
-        return refused
-    leader: int = quorum[0].leader_id
-    return leader if leader >= 0 else ErrorReason.NO_LEADER
+    return ErrorReason.NO_LEADER if quorum.leader is None else quorum.leader
 
 
 def _topics(described: Iterable[Any]) -> pa.Table:

@@ -1,8 +1,8 @@
 """One poll of the cluster: topology, settings, the size of the offsets topic, and the facts derived from them.
 
-Sends one request for all topics, one for the controller, one or two per broker, and one per few hundred topics that
-groups read. Changes nothing on the cluster and creates no topic. A value that could not be read is null and counted;
-raises only if no broker answers.
+Sends one request for all topics, one for the quorum, one for reassignments, two or three per broker, and one per few
+hundred topics that groups read. Changes nothing on the cluster and creates no topic. A value that could not be read is
+null and counted; raises only if no broker answers.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import pyarrow.compute as pc
 
 from exporters.cluster.model import ClusterFacts
+from stream.cluster.admin.features import BrokerVersions, mixed_versions, read_versions
+from stream.cluster.admin.reassignments import read_reassignments
 from stream.cluster.configs import read_broker_configs, read_topic_config, read_topic_configs
 from stream.cluster.log_dirs import read_replica_sizes, size_per_broker
 from stream.cluster.offsets_topic import NAME
@@ -97,7 +99,14 @@ class ClusterPoll:
         offsets = partitions.filter(pc.equal(partitions["topic"], NAME))
         disk = self._offsets_topic_sizes(now, offsets, of_topics.get(NAME, {}), of_brokers, snapshot)
         sizes = size_per_broker(disk.replicas)
+        moves = read_reassignments(self._cluster, topology.controller)
+        versions = read_versions(self._cluster, [broker.node for broker in topology.brokers])
+        known_moves = None if isinstance(moves, ErrorReason) else moves
+        known_versions = {node: each for node, each in versions.items() if isinstance(each, BrokerVersions)}
         unknown = tables.count_unknown(topology, disk.replicas, configs)
+        if isinstance(moves, ErrorReason):
+            unknown["reassignments", moves] += 1
+        unknown.update(("broker versions", each) for each in versions.values() if isinstance(each, ErrorReason))
         unknown["topic setting", ErrorReason.NOT_ASKED] += left_out
         unknown["partition series", "not_shown"] += len(partitions) - len(shown)
         return ClusterFacts(
@@ -113,9 +122,16 @@ class ClusterPoll:
             partitions_shown=shown,
             offsets_replicas=tables.offsets_replicas_table(sizes, self._growth.update(now, sizes), disk.replicas),
             configs=configs,
+            cluster_totals=tables.totals_table(topology.quorum, known_moves, known_versions),
+            quorum_replicas=tables.quorum_table(topology.quorum),
+            reassignments=tables.reassignments_table(known_moves or ()),
+            reassigning_topics=tables.reassigning_topics_table(known_moves or ()),
+            features=tables.features_table(known_versions),
+            broker_features=tables.broker_features_table(known_versions),
             unknown_facts=tables.unknown_table(unknown),
             cleaner_suspect=disk.suspect,
             cleaner_evidence=disk.evidence,
+            mixed_versions=tuple(mixed_versions(known_versions)),
         )
 
     def _topic_settings(self, topology: Topology, snapshot: Snapshot | None) -> tuple[dict[str, Settings], int]:

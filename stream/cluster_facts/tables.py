@@ -13,22 +13,32 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from exporters.cluster.model import (
+    BROKER_FEATURES,
     BROKERS,
     CLUSTER_TOPICS,
+    CLUSTER_TOTALS,
     CONFIGS,
     CONTROLLERS,
+    FEATURES,
     OFFSETS_REPLICAS,
     POLLS,
+    QUORUM_REPLICAS,
+    REASSIGNING_TOPICS,
+    REASSIGNMENTS,
     TOPIC_PARTITIONS,
     UNKNOWN_FACTS,
 )
 from exporters.readmodel import NAME
+from stream.cluster.admin.features import finalized_features, version_sets
 from stream.cluster.topic_health import partition_facts, topic_facts
 from stream.cluster.transport.error_codes import ErrorReason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from stream.cluster.admin.features import BrokerVersions
+    from stream.cluster.admin.quorum import Quorum
+    from stream.cluster.admin.reassignments import Reassignment
     from stream.cluster.configs import Settings
     from stream.cluster.topology import Topology
 
@@ -119,6 +129,55 @@ def configs_table(brokers: Mapping[int, Settings], topics: Mapping[str, Settings
         if each.reason != ErrorReason.NOT_FOUND
     ]
     return _table(rows, CONFIGS)
+
+
+def totals_table(
+    quorum: Quorum | None, moves: Sequence[Reassignment] | None, versions: Mapping[int, BrokerVersions]
+) -> pa.Table:
+    """Return the row of numbers about the whole cluster (CLUSTER_TOTALS); an argument of None, or empty: unknown."""
+    epoch, end = (None, None) if quorum is None else (quorum.leader_epoch, quorum.high_watermark)
+    moving: tuple[int | None, ...] = (None, None, None)
+    if moves is not None:
+        moving = len(moves), sum(len(move.adding) for move in moves), sum(len(move.removing) for move in moves)
+    return _table([(epoch, end, *moving, len(version_sets(versions)) or None)], CLUSTER_TOTALS)
+
+
+def quorum_table(quorum: Quorum | None) -> pa.Table:
+    """Return a row per node of the metadata quorum (QUORUM_REPLICAS)."""
+    replicas = () if quorum is None else quorum.replicas
+    rows = [
+        (
+            *(each.replica, each.role, None if each.directory is None else str(each.directory)),
+            *(each.log_end_offset, each.lag, each.last_fetch_time, each.last_caught_up_time),
+        )
+        for each in replicas
+    ]
+    return _table(rows, QUORUM_REPLICAS)
+
+
+def reassignments_table(moves: Sequence[Reassignment]) -> pa.Table:
+    """Return a row per partition that is being moved (REASSIGNMENTS)."""
+    return _table(moves, REASSIGNMENTS)
+
+
+def reassigning_topics_table(moves: Sequence[Reassignment]) -> pa.Table:
+    """Return the number of partitions that are being moved, by topic (REASSIGNING_TOPICS)."""
+    return _table(sorted(Counter(move.topic for move in moves).items()), REASSIGNING_TOPICS)
+
+
+def features_table(versions: Mapping[int, BrokerVersions]) -> pa.Table:
+    """Return the finalized features of the cluster (FEATURES)."""
+    return _table(finalized_features(versions).items(), FEATURES)
+
+
+def broker_features_table(versions: Mapping[int, BrokerVersions]) -> pa.Table:
+    """Return the features that each broker supports (BROKER_FEATURES)."""
+    rows = [
+        (node, feature, *levels)
+        for node, each in sorted(versions.items())
+        for feature, levels in sorted(each.features.items())
+    ]
+    return _table(rows, BROKER_FEATURES)
 
 
 def count_unknown(topology: Topology, replicas: pa.Table, configs: pa.Table) -> Unknown:

@@ -39,6 +39,8 @@ _MOST_FAILED: Final = 3
 
 _RIGHTS: Final = {
     "controller": "Describe on the cluster",
+    "reassignments": "Describe on the cluster",
+    "broker versions": "Describe on the cluster",
     "offsets topic size": "Describe on the cluster",
     "broker setting": "DescribeConfigs on the cluster",
     "topic setting": "DescribeConfigs on topic *",

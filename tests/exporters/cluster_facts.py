@@ -93,6 +93,59 @@ def facts(**changes: Any) -> ClusterFacts:
                 },
             ],
         ),
+        cluster_totals=table(
+            model.CLUSTER_TOTALS,
+            [
+                {
+                    "leader_epoch": 12,
+                    "metadata_high_watermark": 499,
+                    "reassigning_partitions": 1,
+                    "adding_replicas": 1,
+                    "removing_replicas": 0,
+                    "version_sets": 2,
+                }
+            ],
+        ),
+        quorum_replicas=table(
+            model.QUORUM_REPLICAS,
+            [
+                {
+                    "replica": 3000,
+                    "role": "voter",
+                    "log_end_offset": 500,
+                    "lag": 0,
+                    "last_fetch_time": NOON,
+                    "last_caught_up_time": NOON,
+                },
+                {
+                    "replica": 1,
+                    "role": "observer",
+                    "log_end_offset": 480,
+                    "lag": 20,
+                    "last_fetch_time": NOON - 1000,
+                    "last_caught_up_time": NOON - 9000,
+                },
+                {"replica": 2, "role": "observer"},
+            ],
+        ),
+        reassignments=table(
+            model.REASSIGNMENTS,
+            [
+                {
+                    "topic": "orders",
+                    "partition": 1,
+                    "replica_brokers": [1, 2],
+                    "adding_brokers": [1],
+                    "removing_brokers": [],
+                }
+            ],
+        ),
+        reassigning_topics=table(model.REASSIGNING_TOPICS, [{"topic": "orders", "partitions": 1}]),
+        features=table(model.FEATURES, [{"feature": "metadata.version", "level": 20}]),
+        broker_features=table(
+            model.BROKER_FEATURES,
+            [{"broker": 1, "feature": "metadata.version", "min_level": 7, "max_level": 27}],
+        ),
         unknown_facts=table(
             model.UNKNOWN_FACTS,
             [
@@ -102,5 +155,6 @@ def facts(**changes: Any) -> ClusterFacts:
         ),
         cleaner_suspect=True,
         cleaner_evidence=("log.cleaner.enable is false on broker 1",),
+        mixed_versions=("broker 2 differs from broker 1: metadata.version 7 to 25 instead of 7 to 27",),
     )
     return dataclasses.replace(seen, **changes)

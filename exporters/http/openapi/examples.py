@@ -146,6 +146,35 @@ _CLUSTER: Final[ClusterResponse] = {
         "cleaner_evidence": (),
         "configs": [{"key": "cleanup.policy", "value": "compact", "source": "topic", "unknown_reason": None}],
     },
+    "quorum": {
+        "leader_epoch": 4,
+        "high_watermark": 81_230,
+        "replicas": [
+            {
+                "replica": 1,
+                "role": "voter",
+                "directory": "0d4b2a0e-5d8b-4c43-a1c4-8d0b0c1a2b3c",
+                "log_end_offset": 81_231,
+                "lag": 0,
+                "last_fetch_time": _TIME,
+                "last_caught_up_time": _TIME,
+            }
+        ],
+    },
+    "reassignments": [
+        {
+            "topic": "orders",
+            "partition": 0,
+            "replica_brokers": [1, 2],
+            "adding_brokers": [2],
+            "removing_brokers": [1],
+        }
+    ],
+    "versions": {
+        "features": [{"feature": "metadata.version", "level": 27}],
+        "by_broker": [{"broker": 1, "feature": "metadata.version", "min_level": 7, "max_level": 27}],
+        "mixed": (),
+    },
     "unknown": [],
 }
 _TOPIC: Final[TopicResponse] = {

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any, Final
 from kafka.protocol.admin.cluster import DescribeLogDirsRequest, DescribeQuorumRequest
 from kafka.protocol.admin.configs import DescribeConfigsRequest
 from kafka.protocol.admin.groups import DescribeGroupsRequest
+from kafka.protocol.admin.topics import ListPartitionReassignmentsRequest
 from kafka.protocol.admin.transactions import (
     DescribeProducersRequest,
     DescribeTransactionsRequest,
     ListTransactionsRequest,
 )
-from kafka.protocol.metadata import FindCoordinatorRequest
+from kafka.protocol.api_key import ApiKey
+from kafka.protocol.metadata import ApiVersionsRequest, FindCoordinatorRequest
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -30,6 +32,8 @@ BROKER_RESOURCE: Final = 4
 """The type of the configured resource (org.apache.kafka.common.config.ConfigResource.Type)."""
 
 _METADATA_PARTITION: Final = "__cluster_metadata"
+_CONTROLLER_MS: Final = 5_000
+_KEYS: Final = frozenset(map(int, ApiKey))
 
 
 def find_coordinators(keys: Sequence[str], kind: int) -> Any:
@@ -63,10 +67,25 @@ def describe_configs(kind: int, resources: Collection[str], names: Collection[st
 
 
 def describe_quorum() -> Any:
-    """Build a request to any broker for the leader of the metadata quorum (KIP-595); unsupported with ZooKeeper."""
+    """Build a request to any broker for the state of the metadata quorum (KIP-595); unsupported with ZooKeeper."""
     topic = DescribeQuorumRequest.TopicData
     partition = topic.PartitionData(partition_index=0)
     return DescribeQuorumRequest(topics=[topic(topic_name=_METADATA_PARTITION, partitions=[partition])])
+
+
+def list_partition_reassignments() -> Any:
+    """Build a request for all reassignments in progress (KIP-455): to any broker, with ZooKeeper to the controller."""
+    return ListPartitionReassignmentsRequest(timeout_ms=_CONTROLLER_MS, topics=None)
+
+
+def api_versions() -> Any:
+    """Build a request to a broker for the versions of requests and the features that it supports (KIP-584)."""
+    return ApiVersionsRequest(client_software_name="lagwarden", client_software_version="1")
+
+
+def request_name(key: int) -> str:
+    """Return Kafka's name of a request (org.apache.kafka.common.protocol.ApiKeys); its key if it is not known here."""
+    return ApiKey(key).name if key in _KEYS else f"API key {key}"
 
 
 def describe_producers(topic: str, partitions: Sequence[int]) -> Any:

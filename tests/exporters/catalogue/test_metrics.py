@@ -79,6 +79,8 @@ NOT_EXPORTED = {
     (MetricSource.PARTITIONS_SHOWN, "offline_brokers"): "a list; the API has it",
     (MetricSource.OFFSETS_REPLICAS, "unknown_reason"): "counted in UNKNOWN_FACTS",
     (MetricSource.CONFIGS, "unknown_reason"): "counted in UNKNOWN_FACTS",
+    (MetricSource.QUORUM_REPLICAS, "directory"): "changes with a disk; the API has it",
+    (MetricSource.QUORUM_REPLICAS, "log_end_offset"): "grows all the time; the lag has the distance",
     (MetricSource.STATUS, "verdict_changes"): "a separate table",
     (MetricSource.STATUS, "offsets_held_back"): "a separate table",
     (MetricSource.STATUS, "unreadable_tails"): "a separate table",

@@ -89,6 +89,53 @@ def test_the_cluster() -> None:
                 }
             ],
         },
+        "quorum": {
+            "leader_epoch": 12,
+            "high_watermark": 499,
+            "replicas": [
+                {
+                    "replica": 3000,
+                    "role": "voter",
+                    "directory": None,
+                    "log_end_offset": 500,
+                    "lag": 0,
+                    "last_fetch_time": "2023-11-14T22:13:20.000Z",
+                    "last_caught_up_time": "2023-11-14T22:13:20.000Z",
+                },
+                {
+                    "replica": 1,
+                    "role": "observer",
+                    "directory": None,
+                    "log_end_offset": 480,
+                    "lag": 20,
+                    "last_fetch_time": "2023-11-14T22:13:19.000Z",
+                    "last_caught_up_time": "2023-11-14T22:13:11.000Z",
+                },
+                {
+                    "replica": 2,
+                    "role": "observer",
+                    "directory": None,
+                    "log_end_offset": None,
+                    "lag": None,
+                    "last_fetch_time": None,
+                    "last_caught_up_time": None,
+                },
+            ],
+        },
+        "reassignments": [
+            {
+                "topic": "orders",
+                "partition": 1,
+                "replica_brokers": [1, 2],
+                "adding_brokers": [1],
+                "removing_brokers": [],
+            }
+        ],
+        "versions": {
+            "features": [{"feature": "metadata.version", "level": 20}],
+            "by_broker": [{"broker": 1, "feature": "metadata.version", "min_level": 7, "max_level": 27}],
+            "mixed": ["broker 2 differs from broker 1: metadata.version 7 to 25 instead of 7 to 27"],
+        },
         "unknown": [
             {"fact": "broker setting", "reason": "unreachable", "amount": 1},
             {"fact": "offsets topic size", "reason": "not_authorized", "amount": 1},
@@ -102,6 +149,13 @@ def test_an_unknown_controller_is_null() -> None:
     answer = get("/api/v1/cluster", PublishedCluster.build(polled)).json()
     assert (answer["controller"], answer["controller_unknown_reason"]) == (None, "not_authorized")
     assert [broker["controller"] for broker in answer["brokers"]] == [None, None]
+
+
+def test_unknown_facts_about_the_cluster_are_null() -> None:
+    """An unknown list of reassignments is null, not empty; so are the quorum and the versions."""
+    nothing = facts().cluster_totals.slice(0, 0)
+    answer = get("/api/v1/cluster", PublishedCluster.build(facts(cluster_totals=nothing))).json()
+    assert (answer["quorum"], answer["reassignments"], answer["versions"]) == (None, None, None)
 
 
 def test_a_topic() -> None:

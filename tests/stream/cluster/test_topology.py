@@ -34,7 +34,10 @@ def topic(name: str, *partitions: Any, **fields: Any) -> Any:
 
 def quorum(leader: int, error: int = 0, top: int = 0) -> Any:
     """Return an answer with the leader of the metadata quorum."""
-    topics = [says(partitions=[says(error_code=error, leader_id=leader)])]
+    described = says(
+        error_code=error, leader_id=leader, leader_epoch=3, high_watermark=9, current_voters=[], observers=[]
+    )
+    topics = [says(partitions=[described])]
     return says(error_code=top, topics=[] if top else topics)
 
 
@@ -119,6 +122,7 @@ def test_the_controller_is_known_or_has_a_reason(
     found, _ = layout(topic("t", partition(0)), controller=answer)
     assert (found.controller, found.controller_error) == (controller, error)
     assert found.partitions.num_rows == 1
+    assert (found.quorum is not None) == (error in {None, ErrorReason.NO_LEADER} and answer is not TOO_OLD)
 
 
 def test_brief_reads_ids_and_counts_only() -> None:

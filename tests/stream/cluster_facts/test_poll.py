@@ -12,7 +12,7 @@ from stream.cluster_facts.poll import BROKER_SETTINGS, OFFSETS_SETTINGS, TOPIC_S
 from stream.groups.instances import InstanceShare
 from stream.groups.placement import partition_for
 from tests.exporters.snapshots import snapshot
-from tests.support.scripted_cluster import AWAY, ScriptedCluster, says
+from tests.support.scripted_cluster import AWAY, TOO_OLD, ScriptedCluster, says
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -85,10 +85,49 @@ def answers(*topics: Any, **changes: Any) -> dict[str, Any]:
     def metadata(_: int | None, asked: Collection[str] | None) -> Any:
         return says(topics=[by_name[name] for name in (by_name if asked is None else asked)], controller_id=2)
 
-    quorum = says(error_code=0, topics=[says(partitions=[says(error_code=0, leader_id=1)])])
+    states = [
+        says(
+            replica_id=node,
+            replica_directory_id=None,
+            log_end_offset=100 - node,
+            last_fetch_timestamp=5_000,
+            last_caught_up_timestamp=4_000,
+        )
+        for node in (1, 2)
+    ]
+    partition = says(
+        error_code=0,
+        leader_id=1,
+        leader_epoch=3,
+        high_watermark=98,
+        current_voters=states[:1],
+        observers=states[1:],
+    )
+    quorum = says(error_code=0, topics=[says(partitions=[partition])])
+    moves = says(
+        error_code=0,
+        topics=[
+            says(
+                name="read",
+                partitions=[
+                    says(partition_index=p, replicas=[1, 2], adding_replicas=[2], removing_replicas=[]) for p in (0, 2)
+                ],
+            )
+        ],
+    )
+    ranges = [says(api_key=1, min_version=4, max_version=17)]
+    features = says(
+        error_code=0,
+        api_keys=ranges,
+        supported_features=[says(name="metadata.version", min_version=7, max_version=27)],
+        finalized_features=[says(name="metadata.version", max_version_level=20)],
+        finalized_features_epoch=5,
+    )
     return {
         "Metadata": metadata,
         "DescribeQuorumRequest": lambda *_: quorum,
+        "ListPartitionReassignmentsRequest": lambda *_: moves,
+        "ApiVersionsRequest": lambda *_: features,
         "DescribeConfigsRequest": configs(VALUES),
         "DescribeLogDirsRequest": sizes(100, 200),
         "ListOffsetsRequest": lambda *_: AWAY,
@@ -119,6 +158,53 @@ def test_a_poll_of_a_healthy_cluster_has_all_facts() -> None:
     asked = [request for _, request in cluster.asked if type(request).__name__ == "DescribeConfigsRequest"]
     wanted = [set(request.resources[0].configuration_keys) for request in asked]
     assert wanted == [set(BROKER_SETTINGS)] * 2 + [set(TOPIC_SETTINGS), set(OFFSETS_SETTINGS)]
+
+
+def test_quorum_reassignments_and_features() -> None:
+    """They are of the whole cluster; a feature has a range per broker."""
+    poll, _ = poll_of(answers(topic("read", 3)))
+    facts = poll.poll(None, 0)
+    assert facts.cluster_totals.to_pylist() == [
+        {
+            "leader_epoch": 3,
+            "metadata_high_watermark": 98,
+            "reassigning_partitions": 2,
+            "adding_replicas": 2,
+            "removing_replicas": 0,
+            "version_sets": 1,
+        }
+    ]
+    assert [(row["replica"], row["role"], row["lag"]) for row in facts.quorum_replicas.to_pylist()] == [
+        (1, "voter", 0),
+        (2, "observer", 1),
+    ]
+    assert facts.quorum_replicas["last_fetch_time"].cast("int64").to_pylist() == [5_000, 5_000]
+    assert [tuple(row.values()) for row in facts.reassignments.to_pylist()] == [
+        ("read", 0, [1, 2], [2], []),
+        ("read", 2, [1, 2], [2], []),
+    ]
+    assert [tuple(row.values()) for row in facts.reassigning_topics.to_pylist()] == [("read", 2)]
+    assert [tuple(row.values()) for row in facts.features.to_pylist()] == [("metadata.version", 20)]
+    assert [tuple(row.values()) for row in facts.broker_features.to_pylist()] == [
+        (1, "metadata.version", 7, 27),
+        (2, "metadata.version", 7, 27),
+    ]
+    assert facts.mixed_versions == ()
+
+
+def test_a_cluster_without_these_requests_has_nulls() -> None:
+    """Old brokers with ZooKeeper: unknown numbers are null, and only what could not be read is counted."""
+    kinds = ("DescribeQuorumRequest", "ListPartitionReassignmentsRequest", "ApiVersionsRequest")
+    poll, _ = poll_of(answers(topic("read"), **{kind: lambda *_: TOO_OLD for kind in kinds}))
+    facts = poll.poll(None, 0)
+    assert set(facts.cluster_totals.to_pylist()[0].values()) == {None}
+    assert facts.controller == 2
+    for table in (facts.quorum_replicas, facts.reassignments, facts.reassigning_topics, facts.features):
+        assert table.num_rows == 0
+    assert [tuple(row.values()) for row in facts.unknown_facts.to_pylist()] == [
+        ("broker versions", "unsupported", 2),
+        ("reassignments", "unsupported", 1),
+    ]
 
 
 def test_the_number_of_requests_is_bounded() -> None:
@@ -153,6 +239,13 @@ def test_growth_between_two_polls() -> None:
             [("controller", "not_authorized", 1)],
             False,
             id="no right to describe the cluster: who controls",
+        ),
+        pytest.param(
+            "ListPartitionReassignmentsRequest",
+            lambda *_: says(error_code=31, topics=[]),
+            [("reassignments", "not_authorized", 1)],
+            False,
+            id="no right to describe the cluster: reassignments",
         ),
         pytest.param(
             "DescribeLogDirsRequest",

@@ -24,6 +24,8 @@ REQUESTS: dict[str, Any] = {
     "groups": admin_requests.describe_groups(["a", "b"]),
     "settings": admin_requests.describe_configs(admin_requests.TOPIC_RESOURCE, ["t"], ["retention.ms"]),
     "quorum": admin_requests.describe_quorum(),
+    "reassignments": admin_requests.list_partition_reassignments(),
+    "supported requests": admin_requests.api_versions(),
     "producers": admin_requests.describe_producers("t", [0, 1]),
     "transactions of producers": admin_requests.list_transactions([1, 2**62]),
     "transactions": admin_requests.describe_transactions(["x"]),
@@ -37,6 +39,7 @@ SAYS: dict[str, tuple[int, str, Any]] = {
     "coordinators of groups": (4, "coordinator_keys", ["a", "b"]),
     "the coordinator of a group": (0, "key", "a"),
     "the coordinator of a transaction": (1, "key_type", 1),
+    "reassignments": (0, "topics", None),
     "transactions of producers": (0, "producer_id_filters", [1, 2**62]),
 }
 

@@ -1,0 +1,1 @@
+"""Facts about the cluster that brokers report to administrators: quorum, reassignments, features."""

@@ -1,0 +1,112 @@
+"""The features of the cluster, and what each broker supports: during a rolling upgrade not all brokers are equal.
+
+One ApiVersions request per broker (KIP-584); no right is needed. A broker does not report the version of its software.
+Brokers whose ranges of requests and features are equal are taken for equal. Errors are values. `kafka-features
+describe` shows the same features.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, Final
+
+from stream.cluster.transport import admin_requests
+from stream.cluster.transport import error_codes as reasons
+from stream.cluster.transport.errors import ClusterError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from stream.cluster.transport.client import Cluster
+    from stream.cluster.transport.error_codes import ErrorReason
+
+Range = tuple[int, int]
+"""The lowest and the highest supported version."""
+
+_NAMED: Final = 3
+"""The number of differing requests that a sentence names."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class BrokerVersions:
+    """What one broker supports, and the feature levels of the cluster that it knows."""
+
+    # By the key of the request (org.apache.kafka.common.protocol.ApiKeys).
+    requests: Mapping[int, Range]
+    features: Mapping[str, Range]
+    finalized: Mapping[str, int]
+    # Increases with each change of the finalized features. None: the broker does not know them.
+    epoch: int | None
+
+    @property
+    def supported(self) -> tuple[frozenset[tuple[int, Range]], frozenset[tuple[str, Range]]]:
+        """All ranges, to compare brokers."""
+        return frozenset(self.requests.items()), frozenset(self.features.items())
+
+
+def read_versions(cluster: Cluster, nodes: Collection[int]) -> dict[int, BrokerVersions | ErrorReason]:
+    """Read what these brokers support, by node, or why it is unknown. Raises nothing."""
+    wanted = sorted(set(nodes))
+    answers = cluster.call_all([(node, admin_requests.api_versions()) for node in wanted])
+    return {node: _versions(answer) for node, answer in zip(wanted, answers, strict=True)}
+
+
+def finalized_features(versions: Mapping[int, BrokerVersions]) -> dict[str, int]:
+    """Return the level of each finalized feature by name, as the broker with the newest metadata knows it."""
+    known = [each for each in versions.values() if each.epoch is not None]
+    newest = max(known, key=lambda each: each.epoch or 0, default=None)
+    return {} if newest is None else dict(sorted(newest.finalized.items()))
+
+
+def version_sets(versions: Mapping[int, BrokerVersions]) -> list[list[int]]:
+    """Return the brokers by what they support, the largest set first; more than one set: the versions are mixed."""
+    sets: dict[Any, list[int]] = {}
+    for node, each in sorted(versions.items()):
+        sets.setdefault(each.supported, []).append(node)
+    return sorted(sets.values(), key=lambda nodes: (-len(nodes), nodes))
+
+
+def mixed_versions(versions: Mapping[int, BrokerVersions]) -> list[str]:
+    """Return a sentence for each set of brokers that differs from the largest one."""
+    largest, *others = version_sets(versions) or [[]]
+    return [
+        f"{_brokers(nodes)} {'differs' if len(nodes) == 1 else 'differ'} from {_brokers(largest)}: "
+        + "; ".join(_differences(versions[nodes[0]], versions[largest[0]]))
+        for nodes in others
+    ]
+
+
+def _versions(answer: Any) -> BrokerVersions | ErrorReason:
+    if isinstance(answer, ClusterError):
+        return reasons.of_failure(answer)
+    refused = reasons.of_code(answer.error_code)
+    if refused is not None:
+        return refused
+    return BrokerVersions(
+        requests={each.api_key: (each.min_version, each.max_version) for each in answer.api_keys},
+        features={each.name: (each.min_version, each.max_version) for each in answer.supported_features or ()},
+        finalized={each.name: each.max_version_level for each in answer.finalized_features or ()},
+        epoch=None if answer.finalized_features_epoch < 0 else answer.finalized_features_epoch,
+    )
+
+
+def _differences(one: BrokerVersions, other: BrokerVersions) -> Iterator[str]:
+    for name in sorted(one.features.keys() | other.features.keys()):
+        if one.features.get(name) != other.features.get(name):
+            yield f"{name} {_range(one.features.get(name))} instead of {_range(other.features.get(name))}"
+    keys = [key for key in sorted(one.requests.keys() | other.requests.keys()) if _differs(key, one, other)]
+    if keys:
+        named = ", ".join(map(admin_requests.request_name, keys[:_NAMED])) + (", …" if len(keys) > _NAMED else "")
+        yield f"{len(keys)} request{'s' if len(keys) != 1 else ''} in other versions ({named})"
+
+
+def _differs(key: int, one: BrokerVersions, other: BrokerVersions) -> bool:
+    return one.requests.get(key) != other.requests.get(key)
+
+
+def _range(supported: Range | None) -> str:
+    return "not supported" if supported is None else f"{supported[0]} to {supported[1]}"
+
+
+def _brokers(nodes: Collection[int]) -> str:
+    return f"broker{'s' if len(nodes) != 1 else ''} {', '.join(map(str, nodes))}"

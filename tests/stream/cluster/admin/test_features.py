@@ -1,0 +1,93 @@
+"""Tests of features, and of the comparison of brokers by what they support."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stream.cluster.admin.features import (
+    BrokerVersions,
+    finalized_features,
+    mixed_versions,
+    read_versions,
+    version_sets,
+)
+from stream.cluster.transport.error_codes import ErrorReason
+from tests.support.scripted_cluster import AWAY, ScriptedCluster, says
+
+FETCH, LIST_OFFSETS, METADATA, OFFSET_COMMIT = 1, 2, 3, 8
+
+
+def versions(
+    level: int = 27, requests: dict[int, tuple[int, int]] | None = None, epoch: int | None = 5, finalized: int = 20
+) -> BrokerVersions:
+    """Return a broker that supports metadata.version up to a level."""
+    supported = {FETCH: (4, 17), METADATA: (0, 13)} if requests is None else requests
+    return BrokerVersions(supported, {"metadata.version": (7, level)}, {"metadata.version": finalized}, epoch)
+
+
+def test_each_broker_answers_for_itself() -> None:
+    """An answer has ranges, features and levels; a broker before 2.7 has no features; a failure is a reason."""
+    usual = {"error_code": 0, "api_keys": [says(api_key=FETCH, min_version=4, max_version=17)]}
+    answers: dict[int | None, Any] = {
+        1: says(
+            **usual,
+            supported_features=[says(name="metadata.version", min_version=7, max_version=27)],
+            finalized_features=[says(name="metadata.version", max_version_level=20, min_version_level=20)],
+            finalized_features_epoch=5,
+        ),
+        2: AWAY,
+        3: says(**usual, supported_features=None, finalized_features=None, finalized_features_epoch=-1),
+    }
+    cluster = ScriptedCluster({"ApiVersionsRequest": lambda node, _: answers[node]}, nodes=(1, 2, 3))
+    assert read_versions(cluster, [3, 2, 1]) == {  # type: ignore[arg-type]
+        1: versions(requests={FETCH: (4, 17)}),
+        2: ErrorReason.UNREACHABLE,
+        3: BrokerVersions({FETCH: (4, 17)}, {}, {}, None),
+    }
+
+
+def test_the_newest_metadata_have_the_levels() -> None:
+    """A broker that is behind reports the levels before the upgrade, or none."""
+    assert finalized_features({1: versions(epoch=4, finalized=19), 2: versions(), 3: versions(epoch=None)}) == {
+        "metadata.version": 20
+    }
+    assert finalized_features({3: versions(epoch=None)}) == {}
+
+
+def test_equal_brokers_are_one_set() -> None:
+    """The finalized level is not compared: it differs for a moment after every change."""
+    same = {1: versions(), 2: versions(finalized=19, epoch=4)}
+    assert version_sets(same) == [[1, 2]]
+    assert mixed_versions(same) == []
+    assert (version_sets({}), mixed_versions({})) == ([], [])
+
+
+def test_brokers_that_differ_are_named_with_the_difference() -> None:
+    """The largest set is the measure; feature ranges and the first requests are named."""
+    requests = {FETCH: (4, 16), LIST_OFFSETS: (1, 2), OFFSET_COMMIT: (2, 9), 9_999: (0, 0)}
+    mixed = {
+        **{node: versions() for node in (1, 3, 6)},
+        **{node: versions(25) for node in (2, 4)},
+        5: versions(requests=requests),
+    }
+    assert version_sets(mixed) == [[1, 3, 6], [2, 4], [5]]
+    assert mixed_versions(mixed) == [
+        "brokers 2, 4 differ from brokers 1, 3, 6: metadata.version 7 to 25 instead of 7 to 27",
+        "broker 5 differs from brokers 1, 3, 6: 5 requests in other versions (Fetch, ListOffsets, Metadata, …)",
+    ]
+
+
+def test_a_feature_that_a_broker_does_not_know() -> None:
+    """It is named as not supported."""
+    without = BrokerVersions(versions().requests, {}, {}, None)
+    assert mixed_versions({1: versions(), 2: without}) == [
+        "broker 2 differs from broker 1: metadata.version not supported instead of 7 to 27"
+    ]
+
+
+def test_a_request_without_a_name_has_its_key() -> None:
+    """A newer broker has requests that the library does not know."""
+    newer = versions(requests={**versions().requests, 9_999: (0, 0)})
+    assert mixed_versions({1: versions(), 2: newer}) == [
+        "broker 2 differs from broker 1: 1 request in other versions (API key 9999)"
+    ]
