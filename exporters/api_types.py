@@ -373,6 +373,16 @@ class VersionsObject(TypedDict):
     mixed: tuple[str, ...]
 
 
+class QuotaRow(TypedDict):
+    """A row of QUOTAS."""
+
+    user: str
+    client_id: str
+    ip: str
+    key: str
+    value: float
+
+
 class ClusterResponse(TypedDict):
     """`/api/v1/cluster`."""
 
@@ -386,6 +396,7 @@ class ClusterResponse(TypedDict):
     quorum: QuorumObject | None
     reassignments: list[ReassignmentRow] | None
     versions: VersionsObject | None
+    quotas: list[QuotaRow] | None
     unknown: list[UnknownFactRow]
 
 

@@ -12,6 +12,7 @@ _BROKER: Final = ("broker",)
 _QUORUM_REPLICA: Final = ("replica", "role")
 _NO_QUORUM: Final = "unknown (needs Describe on the cluster), or the cluster has no quorum (ZooKeeper)"
 _NO_REASSIGNMENTS: Final = "unknown: needs Describe on the cluster, and Kafka 2.4"
+_NO_QUOTAS: Final = "unknown: needs DescribeConfigs on the cluster, and Kafka 2.6; or hidden by http.hide_members"
 _NO_FEATURES: Final = "unknown: no broker answered, or the cluster has no features (before Kafka 2.7)"
 
 BROKER_METRICS: Final = (
@@ -332,8 +333,26 @@ ADMIN_METRICS: Final = (
         absent="the broker did not answer, or does not know the feature",
         stability=Stability.EXPERIMENTAL,
     ),
+    Metric(
+        "lagwarden_cluster_quotas",
+        MetricKind.GAUGE,
+        "Configured quotas of users, clients and addresses.",
+        MetricSource.CLUSTER_TOTALS,
+        "quotas",
+        absent=_NO_QUOTAS,
+    ),
+    Metric(
+        "lagwarden_client_quota",
+        MetricKind.GAUGE,
+        "Configured quota by Kafka's key: bytes per second and broker, percent of threads, or changes per second.",
+        MetricSource.QUOTAS,
+        "value",
+        ("user", "client_id", "ip", "key"),
+        absent=f"{_NO_QUOTAS}; or there are more than 500 quotas",
+        stability=Stability.EXPERIMENTAL,
+    ),
 )
-"""Metrics of the metadata quorum, of reassignments and of the features of the cluster."""
+"""Metrics of the metadata quorum, of reassignments, of the features of the cluster and of quotas."""
 
 POLL_METRICS: Final = (
     Metric(

@@ -100,6 +100,7 @@ class MetricSource(enum.Enum):
     REASSIGNING_TOPICS = "reassigning_topics"
     FEATURES = "features"
     BROKER_FEATURES = "broker_features"
+    QUOTAS = "quotas"
     UNKNOWN_FACTS = "unknown_facts"
 
     @property
@@ -147,6 +148,7 @@ _IN_CLUSTER: Final = frozenset(
         MetricSource.REASSIGNING_TOPICS,
         MetricSource.FEATURES,
         MetricSource.BROKER_FEATURES,
+        MetricSource.QUOTAS,
         MetricSource.UNKNOWN_FACTS,
     }
 )

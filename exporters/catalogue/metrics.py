@@ -87,7 +87,7 @@ CHAPTERS: Final = (
     ("Brokers, controller and settings", BROKER_METRICS),
     ("Per topic of the cluster", TOPIC_METRICS),
     ("Per partition of the cluster", REPLICA_METRICS),
-    ("Metadata quorum, reassignments and features", ADMIN_METRICS),
+    ("Metadata quorum, reassignments, features and quotas", ADMIN_METRICS),
     ("The offsets topic on disk", POLL_METRICS),
     ("Readiness of the monitor", READINESS_METRICS),
     ("Series left out of `/metrics`", BUDGET_METRICS),

@@ -120,6 +120,8 @@ CLUSTER_TOTALS: Final = pa.schema(
         ("removing_replicas", pa.int32()),
         # The number of different sets of supported requests and features among the brokers that answered.
         ("version_sets", pa.int32()),
+        # The number of configured quotas, also of those that QUOTAS leaves out.
+        ("quotas", pa.int32()),
     ]
 )
 """One row; a value is null if it is unknown."""
@@ -164,6 +166,18 @@ BROKER_FEATURES: Final = pa.schema(
 )
 """One row per broker and feature that it supports, with the lowest and the highest supported level."""
 
+QUOTAS: Final = pa.schema(
+    [
+        # Empty: not part of the quota; `<default>`: of all that have no quota of their own.
+        ("user", NAME),
+        ("client_id", NAME),
+        ("ip", NAME),
+        ("key", NAME),
+        ("value", pa.float64()),
+    ]
+)
+"""One row per configured quota."""
+
 UNKNOWN_FACTS: Final = pa.schema([("fact", NAME), ("reason", NAME), ("amount", pa.int32())])
 """Number of requested facts that are unknown, by fact (controller, topic, offsets topic size, …) and reason."""
 
@@ -196,6 +210,7 @@ class ClusterFacts:
     reassigning_topics: pa.Table
     features: pa.Table
     broker_features: pa.Table
+    quotas: pa.Table
     unknown_facts: pa.Table
     cleaner_suspect: bool | None
     cleaner_evidence: tuple[str, ...]

@@ -22,6 +22,7 @@ from exporters.api_types import (
     OffsetsReplicaRow,
     QuorumObject,
     QuorumReplicaRow,
+    QuotaRow,
     ReassignmentRow,
     TopicPartitionRow,
     TopicResponse,
@@ -66,7 +67,7 @@ def cluster_routes(
 
 
 def cluster_json(published: PublishedCluster | None) -> BodyAndCode:
-    """Return brokers, controller, totals, settings, the offsets topic, quorum, reassignments and features.
+    """Return brokers, controller, totals, settings, the offsets topic, quorum, reassignments, features and quotas.
 
     Rendered once per poll and kept with it, so that replacing the poll also frees the response.
     """
@@ -116,6 +117,7 @@ def _cluster(facts: ClusterFacts) -> ClusterResponse:
         if _total(facts, "reassigning_partitions") is None
         else table_rows(facts.reassignments, ReassignmentRow),
         "versions": _versions(facts),
+        "quotas": None if _total(facts, "quotas") is None else table_rows(facts.quotas, QuotaRow),
         "unknown": table_rows(facts.unknown_facts, UnknownFactRow),
     }
 

@@ -1,6 +1,6 @@
 """One poll of the cluster: topology, settings, the size of the offsets topic, and the facts derived from them.
 
-Sends one request for all topics, one for the quorum, one for reassignments, two or three per broker, and one per few
+Sends one request each for all topics, the quorum, reassignments and quotas, two or three per broker, and one per few
 hundred topics that groups read. Changes nothing on the cluster and creates no topic. A value that could not be read is
 null and counted; raises only if no broker answers.
 """
@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from exporters.cluster.model import ClusterFacts
 from stream.cluster.admin.features import BrokerVersions, mixed_versions, read_versions
+from stream.cluster.admin.quotas import read_quotas
 from stream.cluster.admin.reassignments import read_reassignments
 from stream.cluster.configs import read_broker_configs, read_topic_config, read_topic_configs
 from stream.cluster.log_dirs import read_replica_sizes, size_per_broker
@@ -61,6 +62,9 @@ OFFSETS_SETTINGS: Final = (
     "min.compaction.lag.ms",
     "segment.ms",
 )
+MOST_QUOTAS: Final = 500
+"""The maximum number of quotas that are shown, the first by user, client and address."""
+
 MOST_TOPICS: Final = 2_000
 """The maximum number of topics whose settings are read, the first by name."""
 
@@ -79,11 +83,22 @@ class _OffsetsTopicSizes(NamedTuple):
 class ClusterPoll:
     """Polls the cluster and keeps sizes between polls; used by one thread only."""
 
-    def __init__(self, cluster: Cluster, most_partitions_shown: int, share: InstanceShare = EVERY_GROUP) -> None:
-        """Poll for the instance with these groups, which does not know what the groups of others read and store."""
+    def __init__(
+        self,
+        cluster: Cluster,
+        most_partitions_shown: int,
+        share: InstanceShare = EVERY_GROUP,
+        *,
+        hide_clients: bool = False,
+    ) -> None:
+        """Poll for the instance with these groups, which does not know what the groups of others read and store.
+
+        With `hide_clients` no quotas are read, because they name users and clients.
+        """
         self._share = share
         self._cluster = cluster
         self._most_shown = most_partitions_shown
+        self._hide_clients = hide_clients
         self._cleaner = CleanerWatch()
         self._growth = LogGrowth()
 
@@ -101,11 +116,16 @@ class ClusterPoll:
         sizes = size_per_broker(disk.replicas)
         moves = read_reassignments(self._cluster, topology.controller)
         versions = read_versions(self._cluster, [broker.node for broker in topology.brokers])
+        quotas = ErrorReason.NOT_ASKED if self._hide_clients else read_quotas(self._cluster)
+        known_quotas = None if isinstance(quotas, ErrorReason) else quotas
         known_moves = None if isinstance(moves, ErrorReason) else moves
         known_versions = {node: each for node, each in versions.items() if isinstance(each, BrokerVersions)}
         unknown = tables.count_unknown(topology, disk.replicas, configs)
         if isinstance(moves, ErrorReason):
             unknown["reassignments", moves] += 1
+        if isinstance(quotas, ErrorReason) and quotas is not ErrorReason.NOT_ASKED:
+            unknown["quotas", quotas] += 1
+        unknown["quota", "not_shown"] += len((known_quotas or ())[MOST_QUOTAS:])
         unknown.update(("broker versions", each) for each in versions.values() if isinstance(each, ErrorReason))
         unknown["topic setting", ErrorReason.NOT_ASKED] += left_out
         unknown["partition series", "not_shown"] += len(partitions) - len(shown)
@@ -122,12 +142,13 @@ class ClusterPoll:
             partitions_shown=shown,
             offsets_replicas=tables.offsets_replicas_table(sizes, self._growth.update(now, sizes), disk.replicas),
             configs=configs,
-            cluster_totals=tables.totals_table(topology.quorum, known_moves, known_versions),
+            cluster_totals=tables.totals_table(topology.quorum, known_moves, known_versions, known_quotas),
             quorum_replicas=tables.quorum_table(topology.quorum),
             reassignments=tables.reassignments_table(known_moves or ()),
             reassigning_topics=tables.reassigning_topics_table(known_moves or ()),
             features=tables.features_table(known_versions),
             broker_features=tables.broker_features_table(known_versions),
+            quotas=tables.quotas_table((known_quotas or ())[:MOST_QUOTAS]),
             unknown_facts=tables.unknown_table(unknown),
             cleaner_suspect=disk.suspect,
             cleaner_evidence=disk.evidence,

@@ -23,6 +23,7 @@ from exporters.cluster.model import (
     OFFSETS_REPLICAS,
     POLLS,
     QUORUM_REPLICAS,
+    QUOTAS,
     REASSIGNING_TOPICS,
     REASSIGNMENTS,
     TOPIC_PARTITIONS,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
     from stream.cluster.admin.features import BrokerVersions
     from stream.cluster.admin.quorum import Quorum
+    from stream.cluster.admin.quotas import Quota
     from stream.cluster.admin.reassignments import Reassignment
     from stream.cluster.configs import Settings
     from stream.cluster.topology import Topology
@@ -132,14 +134,18 @@ def configs_table(brokers: Mapping[int, Settings], topics: Mapping[str, Settings
 
 
 def totals_table(
-    quorum: Quorum | None, moves: Sequence[Reassignment] | None, versions: Mapping[int, BrokerVersions]
+    quorum: Quorum | None,
+    moves: Sequence[Reassignment] | None,
+    versions: Mapping[int, BrokerVersions],
+    quotas: Sequence[Quota] | None,
 ) -> pa.Table:
     """Return the row of numbers about the whole cluster (CLUSTER_TOTALS); an argument of None, or empty: unknown."""
     epoch, end = (None, None) if quorum is None else (quorum.leader_epoch, quorum.high_watermark)
     moving: tuple[int | None, ...] = (None, None, None)
     if moves is not None:
         moving = len(moves), sum(len(move.adding) for move in moves), sum(len(move.removing) for move in moves)
-    return _table([(epoch, end, *moving, len(version_sets(versions)) or None)], CLUSTER_TOTALS)
+    different = len(version_sets(versions)) or None
+    return _table([(epoch, end, *moving, different, None if quotas is None else len(quotas))], CLUSTER_TOTALS)
 
 
 def quorum_table(quorum: Quorum | None) -> pa.Table:
@@ -178,6 +184,11 @@ def broker_features_table(versions: Mapping[int, BrokerVersions]) -> pa.Table:
         for feature, levels in sorted(each.features.items())
     ]
     return _table(rows, BROKER_FEATURES)
+
+
+def quotas_table(quotas: Sequence[Quota]) -> pa.Table:
+    """Return a row per quota (QUOTAS)."""
+    return _table(quotas, QUOTAS)
 
 
 def count_unknown(topology: Topology, replicas: pa.Table, configs: pa.Table) -> Unknown:

@@ -40,6 +40,7 @@ _MOST_FAILED: Final = 3
 _RIGHTS: Final = {
     "controller": "Describe on the cluster",
     "reassignments": "Describe on the cluster",
+    "quotas": "DescribeConfigs on the cluster",
     "broker versions": "Describe on the cluster",
     "offsets topic size": "Describe on the cluster",
     "broker setting": "DescribeConfigs on the cluster",
@@ -65,6 +66,7 @@ class ClusterWatch:
         choice: SeriesSelection = EVERYTHING,
         *,
         share: InstanceShare = EVERY_GROUP,
+        hide_clients: bool = False,
     ) -> None:
         self._connect = connect
         self._published = published
@@ -73,6 +75,7 @@ class ClusterWatch:
         self._share = share
         self._most_shown = most_partitions_shown
         self._choice = choice
+        self._hide_clients = hide_clients
         _, self._budget = choice.budgets
         self._stopping = threading.Event()
         self._current: PublishedCluster | None = None
@@ -92,7 +95,15 @@ class ClusterWatch:
 
         options = config.cluster
         selection = selection_from_options(config.metrics)
-        return cls(connect, published, options.interval, options.partitions_shown, selection, share=config.job.share)
+        return cls(
+            connect,
+            published,
+            options.interval,
+            options.partitions_shown,
+            selection,
+            share=config.job.share,
+            hide_clients=config.http.hide_members,
+        )
 
     def current(self) -> PublishedCluster | None:
         """Return the result of the last poll; None before the first, after three failures, and without polls."""
@@ -113,7 +124,7 @@ class ClusterWatch:
     def _run(self) -> None:
         try:
             with self._connect() as cluster:
-                poll = ClusterPoll(cluster, self._most_shown, self._share)
+                poll = ClusterPoll(cluster, self._most_shown, self._share, hide_clients=self._hide_clients)
                 while not self._stopping.is_set():
                     self._poll_once(poll)
                     self._stopping.wait(self._pause())

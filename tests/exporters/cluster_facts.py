@@ -103,6 +103,7 @@ def facts(**changes: Any) -> ClusterFacts:
                     "adding_replicas": 1,
                     "removing_replicas": 0,
                     "version_sets": 2,
+                    "quotas": 1,
                 }
             ],
         ),
@@ -145,6 +146,10 @@ def facts(**changes: Any) -> ClusterFacts:
         broker_features=table(
             model.BROKER_FEATURES,
             [{"broker": 1, "feature": "metadata.version", "min_level": 7, "max_level": 27}],
+        ),
+        quotas=table(
+            model.QUOTAS,
+            [{"user": "", "client_id": "billing-1", "ip": "", "key": "consumer_byte_rate", "value": 1024.0}],
         ),
         unknown_facts=table(
             model.UNKNOWN_FACTS,

@@ -175,6 +175,7 @@ _CLUSTER: Final[ClusterResponse] = {
         "by_broker": [{"broker": 1, "feature": "metadata.version", "min_level": 7, "max_level": 27}],
         "mixed": (),
     },
+    "quotas": [{"user": "", "client_id": "billing-1", "ip": "", "key": "consumer_byte_rate", "value": 1_048_576.0}],
     "unknown": [],
 }
 _TOPIC: Final[TopicResponse] = {

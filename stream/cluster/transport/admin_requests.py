@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from kafka.protocol.admin.client_quotas import DescribeClientQuotasRequest
 from kafka.protocol.admin.cluster import DescribeLogDirsRequest, DescribeQuorumRequest
 from kafka.protocol.admin.configs import DescribeConfigsRequest
 from kafka.protocol.admin.groups import DescribeGroupsRequest
@@ -76,6 +77,11 @@ def describe_quorum() -> Any:
 def list_partition_reassignments() -> Any:
     """Build a request for all reassignments in progress (KIP-455): to any broker, with ZooKeeper to the controller."""
     return ListPartitionReassignmentsRequest(timeout_ms=_CONTROLLER_MS, topics=None)
+
+
+def describe_client_quotas() -> Any:
+    """Build a request to any broker for all quotas of users, clients and addresses (KIP-546, brokers from 2.6)."""
+    return DescribeClientQuotasRequest(components=[], strict=False)
 
 
 def api_versions() -> Any:

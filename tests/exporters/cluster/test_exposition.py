@@ -78,6 +78,8 @@ def test_every_known_value_has_a_sample() -> None:
         'lagwarden_cluster_feature_level{feature="metadata.version"}': 20,
         'lagwarden_broker_feature_max_level{broker="1",feature="metadata.version"}': 27,
         'lagwarden_broker_feature_min_level{broker="1",feature="metadata.version"}': 7,
+        "lagwarden_cluster_quotas": 1,
+        'lagwarden_client_quota{user="",client_id="billing-1",ip="",key="consumer_byte_rate"}': 1024,
         'lagwarden_offsets_topic_bytes{broker="1"}': 2**40,
         'lagwarden_offsets_topic_growth_bytes_per_second{broker="1"}': -12.5,
         "lagwarden_offsets_topic_cleaner_suspect": 1,

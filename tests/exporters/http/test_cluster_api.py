@@ -136,6 +136,7 @@ def test_the_cluster() -> None:
             "by_broker": [{"broker": 1, "feature": "metadata.version", "min_level": 7, "max_level": 27}],
             "mixed": ["broker 2 differs from broker 1: metadata.version 7 to 25 instead of 7 to 27"],
         },
+        "quotas": [{"user": "", "client_id": "billing-1", "ip": "", "key": "consumer_byte_rate", "value": 1024.0}],
         "unknown": [
             {"fact": "broker setting", "reason": "unreachable", "amount": 1},
             {"fact": "offsets topic size", "reason": "not_authorized", "amount": 1},
@@ -152,10 +153,10 @@ def test_an_unknown_controller_is_null() -> None:
 
 
 def test_unknown_facts_about_the_cluster_are_null() -> None:
-    """An unknown list of reassignments is null, not empty; so are the quorum and the versions."""
+    """An unknown list of reassignments or quotas is null, not empty; so are the quorum and the versions."""
     nothing = facts().cluster_totals.slice(0, 0)
     answer = get("/api/v1/cluster", PublishedCluster.build(facts(cluster_totals=nothing))).json()
-    assert (answer["quorum"], answer["reassignments"], answer["versions"]) == (None, None, None)
+    assert {answer[name] for name in ("quorum", "reassignments", "versions")} == {answer["quotas"]} == {None}
 
 
 def test_a_topic() -> None:

@@ -78,6 +78,18 @@ def sizes(*by_partition: int) -> Any:
     return answer
 
 
+def quotas(*clients: str) -> Any:
+    """Answer with a quota of each of these clients."""
+    entries = [
+        says(
+            entity=[says(entity_type="client-id", entity_name=client)],
+            values=[says(key="consumer_byte_rate", value=1024.0)],
+        )
+        for client in clients
+    ]
+    return lambda *_: says(error_code=0, entries=entries)
+
+
 def answers(*topics: Any, **changes: Any) -> dict[str, Any]:
     """Script a healthy cluster with these topics, with changes by the kind of request."""
     by_name = {each.name: each for each in topics}
@@ -128,6 +140,7 @@ def answers(*topics: Any, **changes: Any) -> dict[str, Any]:
         "DescribeQuorumRequest": lambda *_: quorum,
         "ListPartitionReassignmentsRequest": lambda *_: moves,
         "ApiVersionsRequest": lambda *_: features,
+        "DescribeClientQuotasRequest": quotas("c"),
         "DescribeConfigsRequest": configs(VALUES),
         "DescribeLogDirsRequest": sizes(100, 200),
         "ListOffsetsRequest": lambda *_: AWAY,
@@ -172,6 +185,7 @@ def test_quorum_reassignments_and_features() -> None:
             "adding_replicas": 2,
             "removing_replicas": 0,
             "version_sets": 1,
+            "quotas": 1,
         }
     ]
     assert [(row["replica"], row["role"], row["lag"]) for row in facts.quorum_replicas.to_pylist()] == [
@@ -192,9 +206,27 @@ def test_quorum_reassignments_and_features() -> None:
     assert facts.mixed_versions == ()
 
 
+def test_quotas_are_bounded_and_can_be_hidden() -> None:
+    """The number is of all quotas; the first are shown, the others counted; hidden ones are not even read."""
+    poll, _ = poll_of(answers(DescribeClientQuotasRequest=quotas(*(f"c{n:03}" for n in range(502)))))
+    facts = poll.poll(None, 0)
+    assert (facts.cluster_totals["quotas"].to_pylist(), facts.quotas.num_rows) == ([502], 500)
+    assert facts.quotas.slice(499).to_pylist() == [
+        {"user": "", "client_id": "c499", "ip": "", "key": "consumer_byte_rate", "value": 1024.0}
+    ]
+    assert [tuple(row.values()) for row in facts.unknown_facts.to_pylist()] == [("quota", "not_shown", 2)]
+    cluster = ScriptedCluster(answers())
+    hidden = ClusterPoll(cluster, 100, hide_clients=True).poll(None, 0)  # type: ignore[arg-type]
+    assert (hidden.cluster_totals["quotas"].to_pylist(), hidden.quotas.num_rows) == ([None], 0)
+    assert (cluster.count("DescribeClientQuotasRequest"), hidden.unknown_facts.num_rows) == (0, 0)
+
+
 def test_a_cluster_without_these_requests_has_nulls() -> None:
     """Old brokers with ZooKeeper: unknown numbers are null, and only what could not be read is counted."""
-    kinds = ("DescribeQuorumRequest", "ListPartitionReassignmentsRequest", "ApiVersionsRequest")
+    kinds = (
+        *("DescribeQuorumRequest", "ListPartitionReassignmentsRequest"),
+        *("ApiVersionsRequest", "DescribeClientQuotasRequest"),
+    )
     poll, _ = poll_of(answers(topic("read"), **{kind: lambda *_: TOO_OLD for kind in kinds}))
     facts = poll.poll(None, 0)
     assert set(facts.cluster_totals.to_pylist()[0].values()) == {None}
@@ -203,6 +235,7 @@ def test_a_cluster_without_these_requests_has_nulls() -> None:
         assert table.num_rows == 0
     assert [tuple(row.values()) for row in facts.unknown_facts.to_pylist()] == [
         ("broker versions", "unsupported", 2),
+        ("quotas", "unsupported", 1),
         ("reassignments", "unsupported", 1),
     ]
 

@@ -49,7 +49,7 @@ def watching(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr("stream.cluster_facts.watch._SOON_SECONDS", 0.01)
 
     def make(polls: Polls, published: PublishedSnapshot | None = None, interval: float = 0.01) -> ClusterWatch:
-        monkeypatch.setattr("stream.cluster_facts.watch.ClusterPoll", lambda *_: polls)
+        monkeypatch.setattr("stream.cluster_facts.watch.ClusterPoll", lambda *_, **__: polls)
         return ClusterWatch(contextlib.nullcontext, lambda: published, interval, 100)  # type: ignore[arg-type]
 
     return make
@@ -81,6 +81,23 @@ def test_the_first_of_several_instances_polls() -> None:
         job = config.job.model_copy(update={"instance": share})
         watch = ClusterWatch.from_config(config.model_copy(update={"job": job}), lambda: None)
         assert (watch._interval > 0) == polls
+
+
+@pytest.mark.parametrize("hide", [False, True])
+def test_hidden_members_hide_the_clients_of_quotas(monkeypatch: pytest.MonkeyPatch, *, hide: bool) -> None:
+    """The option of the HTTP server decides what is read, because quotas name users and clients."""
+    made: list[bool] = []
+
+    def poll(*_: Any, hide_clients: bool) -> Polls:
+        made.append(hide_clients)
+        return Polls(facts())
+
+    monkeypatch.setattr("stream.cluster_facts.watch.ClusterPoll", poll)
+    monkeypatch.setattr("stream.cluster_facts.watch.Cluster", lambda *_, **__: contextlib.nullcontext())
+    flags = {"kafka.bootstrap_servers": "b:9092", "http.hide_members": str(hide).lower()}
+    with ClusterWatch.from_config(load(flags=flags), lambda: None):
+        wait_until(lambda: bool(made), "the poll")
+    assert made == [hide]
 
 
 def test_turned_off(watching: Any) -> None:

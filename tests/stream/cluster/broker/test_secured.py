@@ -344,7 +344,7 @@ class TestRights:
             ["Describe on the cluster", "DescribeConfigs on the cluster", "DescribeConfigs on topic *"]
         ]
         unknown = {(row["fact"], row["reason"]) for row in published.facts.unknown_facts.to_pylist()}
-        refused = {"controller", "offsets topic size", "broker setting", "topic setting", "reassignments"}
+        refused = {"controller", "offsets topic size", "broker setting", "topic setting", "reassignments", "quotas"}
         assert unknown == {(fact, "not_authorized") for fact in refused}
         shown = {family.metric.name for family in published.exposition.families}
         assert "lagwarden_topic_partition_leader" in shown

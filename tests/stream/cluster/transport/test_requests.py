@@ -25,6 +25,7 @@ REQUESTS: dict[str, Any] = {
     "settings": admin_requests.describe_configs(admin_requests.TOPIC_RESOURCE, ["t"], ["retention.ms"]),
     "quorum": admin_requests.describe_quorum(),
     "reassignments": admin_requests.list_partition_reassignments(),
+    "quotas": admin_requests.describe_client_quotas(),
     "supported requests": admin_requests.api_versions(),
     "producers": admin_requests.describe_producers("t", [0, 1]),
     "transactions of producers": admin_requests.list_transactions([1, 2**62]),
@@ -40,6 +41,7 @@ SAYS: dict[str, tuple[int, str, Any]] = {
     "the coordinator of a group": (0, "key", "a"),
     "the coordinator of a transaction": (1, "key_type", 1),
     "reassignments": (0, "topics", None),
+    "quotas": (0, "strict", False),
     "transactions of producers": (0, "producer_id_filters", [1, 2**62]),
 }
 
