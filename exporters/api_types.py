@@ -373,6 +373,14 @@ class VersionsObject(TypedDict):
     mixed: tuple[str, ...]
 
 
+class BrokerDiskRow(TypedDict):
+    """A row of BROKER_DISKS."""
+
+    broker: int
+    bytes: int
+    deleted_replicas: int
+
+
 class QuotaRow(TypedDict):
     """A row of QUOTAS."""
 
@@ -397,6 +405,7 @@ class ClusterResponse(TypedDict):
     reassignments: list[ReassignmentRow] | None
     versions: VersionsObject | None
     quotas: list[QuotaRow] | None
+    disks: list[BrokerDiskRow]
     unknown: list[UnknownFactRow]
 
 
@@ -433,6 +442,7 @@ class TopicResponse(ClusterTopicRow):
     """`/api/v1/topics/NAME`."""
 
     time: str
+    bytes: int | None
     configs: list[ConfigRow]
     by_partition: list[TopicPartitionRow]
 

@@ -256,6 +256,12 @@ def monitor() -> Dashboard:
                     Query("lagwarden_offsets_topic_bytes{SCOPE}", "{{broker}}"),
                 ),
                 graph(
+                    "Size on disk",
+                    "Bytes of all replicas per broker.",
+                    Unit.BYTES,
+                    Query("lagwarden_broker_bytes{SCOPE}", "{{broker}}"),
+                ),
+                graph(
                     "Growth of __consumer_offsets",
                     "Bytes by which it grows on each broker per second.",
                     Unit.BYTES_PER_SECOND,

@@ -13,6 +13,7 @@ _QUORUM_REPLICA: Final = ("replica", "role")
 _NO_QUORUM: Final = "unknown (needs Describe on the cluster), or the cluster has no quorum (ZooKeeper)"
 _NO_REASSIGNMENTS: Final = "unknown: needs Describe on the cluster, and Kafka 2.4"
 _NO_QUOTAS: Final = "unknown: needs DescribeConfigs on the cluster, and Kafka 2.6; or hidden by http.hide_members"
+_NO_SIZES: Final = "unknown: needs Describe on the cluster; or the cluster has more than 30,000 replicas"
 _NO_FEATURES: Final = "unknown: no broker answered, or the cluster has no features (before Kafka 2.7)"
 
 BROKER_METRICS: Final = (
@@ -354,6 +355,41 @@ ADMIN_METRICS: Final = (
 )
 """Metrics of the metadata quorum, of reassignments, of the features of the cluster and of quotas."""
 
+DISK_METRICS: Final = (
+    Metric(
+        "lagwarden_broker_bytes",
+        MetricKind.GAUGE,
+        "Size of all replicas on the broker, without indexes (kafka-log-dirs).",
+        MetricSource.BROKER_DISKS,
+        "bytes",
+        _BROKER,
+        unit="bytes",
+        absent=f"{_NO_SIZES}; or a log directory of the broker is offline",
+        preset=Preset.STANDARD,
+    ),
+    Metric(
+        "lagwarden_broker_deleted_replicas",
+        MetricKind.GAUGE,
+        "Replicas on the broker of topics that no longer exist; for minutes: the deletion hangs.",
+        MetricSource.BROKER_DISKS,
+        "deleted_replicas",
+        _BROKER,
+        absent=f"{_NO_SIZES}; or a log directory of the broker is offline",
+        stability=Stability.EXPERIMENTAL,
+    ),
+    Metric(
+        "lagwarden_topic_bytes",
+        MetricKind.GAUGE,
+        "Size of all replicas of the topic, without indexes (kafka-log-dirs).",
+        MetricSource.TOPIC_SIZES,
+        "bytes",
+        _TOPIC,
+        unit="bytes",
+        absent=f"{_NO_SIZES}; or a broker with a replica of the topic did not answer, or has an offline log directory",
+    ),
+)
+"""Metrics of sizes on disk."""
+
 POLL_METRICS: Final = (
     Metric(
         "lagwarden_offsets_topic_bytes",
@@ -423,4 +459,4 @@ POLL_METRICS: Final = (
 )
 """Metrics of the offsets topic on disk, and of the poll itself."""
 
-CLUSTER_METRICS: Final = BROKER_METRICS + TOPIC_METRICS + REPLICA_METRICS + ADMIN_METRICS + POLL_METRICS
+CLUSTER_METRICS: Final = BROKER_METRICS + TOPIC_METRICS + REPLICA_METRICS + ADMIN_METRICS + DISK_METRICS + POLL_METRICS

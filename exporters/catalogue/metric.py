@@ -101,6 +101,8 @@ class MetricSource(enum.Enum):
     FEATURES = "features"
     BROKER_FEATURES = "broker_features"
     QUOTAS = "quotas"
+    BROKER_DISKS = "broker_disks"
+    TOPIC_SIZES = "topic_sizes"
     UNKNOWN_FACTS = "unknown_facts"
 
     @property
@@ -149,6 +151,8 @@ _IN_CLUSTER: Final = frozenset(
         MetricSource.FEATURES,
         MetricSource.BROKER_FEATURES,
         MetricSource.QUOTAS,
+        MetricSource.BROKER_DISKS,
+        MetricSource.TOPIC_SIZES,
         MetricSource.UNKNOWN_FACTS,
     }
 )

@@ -166,6 +166,20 @@ BROKER_FEATURES: Final = pa.schema(
 )
 """One row per broker and feature that it supports, with the lowest and the highest supported level."""
 
+BROKER_DISKS: Final = pa.schema(
+    [
+        ("broker", pa.int32()),
+        # All replicas on the broker, in bytes of their segments.
+        ("bytes", pa.int64()),
+        # Replicas of topics that no longer exist.
+        ("deleted_replicas", pa.int32()),
+    ]
+)
+"""One row per broker that reported all of its log directories; none if the cluster has too many replicas to ask."""
+
+TOPIC_SIZES: Final = pa.schema([("topic", NAME), ("bytes", pa.int64())])
+"""One row per topic, with the bytes of all replicas; none if a broker with a replica did not report it."""
+
 QUOTAS: Final = pa.schema(
     [
         # Empty: not part of the quota; `<default>`: of all that have no quota of their own.
@@ -211,6 +225,8 @@ class ClusterFacts:
     features: pa.Table
     broker_features: pa.Table
     quotas: pa.Table
+    broker_disks: pa.Table
+    topic_sizes: pa.Table
     unknown_facts: pa.Table
     cleaner_suspect: bool | None
     cleaner_evidence: tuple[str, ...]

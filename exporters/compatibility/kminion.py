@@ -195,8 +195,8 @@ KMINION: Final = Peer(
             "kminion_kafka_consumer_group_offset_commits_total",
             "Commits are not counted per group; `lagwarden_group_last_commit_timestamp_seconds` has the last one.",
         ),
-        MissingMetric("kminion_kafka_broker_log_dir_size_total_bytes", "The size of a broker's log is not known."),
-        MissingMetric("kminion_kafka_topic_log_dir_size_total_bytes", "The size of a topic is not known."),
+        MissingMetric("kminion_kafka_broker_log_dir_size_total_bytes", "Use `lagwarden_broker_bytes`."),
+        MissingMetric("kminion_kafka_topic_log_dir_size_total_bytes", "Use `lagwarden_topic_bytes`."),
         MissingMetric("kminion_end_to_end_*", "lagwarden writes nothing to Kafka, so it has no end-to-end probe."),
     ),
     unknown_labels=(

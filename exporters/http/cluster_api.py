@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from starlette.routing import Route
 
 from exporters.api_types import (
+    BrokerDiskRow,
     BrokerFeatureRow,
     BrokerObject,
     BrokerRow,
@@ -67,7 +68,7 @@ def cluster_routes(
 
 
 def cluster_json(published: PublishedCluster | None) -> BodyAndCode:
-    """Return brokers, controller, totals, settings, the offsets topic, quorum, reassignments, features and quotas.
+    """Return brokers, totals, settings, the offsets topic, quorum, reassignments, features, quotas and disks.
 
     Rendered once per poll and kept with it, so that replacing the poll also frees the response.
     """
@@ -90,6 +91,7 @@ def topic_json(published: PublishedCluster | None, topic: str) -> BodyAndCode:
     response: TopicResponse = {
         "time": rfc3339(facts.taken_at),
         **found[0],
+        "bytes": next(iter(_where(facts.topic_sizes, topic=topic)["bytes"].to_pylist()), None),
         "configs": _configs(facts, "topic", topic),
         "by_partition": table_rows(
             _where(facts.topic_partitions, topic=topic).drop_columns(["topic"]), TopicPartitionRow
@@ -118,6 +120,7 @@ def _cluster(facts: ClusterFacts) -> ClusterResponse:
         else table_rows(facts.reassignments, ReassignmentRow),
         "versions": _versions(facts),
         "quotas": None if _total(facts, "quotas") is None else table_rows(facts.quotas, QuotaRow),
+        "disks": table_rows(facts.broker_disks, BrokerDiskRow),
         "unknown": table_rows(facts.unknown_facts, UnknownFactRow),
     }
 

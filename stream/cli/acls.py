@@ -28,7 +28,7 @@ REQUIRED_ACLS: Final = (
     RequiredAcl("look up the end offsets of the partitions that groups read", ("--topic", "*"), ("Describe",)),
     RequiredAcl("retention and compaction of topics", ("--topic", "*"), ("DescribeConfigs",), optional=True),
     RequiredAcl(
-        "broker configurations and quotas, the size of the offsets topic, the controller and its quorum, reassignments",
+        "broker configurations, quotas, sizes on disk, the controller and its quorum, and reassignments",
         ("--cluster",),
         ("DescribeConfigs", "Describe"),
         optional=True,

@@ -1,7 +1,8 @@
 """The sizes of partitions on the brokers' disks, per replica and log directory.
 
-Read for `__consumer_offsets`, whose size shows if the log cleaner still works: a compacted topic that only grows is no
-longer compacted. Errors are values: a broker or a log directory without an answer has a row with the error.
+The size of `__consumer_offsets` shows if the log cleaner still works: a compacted topic that only grows is no longer
+compacted. A broker also lists replicas of topics that were deleted and are still on its disks. Errors are values: a
+broker or a log directory without an answer has a row with the error.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from stream.cluster.transport import admin_requests
 from stream.cluster.transport import error_codes as reasons
@@ -45,9 +47,11 @@ _Row = tuple[int, str | None, int | None, str | None, int | None, int | None, bo
 
 
 def read_replica_sizes(
-    cluster: Cluster, partitions: Mapping[str, Sequence[int]], brokers: Collection[int] | None = None
+    cluster: Cluster, partitions: Mapping[str, Sequence[int]] | None, brokers: Collection[int] | None = None
 ) -> pa.Table:
     """Read the sizes of these partitions' replicas on these brokers, or on all that the last metadata named.
+
+    None for the partitions requests all replicas that a broker has.
 
     Needs the right to describe the cluster. Raises nothing.
     """
@@ -58,6 +62,12 @@ def read_replica_sizes(
     columns = list(zip(*rows, strict=True)) or [()] * len(REPLICA_SIZES)
     arrays = [pa.array(values, field.type) for values, field in zip(columns, REPLICA_SIZES, strict=True)]
     return pa.table(arrays, schema=REPLICA_SIZES)
+
+
+def replicas_of(replicas: pa.Table, topic: str) -> pa.Table:
+    """Return the rows of REPLICA_SIZES of one topic, and those with an error, which may hide replicas of it."""
+    of_topic = pc.fill_null(pc.equal(replicas["topic"], topic), fill_value=False)
+    return replicas.filter(pc.or_(pc.is_valid(replicas["error"]), of_topic))
 
 
 def size_per_broker(replicas: pa.Table) -> dict[int, int | None]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from exporters.cluster.model import ClusterFacts
@@ -17,7 +18,7 @@ from stream.cluster.admin.features import BrokerVersions, mixed_versions, read_v
 from stream.cluster.admin.quotas import read_quotas
 from stream.cluster.admin.reassignments import read_reassignments
 from stream.cluster.configs import read_broker_configs, read_topic_config, read_topic_configs
-from stream.cluster.log_dirs import read_replica_sizes, size_per_broker
+from stream.cluster.log_dirs import REPLICA_SIZES, read_replica_sizes, replicas_of, size_per_broker
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.partition_offsets import read_ends
 from stream.cluster.topology import read_topology
@@ -31,8 +32,6 @@ from stream.groups.placement import partition_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    import pyarrow as pa
 
     from exporters.readmodel import Snapshot
     from stream.cluster.configs import Settings
@@ -65,8 +64,14 @@ OFFSETS_SETTINGS: Final = (
 MOST_QUOTAS: Final = 500
 """The maximum number of quotas that are shown, the first by user, client and address."""
 
+MOST_REPLICAS: Final = 30_000
+"""The maximum number of replicas of the cluster whose sizes are read; with more, only those of `__consumer_offsets`."""
+
 MOST_TOPICS: Final = 2_000
 """The maximum number of topics whose settings are read, the first by name."""
+
+_MOST_DELETED: Final = 1_000
+"""The maximum number of topics on disk that are looked up because the cluster did not name them."""
 
 _RECORDS_OF_A_MEMBER: Final = 3
 """Records of a member in newer group types: metadata, target and current assignment. A group has as many."""
@@ -112,8 +117,12 @@ class ClusterPoll:
         of_topics, left_out = self._topic_settings(topology, snapshot)
         configs = tables.configs_table(of_brokers, of_topics)
         offsets = partitions.filter(pc.equal(partitions["topic"], NAME))
-        disk = self._offsets_topic_sizes(now, offsets, of_topics.get(NAME, {}), of_brokers, snapshot)
+        asks_all = (pc.sum(partitions["replicas"]).as_py() or 0) <= MOST_REPLICAS
+        replicas = self._replica_sizes(offsets, asks_all=asks_all)
+        of_offsets = of_topics.get(NAME, {})
+        disk = self._offsets_topic_sizes(now, offsets, replicas, of_offsets, of_brokers, snapshot=snapshot)
         sizes = size_per_broker(disk.replicas)
+        all_sizes = size_per_broker(replicas) if asks_all else {}
         moves = read_reassignments(self._cluster, topology.controller)
         versions = read_versions(self._cluster, [broker.node for broker in topology.brokers])
         quotas = ErrorReason.NOT_ASKED if self._hide_clients else read_quotas(self._cluster)
@@ -127,6 +136,7 @@ class ClusterPoll:
             unknown["quotas", quotas] += 1
         unknown["quota", "not_shown"] += len((known_quotas or ())[MOST_QUOTAS:])
         unknown.update(("broker versions", each) for each in versions.values() if isinstance(each, ErrorReason))
+        unknown["size on disk", ErrorReason.NOT_ASKED] += 0 if asks_all else len(topology.brokers)
         unknown["topic setting", ErrorReason.NOT_ASKED] += left_out
         unknown["partition series", "not_shown"] += len(partitions) - len(shown)
         return ClusterFacts(
@@ -149,6 +159,8 @@ class ClusterPoll:
             features=tables.features_table(known_versions),
             broker_features=tables.broker_features_table(known_versions),
             quotas=tables.quotas_table((known_quotas or ())[:MOST_QUOTAS]),
+            broker_disks=tables.broker_disks_table(all_sizes, replicas, self._deleted(topology, replicas)),
+            topic_sizes=tables.topic_sizes_table(topology, all_sizes, replicas),
             unknown_facts=tables.unknown_table(unknown),
             cleaner_suspect=disk.suspect,
             cleaner_evidence=disk.evidence,
@@ -171,12 +183,36 @@ class ClusterPoll:
             settings[NAME] = read_topic_config(self._cluster, NAME, OFFSETS_SETTINGS)
         return settings, len(read - {NAME}) - len(requested)
 
-    def _offsets_topic_sizes(
-        self, now: float, offsets: pa.Table, topic: Settings, brokers: Mapping[int, Settings], snapshot: Snapshot | None
-    ) -> _OffsetsTopicSizes:
-        """Read and evaluate the sizes of the offsets topic, with its partitions (TOPIC_PARTITIONS) as `offsets`."""
+    def _replica_sizes(self, offsets: pa.Table, *, asks_all: bool) -> pa.Table:
+        """Return REPLICA_SIZES of all topics, or only of the offsets topic with its partitions `offsets`."""
+        if asks_all:
+            return read_replica_sizes(self._cluster, None)
         partitions = {NAME: offsets["partition"].to_pylist()} if len(offsets) else {}
-        replicas = read_replica_sizes(self._cluster, partitions, None if partitions else [])
+        return read_replica_sizes(self._cluster, partitions, None if partitions else [])
+
+    def _deleted(self, topology: Topology, replicas: pa.Table) -> list[str]:
+        """Return the topics that brokers hold and that do not exist; a topic that may not be described is not one."""
+        held = set(replicas["topic"].cast(pa.string()).drop_null().unique().to_pylist())
+        unnamed = sorted(held - set(topology.topics["topic"].to_pylist()))[:_MOST_DELETED]
+        if not unnamed:
+            return []
+        try:
+            return read_topology(self._cluster, unnamed, brief=True).absent()
+        except ClusterError:
+            return []
+
+    def _offsets_topic_sizes(
+        self,
+        now: float,
+        offsets: pa.Table,
+        replicas: pa.Table,
+        topic: Settings,
+        brokers: Mapping[int, Settings],
+        *,
+        snapshot: Snapshot | None,
+    ) -> _OffsetsTopicSizes:
+        """Evaluate the sizes of the offsets topic, with its partitions (TOPIC_PARTITIONS) as `offsets`."""
+        replicas = replicas_of(replicas, NAME) if len(offsets) else REPLICA_SIZES.empty_table()
         evidence, limits = _turned_off(topic, brokers), _limits(topic)
         current = replicas.filter(pc.fill_null(pc.invert(replicas["future"]), fill_value=False))
         evaluated = limits is not None and len(current) > 0

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from exporters.cluster.model import (
+    BROKER_DISKS,
     BROKER_FEATURES,
     BROKERS,
     CLUSTER_TOPICS,
@@ -27,6 +28,7 @@ from exporters.cluster.model import (
     REASSIGNING_TOPICS,
     REASSIGNMENTS,
     TOPIC_PARTITIONS,
+    TOPIC_SIZES,
     UNKNOWN_FACTS,
 )
 from exporters.readmodel import NAME
@@ -35,7 +37,7 @@ from stream.cluster.topic_health import partition_facts, topic_facts
 from stream.cluster.transport.error_codes import ErrorReason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from stream.cluster.admin.features import BrokerVersions
     from stream.cluster.admin.quorum import Quorum
@@ -189,6 +191,30 @@ def broker_features_table(versions: Mapping[int, BrokerVersions]) -> pa.Table:
 def quotas_table(quotas: Sequence[Quota]) -> pa.Table:
     """Return a row per quota (QUOTAS)."""
     return _table(quotas, QUOTAS)
+
+
+def broker_disks_table(sizes: Mapping[int, int | None], replicas: pa.Table, deleted: Collection[str]) -> pa.Table:
+    """Return a row per broker whose `sizes` are known, with its `replicas` of `deleted` topics (BROKER_DISKS)."""
+    of_deleted = replicas.filter(pc.is_in(replicas["topic"].cast(pa.string()), pa.array(sorted(deleted), pa.string())))
+    counted = _count(of_deleted["broker"])
+    rows = [(node, size, counted.get(node, 0)) for node, size in sorted(sizes.items()) if size is not None]
+    return _table(rows, BROKER_DISKS)
+
+
+def topic_sizes_table(topology: Topology, sizes: Mapping[int, int | None], replicas: pa.Table) -> pa.Table:
+    """Return the size of each topic all of whose replicas are on brokers with known `sizes` (TOPIC_SIZES)."""
+    known = pa.array([node for node, size in sizes.items() if size is not None], pa.int32())
+    hosts = topology.partitions["replicas"].combine_chunks()
+    elsewhere = pc.invert(pc.is_in(pc.list_flatten(hosts), known))
+    topics = topology.partitions["topic"].cast(pa.string())
+    incomplete = set(topics.take(pc.list_parent_indices(hosts).filter(elsewhere)).to_pylist())
+    existing = set(topics.unique().to_pylist())
+    found = replicas.filter(pc.is_valid(replicas["topic"]))
+    summed = pa.table({"topic": found["topic"].cast(pa.string()), "size": found["size"]})
+    rows = summed.group_by("topic").aggregate([("size", "sum")]).to_pylist()
+    return _table(
+        sorted((row["topic"], row["size_sum"]) for row in rows if row["topic"] in existing - incomplete), TOPIC_SIZES
+    )
 
 
 def count_unknown(topology: Topology, replicas: pa.Table, configs: pa.Table) -> Unknown:

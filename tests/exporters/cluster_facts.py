@@ -151,6 +151,8 @@ def facts(**changes: Any) -> ClusterFacts:
             model.QUOTAS,
             [{"user": "", "client_id": "billing-1", "ip": "", "key": "consumer_byte_rate", "value": 1024.0}],
         ),
+        broker_disks=table(model.BROKER_DISKS, [{"broker": 1, "bytes": 2**41, "deleted_replicas": 3}]),
+        topic_sizes=table(model.TOPIC_SIZES, [{"topic": "orders", "bytes": 4096}]),
         unknown_facts=table(
             model.UNKNOWN_FACTS,
             [

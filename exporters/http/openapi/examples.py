@@ -176,6 +176,7 @@ _CLUSTER: Final[ClusterResponse] = {
         "mixed": (),
     },
     "quotas": [{"user": "", "client_id": "billing-1", "ip": "", "key": "consumer_byte_rate", "value": 1_048_576.0}],
+    "disks": [{"broker": 1, "bytes": 7_300_000, "deleted_replicas": 0}],
     "unknown": [],
 }
 _TOPIC: Final[TopicResponse] = {
@@ -189,6 +190,7 @@ _TOPIC: Final[TopicResponse] = {
     "brokers_skewed_ratio": 0.0,
     "brokers_spread_ratio": 1.0,
     "leaders_skewed_ratio": 0.0,
+    "bytes": 4_900_000,
     "configs": [_RETENTION],
     "by_partition": [
         {

@@ -114,9 +114,11 @@ def describe_transactions(transactional_ids: Sequence[str]) -> Any:
     return DescribeTransactionsRequest(transactional_ids=list(transactional_ids))
 
 
-def describe_log_dirs(partitions: Mapping[str, Sequence[int]]) -> Any:
-    """Build a request to a broker for the sizes of its replicas of these partitions (KIP-113)."""
+def describe_log_dirs(partitions: Mapping[str, Sequence[int]] | None) -> Any:
+    """Build a request to a broker for the sizes of its replicas of these partitions, or of all (KIP-113)."""
     topic = DescribeLogDirsRequest.DescribableLogDirTopic
+    if partitions is None:
+        return DescribeLogDirsRequest(topics=None)
     return DescribeLogDirsRequest(
         topics=[topic(topic=name, partitions=list(indexes)) for name, indexes in partitions.items()]
     )

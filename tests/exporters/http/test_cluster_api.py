@@ -137,6 +137,7 @@ def test_the_cluster() -> None:
             "mixed": ["broker 2 differs from broker 1: metadata.version 7 to 25 instead of 7 to 27"],
         },
         "quotas": [{"user": "", "client_id": "billing-1", "ip": "", "key": "consumer_byte_rate", "value": 1024.0}],
+        "disks": [{"broker": 1, "bytes": 2**41, "deleted_replicas": 3}],
         "unknown": [
             {"fact": "broker setting", "reason": "unreachable", "amount": 1},
             {"fact": "offsets topic size", "reason": "not_authorized", "amount": 1},
@@ -163,6 +164,9 @@ def test_a_topic() -> None:
     """Totals, settings and every partition with its brokers; a missing leader is null."""
     answer = get("/api/v1/topics/orders", PublishedCluster.build(facts())).json()
     assert (answer["topic"], answer["partitions"], answer["leaders_skewed_ratio"]) == ("orders", 2, 0.33)
+    assert answer["bytes"] == 4096
+    unsized = facts(topic_sizes=facts().topic_sizes.slice(0, 0))
+    assert get("/api/v1/topics/orders", PublishedCluster.build(unsized)).json()["bytes"] is None
     assert answer["configs"] == [
         {"key": "retention.ms", "value": "604800000", "source": "default_config", "unknown_reason": None}
     ]

@@ -29,8 +29,10 @@ from stream.cluster_facts.watch import ClusterWatch
 from tests.exporters.snapshots import snapshot, status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
+
+    import pyarrow as pa
 
     from exporters.cluster.model import ClusterFacts
     from tests.conftest import MakeBroker
@@ -135,22 +137,43 @@ def test_layout_controller_and_settings(poll: ClusterPoll, brokers: tuple[Broker
 
 
 def test_sizes_on_every_broker(poll: ClusterPoll, brokers: tuple[Broker, Broker]) -> None:
-    """The size of the offsets topic on each broker is the sum of what `kafka-log-dirs` says of its partitions."""
+    """The sizes of brokers, of topics and of the offsets topic are the sums of what `kafka-log-dirs` prints."""
 
     def as_the_tool_says() -> bool:
-        said = tool("org.apache.kafka.tools.LogDirsCommand", brokers[0], "--describe", "--topic-list", OFFSETS)
+        said = tool("org.apache.kafka.tools.LogDirsCommand", brokers[0], "--describe")
         answer = json.loads(next(line for line in said.splitlines() if line.startswith("{")))
-        theirs = {
-            each["broker"]: sum(p["size"] for disk in each["logDirs"] for p in disk["partitions"])
+        printed = [
+            (each["broker"], p["partition"].rpartition("-")[0], p["size"])
             for each in answer["brokers"]
-        }
+            for disk in each["logDirs"]
+            for p in disk["partitions"]
+        ]
+        theirs = _sums((broker, size) for broker, topic, size in printed if topic == OFFSETS)
         facts = poll.poll(None, time.time())
+        assert {row["deleted_replicas"] for row in facts.broker_disks.to_pylist()} == {0}
+        if _pairs(facts.broker_disks) != _sums((broker, size) for broker, _, size in printed):
+            return False
+        if _pairs(facts.topic_sizes) != _sums((topic, size) for _, topic, size in printed):
+            return False
         rows = facts.offsets_replicas.to_pylist()
         assert {row["unknown_reason"] for row in rows} == {None}
         assert facts.cleaner_suspect is False
         return {row["broker"]: row["bytes"] for row in rows} == theirs and min(theirs.values()) > 0
 
     wait_until(as_the_tool_says, "sizes as the tool has them, between two writes of the coordinator")
+
+
+def _sums(sizes: Iterable[tuple[Any, int]]) -> dict[Any, int]:
+    """Return the sum of the sizes by key."""
+    sums: dict[Any, int] = {}
+    for key, size in sizes:
+        sums[key] = sums.get(key, 0) + size
+    return sums
+
+
+def _pairs(sizes: pa.Table) -> dict[Any, int]:
+    """Return the bytes by the first column."""
+    return dict(zip(sizes.column(0).to_pylist(), sizes["bytes"].to_pylist(), strict=True))
 
 
 def test_a_stopped_and_restarted_broker_changes_the_facts(poll: ClusterPoll, brokers: tuple[Broker, Broker]) -> None:

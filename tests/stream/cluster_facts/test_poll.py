@@ -39,6 +39,11 @@ def topic(name: str, partitions: int = 1) -> Any:
     return says(name=name, partitions=described, error_code=0, topic_id=None, is_internal=name == OFFSETS)
 
 
+def absent(name: str, error: int = 3) -> Any:
+    """Describe a topic that does not exist, or that may not be described (29)."""
+    return says(name=name, partitions=[], error_code=error, topic_id=None, is_internal=False)
+
+
 def configs(values: dict[str, str], denied: Collection[str] = ()) -> Any:
     """Answer for settings: by value, with an error for some resources."""
 
@@ -69,13 +74,28 @@ def sizes(*by_partition: int) -> Any:
             says(partition_index=p, partition_size=size, offset_lag=0, is_future_key=False)
             for p, size in enumerate(by_partition)
         ]
-        assert [each.topic for each in request.topics] == [OFFSETS]
+        assert request.topics is None or [each.topic for each in request.topics] == [OFFSETS]
         return says(
             error_code=0,
             results=[says(error_code=0, log_dir="/d", topics=[says(name=OFFSETS, partitions=replicas)])],
         )
 
     return answer
+
+
+def disks(held: dict[str, list[int]]) -> Any:
+    """Answer for disks: replicas of these sizes by topic, the same on each broker."""
+    topics = [
+        says(
+            name=name,
+            partitions=[
+                says(partition_index=p, partition_size=size, offset_lag=0, is_future_key=False)
+                for p, size in enumerate(by_partition)
+            ],
+        )
+        for name, by_partition in held.items()
+    ]
+    return lambda *_: says(error_code=0, results=[says(error_code=0, log_dir="/d", topics=topics)])
 
 
 def quotas(*clients: str) -> Any:
@@ -95,7 +115,8 @@ def answers(*topics: Any, **changes: Any) -> dict[str, Any]:
     by_name = {each.name: each for each in topics}
 
     def metadata(_: int | None, asked: Collection[str] | None) -> Any:
-        return says(topics=[by_name[name] for name in (by_name if asked is None else asked)], controller_id=2)
+        named = by_name if asked is None else asked
+        return says(topics=[by_name.get(name) or absent(name) for name in named], controller_id=2)
 
     states = [
         says(
@@ -204,6 +225,43 @@ def test_quorum_reassignments_and_features() -> None:
         (2, "metadata.version", 7, 27),
     ]
     assert facts.mixed_versions == ()
+
+
+def test_sizes_on_disk() -> None:
+    """Of every broker and topic; a replica of a topic that does not exist is counted, and its size is the broker's."""
+    script = answers(topic(OFFSETS, 2), topic("t", 2))
+    metadata = script["Metadata"]
+    script["Metadata"] = lambda node, asked: (
+        says(topics=[absent("denied", 29), absent("gone")], controller_id=2)
+        if asked == ["denied", "gone"]
+        else metadata(node, asked)
+    )
+    script["DescribeLogDirsRequest"] = disks({OFFSETS: [100, 200], "t": [7, 0], "gone": [50, 60], "denied": [1]})
+    facts = poll_of(script)[0].poll(None, 0)
+    assert [tuple(row.values()) for row in facts.broker_disks.to_pylist()] == [(1, 418, 2), (2, 418, 2)]
+    assert [tuple(row.values()) for row in facts.topic_sizes.to_pylist()] == [(OFFSETS, 600), ("t", 14)]
+    assert facts.offsets_replicas["bytes"].to_pylist() == [300, 300]
+
+
+def test_a_size_that_is_not_complete_is_unknown() -> None:
+    """The size of a topic needs every broker that has a replica of it."""
+    whole = disks({OFFSETS: [100, 200], "t": [7]})
+    script = answers(topic(OFFSETS, 2), topic("t"), DescribeLogDirsRequest=lambda n, _: AWAY if n == 2 else whole())
+    facts = poll_of(script)[0].poll(None, 0)
+    assert [tuple(row.values()) for row in facts.broker_disks.to_pylist()] == [(1, 307, 0)]
+    assert facts.topic_sizes.num_rows == 0
+
+
+def test_sizes_of_a_large_cluster_are_those_of_the_offsets_topic(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Above the limit no other size is requested."""
+    monkeypatch.setattr("stream.cluster_facts.poll.MOST_REPLICAS", 7)
+    poll, cluster = poll_of(answers(topic(OFFSETS, 2), topic("t", 2)))
+    facts = poll.poll(None, 0)
+    asked = [request.topics for _, request in cluster.asked if type(request).__name__ == "DescribeLogDirsRequest"]
+    assert [[each.topic for each in topics] for topics in asked] == [[OFFSETS], [OFFSETS]]
+    assert (facts.broker_disks.num_rows, facts.topic_sizes.num_rows) == (0, 0)
+    assert facts.offsets_replicas["bytes"].to_pylist() == [300, 300]
+    assert [tuple(row.values()) for row in facts.unknown_facts.to_pylist()] == [("size on disk", "not_asked", 2)]
 
 
 def test_quotas_are_bounded_and_can_be_hidden() -> None:
@@ -318,11 +376,10 @@ def test_an_error_affects_only_its_own_fact(
 
 
 def test_before_the_first_commit() -> None:
-    """Without an offsets topic no sizes are requested, and the state of the cleaner is unknown."""
-    poll, cluster = poll_of(answers(topic("t")))
+    """Without an offsets topic its size is unknown, and so is the state of the cleaner."""
+    poll, _ = poll_of(answers(topic("t"), DescribeLogDirsRequest=disks({"t": [5]})))
     facts = poll.poll(None, 0)
     assert (facts.offsets_replicas.num_rows, facts.cleaner_suspect, facts.unknown_facts.num_rows) == (0, None, 0)
-    assert cluster.count("DescribeLogDirsRequest") == 0
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ REQUESTS: dict[str, Any] = {
     "producers": admin_requests.describe_producers("t", [0, 1]),
     "transactions of producers": admin_requests.list_transactions([1, 2**62]),
     "transactions": admin_requests.describe_transactions(["x"]),
+    "sizes of all": admin_requests.describe_log_dirs(None),
     "sizes": admin_requests.describe_log_dirs({"t": [0, 1]}),
 }
 # What the first version that has the field is, and what it must be in every version sent.
@@ -42,6 +43,7 @@ SAYS: dict[str, tuple[int, str, Any]] = {
     "the coordinator of a transaction": (1, "key_type", 1),
     "reassignments": (0, "topics", None),
     "quotas": (0, "strict", False),
+    "sizes of all": (0, "topics", None),
     "transactions of producers": (0, "producer_id_filters", [1, 2**62]),
 }
 
