@@ -447,6 +447,43 @@ class TopicResponse(ClusterTopicRow):
     by_partition: list[TopicPartitionRow]
 
 
+class EventOwner(TypedDict):
+    """The owner of a group (`groups.owners`)."""
+
+    team: str | None
+    tier: str | None
+    link: str | None
+
+
+class VerdictEventData(TypedDict):
+    """The content of a verdict event. `before` is null in the first event about the group."""
+
+    group: str
+    before: str | None
+    verdict: str | None
+    severity: str | None
+    since: str | None
+    sentence: str | None
+    evidence: dict[str, EvidenceValue]
+    next_step: str | None
+    owner: EventOwner | None
+    maintenance_until: str | None
+    unpaged: bool
+
+
+class VerdictCloudEvent(TypedDict):
+    """A verdict event as CloudEvent 1.0. An empty `subject` is left out."""
+
+    specversion: str
+    id: str
+    source: str
+    type: str
+    subject: NotRequired[str]
+    time: str
+    datacontenttype: str
+    data: VerdictEventData
+
+
 class ErrorResponse(TypedDict):
     """Why there is no other response; with the requested group or topic, if there is one.
 

@@ -72,6 +72,11 @@ class Admission:
         self._refused = collections.Counter[RefusalReason]()
 
     @property
+    def limits(self) -> ConnectionLimits:
+        """The limits."""
+        return self._limits
+
+    @property
     def open(self) -> int:
         """The number of open connections."""
         return self._open

@@ -105,6 +105,13 @@ class LimitedConnection(H11Protocol):
     def _is_answering(self) -> bool:
         return self.cycle is not None and not self.cycle.response_complete
 
+    def shutdown(self) -> None:
+        """Close the connection after its response; at once if its client has stopped reading."""
+        if self._paused_at is not None and self.loop.time() - self._paused_at >= STALLED_SECONDS:
+            self.transport.abort()
+        else:
+            super().shutdown()
+
     # --- time limit of requests ---
 
     def _start_deadline(self) -> None:

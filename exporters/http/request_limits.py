@@ -38,23 +38,36 @@ class RequestLimits:
 class RequestLimiter:
     """ASGI middleware that refuses requests beyond the limits with 503, instead of queueing them."""
 
-    def __init__(self, app: ASGIApp, limits: RequestLimits, on_refusal: Callable[[], None] = lambda: None) -> None:
-        """`on_refusal` is called for each refused request."""
+    def __init__(
+        self,
+        app: ASGIApp,
+        limits: RequestLimits,
+        on_refusal: Callable[[], None] = lambda: None,
+        *,
+        covers: Callable[[str], bool] = lambda path: path not in PROBES,
+        requests: str = "requests",
+    ) -> None:
+        """`on_refusal` is called for each refused request; `covers` returns whether the limits are on this path.
+
+        `requests` names the covered requests in the refusal.
+        """
         self._app = app
+        self._covers = covers
+        self._refusal = {"error": f"too many concurrent {requests}"}
         self._limits = limits
         self._on_refusal = on_refusal
         self._running = collections.Counter[str]()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Run or refuse a request. On the event loop, so the counters need no lock."""
-        if scope["type"] != "http" or scope["path"] in PROBES:
+        if scope["type"] != "http" or not self._covers(scope["path"]):
             await self._app(scope, receive, send)
             return
         client = scope.get("client")
         address = address_key(client[0] if client else None)
         if not self._has_room(address):
             self._on_refusal()
-            refusal = JSONResponse({"error": "too many concurrent requests"}, 503, {"retry-after": "1"})
+            refusal = JSONResponse(self._refusal, 503, {"retry-after": "1"})
             await refusal(scope, receive, send)
             return
         self._running[address] += 1

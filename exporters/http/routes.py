@@ -27,9 +27,11 @@ from exporters.http.access.web_access import Credentials
 from exporters.http.admission import Admission, ConnectionLimits, RefusalReason
 from exporters.http.api import encode, group_json, groups_json, no_such_group, readiness_json, topic_groups_json
 from exporters.http.cluster_api import cluster_routes
+from exporters.http.event_stream.recent_events import RecentEvents
+from exporters.http.event_stream.response import EVENTS_PATH, EventStream
 from exporters.http.negotiation import accepts_gzip, preferred_format
 from exporters.http.openapi.document import openapi_json
-from exporters.http.request_limits import RequestLimiter, RequestLimits
+from exporters.http.request_limits import PROBES, RequestLimiter, RequestLimits
 from exporters.http.shared_renderings import SharedRenderings
 from exporters.http.streamed_response import StreamedResponse
 from exporters.page.assets import ASSETS, asset
@@ -40,6 +42,7 @@ from exporters.page.lag_samples import LagSamples
 from exporters.page.overview import overview_page
 from exporters.text.exposition import EMPTY, gzipped
 from exporters.text.self_metrics import render_self_metrics
+from exporters.verdict_event import NO_EVENT_FILTERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -55,6 +58,8 @@ if TYPE_CHECKING:
 
 # Enough for a million series over a slow link. Prometheus aborts after its scrape timeout, 10 s by default.
 RESPONSE_SECONDS: Final = 60.0
+MOST_STREAMS: Final = 64
+MOST_STREAMS_PER_ADDRESS: Final = 32
 
 _JSON: Final = "application/json"
 _INTERNAL_ERROR: Final = "internal error: lagwarden could not create this response; its log has the details"
@@ -89,6 +94,7 @@ def build_app(
     details: Callable[[str], GroupDetail | None] = lambda _: None,
     cluster: Callable[[], PublishedCluster | None] = lambda: None,
     search: MemberSearch | None = None,
+    events: RecentEvents | None = None,
     clock: Callable[[], float] = time.time,
     admission: Admission | None = None,
     credentials: Callable[[], Credentials] = Credentials,
@@ -111,11 +117,26 @@ def build_app(
         cluster,
         clock,
         search=search,
+        events=events or RecentEvents(),
         on_failure=on_failure,
         other_instance=other_instance,
     )
     on_refusal = functools.partial(admission.count, RefusalReason.REQUESTS)
-    limiter = Middleware(RequestLimiter, limits=RequestLimits(), on_refusal=on_refusal)
+    limiters = [
+        Middleware(
+            RequestLimiter,
+            limits=RequestLimits(),
+            on_refusal=on_refusal,
+            covers=lambda path: path not in PROBES and path != EVENTS_PATH,
+        ),
+        Middleware(
+            RequestLimiter,
+            limits=_stream_limits(admission.limits),
+            on_refusal=on_refusal,
+            covers=lambda path: path == EVENTS_PATH,
+            requests="event streams",
+        ),
+    ]
     on_login = functools.partial(admission.count, RefusalReason.LOGIN)
     login = Middleware(RequireLogin, credentials=credentials, on_refusal=on_login)
     routes = [
@@ -125,6 +146,7 @@ def build_app(
         Route("/readyz", endpoints.readyz),
         Route("/metrics", endpoints.metrics),
         Route("/api/v1/openapi.json", endpoints.openapi),
+        Route(EVENTS_PATH, endpoints.events),
         Route("/api/v1/groups", endpoints.groups),
         Route("/api/v1/groups/{name:any_name}", endpoints.group),
         Route("/api/v1/group", endpoints.group),
@@ -133,7 +155,16 @@ def build_app(
         Route("/groups/{name:any_name}", endpoints.group_page),
         Route("/group", endpoints.group_page),
     ]
-    return Starlette(routes=routes, middleware=[limiter, login])
+    return Starlette(routes=routes, middleware=[*limiters, login])
+
+
+def _stream_limits(connections: ConnectionLimits) -> RequestLimits:
+    """Return the limits of event streams: at most a quarter of the connections, because streams stay open."""
+    return RequestLimits(
+        total=min(MOST_STREAMS, max(connections.total // 4, 1)),
+        per_address=min(MOST_STREAMS_PER_ADDRESS, max(connections.per_address // 4, 1)),
+        reserve=0,
+    )
 
 
 def _with_http(status: Callable[[], MonitorStatus], admission: Admission) -> Callable[[], MonitorStatus]:
@@ -173,11 +204,13 @@ class _Endpoints:
         clock: Callable[[], float],
         *,
         search: MemberSearch | None,
+        events: RecentEvents,
         on_failure: Callable[[str, Exception], None],
         other_instance: Callable[[str], OtherInstance | None],
     ) -> None:
         self._search = search
         self._other_instance = other_instance
+        self._events = events
         self._on_failure = on_failure
         self._published = current
         self._lag_samples = LagSamples()
@@ -224,6 +257,14 @@ class _Endpoints:
 
     async def openapi(self, request: Request) -> Response:
         return await self.json(request, "openapi", lambda: (openapi_json(), 200))
+
+    async def events(self, request: Request) -> Response:
+        try:
+            query = GroupQuery.parse(request.query_params.multi_items(), without=NO_EVENT_FILTERS)
+        except GroupQueryError as error:
+            return _bad_request(str(error))
+        last = request.headers.get("last-event-id")
+        return EventStream(self._events, self._events.after(last) if last else self._events.end(), query)
 
     async def groups(self, request: Request) -> Response:
         published = self._current()

@@ -18,6 +18,7 @@ from exporters.http.access.tls_handshake import TlsHandshake
 from exporters.http.access.web_access import WebAccess
 from exporters.http.admission import Admission, ConnectionLimits
 from exporters.http.connection import LimitedConnection
+from exporters.http.event_stream.recent_events import RecentEvents
 from exporters.http.routes import build_app
 
 if TYPE_CHECKING:
@@ -76,12 +77,15 @@ class HttpServer:
         *,
         cluster: Callable[[], PublishedCluster | None] = lambda: None,
         search: MemberSearch | None = None,
+        events: RecentEvents | None = None,
         limits: ConnectionLimits | None = None,
         access: WebAccess | None = None,
         on_failure: Callable[[str, Exception], None] = lambda _path, _error: None,
         other_instance: Callable[[str], OtherInstance | None] = lambda _: None,
     ) -> None:
         """`search` finds the groups of a client or a host; None: members are hidden, and the filters refused.
+
+        `events` are the verdict changes that `/api/v1/events` streams.
 
         `limits` are those on connections; `access` has TLS and logins, None: neither.
 
@@ -92,6 +96,7 @@ class HttpServer:
         self._port = port
         admission = Admission(limits or ConnectionLimits())
         access = access or WebAccess()
+        self._events = events or RecentEvents()
         config = uvicorn.Config(
             build_app(
                 current,
@@ -99,6 +104,7 @@ class HttpServer:
                 details=details,
                 cluster=cluster,
                 search=search,
+                events=self._events,
                 admission=admission,
                 credentials=access.credentials,
                 on_failure=on_failure,
@@ -139,7 +145,11 @@ class HttpServer:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop listening, wait a few seconds for running requests, and return when the thread has ended. Idempotent."""
+        """Stop listening, wait a few seconds for running requests, and return when the thread has ended. Idempotent.
+
+        Event streams end at once.
+        """
+        self._events.close()
         self._uvicorn.should_exit = True
         if self._thread:
             self._thread.join(_STOP_SECONDS + 2)

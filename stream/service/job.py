@@ -35,6 +35,7 @@ from stream.spark.pipeline import start
 from stream.spark.task_progress import ProgressReceiver
 from stream.tick.lookups.scheduler import LookupScheduler
 from stream.tick.verdicts.store import VerdictStore
+from stream.webhook.announcer import VerdictAnnouncer
 from stream.webhook.notifier import WebhookNotifier
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from exporters.http.event_stream.recent_events import RecentEvents
     from stream.checkpoint.directory import CheckpointDirectory
     from stream.cluster.offsets_topic import OffsetsTopic
     from stream.cluster.transport.client import Cluster
@@ -70,9 +72,13 @@ class MonitorJob:
         stopping: threading.Event,
         cluster: Cluster,
         *,
+        events: RecentEvents,
         folder: Path | None = None,
     ) -> None:
-        """Read a long topic first, while the session is opened, if there is a `folder` for temporary files."""
+        """Read a long topic first, while the session is opened, if there is a `folder` for temporary files.
+
+        Verdict changes are added to `events`.
+        """
         self._config = config
         self._folder = folder
         self._first: FirstRead | None = None
@@ -80,7 +86,8 @@ class MonitorJob:
         self._publisher = publisher
         self._stopping = stopping
         self._cluster = cluster
-        self._notifier: WebhookNotifier | None = None
+        self._events = events
+        self._announcer: VerdictAnnouncer | None = None
 
     def run(self, topic: OffsetsTopic, session: Future[SparkSession]) -> int:
         """Continue from the checkpoint until the query ends; return the exit code. Raises Refusal."""
@@ -95,8 +102,9 @@ class MonitorJob:
             self._config, self._cluster, topic, logs, self._status, tombstone_seconds=tombstone_seconds
         )
         webhook = WebhookNotifier.running(self._config.webhook, state.checkpoint.folder, topic.cluster_id)
-        with contextlib.closing(state), webhook as self._notifier:
-            self._status.webhook = None if self._notifier is None else self._notifier.status
+        with contextlib.closing(state), webhook as notifier:
+            self._status.webhook = None if notifier is None else notifier.status
+            self._announcer = VerdictAnnouncer(self._events, topic.cluster_id, notifier)
             while True:
                 try:
                     return self._run_query(topic, session, state, logs, tombstone_seconds)
@@ -210,7 +218,7 @@ class MonitorJob:
             context_poller(self._config, self._cluster),
             tick_interval=job.tick_interval,
             trigger_interval=job.trigger_interval,
-            notifier=self._notifier,
+            announcer=self._announcer,
         )
 
     def _configure_evaluation(self, checkpoint: CheckpointDirectory) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 import structlog
 
 from exporters.http.admission import ConnectionLimits
+from exporters.http.event_stream.recent_events import RecentEvents
 from exporters.http.server import AddressUnavailableError, HttpServer
 from stream.cluster.transport.client import Cluster
 from stream.cluster_facts.watch import ClusterWatch
@@ -62,7 +63,8 @@ def run(config: Config, jvm: StartedJvm) -> int:
         share=config.job.share,
     )
     watch = ClusterWatch.from_config(config, publisher.current)
-    with _http_server(config, publisher, status, watch), watch:
+    events = RecentEvents()
+    with _http_server(config, publisher, status, watch, events), watch:
         executors = _executor_watch(config, status)
         opening = _SessionOpening(config, session_options(config, jvm.options), executors)
         opening.start(jvm.process)
@@ -76,9 +78,8 @@ def run(config: Config, jvm: StartedJvm) -> int:
                 if topic is None:
                     return ExitCode.OK
                 folder = jvm.options.temporary_folder
-                return MonitorJob(config, status, publisher, jvm.stopping, cluster, folder=folder).run(
-                    topic, opening.ready
-                )
+                job = MonitorJob(config, status, publisher, jvm.stopping, cluster, events=events, folder=folder)
+                return job.run(topic, opening.ready)
         finally:
             status.phase = STOPPING if status.phase != FAILED else FAILED
             if executors is not None:
@@ -87,7 +88,9 @@ def run(config: Config, jvm: StartedJvm) -> int:
 
 
 @contextlib.contextmanager
-def _http_server(config: Config, publisher: Publisher, status: ServiceStatus, watch: ClusterWatch) -> Iterator[None]:
+def _http_server(
+    config: Config, publisher: Publisher, status: ServiceStatus, watch: ClusterWatch, events: RecentEvents
+) -> Iterator[None]:
     http = config.http
     access = open_web_access(http)
     server = HttpServer(
@@ -98,6 +101,7 @@ def _http_server(config: Config, publisher: Publisher, status: ServiceStatus, wa
         served_details(http, publisher.details),
         cluster=watch.current,
         search=served_search(http, publisher.groups_of_client),
+        events=events,
         on_failure=status.answer_failed,
         other_instance=status.other_instance,
         limits=ConnectionLimits(http.max_connections, http.max_connections_per_address),

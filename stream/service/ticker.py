@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from stream.tick.context_poller import ContextPoller
     from stream.tick.publisher import Publisher
     from stream.tick.run_tick import TickResult
-    from stream.webhook.notifier import WebhookNotifier
+    from stream.webhook.announcer import VerdictAnnouncer
 
 _log = structlog.get_logger(__name__)
 
@@ -35,14 +35,14 @@ class Ticker:
         *,
         tick_interval: float,
         trigger_interval: float,
-        notifier: WebhookNotifier | None = None,
+        announcer: VerdictAnnouncer | None = None,
     ) -> None:
-        """Announce verdict changes by the `notifier`, if there is one."""
+        """Announce verdict changes by the `announcer`, if there is one."""
         self._publisher = publisher
         self._status = status
         self._cluster = cluster
         self._poller = poller
-        self._notifier = notifier
+        self._announcer = announcer
         self._tick_interval = tick_interval
         self._batch_wait = min(trigger_interval, tick_interval)
         self._batch_applied = threading.Event()
@@ -96,8 +96,8 @@ class Ticker:
             self._status.record_unreachable(str(error))
             return None
         self._status.record_tick(result)
-        if self._notifier is not None:
-            self._notifier.announce(result.published.snapshot, result.evaluated.finding)
+        if self._announcer is not None:
+            self._announcer.announce(result.published.snapshot, result.evaluated.finding)
         self._publisher.finish_tick()
         return result
 

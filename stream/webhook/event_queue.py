@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from stream.webhook.events import AnnouncedVerdict
+from exporters.verdict_event import AnnouncedVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from stream.webhook.events import VerdictEvent
+    from exporters.verdict_event import VerdictEvent
 
 _log = structlog.get_logger(__name__)
 FILE: Final = "webhook.db"

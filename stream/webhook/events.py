@@ -6,7 +6,6 @@ up and not. Nor is the first verdict of a group, if it is fine or unknown.
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 from typing import TYPE_CHECKING, Any, Final
@@ -14,10 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from exporters.timestamps import rfc3339
+from exporters.verdict_event import AnnouncedVerdict, VerdictEvent
 from exporters.wording import FINE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from exporters.readmodel import FindingDetail, Snapshot
 
@@ -26,25 +26,6 @@ TYPE: Final = "lagwarden.group.verdict_changed.v1"
 _UNKNOWN: Final = "unknown"
 _DEAD: Final = "Dead"
 _GONE: Final = "The group no longer exists."
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class AnnouncedVerdict:
-    """The verdict of the last event about a group, and its severity."""
-
-    verdict: str
-    severity: str
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class VerdictEvent:
-    """An event, ready to be sent. `time` is Unix seconds. `announced` is None if the group has no verdict any more."""
-
-    id: str
-    group: str
-    time: float
-    body: bytes
-    announced: AnnouncedVerdict | None
 
 
 def verdict_events(
@@ -73,6 +54,19 @@ def forgotten_groups(snapshot: Snapshot, announced: Mapping[str, AnnouncedVerdic
     """Yield the announced groups with a fine verdict that no longer exist; there is no event about them."""
     present = set(snapshot.groups.column("group").to_pylist()) if announced else set()
     return (group for group, last in announced.items() if group not in present and last.severity == FINE)
+
+
+def record_announced(
+    announced: dict[str, AnnouncedVerdict], events: Iterable[VerdictEvent], forgotten: Iterable[str]
+) -> None:
+    """Update the announced verdicts by new events, and remove the `forgotten` groups."""
+    for event in events:
+        if event.announced is None:
+            announced.pop(event.group, None)
+        else:
+            announced[event.group] = event.announced
+    for group in forgotten:
+        announced.pop(group, None)
 
 
 def _is_change(row: Mapping[str, Any], announced: Mapping[str, AnnouncedVerdict]) -> bool:
@@ -131,7 +125,8 @@ def _event(
     # An empty subject is invalid in CloudEvents, but a group may have an empty name. Escaped: names may have lone
     # surrogates.
     shown = {name: value for name, value in event.items() if value != ""}
-    return VerdictEvent(event_id, group, now, json.dumps(shown, allow_nan=False).encode(), announced)
+    body = json.dumps(shown, allow_nan=False).encode()
+    return VerdictEvent(event_id, group, now, body, announced, last, row.get("team"))
 
 
 def _sentence(row: Mapping[str, Any], finding: FindingDetail | None) -> str | None:

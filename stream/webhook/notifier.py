@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Self
 
 from stream.errors import ExitCode, Refusal
 from stream.webhook.event_queue import EventQueue, QueueUnavailableError
-from stream.webhook.events import forgotten_groups, verdict_events
+from stream.webhook.events import forgotten_groups, record_announced, verdict_events
 from stream.webhook.request import WebhookTarget
 from stream.webhook.sender import WebhookSender
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from exporters.readmodel import FindingDetail, Snapshot
+    from exporters.verdict_event import AnnouncedVerdict, VerdictEvent
     from stream.config.options import WebhookOptions
-    from stream.webhook.events import AnnouncedVerdict
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -64,8 +64,11 @@ class WebhookNotifier:
         with contextlib.closing(queue), WebhookSender(queue, target) as sender:
             yield cls(queue, sender, cluster_id)
 
-    def announce(self, snapshot: Snapshot, finding_of: Callable[[str], FindingDetail | None]) -> None:
-        """Queue an event for each verdict that changed. If the queue cannot be written, the next call does so."""
+    def announce(self, snapshot: Snapshot, finding_of: Callable[[str], FindingDetail | None]) -> Sequence[VerdictEvent]:
+        """Queue an event for each verdict that changed, and return them.
+
+        If the queue cannot be written, there are none, and the next call finds the changes again.
+        """
         try:
             if self._announced is None:
                 self._announced = self._queue.announced()
@@ -73,24 +76,13 @@ class WebhookNotifier:
             forgotten = list(forgotten_groups(snapshot, self._announced))
             if events or forgotten:
                 self._sender.count_drops("queue_full", self._queue.append(events, forgotten))
-                self._update_announced(self._announced, {event.group: event.announced for event in events}, forgotten)
+                record_announced(self._announced, events, forgotten)
         except QueueUnavailableError as error:
             self._sender.count_failure("queue", str(error))
-        else:
-            if events:
-                self._sender.wake()
-
-    @staticmethod
-    def _update_announced(
-        announced: dict[str, AnnouncedVerdict],
-        changed: Mapping[str, AnnouncedVerdict | None],
-        forgotten: list[str],
-    ) -> None:
-        for group, verdict in {**changed, **dict.fromkeys(forgotten)}.items():
-            if verdict is None:
-                announced.pop(group, None)
-            else:
-                announced[group] = verdict
+            return ()
+        if events:
+            self._sender.wake()
+        return events
 
     def status(self) -> WebhookStatus:
         """Return the state as of now; the size of the queue is the last one known if it cannot be read."""

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 import pytest
 
+from exporters.http.event_stream.recent_events import RecentEvents
 from sandbox.kafka.broker import Broker
 from sandbox.waiting import wait_until
 from stream.checkpoint.directory import OffsetsTopicEnds, open_checkpoint
@@ -281,7 +282,8 @@ class Run:
         with Cluster(self.config.kafka.bootstrap_servers) as cluster:
             topic = describe(cluster)
             assert topic is not None
-            job = MonitorJob(self.config, self.status, self.publisher, self._stopping, cluster)
+            events = RecentEvents()
+            job = MonitorJob(self.config, self.status, self.publisher, self._stopping, cluster, events=events)
             self.code = job.run(topic, self._session)
 
     def __enter__(self) -> Self:

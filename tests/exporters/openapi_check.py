@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     import httpx
 
 
+STREAM = "text/event-stream"
+
+
 def strict(schema: Any) -> Any:
     """Return a schema in which objects have no other fields than the declared ones, unless they are maps."""
     if isinstance(schema, list):
@@ -41,14 +44,19 @@ def documented(path: str) -> str | None:
 
 @functools.cache
 def validator(path: str, code: int) -> jsonschema_rs.Validator:
-    """Return the validator of the JSON of a response. Raises KeyError if the document does not have the status code."""
-    schema = document()["paths"][path]["get"]["responses"][str(code)]["content"]["application/json"]["schema"]
+    """Return the validator of the JSON of a response. Raises KeyError if the document does not have the status code.
+
+    For a stream it is that of the data of one event.
+    """
+    content = document()["paths"][path]["get"]["responses"][str(code)]["content"]
+    schema = content["application/json"]["schema"] if "application/json" in content else content[STREAM]["schema"]
+    schema = schema.get("contentSchema", schema)
     return jsonschema_rs.validator_for({**schema, "components": strict(document()["components"])})
 
 
 def check_response(response: httpx.Response) -> None:
     """Fail if a GET operation of the document has another response than the document says."""
     path = documented(response.request.url.path)
-    if path is not None:
+    if path is not None and not response.headers["content-type"].startswith(STREAM):
         assert response.headers["content-type"] == "application/json"
         validator(path, response.status_code).validate(response.json())

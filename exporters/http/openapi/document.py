@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 from importlib import metadata
 from typing import Any, Final, Literal
 
@@ -10,8 +11,9 @@ from pydantic import TypeAdapter
 
 from exporters.group_query import MOST_ROWS, ParameterKind, QueryParameter, SortKey
 from exporters.http.api import encode
+from exporters.http.event_stream.response import MEDIA_TYPE as EVENT_STREAM
 from exporters.http.openapi.examples import EXAMPLES
-from exporters.http.openapi.operations import OPERATIONS, ApiOperation, PathParameter, ResponseModel
+from exporters.http.openapi.operations import OPERATIONS, ApiOperation, HeaderParameter, PathParameter, ResponseModel
 
 Json = dict[str, Any]
 
@@ -64,6 +66,7 @@ def _operation(operation: ApiOperation, references: dict[type, Json]) -> Json:
         "parameters": [
             *map(_required_parameter, operation.required),
             *map(_query_parameter, operation.query),
+            *map(_header_parameter, operation.headers),
         ],
         "responses": {
             str(code): _response(operation, code, response, references)
@@ -77,11 +80,15 @@ def _operation(operation: ApiOperation, references: dict[type, Json]) -> Json:
 def _response(operation: ApiOperation, code: int, response: ResponseModel, references: dict[type, Json]) -> Json:
     schemas = [references[each] for each in response.types]
     schema = schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
+    if response.is_stream:
+        # The form of the `data` of each event: OpenAPI 3.1 has no schema for a stream.
+        schema = {"type": "string", "contentMediaType": EVENT_STREAM, "contentSchema": schema}
     content: Json = {"schema": schema if schemas else {"type": "object"}}
     example = EXAMPLES.get((operation.path, code), response.example)
     if example is not None:
-        content["example"] = example
-    return {"description": response.description, "content": {"application/json": content}}
+        content["example"] = f"id: 0f5e1f6a-17\ndata: {json.dumps(example)}\n\n" if response.is_stream else example
+    media_type = EVENT_STREAM if response.is_stream else "application/json"
+    return {"description": response.description, "content": {media_type: content}}
 
 
 def _required_parameter(parameter: PathParameter) -> Json:
@@ -89,6 +96,17 @@ def _required_parameter(parameter: PathParameter) -> Json:
         "name": parameter.name,
         "in": "query" if parameter.in_query else "path",
         "required": True,
+        "description": parameter.description,
+        "schema": {"type": "string"},
+        "example": parameter.example,
+    }
+
+
+def _header_parameter(parameter: HeaderParameter) -> Json:
+    return {
+        "name": parameter.name,
+        "in": "header",
+        "required": False,
         "description": parameter.description,
         "schema": {"type": "string"},
         "example": parameter.example,

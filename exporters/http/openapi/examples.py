@@ -24,7 +24,7 @@ from exporters.text.exposition import EMPTY, PublishedSnapshot
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from exporters.api_types import ClusterResponse, ConfigRow, TopicResponse
+    from exporters.api_types import ClusterResponse, ConfigRow, TopicResponse, VerdictCloudEvent
 
 _NOW: Final = 1_767_258_000.0
 _NOW_MS: Final = int(_NOW * 1000)
@@ -208,7 +208,31 @@ _TOPIC: Final[TopicResponse] = {
     ],
 }
 
+_EVENT: Final[VerdictCloudEvent] = {
+    "specversion": "1.0",
+    "id": "0f5e1f6a5b1f4b0f9a8d7c6e5f4a3b2c",
+    "source": "/lagwarden/clusters/MkU3OEVBNTcwNTJENDM2Qk",
+    "type": "lagwarden.group.verdict_changed.v1",
+    "subject": "billing",
+    "time": _TIME,
+    "datacontenttype": "application/json",
+    "data": {
+        "group": "billing",
+        "before": "ok",
+        "verdict": "stopped",
+        "severity": "critical",
+        "since": "2026-01-01T08:55:20.000Z",
+        "sentence": _SENTENCE,
+        "evidence": dict(_FINDING.evidence),
+        "next_step": _FINDING.next_step,
+        "owner": {"team": "payments", "tier": None, "link": None},
+        "maintenance_until": None,
+        "unpaged": False,
+    },
+}
+
 EXAMPLES: Final[dict[tuple[str, int], Mapping[str, Any]]] = {
+    ("/api/v1/events", 200): _EVENT,
     ("/api/v1/cluster", 200): _CLUSTER,
     ("/api/v1/topics/{topic}", 200): _TOPIC,
     ("/api/v1/groups", 200): json.loads(groups_json(PublishedSnapshot(_SNAPSHOT, EMPTY))),

@@ -14,8 +14,10 @@ from exporters.api_types import (
     ReadinessResponse,
     TopicGroupsResponse,
     TopicResponse,
+    VerdictCloudEvent,
 )
 from exporters.group_query import PARAMETERS, QueryParameter
+from exporters.verdict_event import EVENT_FILTERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,11 +25,15 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ResponseModel:
-    """A response: its description, the types of its JSON (none: any object), and an example."""
+    """A response: its description, the types of its JSON (none: any object), and an example.
+
+    With `is_stream` the response is server-sent events with JSON of this type.
+    """
 
     description: str
     types: tuple[type, ...]
     example: Mapping[str, Any] | None = None
+    is_stream: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -41,6 +47,15 @@ class PathParameter:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class HeaderParameter:
+    """A header of the request; never required."""
+
+    name: str
+    description: str
+    example: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class ApiOperation:
     """A GET operation: `path` as OpenAPI writes it, and `responses` by status code."""
 
@@ -50,6 +65,7 @@ class ApiOperation:
     responses: Mapping[int, ResponseModel]
     required: tuple[PathParameter, ...] = ()
     query: tuple[QueryParameter, ...] = ()
+    headers: tuple[HeaderParameter, ...] = ()
     needs_login: bool = True
 
 
@@ -156,6 +172,30 @@ OPERATIONS: Final = (
         },
         required=(_TOPIC_NAME,),
         query=tuple(parameter for parameter in PARAMETERS if parameter.name != "topic"),
+    ),
+    ApiOperation(
+        "/api/v1/events",
+        "events",
+        "Changes of verdicts as server-sent events, from now on or after `Last-Event-ID`.",
+        {
+            200: ResponseModel(
+                "The events, each with its JSON as `data`. A message of the type `missed` has the number of events that"
+                " the stream does not have any more.",
+                (VerdictCloudEvent,),
+                is_stream=True,
+            ),
+            400: _INVALID_QUERY,
+            **_LIMITS,
+            503: ResponseModel(
+                "Too many event streams are open.", _ERROR, {"error": "too many concurrent event streams"}
+            ),
+        },
+        query=tuple(parameter for parameter in PARAMETERS if parameter.name in EVENT_FILTERS),
+        headers=(
+            HeaderParameter(
+                "Last-Event-ID", "The `id` of the last event that the client got; EventSource sends it.", "0f5e1f6a-17"
+            ),
+        ),
     ),
     ApiOperation(
         "/api/v1/cluster",

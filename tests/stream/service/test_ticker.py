@@ -187,12 +187,12 @@ def test_verdict_changes_are_announced_after_a_tick_and_never_without_one() -> N
     publisher = FakePublisher()
     ticker, _ = made(publisher)
 
-    class Notifier:
+    class Announcer:
         def announce(self, *snapshot_and_finding: object) -> None:
             assert snapshot_and_finding == (Result.published.snapshot, Result.evaluated.finding)
             publisher.calls.append("announce")
 
-    ticker._notifier = cast("Any", Notifier())
+    ticker._announcer = cast("Any", Announcer())
     ticker.tick(current=True)
     assert publisher.calls == ["tick current=True", "announce", "finish"]
     publisher.unreachable = True

@@ -12,6 +12,7 @@ import bcrypt
 import pytest
 import structlog
 
+from exporters.http.event_stream.recent_events import RecentEvents
 from exporters.http.server import HttpServer
 from stream.config.loader import load
 from stream.config.options import HttpOptions
@@ -98,5 +99,5 @@ def test_the_server_of_run_gets_the_served_details(monkeypatch: pytest.MonkeyPat
     config = load(flags={**flags, "http.hide_members": True})
     publisher: Any = types.SimpleNamespace(current=lambda: None, details=detail, groups_of_client=lambda *_: ())
     watch: Any = types.SimpleNamespace(current=lambda: None)
-    with run._http_server(config, publisher, ServiceStatus("1", 60), watch):
+    with run._http_server(config, publisher, ServiceStatus("1", 60), watch, RecentEvents()):
         assert {member.client_host for member in given["details"]("billing").members} == {None}

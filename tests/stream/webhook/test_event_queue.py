@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from exporters.verdict_event import AnnouncedVerdict, VerdictEvent
 from stream.webhook.event_queue import FILE, EventQueue, QueueUnavailableError
-from stream.webhook.events import AnnouncedVerdict, VerdictEvent
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from exporters.readmodel import FindingDetail, Snapshot
-from stream.webhook.events import AnnouncedVerdict, VerdictEvent, forgotten_groups, verdict_events
+from exporters.verdict_event import AnnouncedVerdict, VerdictEvent
+from stream.webhook.events import forgotten_groups, verdict_events
 from tests.exporters.snapshots import NOON, snapshot
 
 OK = AnnouncedVerdict("ok", "fine")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from stream.webhook.events import VerdictEvent
+    from exporters.verdict_event import VerdictEvent
 
 
 def event(group: str) -> VerdictEvent:

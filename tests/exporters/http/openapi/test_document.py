@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import jsonschema_rs
@@ -9,6 +10,7 @@ import pytest
 from starlette.routing import Route
 
 from exporters.group_query import PARAMETERS
+from exporters.http.event_stream.response import EVENTS_PATH
 from exporters.http.openapi.document import openapi_document, openapi_json
 from exporters.http.openapi.operations import OPERATIONS
 from exporters.http.routes import build_app
@@ -31,8 +33,12 @@ def test_every_route_of_the_api_is_in_the_document() -> None:
 @pytest.mark.parametrize(("path", "code"), RESPONSES, ids=[f"{path} {code}" for path, code in RESPONSES])
 def test_every_example_is_valid(path: str, code: int) -> None:
     """And every response has one, except the document itself."""
-    content = openapi_document()["paths"][path]["get"]["responses"][str(code)]["content"]["application/json"]
-    if path != "/api/v1/openapi.json" or code != 200:
+    (content,) = openapi_document()["paths"][path]["get"]["responses"][str(code)]["content"].values()
+    if path == EVENTS_PATH and code == 200:
+        event_id, data, *_ = content["example"].splitlines()
+        assert event_id.startswith("id: ")
+        validator(path, code).validate(json.loads(data.removeprefix("data: ")))
+    elif path != "/api/v1/openapi.json" or code != 200:
         validator(path, code).validate(content["example"])
 
 
@@ -51,6 +57,19 @@ def test_every_parameter_of_a_query_is_in_the_document() -> None:
     assert declared["limit"]["schema"]["minimum"] == 1
     of_topic = {each["name"]: each["in"] for each in paths["/api/v1/topics/{topic}/groups"]["get"]["parameters"]}
     assert of_topic == {name: "query" for name in declared if name != "topic"} | {"topic": "path"}
+
+
+def test_the_event_stream_is_declared_as_such() -> None:
+    """With its filters, and the header by which a client continues."""
+    events = openapi_document()["paths"][EVENTS_PATH]["get"]
+    assert [(each["name"], each["in"]) for each in events["parameters"]] == [
+        ("filter", "query"),
+        ("owner", "query"),
+        ("verdict", "query"),
+        ("severity", "query"),
+        ("Last-Event-ID", "header"),
+    ]
+    assert list(events["responses"]["200"]["content"]) == ["text/event-stream"]
 
 
 def test_probes_need_no_login_and_everything_else_may() -> None:

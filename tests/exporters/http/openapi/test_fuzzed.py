@@ -11,6 +11,7 @@ from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import response_schema_conformance, status_code_conformance
 
 from exporters.cluster.exposition import PublishedCluster
+from exporters.http.event_stream.recent_events import RecentEvents
 from exporters.http.routes import build_app
 from exporters.text.exposition import PublishedSnapshot
 from tests.exporters.cluster_facts import facts
@@ -18,11 +19,14 @@ from tests.exporters.snapshots import NOON, detail, small_snapshot, status
 
 PUBLISHED = PublishedSnapshot.build(small_snapshot())
 CLUSTER = PublishedCluster.build(facts())
+EVENTS = RecentEvents()
+EVENTS.close()  # a stream would not end
 APP = build_app(
     lambda: dataclasses.replace(PUBLISHED),
     status,
     details=lambda name: detail() if name == "billing" else None,
     cluster=lambda: CLUSTER,
+    events=EVENTS,
     search=lambda _client, _host: {"billing", "plain"},
     clock=lambda: NOON / 1000 + 5,
 )

@@ -1,0 +1,135 @@
+"""The response of `/api/v1/events`: verdict events as server-sent events (WHATWG HTML, section 9.2).
+
+A stream keeps no copy of the events: it reads them from the memory that all streams share, when its client has read the
+previous ones. A client that is too slow finds events dropped, and the stream says how many.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import functools
+import json
+from typing import TYPE_CHECKING, Final
+
+from starlette.responses import Response
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from starlette.types import Receive, Scope, Send
+
+    from exporters.group_query import GroupQuery
+    from exporters.http.event_stream.recent_events import EventPosition, RecentEvents
+
+EVENTS_PATH: Final = "/api/v1/events"
+MEDIA_TYPE: Final = "text/event-stream"
+_HEADERS: Final = {
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+    "x-accel-buffering": "no",  # nginx would collect events before it sends them
+}
+_RETRY_MILLISECONDS: Final = 5000
+_EVENTS_PER_WRITE: Final = 16
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class StreamTimes:
+    """Durations in seconds: between two heartbeats, and from the start of a stream to its end.
+
+    A stream ends so that the client connects again, and the login is checked again.
+    """
+
+    heartbeat: float = 15.0
+    life: float = 900.0
+
+
+class EventStream(Response):
+    """A response that sends the events of a query from a position on, until the client or the server ends it."""
+
+    def __init__(
+        self, recent: RecentEvents, position: EventPosition, query: GroupQuery, times: StreamTimes | None = None
+    ) -> None:
+        super().__init__(headers=_HEADERS, media_type=MEDIA_TYPE)
+        del self.headers["content-length"]
+        self._recent = recent
+        self._position = position
+        self._query = query
+        self._times = times or StreamTimes()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the events. uvicorn awaits each write until the send buffer has room."""
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        if scope["method"] != "HEAD":
+            await self._send_events(receive, send)
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _send_events(self, receive: Receive, send: Send) -> None:
+        loop, wake = asyncio.get_running_loop(), asyncio.Event()
+        ends_at = loop.time() + self._times.life
+        wake_up = functools.partial(_call_on, loop, wake.set)
+        disconnected = asyncio.ensure_future(_disconnected(receive, wake))
+        try:
+            with self._recent.listening(wake_up):
+                await _write(send, f"retry: {_RETRY_MILLISECONDS}\n".encode() + self._place())
+                await _write(send, self._missed(self._position.missed))
+                while not (disconnected.done() or self._recent.closed or loop.time() >= ends_at):
+                    wake.clear()
+                    if self._has_more():
+                        await _write(send, self._next())
+                        # Writing does not always yield to the loop, which must notice a disconnect.
+                        await asyncio.sleep(0)
+                    elif not await _is_set_within(wake, min(self._times.heartbeat, ends_at - loop.time())):
+                        await _write(send, b": heartbeat\n" + self._place() if loop.time() < ends_at else b"")
+        finally:
+            disconnected.cancel()
+
+    def _has_more(self) -> bool:
+        return self._recent.end().number > self._position.number
+
+    def _next(self) -> bytes:
+        """Return the messages of the next events, and move the position."""
+        self._position, events = self._recent.read(self._position, _EVENTS_PER_WRITE)
+        messages = [
+            f"id: {self._recent.event_id(number)}\ndata: ".encode() + event.body + b"\n\n"
+            for number, event in events
+            if event.matches(self._query)
+        ]
+        return b"".join([self._missed(self._position.missed), *messages])
+
+    def _place(self) -> bytes:
+        """Return the id of the position without an event: a client that connects again continues from here."""
+        return f"id: {self._recent.event_id(self._position.number)}\n\n".encode()
+
+    @staticmethod
+    def _missed(missed: int | None) -> bytes:
+        if missed == 0:
+            return b""
+        return f"event: missed\ndata: {json.dumps({'missed': missed})}\n\n".encode()
+
+
+def _call_on(loop: asyncio.AbstractEventLoop, function: Callable[[], None]) -> None:
+    with contextlib.suppress(RuntimeError):  # the loop has ended, and with it the stream
+        loop.call_soon_threadsafe(function)
+
+
+async def _is_set_within(event: asyncio.Event, seconds: float) -> bool:
+    try:
+        async with asyncio.timeout(max(seconds, 0.0)):
+            await event.wait()
+    except TimeoutError:
+        return False
+    return True
+
+
+async def _write(send: Send, body: bytes) -> None:
+    if body:
+        await send({"type": "http.response.body", "body": body, "more_body": True})
+
+
+async def _disconnected(receive: Receive, wake: asyncio.Event) -> None:
+    """Return when the client has disconnected, and wake the stream."""
+    while (await receive())["type"] != "http.disconnect":  # noqa: ASYNC110 -- `receive` is what waits
+        await asyncio.sleep(0)
+    wake.set()

@@ -1,0 +1,42 @@
+"""Announces verdict changes to the event stream of the HTTP server, and to the webhook if there is one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stream.webhook.events import forgotten_groups, record_announced, verdict_events
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from exporters.http.event_stream.recent_events import RecentEvents
+    from exporters.readmodel import FindingDetail, Snapshot
+    from exporters.verdict_event import AnnouncedVerdict, VerdictEvent
+    from stream.webhook.notifier import WebhookNotifier
+
+
+class VerdictAnnouncer:
+    """Announces each verdict change once. Used by the tick thread.
+
+    With a webhook the stream has exactly the events of the webhook, also over restarts. Without one, the announced
+    verdicts are kept in memory: after a start, the first snapshot is an event for each group that is not fine.
+    """
+
+    def __init__(self, recent: RecentEvents, cluster_id: str, notifier: WebhookNotifier | None = None) -> None:
+        self._recent = recent
+        self._cluster_id = cluster_id
+        self._notifier = notifier
+        self._announced: dict[str, AnnouncedVerdict] = {}
+
+    def announce(self, snapshot: Snapshot, finding_of: Callable[[str], FindingDetail | None]) -> None:
+        """Announce the verdicts of a snapshot that differ from the announced ones."""
+        if self._notifier is not None:
+            events = self._notifier.announce(snapshot, finding_of)
+        else:
+            events = self._changes(snapshot, finding_of)
+        self._recent.append(events)
+
+    def _changes(self, snapshot: Snapshot, finding_of: Callable[[str], FindingDetail | None]) -> Sequence[VerdictEvent]:
+        events = verdict_events(snapshot, self._announced, finding_of, self._cluster_id)
+        record_announced(self._announced, events, list(forgotten_groups(snapshot, self._announced)))
+        return events

@@ -1,0 +1,80 @@
+"""The memory of recent events: positions, limits, and what was missed."""
+
+from __future__ import annotations
+
+import pytest
+
+from exporters.http.event_stream.recent_events import EventPosition, RecentEvents
+from exporters.verdict_event import VerdictEvent
+
+
+def events(*names: str, size: int = 10) -> list[VerdictEvent]:
+    """Return events about these groups with bodies of this size."""
+    return [VerdictEvent(name, name, 0.0, b"x" * size, None) for name in names]
+
+
+def names(recent: RecentEvents, position: EventPosition, most: int = 100) -> list[str]:
+    """Return the groups of the events from a position on."""
+    return [event.group for _, event in recent.read(position, most)[1]]
+
+
+def test_a_reader_gets_every_event_once() -> None:
+    """It reads from its position in parts of any size."""
+    recent = RecentEvents()
+    start = recent.end()
+    recent.append(events("a", "b", "c"))
+    middle, first = recent.read(start, 2)
+    assert [(number, event.group) for number, event in first] == [(1, "a"), (2, "b")]
+    end, rest = recent.read(middle, 2)
+    assert [(number, event.group) for number, event in rest] == [(3, "c")]
+    assert recent.read(end, 2) == (recent.end(), [])
+
+
+@pytest.mark.parametrize("recent", [RecentEvents(most_events=2), RecentEvents(most_bytes=20)], ids=["events", "bytes"])
+def test_the_oldest_events_are_dropped_and_counted(recent: RecentEvents) -> None:
+    """By their number and by their size."""
+    start = recent.end()
+    recent.append(events("a", "b"))
+    recent.append(events("c", "d", "e"))
+    position, found = recent.read(start, 100)
+    assert [event.group for _, event in found] == ["d", "e"]
+    assert position.missed == 3
+
+
+def test_a_reader_continues_after_the_event_that_it_knows() -> None:
+    """Without a gap, or with the number of dropped events in between."""
+    recent = RecentEvents(most_events=2)
+    recent.append(events("a", "b", "c", "d"))
+    assert recent.after(recent.event_id(3)) == EventPosition(3, 0)
+    assert names(recent, recent.after(recent.event_id(3))) == ["d"]
+    assert recent.after(recent.event_id(1)) == EventPosition(2, 1)
+    assert recent.after(recent.event_id(4)) == recent.end()
+
+
+@pytest.mark.parametrize("number", ["", "x", "-1", "²", "9" * 5000, "5", "1-1"])
+def test_an_unknown_id_continues_with_the_oldest_event(number: str) -> None:
+    """What was missed is not known then."""
+    recent = RecentEvents(most_events=3)
+    recent.append(events("a", "b", "c", "d"))
+    position = recent.after(recent.event_id(0)[:-1] + number)
+    assert position.missed is None
+    assert names(recent, position) == ["b", "c", "d"]
+
+
+def test_an_id_of_another_process_is_unknown() -> None:
+    """Its numbers mean other events."""
+    one, other = RecentEvents(), RecentEvents()
+    one.append(events("a"))
+    other.append(events("b"))
+    assert other.after(one.event_id(1)) == EventPosition(0, None)
+
+
+def test_listeners_hear_of_events_and_of_the_end() -> None:
+    """Until they stop listening; nothing is said without an event."""
+    recent, heard = RecentEvents(), list[bool]()
+    with recent.listening(lambda: heard.append(recent.closed)):
+        recent.append([])
+        recent.append(events("a", "b"))
+        recent.close()
+    recent.append(events("c"))
+    assert heard == [False, True]

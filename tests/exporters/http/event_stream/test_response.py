@@ -1,0 +1,266 @@
+"""The stream of events: on real sockets, with readers that are slow, silent, too many, or late."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import http.client
+import json
+import socket
+from typing import TYPE_CHECKING, Any
+
+import bcrypt
+import pytest
+
+from exporters.group_query import GroupQuery
+from exporters.http.access.web_access import WebAccess
+from exporters.http.admission import ConnectionLimits
+from exporters.http.event_stream import response as response_module
+from exporters.http.event_stream.recent_events import RecentEvents
+from exporters.http.event_stream.response import EventStream, StreamTimes
+from exporters.http.server import HttpServer
+from exporters.verdict_event import AnnouncedVerdict, VerdictEvent
+from sandbox.waiting import wait_until
+from tests.exporters.snapshots import status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+OK, STOPPED = AnnouncedVerdict("ok", "fine"), AnnouncedVerdict("stopped", "critical")
+
+
+def event(name: str, verdict: AnnouncedVerdict = STOPPED, size: int = 0) -> VerdictEvent:
+    """Return an event about a group."""
+    body = json.dumps({"subject": name, "padding": "x" * size}).encode()
+    return VerdictEvent(name, name, 0.0, body, verdict, OK)
+
+
+@contextlib.contextmanager
+def serving(recent: RecentEvents, **arguments: Any) -> Iterator[HttpServer]:
+    """Serve until the end of the block."""
+    server = HttpServer("127.0.0.1", 0, lambda: None, status, events=recent, **arguments)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+class Stream:
+    """A client of the stream: reads messages as fields."""
+
+    def __init__(self, server: HttpServer, query: str = "", **headers: str) -> None:
+        self._client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+        names = {name.replace("_", "-"): value for name, value in headers.items()}
+        self._client.request("GET", f"/api/v1/events{query}", headers=names)
+        self.response = self._client.getresponse()
+
+    def message(self) -> dict[str, str]:
+        """Return the fields of the next message; a comment has the empty name. Empty at the end of the stream."""
+        fields = {}
+        while line := self.response.readline().decode().rstrip("\n"):
+            name, _, value = line.partition(":")
+            fields[name] = value.removeprefix(" ")
+        return fields
+
+    def subject(self) -> str:
+        """Return the group of the next message."""
+        return str(json.loads(self.message()["data"])["subject"])
+
+    def close(self) -> None:
+        """Disconnect."""
+        self.response.close()
+        self._client.close()
+
+
+@contextlib.contextmanager
+def streaming(server: HttpServer, query: str = "", **headers: str) -> Iterator[Stream]:
+    """Open a stream and read its opening message."""
+    with contextlib.closing(Stream(server, query, **headers)) as stream:
+        assert stream.response.status == 200
+        opening = stream.message()
+        assert opening["retry"] == "5000"
+        yield stream
+
+
+def test_each_event_is_a_message_with_an_id() -> None:
+    """Events before the request are not sent; the opening message already has the id to continue from."""
+    recent = RecentEvents()
+    recent.append([event("old")])
+    with serving(recent) as server, contextlib.closing(Stream(server)) as stream:
+        kind = stream.response.getheader("content-type") or ""
+        assert kind.startswith("text/event-stream")
+        assert stream.response.getheader("content-length") is None
+        assert stream.message() == {"retry": "5000", "id": recent.event_id(1)}
+        recent.append([event("a"), event("b")])
+        assert stream.message() == {"id": recent.event_id(2), "data": '{"subject": "a", "padding": ""}'}
+        assert stream.subject() == "b"
+
+
+def test_a_client_continues_after_the_last_event_that_it_got() -> None:
+    """What happened in between is sent at once."""
+    recent = RecentEvents()
+    recent.append([event("a"), event("b"), event("c")])
+    with serving(recent) as server, streaming(server, Last_Event_ID=recent.event_id(1)) as stream:
+        assert [stream.subject(), stream.subject()] == ["b", "c"]
+        recent.append([event("d")])
+        assert stream.subject() == "d"
+
+
+@pytest.mark.parametrize(("last", "missed"), [("known", 2), ("of-another-process", None)], ids=["dropped", "restart"])
+def test_what_was_dropped_is_said_in_the_stream(last: str, missed: int | None) -> None:
+    """With the number of events, if it is known; then follow all events that are left."""
+    recent = RecentEvents(most_events=1)
+    recent.append([event("a"), event("b"), event("c")])
+    header = recent.event_id(0) if last == "known" else last
+    with serving(recent) as server, streaming(server, Last_Event_ID=header) as stream:
+        assert stream.message() == {"event": "missed", "data": json.dumps({"missed": missed})}
+        assert stream.subject() == "c"
+
+
+def test_a_stream_has_only_the_events_of_its_filters() -> None:
+    """An unknown parameter is refused, because a misspelt filter would pass every event."""
+    recent = RecentEvents()
+    with serving(recent) as server, streaming(server, "?severity=critical&filter=b") as stream:
+        recent.append([event("b1", OK), event("a"), event("b2")])
+        assert stream.subject() == "b2"
+        for query in ("?topic=orders", "?severty=critical", "?severity=critcal"):
+            refused = Stream(server, query)
+            assert refused.response.status == 400
+            refused.close()
+
+
+def test_heartbeats_have_the_position(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client whose filter matches nothing does not ask for the same events again."""
+    monkeypatch.setattr(response_module, "StreamTimes", lambda: StreamTimes(heartbeat=0.05))
+    recent = RecentEvents()
+    with serving(recent) as server, streaming(server, "?filter=b") as stream:
+        recent.append([event("a")])
+        while (message := stream.message())["id"] != recent.event_id(1):
+            assert message == {"": "heartbeat", "id": recent.event_id(0)}
+        assert message == {"": "heartbeat", "id": recent.event_id(1)}
+
+
+def test_a_stream_ends_after_its_life(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Complete, so that the client connects again and its login is checked."""
+    monkeypatch.setattr(response_module, "StreamTimes", lambda: StreamTimes(life=0.05))
+    with serving(RecentEvents()) as server, streaming(server) as stream:
+        assert stream.message() == {}
+        assert stream.response.isclosed()
+
+
+def test_streams_end_with_the_server() -> None:
+    """A silent stream is completed at once; it does not use the time that running requests have."""
+    with serving(RecentEvents()) as server, streaming(server) as stream:
+        server.stop()
+        assert stream.message() == {}
+        assert stream.response.isclosed()  # a connection that was cut off would raise IncompleteRead
+
+
+def test_a_client_that_reads_nothing_is_closed_and_holds_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The events are shared; when the buffers of its connection are full, it counts as a slow reader."""
+    monkeypatch.setattr("exporters.http.connection.PROGRESS_SECONDS", 0.1)
+    recent = RecentEvents(most_events=10)
+    with serving(recent) as server, socket.create_connection(("127.0.0.1", server.port)) as silent:
+        silent.sendall(b"GET /api/v1/events HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert silent.recv(12) == b"HTTP/1.1 200"
+
+        def closed() -> bool:
+            recent.append([event("a", size=100_000)])
+            return b'slow_reader"} 1\n' in metrics(server)
+
+        wait_until(closed, "the slow reader is closed")
+        with streaming(server) as stream:
+            recent.append([event("b")])
+            assert stream.subject() == "b"
+
+
+def test_a_reader_that_falls_behind_sees_what_it_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Events that were dropped while it did not read are counted in the stream."""
+    monkeypatch.setattr("exporters.http.connection.PROGRESS_SECONDS", 600)
+    recent = RecentEvents(most_events=20)
+    with serving(recent) as server, streaming(server) as stream:
+        for _ in range(40):
+            recent.append([event("a", size=500_000) for _ in range(10)])
+        recent.append([event("last")])
+        numbers, missed = list[int](), 0
+        while not numbers or numbers[-1] < 401:
+            message = stream.message()
+            if "event" in message:
+                missed += json.loads(message["data"])["missed"]
+            else:
+                numbers.append(int(message["id"].partition("-")[2]))
+        assert missed > 0
+        assert len(numbers) + missed == 401
+
+
+def metrics(server: HttpServer) -> bytes:
+    """Scrape."""
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)) as client:
+        client.request("GET", "/metrics")
+        return client.getresponse().read()
+
+
+def test_the_number_of_streams_is_bounded() -> None:
+    """A quarter of the connections; other requests do not compete with them, and an ended stream makes room."""
+    limits = ConnectionLimits(total=20, per_address=12)
+    with serving(RecentEvents(), limits=limits) as server, contextlib.ExitStack() as stack:
+        streams = [stack.enter_context(streaming(server)) for _ in range(3)]
+        refused = stack.enter_context(contextlib.closing(Stream(server)))
+        assert refused.response.status == 503
+        assert json.loads(refused.response.read()) == {"error": "too many concurrent event streams"}
+        assert b'lagwarden_http_refusals_total{reason="requests"} 1\n' in metrics(server)
+        streams[0].close()
+
+        def admitted() -> bool:
+            with contextlib.closing(Stream(server)) as stream:
+                return stream.response.status == 200
+
+        wait_until(admitted, "a place for another stream")
+
+
+def test_a_stream_needs_the_login(tmp_path: Path) -> None:
+    """As every other route."""
+    web_config = tmp_path / "web.yaml"
+    digest = bcrypt.hashpw(b"secret", bcrypt.gensalt(4)).decode()
+    web_config.write_text(f"basic_auth_users:\n  me: {digest}\n")
+    with serving(RecentEvents(), access=WebAccess(web_config)) as server:
+        with contextlib.closing(Stream(server)) as refused:
+            assert refused.response.status == 401
+        login = "Basic " + base64.b64encode(b"me:secret").decode()
+        with streaming(server, Authorization=login):
+            pass
+
+
+def test_head_has_only_headers() -> None:
+    """The response to HEAD ends."""
+    with (
+        serving(RecentEvents()) as server,
+        contextlib.closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)) as client,
+    ):
+        client.request("HEAD", "/api/v1/events")
+        response = client.getresponse()
+        assert response.status == 200
+        assert (response.getheader("content-type") or "").startswith("text/event-stream")
+        assert response.read() == b""
+
+
+def test_a_client_that_disconnects_ends_its_stream() -> None:
+    """Also if nothing is sent in the meantime."""
+    recent = RecentEvents()
+
+    async def run() -> None:
+        async def receive() -> Any:
+            await asyncio.sleep(0)
+            return {"type": "http.disconnect"}
+
+        async def send(_message: Any) -> None:
+            pass
+
+        stream = EventStream(recent, recent.end(), GroupQuery(), StreamTimes())
+        await stream({"type": "http", "method": "GET"}, receive, send)
+
+    asyncio.run(run())
+    assert not recent._listeners

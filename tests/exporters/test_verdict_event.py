@@ -1,0 +1,38 @@
+"""Which events pass the filters of a query."""
+
+from __future__ import annotations
+
+import pytest
+
+from exporters.group_query import PARAMETERS, GroupQuery
+from exporters.verdict_event import EVENT_FILTERS, NO_EVENT_FILTERS, AnnouncedVerdict, VerdictEvent
+
+OK = AnnouncedVerdict("ok", "fine")
+STOPPED = AnnouncedVerdict("stopped", "critical")
+BEGINNING = VerdictEvent("1", "eu.Billing", 0.0, b"{}", STOPPED, OK, "payments")
+END = VerdictEvent("2", "eu.Billing", 0.0, b"{}", OK, STOPPED, "payments")
+FIRST = VerdictEvent("3", "x", 0.0, b"{}", STOPPED)
+DEATH = VerdictEvent("4", "x", 0.0, b"{}", None, STOPPED)
+
+STORIES = [
+    ("no filter", GroupQuery(), [True, True, True, True]),
+    ("a part of the name in any case", GroupQuery(filter="bILL"), [True, True, False, False]),
+    ("the team", GroupQuery(owner="payments"), [True, True, False, False]),
+    ("no team", GroupQuery(owner="unknown"), [False, False, True, True]),
+    ("the new or the previous severity", GroupQuery(severity=("critical",)), [True, True, True, True]),
+    ("a severity of neither", GroupQuery(severity=("warning", "unknown")), [False, False, False, False]),
+    ("the new or the previous verdict", GroupQuery(verdict=("ok",)), [True, True, False, False]),
+    ("all filters must match", GroupQuery(filter="bill", verdict=("stalled",)), [False, False, False, False]),
+]
+
+
+@pytest.mark.parametrize(("query", "passes"), [story[1:] for story in STORIES], ids=[story[0] for story in STORIES])
+def test_which_events_match(query: GroupQuery, passes: list[bool]) -> None:
+    """The end of a fault passes every filter that its beginning has passed."""
+    assert [event.matches(query) for event in (BEGINNING, END, FIRST, DEATH)] == passes
+
+
+def test_every_parameter_is_a_filter_of_events_or_is_none() -> None:
+    """A new parameter of the query is refused for events until it is compared here."""
+    assert {*EVENT_FILTERS, *NO_EVENT_FILTERS} == {parameter.name for parameter in PARAMETERS}
+    assert not {*EVENT_FILTERS} & {*NO_EVENT_FILTERS}

@@ -1,0 +1,81 @@
+"""Verdict changes reach the event stream, with and without a webhook."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from exporters.http.event_stream.recent_events import EventPosition, RecentEvents
+from sandbox.ports import free_port
+from stream.config.options import WebhookOptions
+from stream.webhook.announcer import VerdictAnnouncer
+from stream.webhook.notifier import WebhookNotifier
+from tests.exporters.openapi_check import validator
+from tests.exporters.snapshots import snapshot
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def shown(**verdicts: str) -> Any:
+    """Return a snapshot of groups with these verdicts; `ok` is fine, all others are critical."""
+    rows = [
+        {"group": name, "verdict": verdict, "severity": "fine" if verdict == "ok" else "critical", "state": "Stable"}
+        for name, verdict in verdicts.items()
+    ]
+    return snapshot(groups=rows)
+
+
+def bodies(recent: RecentEvents) -> list[Any]:
+    """Return the events of the stream."""
+    return [json.loads(event.body) for _, event in recent.read(EventPosition(0), 1000)[1]]
+
+
+def changes(recent: RecentEvents) -> list[tuple[str, str | None, str | None]]:
+    """Return group, previous and new verdict of each event."""
+    data = [body["data"] for body in bodies(recent)]
+    return [(each["group"], each["before"], each["verdict"]) for each in data]
+
+
+def test_without_a_webhook_each_change_is_streamed_once() -> None:
+    """The first snapshot is an event for each group that is not fine; groups that disappear are forgotten."""
+    recent = RecentEvents()
+    announcer = VerdictAnnouncer(recent, "c1")
+    for verdicts in ({"a": "stalled", "b": "ok"}, {"a": "stalled", "b": "ok"}, {"a": "ok", "b": "stopped"}, {}, {}):
+        announcer.announce(shown(**verdicts), lambda _: None)
+    assert changes(recent) == [
+        ("a", None, "stalled"),
+        ("a", "stalled", "ok"),
+        ("b", None, "stopped"),
+        ("b", "stopped", None),
+    ]
+    assert announcer._announced == {}
+
+
+def test_with_a_webhook_the_stream_has_its_events(tmp_path: Path) -> None:
+    """With the same ids, so that a receiver of both recognizes them; a restart does not announce a verdict again."""
+    options = WebhookOptions(url=f"http://127.0.0.1:{free_port()}/")
+    with WebhookNotifier.running(options, tmp_path, "c1") as notifier:
+        first = RecentEvents()
+        VerdictAnnouncer(first, "c1", notifier).announce(shown(a="stalled"), lambda _: None)
+        assert notifier is not None
+        queued = notifier._queue.first()
+        assert queued is not None
+        assert [body["id"] for body in bodies(first)] == [queued.id]
+    with WebhookNotifier.running(options, tmp_path, "c1") as notifier:
+        second = RecentEvents()
+        announcer = VerdictAnnouncer(second, "c1", notifier)
+        announcer.announce(shown(a="stalled"), lambda _: None)
+        announcer.announce(shown(a="stopped"), lambda _: None)
+    assert changes(second) == [("a", "stalled", "stopped")]
+
+
+def test_events_have_the_form_of_the_openapi_document() -> None:
+    """Every field is declared, and none is missing."""
+    recent = RecentEvents()
+    announcer = VerdictAnnouncer(recent, "c1")
+    announcer.announce(shown(a="stalled", b="stopped"), lambda _: None)
+    announcer.announce(shown(a="ok"), lambda _: None)
+    assert len(bodies(recent)) == 4
+    for body in bodies(recent):
+        validator("/api/v1/events", 200).validate(body)
