@@ -154,6 +154,7 @@ GROUPS: Final = pa.schema(
 )
 """One row per group. A group that died stays in state Dead, without partitions, until its retention period ends."""
 
+BURROW_COMMIT: Final = pa.struct([("offset", pa.int64()), ("timestamp", pa.int64()), ("lag", pa.int64())])
 COMPATIBILITY: Final = pa.schema(
     [
         ("group", NAME),
@@ -169,6 +170,9 @@ COMPATIBILITY: Final = pa.schema(
         ("burrow_status", NAME),
         # True if every slot of Burrow's window is filled.
         ("burrow_complete", pa.bool_()),
+        # The commits in Burrow's window, the newest last: offset, commit time (Unix ms), and the lag at that moment or
+        # null. A null list: not evaluated, or `metrics.compatibility` does not have `burrow`.
+        ("burrow_window", pa.list_(BURROW_COMMIT)),
         # Number of partitions of the topic; null: not known.
         ("topic_partitions", pa.int32()),
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
+from exporters.compatibility.burrow import BURROW
 from exporters.compatibility.peers import PEER_BY_NAME, STATUS_PEERS
 
 if TYPE_CHECKING:
@@ -31,6 +32,11 @@ class PeerSelection:
     def needs_burrow(self) -> bool:
         """True if a metric has the status by Burrow's rules."""
         return not STATUS_PEERS.isdisjoint(self.names)
+
+    @property
+    def has_burrow_api(self) -> bool:
+        """True if the paths of Burrow's API are served (`exporters.http.burrow_api`)."""
+        return BURROW.name in self.names
 
     @property
     def snapshot_metrics(self) -> tuple[PeerMetric, ...]:

@@ -26,6 +26,7 @@ from exporters.http.access.require_login import RequireLogin
 from exporters.http.access.web_access import Credentials
 from exporters.http.admission import Admission, ConnectionLimits, RefusalReason
 from exporters.http.api import encode, group_json, groups_json, no_such_group, readiness_json, topic_groups_json
+from exporters.http.burrow_api import burrow_routes
 from exporters.http.cluster_api import cluster_routes
 from exporters.http.event_stream.recent_events import RecentEvents
 from exporters.http.event_stream.response import EVENTS_PATH, EventStream
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from exporters.cluster.exposition import PublishedCluster
+    from exporters.compatibility.burrow_responses import BurrowCluster
     from exporters.group_search import MemberSearch
     from exporters.page.document import Page
     from exporters.readmodel import GroupDetail, MonitorStatus, OtherInstance
@@ -95,6 +97,7 @@ def build_app(
     cluster: Callable[[], PublishedCluster | None] = lambda: None,
     search: MemberSearch | None = None,
     events: RecentEvents | None = None,
+    burrow: BurrowCluster | None = None,
     clock: Callable[[], float] = time.time,
     admission: Admission | None = None,
     credentials: Callable[[], Credentials] = Credentials,
@@ -152,6 +155,7 @@ def build_app(
         Route("/api/v1/group", endpoints.group),
         Route("/api/v1/topics/{topic}/groups", endpoints.topic_groups),
         *cluster_routes(cluster, endpoints.json),
+        *(burrow_routes(burrow, current, endpoints.json) if burrow else ()),
         Route("/groups/{name:any_name}", endpoints.group_page),
         Route("/group", endpoints.group_page),
     ]

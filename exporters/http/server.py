@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from exporters.cluster.exposition import PublishedCluster
+    from exporters.compatibility.burrow_responses import BurrowCluster
     from exporters.group_search import MemberSearch
     from exporters.readmodel import GroupDetail, MonitorStatus, OtherInstance
     from exporters.text.exposition import PublishedSnapshot
@@ -78,6 +79,7 @@ class HttpServer:
         cluster: Callable[[], PublishedCluster | None] = lambda: None,
         search: MemberSearch | None = None,
         events: RecentEvents | None = None,
+        burrow: BurrowCluster | None = None,
         limits: ConnectionLimits | None = None,
         access: WebAccess | None = None,
         on_failure: Callable[[str, Exception], None] = lambda _path, _error: None,
@@ -85,7 +87,8 @@ class HttpServer:
     ) -> None:
         """`search` finds the groups of a client or a host; None: members are hidden, and the filters refused.
 
-        `events` are the verdict changes that `/api/v1/events` streams.
+        `events` are the verdict changes that `/api/v1/events` streams. `burrow` is the cluster of Burrow's API; None:
+        its paths do not exist.
 
         `limits` are those on connections; `access` has TLS and logins, None: neither.
 
@@ -105,6 +108,7 @@ class HttpServer:
                 cluster=cluster,
                 search=search,
                 events=self._events,
+                burrow=burrow,
                 admission=admission,
                 credentials=access.credentials,
                 on_failure=on_failure,

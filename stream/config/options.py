@@ -669,9 +669,10 @@ class MetricsOptions(OptionSection):
     compatibility: Peers = _option(
         (),
         "Exporters whose names to show too, beside lagwarden's own: `kafka_exporter`, `kafka_lag_exporter`, `kminion`,"
-        " `burrow_exporter`, `burrow` (Burrow's own `/metrics`). Their dashboards and alert rules then work unchanged;"
-        " docs/migration/ has what maps to what and what it costs. The preset does not apply to them, all other options"
-        " of this section but `add`, `omit` and the folds do. The series budget drops them before lagwarden's own.",
+        " `burrow_exporter`, `burrow` (Burrow's own `/metrics`, and its API under `/v3/kafka`). Their dashboards and"
+        " alert rules then work unchanged; docs/migration/ has what maps to what and what it costs. The preset does not"
+        " apply to them, all other options of this section but `add`, `omit` and the folds do. The series budget drops"
+        " them before lagwarden's own.",
         shown="none",
         experimental=True,
     )

@@ -26,7 +26,7 @@ from stream.errors import ExitCode, Refusal
 from stream.service.job import MonitorJob
 from stream.service.startup import wait_for_offsets_topic
 from stream.service.status import FAILED, STOPPING, ServiceStatus
-from stream.service.web_access import open_web_access, served_details, served_search
+from stream.service.web_access import open_web_access, served_burrow, served_details, served_search
 from stream.service.wiring import executor_files, session_options
 from stream.spark.executors.executor_check import check_executors
 from stream.spark.executors.watch import ExecutorWatch
@@ -102,6 +102,7 @@ def _http_server(
         cluster=watch.current,
         search=served_search(http, publisher.groups_of_client),
         events=events,
+        burrow=served_burrow(config),
         on_failure=status.answer_failed,
         other_instance=status.other_instance,
         limits=ConnectionLimits(http.max_connections, http.max_connections_per_address),

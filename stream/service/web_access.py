@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from exporters.compatibility.burrow import BURROW
+from exporters.compatibility.burrow_responses import BurrowCluster
 from exporters.hidden_members import HiddenMembers
 from exporters.http.access.web_access import WebAccess
 from exporters.http.access.web_config import WebConfigError
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
     from exporters.group_search import MemberSearch
     from exporters.readmodel import GroupDetail
-    from stream.config.options import HttpOptions
+    from stream.config.options import Config, HttpOptions
 
 _log = structlog.get_logger(__name__)
 
@@ -36,6 +38,14 @@ def open_web_access(http: HttpOptions, clock: Callable[[], float] = time.monoton
         raise Refusal(
             str(error), "correct the files of http.web_config and http.bearer_token_file", ExitCode.USAGE
         ) from error
+
+
+def served_burrow(config: Config) -> BurrowCluster | None:
+    """Return the cluster of Burrow's API with its configured names; None if `metrics.compatibility` has no `burrow`."""
+    if BURROW.name not in config.metrics.compatibility:
+        return None
+    refresh = max(round(config.job.tick_interval), 1)
+    return BurrowCluster(config.metrics.compatibility_cluster, config.kafka.bootstrap_servers, refresh)
 
 
 def served_details(

@@ -149,7 +149,9 @@ class TickParts:
         peers = self.selector.compatibility
         if not peers.names:
             return snapshot
-        table = compatibility_table(evaluated, context.partition_counts, hide_members=peers.hide_members)
+        table = compatibility_table(
+            evaluated, context.partition_counts, hide_members=peers.hide_members, with_windows=peers.has_burrow_api
+        )
         return dataclasses.replace(snapshot, compatibility=table)
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
 import pyarrow as pa
 
-from exporters.readmodel import COMPATIBILITY, NAME
-from stream.health.burrow.rules import BurrowStatus
+from exporters.readmodel import BURROW_COMMIT, COMPATIBILITY, NAME
+from stream.health.burrow.rules import INTERVALS, NONE, BurrowStatus
 from stream.tick.verdicts.columns import words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from stream.health.burrow.status_tracker import BurrowStatuses
@@ -25,11 +25,16 @@ _STATUS_NAMES: Final = tuple(status.name for status in BurrowStatus)
 
 
 def compatibility_table(
-    evaluated: EvaluatedTick, partition_counts: Mapping[str, int], *, hide_members: bool = False
+    evaluated: EvaluatedTick,
+    partition_counts: Mapping[str, int],
+    *,
+    hide_members: bool = False,
+    with_windows: bool = False,
 ) -> pa.Table:
     """Return a row per row of PARTITIONS, in the same order (schema COMPATIBILITY).
 
     `partition_counts` has the number of partitions by topic. With `hide_members` the names of the owners are null.
+    `with_windows` adds the commits of Burrow's windows, which take 240 bytes per row.
     """
     rows, members = evaluated.inputs.rows, evaluated.inputs.assignment.members
     counts = [partition_counts.get(topic) for topic in rows.topics]
@@ -40,6 +45,7 @@ def compatibility_table(
         "owner": _owner_numbers(members).cast(pa.int32()),
         **({} if hide_members else _owner_names(members)),
         **_statuses(evaluated.burrow, rows),
+        **(_windows(evaluated.burrow) if with_windows else {}),
         "topic_partitions": pa.array(counts, pa.int32()).take(pa.array(rows.topic)),
     }
     columns |= {field.name: pa.nulls(len(rows), field.type) for field in COMPATIBILITY if field.name not in columns}
@@ -71,6 +77,18 @@ def _statuses(burrow: BurrowStatuses | None, rows: InputRows) -> dict[str, pa.Ar
         "burrow_status": words(burrow.status, _STATUS_NAMES, not_found),
         "burrow_complete": pa.array(burrow.complete, mask=not_found | ~rows.committed),
     }
+
+
+def _windows(burrow: BurrowStatuses | None) -> dict[str, pa.Array]:
+    if burrow is None:
+        return {}
+    rings = burrow.rings
+    filled = np.arange(INTERVALS) < rings.count[:, None]
+    lag = rings.lag[filled]
+    columns = [rings.offset[filled], rings.timestamp[filled], pa.array(lag, mask=lag == NONE)]
+    commits = pa.StructArray.from_arrays([pa.array(column) for column in columns], fields=list(BURROW_COMMIT))
+    starts = np.concatenate(([0], np.cumsum(rings.count))).astype(np.int32)
+    return {"burrow_window": pa.ListArray.from_arrays(pa.array(starts), commits)}
 
 
 def _names(names: Sequence[str], numbers: NDArray[np.int64]) -> pa.DictionaryArray:

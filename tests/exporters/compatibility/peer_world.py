@@ -142,6 +142,7 @@ def _place(
         "client_host": host,
         "burrow_status": status if has_commit else None,
         "burrow_complete": complete if has_commit else None,
+        "burrow_window": None,
         # One partition of `testtopic1` is not read by any group.
         "topic_partitions": {"shop-activity": 3, "payments": 1, "testtopic": 2, "incomplete": 2, "testtopic1": 2}.get(
             topic

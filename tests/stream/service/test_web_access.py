@@ -12,6 +12,7 @@ import bcrypt
 import pytest
 import structlog
 
+from exporters.compatibility.burrow_responses import BurrowCluster
 from exporters.http.event_stream.recent_events import RecentEvents
 from exporters.http.server import HttpServer
 from stream.config.loader import load
@@ -19,7 +20,7 @@ from stream.config.options import HttpOptions
 from stream.errors import ExitCode, Refusal
 from stream.service import run
 from stream.service.status import ServiceStatus
-from stream.service.web_access import open_web_access, served_details, served_search
+from stream.service.web_access import open_web_access, served_burrow, served_details, served_search
 from tests.exporters.snapshots import detail
 
 if TYPE_CHECKING:
@@ -101,3 +102,11 @@ def test_the_server_of_run_gets_the_served_details(monkeypatch: pytest.MonkeyPat
     watch: Any = types.SimpleNamespace(current=lambda: None)
     with run._http_server(config, publisher, ServiceStatus("1", 60), watch, RecentEvents()):
         assert {member.client_host for member in given["details"]("billing").members} == {None}
+
+
+def test_burrows_api_exists_by_option() -> None:
+    """With the name of the cluster, its servers and the seconds of a tick."""
+    kafka = {"kafka.bootstrap_servers": "broker-1:9092,broker-2:9092"}
+    assert served_burrow(load(flags=kafka)) is None
+    names = {"metrics.compatibility": "burrow", "metrics.compatibility_cluster": "eu", "job.tick_interval": "15s"}
+    assert served_burrow(load(flags=kafka | names)) == BurrowCluster("eu", ("broker-1:9092", "broker-2:9092"), 15)

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from exporters.compatibility.burrow_responses import SLOTS
 from stream.groups.membership.unassigned import UnassignedTracker
+from stream.health.burrow.rules import INTERVALS
 from stream.tick.context import UNKNOWN_CLUSTER
 from stream.tick.ends_index import EndsIndex
 from stream.tick.hidden_commits.model import nothing_hidden
@@ -21,7 +23,7 @@ from tests.support.raw import commit_key, commit_value
 NOW = 1_700_000_000
 
 
-def rows(*, with_burrow: bool = True, hide_members: bool = False) -> list[dict[str, Any]]:
+def rows(*, with_burrow: bool = True, hide_members: bool = False, with_windows: bool = False) -> list[dict[str, Any]]:
     """Return the table of a group that owns t-0 and t-1, subscribes to t, and has committed to t-0 and u-0."""
     shard = ShardReader()
     member = written.classic_member("m", wants=written.subscription("t"), has=written.assignment({"t": (0, 1)}))
@@ -33,7 +35,9 @@ def rows(*, with_burrow: bool = True, hide_members: bool = False) -> list[dict[s
     context = cluster.for_groups(state, UnassignedTracker())
     evaluator = VerdictEvaluator(with_burrow=with_burrow)
     evaluated = evaluator.evaluate(nothing_hidden(state), ends, context, NOW + 1)
-    table = compatibility_table(evaluated, context.partition_counts, hide_members=hide_members)
+    table = compatibility_table(
+        evaluated, context.partition_counts, hide_members=hide_members, with_windows=with_windows
+    )
     shown = build_evaluated(evaluated, context, NOW + 1).partitions
     assert [table.column(name).to_pylist() for name in ("group", "topic", "partition")] == [
         shown.column(name).to_pylist() for name in ("group", "topic", "partition")
@@ -80,3 +84,16 @@ def test_hidden_members_are_counted_but_not_named() -> None:
 def test_statuses_are_null_without_burrows_rules(column: str) -> None:
     """Only two exporters show them."""
     assert {row[column] for row in rows(with_burrow=False)} == {None}
+
+
+def test_the_commits_of_burrows_windows_are_added_on_request() -> None:
+    """The newest last; a partition without a commit has none. They are as long as the windows of the responses."""
+    assert {row["burrow_window"] for row in rows()} == {None}
+    found = {f"{row['topic']}-{row['partition']}": row["burrow_window"] for row in rows(with_windows=True)}
+    assert found == {
+        "t-0": [{"offset": 3, "timestamp": NOW * 1000, "lag": 6}],
+        "t-1": [],
+        "t-2": [],
+        "u-0": [{"offset": 3, "timestamp": NOW * 1000, "lag": 0}],
+    }
+    assert SLOTS == INTERVALS

@@ -1,0 +1,257 @@
+"""The JSON of Burrow's read API (`/v3/kafka/…`), by the structs of linkedin/Burrow.
+
+Responses are those of core/internal/httpserver/structs.go, statuses those of core/protocol/evaluator.go, and how both
+are filled is that of core/internal/evaluator/caching.go and core/internal/storage/inmemory.go. An unknown lag is null,
+where Burrow has 0. No HTTP here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from exporters.compatibility.snapshot_tables import BURROW_CODES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from exporters.readmodel import Snapshot
+
+Json = dict[str, Any]
+BodyAndStatus = tuple[bytes, int]
+
+SLOTS: Final = 10
+"""Burrow's default `intervals`: the length of the window of a partition."""
+_OK, _ERR = BURROW_CODES.index("OK"), BURROW_CODES.index("ERR")
+_NO_PROFILE: Final = {"name": "", "client-id": "", "kafka-version": "", "tls": None, "sasl": None}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class BurrowCluster:
+    """The cluster as Burrow's configuration would have it. `refresh` is the seconds between two reads of offsets."""
+
+    name: str
+    servers: tuple[str, ...]
+    refresh: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class BurrowRequest:
+    """What a response repeats of its request: the path, and the name of the host that answers."""
+
+    path: str
+    host: str
+
+    def response(self, message: str, content: Mapping[str, Any], code: int = 200) -> BodyAndStatus:
+        """Return a response with this content."""
+        return _encode({"error": False, "message": message, **content, "request": self._info()}), code
+
+    def error(self, message: str, code: int = 404) -> BodyAndStatus:
+        """Return an error."""
+        return _encode({"error": True, "message": message, "request": self._info()}), code
+
+    def _info(self) -> Json:
+        return {"url": self.path, "host": self.host}
+
+
+UNKNOWN_PATH: Final = b'{"error":true,"message":"invalid request type","result":{}}\n'
+"""The body of 404 for every other path."""
+
+
+def cluster_list(request: BurrowRequest, own: BurrowCluster) -> BodyAndStatus:
+    """Return the clusters: one."""
+    return request.response("cluster list returned", {"clusters": [own.name]})
+
+
+def cluster_detail(request: BurrowRequest, own: BurrowCluster, cluster: str) -> BodyAndStatus:
+    """Return the configuration of the cluster module; lagwarden has no client profiles."""
+    if cluster != own.name:
+        return request.error("cluster module not found")
+    module = {
+        "class-name": "kafka",
+        "servers": list(own.servers),
+        "client-profile": _NO_PROFILE,
+        "topic-refresh": own.refresh,
+        "offset-refresh": own.refresh,
+    }
+    return request.response("cluster module detail returned", {"module": module})
+
+
+def topic_list(request: BurrowRequest, snapshot: Snapshot) -> BodyAndStatus:
+    """Return the topics whose end offsets are known: those that a group reads."""
+    ends = _with_end(snapshot)
+    return request.response("topic list returned", {"topics": sorted(_names(ends.column("topic")))})
+
+
+def topic_detail(request: BurrowRequest, snapshot: Snapshot, topic: str) -> BodyAndStatus:
+    """Return the end offsets of the partitions of a topic, by partition. Unknown ones are left out, as in Burrow."""
+    ends = _with_end(snapshot)
+    rows = ends.filter(_equal(ends, "topic", topic)).sort_by("partition")
+    if not len(rows):
+        return request.error("cluster or topic not found")
+    return request.response("topic offsets returned", {"offsets": rows.column("high_watermark").to_pylist()})
+
+
+def topic_consumers(request: BurrowRequest, snapshot: Snapshot, topic: str) -> BodyAndStatus:
+    """Return the groups with a commit in a topic; none for an unknown topic, as in Burrow."""
+    rows = _committed(snapshot)
+    found = _names(rows.filter(_equal(rows, "topic", topic)).column("group"))
+    return request.response("consumers of topic returned", {"consumers": sorted(found)})
+
+
+def consumer_list(request: BurrowRequest, snapshot: Snapshot) -> BodyAndStatus:
+    """Return the groups with a commit."""
+    return request.response("consumer list returned", {"consumers": sorted(_names(_committed(snapshot)["group"]))})
+
+
+def consumer_detail(request: BurrowRequest, snapshot: Snapshot, group: str) -> BodyAndStatus:
+    """Return the windows of all partitions of a group."""
+    topics = _topics_of(snapshot, group)
+    if topics is None:
+        return request.error("cluster or consumer not found")
+    shown = {
+        topic: [
+            {
+                "offsets": row["offsets"],
+                "owner": row["owner"],
+                "client_id": row["client_id"],
+                "current-lag": row["current_lag"],
+            }
+            for row in rows
+        ]
+        for topic, rows in topics.items()
+    }
+    return request.response("consumer detail returned", {"topics": shown})
+
+
+def consumer_status(
+    request: BurrowRequest, snapshot: Snapshot, cluster: BurrowCluster, group: str, *, all_partitions: bool
+) -> BodyAndStatus:
+    """Return the status of a group with all partitions, or with those that are not OK; 404 if it is not known."""
+    topics = _topics_of(snapshot, group)
+    message = "consumer status returned"
+    if topics is None:
+        return request.response(message, {"status": not_found(cluster.name, group)}, 404)
+    partitions = [_partition_status(topic, at, row) for topic, rows in topics.items() for at, row in enumerate(rows)]
+    complete = sum(each["complete"] == 1 for each in partitions)
+    codes = [BURROW_CODES.index(each["status"]) for each in partitions]
+    status = {
+        "cluster": cluster.name,
+        "group": group,
+        "status": BURROW_CODES[min(max(codes), _ERR)],
+        "complete": _number(complete / len(partitions)),
+        "partitions": [each for each, code in zip(partitions, codes, strict=True) if all_partitions or code > _OK],
+        "partition_count": len(partitions),
+        "maxlag": max(partitions, key=lambda each: -1 if each["current_lag"] is None else each["current_lag"]),
+        "totallag": _sum(each["current_lag"] for each in partitions),
+    }
+    return request.response(message, {"status": status})
+
+
+def not_found(cluster: str, group: str) -> Json:
+    """Return the status of a group, or of a cluster, that is not known."""
+    return {
+        "cluster": cluster,
+        "group": group,
+        "status": BURROW_CODES[0],
+        "complete": 1,
+        "partitions": [],
+        "partition_count": 0,
+        "maxlag": None,
+        "totallag": 0,
+    }
+
+
+def _partition_status(topic: str, partition: int, row: Mapping[str, Any]) -> Json:
+    filled = [slot for slot in row["offsets"] if slot is not None]
+    return {
+        "topic": topic,
+        "partition": partition,
+        "owner": row["owner"],
+        "client_id": row["client_id"],
+        "status": row["status"],
+        "start": filled[0] if filled else None,
+        "end": filled[-1] if filled else None,
+        "current_lag": row["current_lag"],
+        "complete": _number(len(filled) / SLOTS),
+    }
+
+
+def _topics_of(snapshot: Snapshot, group: str) -> dict[str, list[Json]] | None:
+    """Return the partitions of a group by topic, from 0 to the last one; None for a group without a commit.
+
+    Burrow numbers partitions by their place in the list, so partitions between that have nothing stand there empty.
+    """
+    mask = _equal(snapshot.partitions, "group", group)
+    rows = snapshot.partitions.filter(mask).to_pylist() if len(snapshot.compatibility) else []
+    if all(row["committed_offset"] is None for row in rows):
+        return None
+    more = snapshot.compatibility.filter(mask).to_pylist()
+    by_topic: dict[str, dict[int, Json]] = {}
+    for row, extra in zip(rows, more, strict=True):
+        by_topic.setdefault(row["topic"], {})[row["partition"]] = _partition(row, extra)
+    return {
+        topic: [by_topic[topic].get(at, _empty()) for at in range(max(by_topic[topic]) + 1)]
+        for topic in sorted(by_topic)
+    }
+
+
+def _partition(row: Mapping[str, Any], extra: Mapping[str, Any]) -> Json:
+    window = extra["burrow_window"] or []
+    committed, end = row["committed_offset"], row["high_watermark"]
+    unknown = committed is not None and (end is None or committed < 0)
+    lag = None if unknown else 0 if committed is None else max(end - committed, 0)
+    return {
+        "offsets": [*[None] * (SLOTS - len(window)), *map(_slot, window)] if window else [],
+        "owner": extra["client_host"] or "",
+        "client_id": extra["client_id"] or "",
+        "status": extra["burrow_status"] or BURROW_CODES[_OK],
+        "current_lag": lag,
+    }
+
+
+def _empty() -> Json:
+    return {"offsets": [], "owner": "", "client_id": "", "status": BURROW_CODES[_OK], "current_lag": 0}
+
+
+def _slot(commit: Mapping[str, int | None]) -> Json:
+    # When Burrow itself read the commit is no fact of this monitor: the time of the commit stands for it.
+    time = commit["timestamp"]
+    return {"offset": commit["offset"], "timestamp": time, "observedAt": time, "lag": commit["lag"]}
+
+
+def _with_end(snapshot: Snapshot) -> pa.Table:
+    return snapshot.log_ends.filter(snapshot.log_ends.column("high_watermark").is_valid())
+
+
+def _committed(snapshot: Snapshot) -> pa.Table:
+    return snapshot.partitions.filter(snapshot.partitions.column("committed_offset").is_valid())
+
+
+def _equal(table: pa.Table, column: str, name: str) -> pa.ChunkedArray:
+    return pc.equal(table.column(column).cast(pa.string()), pa.scalar(name, pa.string()))
+
+
+def _names(column: pa.ChunkedArray) -> Sequence[str]:
+    found: list[str] = pc.unique(column.cast(pa.string())).to_pylist()
+    return found
+
+
+def _sum(values: Iterable[int | None]) -> int | None:
+    """Return the sum of the known values; None if there are only unknown ones."""
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def _number(ratio: float) -> float | int:
+    """Return a ratio as Go writes a float32: whole numbers without a fraction, others with their shortest digits."""
+    return int(ratio) if ratio.is_integer() else float(str(np.float32(ratio)))
+
+
+def _encode(response: Mapping[str, Any]) -> bytes:
+    return json.dumps(response, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()

@@ -1,0 +1,87 @@
+"""What Burrow's own responses do not show: unknown lags, hidden members, statuses of groups.
+
+`tests/exporters/http/test_burrow_api.py` compares the responses with those of Burrow.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from exporters.compatibility.burrow_responses import (
+    BurrowRequest,
+    consumer_detail,
+    consumer_list,
+    consumer_status,
+    topic_detail,
+)
+from tests.exporters.compatibility.burrow_world import EU, commit, place, world
+from tests.exporters.snapshots import snapshot
+
+REQUEST = BurrowRequest("/v3", "monitor-1")
+
+
+def status(*rows: dict[str, Any]) -> Any:
+    """Return the status of the group g with all partitions."""
+    body, code = consumer_status(REQUEST, world(list(rows)), EU, "g", all_partitions=True)
+    assert code == 200
+    return json.loads(body)["status"]
+
+
+def known(partition: int, name: str, lag: int = 5) -> dict[str, Any]:
+    """Return a partition with a status."""
+    return place("g", "t", partition, 10, 10 + lag, burrow_status=name, burrow_window=[commit(10, 0, lag)])
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [(["OK"], "OK"), (["OK", "WARN"], "WARN"), (["WARN", "STALL"], "ERR"), (["REWIND"], "ERR"), (["STOP"], "ERR")],
+)
+def test_the_status_of_a_group_is_that_of_its_worst_partition(names: list[str], expected: str) -> None:
+    """STOP, STALL and REWIND count as ERR."""
+    assert status(*(known(at, name) for at, name in enumerate(names)))["status"] == expected
+
+
+def test_the_completeness_of_a_group_has_the_digits_of_a_float32() -> None:
+    """A whole number has no fraction, as Go writes it."""
+    full = place("g", "t", 0, 10, 20, burrow_status="OK", burrow_window=[commit(10, at, 5) for at in range(10)])
+    assert status(full, known(1, "OK"), known(2, "OK"))["complete"] == 0.33333334
+    assert str(status(full)["complete"]) == "1"
+
+
+def test_an_unknown_lag_is_null() -> None:
+    """It is left out of the sum, which is null if no lag is known."""
+    silent = place("g", "t", 0, 10, None, burrow_status="OK", burrow_window=[commit(10, 0, None)])
+    found = status(silent)
+    assert (found["partitions"][0]["current_lag"], found["totallag"]) == (None, None)
+    assert found["partitions"][0]["end"]["lag"] is None
+    both = status(silent, known(1, "WARN", lag=7))
+    assert (both["totallag"], both["maxlag"]["partition"]) == (7, 1)
+
+
+def test_a_commit_beyond_the_end_has_no_lag() -> None:
+    """Burrow reads ends and commits at different times."""
+    assert status(known(0, "OK", lag=-3))["totallag"] == 0
+
+
+def test_an_unknown_end_is_no_offset_of_the_topic() -> None:
+    """As in Burrow, and a topic without any is not found."""
+    rows = [place("g", "t", 0, 1, None), place("g", "t", 1, 1, 9), place("g", "u", 0, 1, None)]
+    assert json.loads(topic_detail(REQUEST, world(rows), "t")[0])["offsets"] == [9]
+    assert topic_detail(REQUEST, world(rows), "u")[1] == 404
+
+
+def test_hidden_members_have_empty_names() -> None:
+    """As partitions without an owner in Burrow."""
+    hidden = place("g", "t", 0, 1, 2, burrow_status="OK", burrow_window=[commit(1, 0, 1)], owner=3)
+    body, _ = consumer_detail(REQUEST, world([hidden]), "g")
+    (partition,) = json.loads(body)["topics"]["t"]
+    assert (partition["owner"], partition["client_id"]) == ("", "")
+
+
+def test_an_empty_snapshot_has_no_groups() -> None:
+    """Every group is not found then."""
+    assert json.loads(consumer_list(REQUEST, snapshot())[0])["consumers"] == []
+    assert consumer_status(REQUEST, snapshot(), EU, "g", all_partitions=True)[1] == 404

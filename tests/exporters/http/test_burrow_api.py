@@ -1,0 +1,106 @@
+"""Burrow's paths against responses that Burrow's own Go structs wrote.
+
+`tests/exporters/golden/peers/burrow_api.json` has the response of each path for the groups of `burrow_world`, made with
+core/internal/httpserver/structs.go and core/protocol of linkedin/Burrow at commit
+ced55ba90f6b833a45a124d411fd5eef63a70933.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import pathlib
+import re
+import socket
+from typing import Any
+
+import httpx
+import pytest
+from starlette.routing import Route
+
+from exporters.http.routes import build_app
+from exporters.text.exposition import PublishedSnapshot
+from tests.exporters.compatibility.burrow_world import EU, world
+from tests.exporters.snapshots import status
+
+GOLDEN: dict[str, Any] = json.loads(
+    (pathlib.Path(__file__).parents[1] / "golden/peers/burrow_api.json").read_text("utf-8")
+)
+PUBLISHED = PublishedSnapshot.build(world())
+
+
+def get(path: str, published: PublishedSnapshot | None = PUBLISHED, *, enabled: bool = True) -> httpx.Response:
+    """Send a GET request."""
+
+    async def send() -> httpx.Response:
+        app = build_app(lambda: published, status, burrow=EU if enabled else None)
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://lagwarden") as client:
+            return await client.get(path)
+
+    return asyncio.run(send())
+
+
+def ordered(value: Any) -> Any:
+    """Return an object as pairs, so that the order of its fields counts."""
+    if isinstance(value, dict):
+        return [(name, ordered(each)) for name, each in value.items()]
+    return [ordered(each) for each in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("path", GOLDEN)
+def test_each_response_is_that_of_burrow(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same fields in the same order with the same values; errors with their status code."""
+    monkeypatch.setattr(socket, "gethostname", lambda: "monitor-1")
+    response = get(path)
+    expected = GOLDEN[path]
+    assert response.headers["content-type"] == "application/json"
+    assert ordered(response.json()) == ordered(expected)
+    not_found = expected["error"] or expected.get("status", {}).get("status") == "NOTFOUND"
+    assert response.status_code == (404 if not_found else 200)
+
+
+def test_every_path_has_a_recorded_response() -> None:
+    """Also those of unknown clusters, groups and topics."""
+    own = {path for path in GOLDEN if path.startswith("/v3/kafka/eu/") or path == "/v3/kafka"}
+    assert {path.count("/") for path in own} == {2, 4, 5, 6}
+    assert len(GOLDEN) == 17
+
+
+def test_the_migration_page_has_every_path() -> None:
+    """And no other one."""
+    page = (pathlib.Path(__file__).parents[3] / "docs/migration/burrow.md").read_text("utf-8")
+    app = build_app(lambda: None, status, burrow=EU)
+    paths = {route.path for route in app.routes if isinstance(route, Route) and route.path.startswith("/v3/kafka")}
+    documented = re.findall(r"^\| `(/v3/\S+)` \|", page, re.MULTILINE)
+    names = {"CLUSTER": "{cluster}", "TOPIC": "{topic}", "GROUP": "{group}"}
+    assert {re.sub("[A-Z]+", lambda word: names[word.group()], path) for path in documented} == paths
+
+
+@pytest.mark.parametrize("path", ["/v3/kafka/us/consumer/billing/status", "/v3/kafka/us/consumer/billing/lag"])
+def test_a_group_of_another_cluster_is_not_found(path: str) -> None:
+    """Its status has the name of that cluster."""
+    response = get(path)
+    assert response.status_code == 404
+    assert (response.json()["status"]["cluster"], response.json()["status"]["status"]) == ("us", "NOTFOUND")
+
+
+@pytest.mark.parametrize("path", ["/v3", "/v3/config", "/v3/kafka/eu/consumer/billing/offsets", "/v3/admin/loglevel"])
+def test_other_paths_are_refused_as_burrow_does(path: str) -> None:
+    """404 with Burrow's text for them."""
+    response = get(path)
+    assert response.status_code in {404, 307}
+    if response.status_code == 404:
+        assert response.json() == {"error": True, "message": "invalid request type", "result": {}}
+
+
+def test_before_the_first_snapshot() -> None:
+    """503 in the form of Burrow's errors; the list of clusters is known."""
+    response = get("/v3/kafka/eu/consumer", None)
+    assert response.status_code == 503
+    assert (response.json()["error"], response.json()["message"]) == (True, "no snapshot yet")
+    assert get("/v3/kafka", None).json()["clusters"] == ["eu"]
+
+
+def test_without_the_option_there_are_no_paths() -> None:
+    """404 of the server."""
+    assert get("/v3/kafka", enabled=False).text == "Not Found"
