@@ -438,6 +438,14 @@ class TopicPartitionRow(TypedDict):
     offline_brokers: list[int] | None
 
 
+class FollowerRow(TypedDict):
+    """A row of FOLLOWERS without the topic."""
+
+    partition: int
+    broker: int
+    lag: int
+
+
 class TopicResponse(ClusterTopicRow):
     """`/api/v1/topics/NAME`."""
 
@@ -445,6 +453,7 @@ class TopicResponse(ClusterTopicRow):
     bytes: int | None
     configs: list[ConfigRow]
     by_partition: list[TopicPartitionRow]
+    followers: list[FollowerRow]
 
 
 class EventOwner(TypedDict):

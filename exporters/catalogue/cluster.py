@@ -206,6 +206,16 @@ REPLICA_METRICS: Final = (
         absent="beyond cluster.partitions_shown",
         stability=Stability.EXPERIMENTAL,
     ),
+    Metric(
+        "lagwarden_topic_partition_follower_lag",
+        MetricKind.GAUGE,
+        "Offsets that a follower which is not in sync lacks up to the high watermark.",
+        MetricSource.FOLLOWERS,
+        "lag",
+        ("topic", "partition", "broker"),
+        absent="the follower is in sync, its broker is not available, or there are more than 1,000 such followers",
+        stability=Stability.EXPERIMENTAL,
+    ),
 )
 """Metrics per partition, also of partitions that no group reads."""
 

@@ -103,6 +103,7 @@ class MetricSource(enum.Enum):
     QUOTAS = "quotas"
     BROKER_DISKS = "broker_disks"
     TOPIC_SIZES = "topic_sizes"
+    FOLLOWERS = "followers"
     UNKNOWN_FACTS = "unknown_facts"
 
     @property
@@ -153,6 +154,7 @@ _IN_CLUSTER: Final = frozenset(
         MetricSource.QUOTAS,
         MetricSource.BROKER_DISKS,
         MetricSource.TOPIC_SIZES,
+        MetricSource.FOLLOWERS,
         MetricSource.UNKNOWN_FACTS,
     }
 )

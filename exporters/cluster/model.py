@@ -180,6 +180,9 @@ BROKER_DISKS: Final = pa.schema(
 TOPIC_SIZES: Final = pa.schema([("topic", NAME), ("bytes", pa.int64())])
 """One row per topic, with the bytes of all replicas; none if a broker with a replica did not report it."""
 
+FOLLOWERS: Final = pa.schema([("topic", NAME), ("partition", pa.int32()), ("broker", pa.int32()), ("lag", pa.int64())])
+"""One row per follower on a live broker that is not in sync, with its distance from the high watermark in offsets."""
+
 QUOTAS: Final = pa.schema(
     [
         # Empty: not part of the quota; `<default>`: of all that have no quota of their own.
@@ -227,6 +230,7 @@ class ClusterFacts:
     quotas: pa.Table
     broker_disks: pa.Table
     topic_sizes: pa.Table
+    followers: pa.Table
     unknown_facts: pa.Table
     cleaner_suspect: bool | None
     cleaner_evidence: tuple[str, ...]

@@ -20,6 +20,7 @@ from exporters.api_types import (
     ClusterTopicRow,
     ConfigRow,
     FeatureRow,
+    FollowerRow,
     OffsetsReplicaRow,
     QuorumObject,
     QuorumReplicaRow,
@@ -96,6 +97,7 @@ def topic_json(published: PublishedCluster | None, topic: str) -> BodyAndCode:
         "by_partition": table_rows(
             _where(facts.topic_partitions, topic=topic).drop_columns(["topic"]), TopicPartitionRow
         ),
+        "followers": table_rows(_where(facts.followers, topic=topic).drop_columns(["topic"]), FollowerRow),
     }
     return encode(response), 200
 

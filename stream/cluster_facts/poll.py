@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from exporters.cluster.model import ClusterFacts
 from stream.cluster.admin.features import BrokerVersions, mixed_versions, read_versions
+from stream.cluster.admin.followers import followers_out_of_sync, read_follower_lags
 from stream.cluster.admin.quotas import read_quotas
 from stream.cluster.admin.reassignments import read_reassignments
 from stream.cluster.configs import read_broker_configs, read_topic_config, read_topic_configs
@@ -126,6 +127,8 @@ class ClusterPoll:
         moves = read_reassignments(self._cluster, topology.controller)
         versions = read_versions(self._cluster, [broker.node for broker in topology.brokers])
         quotas = ErrorReason.NOT_ASKED if self._hide_clients else read_quotas(self._cluster)
+        followers = followers_out_of_sync(topology)
+        lags = read_follower_lags(self._cluster, followers)
         known_quotas = None if isinstance(quotas, ErrorReason) else quotas
         known_moves = None if isinstance(moves, ErrorReason) else moves
         known_versions = {node: each for node, each in versions.items() if isinstance(each, BrokerVersions)}
@@ -135,6 +138,8 @@ class ClusterPoll:
         if isinstance(quotas, ErrorReason) and quotas is not ErrorReason.NOT_ASKED:
             unknown["quotas", quotas] += 1
         unknown["quota", "not_shown"] += len((known_quotas or ())[MOST_QUOTAS:])
+        unknown.update(("follower", each.reason) for each in lags if each.reason is not None)
+        unknown["follower", ErrorReason.NOT_ASKED] += len(followers) - len(lags)
         unknown.update(("broker versions", each) for each in versions.values() if isinstance(each, ErrorReason))
         unknown["size on disk", ErrorReason.NOT_ASKED] += 0 if asks_all else len(topology.brokers)
         unknown["topic setting", ErrorReason.NOT_ASKED] += left_out
@@ -160,6 +165,7 @@ class ClusterPoll:
             broker_features=tables.broker_features_table(known_versions),
             quotas=tables.quotas_table((known_quotas or ())[:MOST_QUOTAS]),
             broker_disks=tables.broker_disks_table(all_sizes, replicas, self._deleted(topology, replicas)),
+            followers=tables.followers_table(lags),
             topic_sizes=tables.topic_sizes_table(topology, all_sizes, replicas),
             unknown_facts=tables.unknown_table(unknown),
             cleaner_suspect=disk.suspect,

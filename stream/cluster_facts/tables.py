@@ -21,6 +21,7 @@ from exporters.cluster.model import (
     CONFIGS,
     CONTROLLERS,
     FEATURES,
+    FOLLOWERS,
     OFFSETS_REPLICAS,
     POLLS,
     QUORUM_REPLICAS,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from stream.cluster.admin.features import BrokerVersions
+    from stream.cluster.admin.followers import FollowerLag
     from stream.cluster.admin.quorum import Quorum
     from stream.cluster.admin.quotas import Quota
     from stream.cluster.admin.reassignments import Reassignment
@@ -214,6 +216,13 @@ def topic_sizes_table(topology: Topology, sizes: Mapping[int, int | None], repli
     rows = summed.group_by("topic").aggregate([("size", "sum")]).to_pylist()
     return _table(
         sorted((row["topic"], row["size_sum"]) for row in rows if row["topic"] in existing - incomplete), TOPIC_SIZES
+    )
+
+
+def followers_table(lags: Sequence[FollowerLag]) -> pa.Table:
+    """Return a row per follower with a known lag (FOLLOWERS)."""
+    return _table(
+        [(each.topic, each.partition, each.broker, each.lag) for each in lags if each.lag is not None], FOLLOWERS
     )
 
 

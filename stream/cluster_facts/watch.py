@@ -40,6 +40,7 @@ _MOST_FAILED: Final = 3
 _RIGHTS: Final = {
     "controller": "Describe on the cluster",
     "reassignments": "Describe on the cluster",
+    "follower": "Describe on topic *",
     "quotas": "DescribeConfigs on the cluster",
     "broker versions": "Describe on the cluster",
     "offsets topic size": "Describe on the cluster",

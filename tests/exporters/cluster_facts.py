@@ -153,6 +153,7 @@ def facts(**changes: Any) -> ClusterFacts:
         ),
         broker_disks=table(model.BROKER_DISKS, [{"broker": 1, "bytes": 2**41, "deleted_replicas": 3}]),
         topic_sizes=table(model.TOPIC_SIZES, [{"topic": "orders", "bytes": 4096}]),
+        followers=table(model.FOLLOWERS, [{"topic": "orders", "partition": 1, "broker": 2, "lag": 700}]),
         unknown_facts=table(
             model.UNKNOWN_FACTS,
             [

@@ -38,6 +38,7 @@ def fields(declared: Any) -> list[str]:
         pytest.param(api_types.ReassignmentRow, model.REASSIGNMENTS, set(), id="reassignments"),
         pytest.param(api_types.QuotaRow, model.QUOTAS, set(), id="quotas"),
         pytest.param(api_types.BrokerDiskRow, model.BROKER_DISKS, set(), id="broker disks"),
+        pytest.param(api_types.FollowerRow, model.FOLLOWERS, {"topic"}, id="followers"),
         pytest.param(api_types.FeatureRow, model.FEATURES, set(), id="features"),
         pytest.param(api_types.BrokerFeatureRow, model.BROKER_FEATURES, set(), id="broker features"),
         pytest.param(api_types.UnknownFactRow, model.UNKNOWN_FACTS, set(), id="unknown facts"),

@@ -206,6 +206,7 @@ _TOPIC: Final[TopicResponse] = {
             "offline_brokers": [],
         }
     ],
+    "followers": [],
 }
 
 _EVENT: Final[VerdictCloudEvent] = {

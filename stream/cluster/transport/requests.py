@@ -19,6 +19,9 @@ EARLIEST: Final = -2
 NEWEST: Final = -3
 """Timestamps that stand for the end of a partition, its start, and its record with the greatest timestamp (KIP-734)."""
 
+_DEBUGGING_REPLICA: Final = -2
+"""A replica id with which a follower answers too (org.apache.kafka.common.requests.ListOffsetsRequest)."""
+
 OUT_OF_RANGE: Final = 1
 """Kafka's error code for a position that a log does not have (OFFSET_OUT_OF_RANGE)."""
 
@@ -51,6 +54,13 @@ def list_offsets(
     """
     timed = {name: [(index, epoch, timestamp) for index, epoch in indexes] for name, indexes in partitions.items()}
     return list_offsets_for_times(timed, committed=committed)
+
+
+def replica_ends(partitions: Mapping[str, Sequence[tuple[int, int]]]) -> Any:
+    """Build a request to a broker for the log end of its own replica of each (partition, leader epoch), led or not."""
+    request = list_offsets(partitions, LATEST)
+    request.replica_id = _DEBUGGING_REPLICA
+    return request
 
 
 def list_offsets_for_times(

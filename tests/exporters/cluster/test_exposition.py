@@ -62,6 +62,7 @@ def test_every_known_value_has_a_sample() -> None:
         'lagwarden_topic_partition_under_replicated{topic="orders",partition="1"}': 1,
         'lagwarden_topic_partition_preferred_leader{topic="orders",partition="0"}': 1,
         'lagwarden_topic_partition_preferred_leader{topic="orders",partition="1"}': 0,
+        'lagwarden_topic_partition_follower_lag{topic="orders",partition="1",broker="2"}': 700,
         "lagwarden_quorum_leader_epoch": 12,
         "lagwarden_quorum_high_watermark": 499,
         'lagwarden_quorum_replica_lag{replica="3000",role="voter"}': 0,

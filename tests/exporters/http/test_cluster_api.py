@@ -165,6 +165,7 @@ def test_a_topic() -> None:
     answer = get("/api/v1/topics/orders", PublishedCluster.build(facts())).json()
     assert (answer["topic"], answer["partitions"], answer["leaders_skewed_ratio"]) == ("orders", 2, 0.33)
     assert answer["bytes"] == 4096
+    assert answer["followers"] == [{"partition": 1, "broker": 2, "lag": 700}]
     unsized = facts(topic_sizes=facts().topic_sizes.slice(0, 0))
     assert get("/api/v1/topics/orders", PublishedCluster.build(unsized)).json()["bytes"] is None
     assert answer["configs"] == [

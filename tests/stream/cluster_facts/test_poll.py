@@ -227,6 +227,24 @@ def test_quorum_reassignments_and_features() -> None:
     assert facts.mixed_versions == ()
 
 
+def test_followers_that_are_not_in_sync() -> None:
+    """The lag of those that answer; a follower that does not is counted with its reason."""
+    behind = topic("t", 2)
+    for partition in behind.partitions:
+        partition.isr_nodes = [1]
+
+    def ends(node: int | None, request: Any) -> Any:
+        by_partition = [(p.partition_index, 100 if node == 1 else 70) for p in request.topics[0].partitions]
+        described = [
+            says(partition_index=p, error_code=3 if node == 2 and p else 0, offset=offset) for p, offset in by_partition
+        ]
+        return says(topics=[says(name="t", partitions=described)])
+
+    facts = poll_of(answers(behind, ListOffsetsRequest=ends))[0].poll(None, 0)
+    assert [tuple(row.values()) for row in facts.followers.to_pylist()] == [("t", 0, 2, 30)]
+    assert ("follower", "not_found", 1) in [tuple(row.values()) for row in facts.unknown_facts.to_pylist()]
+
+
 def test_sizes_on_disk() -> None:
     """Of every broker and topic; a replica of a topic that does not exist is counted, and its size is the broker's."""
     script = answers(topic(OFFSETS, 2), topic("t", 2))

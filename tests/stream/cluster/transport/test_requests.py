@@ -30,6 +30,7 @@ REQUESTS: dict[str, Any] = {
     "producers": admin_requests.describe_producers("t", [0, 1]),
     "transactions of producers": admin_requests.list_transactions([1, 2**62]),
     "transactions": admin_requests.describe_transactions(["x"]),
+    "log ends of followers": requests.replica_ends({"t": [(0, -1)]}),
     "sizes of all": admin_requests.describe_log_dirs(None),
     "sizes": admin_requests.describe_log_dirs({"t": [0, 1]}),
 }
@@ -44,6 +45,7 @@ SAYS: dict[str, tuple[int, str, Any]] = {
     "reassignments": (0, "topics", None),
     "quotas": (0, "strict", False),
     "sizes of all": (0, "topics", None),
+    "log ends of followers": (0, "replica_id", -2),
     "transactions of producers": (0, "producer_id_filters", [1, 2**62]),
 }
 

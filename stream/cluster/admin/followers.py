@@ -1,0 +1,115 @@
+"""The distance of followers that are not in sync from the high watermark of their leader.
+
+DescribeLogDirs does not have it: its offset lag compares the log end of a replica with the high watermark that the same
+broker knows, which is never beyond that log end. A follower answers ListOffsets with its own log end if the request has
+the replica id of Kafka's replica verification (ListOffsetsRequest.DEBUGGING_REPLICA_ID). The right to describe the
+topic is sufficient. Errors are values.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from stream.cluster.transport import error_codes as reasons
+from stream.cluster.transport import requests
+from stream.cluster.transport.error_codes import ErrorReason
+from stream.cluster.transport.errors import ClusterError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from stream.cluster.topology import Topology
+    from stream.cluster.transport.client import Cluster
+
+MOST_FOLLOWERS: Final = 1_000
+"""The maximum number of followers that one call looks up, the first by topic and partition."""
+
+_ANY_EPOCH: Final = -1
+_Partitions = dict[str, list[tuple[int, int]]]
+
+
+class Follower(NamedTuple):
+    """A replica that is not in sync, on a live broker, with the leader of its partition."""
+
+    topic: str
+    partition: int
+    broker: int
+    leader: int
+
+
+class FollowerLag(NamedTuple):
+    """The number of offsets that a follower lacks up to the leader's high watermark, or why it is unknown."""
+
+    topic: str
+    partition: int
+    broker: int
+    lag: int | None
+    reason: ErrorReason | None = None
+
+
+def followers_out_of_sync(topology: Topology) -> list[Follower]:
+    """Return the replicas on live brokers that are not in sync, by topic and partition. A partition needs a leader."""
+    alive = {broker.node for broker in topology.brokers}
+    names = ("topic", "partition", "leader", "replicas", "in_sync", "offline")
+    columns = (topology.partitions[name].to_pylist() for name in names)
+    return [
+        Follower(topic, partition, node, leader)
+        for topic, partition, leader, replicas, in_sync, offline in zip(*columns, strict=True)
+        if leader is not None and len(in_sync) < len(replicas)
+        for node in sorted((set(replicas) & alive) - set(in_sync) - set(offline))
+    ]
+
+
+def read_follower_lags(cluster: Cluster, followers: Sequence[Follower]) -> list[FollowerLag]:
+    """Look up the first MOST_FOLLOWERS followers and their leaders, all at once. Raises nothing."""
+    wanted = list(followers[:MOST_FOLLOWERS])
+    high_watermarks = {(each.leader, each.topic, each.partition) for each in wanted}
+    ends = {(each.broker, each.topic, each.partition) for each in wanted}
+    of_leaders = list(_by_node(high_watermarks))
+    of_followers = list(_by_node(ends))
+    answers = cluster.call_all(
+        [(node, requests.list_offsets(some, requests.LATEST)) for node, some in of_leaders]
+        + [(node, requests.replica_ends(some)) for node, some in of_followers]
+    )
+    led = _offsets(of_leaders, answers[: len(of_leaders)])
+    followed = _offsets(of_followers, answers[len(of_leaders) :])
+    return [
+        _lag(
+            each,
+            led.get((each.leader, each.topic, each.partition), ErrorReason.OTHER),
+            followed.get((each.broker, each.topic, each.partition), ErrorReason.OTHER),
+        )
+        for each in wanted
+    ]
+
+
+def _lag(follower: Follower, high_watermark: int | ErrorReason, end: int | ErrorReason) -> FollowerLag:
+    place = (follower.topic, follower.partition, follower.broker)
+    for offset in (high_watermark, end):
+        if isinstance(offset, ErrorReason):
+            return FollowerLag(*place, None, offset)
+    return FollowerLag(*place, max(int(high_watermark) - int(end), 0))
+
+
+def _by_node(places: Iterable[tuple[int, str, int]]) -> Iterator[tuple[int, _Partitions]]:
+    """Yield, per node, the partitions of a ListOffsets request."""
+    by_node: dict[int, _Partitions] = {}
+    for node, topic, partition in sorted(places):
+        by_node.setdefault(node, {}).setdefault(topic, []).append((partition, _ANY_EPOCH))
+    yield from by_node.items()
+
+
+def _offsets(
+    wanted: Sequence[tuple[int, _Partitions]], answers: Sequence[Any]
+) -> dict[tuple[int, str, int], int | ErrorReason]:
+    """Return the offset, or the reason why it is unknown, by node, topic and partition."""
+    found: dict[tuple[int, str, int], int | ErrorReason] = {}
+    for (node, partitions), answer in zip(wanted, answers, strict=True):
+        if isinstance(answer, ClusterError):
+            reason = reasons.of_failure(answer)
+            found |= {(node, topic, index): reason for topic, rows in partitions.items() for index, _ in rows}
+            continue
+        for topic in answer.topics:
+            for p in topic.partitions:
+                found[node, topic.name, p.partition_index] = reasons.of_code(p.error_code) or p.offset
+    return found

@@ -1,0 +1,71 @@
+"""Tests of the distance of followers from the high watermark."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from stream.cluster.admin.followers import Follower, FollowerLag, followers_out_of_sync, read_follower_lags
+from stream.cluster.transport.error_codes import ErrorReason
+from tests.support.scripted_cluster import AWAY, ScriptedCluster, says
+from tests.support.topologies import layout
+
+ONE = Follower("t", 0, broker=2, leader=1)
+OTHER = Follower("t", 1, broker=1, leader=2)
+
+
+def read(offsets: dict[tuple[int | None, int], Any], followers: list[Follower]) -> list[FollowerLag]:
+    """Return the lags if the brokers answer with these offsets, by node and replica id."""
+
+    def answer(node: int | None, request: Any) -> Any:
+        found = offsets[node, request.replica_id]
+        if not isinstance(found, dict):
+            return found
+        rows = [p.partition_index for topic in request.topics for p in topic.partitions]
+        return says(
+            topics=[
+                says(
+                    name="t",
+                    partitions=[
+                        says(partition_index=p, offset=max(found[p], -1), error_code=-min(found[p], 0)) for p in rows
+                    ],
+                )
+            ]
+        )
+
+    return read_follower_lags(ScriptedCluster({"ListOffsetsRequest": answer}), followers)  # type: ignore[arg-type]
+
+
+def test_only_live_followers_out_of_sync_are_looked_up() -> None:
+    """Not those in sync, on a broker that is away, on a failed disk, or without a leader."""
+    topology = layout({"a": [(0, [0, 1], [0, 1]), (0, [0, 1, 2, 7], [0])], "b": [(None, [0, 1], [])]}, brokers=3)
+    assert followers_out_of_sync(topology) == [Follower("a", 1, 1, 0), Follower("a", 1, 2, 0)]
+
+
+def test_the_lag_is_the_distance_to_the_high_watermark() -> None:
+    """The leader reports its high watermark, the follower its log end, which may be beyond by then."""
+    offsets = {(1, -1): {0: 100}, (2, -2): {0: 58}, (2, -1): {1: 10}, (1, -2): {1: 12}}
+    assert read(offsets, [ONE, OTHER]) == [FollowerLag("t", 0, 2, 42), FollowerLag("t", 1, 1, 0)]
+
+
+@pytest.mark.parametrize(
+    ("leader", "follower", "reason"),
+    [
+        pytest.param({0: 100}, AWAY, ErrorReason.UNREACHABLE, id="the follower is away"),
+        pytest.param(AWAY, {0: 58}, ErrorReason.UNREACHABLE, id="the leader is away"),
+        pytest.param({0: 100}, {0: -29}, ErrorReason.NOT_AUTHORIZED, id="no right"),
+        pytest.param({0: -6}, {0: 58}, ErrorReason.LEADER_CHANGED, id="it is not the leader any more"),
+        pytest.param({0: 100}, says(topics=[]), ErrorReason.OTHER, id="an empty answer"),
+    ],
+)
+def test_a_failure_is_a_reason(leader: Any, follower: Any, reason: ErrorReason) -> None:
+    """An unknown distance is not 0."""
+    assert read({(1, -1): leader, (2, -2): follower}, [ONE]) == [FollowerLag("t", 0, 2, None, reason)]
+
+
+def test_the_number_of_followers_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others are not looked up."""
+    monkeypatch.setattr("stream.cluster.admin.followers.MOST_FOLLOWERS", 1)
+    assert len(read({(1, -1): {0: 1}, (2, -2): {0: 1}}, [ONE, OTHER])) == 1
+    assert read({}, []) == []
