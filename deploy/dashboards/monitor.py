@@ -284,10 +284,12 @@ def monitor() -> Dashboard:
                 ),
                 graph(
                     "Last fetch of metadata",
-                    "Time since each controller and broker last fetched from the leader of the quorum (KRaft).",
+                    "Time from the last fetch of each controller and broker to the last of all of them (KRaft).",
                     Unit.SECONDS,
                     Query(
-                        "time() - lagwarden_quorum_replica_last_fetch_timestamp_seconds{SCOPE}",
+                        "max by (job, instance) (lagwarden_quorum_replica_last_fetch_timestamp_seconds{SCOPE})"
+                        " - on (job, instance) group_right ()"
+                        " lagwarden_quorum_replica_last_fetch_timestamp_seconds{SCOPE}",
                         "{{role}} {{replica}}",
                     ),
                 ),

@@ -24,6 +24,10 @@ def test_cluster_properties_are_in_metrics_and_api(monitor: Monitor, cluster: Br
         'lagwarden_topic_partition_leader{topic="t",partition="2"} 1\n',
         'lagwarden_topic_partition_under_replicated{topic="__consumer_offsets",partition="0"} 0\n',
         'lagwarden_controller{broker="1"} 1\n',
+        'lagwarden_quorum_replica_lag{replica="1",role="voter"} 0\n',
+        "lagwarden_reassigning_partitions 0\n",
+        "lagwarden_cluster_version_sets 1\n",
+        'lagwarden_broker_bytes{broker="1"} ',
         "lagwarden_offsets_topic_cleaner_suspect 0\n",
         f'lagwarden_broker_info{{broker="1",host="127.0.0.1",port="{cluster.port}",rack=""}} 1\n',
     ):
