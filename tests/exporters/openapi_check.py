@@ -49,8 +49,10 @@ def validator(path: str, code: int) -> jsonschema_rs.Validator:
     For a stream it is that of the data of one event.
     """
     content = document()["paths"][path]["get"]["responses"][str(code)]["content"]
-    schema = content["application/json"]["schema"] if "application/json" in content else content[STREAM]["schema"]
-    schema = schema.get("contentSchema", schema)
+    if "application/json" in content:
+        schema = content["application/json"]["schema"]
+    else:
+        schema = content[STREAM]["schema"]["properties"]["data"]["contentSchema"]
     return jsonschema_rs.validator_for({**schema, "components": strict(document()["components"])})
 
 

@@ -81,14 +81,24 @@ def _response(operation: ApiOperation, code: int, response: ResponseModel, refer
     schemas = [references[each] for each in response.types]
     schema = schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
     if response.is_stream:
-        # The form of the `data` of each event: OpenAPI 3.1 has no schema for a stream.
-        schema = {"type": "string", "contentMediaType": EVENT_STREAM, "contentSchema": schema}
+        schema = _stream_event(schema)
     content: Json = {"schema": schema if schemas else {"type": "object"}}
     example = EXAMPLES.get((operation.path, code), response.example)
     if example is not None:
         content["example"] = f"id: 0f5e1f6a-17\ndata: {json.dumps(example)}\n\n" if response.is_stream else example
     media_type = EVENT_STREAM if response.is_stream else "application/json"
     return {"description": response.description, "content": {media_type: content}}
+
+
+def _stream_event(data: Json) -> Json:
+    """Return the schema of one event, as OpenAPI before 3.2 describes a stream; `data` is that of its JSON."""
+    missed = {"type": "object", "properties": {"missed": {"type": ["integer", "null"]}}, "required": ["missed"]}
+    text = {"type": "string", "contentMediaType": "application/json", "contentSchema": {"anyOf": [data, missed]}}
+    name = {"type": "string", "enum": ["missed"], "description": "The type; by default that of a verdict change."}
+    return {
+        "type": "object",
+        "properties": {"id": {"type": "string"}, "event": name, "retry": {"type": "integer"}, "data": text},
+    }
 
 
 def _required_parameter(parameter: PathParameter) -> Json:

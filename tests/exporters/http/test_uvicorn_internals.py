@@ -27,6 +27,7 @@ OVERRIDDEN = {
     "on_response_complete": ["self"],
     "pause_writing": ["self"],
     "resume_writing": ["self"],
+    "shutdown": ["self"],
 }
 
 
