@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from stream.cluster.admin.followers import Follower, FollowerLag, followers_out_of_sync, read_follower_lags
@@ -41,6 +43,10 @@ def test_only_live_followers_out_of_sync_are_looked_up() -> None:
     """Not those in sync, on a broker that is away, on a failed disk, or without a leader."""
     topology = layout({"a": [(0, [0, 1], [0, 1]), (0, [0, 1, 2, 7], [0])], "b": [(None, [0, 1], [])]}, brokers=3)
     assert followers_out_of_sync(topology) == [Follower("a", 1, 1, 0), Follower("a", 1, 2, 0)]
+    failed = pa.array([[], [2], []], topology.partitions.schema.field("offline").type)
+    at = topology.partitions.column_names.index("offline")
+    partitions = topology.partitions.set_column(at, "offline", failed)
+    assert followers_out_of_sync(dataclasses.replace(topology, partitions=partitions)) == [Follower("a", 1, 1, 0)]
 
 
 def test_the_lag_is_the_distance_to_the_high_watermark() -> None:
