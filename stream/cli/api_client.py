@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from stream.config.options import HttpOptions
 
 TIMEOUT_SECONDS: Final = 15.0
+_NOT_FOUND: Final = frozenset({"no such group", "no group reads a topic of this name"})
 _STALE_SECONDS: Final = 60.0
 _ANY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 -- not listened on here
 _ADVICE: Final = "start `lagwarden run`, name a running instance with --url, or read a capture with --capture"
@@ -98,6 +99,12 @@ class InstanceClient:
         """
         return self._current(f"/api/v1/group?name={urllib.parse.quote(name, safe='')}")
 
+    def topic_groups(self, topic: str, query: GroupQuery = ALL_GROUPS) -> Answer | None:
+        """Return the groups of a query that read a topic, or None if none reads it. Raises Refusal."""
+        parameters = urllib.parse.urlencode(list(query.pairs()))
+        path = f"/api/v1/topics/{urllib.parse.quote(topic, safe='')}/groups"
+        return self._current(path + (f"?{parameters}" if parameters else ""))
+
     def _current(self, path: str) -> Answer | None:
         answer = self._request(path)
         snapshot_time = unix_time(answer["snapshot_time"]) if answer else None
@@ -124,8 +131,8 @@ class InstanceClient:
             ) from error
 
     def _refuse(self, code: int, answer: Answer) -> None:
-        """Raise the Refusal for a status other than 200; returns for an unknown group."""
-        if code == http.HTTPStatus.NOT_FOUND and answer.get("error") == "no such group":
+        """Raise the Refusal for a status other than 200; returns for an unknown group or topic."""
+        if code == http.HTTPStatus.NOT_FOUND and answer.get("error") in _NOT_FOUND:
             if "instance" in answer:
                 raise _other_instance(answer)
             return

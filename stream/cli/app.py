@@ -23,6 +23,7 @@ from stream.cli import explain as cli_explain
 from stream.cli import groups as cli_groups
 from stream.cli import log_find as cli_log_find
 from stream.cli import offline as cli_offline
+from stream.cli.agents import command as cli_agents
 from stream.cli.options import BootstrapServers, ConfigFile, PlainJson, Settings, load_config
 from stream.cli.render.stdout import report_internal_error
 from stream.errors import ExitCode, Refusal
@@ -195,6 +196,7 @@ def acls(
 cli_groups.register(app)
 cli_explain.register(app)
 cli_check.register(app)
+cli_agents.register(app)
 cli_offline.register(app)
 app.add_typer(cli_log_find.app)
 

@@ -1,0 +1,91 @@
+"""The questions of an agent, asked of a real HTTP server."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from exporters.http.server import HttpServer
+from exporters.text.exposition import PublishedSnapshot
+from stream.cli.agents.questions import AgentQuestions
+from stream.cli.api_client import InstanceClient
+from stream.errors import ExitCode, Refusal
+from tests.exporters.snapshots import detail, small_snapshot, snapshot, status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from exporters.readmodel import Snapshot
+
+
+def served(shown: Snapshot) -> Iterator[AgentQuestions]:
+    """Serve a snapshot; yields the questions about it."""
+    published = PublishedSnapshot.build(shown)
+    server = HttpServer("127.0.0.1", 0, lambda: published, status, lambda name: detail() if name == "billing" else None)
+    server.start()
+    try:
+        yield AgentQuestions(lambda: InstanceClient(f"http://127.0.0.1:{server.port}", environment={}))
+    finally:
+        server.stop()
+
+
+@pytest.fixture(scope="module")
+def questions() -> Iterator[AgentQuestions]:
+    """Serve the small snapshot."""
+    yield from served(small_snapshot())
+
+
+def test_sick_groups_are_the_worst_first(questions: AgentQuestions) -> None:
+    """Each with its verdict and sentence, without the details."""
+    answer = questions.sick_groups()
+    assert [group["group"] for group in answer["groups"]] == ["billing"]
+    assert answer["groups"][0]["verdict"] == "stopped"
+    assert "by_partition" not in answer["groups"][0]
+    assert questions.sick_groups(name_part="no such")["total"] == 0
+    assert questions.sick_groups(owner="no such team")["groups"] == []
+    assert questions.sick_groups(severities=["critical", "warning", "notice", "unknown", "fine"])["total"] == 4
+
+
+def test_lists_are_bounded() -> None:
+    """The total says how many there are."""
+    many = snapshot(groups=[{"group": f"g{at}", "severity": "critical", "verdict": "stopped"} for at in range(250)])
+    for questions in served(many):
+        assert [len(questions.sick_groups(limit=limit)["groups"]) for limit in (10, 0, 1_000_000)] == [10, 1, 200]
+        assert questions.sick_groups()["total"] == 250
+
+
+def test_a_group_is_explained_with_its_evidence(questions: AgentQuestions) -> None:
+    """And with its partitions and topics."""
+    answer = questions.explain_group("billing")
+    assert answer["verdict"] == "stopped"
+    assert answer["finding"]["next_step"]
+    assert answer["finding"]["evidence"]
+    assert answer["findings"]["total"] == len(answer["findings"]["first"]) > 0
+    assert answer["topics"]["first"][0]["topic"]
+
+
+def test_the_history_of_a_group(questions: AgentQuestions) -> None:
+    """Changes of the verdict and of the state; null where the instance knows none."""
+    answer = questions.verdict_history("billing")
+    assert answer["verdicts"]["latest"][-1]["verdict"]
+    assert answer["transitions"]["total"] > 0
+    assert questions.verdict_history("plain")["verdicts"] is None
+
+
+def test_groups_of_a_topic(questions: AgentQuestions) -> None:
+    """With the numbers of this topic."""
+    answer = questions.groups_of_topic("orders")
+    assert [row["group"] for row in answer["groups"]] == ["billing"]
+    assert answer["groups"][0]["lag_sum"] == 2**62
+
+
+def test_unknown_names_are_refused(questions: AgentQuestions) -> None:
+    """With the nearest names of groups, and with the values that are known."""
+    with pytest.raises(Refusal, match="did you mean billing"):
+        questions.explain_group("biling")
+    with pytest.raises(Refusal, match="no group reads a topic named nothing"):
+        questions.groups_of_topic("nothing")
+    with pytest.raises(Refusal, match="did you mean critical") as refused:
+        questions.sick_groups(severities=["critcal"])
+    assert refused.value.code is ExitCode.USAGE
