@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from tests.conftest import MakeBroker
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(600)]
 
 SECRET: Final = "known-to-master-workers-and-driver"
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tests.conftest import MakeBroker
     from tests.support.scrape import Metrics
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(900)]
 
 PARTITIONS: Final = 5
 INSTANCES: Final = 2

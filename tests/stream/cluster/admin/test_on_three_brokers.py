@@ -1,0 +1,266 @@
+"""Quorum, reassignments and features of three real brokers, each compared with Kafka's own tool."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined] # its stubs do not re-export it
+from kafka.protocol.admin.client_quotas import AlterClientQuotasRequest
+
+from sandbox.kafka.broker import Broker
+from sandbox.kafka.tools import run_tool
+from sandbox.waiting import LIMIT, wait_until
+from stream.cluster.admin.features import (
+    BrokerVersions,
+    finalized_features,
+    mixed_versions,
+    read_versions,
+    version_sets,
+)
+from stream.cluster.admin.followers import Follower, followers_out_of_sync, read_follower_lags
+from stream.cluster.admin.quorum import Quorum, QuorumReplica, QuorumRole, read_quorum
+from stream.cluster.admin.quotas import Quota, read_quotas
+from stream.cluster.admin.reassignments import Reassignment, read_reassignments
+from stream.cluster.topology import read_topology
+from stream.cluster.transport.client import Cluster
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = [pytest.mark.kafka, pytest.mark.long]
+
+REASSIGN = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
+FEATURES = "org.apache.kafka.tools.FeatureCommand"
+RECORDS = 80
+CONFIGS = "kafka.admin.ConfigCommand"
+QUORUM = "org.apache.kafka.tools.MetadataQuorumCommand"
+MOVING = re.compile(
+    r"^(\S+)-(\d+): replicas: ([\d,]+)\.(?: adding: ([\d,]+)\.)?(?: removing: ([\d,]+)\.)?$", re.MULTILINE
+)
+FEATURE = re.compile(
+    r"^Feature: (\S+)\s+SupportedMinVersion: \S+\s+SupportedMaxVersion: \S+\s+FinalizedVersionLevel: (\S+)\s+Epoch",
+    re.MULTILINE,
+)
+QUOTAS: list[tuple[dict[str, str | None], dict[str, float]]] = [
+    ({"client-id": "c-1"}, {"consumer_byte_rate": 1_048_576.0}),
+    ({"user": "u", "client-id": "c-1"}, {"consumer_byte_rate": 2_048.0, "producer_byte_rate": 4_096.0}),
+    ({"client-id": None}, {"request_percentage": 150.0}),
+]
+QUOTA = re.compile(
+    r"^(?:Default q|Q)uota configs for (?:user-principal '([^']*)', )?(?:client-id '([^']*)'|(the default client-id))"
+    r" are (.+)$",
+    re.MULTILINE,
+)
+# Requests and features that are not released make the third broker another version than the others.
+UNRELEASED = {"unstable.api.versions.enable": "true", "unstable.feature.versions.enable": "true"}
+
+
+@pytest.fixture(scope="module")
+def brokers(broker: Broker) -> Iterator[list[Broker]]:
+    """Return three brokers of one cluster; the first is also the only controller, the third is of another version.
+
+    The shared broker is only asked for so that a machine without Java skips.
+    """
+    assert broker.running
+    with Broker() as one, Broker(joins=one) as two, Broker(joins=one, node=3, properties=UNRELEASED) as three:
+        admin = AdminClient({"bootstrap.servers": one.bootstrap})
+        wait_until(lambda: len(admin.list_topics(timeout=LIMIT).brokers) == 3, "all brokers")
+        yield [one, two, three]
+
+
+@pytest.fixture
+def cluster(brokers: list[Broker]) -> Iterator[Cluster]:
+    """Return a connection to the first two brokers."""
+    with Cluster([each.bootstrap for each in brokers[:2]]) as cluster:
+        cluster.connect(LIMIT)
+        yield cluster
+
+
+def tool(name: str, brokers: list[Broker], *arguments: str) -> str:
+    """Run one of Kafka's tools against the first broker."""
+    return run_tool(name, "--bootstrap-server", brokers[0].bootstrap, *arguments)
+
+
+def quorum(cluster: Cluster) -> Quorum:
+    """Return the state of the quorum."""
+    found = read_quorum(cluster)
+    assert isinstance(found, Quorum), found
+    return found
+
+
+def replication(brokers: list[Broker]) -> dict[int, list[str]]:
+    """Return the columns that `describe --replication` prints, by node."""
+    lines = tool(QUORUM, brokers, "describe", "--replication").splitlines()
+    header = next(at for at, line in enumerate(lines) if line.startswith("NodeId"))
+    assert lines[header].split() == [
+        *("NodeId", "DirectoryId", "LogEndOffset", "Lag", "LastFetchTimestamp", "LastCaughtUpTimestamp", "Status")
+    ]
+    return {int(columns[0]): columns[1:] for line in lines[header + 1 :] if (columns := line.split())}
+
+
+def test_the_quorum_is_as_the_tool_describes_it(cluster: Cluster, brokers: list[Broker]) -> None:
+    """Leader, epoch, roles and directories; offsets and times lie between those of two reads around the tool's.
+
+    A stopped broker stays an observer for a while; its distance grows, and it has fetched last when it stopped.
+    """
+    status = tool(QUORUM, brokers, "describe", "--status")
+    found = quorum(cluster)
+    for name, value in (("LeaderId", found.leader), ("LeaderEpoch", found.leader_epoch)):
+        assert re.search(rf"^{name}:\s+(\d+)$", status, re.MULTILINE).group(1) == str(value)  # type: ignore[union-attr]
+    brokers[1].kill()
+    try:
+        wait_until(lambda: _of(quorum(cluster), 2).lag or 0, "the lag of the stopped broker")
+        before, said, after = quorum(cluster), replication(brokers), quorum(cluster)
+    finally:
+        brokers[1].start()
+    assert before.high_watermark is not None
+    assert [(each.replica, each.role) for each in before.replicas] == [
+        (1, QuorumRole.VOTER),
+        (2, QuorumRole.OBSERVER),
+        (3, QuorumRole.OBSERVER),
+    ]
+    assert {node: columns[-1] for node, columns in said.items()} == {1: "Leader", 2: "Observer", 3: "Observer"}
+    for node, columns in said.items():
+        _, end, lag, fetched, caught_up, _ = columns
+        one, other = _of(before, node), _of(after, node)
+        assert one.log_end_offset is not None
+        assert other.log_end_offset is not None
+        assert one.log_end_offset <= int(end) <= other.log_end_offset
+        assert (one.last_fetch_time or 0) <= int(fetched) <= (other.last_fetch_time or 0)
+        assert (one.last_caught_up_time or 0) <= int(caught_up) <= (other.last_caught_up_time or 0)
+        assert int(lag) == 0 or node != 1
+    assert _of(before, 1).last_fetch_time is not None
+    assert _of(before, 1).last_caught_up_time is not None
+    stopped, stopped_later = _of(before, 2), _of(after, 2)
+    assert (stopped.last_fetch_time, stopped.log_end_offset) == (int(said[2][3]), int(said[2][1]))
+    assert 0 < (stopped.lag or 0) <= int(said[2][2]) <= (stopped_later.lag or 0)
+    wait_until(lambda: _of(quorum(cluster), 2).lag == 0, "the restarted broker to catch up")
+
+
+def _of(found: Quorum, node: int) -> QuorumReplica:
+    return next(each for each in found.replicas if each.replica == node)
+
+
+def test_reassignments_are_those_that_the_tool_lists(cluster: Cluster, brokers: list[Broker], tmp_path: Path) -> None:
+    """None, then two slow ones with replicas that are added and removed, and none after they are cancelled."""
+    admin = AdminClient({"bootstrap.servers": brokers[0].bootstrap})
+    for done in admin.create_topics([NewTopic("to-move", 2, replica_assignment=[[1, 2], [2, 1]])]).values():
+        done.result(LIMIT)
+    _fill(brokers[0], "to-move", 2)
+    assert read_reassignments(cluster, 1) == []
+    plan = tmp_path / "plan.json"
+    moves = [
+        {"topic": "to-move", "partition": 0, "replicas": [1, 3]},
+        {"topic": "to-move", "partition": 1, "replicas": [2, 1, 3]},
+    ]
+    plan.write_text(json.dumps({"version": 1, "partitions": moves}))
+    tool(REASSIGN, brokers, "--reassignment-json-file", str(plan), "--execute", "--throttle", "1")
+    found = read_reassignments(cluster, 1)
+    theirs = MOVING.findall(tool(REASSIGN, brokers, "--list"))
+    assert found == [Reassignment(topic, int(p), *map(_nodes, lists)) for topic, p, *lists in sorted(theirs)]
+    assert [(each.partition, each.adding, each.removing) for each in found] == [(0, (3,), (2,)), (1, (3,), ())]  # type: ignore[union-attr]
+    follower = Follower("to-move", 1, broker=3, leader=2)
+    assert follower in followers_out_of_sync(read_topology(cluster, ["to-move"]))
+    (before,), end, (after,) = (
+        read_follower_lags(cluster, [follower]),
+        _log_end(brokers[2], "to-move-1"),
+        read_follower_lags(cluster, [follower]),
+    )
+    assert 0 < (after.lag or 0) <= RECORDS - end <= (before.lag or 0)
+    tool(REASSIGN, brokers, "--reassignment-json-file", str(plan), "--cancel")
+    wait_until(lambda: read_reassignments(cluster, 1) == [], "the end of the reassignments")
+
+
+def _nodes(text: str) -> tuple[int, ...]:
+    return tuple(int(node) for node in text.split(",") if node)
+
+
+def _log_end(broker: Broker, partition: str) -> int:
+    """Return the offset after the last record in a replica's segments, as `kafka-dump-log` prints them."""
+    segments = ",".join(map(str, sorted((broker.data / partition).glob("*.log"))))
+    last = re.findall(r"lastOffset: (\d+)", run_tool("org.apache.kafka.tools.DumpLogSegments", "--files", segments))
+    return max((int(offset) + 1 for offset in last), default=0)
+
+
+def _fill(broker: Broker, topic: str, partitions: int) -> None:
+    """Write more than a follower fetches at once, so that a throttled copy takes a minute or more."""
+    producer = Producer({"bootstrap.servers": broker.bootstrap})
+    for partition in range(partitions):
+        for _ in range(RECORDS):
+            producer.produce(topic, bytes(100_000), partition=partition)
+    assert producer.flush(LIMIT) == 0
+
+
+def test_quotas_are_those_that_the_tool_describes(cluster: Cluster, brokers: list[Broker]) -> None:
+    """Of a client, of a user and client, and of all clients without a quota of their own."""
+    assert read_quotas(cluster) == []
+    altered = cluster.call_any(_alter_quotas(QUOTAS))
+    assert [entry.error_code for entry in altered.entries] == [0] * len(QUOTAS)
+    wait_until(lambda: len(_known_quotas(cluster)) == 4, "all quotas")
+    said = tool(CONFIGS, brokers, "--describe", "--entity-type", "clients")
+    said += tool(CONFIGS, brokers, "--describe", "--entity-type", "users", "--entity-type", "clients")
+    theirs = {
+        Quota(user, "<default>" if default else client, "", *_pair(value))
+        for user, client, default, values in QUOTA.findall(said)
+        for value in values.split(", ")
+    }
+    assert set(_known_quotas(cluster)) == theirs
+
+
+def _alter_quotas(quotas: list[tuple[dict[str, str | None], dict[str, float]]]) -> Any:
+    """Build the request that sets the quotas of these entities; the name None is the default."""
+    entry = AlterClientQuotasRequest.EntryData
+    return AlterClientQuotasRequest(
+        entries=[
+            entry(
+                entity=[entry.EntityData(entity_type=kind, entity_name=name) for kind, name in entity.items()],
+                ops=[entry.OpData(key=key, value=value, remove=False) for key, value in values.items()],
+            )
+            for entity, values in quotas
+        ],
+        validate_only=False,
+    )
+
+
+def _known_quotas(cluster: Cluster) -> list[Quota]:
+    found = read_quotas(cluster)
+    assert isinstance(found, list), found
+    return found
+
+
+def _pair(text: str) -> tuple[str, float]:
+    key, _, value = text.partition("=")
+    return key, float(value)
+
+
+def test_features_are_those_that_the_tool_describes(cluster: Cluster, brokers: list[Broker]) -> None:
+    """The finalized levels of the cluster; the tool has names for the levels of `metadata.version`."""
+    versions = {
+        node: each for node, each in read_versions(cluster, [1, 2, 3]).items() if isinstance(each, BrokerVersions)
+    }
+    assert sorted(versions) == [1, 2, 3]
+    ours = finalized_features(versions)
+    theirs = dict(FEATURE.findall(tool(FEATURES, brokers, "describe")))
+    name = theirs["metadata.version"]
+    mapping = tool(FEATURES, brokers, "version-mapping", "--release-version", name)
+    assert re.search(rf"^metadata.version=(\d+) \({re.escape(name)}\)$", mapping, re.MULTILINE).group(1) == str(  # type: ignore[union-attr]
+        ours.pop("metadata.version")
+    )
+    del theirs["metadata.version"]
+    assert ours == {feature: int(level) for feature, level in theirs.items() if int(level)}
+    assert ours
+
+
+def test_a_broker_of_another_version_is_named(cluster: Cluster) -> None:
+    """The third broker supports unreleased requests and features, the others are equal."""
+    versions = {
+        node: each for node, each in read_versions(cluster, [1, 2, 3]).items() if isinstance(each, BrokerVersions)
+    }
+    assert version_sets(versions) == [[1, 2], [3]]
+    (sentence,) = mixed_versions(versions)
+    assert sentence.startswith("broker 3 differs from brokers 1, 2: ")
