@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from stream.service.query_errors import CLUSTER_ERROR, refusal_in
-from stream.spark.errors import SLOW_START
+from stream.spark.errors import SLOW_START, WORKER_NOT_STARTED
 
 if TYPE_CHECKING:
     from stream.spark.errors import SparkFailure
@@ -18,7 +18,12 @@ _OF_THE_STATE: Final = re.compile(
     r"|hadoop\.fs\.ChecksumException|rocksdb\.RocksDBException|UnknownFormatError|Incomplete log file"
 )
 # Causes that make reading any state fail.
-_OF_THE_PROCESS: Final = ("OutOfMemoryError", "Too many open files", "Python worker exited unexpectedly")
+_OF_THE_PROCESS: Final = (
+    "OutOfMemoryError",
+    "Too many open files",
+    "Python worker exited unexpectedly",
+    WORKER_NOT_STARTED,
+)
 
 
 def is_of_the_state(failure: SparkFailure) -> bool:

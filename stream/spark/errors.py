@@ -29,7 +29,9 @@ SLOW_START: Final = "Python worker failed to connect back"
 """Spark gives a Python process ten seconds to start, which is not configurable."""
 # Its causes are those of a closed socket.
 _WORKER_ENDED: Final = "Python worker exited unexpectedly"
-# Without those words: the worker ended while Spark was starting it, and only the frames tell whose socket it was.
+WORKER_NOT_STARTED: Final = "Python daemon failed to launch worker"
+"""PythonWorkerFactory's words where the process of a worker ended before Spark could look it up."""
+# Without any of those words: the worker ended while Spark was starting it; only the frames tell whose socket it was.
 _STARTS_WORKERS: Final = "org.apache.spark.api.python.PythonWorkerFactory"
 _CLOSED: Final = ("java.io.", "java.net.", "java.nio.")
 
@@ -98,7 +100,8 @@ def root_cause(text: str) -> str:
         return ended[ended.index(_WORKER_ENDED) :]
     causes = [line.partition("Caused by:")[2].strip() for line in lines if "Caused by:" in line]
     cause = causes[-1] if causes else next(iter(lines), "no message")
-    if cause.startswith(_CLOSED) and any(_STARTS_WORKERS in line for line in lines):
+    closed_at_start = cause.startswith(_CLOSED) and any(_STARTS_WORKERS in line for line in lines)
+    if closed_at_start or WORKER_NOT_STARTED in cause:
         return f"{_WORKER_ENDED} while it was starting ({cause})"
     return cause
 

@@ -21,6 +21,7 @@ CODEC = "stream.groups.codec.UnknownFormatError: not a packed shard of format 2 
 FULL = "java.io.IOException: No space left on device"
 MEMORY = "java.lang.OutOfMemoryError: Java heap space"
 SLOW = "org.apache.spark.SparkException: Python worker failed to connect back."
+NO_WORKER = "java.lang.IllegalStateException: Python daemon failed to launch worker."
 TIMEOUT = "stream.cluster.transport.errors.TimedOut: b:9092 does not answer in time"
 
 
@@ -35,10 +36,11 @@ def test_the_state_is_the_cause(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "of_the_process", "unrelated"),
     [(FULL, True, False), (f"{LOADING}\n{MEMORY}", True, False), (f"{LOADING}\n{FULL}", True, False),
+     (f"{LOADING}\n{NO_WORKER}", True, False),
      (TIMEOUT, False, True), (SLOW, False, True), ("ValueError: surprise", False, False)],
 )  # fmt: skip
 def test_the_state_is_not_the_cause(text: str, *, of_the_process: bool, unrelated: bool) -> None:
-    """A full volume or heap also fails reading an intact state; stack frames are ignored."""
+    """A full volume, heap or killed worker also fails reading an intact state; stack frames are ignored."""
     failure = SparkFailure(text.splitlines()[-1], text + FRAMES)
     found = (is_of_the_state(failure), is_of_the_process(failure), is_unrelated(failure))
     assert found == (False, of_the_process, unrelated)

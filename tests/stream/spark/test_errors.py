@@ -64,6 +64,13 @@ Caused by: java.io.EOFException
 \tat org.apache.spark.api.python.PythonWorkerFactory.createWorker$1(PythonWorkerFactory.scala:1)
 """
 
+WORKER_GONE_AFTER_THE_FORK = """[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception
+Caused by: org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 9.0 failed 3 times
+\tat org.apache.spark.scheduler.DAGScheduler.abortStage(DAGScheduler.scala:1)
+Caused by: java.lang.IllegalStateException: Python daemon failed to launch worker.
+\tat org.apache.spark.api.python.PythonWorkerFactory.$anonfun$createThroughDaemon$1(PythonWorkerFactory.scala:1)
+"""
+
 IN_A_TASK = """[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception
 org.apache.spark.api.python.PythonException: Traceback (most recent call last):
   File "stream/spark/offsets_reading.py", line 1, in read_deltas
@@ -95,6 +102,12 @@ Caused by: java.io.IOException: No space left on device
             WORKER_KILLED_AT_ITS_START,
             "Python worker exited unexpectedly while it was starting (java.io.EOFException)",
             id="a worker that was killed before its first task",
+        ),
+        pytest.param(
+            WORKER_GONE_AFTER_THE_FORK,
+            "Python worker exited unexpectedly while it was starting"
+            " (java.lang.IllegalStateException: Python daemon failed to launch worker.)",
+            id="a worker that was killed before Spark looked up its process",
         ),
         pytest.param(IN_A_TASK, "ValueError: not a key", id="what Python raised in a task"),
         pytest.param(JAVA_IN_PYTHON, "java.io.IOException: No space left on device", id="Java's error in Python's"),
