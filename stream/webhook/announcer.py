@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stream.webhook.events import forgotten_groups, record_announced, verdict_events
+from exporters.http.event_stream.recent_events import MOST_EVENTS
+from stream.webhook.events import forgotten_groups, record_announced, verdict_changes, verdict_events
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from exporters.http.event_stream.recent_events import RecentEvents
     from exporters.readmodel import FindingDetail, Snapshot
-    from exporters.verdict_event import AnnouncedVerdict, VerdictEvent
+    from exporters.verdict_event import AnnouncedVerdict
     from stream.webhook.notifier import WebhookNotifier
 
 
@@ -31,12 +32,12 @@ class VerdictAnnouncer:
     def announce(self, snapshot: Snapshot, finding_of: Callable[[str], FindingDetail | None]) -> None:
         """Announce the verdicts of a snapshot that differ from the announced ones."""
         if self._notifier is not None:
-            events = self._notifier.announce(snapshot, finding_of)
-        else:
-            events = self._changes(snapshot, finding_of)
-        self._recent.append(events)
-
-    def _changes(self, snapshot: Snapshot, finding_of: Callable[[str], FindingDetail | None]) -> Sequence[VerdictEvent]:
-        events = verdict_events(snapshot, self._announced, finding_of, self._cluster_id)
-        record_announced(self._announced, events, list(forgotten_groups(snapshot, self._announced)))
-        return events
+            self._recent.append(self._notifier.announce(snapshot, finding_of))
+            return
+        changes = verdict_changes(snapshot, self._announced)
+        # The stream would drop the others at once. Each event costs a finding: with very many groups that are not fine,
+        # their events would delay the tick after the first one.
+        kept = changes[-MOST_EVENTS:]
+        events = verdict_events(snapshot, kept, self._announced, finding_of, self._cluster_id)
+        record_announced(self._announced, changes, list(forgotten_groups(snapshot, self._announced)))
+        self._recent.append(events, dropped=len(changes) - len(kept))

@@ -6,6 +6,7 @@ up and not. Nor is the first verdict of a group, if it is fine or unknown.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 from typing import TYPE_CHECKING, Any, Final
@@ -28,26 +29,41 @@ _DEAD: Final = "Dead"
 _GONE: Final = "The group no longer exists."
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class VerdictChange:
+    """A verdict that differs from the announced one.
+
+    `row` is the row of the group in the groups of the snapshot, None if the group has disappeared. `announced` is the
+    new verdict, None if the group has none any more.
+    """
+
+    group: str
+    row: int | None
+    announced: AnnouncedVerdict | None
+
+
+def verdict_changes(snapshot: Snapshot, announced: Mapping[str, AnnouncedVerdict]) -> list[VerdictChange]:
+    """Return the groups whose verdict differs from the announced one, sorted by group.
+
+    A group that died or disappeared has changed if the announced verdict was not fine.
+    """
+    columns = snapshot.groups.select(["group", "verdict", "severity", "state"])
+    found = [_change(at, row) for at, row in enumerate(columns.to_pylist()) if _is_change(row, announced)]
+    present = set(columns.column("group").to_pylist()) if announced else set()
+    gone = (group for group, last in announced.items() if group not in present and last.severity != FINE)
+    return sorted([*found, *(VerdictChange(group, None, None) for group in gone)], key=lambda each: each.group)
+
+
 def verdict_events(
     snapshot: Snapshot,
+    changes: Iterable[VerdictChange],
     announced: Mapping[str, AnnouncedVerdict],
     finding_of: Callable[[str], FindingDetail | None],
     cluster_id: str,
 ) -> list[VerdictEvent]:
-    """Return an event for each group whose verdict differs from the announced one, sorted by group.
-
-    The verdict of a group that died or disappeared is None; it is an event if the announced one was not fine.
-    """
-    columns = snapshot.groups.select(["group", "verdict", "severity", "state"])
-    rows = {row["group"]: at for at, row in enumerate(columns.to_pylist()) if _is_change(row, announced)}
-    changed = [snapshot.groups.slice(at, 1) for at in rows.values()]
-    found = [_row(table) for table in changed]
-    present = set(columns.column("group").to_pylist()) if announced else set()
-    found += [{"group": group} for group, last in announced.items() if group not in present and last.severity != FINE]
-    return [
-        _event(row, announced.get(row["group"]), finding_of, cluster_id, snapshot.taken_at)
-        for row in sorted(found, key=lambda row: str(row["group"]))
-    ]
+    """Return an event for each change. The verdict of a group that died or disappeared is None in its event."""
+    rows = ({"group": each.group} if each.row is None else _row(snapshot.groups.slice(each.row, 1)) for each in changes)
+    return [_event(row, announced.get(row["group"]), finding_of, cluster_id, snapshot.taken_at) for row in rows]
 
 
 def forgotten_groups(snapshot: Snapshot, announced: Mapping[str, AnnouncedVerdict]) -> Iterator[str]:
@@ -57,16 +73,21 @@ def forgotten_groups(snapshot: Snapshot, announced: Mapping[str, AnnouncedVerdic
 
 
 def record_announced(
-    announced: dict[str, AnnouncedVerdict], events: Iterable[VerdictEvent], forgotten: Iterable[str]
+    announced: dict[str, AnnouncedVerdict], changes: Iterable[VerdictChange], forgotten: Iterable[str]
 ) -> None:
-    """Update the announced verdicts by new events, and remove the `forgotten` groups."""
-    for event in events:
-        if event.announced is None:
-            announced.pop(event.group, None)
+    """Update the announced verdicts by changes, and remove the `forgotten` groups."""
+    for change in changes:
+        if change.announced is None:
+            announced.pop(change.group, None)
         else:
-            announced[event.group] = event.announced
+            announced[change.group] = change.announced
     for group in forgotten:
         announced.pop(group, None)
+
+
+def _change(at: int, row: Mapping[str, Any]) -> VerdictChange:
+    verdict = row["verdict"]
+    return VerdictChange(row["group"], at, None if verdict is None else AnnouncedVerdict(verdict, row["severity"]))
 
 
 def _is_change(row: Mapping[str, Any], announced: Mapping[str, AnnouncedVerdict]) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 from stream.errors import ExitCode, Refusal
 from stream.webhook.event_queue import EventQueue, QueueUnavailableError
-from stream.webhook.events import forgotten_groups, record_announced, verdict_events
+from stream.webhook.events import forgotten_groups, record_announced, verdict_changes, verdict_events
 from stream.webhook.request import WebhookTarget
 from stream.webhook.sender import WebhookSender
 
@@ -72,11 +72,12 @@ class WebhookNotifier:
         try:
             if self._announced is None:
                 self._announced = self._queue.announced()
-            events = verdict_events(snapshot, self._announced, finding_of, self._cluster_id)
+            changes = verdict_changes(snapshot, self._announced)
+            events = verdict_events(snapshot, changes, self._announced, finding_of, self._cluster_id)
             forgotten = list(forgotten_groups(snapshot, self._announced))
             if events or forgotten:
                 self._sender.count_drops("queue_full", self._queue.append(events, forgotten))
-                record_announced(self._announced, events, forgotten)
+                record_announced(self._announced, changes, forgotten)
         except QueueUnavailableError as error:
             self._sender.count_failure("queue", str(error))
             return ()

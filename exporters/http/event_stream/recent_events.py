@@ -53,11 +53,19 @@ class RecentEvents:
         """True after `close`."""
         return self._closed
 
-    def append(self, events: Sequence[VerdictEvent]) -> None:
-        """Add events, drop the oldest ones beyond the limits, and call the listeners."""
+    def append(self, events: Sequence[VerdictEvent], dropped: int = 0) -> None:
+        """Add events, drop the oldest ones beyond the limits, and call the listeners.
+
+        `dropped` is the number of events before them that were not made because they exceed the limits: with it, all
+        events of the stream are dropped.
+        """
         if not events:
             return
         with self._lock:
+            if dropped:
+                self._events.clear()
+                self._bytes = 0
+                self._appended += dropped
             for event in events:
                 self._events.append(event)
                 self._bytes += len(event.body)

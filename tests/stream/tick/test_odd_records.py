@@ -162,7 +162,7 @@ def test_no_tick_no_answer_and_no_command_fails_on_odd_records(seed: int) -> Non
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("part", range(4))
 @given(seed=st.integers(0, 2**32))
-@examples(10)
+@examples(4)
 def test_nothing_fails_on_very_many_odd_records(part: int, seed: int) -> None:
-    """The same with thousands of seeds in the long profile, in parts that can run at the same time."""
+    """The same with hundreds of other seeds in the long profile, in parts that can run at the same time."""
     check(seed + ((part + 1) << 33))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from exporters.http.event_stream.recent_events import EventPosition, RecentEvents
+from exporters.http.event_stream.recent_events import MOST_EVENTS, EventPosition, RecentEvents
 from sandbox.ports import free_port
 from stream.config.options import WebhookOptions
 from stream.webhook.announcer import VerdictAnnouncer
@@ -50,6 +50,23 @@ def test_without_a_webhook_each_change_is_streamed_once() -> None:
         ("b", "stopped", None),
     ]
     assert announcer._announced == {}
+
+
+def test_no_more_events_are_made_than_the_stream_keeps() -> None:
+    """Each event costs a finding. Those that were not made count as missed ones, and their groups as announced."""
+    recent, asked = RecentEvents(), []
+
+    def finding_of(name: str) -> None:
+        asked.append(name)
+
+    announcer = VerdictAnnouncer(recent, "c1")
+    sick = {f"g{number:04}": "stalled" for number in range(MOST_EVENTS + 7)}
+    announcer.announce(shown(**sick), finding_of)
+    assert asked == [f"g{number:04}" for number in range(7, MOST_EVENTS + 7)]
+    position, kept = recent.read(EventPosition(0), 1)
+    assert (position.missed, kept[0][1].group) == (7, "g0007")
+    announcer.announce(shown(**sick | {"g0000": "ok"}), finding_of)
+    assert changes(recent)[-1] == ("g0000", "stalled", "ok")
 
 
 def test_with_a_webhook_the_stream_has_its_events(tmp_path: Path) -> None:

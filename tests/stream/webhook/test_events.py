@@ -10,7 +10,7 @@ import pytest
 
 from exporters.readmodel import FindingDetail, Snapshot
 from exporters.verdict_event import AnnouncedVerdict, VerdictEvent
-from stream.webhook.events import forgotten_groups, verdict_events
+from stream.webhook.events import forgotten_groups, verdict_changes, verdict_events
 from tests.exporters.snapshots import NOON, snapshot
 
 OK = AnnouncedVerdict("ok", "fine")
@@ -24,7 +24,8 @@ def group(name: str, verdict: str | None, severity: str | None, **columns: Any) 
 
 def events(shown: Snapshot, announced: dict[str, AnnouncedVerdict] | None = None) -> list[VerdictEvent]:
     """Return the events of a snapshot without findings."""
-    return verdict_events(shown, announced or {}, lambda _: None, "c1")
+    last = announced or {}
+    return verdict_events(shown, verdict_changes(shown, last), last, lambda _: None, "c1")
 
 
 STORIES = [
@@ -74,7 +75,8 @@ def test_an_event_is_a_cloud_event_with_everything_about_the_change() -> None:
         return finding
 
     healthy = group("a", "ok", "fine")
-    (event,) = verdict_events(snapshot(groups=[healthy, row | owned]), {}, finding_of, "c1")
+    shown = snapshot(groups=[healthy, row | owned])
+    (event,) = verdict_events(shown, verdict_changes(shown, {}), {}, finding_of, "c1")
     body = json.loads(event.body)
     assert body.pop("id") == event.id
     assert len(event.id) == 32
@@ -108,7 +110,8 @@ def test_each_change_has_its_own_id() -> None:
     other = snapshot(groups=[group("h", "stalled", "critical")])
     later = dataclasses.replace(shown, taken_at=shown.taken_at + 10)
     ids = [events(each)[0].id for each in (shown, other, later)]
-    ids += [events(shown, {"g": OK})[0].id, verdict_events(shown, {}, lambda _: None, "c2")[0].id]
+    ids += [events(shown, {"g": OK})[0].id]
+    ids += [verdict_events(shown, verdict_changes(shown, {}), {}, lambda _: None, "c2")[0].id]
     assert len(set(ids)) == 5
     assert events(shown)[0].id == ids[0]
 
