@@ -36,7 +36,7 @@ LARGE: Final = 20_000_000
 _LIMIT: Final = 900.0
 _READY_SECONDS: Final = {SMALL: 12.0, DEFAULT: 12.0, LARGE: 18.0}
 _RESTART_SECONDS: Final = 7.0
-_STEADY_SECONDS: Final = dict(zip(STEADY_GROUPS, (0.5, 0.5, 0.8), strict=True))
+_STEADY_SECONDS: Final = dict(zip((0, *STEADY_GROUPS), (0.2, 0.5, 0.5, 0.8), strict=True))
 _TO_KMINION: Final = defaultdict(lambda: 0.8, {LARGE: 0.6})
 
 

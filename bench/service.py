@@ -53,15 +53,22 @@ def start_and_restart(
 ) -> list[Start]:
     """Start the service on an empty checkpoint, stop it, and start it again on the same one; with further settings."""
     names = ["process start to ready", *["restart to ready"] * restarts]
-    return [_start(name, bootstrap, traffic, wanted, scratch, settings=settings or {}) for name in names]
+    return [start(name, bootstrap, traffic, wanted, scratch, settings=settings) for name in names]
 
 
-def _start(
-    what: str, bootstrap: str, traffic: Traffic, wanted: FinalState, scratch: Path, *, settings: Mapping[str, str]
+def start(
+    what: str,
+    bootstrap: str,
+    traffic: Traffic,
+    wanted: FinalState,
+    scratch: Path,
+    *,
+    settings: Mapping[str, str] | None = None,
 ) -> Start:
+    """Start the service on the checkpoint below `scratch`, stop it when it has answered, and return its figures."""
     port = free_port()
     began = time.monotonic()
-    command = _command(bootstrap, port, scratch / "checkpoint", settings)
+    command = _command(bootstrap, port, scratch / "checkpoint", settings or {})
     with (
         GuardedProcess(command, scratch / "lagwarden.log") as process,
         Watch(process.pid) as watch,

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 TRIGGER_SECONDS: Final = 2.0
 STEADY_ROUNDS: Final = 5
 STEADY_GROUPS: Final = (200, 2000, 20_000)
+IDLE_TRIGGERS: Final = 3
 _MAX_OFFSETS: Final = 15_000_000
 _SHARDS: Final = 64
 _SLOT_MS: Final = 30_000
@@ -120,6 +121,24 @@ class Bench:
         median = sorted(seconds)[len(seconds) // 2]
         groups = len(rounds[0])
         return Measured(f"steady batch of {groups:,} groups", groups, median, cpu, dict(watch.peak), tuple(seconds))
+
+    def idle(self, query: StreamingQuery) -> Measured:
+        """Measure triggers without new records. Spark reports one of them about every ten seconds."""
+        reports: dict[str, float] = {}
+        began = time.monotonic()
+        with Watch() as watch:
+            while len(reports) < IDLE_TRIGGERS:
+                if time.monotonic() - began > _LIMIT:
+                    raise TimeoutError(f"only {len(reports)} triggers without records were reported")
+                report = last_report(query)
+                if report is not None and not report.worked:
+                    reports[report.at] = report.seconds
+                time.sleep(0.5)
+        triggers = (time.monotonic() - began) / TRIGGER_SECONDS
+        cpu = {role: used / triggers for role, used in watch.cpu.items()}
+        seconds = sorted(reports.values())
+        median = seconds[len(seconds) // 2]
+        return Measured("steady trigger with nothing new", 0, median, cpu, dict(watch.peak), tuple(seconds))
 
     def _until_end(self, what: str, start: Callable[[], StreamingQuery]) -> tuple[Measured, StreamingQuery]:
         with Watch() as watch:
@@ -230,6 +249,7 @@ def _steady(
         rows.append(bench.steady(query, writer, rounds))
         for each in rounds:
             wanted.apply(each)
+    rows.append(bench.idle(query))
     wrong += [f"after the steady batches: {line}" for line in differences(driver_state.columns(), wanted, larger)]
     return rows[1:], wrong
 
