@@ -30,7 +30,7 @@ _GONE: Final = "The group no longer exists."
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class VerdictChange:
+class ChangedVerdict:
     """A verdict that differs from the announced one.
 
     `row` is the row of the group in the groups of the snapshot, None if the group has disappeared. `announced` is the
@@ -42,7 +42,7 @@ class VerdictChange:
     announced: AnnouncedVerdict | None
 
 
-def verdict_changes(snapshot: Snapshot, announced: Mapping[str, AnnouncedVerdict]) -> list[VerdictChange]:
+def verdict_changes(snapshot: Snapshot, announced: Mapping[str, AnnouncedVerdict]) -> list[ChangedVerdict]:
     """Return the groups whose verdict differs from the announced one, sorted by group.
 
     A group that died or disappeared has changed if the announced verdict was not fine.
@@ -51,12 +51,12 @@ def verdict_changes(snapshot: Snapshot, announced: Mapping[str, AnnouncedVerdict
     found = [_change(at, row) for at, row in enumerate(columns.to_pylist()) if _is_change(row, announced)]
     present = set(columns.column("group").to_pylist()) if announced else set()
     gone = (group for group, last in announced.items() if group not in present and last.severity != FINE)
-    return sorted([*found, *(VerdictChange(group, None, None) for group in gone)], key=lambda each: each.group)
+    return sorted([*found, *(ChangedVerdict(group, None, None) for group in gone)], key=lambda each: each.group)
 
 
 def verdict_events(
     snapshot: Snapshot,
-    changes: Iterable[VerdictChange],
+    changes: Iterable[ChangedVerdict],
     announced: Mapping[str, AnnouncedVerdict],
     finding_of: Callable[[str], FindingDetail | None],
     cluster_id: str,
@@ -73,7 +73,7 @@ def forgotten_groups(snapshot: Snapshot, announced: Mapping[str, AnnouncedVerdic
 
 
 def record_announced(
-    announced: dict[str, AnnouncedVerdict], changes: Iterable[VerdictChange], forgotten: Iterable[str]
+    announced: dict[str, AnnouncedVerdict], changes: Iterable[ChangedVerdict], forgotten: Iterable[str]
 ) -> None:
     """Update the announced verdicts by changes, and remove the `forgotten` groups."""
     for change in changes:
@@ -85,9 +85,9 @@ def record_announced(
         announced.pop(group, None)
 
 
-def _change(at: int, row: Mapping[str, Any]) -> VerdictChange:
+def _change(at: int, row: Mapping[str, Any]) -> ChangedVerdict:
     verdict = row["verdict"]
-    return VerdictChange(row["group"], at, None if verdict is None else AnnouncedVerdict(verdict, row["severity"]))
+    return ChangedVerdict(row["group"], at, None if verdict is None else AnnouncedVerdict(verdict, row["severity"]))
 
 
 def _is_change(row: Mapping[str, Any], announced: Mapping[str, AnnouncedVerdict]) -> bool:
