@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from exporters.api_types import (
+from exporters.api_types.groups import (
     CommonCauseRow,
     FindingObject,
     GroupDetailObject,
@@ -25,7 +25,6 @@ from exporters.api_types import (
     MemberObject,
     PartitionFindingObject,
     PartitionRow,
-    ReadinessResponse,
     TopicGroupRow,
     TopicGroupsResponse,
     TopicRow,
@@ -40,6 +39,7 @@ from exporters.timestamps import rfc3339
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from exporters.api_types.monitor import ReadinessResponse
     from exporters.group_query import GroupQuery
     from exporters.group_search import MemberSearch
     from exporters.readmodel import (

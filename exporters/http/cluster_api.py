@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow.compute as pc
 from starlette.routing import Route
 
-from exporters.api_types import (
+from exporters.api_types.cluster import (
     BrokerDiskRow,
     BrokerFeatureRow,
     BrokerObject,

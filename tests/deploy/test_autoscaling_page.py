@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from exporters.api_types import GroupRow
+from exporters.api_types.groups import GroupRow
 from exporters.catalogue.metric import Preset
 from exporters.catalogue.metrics import METRICS
 from tests.chart.promql import faults, known, metrics_of

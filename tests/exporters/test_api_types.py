@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
-from exporters import api_types, readmodel
+from exporters import readmodel
+from exporters.api_types import cluster as cluster_types
+from exporters.api_types import groups as group_types
+from exporters.api_types import monitor as monitor_types
 from exporters.cluster import model
 from exporters.cluster.exposition import PublishedCluster
 from exporters.http.api import group_json, groups_json, readiness_json, topic_groups_json
@@ -26,24 +29,24 @@ def fields(declared: Any) -> list[str]:
 @pytest.mark.parametrize(
     ("declared", "schema", "left_out"),
     [
-        pytest.param(api_types.GroupRow, readmodel.GROUPS, set(), id="groups"),
-        pytest.param(api_types.PartitionRow, readmodel.PARTITIONS, {"group"}, id="partitions"),
-        pytest.param(api_types.TopicRow, readmodel.TOPICS, {"group"}, id="topics"),
-        pytest.param(api_types.UnknownLagRow, readmodel.UNKNOWN_LAGS, set(), id="unknown lags"),
-        pytest.param(api_types.CommonCauseRow, readmodel.COMMON_CAUSES, set(), id="common causes"),
-        pytest.param(api_types.ConfigRow, model.CONFIGS, {"scope", "name"}, id="configs"),
-        pytest.param(api_types.BrokerRow, model.BROKERS, set(), id="brokers"),
-        pytest.param(api_types.OffsetsReplicaRow, model.OFFSETS_REPLICAS, set(), id="offsets replicas"),
-        pytest.param(api_types.QuorumReplicaRow, model.QUORUM_REPLICAS, set(), id="quorum replicas"),
-        pytest.param(api_types.ReassignmentRow, model.REASSIGNMENTS, set(), id="reassignments"),
-        pytest.param(api_types.QuotaRow, model.QUOTAS, set(), id="quotas"),
-        pytest.param(api_types.BrokerDiskRow, model.BROKER_DISKS, set(), id="broker disks"),
-        pytest.param(api_types.FollowerRow, model.FOLLOWERS, {"topic"}, id="followers"),
-        pytest.param(api_types.FeatureRow, model.FEATURES, set(), id="features"),
-        pytest.param(api_types.BrokerFeatureRow, model.BROKER_FEATURES, set(), id="broker features"),
-        pytest.param(api_types.UnknownFactRow, model.UNKNOWN_FACTS, set(), id="unknown facts"),
-        pytest.param(api_types.ClusterTopicRow, model.CLUSTER_TOPICS, set(), id="cluster topics"),
-        pytest.param(api_types.TopicPartitionRow, model.TOPIC_PARTITIONS, {"topic"}, id="topic partitions"),
+        pytest.param(group_types.GroupRow, readmodel.GROUPS, set(), id="groups"),
+        pytest.param(group_types.PartitionRow, readmodel.PARTITIONS, {"group"}, id="partitions"),
+        pytest.param(group_types.TopicRow, readmodel.TOPICS, {"group"}, id="topics"),
+        pytest.param(group_types.UnknownLagRow, readmodel.UNKNOWN_LAGS, set(), id="unknown lags"),
+        pytest.param(group_types.CommonCauseRow, readmodel.COMMON_CAUSES, set(), id="common causes"),
+        pytest.param(cluster_types.ConfigRow, model.CONFIGS, {"scope", "name"}, id="configs"),
+        pytest.param(cluster_types.BrokerRow, model.BROKERS, set(), id="brokers"),
+        pytest.param(cluster_types.OffsetsReplicaRow, model.OFFSETS_REPLICAS, set(), id="offsets replicas"),
+        pytest.param(cluster_types.QuorumReplicaRow, model.QUORUM_REPLICAS, set(), id="quorum replicas"),
+        pytest.param(cluster_types.ReassignmentRow, model.REASSIGNMENTS, set(), id="reassignments"),
+        pytest.param(cluster_types.QuotaRow, model.QUOTAS, set(), id="quotas"),
+        pytest.param(cluster_types.BrokerDiskRow, model.BROKER_DISKS, set(), id="broker disks"),
+        pytest.param(cluster_types.FollowerRow, model.FOLLOWERS, {"topic"}, id="followers"),
+        pytest.param(cluster_types.FeatureRow, model.FEATURES, set(), id="features"),
+        pytest.param(cluster_types.BrokerFeatureRow, model.BROKER_FEATURES, set(), id="broker features"),
+        pytest.param(cluster_types.UnknownFactRow, model.UNKNOWN_FACTS, set(), id="unknown facts"),
+        pytest.param(cluster_types.ClusterTopicRow, model.CLUSTER_TOPICS, set(), id="cluster topics"),
+        pytest.param(cluster_types.TopicPartitionRow, model.TOPIC_PARTITIONS, {"topic"}, id="topic partitions"),
     ],
 )
 def test_a_row_has_the_columns_of_its_table(declared: Any, schema: Any, left_out: set[str]) -> None:
@@ -54,10 +57,10 @@ def test_a_row_has_the_columns_of_its_table(declared: Any, schema: Any, left_out
 @pytest.mark.parametrize(
     ("declared", "source"),
     [
-        (api_types.MemberObject, readmodel.MemberDetail),
-        (api_types.TransitionObject, readmodel.TransitionDetail),
-        (api_types.FindingObject, readmodel.FindingDetail),
-        (api_types.VerdictChangeObject, readmodel.VerdictChange),
+        (group_types.MemberObject, readmodel.MemberDetail),
+        (group_types.TransitionObject, readmodel.TransitionDetail),
+        (group_types.FindingObject, readmodel.FindingDetail),
+        (group_types.VerdictChangeObject, readmodel.VerdictChange),
     ],
     ids=["member", "transition", "finding", "verdict change"],
 )
@@ -70,20 +73,20 @@ def test_a_response_has_the_declared_fields() -> None:
     """No response has a field that is not declared, and none lacks one."""
     published, cluster = PublishedSnapshot.build(small_snapshot()), PublishedCluster.build(facts())
     responses = {
-        api_types.GroupsResponse: groups_json(published, status=status(instances=2)),
-        api_types.GroupResponse: group_json(published.snapshot, "billing", detail()),
-        api_types.TopicGroupsResponse: topic_groups_json(published.snapshot, "orders"),
-        api_types.ReadinessResponse: readiness_json(status()),
-        api_types.ClusterResponse: cluster_json(cluster)[0],
-        api_types.TopicResponse: topic_json(cluster, "orders")[0],
+        group_types.GroupsResponse: groups_json(published, status=status(instances=2)),
+        group_types.GroupResponse: group_json(published.snapshot, "billing", detail()),
+        group_types.TopicGroupsResponse: topic_groups_json(published.snapshot, "orders"),
+        monitor_types.ReadinessResponse: readiness_json(status()),
+        cluster_types.ClusterResponse: cluster_json(cluster)[0],
+        cluster_types.TopicResponse: topic_json(cluster, "orders")[0],
     }
     for declared, body in responses.items():
         assert body is not None
         assert set(json.loads(body)) == set(fields(declared)), declared
-    topic_group = json.loads(responses[api_types.TopicGroupsResponse] or b"")["groups"][0]
-    assert set(topic_group) == set(fields(api_types.TopicGroupRow))
-    group = json.loads(responses[api_types.GroupResponse] or b"")
-    assert set(group["findings"][0]) == set(fields(api_types.PartitionFindingObject))
-    assert set(group["by_member"][0]) == set(fields(api_types.MemberObject))
-    broker = json.loads(responses[api_types.ClusterResponse] or b"")["brokers"][0]
-    assert set(broker) == set(fields(api_types.BrokerObject))
+    topic_group = json.loads(responses[group_types.TopicGroupsResponse] or b"")["groups"][0]
+    assert set(topic_group) == set(fields(group_types.TopicGroupRow))
+    group = json.loads(responses[group_types.GroupResponse] or b"")
+    assert set(group["findings"][0]) == set(fields(group_types.PartitionFindingObject))
+    assert set(group["by_member"][0]) == set(fields(group_types.MemberObject))
+    broker = json.loads(responses[cluster_types.ClusterResponse] or b"")["brokers"][0]
+    assert set(broker) == set(fields(cluster_types.BrokerObject))

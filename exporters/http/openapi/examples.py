@@ -24,7 +24,12 @@ from exporters.text.exposition import EMPTY, PublishedSnapshot
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from exporters.api_types import ClusterResponse, ConfigRow, TopicResponse, VerdictCloudEvent
+    from exporters.api_types.cluster import (
+        ClusterResponse,
+        ConfigRow,
+        TopicResponse,
+    )
+    from exporters.api_types.events import VerdictCloudEvent
 
 _NOW: Final = 1_767_258_000.0
 _NOW_MS: Final = int(_NOW * 1000)

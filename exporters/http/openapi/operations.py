@@ -5,16 +5,20 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any, Final
 
-from exporters.api_types import (
+from exporters.api_types.cluster import (
     ClusterResponse,
-    ErrorResponse,
+    TopicResponse,
+)
+from exporters.api_types.events import VerdictCloudEvent
+from exporters.api_types.groups import (
     GroupResponse,
     GroupsResponse,
+    TopicGroupsResponse,
+)
+from exporters.api_types.monitor import (
+    ErrorResponse,
     NoSnapshotResponse,
     ReadinessResponse,
-    TopicGroupsResponse,
-    TopicResponse,
-    VerdictCloudEvent,
 )
 from exporters.group_query import PARAMETERS, QueryParameter
 from exporters.verdict_event import EVENT_FILTERS

@@ -1,0 +1,242 @@
+"""The types of the responses about groups."""
+
+from __future__ import annotations
+
+from typing import NotRequired
+
+from typing_extensions import TypedDict
+
+EvidenceValue = str | float | int | bool | None
+
+
+class GroupRow(TypedDict):
+    """A row of GROUPS."""
+
+    group: str
+    kind: str | None
+    state: str | None
+    protocol_type: str | None
+    protocol: str | None
+    generation: int | None
+    members: int | None
+    partitions: int | None
+    lag_sum: int | None
+    lag_max: int | None
+    partitions_lag_unknown: int | None
+    last_commit_time: str | None
+    state_asked: bool | None
+    state_since: str | None
+    created_time: str | None
+    group_epoch: int | None
+    assignment_epoch: int | None
+    members_idle: int | None
+    members_away: int | None
+    partitions_unowned: int | None
+    topics_unsubscribed: int | None
+    first_offset_expiry_time: str | None
+    group_expiry_time: str | None
+    died_time: str | None
+    death_cause: str | None
+    verdict: str | None
+    severity: str | None
+    verdict_since: str | None
+    verdict_partitions: int | None
+    sentence: str | None
+    time_lag_max: float | None
+    time_lag_max_exact: bool | None
+    held_back: bool | None
+    odd_times: int | None
+    lost_sum: int | None
+    rebalances: int | None
+    scalable_lag: int | None
+    members_useful: int | None
+    records_skipped: int | None
+    team: str | None
+    tier: str | None
+    link: str | None
+    max_severity: str | None
+    maintenance_until: str | None
+    unpaged: bool | None
+
+
+class PartitionRow(TypedDict):
+    """A row of PARTITIONS without the group."""
+
+    topic: str
+    partition: int
+    committed_offset: int | None
+    commit_time: str | None
+    progress_time: str | None
+    high_watermark: int | None
+    last_stable_offset: int | None
+    log_start_offset: int | None
+    lag: int | None
+    lag_unknown_reason: str | None
+    offset_expiry_time: str | None
+    lost: int | None
+    margin: int | None
+    time_lag: float | None
+    time_lag_exact: bool | None
+    produce_rate: float | None
+    consume_rate: float | None
+    catch_up_seconds: float | None
+    trend: str | None
+    verdict: str | None
+    verdict_since: str | None
+    offset_hidden: bool | None
+    odd_time: bool | None
+
+
+class TopicRow(TypedDict):
+    """A row of TOPICS without the group."""
+
+    topic: str
+    partitions: int | None
+    lag_sum: int | None
+    lag_max: int | None
+    time_lag_max: float | None
+    time_lag_max_exact: bool | None
+    partitions_lag_unknown: int | None
+    verdict: str | None
+
+
+class UnknownLagRow(TypedDict):
+    """A row of UNKNOWN_LAGS."""
+
+    group: str
+    reason: str
+    partitions: int
+
+
+class MemberObject(TypedDict):
+    """One member of a group (`exporters.readmodel.MemberDetail`)."""
+
+    member_id: str
+    instance_id: str | None
+    client_id: str | None
+    client_host: str | None
+    rack: str | None
+    epoch: int | None
+    state: str | None
+    away: bool
+    assignor: str | None
+    subscription: tuple[str, ...]
+    regex: str | None
+    assignment: dict[str, tuple[int, ...]]
+
+
+class TransitionObject(TypedDict):
+    """One transition of a group (`exporters.readmodel.TransitionDetail`)."""
+
+    time: str
+    transition: str
+    text: str
+    cause: str | None
+    live: bool
+    came: int
+    went: int
+
+
+class FindingObject(TypedDict):
+    """A verdict with its explanation (`exporters.readmodel.FindingDetail`)."""
+
+    verdict: str
+    severity: str
+    since: str | None
+    sentence: str
+    evidence: dict[str, EvidenceValue]
+    next_step: str
+
+
+class PartitionFindingObject(FindingObject):
+    """The finding of one partition."""
+
+    topic: str
+    partition: int
+
+
+class VerdictChangeObject(TypedDict):
+    """One change of a group's verdict (`exporters.readmodel.VerdictChange`)."""
+
+    time: str
+    before: str | None
+    verdict: str
+    sentence: str
+
+
+class GroupDetailObject(TypedDict):
+    """The detail of one group (`exporters.readmodel.GroupDetail`); all None if nothing is known of the group now."""
+
+    by_member: list[MemberObject] | None
+    transitions: list[TransitionObject] | None
+    unowned: dict[str, tuple[int, ...]] | None
+    unsubscribed: tuple[str, ...] | None
+    finding: FindingObject | None
+    findings: list[PartitionFindingObject] | None
+    verdicts: list[VerdictChangeObject] | None
+
+
+class CommonCauseRow(TypedDict):
+    """A row of COMMON_CAUSES."""
+
+    dimension: str
+    key: str
+    sick: int
+    affected: int
+    compared: int
+    since: str
+    sentence: str
+    next_step: str
+    groups: list[str]
+    muted: int
+
+
+class GroupsResponse(TypedDict):
+    """`/api/v1/groups`.
+
+    Of several instances, `instance` is the part (`i/n`) that has these groups, and `siblings` are the base URLs of all
+    parts in their order, if they are configured. A single instance has neither.
+    """
+
+    snapshot_time: str
+    total: int
+    next: int | None
+    common_causes: list[CommonCauseRow]
+    groups: list[GroupRow]
+    instance: NotRequired[str]
+    siblings: NotRequired[list[str]]
+
+
+class TopicGroupRow(TypedDict):
+    """A group that reads a topic: a row of TOPICS without the topic, and what the row of the group says of it."""
+
+    group: str
+    group_state: str | None
+    group_severity: str | None
+    team: str | None
+    partitions: int | None
+    lag_sum: int | None
+    lag_max: int | None
+    time_lag_max: float | None
+    time_lag_max_exact: bool | None
+    partitions_lag_unknown: int | None
+    verdict: str | None
+
+
+class TopicGroupsResponse(TypedDict):
+    """`/api/v1/topics/NAME/groups`."""
+
+    snapshot_time: str
+    topic: str
+    total: int
+    next: int | None
+    groups: list[TopicGroupRow]
+
+
+class GroupResponse(GroupRow, GroupDetailObject):
+    """`/api/v1/group` and `/api/v1/groups/NAME`."""
+
+    snapshot_time: str
+    unknown_lags: dict[str, int]
+    by_partition: list[PartitionRow]
+    by_topic: list[TopicRow]

@@ -1,0 +1,95 @@
+"""Members, history and findings of one group."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class MemberDetail:
+    """One member of a group. None: not in the log, or hidden (`HiddenMembers`).
+
+    `assignment` has the partitions by topic (name, else id).
+    """
+
+    member_id: str
+    instance_id: str | None
+    client_id: str | None
+    client_host: str | None
+    rack: str | None
+    epoch: int | None
+    state: str | None
+    # A static member that left temporarily and keeps its partitions.
+    away: bool
+    assignor: str | None
+    subscription: tuple[str, ...]
+    regex: str | None
+    assignment: tuple[tuple[str, tuple[int, ...]], ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TransitionDetail:
+    """A transition of a group: created, rebalanced, emptied, reborn, converted, forgotten, dead.
+
+    `time` (Unix seconds) is the time of the record that caused it. `live` is false if the initial catch-up replayed it.
+    """
+
+    time: float
+    transition: str
+    # A description, and the cause of an end.
+    text: str
+    cause: str | None
+    live: bool
+    # Number of members that joined and left.
+    came: int
+    went: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FindingDetail:
+    """A verdict with its explanation. `since` is Unix seconds.
+
+    `evidence` has the numbers behind the sentence: names ending in `_time` and `_since` are RFC 3339 times, `time_lag`
+    and names ending in `_seconds` are seconds, names ending in `_rate` are offsets per second. None: unknown.
+    """
+
+    verdict: str
+    severity: str
+    since: float | None
+    sentence: str
+    evidence: Mapping[str, str | float | int | bool | None]
+    next_step: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class VerdictChange:
+    """A change of a group's verdict at `time` (Unix seconds), with its sentence. `before` is None for the first one."""
+
+    time: float
+    before: str | None
+    verdict: str
+    sentence: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class GroupDetail:
+    """Members, history and findings of one group. Too large to publish for all groups."""
+
+    group: str
+    members: tuple[MemberDetail, ...]
+    # Oldest first; only the newest are kept.
+    transitions: tuple[TransitionDetail, ...]
+    # Partitions of subscribed topics without an owner, by topic; None if the subscriptions are unknown.
+    unowned: tuple[tuple[str, tuple[int, ...]], ...] | None
+    # Topics with offsets of the group but without a subscriber; None if the subscriptions are unknown.
+    unsubscribed: tuple[str, ...] | None
+    # The group's verdict; None before the first evaluation, and for dead groups.
+    finding: FindingDetail | None = None
+    # Topic, partition and finding of the partitions whose verdict is not fine, the worst first; limited in number.
+    partition_findings: tuple[tuple[str, int, FindingDetail], ...] = ()
+    # Oldest first; only the newest are kept, also across restarts.
+    verdicts: tuple[VerdictChange, ...] = ()
