@@ -1,0 +1,151 @@
+"""The endpoints of probes, metrics, API and events. No value is computed here."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from starlette.responses import PlainTextResponse, Response
+
+from exporters.cluster.exposition import join_expositions
+from exporters.group_query import GroupQuery, GroupQueryError
+from exporters.group_search import MembersHiddenError, has_topic
+from exporters.http.api import encode, group_json, groups_json, no_such_group, readiness_json, topic_groups_json
+from exporters.http.event_stream.response import EventStream
+from exporters.http.negotiation import accepts_gzip, preferred_format
+from exporters.http.openapi.document import openapi_json
+from exporters.http.rendered_responses import (
+    JSON,
+    NO_STORE,
+    RESPONSE_SECONDS,
+    bad_request,
+    members_hidden,
+    requested_name,
+)
+from exporters.http.streamed_response import StreamedResponse
+from exporters.text.exposition import EMPTY
+from exporters.text.self_metrics import render_self_metrics
+from exporters.verdict_event import NO_EVENT_FILTERS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from starlette.requests import Request
+
+    from exporters.http.rendered_responses import RenderedResponses
+    from exporters.http.served_data import ServedData
+    from exporters.text.compressed_text import PlainText
+
+
+class ApiEndpoints:
+    """The endpoints for programs: probes, Prometheus, and clients of the API."""
+
+    def __init__(self, served: ServedData, responses: RenderedResponses) -> None:
+        self._served = served
+        self._responses = responses
+
+    async def livez(self, _request: Request) -> Response:
+        """Respond that the process is alive. Other failures recover or end the process: a restart would not help."""
+        return PlainTextResponse("alive\n", headers=NO_STORE)
+
+    async def readyz(self, _request: Request) -> Response:
+        """Respond whether the monitor is ready, 200 or 503, with the reasons."""
+        status = self._served.status()
+        return Response(readiness_json(status), 200 if status.ready else 503, NO_STORE, JSON)
+
+    async def metrics(self, request: Request) -> Response:
+        """Respond with the metrics in the format and with the names that the request asks for."""
+        form = preferred_format(request.headers.get("accept", ""))
+        names = frozenset(request.query_params.getlist("name[]"))
+        published = self._served.current()
+        exposition = published.exposition if published else EMPTY
+        cluster, status = self._served.cluster(), self._served.status()
+        if cluster is not None:
+            exposition = join_expositions(exposition, cluster.exposition)
+            dropped = pa.concat_tables([status.series_dropped, cluster.series_dropped])
+            status = dataclasses.replace(status, series_dropped=dropped)
+        live = render_self_metrics(status, self._served.clock(), form, names)
+        headers = {**NO_STORE, "vary": "Accept, Accept-Encoding"}
+        parts: Sequence[PlainText]
+        if accepts_gzip(request.headers.get("accept-encoding", "")):
+            parts = exposition.gzipped(form, live, names)
+            headers["content-encoding"] = "gzip"
+        else:
+            parts = [*exposition.plain(form, names), live]
+        return StreamedResponse(parts, headers=headers, media_type=form.value, seconds=RESPONSE_SECONDS)
+
+    async def openapi(self, request: Request) -> Response:
+        """Respond with the OpenAPI document."""
+        return await self._responses.json(request, "openapi", lambda: (openapi_json(), 200))
+
+    async def events(self, request: Request) -> Response:
+        """Respond with a stream of the verdict changes that match the query."""
+        try:
+            query = GroupQuery.parse(request.query_params.multi_items(), without=NO_EVENT_FILTERS)
+        except GroupQueryError as error:
+            return bad_request(str(error))
+        last = request.headers.get("last-event-id")
+        return EventStream(
+            self._served.events, self._served.events.after(last) if last else self._served.events.end(), query
+        )
+
+    async def groups(self, request: Request) -> Response:
+        """Respond with the groups of a query."""
+        published = self._served.current()
+        if not published:
+            return self._no_snapshot()
+        try:
+            query = GroupQuery.parse(request.query_params.multi_items())
+        except GroupQueryError as error:
+            return bad_request(str(error))
+
+        def answer() -> tuple[bytes, int]:
+            try:
+                return groups_json(published, query, self._served.search, self._served.status()), 200
+            except MembersHiddenError:
+                return members_hidden()
+
+        return await self._responses.json(request, ("groups", published, query), answer)
+
+    async def topic_groups(self, request: Request) -> Response:
+        """Respond with the groups of a query that read a topic; 404 if no group reads it and the cluster lacks it."""
+        published, topic, facts = self._served.current(), request.path_params["topic"], self._served.cluster()
+        if not published:
+            return self._no_snapshot()
+        try:
+            query = GroupQuery.parse(request.query_params.multi_items(), without=("topic",))
+        except GroupQueryError as error:
+            return bad_request(str(error))
+
+        def answer() -> tuple[bytes, int]:
+            known = facts is not None and pc.any(pc.equal(facts.facts.cluster_topics["topic"], topic)).as_py()
+            if not known and not has_topic(published.snapshot, topic):
+                return encode({"error": "no group reads a topic of this name", "topic": topic}), 404
+            try:
+                return topic_groups_json(published.snapshot, topic, query, self._served.search), 200
+            except MembersHiddenError:
+                return members_hidden()
+
+        return await self._responses.json(request, ("topic groups", published, topic, query), answer)
+
+    async def group(self, request: Request) -> Response:
+        """Respond with one group and its detail."""
+        published = self._served.current()
+        if not published:
+            return self._no_snapshot()
+        group = requested_name(request)
+        if group is None:
+            return bad_request("the name of the group is missing: /api/v1/group?name=NAME")
+
+        def answer() -> tuple[bytes, int]:
+            found = group_json(published.snapshot, group, self._served.details(group))
+            return (no_such_group(group, self._served.other_instance(group)), 404) if found is None else (found, 200)
+
+        return await self._responses.json(request, ("group", published, group), answer)
+
+    def _no_snapshot(self) -> Response:
+        status = self._served.status()
+        answer = {"error": "no snapshot yet", "phase": status.phase, "reasons": status.not_ready_reasons}
+        return Response(encode(answer), 503, {**NO_STORE, "retry-after": "5"}, JSON)

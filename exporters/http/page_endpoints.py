@@ -1,0 +1,58 @@
+"""The endpoints of the pages and their files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from starlette.responses import Response
+
+from exporters.http.rendered_responses import requested_name, root_of
+from exporters.page.assets import ASSETS, asset
+from exporters.page.group import group_page
+from exporters.page.group_filter import GroupFilter
+from exporters.page.overview import overview_page
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from exporters.http.rendered_responses import RenderedResponses
+    from exporters.http.served_data import ServedData
+    from exporters.page.document import Page
+
+
+class PageEndpoints:
+    """The endpoints for browsers."""
+
+    def __init__(self, served: ServedData, responses: RenderedResponses) -> None:
+        self._served = served
+        self._responses = responses
+
+    async def overview(self, request: Request) -> Response:
+        """Respond with the page of all groups."""
+        group_filter = GroupFilter.from_query(request.query_params)
+        published = self._served.current()
+
+        def page() -> Page:
+            return overview_page(published, self._served.status(), self._served.clock(), group_filter)
+
+        return await self._responses.page(request, ("overview", published, group_filter), page)
+
+    async def group(self, request: Request) -> Response:
+        """Respond with the page of one group."""
+        name, published, root = requested_name(request), self._served.current(), root_of(request)
+
+        def page() -> Page:
+            detail = self._served.details(name) if published and name is not None else None
+            samples = self._served.lag_samples.of_group(name) if name is not None else []
+            other = self._served.other_instance(name) if name is not None else None
+            return group_page(
+                published, name or "", detail, self._served.clock(), root=root, samples=samples, other=other
+            )
+
+        return await self._responses.page(request, ("group page", published, name, root), page)
+
+    async def asset(self, request: Request) -> Response:
+        """Respond with a file of the pages."""
+        name = request.url.path.rpartition("/")[2]
+        headers = {"cache-control": "max-age=60", "x-content-type-options": "nosniff"}
+        return Response(asset(name), headers=headers, media_type=ASSETS[name])

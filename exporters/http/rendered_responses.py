@@ -1,0 +1,125 @@
+"""Renders JSON and pages on worker threads, and shares one rendering between clients. The headers of responses."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Final
+
+from starlette.responses import Response
+
+from exporters.http.api import encode
+from exporters.http.negotiation import accepts_gzip
+from exporters.http.shared_renderings import SharedRenderings
+from exporters.http.streamed_response import StreamedResponse
+from exporters.page.document import VIEW_TYPE
+from exporters.page.group import failed_page
+from exporters.text.exposition import gzipped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Mapping, Sequence
+
+    from starlette.requests import Request
+
+    from exporters.page.document import Page
+    from exporters.text.compressed_text import PlainText
+
+# Enough for a million series over a slow link. Prometheus aborts after its scrape timeout, 10 s by default.
+RESPONSE_SECONDS: Final = 60.0
+JSON: Final = "application/json"
+NO_STORE: Final = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
+
+_INTERNAL_ERROR: Final = "internal error: lagwarden could not create this response; its log has the details"
+# Scripts and styles from this server only, nothing inline, no frames; and no script may turn text into HTML.
+_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+)
+_PAGE_HEADERS: Final = {**NO_STORE, "content-security-policy": _POLICY, "referrer-policy": "no-referrer"}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _RenderedResponse:
+    """A rendered response that can be sent to several clients."""
+
+    parts: Sequence[PlainText]
+    headers: Mapping[str, str]
+    media_type: str
+    code: int
+
+    def response(self) -> Response:
+        """Return the response for one client."""
+        return StreamedResponse(
+            self.parts, headers=self.headers, media_type=self.media_type, seconds=RESPONSE_SECONDS, code=self.code
+        )
+
+
+class RenderedResponses:
+    """Sends JSON and pages. They take work, so they are rendered on worker threads (`SharedRenderings`)."""
+
+    def __init__(self, on_failure: Callable[[str, Exception], None]) -> None:
+        """`on_failure` receives the path and the exception of a response that failed."""
+        self._on_failure = on_failure
+        self._renderings = SharedRenderings[_RenderedResponse]()
+
+    async def json(self, request: Request, key: Hashable, answer: Callable[[], tuple[bytes, int]]) -> Response:
+        """Send a response of the API. `answer` returns its body and status code."""
+        zipped = accepts_gzip(request.headers.get("accept-encoding", ""))
+
+        def render() -> _RenderedResponse:
+            try:
+                body, code = answer()
+            except Exception as error:  # noqa: BLE001 - an error in one response must not break the server
+                self._on_failure(request.url.path, error)
+                body, code = encode({"error": _INTERNAL_ERROR, "group": requested_name(request)}), 500
+            return _rendered(body, NO_STORE, JSON, code, zipped=zipped)
+
+        return (await self._renderings.get(("json", zipped, key), render)).response()
+
+    async def page(self, request: Request, key: Hashable, view: Callable[[], Page]) -> Response:
+        """Send the HTML document to a browser, and the view to the script of the page."""
+        zipped = accepts_gzip(request.headers.get("accept-encoding", ""))
+        wants_view = VIEW_TYPE in request.headers.get("accept", "")
+
+        def render() -> _RenderedResponse:
+            try:
+                rendered = view()
+                body = rendered.view() if wants_view else rendered.html()
+            except Exception as error:  # noqa: BLE001 - likewise
+                self._on_failure(request.url.path, error)
+                rendered = failed_page(_INTERNAL_ERROR, requested_name(request), root_of(request))
+                body = rendered.view() if wants_view else rendered.html()
+            if wants_view:
+                return _rendered(body, NO_STORE, VIEW_TYPE, rendered.code, zipped=zipped)
+            return _rendered(body, _PAGE_HEADERS, "text/html; charset=utf-8", rendered.code, zipped=zipped)
+
+        return (await self._renderings.get(("page", zipped, wants_view, key), render)).response()
+
+
+def bad_request(error: str) -> Response:
+    """Return the response for a request that is not valid."""
+    return Response(encode({"error": error}), 400, NO_STORE, JSON)
+
+
+def members_hidden() -> tuple[bytes, int]:
+    """Return body and status code for a filter by client or host while members are hidden."""
+    return encode({"error": "members are hidden (http.hide_members): no filter by client or host"}), 403
+
+
+def _rendered(
+    body: bytes, headers: Mapping[str, str], media_type: str, code: int, *, zipped: bool
+) -> _RenderedResponse:
+    headers = {**headers, "vary": "Accept, Accept-Encoding"}
+    if zipped:
+        return _RenderedResponse(gzipped(body), {**headers, "content-encoding": "gzip"}, media_type, code)
+    return _RenderedResponse([body], headers, media_type, code)
+
+
+def requested_name(request: Request) -> str | None:
+    """Return the group's name from the path or the query; None if neither has one."""
+    named: str | None = request.path_params.get("name", request.query_params.get("name"))
+    return named
+
+
+def root_of(request: Request) -> str:
+    """Return the relative path from the request to the status page, so that a prefix added by a proxy is kept."""
+    return "../" * (request.scope["raw_path"].count(b"/") - 1) or "./"
