@@ -16,6 +16,8 @@ MINUTES ?= 20
 # The git tag of a release, and the image that its chart runs (NAME@sha256:DIGEST).
 TAG ?=
 RELEASED_IMAGE ?=
+# The address of the files on the forge, to which `make docs` appends paths; empty: links to code are text.
+SOURCE_URL ?=
 # How often `make stable` runs the integration tests; the last two runs are beside a load.
 N ?= 5
 # Tests with a JVM or a broker that run at the same time: they wait more than they compute.
@@ -25,7 +27,7 @@ WORKERS ?= 3
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick lint types contracts coverage cluster play chaos soak stable bench audit release release-check clean
+.PHONY: help setup demo test quick lint types contracts coverage cluster play chaos soak stable bench docs audit release release-check clean
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*  ## ' $(MAKEFILE_LIST) | awk -F ':.*  ## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -81,6 +83,9 @@ stable: setup  ## the integration tests N=5 times, the last two beside two busy 
 
 bench: setup  ## benchmarks: a table and ratios, minutes
 	$(BIN)/python -m bench
+
+docs: $(STAMP)  ## the documentation as a site in build/site/html; fails on a broken link; SOURCE_URL=address of the files
+	@SOURCE_URL='$(SOURCE_URL)' $(BIN)/python -m deploy.site
 
 release-check: $(STAMP)
 	@$(BIN)/python -m deploy.release --only-check --tag "$(TAG)"

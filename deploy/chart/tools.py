@@ -90,16 +90,22 @@ class ToolsUnreachableError(ToolsError):
 
 def python_tools() -> Path:
     """Return the folder with Helm's engine and Kubernetes' schemas, for `sys.path`; fetch them if missing."""
-    wanted = hashlib.sha256(REQUIREMENTS.read_bytes()).hexdigest()[:12]
-    folder = cache_folder() / "chart-tools" / f"python{sys.version_info.major}.{sys.version_info.minor}-{wanted}"
+    return installed(REQUIREMENTS)
+
+
+def installed(requirements: Path) -> Path:
+    """Return a folder with the packages of a hashed list, for `sys.path`; fetch them if missing."""
+    wanted = hashlib.sha256(requirements.read_bytes()).hexdigest()[:12]
+    name = f"python{sys.version_info.major}.{sys.version_info.minor}-{wanted}"
+    folder = cache_folder() / requirements.stem / name
     if not folder.is_dir():
         with _fresh(folder) as fresh:
             _run(
                 [
                     *(sys.executable, "-m", "pip", "install", "--quiet", "--require-hashes", "--target", str(fresh)),
-                    *("--disable-pip-version-check", "--no-input", "-r", str(REQUIREMENTS)),
+                    *("--disable-pip-version-check", "--no-input", "-r", str(requirements)),
                 ],
-                what=f"pip could not install {REQUIREMENTS.name}",
+                what=f"pip could not install {requirements.name}",
             )
     return folder
 

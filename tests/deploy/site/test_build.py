@@ -1,0 +1,57 @@
+"""The site itself: built by its generator, which needs the package index once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from deploy.chart.tools import ToolsUnreachableError
+from deploy.site.build import build, foreign
+from deploy.site.pages import ROOT, listed, navigation
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    "resource",
+    [
+        '<script src="https://x.example/a.js"></script>',
+        "<script defer src=//x.example/a.js></script>",
+        '<link rel="stylesheet" href="https://x.example/a.css">',
+        '<link href="https://x.example" rel="preconnect">',
+        '<img alt="a" src="http://x.example/a.png">',
+        "@import url('https://x.example/a.css');",
+        "body { background: url(//x.example/a.png) }",
+    ],
+)
+def test_resources_of_other_hosts_are_found(tmp_path: Path, resource: str) -> None:
+    """Whatever a browser fetches by itself from another host is named with its file."""
+    (tmp_path / "a.html").write_text(resource)
+    assert [place.partition(":")[0] for place in foreign(tmp_path)] == ["a.html"]
+
+
+def test_links_and_own_resources_are_allowed(tmp_path: Path) -> None:
+    """A link that a reader follows fetches nothing, and neither does the canonical address."""
+    (tmp_path / "a.html").write_text(
+        '<a href="https://x.example/a.js">a</a><link rel="canonical" href="https://x.example/">'
+        '<script src="assets/a.js"></script><link rel="stylesheet" href="../a.css"><img src="a.png">'
+    )
+    (tmp_path / "a.css").write_text("body { background: url(data:image/png;base64,AA==) }")
+    assert foreign(tmp_path) == []
+
+
+@pytest.mark.long
+def test_the_site_is_built_from_all_pages(tmp_path: Path) -> None:
+    """The generator accepts each link and anchor; every page is there, in the search, and loads from its own host."""
+    try:
+        assert build(ROOT, tmp_path, source="https://forge.example/blob/main") == len(listed(navigation()))
+    except ToolsUnreachableError as error:
+        pytest.skip(str(error))
+    html = tmp_path / "html"
+    assert "https://forge.example/blob/main/tests/integration/test_few_verdicts.py" in (
+        html / "docs" / "verdicts" / "index.html"
+    ).read_text("utf-8")
+    assert "lagwarden_group_lag" in (html / "search" / "search_index.json").read_text("utf-8")
+    assert "```" not in "".join(path.read_text("utf-8") for path in html.rglob("*.html"))

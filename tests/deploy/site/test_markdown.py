@@ -1,0 +1,79 @@
+"""Links and anchors of Markdown, and every link of the project's own pages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from deploy.site.markdown import anchors, destination, faults, links, slug, title
+from deploy.site.pages import ROOT, pages_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_every_link_of_the_project_leads_to_a_file_and_a_heading() -> None:
+    """No page has a link to a file or to a heading that does not exist."""
+    pages = pages_of(ROOT)
+    assert sum(len(links((ROOT / page).read_text("utf-8"))) for page in pages) > 150
+    assert faults(ROOT, pages) == []
+
+
+def test_links_and_pictures_are_found_and_code_has_none() -> None:
+    """Links, pictures and linked pictures are found; fenced code and code spans are not read."""
+    text = "a [b](c.md) ![d](e.png)\n```sh\n[no](x.md)\n```\n`[no](y.md)` [`f`](g.md#h) [![i](j.svg)](k.md)\n"
+    assert [(link.line, link.target) for link in links(text)] == [
+        (1, "c.md"), (1, "e.png"), (5, "g.md#h"), (5, "j.svg"), (5, "k.md"),
+    ]  # fmt: skip
+
+
+def test_a_longer_fence_holds_shorter_ones() -> None:
+    """Only a fence of at least the same length ends fenced code."""
+    assert [link.target for link in links("````\n```\n[no](x.md)\n````\n[yes](y.md)\n")] == ["y.md"]
+
+
+@pytest.mark.parametrize(
+    ("heading", "anchor"),
+    [
+        ("Batches of one record", "batches-of-one-record"),
+        ("Catch-up, restart, steady state", "catch-up-restart-steady-state"),
+        ("Options & exit codes", "options--exit-codes"),
+        ("`http.web_config` and [docs](x.md)", "httpweb_config-and-docs"),
+    ],
+)
+def test_anchors_are_those_of_the_forge(heading: str, anchor: str) -> None:
+    """Lower case, no punctuation, a hyphen for each space."""
+    assert slug(heading) == anchor
+
+
+def test_a_repeated_heading_has_a_numbered_anchor() -> None:
+    """The second heading with one text ends in -1; headings in code are none."""
+    assert anchors("# A\n## B\n## B\n```\n# no\n```\n") == {"a", "b", "b-1"}
+
+
+def test_destinations_are_paths_in_the_repository() -> None:
+    """A target is relative to the folder of its page; one above the root keeps its dots."""
+    assert destination("docs/a/b.md", "../c.md#d") == ("docs/c.md", "d")
+    assert destination("docs/a.md", "#d") == ("docs/a.md", "d")
+    assert destination("a.md", "../b.md") == ("../b.md", "")
+
+
+def test_missing_files_and_headings_are_faults(tmp_path: Path) -> None:
+    """A fault has page, line and target."""
+    (tmp_path / "a.md").write_text(
+        "# A\n[](b.md) [b](b.md#b) [c](b.md#c) [d](d.md) [e](../a.md) [f](#a) [g](http://x)\n"
+    )
+    (tmp_path / "b.md").write_text("# B\n")
+    assert faults(tmp_path, ["a.md"]) == [
+        "a.md:2: b.md#c: no such heading",
+        "a.md:2: d.md: no such file",
+        "a.md:2: ../a.md: no such file",
+    ]
+
+
+def test_the_title_is_the_first_heading() -> None:
+    """Markup is removed; a page without a heading is refused."""
+    assert title("text\n# The `top` command\n# Other\n") == "The top command"
+    with pytest.raises(ValueError, match="without a heading"):
+        title("text\n")

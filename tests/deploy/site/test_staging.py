@@ -1,0 +1,66 @@
+"""The copy of a page for the generator."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from deploy.site.pages import ROOT, listed, navigation
+from deploy.site.staging import adapted, stage
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PAGES = {"README.md", "docs/a.md", "docs/runbooks/README.md"}
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("[a](a.md#b)", "[a](a.md#b)"),
+        ("[top](../README.md)", "[top](../README.md)"),
+        ("![p](pictures/p.png)", "![p](pictures/p.png)"),
+        ("[out](https://kafka.apache.org)", "[out](https://kafka.apache.org)"),
+        ("[all](runbooks)", "[all](runbooks/README.md)"),
+        ("see [the code](../bench/x.py).", "see [the code](FORGE/bench/x.py)."),
+        ("`[code](../bench/x.py)`", "`[code](../bench/x.py)`"),
+        ("[`x.py`](../bench/x.py)", "[`x.py`](FORGE/bench/x.py)"),
+    ],
+)
+def test_links_to_pages_stay_and_links_to_files_lead_to_the_forge(line: str, expected: str) -> None:
+    """A link to a page, a picture or another host is kept; a folder has an index; other files are on the forge."""
+    assert adapted(line, "docs/a.md", PAGES, "FORGE/") == f"{expected}\n"
+
+
+def test_links_to_files_are_text_without_a_forge() -> None:
+    """No address, no link."""
+    assert adapted("see [`the` code](../x.py).\n", "docs/a.md", PAGES, "") == "see `the` code.\n"
+
+
+def test_fenced_code_is_kept() -> None:
+    """Neither links nor lists in fenced code are changed."""
+    text = "text\n```\n[a](../x.py)\n- a\n  - b\n```\n"
+    assert adapted(text, "docs/a.md", PAGES, "FORGE") == text
+
+
+def test_lists_get_four_spaces_per_level_and_a_blank_line() -> None:
+    """Content of an item, nested items and code in an item move with their level; what follows the list does not."""
+    text = "text\n- a\n  more\n  1. b\n     ```sh\n     x\n       y\n     ```\n- c\n\nend\n"
+    assert adapted(text, "docs/a.md", PAGES, "") == (
+        "text\n\n- a\n    more\n    1. b\n        ```sh\n        x\n          y\n        ```\n- c\n\nend\n"
+    )
+
+
+def test_all_pages_and_pictures_are_staged(tmp_path: Path) -> None:
+    """The copy has each page of the navigation, an index per folder, and the pictures; an earlier copy is removed."""
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "old.md").write_text("# Old\n")
+    stage(ROOT, tmp_path / "pages", "")
+    staged = {path.relative_to(tmp_path / "pages").as_posix() for path in (tmp_path / "pages").rglob("*.md")}
+    assert staged == set(listed(navigation()))
+    assert (tmp_path / "pages" / "docs" / "pictures" / "overview.png").exists()
+    assert (
+        "- [LagwardenGroupStuck](LagwardenGroupStuck.md)"
+        in (tmp_path / "pages" / "docs" / "runbooks" / "README.md").read_text()
+    )
