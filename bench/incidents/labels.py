@@ -15,7 +15,7 @@ from sandbox.clients.group_names import topic_name
 from sandbox.verdict_scenarios import pace
 from sandbox.verdict_scenarios.assess import MAX_TICKS_LATE
 from sandbox.verdict_scenarios.scenario import FINE
-from sandbox.verdict_scenarios.sick import OFFSETS_RETENTION
+from sandbox.verdict_scenarios.sick.parts import OFFSETS_RETENTION
 from stream.health.burrow.rules import INTERVALS
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from sandbox.verdict_scenarios.actions import (
 )
 from sandbox.verdict_scenarios.outages import BROKER_RESTART_AT
 from sandbox.verdict_scenarios.scenario import EVENT, TimedStep, VerdictScenario
-from sandbox.verdict_scenarios.sick import BATCH, BATCH_TAKES, FOUR, OFFSETS_RETENTION, ONE, THREE, batch_runs
+from sandbox.verdict_scenarios.sick.parts import BATCH, BATCH_TAKES, FOUR, OFFSETS_RETENTION, ONE, THREE, batch_runs
 
 RESTART_SECONDS: Final = 35 / pace.FASTER
 """Seconds of a restart of a static member."""

@@ -11,7 +11,7 @@ from sandbox.clients.traffic import Flow, ScenarioTopic
 from sandbox.verdict_scenarios import pace
 from sandbox.verdict_scenarios.actions import ChangeBehaviour, CloseClients, StartConsumer
 from sandbox.verdict_scenarios.scenario import EVENT, ExpectedVerdict, TimedStep, VerdictScenario
-from sandbox.verdict_scenarios.sick import ONE, THREE
+from sandbox.verdict_scenarios.sick.parts import ONE, THREE
 
 BROKER_RESTART_AT: Final = 185.0
 MONITOR_RESTART_AT: Final = 222.0

@@ -23,7 +23,7 @@ HEAD: Final = """\
 
 {groups} groups of real clients run on one real broker at the same time, {sick} of them sick and {healthy} healthy but
 unusual, monitored by one `lagwarden run`. What happens to each group, which verdict is expected and when it can be
-known is data: [sick](../sandbox/verdict_scenarios/sick.py), [healthy](../sandbox/verdict_scenarios/healthy.py) and
+known is data: [sick](../sandbox/verdict_scenarios/sick), [healthy](../sandbox/verdict_scenarios/healthy.py) and
 [outages](../sandbox/verdict_scenarios/outages.py). A fault "can be known" from every commit and from the end offsets of
 all partitions at every tick; the formulas with their reasons are in [pace](../sandbox/verdict_scenarios/pace.py).
 

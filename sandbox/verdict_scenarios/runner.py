@@ -24,7 +24,7 @@ from sandbox.verdict_scenarios.offsets_log import commits_of, read_rows, write_c
 from sandbox.verdict_scenarios.outage_script import OutageTargets, run_outages, two_broker_topics
 from sandbox.verdict_scenarios.record import RunRecord
 from sandbox.verdict_scenarios.scenario import END
-from sandbox.verdict_scenarios.sick import OFFSETS_RETENTION
+from sandbox.verdict_scenarios.sick.parts import OFFSETS_RETENTION
 from sandbox.waiting import eventually
 from stream.offline.rows import OFFSETS_TOPIC
 

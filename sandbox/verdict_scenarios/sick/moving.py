@@ -1,0 +1,98 @@
+"""Groups that commit, and are too slow, go back, or lose records to retention."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sandbox.clients.traffic import RATE, ClientBehaviour, Flow, ScenarioTopic
+from sandbox.verdict_scenarios import pace
+from sandbox.verdict_scenarios.actions import ChangeBehaviour, DeleteRecords, SeekBack, StartConsumer
+from sandbox.verdict_scenarios.scenario import EVENT, ExpectedVerdict, TimedStep, VerdictScenario
+from sandbox.verdict_scenarios.sick.parts import ONE, at_event
+
+RETENTION: Final = 60.0
+"""Seconds of retention.ms in scenarios about retention."""
+SLOWLY: Final = 4.0
+"""Offsets per second of a group that loses records to retention."""
+REWIND_EVERY: Final = 8.0
+REWIND_BY: Final = 140
+"""Less than twice what is written in between, so the client reads most of the time, and reaches the end each time."""
+
+MOVING: Final = (
+    VerdictScenario(
+        "falling-behind",
+        "sick",
+        "a group reads four fifths of what is written",
+        ONE,
+        (StartConsumer(),),
+        script=(at_event(ChangeBehaviour({"rate": 0.8 * RATE})),),
+        expected=(ExpectedVerdict(("falling_behind",), pace.drifted()),),
+    ),
+    VerdictScenario(
+        "skewed",
+        "sick",
+        "one of four partitions suddenly gets far more records than its member can process",
+        {"in": ScenarioTopic(4, (Flow(), Flow(160.0, start=EVENT, partitions=(3,))))},
+        (StartConsumer(),),
+        ClientBehaviour(rate=1.3 * RATE),
+        script=(at_event(),),
+        expected=(ExpectedVerdict(("skewed",), pace.unread_too_long(written=RATE + 160.0, read=1.3 * RATE)),),
+        true_as_well=("falling_behind",),
+    ),
+    VerdictScenario(
+        "rewound",
+        "sick",
+        "a running consumer goes back by half an hour and then reads hardly faster than records are written",
+        {"in": ScenarioTopic(backlog=9_000)},
+        (StartConsumer(),),
+        script=(at_event(ChangeBehaviour({"rate": 1.1 * RATE}), SeekBack(7_200)),),
+        expected=(ExpectedVerdict(("rewound",), pace.next_sign()),),
+    ),
+    VerdictScenario(
+        "rewinding",
+        "sick",
+        "one client seeks back again and again, and reads the records again at twice the rate of the producer",
+        {"in": ScenarioTopic(backlog=2_000)},
+        (StartConsumer(),),
+        script=(
+            TimedStep(EVENT - 1, (ChangeBehaviour({"rate": 2 * RATE}),)),
+            *(
+                TimedStep(
+                    EVENT + REWIND_EVERY * number, (SeekBack(REWIND_BY),), {0: "first step", 2: "fault"}.get(number)
+                )
+                for number in range(24)
+            ),
+        ),
+        # After each of the first two steps it is rewound until it has read the records again. The third step
+        # distinguishes it from a group that goes back once, and no step looks like a second client.
+        expected=(ExpectedVerdict(("rewound",), pace.next_sign()),),
+    ),
+    VerdictScenario(
+        "overtaken",
+        "sick",
+        "a group becomes so slow that retention deletes unread records",
+        {"in": ScenarioTopic(config={"retention.ms": str(int(RETENTION * 1_000)), "segment.ms": "6000"})},
+        (StartConsumer(),),
+        script=(at_event(ChangeBehaviour({"rate": SLOWLY})),),
+        expected=(
+            ExpectedVerdict(("falling_behind", "losing_data"), pace.drifted()),
+            ExpectedVerdict(("losing_data",), pace.nearly_expired(RETENTION, written=RATE, read=SLOWLY)),
+        ),
+    ),
+    VerdictScenario(
+        "lost",
+        "sick",
+        "a group hangs, and later unread records are deleted",
+        ONE,
+        (StartConsumer(),),
+        script=(
+            at_event(ChangeBehaviour({"hung": ("a",)}), mark="hang"),
+            TimedStep(EVENT + 30, (DeleteRecords(200),), "fault"),
+        ),
+        expected=(
+            ExpectedVerdict(("stopped",), pace.missed(), "hang"),
+            ExpectedVerdict(("losing_data",), pace.next_sign()),
+        ),
+        true_as_well=("rebalancing_too_long", "no_members", "expiring"),
+    ),
+)

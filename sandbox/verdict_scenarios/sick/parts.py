@@ -1,0 +1,45 @@
+"""Topics, times and steps that several sick groups share."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Final
+
+from sandbox.clients.traffic import ScenarioTopic
+from sandbox.verdict_scenarios.actions import ChangeBehaviour
+from sandbox.verdict_scenarios.scenario import EVENT, TimedStep
+
+BATCH: Final = 20.0
+"""Seconds between two runs of a batch; an hour of production would be longer than the whole run."""
+BATCH_TAKES: Final = 3.0
+OFFSETS_RETENTION: Final = 240.0
+"""Seconds after which the broker removes the offsets of an empty group."""
+
+
+_phases = itertools.cycle((0.0, 1.2, 0.4, 1.6, 0.8))
+"""Seconds, spread over a tick: with equal phases all faults would be found equally late."""
+
+
+def at_event(*actions: object, mark: str = "fault") -> TimedStep:
+    """Return a step with these actions at EVENT, shifted by the next phase."""
+    return TimedStep(EVENT + next(_phases), actions, mark)  # type: ignore[arg-type] # actions
+
+
+def batch_runs(until: float) -> tuple[TimedStep, ...]:
+    """Return the steps of a batch that processes all records at regular times, until a time of the run."""
+    starts = [5.0 + BATCH * number for number in range(100)]
+    steps = [
+        step
+        for start in starts
+        if start < until
+        for step in (
+            TimedStep(start, (ChangeBehaviour({"rate": 400.0}),)),
+            TimedStep(start + BATCH_TAKES, (ChangeBehaviour({"rate": 0.0}),), "last run"),
+        )
+    ]
+    return tuple(steps)
+
+
+ONE: Final = {"in": ScenarioTopic()}
+THREE: Final = {"in": ScenarioTopic(3)}
+FOUR: Final = {"in": ScenarioTopic(4)}

@@ -1,0 +1,60 @@
+"""Groups whose membership or subscription is the fault."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sandbox.clients.traffic import ScenarioTopic
+from sandbox.verdict_scenarios import pace
+from sandbox.verdict_scenarios.actions import ChangeBehaviour, CloseClients, StartConsumer, SubscribeTo
+from sandbox.verdict_scenarios.scenario import EVENT, ExpectedVerdict, TimedStep, VerdictScenario
+from sandbox.verdict_scenarios.sick.parts import THREE, at_event
+
+STORM_EVERY: Final = 1.5
+REBALANCES: Final = 7
+"""One more than a rolling restart of two members may cause."""
+
+RESTLESS: Final = (
+    VerdictScenario(
+        "storm",
+        "sick",
+        "a member joins and leaves continually, and the group makes no progress",
+        THREE,
+        (StartConsumer("a"),),
+        script=(
+            TimedStep(EVENT, (ChangeBehaviour({"silent": True}),), "silence"),
+            *(
+                TimedStep(
+                    EVENT + STORM_EVERY * number,
+                    (StartConsumer("b"),) if number % 2 == 0 else (CloseClients(("b",)),),
+                    "fault" if number == REBALANCES - 1 else None,
+                )
+                for number in range(60)
+            ),
+        ),
+        # One rebalance more than a rolling restart causes.
+        expected=(ExpectedVerdict(("rebalance_storm",), pace.next_sign()),),
+        true_as_well=("stopped",),
+    ),
+    VerdictScenario(
+        "endless-rebalance",
+        "sick",
+        "one member hangs, and a rebalance waits for it",
+        THREE,
+        (StartConsumer("a"), StartConsumer("b")),
+        script=(at_event(ChangeBehaviour({"hung": ("a",)}), StartConsumer("c")),),
+        # Normal rebalances may be long: slow members may need a minute to finish their records.
+        expected=(ExpectedVerdict(("rebalancing_too_long",), pace.REBALANCE),),
+        true_as_well=("stopped", "poison_record"),
+    ),
+    VerdictScenario(
+        "abandoned",
+        "sick",
+        "the group subscribes to another topic; its offsets of the previous one stay",
+        {"in": ScenarioTopic(), "new": ScenarioTopic()},
+        (StartConsumer(),),
+        script=(at_event(SubscribeTo("new")),),
+        # A group that changes its subscription may restore it within the time of a restart.
+        expected=(ExpectedVerdict(("abandoned",), pace.longer_than_restart()),),
+    ),
+)

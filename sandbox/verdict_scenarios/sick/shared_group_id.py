@@ -1,0 +1,34 @@
+"""Groups whose group id is used by two applications or two clients."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sandbox.clients.traffic import RATE, ClientBehaviour, ScenarioTopic
+from sandbox.verdict_scenarios import pace
+from sandbox.verdict_scenarios.actions import ChangeBehaviour, StartConsumer, StartSimpleConsumer
+from sandbox.verdict_scenarios.scenario import ExpectedVerdict, TimedStep, VerdictScenario
+from sandbox.verdict_scenarios.sick.parts import at_event
+
+SHARED: Final = (
+    VerdictScenario(
+        "two-applications",
+        "sick",
+        "two applications have the same group id and subscribe to different topics",
+        {"in": ScenarioTopic(2), "other": ScenarioTopic(2)},
+        (StartConsumer("a"),),
+        script=(TimedStep(5.0, (StartConsumer("b", topics=("other",)),), "fault"),),
+        expected=(ExpectedVerdict(("two_applications",), pace.ROLLING_DEPLOY, sentence_contains="different topics"),),
+    ),
+    VerdictScenario(
+        "two-committers",
+        "sick",
+        "a second consumer that assigns all partitions to itself commits for the same group, from the start of the log",
+        {"in": ScenarioTopic(backlog=6_000)},
+        (StartSimpleConsumer("a"),),
+        ClientBehaviour(rate=400.0),
+        script=(at_event(ChangeBehaviour({"rate": 1.5 * RATE}), StartSimpleConsumer("b")),),
+        expected=(ExpectedVerdict(("two_committers",), pace.taken_turns()),),
+        true_as_well=("rewound",),
+    ),
+)

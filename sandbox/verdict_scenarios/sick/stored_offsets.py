@@ -1,0 +1,120 @@
+"""Groups whose stored offsets are the fault: removed, left out, skipped, below the start of the log."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sandbox.clients.traffic import RATE, ClientBehaviour, Flow, ScenarioTopic
+from sandbox.verdict_scenarios import pace
+from sandbox.verdict_scenarios.actions import (
+    AddPartitions,
+    ChangeBehaviour,
+    CloseClients,
+    DeleteGroupInUse,
+    DeleteRecords,
+    SeekToEnd,
+    StartConsumer,
+    StartSimpleConsumer,
+)
+from sandbox.verdict_scenarios.scenario import EVENT, ExpectedVerdict, TimedStep, VerdictScenario
+from sandbox.verdict_scenarios.sick.parts import ONE, THREE, at_event
+
+OFFSETS: Final = (
+    VerdictScenario(
+        "forgotten",
+        "sick",
+        "the offsets of a group without membership are removed while its consumer is running, which commits them again",
+        THREE,
+        (StartSimpleConsumer(),),
+        script=(at_event(DeleteGroupInUse()),),
+        expected=(ExpectedVerdict(("forgotten",), pace.next_sign()),),
+    ),
+    VerdictScenario(
+        "left-out",
+        "sick",
+        "a partition is added to a topic that a consumer has assigned to itself; no client reads the new one",
+        THREE,
+        (StartSimpleConsumer(),),
+        script=(at_event(AddPartitions(4)),),
+        expected=(ExpectedVerdict(("never_committed",), pace.FIRST_COMMIT, sentence_contains="3 other partitions"),),
+    ),
+    VerdictScenario(
+        "commits-last-read",
+        "sick",
+        "commits the offset of the last record it has read, and the producers pause twice: a notice, never an alarm",
+        {"in": ScenarioTopic(2, (Flow(until=EVENT), Flow(start=100.0, until=130.0), Flow(start=160.0)))},
+        (StartConsumer(),),
+        ClientBehaviour(behind=1),
+        script=(TimedStep(EVENT, (), "fault"),),
+        expected=(ExpectedVerdict(("commits_last_read",), pace.rested()),),
+    ),
+    VerdictScenario(
+        "cannot-start",
+        "sick",
+        "retention removes the next record of a group, and each new process dies of that",
+        ONE,
+        (StartConsumer(),),
+        script=(
+            at_event(ChangeBehaviour({"hung": ("a",)}), mark="hang"),
+            TimedStep(EVENT + 25, (DeleteRecords(200),), "loss"),
+            TimedStep(EVENT + 30, (CloseClients(), ChangeBehaviour({"hung": (), "silent": True}))),
+            *(
+                TimedStep(
+                    EVENT + 32 + 4.0 * number,
+                    (StartConsumer("b"),) if number % 2 == 0 else (CloseClients(("b",)),),
+                    "fault" if number == 5 else None,
+                )
+                for number in range(24)
+            ),
+        ),
+        expected=(
+            ExpectedVerdict(("stopped",), pace.missed(), "hang"),
+            ExpectedVerdict(("losing_data",), pace.next_sign(), "loss"),
+            ExpectedVerdict(("losing_data",), pace.next_sign(), "fault", "does not get past that"),
+        ),
+        true_as_well=("no_members", "rebalance_storm"),
+    ),
+    VerdictScenario(
+        "below-log-start",
+        "sick",
+        "the last records of a partition are of no use to the group, which does not commit them, and they are deleted",
+        {"in": ScenarioTopic(2, (Flow(until=EVENT, partitions=(0,)), Flow(partitions=(1,))))},
+        (StartConsumer(),),
+        script=(
+            TimedStep(EVENT - 5, (ChangeBehaviour({"skipped": (0,)}),), "silence"),
+            TimedStep(EVENT + 2, (DeleteRecords(0),), "fault"),
+        ),
+        expected=(ExpectedVerdict(("below_log_start",), pace.next_sign()),),
+        true_as_well=("poison_record",),
+    ),
+    VerdictScenario(
+        "skipped",
+        "sick",
+        "a group works off a backlog; after a fault in its code it begins at the end of the partition",
+        {"in": ScenarioTopic(backlog=9_000)},
+        (StartConsumer(),),
+        ClientBehaviour(rate=1.5 * RATE),
+        script=(at_event(SeekToEnd()),),
+        expected=(ExpectedVerdict(("skipped",), pace.next_sign()),),
+    ),
+    VerdictScenario(
+        "skipped-after-retention",
+        "sick",
+        "a group hangs until its records are deleted; its process is replaced by one that begins at the end",
+        ONE,
+        (StartConsumer(),),
+        script=(
+            at_event(ChangeBehaviour({"hung": ("a",)}), mark="hang"),
+            TimedStep(EVENT + 30, (DeleteRecords(400),), "loss"),
+            TimedStep(
+                EVENT + 70, (CloseClients(), ChangeBehaviour({"hung": ()}), StartConsumer("b", reset="latest")), "fault"
+            ),
+        ),
+        expected=(
+            ExpectedVerdict(("stopped",), pace.missed(), "hang"),
+            ExpectedVerdict(("losing_data",), pace.next_sign(), "loss"),
+            ExpectedVerdict(("skipped",), 2 * pace.next_sign()),
+        ),
+        true_as_well=("no_members",),
+    ),
+)
