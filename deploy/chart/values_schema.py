@@ -44,7 +44,7 @@ def schema() -> Schema:
         **_closed(
             {
                 "global": _global(),
-                "mode": {"enum": ["local", "cluster"]},
+                "mode": {"enum": ["local", "cluster", "operator"]},
                 "config": config_schema(),
                 **_names(),
                 **_kafka(),

@@ -39,10 +39,10 @@ class Rendered:
         return [one for one in self.objects if one["kind"] == kind]
 
     def one(self, kind: str) -> Object:
-        """Return the only object of its kind, or of several the one with the name of the StatefulSet."""
+        """Return the only object of its kind, or of several the one with the name of the workload."""
         found = self.of_kind(kind)
         if len(found) > 1:
-            own = self.one("StatefulSet")["metadata"]["name"]
+            own = self.workload["metadata"]["name"]
             found = [one for one in found if one["metadata"]["name"] == own]
         (single,) = found
         return single
@@ -50,14 +50,27 @@ class Rendered:
     @property
     def service(self) -> Object:
         """The Service of all pods; `shards` adds one for each."""
-        name = self.one("StatefulSet")["spec"]["serviceName"]
-        (found,) = (one for one in self.of_kind("Service") if one["metadata"]["name"] == name)
+        spec, name = self.workload["spec"], self.workload["metadata"]["name"]
+        (found,) = (one for one in self.of_kind("Service") if one["metadata"]["name"] == spec.get("serviceName", name))
         return found
+
+    @property
+    def workload(self) -> Object:
+        """The StatefulSet, or with mode operator the SparkApplication."""
+        (found,) = self.of_kind("StatefulSet") + self.of_kind("SparkApplication")
+        return found
+
+    @property
+    def template(self) -> Object:
+        """The template of the pod."""
+        spec: Object = self.workload["spec"]
+        template: Object = spec["template"] if "template" in spec else spec["driverSpec"]["podTemplateSpec"]
+        return template
 
     @property
     def pod(self) -> Object:
         """The specification of the pod."""
-        spec: Object = self.one("StatefulSet")["spec"]["template"]["spec"]
+        spec: Object = self.template["spec"]
         return spec
 
     @property

@@ -26,6 +26,9 @@ SELECTOR = {"app.kubernetes.io/name", "app.kubernetes.io/instance"}
 KEY = "-----BEGIN PRIVATE KEY-----\nMAA=\n-----END PRIVATE KEY-----\n"
 
 
+WITH_STATEFUL_SET = [name for name in CASES if case(name).get("mode") != "operator"]
+
+
 @pytest.fixture(params=CASES)
 def rendered(request: pytest.FixtureRequest) -> Rendered:
     """Return the objects of each set of values in turn."""
@@ -34,16 +37,14 @@ def rendered(request: pytest.FixtureRequest) -> Rendered:
 
 def pod_labels(rendered: Rendered) -> Object:
     """Return the labels of the pod."""
-    labels: Object = rendered.one("StatefulSet")["spec"]["template"]["metadata"]["labels"]
+    labels: Object = rendered.template["metadata"]["labels"]
     return labels
 
 
 def test_everything_that_selects_the_pod_finds_it(rendered: Rendered) -> None:
     """StatefulSet, Service and NetworkPolicy select by labels that the pod has and that no upgrade changes."""
-    found = [
-        rendered.one("StatefulSet")["spec"]["selector"]["matchLabels"],
-        rendered.service["spec"]["selector"],
-    ]
+    found = [rendered.service["spec"]["selector"]]
+    found += [one["spec"]["selector"]["matchLabels"] for one in rendered.of_kind("StatefulSet")]
     if rendered.of_kind("NetworkPolicy"):
         found.append(rendered.one("NetworkPolicy")["spec"]["podSelector"]["matchLabels"])
     for selector in found:
@@ -72,7 +73,7 @@ def test_ports_have_one_name(rendered: Rendered) -> None:
 
 def test_volumes_and_mounts_meet(rendered: Rendered) -> None:
     """Each mount has its volume, each volume is mounted, and no two mounts share a path."""
-    claims = rendered.one("StatefulSet")["spec"].get("volumeClaimTemplates", [])
+    claims = rendered.workload["spec"].get("volumeClaimTemplates", [])
     volumes = [volume["name"] for volume in rendered.pod["volumes"]] + [one["metadata"]["name"] for one in claims]
     mounts = rendered.container["volumeMounts"]
     assert sorted(volumes) == sorted(mount["name"] for mount in mounts)
@@ -80,7 +81,7 @@ def test_volumes_and_mounts_meet(rendered: Rendered) -> None:
     assert {"checkpoint", "tmp", "config"} <= set(volumes)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", WITH_STATEFUL_SET)
 def test_there_is_one_pod_per_part_and_never_two(name: str) -> None:
     """One replica per part, in a StatefulSet, which does not start the next before the last is gone."""
     stateful = render(case(name)).one("StatefulSet")
@@ -88,9 +89,10 @@ def test_there_is_one_pod_per_part_and_never_two(name: str) -> None:
     assert "updateStrategy" not in stateful["spec"]
 
 
-def test_a_pod_that_never_got_ready_is_replaced(rendered: Rendered) -> None:
+@pytest.mark.parametrize("name", WITH_STATEFUL_SET)
+def test_a_pod_that_never_got_ready_is_replaced(name: str) -> None:
     """A StatefulSet with the policy OrderedReady waits for such a pod forever (kubernetes/kubernetes#67250)."""
-    assert rendered.one("StatefulSet")["spec"]["podManagementPolicy"] == "Parallel"
+    assert render(case(name)).one("StatefulSet")["spec"]["podManagementPolicy"] == "Parallel"
 
 
 @pytest.mark.parametrize(
@@ -234,7 +236,7 @@ def _environment(rendered: Rendered, folder: Path) -> dict[str, str]:
     found = {}
     for variable in rendered.container["env"]:
         text = variable.get("value", "broker-9:9092" if "SERVERS" in variable["name"] else "from-a-reference")
-        text = text.replace("$(POD_NAME)", f"{rendered.one('StatefulSet')['metadata']['name']}-0")
+        text = text.replace("$(POD_NAME)", f"{rendered.workload['metadata']['name']}-0")
         found[variable["name"]] = text.replace("/run/secrets/lagwarden", str(folder))
     return found
 
@@ -273,7 +275,7 @@ def test_a_changed_setting_is_a_new_pod() -> None:
     """The program reads its file once, so the pod's template changes with it."""
 
     def mark(values: Object) -> Any:
-        return render(values).one("StatefulSet")["spec"]["template"]["metadata"]["annotations"]["checksum/config"]
+        return render(values).template["metadata"]["annotations"]["checksum/config"]
 
     changed = merged(case("minimal"), {"config": {"log": {"level": "debug"}}})
     assert mark(changed) != mark(case("minimal")) == mark(case("minimal"))
@@ -326,6 +328,11 @@ def test_long_names_fit() -> None:
         ),
         pytest.param(
             {"http": {"certificate": {"existingSecret": "s"}}}, "open https://127.0.0.1:10848/", id="the page with TLS"
+        ),
+        pytest.param({}, "exec watch-lagwarden-0 --", id="the pod of the StatefulSet"),
+        pytest.param({"mode": "operator"}, "exec $(kubectl", id="a pod with a changing name"),
+        pytest.param(
+            {"mode": "operator"}, "kubectl --namespace kafka delete pod", id="how the operator starts it again"
         ),
         pytest.param({"persistence": {"enabled": False}}, "reads the whole offsets topic again", id="no volume"),
     ],

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.chart, pytest.mark.usefixtures("helm")]
 
 # Kubernetes: "Pod Security Standards", the volume types that restricted allows.
+OF_MODE = {"cluster": {"Role", "RoleBinding"}, "operator": {"PersistentVolumeClaim", "SparkApplication"}}
+"""Kinds of objects that only this mode has."""
 VOLUMES = {"configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim", "projected", "secret"}
 
 
@@ -70,10 +72,9 @@ def test_the_account_has_no_token(name: str) -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_chart_asks_for_no_rights(name: str) -> None:
-    """No Role, no binding, no object of the cluster's own; mode cluster has rights in its namespace."""
+    """No Role, no binding, no object of the cluster's own; only mode cluster has rights, in its namespace."""
     kinds = {one["kind"] for one in render(case(name)).objects}
-    if case(name).get("mode") == "cluster":
-        kinds -= {"Role", "RoleBinding"}
+    kinds -= OF_MODE.get(case(name).get("mode", "local"), set())
     assert kinds <= {
         *(
             "ConfigMap",

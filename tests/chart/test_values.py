@@ -63,7 +63,7 @@ def test_an_unknown_value_is_refused_with_its_path(path: str, value: Any) -> Non
 @pytest.mark.parametrize(
     ("path", "value"),
     [
-        pytest.param("mode", "operator", id="a mode that is not there"),
+        pytest.param("mode", "yarn", id="a mode that is not there"),
         pytest.param("executor.memoryOverhead", "1Gi", id="a size of Kubernetes for Spark"),
         pytest.param("terminationGracePeriodSeconds", 10, id="a grace shorter than the program's own"),
         pytest.param("image.digest", "sha256:abc", id="half a digest"),
@@ -277,6 +277,26 @@ def test_a_wrong_value_is_refused_with_its_path(path: str, value: Any) -> None:
             merged(case("minimal"), at("config.job.executors", 2)),
             "config.job.executors: has no effect with mode local",
             id="executors of a local master",
+        ),
+        pytest.param(
+            merged(case("operator"), at("shards", 2)),
+            "shards: is 1 with mode operator",
+            id="several pods of a SparkApplication",
+        ),
+        pytest.param(
+            merged(case("operator"), at("resources.limits.memory", None)),
+            "resources.limits.memory: is needed with mode operator",
+            id="a pod of Spark without a limit",
+        ),
+        pytest.param(
+            merged(case("operator"), at("config.job.master", "k8s://https://kubernetes.default.svc")),
+            "with mode operator it takes local[N]",
+            id="executors of a pod that has none",
+        ),
+        pytest.param(
+            merged(case("operator"), at("config.job.executors", 2)),
+            "config.job.executors: has no effect with mode operator",
+            id="executors with the operator",
         ),
         pytest.param(
             merged(case("minimal"), {"podAnnotations": {"checksum/config": "x"}}),

@@ -11,6 +11,7 @@ from deploy.chart.tools import CUSTOM, ToolsUnreachableError, custom_definition,
 from sandbox.kubernetes.control_plane import ControlPlane
 from sandbox.kubernetes.programs import KubernetesMissingError, require_programs
 from tests.chart.rendering import NAMESPACE, Object
+from tests.cluster import spark_operator
 from tests.cluster.release import Release
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     except (KubernetesMissingError, ToolsUnreachableError) as error:
         pytest.skip(str(error))
     with ControlPlane(tmp_path_factory.mktemp("kubernetes")) as running:
-        for definition in definitions:
+        for definition in (*definitions, spark_operator.definition(running)):
             running.define(definition)
         for one in SITE:
             running.create(one)

@@ -64,9 +64,10 @@ spark_options:
   spark.kubernetes.container.image.pullPolicy: {{ .Values.image.pullPolicy }}
 {{- end }}
 
-{{/* The claim of the checkpoint, which driver and executors mount. */}}
+{{/* The claim of the checkpoint: that of the StatefulSet's pod, or with mode operator one of its own. */}}
 {{- define "lagwarden.claim.name" -}}
-{{- default (printf "checkpoint-%s-0" (include "lagwarden.fullname" .)) .Values.persistence.existingClaim -}}
+{{- $name := include "lagwarden.fullname" . -}}
+{{- default (ternary (printf "%s-checkpoint" $name) (printf "checkpoint-%s-0" $name) (eq .Values.mode "operator")) .Values.persistence.existingClaim -}}
 {{- end }}
 
 {{/*
@@ -128,7 +129,7 @@ spec:
     {{- toYaml (concat $volumes .Values.extraVolumes) | nindent 4 }}
 {{- end }}
 
-{{/* The files of executors in the ConfigMap; empty with mode local. */}}
+{{/* The files of executors in the ConfigMap; empty with the other modes. */}}
 {{- define "lagwarden.executor.files" -}}
 {{- if eq .Values.mode "cluster" -}}
 executor.yaml: |
@@ -165,11 +166,11 @@ executor.yaml: |
 {{- end -}}
 {{- else -}}
 {{- if and $master (not (regexMatch "^local(\\[|$)" $master)) -}}
-{{- fail (printf "config.job.master: %s needs executors; with mode local it takes local[N], and mode cluster starts executors" $master) -}}
+{{- fail (printf "config.job.master: %s needs executors; with mode %s it takes local[N], and mode cluster starts executors" $master .Values.mode) -}}
 {{- end -}}
 {{- range $name := list "executors" "executor_cores" "executor_memory" -}}
 {{- if hasKey $job $name -}}
-{{- fail (printf "config.job.%s: has no effect with mode local" $name) -}}
+{{- fail (printf "config.job.%s: has no effect with mode %s" $name $.Values.mode) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

@@ -45,6 +45,7 @@
 {{- fail "httpRoute.parentRefs: is needed with httpRoute.enabled; name the Gateway" -}}
 {{- end -}}
 {{- include "lagwarden.cluster.contradictions" . -}}
+{{- include "lagwarden.operator.contradictions" . -}}
 {{- include "lagwarden.memory.contradictions" . -}}
 {{- include "lagwarden.upgrade.contradictions" . -}}
 {{- end }}
@@ -61,7 +62,7 @@
 {{- $limit := dig "limits" "memory" "" .Values.resources | toString -}}
 {{- $heap := dig "job" "driver_memory" "" .Values.config | toString | lower -}}
 {{- if and (regexMatch "^[0-9.]+[A-Za-z]*$" $limit) (regexMatch "^[0-9]+[kmgt]$" $heap) -}}
-{{- $least := add (include "lagwarden.bytes" (printf "%s%si" (regexFind "^[0-9]+" $heap) (regexFind "[kmgt]$" $heap | upper)) | int64) 1073741824 -}}
+{{- $least := add (include "lagwarden.spark.bytes" $heap | int64) 1073741824 -}}
 {{- if lt (include "lagwarden.bytes" $limit | int64) $least -}}
 {{- fail (printf "resources.limits.memory: %s cannot hold a heap of %s (config.job.driver_memory) and the Python processes; allow about 2 GiB more than the heap" $limit $heap) -}}
 {{- end -}}

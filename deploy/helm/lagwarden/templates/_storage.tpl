@@ -42,6 +42,7 @@ Where Helm has no cluster to ask (helm template, Argo CD), nothing is compared, 
 */}}
 {{- define "lagwarden.upgrade.contradictions" -}}
 {{- $name := include "lagwarden.fullname" . -}}
+{{- if ne .Values.mode "operator" -}}
 {{- with lookup "apps/v1" "StatefulSet" .Release.Namespace $name -}}
 {{- $changed := list -}}
 {{- if ne (default "OrderedReady" .spec.podManagementPolicy) "Parallel" -}}
@@ -63,6 +64,7 @@ Where Helm has no cluster to ask (helm template, Argo CD), nothing is compared, 
 {{- end -}}
 {{- if $changed -}}
 {{- fail (printf "%s: Kubernetes does not change this of a StatefulSet. Delete it without its pod, which keeps the checkpoint, and upgrade again: kubectl --namespace %s delete statefulset %s --cascade=orphan" (join ", " $changed) $.Release.Namespace $name) -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end }}

@@ -1,0 +1,134 @@
+"""Mode operator: a SparkApplication whose driver is the only pod, and runs lagwarden's own command."""
+
+from __future__ import annotations
+
+import subprocess
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.chart.rendering import Object, Rendered, case, merged, render
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = [pytest.mark.chart, pytest.mark.usefixtures("helm")]
+
+
+@pytest.fixture
+def rendered() -> Rendered:
+    """Return the objects of the mode."""
+    return render(case("operator"))
+
+
+def conf(rendered: Rendered) -> Object:
+    """Return the settings of Spark."""
+    settings: Object = rendered.one("SparkApplication")["spec"]["sparkConf"]
+    return settings
+
+
+def test_the_pod_is_that_of_mode_local(rendered: Rendered) -> None:
+    """The template has the metadata and the specification of the StatefulSet's, but for command and claim."""
+    local = render(merged(case("operator"), {"mode": "local"}))
+    assert rendered.template["metadata"] == local.template["metadata"]
+    pod, wanted = rendered.pod, local.pod
+    (claim,) = (one for one in pod["volumes"] if one["name"] == "checkpoint")
+    pod["volumes"].remove(claim)
+    assert claim["persistentVolumeClaim"]["claimName"] == rendered.one("PersistentVolumeClaim")["metadata"]["name"]
+    command = pod["containers"][0].pop("command")
+    assert command[-1].endswith(" ".join(["lagwarden", *wanted["containers"][0].pop("args")]))
+    assert pod == wanted
+
+
+def test_the_command_drops_the_arguments_of_spark(rendered: Rendered, tmp_path: Path) -> None:
+    """Spark appends `driver --properties-file …` to the command; the program gets `run` alone."""
+    program = tmp_path / "lagwarden"
+    program.write_text('#!/bin/sh\necho "$@"\n')
+    program.chmod(0o755)
+    init, separator, *command = rendered.container["command"]
+    assert (init, separator) == ("tini", "--")
+    arguments = ["driver", "--properties-file", "/opt/spark/conf/spark.properties", "--class", "a.B", "local:///x"]
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    done = subprocess.run([*command, *arguments], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "run\n"
+
+
+def test_spark_sets_the_memory_of_the_limit(rendered: Rendered) -> None:
+    """Heap and overhead together are the limit of the values, and the heap is that of lagwarden's JVM."""
+    settings = conf(rendered)
+    sizes = {
+        name: int(settings[name].removesuffix("m")) for name in ("spark.driver.memory", "spark.driver.memoryOverhead")
+    }
+    assert sizes["spark.driver.memory"] == 1024
+    assert sum(sizes.values()) == 3 * 1024
+    assert settings["spark.kubernetes.driver.request.cores"] == "1"
+    assert settings["spark.kubernetes.driver.limit.cores"] == "2"
+
+
+def test_a_limit_of_cores_is_optional() -> None:
+    """Without a limit of CPU in the values Spark sets none."""
+    rendered = render(merged(case("operator"), {"resources": {"limits": {"cpu": None}}}))
+    assert "spark.kubernetes.driver.limit.cores" not in conf(rendered)
+
+
+def test_spark_and_the_template_agree(rendered: Rendered) -> None:
+    """Image, pull policy, account and container in Spark's settings, which win, are those of the template."""
+    settings, container = conf(rendered), rendered.container
+    assert settings["spark.kubernetes.container.image"] == container["image"]
+    assert settings["spark.kubernetes.container.image.pullPolicy"] == container["imagePullPolicy"]
+    assert settings["spark.kubernetes.authenticate.driver.serviceAccountName"] == rendered.pod["serviceAccountName"]
+    assert settings["spark.kubernetes.driver.podTemplateContainerName"] == container["name"]
+    assert settings["spark.kubernetes.driver.master"] == "local[2]"
+
+
+def test_the_version_of_spark_is_that_of_the_image(rendered: Rendered) -> None:
+    """The chart names the release of PySpark that is installed with lagwarden."""
+    assert rendered.one("SparkApplication")["spec"]["runtimeVersions"]["sparkVersion"] == version("pyspark")
+
+
+def test_it_starts_again_whenever_it_ends(rendered: Rendered) -> None:
+    """Without a limit of attempts or of time, and only after the last pod has had its time to stop."""
+    tolerations = rendered.one("SparkApplication")["spec"]["applicationTolerations"]
+    restart = tolerations["restartConfig"]
+    assert (restart["restartPolicy"], restart["maxRestartAttempts"]) == ("Always", 2**31 - 1)
+    assert restart["restartBackoffMillis"] >= rendered.pod["terminationGracePeriodSeconds"] * 1000
+    assert set(tolerations["applicationTimeoutConfig"].values()) == {0}
+
+
+@pytest.mark.parametrize(("kept", "policy"), [("Retain", "keep"), ("Delete", None)])
+def test_the_claim_outlives_the_release(kept: str, policy: str | None) -> None:
+    """`persistence.whenDeleted` decides, by Helm's annotation: no StatefulSet owns the claim."""
+    rendered = render(merged(case("operator"), {"persistence": {"whenDeleted": kept}}))
+    claim = rendered.one("PersistentVolumeClaim")
+    assert claim["metadata"]["annotations"].get("helm.sh/resource-policy") == policy
+    assert claim["spec"]["accessModes"] == ["ReadWriteOncePod"]
+
+
+@pytest.mark.parametrize(
+    ("persistence", "volume"),
+    [
+        pytest.param(
+            {"existingClaim": "kept"}, {"persistentVolumeClaim": {"claimName": "kept"}}, id="a claim of yours"
+        ),
+        pytest.param({"enabled": False}, {"emptyDir": {}}, id="no volume"),
+    ],
+)
+def test_without_a_claim_of_its_own(persistence: Object, volume: Object) -> None:
+    """The chart makes no claim where it is given one, or wants none."""
+    rendered = render(merged(case("operator"), {"persistence": persistence}))
+    assert rendered.of_kind("PersistentVolumeClaim") == []
+    assert {"name": "checkpoint", **volume} in rendered.pod["volumes"]
+
+
+def test_labels_of_the_target_do_not_change_with_the_pod(rendered: Rendered) -> None:
+    """`instance` is the release's, and there is no `pod`: each attempt of a SparkApplication has another name."""
+    (endpoint,) = rendered.one("ServiceMonitor")["spec"]["endpoints"]
+    assert {"targetLabel": "instance", "replacement": "kafka/watch-lagwarden"} in endpoint["relabelings"]
+    assert {"action": "labeldrop", "regex": "pod"} in endpoint["relabelings"]
+
+
+def test_the_other_modes_have_nothing_of_it() -> None:
+    """Without the mode there is no SparkApplication, and the claim is the StatefulSet's."""
+    rendered = render(case("minimal"))
+    assert rendered.of_kind("SparkApplication") == rendered.of_kind("PersistentVolumeClaim") == []

@@ -1,0 +1,75 @@
+"""Mode operator on a real API server: its SparkApplication is valid, and the pod that Spark makes of it is admitted."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from sandbox.kubernetes.control_plane import RefusedError
+from tests.chart.rendering import Object, case, render
+from tests.cluster.spark_operator import KIND, driver_pod
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sandbox.kubernetes.control_plane import ControlPlane
+    from tests.cluster.release import Release
+
+pytestmark = pytest.mark.cluster
+
+
+def installed(release: Release) -> Object:
+    """Return the SparkApplication of a release as the API server has it."""
+    (found,) = release.cluster.objects(*KIND, release.namespace)
+    # A list leaves them out.
+    return {"apiVersion": KIND[0], "kind": KIND[1], **found}
+
+
+def test_the_pod_that_spark_builds_is_admitted(release: Release, tmp_path: Path) -> None:
+    """Spark's own builder makes a pod from the stored object that runs lagwarden, with the probes and the limit."""
+    release.install(case("operator"))
+    pod = driver_pod(installed(release), tmp_path)
+    assert release.cluster.judge(yaml.safe_dump(pod), pod, release.namespace) == []
+    created = release.cluster.create(pod, release.namespace)
+    (container,) = (one for one in created["spec"]["containers"] if one["name"] == "lagwarden")
+    wanted = render(case("operator")).container
+    assert container["command"] == wanted["command"]
+    assert container["args"][0] == "driver"
+    assert container["readinessProbe"]["httpGet"]["path"] == "/readyz"
+    assert container["resources"]["limits"] == {"cpu": "2", "memory": "3Gi"}
+    assert created["spec"]["automountServiceAccountToken"] is False
+
+
+def test_the_service_of_the_chart_selects_it(release: Release, tmp_path: Path) -> None:
+    """The pod has the labels by which Service, NetworkPolicy and budget select."""
+    release.install(case("operator"))
+    labels = driver_pod(installed(release), tmp_path)["metadata"]["labels"]
+    for version, kind in (("v1", "Service"), ("networking.k8s.io/v1", "NetworkPolicy")):
+        (found,) = release.cluster.objects(version, kind, release.namespace)
+        selector = found["spec"].get("selector") or found["spec"]["podSelector"]["matchLabels"]
+        assert selector.items() <= labels.items()
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "reason"),
+    [
+        pytest.param("restartPolicyy", "Always", 'unknown field "spec.restartPolicyy"', id="an unknown field"),
+        pytest.param(
+            "driverSpec.podTemplateSpec.spec.hostNetwrk", True, "unknown field", id="an unknown field of the pod"
+        ),
+        pytest.param("sparkConf.spark", 5, "spec.sparkConf.spark in body must be of type string", id="a number"),
+    ],
+)
+def test_the_definition_finds_faults(cluster: ControlPlane, path: str, value: object, reason: str) -> None:
+    """The strict dry run of the SparkApplication is no formality."""
+    application = copy.deepcopy(render(case("operator")).one("SparkApplication"))
+    *parents, name = path.split(".")
+    part = application["spec"]
+    for parent in parents:
+        part = part[parent]
+    part[name] = value
+    with pytest.raises(RefusedError, match=reason):
+        cluster.judge(application, application)
