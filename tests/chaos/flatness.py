@@ -24,6 +24,8 @@ class Bound:
 
     share: float
     least: float
+    highest_of: int = 1
+    """Samples of which only the highest is judged, for a series that falls in steps."""
 
 
 BOUNDS: Final = {
@@ -33,8 +35,9 @@ BOUNDS: Final = {
     "threads": Bound(share=0.10, least=4),
     # The heap is touched page by page up to its limit, so the JVM may still grow a little after the warm-up.
     "PSS": Bound(share=0.15, least=24),
-    # Files of old versions are removed once a minute: the series is a sawtooth with a flat slope.
-    "checkpoint": Bound(share=0.15, least=4),
+    # Files of old versions are removed about once a minute, and not always all of them: a sawtooth of uneven teeth,
+    # whose highest points of each two minutes are judged.
+    "checkpoint": Bound(share=0.15, least=4, highest_of=12),
 }
 """By the first word of the name of a series. Other series (RSS, processes) are recorded only."""
 
@@ -80,7 +83,17 @@ def check_flatness(name: str, times: Sequence[float], values: Sequence[float]) -
     begin = times[0] + WARM_UP * (times[-1] - times[0])
     first = next(at for at, time in enumerate(times) if time >= begin)
     times, values = times[first:], values[first:]
+    times, values = _highest(times, values, bound.highest_of)
     tenth = max(1, len(values) // 10)
     growth = slope(times, values) * (times[-1] - times[0])
     limit = max(bound.least, bound.share * statistics.median(values))
     return FlatnessCheck(name, statistics.median(values[:tenth]), statistics.median(values[-tenth:]), growth, limit)
+
+
+def _highest(times: Sequence[float], values: Sequence[float], count: int) -> tuple[Sequence[float], Sequence[float]]:
+    """Return the highest value of each `count` successive samples, and its time; the last ones take the remainder."""
+    blocks = max(1, len(values) // count)
+    starts = [block * count for block in range(blocks)]
+    ends = [*starts[1:], len(values)]
+    highest = [max(range(start, end), key=values.__getitem__) for start, end in zip(starts, ends, strict=True)]
+    return [times[at] for at in highest], [values[at] for at in highest]

@@ -50,6 +50,10 @@ def test_each_kind_of_wrong_value_is_a_difference() -> None:
     assert wrong[0].differences(VALUES) == ["committed offset of ('g', 't', 0): 4, not 5"]
 
 
+UNEVEN_TEETH = [30, 270, 500, 710, 470, 590, 600, 480, 480, 600, 480, 480, 480, 480, 610, 610, 620, 610, 620, 620]
+"""Files in the checkpoint at the begin of each minute of a soak without growth: Spark removes old ones in lumps."""
+
+
 @pytest.mark.parametrize(
     ("name", "values", "flat"),
     [
@@ -59,6 +63,12 @@ def test_each_kind_of_wrong_value_is_a_difference() -> None:
         ("descriptors jvm", [300 + 20 * min(minute, 15) for minute in range(60)], True),
         ("checkpoint files", [200 + 30 * (minute % 6) for minute in range(60)], True),
         ("checkpoint files", [200 + 30 * (minute % 6) + 3 * minute for minute in range(60)], False),
+        ("checkpoint files", [low + 40 * step for low in UNEVEN_TEETH for step in range(6)], True),
+        (
+            "checkpoint files",
+            [low + 10 * tooth + 40 * step for tooth, low in enumerate(UNEVEN_TEETH) for step in range(6)],
+            False,
+        ),
         ("threads driver", [20 + minute // 5 for minute in range(60)], False),
         ("PSS MiB driver", [150 + minute % 9 for minute in range(60)], True),
         ("PSS MiB driver", [150 + 2 * minute for minute in range(60)], False),
@@ -70,6 +80,8 @@ def test_each_kind_of_wrong_value_is_a_difference() -> None:
         "warm-up",
         "sawtooth",
         "rising sawtooth",
+        "uneven sawtooth",
+        "rising uneven sawtooth",
         "rising threads",
         "memory",
         "rising memory",
