@@ -42,7 +42,7 @@ def test_the_chart_names_the_version_of_the_program() -> None:
 def test_the_container_port_is_the_programs_default() -> None:
     """The chart sets no port: it relies on the one that the program listens on by itself."""
     port = SECTIONS["http"].model_fields["port"].default
-    assert f"containerPort: {port}\n" in (CHART / "templates" / "statefulset.yaml").read_text()
+    assert f"containerPort: {port}\n" in (CHART / "templates" / "_pod.tpl").read_text()
     assert f"EXPOSE {port}\n" in (ROOT / "deploy" / "Dockerfile").read_text()
 
 

@@ -45,9 +45,9 @@ IN_TEXTS: Final = {
     "LagwardenGroupUneven": {"lagwarden_group_verdict"},
     "LagwardenCommonCause": {"lagwarden_cluster_info", "lagwarden_common_cause_timestamp_seconds"},
     "LagwardenClusterUnhealthy": {
-        "lagwarden_cluster_info",
+        "lagwarden:groups_critical:ratio",
         "lagwarden:groups_critical:sum",
-        "lagwarden_topic_leaderless_partitions",
+        "lagwarden:partitions_leaderless:sum",
     },
     "LagwardenInstanceMissing": {"lagwarden_cluster_info", "lagwarden_instance_info"},
     "LagwardenMonitorStale": {"lagwarden_kafka_reachable"},

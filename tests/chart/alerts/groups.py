@@ -966,6 +966,15 @@ def groups_of(
 
 
 _LEADERLESS: Final = of("lagwarden_topic_leaderless_partitions", MONITOR, topic="t")
+_READER: Final = {**OTHER, "group": "reader"}
+
+
+def leaderless(*partitions: int) -> dict[str, str]:
+    """Return the series of the first instance for topics of which so many partitions have no leader."""
+    metric = "lagwarden_topic_leaderless_partitions"
+    return {of(metric, MONITOR, topic=f"t{topic}"): f"0x9 {count}x60" for topic, count in enumerate(partitions)}
+
+
 UNHEALTHY_CLUSTER: Final = [
     Case("LagwardenClusterUnhealthy", Kind.BEFORE, "no group is critical yet", groups_of(10, 20), "4m30s"),
     Case(
@@ -976,9 +985,9 @@ UNHEALTHY_CLUSTER: Final = [
         "5m",
         [CLUSTER],
         Text(
-            "33.33% of the groups of cluster north are critical",
-            "These are 10 groups; the cause is more likely in the cluster than in them. 7 partitions have no leader."
-            " Which groups, and what they share: lagwarden groups",
+            "Cluster north is unhealthy: 33.33% of its groups are critical",
+            "Critical groups: 10. The cause is more likely in the cluster than in them. Which groups, and what they"
+            " share: lagwarden groups",
         ),
     ),
     Case(
@@ -989,10 +998,58 @@ UNHEALTHY_CLUSTER: Final = [
         "5m",
         [CLUSTER],
         Text(
-            "33.33% of the groups of cluster north are critical",
-            "These are 10 groups; the cause is more likely in the cluster than in them. Which groups, and what they"
+            "Cluster north is unhealthy: 33.33% of its groups are critical",
+            "Critical groups: 10. The cause is more likely in the cluster than in them. Which groups, and what they"
             " share: lagwarden groups",
         ),
+    ),
+    Case(
+        "LagwardenClusterUnhealthy",
+        Kind.AFTER,
+        "ten partitions of two topics without a leader, which a group of another instance reads",
+        groups_of(0, 20)
+        | leaderless(7, 3)
+        | instances(OTHER)
+        | {verdict("no_leader", "critical", _READER): "_x10 1x60"},
+        "5m",
+        [CLUSTER],
+        Text(
+            "Cluster north is unhealthy: 4.762% of its groups are critical, 10 partitions have no leader",
+            "Critical groups: 1. The cause is more likely in the cluster than in them. Which groups, and what they"
+            " share: lagwarden groups",
+        ),
+    ),
+    Case(
+        "LagwardenClusterUnhealthy",
+        Kind.AFTER,
+        "both at once are one alert",
+        groups_of(10, 20) | leaderless(7, 3) | {verdict("no_leader", "critical"): "_x10 1x60"},
+        "5m",
+        [CLUSTER],
+    ),
+    Case(
+        "LagwardenClusterUnhealthy",
+        Kind.ODD,
+        "nine partitions without a leader: their groups have their own alerts",
+        groups_of(0, 20) | leaderless(6, 3) | {verdict("no_leader", "critical"): "_x10 1x60"},
+        "20m",
+    ),
+    Case(
+        "LagwardenClusterUnhealthy",
+        Kind.ODD,
+        "partitions without a leader that no group reads, or that were without one during an election",
+        groups_of(0, 20) | leaderless(70, 3),
+        "20m",
+    ),
+    Case(
+        "LagwardenClusterUnhealthy",
+        Kind.ODD,
+        "partitions of another cluster",
+        groups_of(0, 20)
+        | leaderless(7, 3)
+        | instances(OTHER, of_cluster="south")
+        | {verdict("no_leader", "critical", _READER): "_x10 1x60"},
+        "20m",
     ),
     Case("LagwardenClusterUnhealthy", Kind.ODD, "nine critical groups have their own alerts", groups_of(9, 1), "20m"),
     Case("LagwardenClusterUnhealthy", Kind.ODD, "ten groups of forty", groups_of(10, 30), "20m"),
@@ -1054,6 +1111,14 @@ IN_UNHEALTHY_CLUSTER: Final = [
         | {verdict("ok", "fine", {**MONITOR, "group": "g"}): "1x60"},
         "5m",
         [GROUP, *({**OTHER, "group": f"sick-{number}"} for number in range(10))],
+    ),
+    Case(
+        "LagwardenGroupInUnhealthyCluster",
+        Kind.AFTER,
+        "of a cluster with partitions without a leader, only the groups that read one",
+        groups_of(2, 20) | leaderless(7, 3) | {verdict("no_leader", "critical"): "_x10 1x60"},
+        "5m",
+        [GROUP],
     ),
     Case(
         "LagwardenGroupInUnhealthyCluster",
