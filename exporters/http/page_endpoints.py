@@ -33,7 +33,14 @@ class PageEndpoints:
         published = self._served.current()
 
         def page() -> Page:
-            return overview_page(published, self._served.status(), self._served.clock(), group_filter)
+            return overview_page(
+                published,
+                self._served.status(),
+                self._served.clock(),
+                group_filter,
+                search=self._served.search,
+                trends=self._served.lag_samples.trends,
+            )
 
         return await self._responses.page(request, ("overview", published, group_filter), page)
 

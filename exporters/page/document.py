@@ -34,10 +34,21 @@ Marks: TypeAlias = "Sequence[tuple[float, str]]"
 """The marks of a chart: Unix seconds and a word."""
 
 
+_ICON: Final = (
+    "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E"
+    "%3Crect x='1' y='9' width='3' height='6'/%3E%3Crect x='6' y='5' width='3' height='10'/%3E"
+    "%3Crect x='11' y='1' width='3' height='14'/%3E%3Cstyle%3Erect{{fill:%23{colour}}}%3C/style%3E%3C/svg%3E"
+)
+"""The icon of the tab as a data URL: the content security policy allows no other images."""
+_CALM: Final = "56616a"
+_ALARM: Final = "d32f2f"
+
+
 class ViewResponse(TypedDict):
     """The JSON of a view. `main` are nodes as `exporters.page.html_tree.tree` returns them."""
 
     title: str
+    icon: str
     main: list[Any]
     samples: Samples
     marks: Marks
@@ -49,7 +60,8 @@ class Page:
 
     `root` is the relative path to the overview page, `links` are the (URL, text) in the header, `foot` is the footer.
     `legend` comes before the footer. It does not change, so it is not part of the view.
-    `samples` and `marks` are the data of the chart, the oldest first.
+    `samples` and `marks` are the data of the chart, the oldest first. With `alarm` the icon of the tab is red: a group
+    on the page is critical.
     """
 
     title: str
@@ -61,15 +73,22 @@ class Page:
     code: int = 200
     samples: Samples = ()
     marks: Marks = ()
+    alarm: bool = False
+
+    @property
+    def icon(self) -> str:
+        """The URL of the icon of the tab."""
+        return _ICON.format(colour=_ALARM if self.alarm else _CALM)
 
     def html(self) -> bytes:
         """Return the HTML document."""
         return f"<!doctype html>\n{html(self._document())}\n".encode()
 
     def view(self) -> bytes:
-        """Return the view as JSON: title, content and data of the chart."""
+        """Return the view as JSON: title, icon, content and data of the chart."""
         view: ViewResponse = {
             "title": self.title,
+            "icon": self.icon,
             "main": tree(self.content),
             "samples": self.samples,
             "marks": self.marks,
@@ -87,7 +106,7 @@ class Page:
             el("meta", name="color-scheme", content="light dark"),
             el("noscript", el("meta", http_equiv="refresh", content=2 * REFRESH_SECONDS)),
             el("title", self.title),
-            el("link", rel="icon", href="data:,"),
+            el("link", rel="icon", href=self.icon),
             el("link", rel="stylesheet", href=f"{self.root}style.css"),
             el("script", type="module", src=f"{self.root}page.js"),
         )

@@ -14,8 +14,7 @@ from exporters.page.formatting import expiry, known, lasting, listed, named, off
 from exporters.page.group_tables import members_section, partitions_section, topics_section
 from exporters.page.html_tree import el
 from exporters.page.monitor_card import is_old
-from exporters.page.overview import in_milliseconds
-from exporters.page.overview_tables import group_link
+from exporters.page.overview_tables import group_link, in_milliseconds
 from exporters.page.verdict_section import findings_section, history_section, verdict_card
 from exporters.wording import ago, count, number, phrase, printable, ranges, utc
 

@@ -1,4 +1,4 @@
-"""The filter of the overview page: parsed from a query, applied to the groups, written as a URL."""
+"""The view of the overview page: filters, order and first row, parsed from a query and written as a URL."""
 
 from __future__ import annotations
 
@@ -6,60 +6,86 @@ import dataclasses
 import urllib.parse
 from typing import TYPE_CHECKING, Final, Self
 
-import pyarrow as pa
-import pyarrow.compute as pc
+from exporters.group_query import UNKNOWN, GroupQuery, SortKey, SortOrder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-COLUMNS: Final = ("severity", "verdict", "state", "team")
-"""The columns that can be filtered by one value."""
-UNKNOWN_VALUE: Final = "unknown"
+WORDS: Final = ("severity", "verdict", "state")
+"""The columns that are filtered by one word."""
+MEMBER_TEXTS: Final = ("client", "host")
+"""The filters by members, which may be hidden."""
+TEXTS: Final = ("topic", *MEMBER_TEXTS, "owner")
+"""The filters by an exact text."""
+UNKNOWN_VALUE: Final = UNKNOWN
 """The value of a query parameter that matches null."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GroupFilter:
-    """A part of the name, a value per column of `COLUMNS`, and the first row to show. Empty strings match all."""
+    """The filters of the groups, their order, and the first row to show. Empty strings match all."""
 
     filter: str = ""
+    topic: str = ""
+    client: str = ""
+    host: str = ""
+    owner: str = ""
     severity: str = ""
     verdict: str = ""
     state: str = ""
-    team: str = ""
+    sort: SortKey = SortKey.WORST
+    order: SortOrder | None = None
     start: int = 0
 
     @classmethod
     def from_query(cls, query: Mapping[str, str]) -> Self:
-        """Return the filter of a query. Invalid and unknown parameters are ignored."""
-        start = query.get("start", "")
+        """Return the filter of a query. Invalid and unknown parameters are ignored; `team` is read as `owner`."""
+        start, sort, order = query.get("start", ""), query.get("sort", ""), query.get("order", "")
+        texts = {name: query.get(name, "") for name in ("filter", *TEXTS, *WORDS)}
         return cls(
-            filter=query.get("filter", ""),
+            **texts | {"owner": texts["owner"] or query.get("team", "")},
+            sort=SortKey(sort) if sort in set(SortKey) else SortKey.WORST,
+            order=SortOrder(order) if order in set(SortOrder) else None,
             start=int(start) if start.isdecimal() and start.isascii() and len(start) < 10 else 0,
-            **{column: query.get(column, "") for column in COLUMNS},
         )
 
     def __bool__(self) -> bool:
-        """Return whether the filter excludes any group; `start` does not count."""
-        return any((self.filter, *(getattr(self, column) for column in COLUMNS)))
+        """Return whether the filter excludes any group; order and `start` do not count."""
+        return any(getattr(self, name) for name in ("filter", *TEXTS, *WORDS))
 
-    def url_with(self, **changes: str | int) -> str:
-        """Return the relative URL of this filter with changes. `start` is reset unless it is one of them."""
+    def url_with(self, **changes: str | int | None) -> str:
+        """Return the relative URL of this view with changes. `start` is reset unless it is one of them."""
         changed = dataclasses.replace(self, **{"start": 0, **changes})  # type: ignore[arg-type] # names of fields
-        parameters = {name: value for name, value in dataclasses.asdict(changed).items() if value}
-        return f"./?{urllib.parse.urlencode(parameters)}" if parameters else "./"
+        return f"./?{urllib.parse.urlencode(parameters)}" if (parameters := changed.parameters()) else "./"
 
-    def apply(self, groups: pa.Table) -> pa.Table:
-        """Return the groups that match."""
-        if self.filter:
-            names = groups.column("group").cast(pa.string())
-            groups = groups.filter(pc.match_substring(names, self.filter, ignore_case=True))
-        for column in COLUMNS:
-            if value := getattr(self, column):
-                groups = groups.filter(_equals(groups.column(column), value))
-        return groups
+    def sorted_url(self, key: SortKey) -> str:
+        """Return the URL of this view sorted by a key; if it is sorted by it already, in the other direction."""
+        order = None
+        if self.sort is key:
+            reverse = SortOrder.ASCENDING if self.query().descending else SortOrder.DESCENDING
+            usual = SortOrder.DESCENDING if GroupQuery(sort=key).descending else SortOrder.ASCENDING
+            order = None if reverse is usual else reverse
+        return self.url_with(sort=key, order=order)
 
+    def parameters(self) -> dict[str, str]:
+        """Return the parameters of the URL, without those that have their default."""
+        return {
+            field.name: str(value)
+            for field in dataclasses.fields(self)
+            if (value := getattr(self, field.name)) != field.default
+        }
 
-def _equals(column: pa.ChunkedArray, value: str) -> pa.ChunkedArray:
-    same = pc.equal(column, pa.scalar(value)).fill_null(False)
-    return pc.or_(same, pc.is_null(column)) if value == UNKNOWN_VALUE else same
+    def query(self) -> GroupQuery:
+        """Return the query that selects and sorts the groups. It has no page: dead groups are shown separately."""
+        return GroupQuery(
+            filter=self.filter or None,
+            topic=self.topic or None,
+            client=self.client or None,
+            host=self.host or None,
+            owner=self.owner or None,
+            verdict=(self.verdict,) if self.verdict else (),
+            severity=(self.severity,) if self.severity else (),
+            state=(self.state,) if self.state else (),
+            sort=self.sort,
+            order=self.order,
+        )

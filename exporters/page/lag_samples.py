@@ -14,13 +14,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from exporters.page.document import Sample
+    from exporters.page.sparkline import LagPoint
     from exporters.readmodel import Snapshot
 
 BYTES: Final = 32 * 1024 * 1024
 """Limit of the kept columns: about 20 minutes of 5,000 groups."""
 SAMPLES: Final = 360
 """Limit of the kept snapshots: an hour at the default tick."""
+TREND_POINTS: Final = 60
+"""Limit of the points of a trend."""
 _COLUMNS: Final = ("group", "lag_sum", "time_lag_max", "time_lag_max_exact")
 
 
@@ -31,6 +36,12 @@ class _SnapshotLags:
     taken_at: float
     groups: pa.Table
     size: int
+
+    def of_groups(self, groups: pa.Array) -> list[int | None]:
+        """Return the lag of each group; None if it is unknown, or the snapshot does not have the group."""
+        names = self.groups.column("group").cast(pa.string()).combine_chunks()
+        lags: list[int | None] = self.groups.column("lag_sum").take(pc.index_in(groups, value_set=names)).to_pylist()
+        return lags
 
     def of_group(self, group: str) -> Sample | None:
         """Return the sample of a group, None if the snapshot does not have the group."""
@@ -67,3 +78,15 @@ class LagSamples:
         with self._lock:
             snapshots = list(self._snapshots)
         return [sample for each in snapshots if (sample := each.of_group(group)) is not None]
+
+    def trends(self, groups: Sequence[str]) -> dict[str, list[LagPoint]]:
+        """Return the lags of groups over the kept snapshots, the oldest first, at most TREND_POINTS of each."""
+        with self._lock:
+            snapshots = list(self._snapshots)
+        step = -(-len(snapshots) // TREND_POINTS) or 1
+        # Counted from the newest, which is always one of the points.
+        chosen = snapshots[::-1][::step][::-1]
+        names = pa.array(groups, pa.string())
+        columns = [each.of_groups(names) for each in chosen]
+        times = [each.taken_at for each in chosen]
+        return {name: list(zip(times, lags, strict=True)) for name, *lags in zip(groups, *columns, strict=True)}

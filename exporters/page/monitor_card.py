@@ -45,7 +45,12 @@ def monitor_card(published: PublishedSnapshot | None, status: MonitorStatus, now
 
 
 def freshness(published: PublishedSnapshot, status: MonitorStatus, now: float) -> Content:
-    """Return one line with the age of the snapshot, and a warning if it is out of date or the monitor is not ready."""
+    """Return one line: the cluster, the age of the snapshot, a warning if that is old or the monitor is not ready."""
+    cluster: Content = None if status.cluster_id is None else f"Cluster {printable(status.cluster_id)} \N{MIDDLE DOT} "
+    return [cluster, _age(published, status, now)]
+
+
+def _age(published: PublishedSnapshot, status: MonitorStatus, now: float) -> Content:
     taken = f"Snapshot taken {ago(published.snapshot.taken_at, now)}"
     if is_old(published.snapshot.taken_at, now):
         return el("span", f"{taken}: out of date.", class_="bad")

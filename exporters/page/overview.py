@@ -5,22 +5,27 @@ The number of rows is limited; the filter, further pages and the API show the re
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Final
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
+from exporters.group_query import SortKey
+from exporters.group_search import MembersHiddenError, select_groups
 from exporters.page.document import Page
-from exporters.page.formatting import state_class
-from exporters.page.group_filter import COLUMNS, UNKNOWN_VALUE, GroupFilter
+from exporters.page.filter_form import chip, counts, filter_section
 from exporters.page.html_tree import Element, el
 from exporters.page.legend import verdict_legend
+from exporters.page.live_groups import GroupActivity, group_rates, live_section, page_of
 from exporters.page.monitor_card import freshness, is_old, monitor_card
-from exporters.page.overview_tables import attention_section, common_causes_section, dead_section, live_section
-from exporters.wording import ATTENTION, SEVERITIES, count, number, phrase, printable
+from exporters.page.overview_tables import attention_section, common_causes_section, dead_section, in_milliseconds
+from exporters.wording import ATTENTION, SEVERITIES, count, number, printable
 
 if TYPE_CHECKING:
+    from exporters.group_search import MemberSearch
+    from exporters.page.group_filter import GroupFilter
     from exporters.page.html_tree import Content
+    from exporters.page.live_groups import Trends
     from exporters.readmodel import MonitorStatus, Snapshot
     from exporters.text.exposition import PublishedSnapshot
 
@@ -30,9 +35,19 @@ _LINKS: Final = (("metrics", "metrics"), ("api/v1/groups", "groups as JSON"), ("
 
 
 def overview_page(
-    published: PublishedSnapshot | None, status: MonitorStatus, now: float, group_filter: GroupFilter
+    published: PublishedSnapshot | None,
+    status: MonitorStatus,
+    now: float,
+    group_filter: GroupFilter,
+    *,
+    search: MemberSearch | None = None,
+    trends: Trends = lambda _: {},
 ) -> Page:
-    """Return the page as of `now` (Unix seconds)."""
+    """Return the page as of `now` (Unix seconds).
+
+    `search` finds the groups of a client or a host; None: members are hidden, and the page has no such filters.
+    `trends` returns the latest lags of groups.
+    """
     monitor = monitor_card(published, status, now)
     if published is None:
         heading = el("h1", "No snapshot yet")
@@ -44,12 +59,13 @@ def overview_page(
     content = [
         _summary(published.snapshot, group_filter, freshness(published, status, now)),
         common_causes_section(published.snapshot.common_causes),
-        _groups(published, now, group_filter),
+        _groups(published.snapshot, now, group_filter, search, trends),
     ]
     # The card of a monitor that is not ready, or behind, comes before the groups; else one line at the top is enough.
     sound = status.ready and not is_old(published.snapshot.taken_at, now)
     legend = verdict_legend(published.snapshot.verdict_groups)
-    return _page(_title(published.snapshot), [content, monitor] if sound else [monitor, content], status, legend)
+    page = _page(_title(published.snapshot), [content, monitor] if sound else [monitor, content], status, legend)
+    return dataclasses.replace(page, alarm="critical" in _attention_counts(published.snapshot))
 
 
 def _page(headline: str, content: Content, status: MonitorStatus, legend: Content = None) -> Page:
@@ -66,31 +82,44 @@ def _siblings(status: MonitorStatus) -> list[tuple[str, str]]:
     return [(f"{url}/", f"instance {name}") for url, name in others if name != status.part]
 
 
-def _groups(published: PublishedSnapshot, now: float, group_filter: GroupFilter) -> Content:
-    groups = in_milliseconds(published.snapshot.groups)
-    if not len(groups):
+def _groups(
+    snapshot: Snapshot, now: float, group_filter: GroupFilter, search: MemberSearch | None, trends: Trends
+) -> Content:
+    if not len(snapshot.groups):
         return el("p", "No group has committed an offset or has members.", class_="note")
-    shown = group_filter.apply(groups)
+    form = filter_section(snapshot.groups, group_filter, with_members=search is not None)
+    query = group_filter.query()
+    try:
+        shown = in_milliseconds(select_groups(snapshot, query, search).groups)
+        worst = in_milliseconds(
+            select_groups(snapshot, dataclasses.replace(query, sort=SortKey.WORST, order=None), search).groups
+        )
+    except MembersHiddenError:
+        words = "Members are hidden (http.hide_members): groups cannot be filtered by client or host."
+        return [form, el("p", words, class_="note")]
     dead = pc.equal(shown.column("state"), _DEAD).fill_null(False)
-    live = _worst_first(shown.filter(pc.invert(dead)))
+    live = shown.filter(pc.invert(dead))
+    page = page_of(live, group_filter.start)
+    names = page.rows.column("group").to_pylist()
+    activity = GroupActivity(trends(names), group_rates(snapshot.partitions, names))
     return [
-        _filter(groups, group_filter),
-        attention_section(live, now, group_filter),
-        live_section(live, now, group_filter),
+        form,
+        attention_section(worst, now, group_filter),
+        live_section(page, now, group_filter, activity),
         dead_section(shown.filter(dead), now),
     ]
 
 
 def _attention_counts(snapshot: Snapshot) -> dict[str, int]:
     """Return the number of groups that need attention by severity, the worst first."""
-    severities = _counts(snapshot.groups, "severity")
+    severities = counts(snapshot.groups, "severity")
     return {severity: severities[severity] for severity in reversed(ATTENTION) if severity in severities}
 
 
 def _title(snapshot: Snapshot) -> str:
     """Return the summary for the title of the document."""
-    counts = _attention_counts(snapshot)
-    return ", ".join(f"{number(groups)} {severity}" for severity, groups in counts.items()) or "all fine"
+    worst = _attention_counts(snapshot).items()
+    return ", ".join(f"{number(groups)} {severity}" for severity, groups in worst) or "all fine"
 
 
 def _headline(snapshot: Snapshot) -> str:
@@ -102,25 +131,18 @@ def _headline(snapshot: Snapshot) -> str:
     return "No group needs attention"
 
 
-def _counts(groups: pa.Table, column: str) -> dict[str | None, int]:
-    """Return the number of groups per value of a column, the most frequent first."""
-    grouped = groups.group_by(column).aggregate([([], "count_all")])
-    pairs = zip(grouped[column].to_pylist(), grouped["count_all"].to_pylist(), strict=True)
-    return dict(sorted(pairs, key=lambda pair: (-pair[1], pair[0] is None, pair[0] or "")))
-
-
 def _summary(snapshot: Snapshot, group_filter: GroupFilter, fresh: Content) -> Element:
     """Return the headline and the number of groups per severity and verdict, each a link to these groups."""
-    severities = _counts(snapshot.groups, "severity")
+    severities = counts(snapshot.groups, "severity")
     worst = max((SEVERITIES.index(word) for word in severities if word in SEVERITIES), default=1)
     of_severity = [
-        _chip(group_filter, "severity", severity, severities.get(severity, 0), f"severity-chip {severity}")
+        chip(group_filter, "severity", severity, severities.get(severity, 0), f"severity-chip {severity}")
         for severity in reversed(SEVERITIES)
     ]
     severity_of = {row["verdict"]: row["severity"] for row in snapshot.verdict_groups.to_pylist()}
-    verdicts = [pair for pair in _counts(snapshot.groups, "verdict").items() if pair[0] is not None]
+    verdicts = [pair for pair in counts(snapshot.groups, "verdict").items() if pair[0] is not None]
     verdicts.sort(key=lambda pair: -_rank(severity_of.get(str(pair[0]))))
-    of_verdict = [_chip(group_filter, "verdict", verdict, groups, "verdict-chip") for verdict, groups in verdicts]
+    of_verdict = [chip(group_filter, "verdict", verdict, groups, "verdict-chip") for verdict, groups in verdicts]
     return el(
         "section",
         el("h1", _headline(snapshot)),
@@ -134,65 +156,3 @@ def _summary(snapshot: Snapshot, group_filter: GroupFilter, fresh: Content) -> E
 
 def _rank(severity: str | None) -> int:
     return SEVERITIES.index(severity) if severity in SEVERITIES else 1
-
-
-def _chip(group_filter: GroupFilter, column: str, word: str | None, groups: int, class_: str) -> Element:
-    """Return a count that links to its groups, or, if the filter already selects them, to all groups."""
-    value = UNKNOWN_VALUE if word is None else word
-    current = bool(value) and getattr(group_filter, column) == value
-    url = group_filter.url_with(**{column: "" if current else value})
-    words: Content = [el("b", number(groups)), " ", phrase(value)]
-    link = el("a", words, href=url, aria_current="true" if current else None)
-    return el("li", link, class_=f"{class_}{'' if groups else ' none'}", data_key=f"{column} {value}")
-
-
-def _filter(groups: pa.Table, group_filter: GroupFilter) -> Element:
-    """Return the input for a part of the name, and the links by state."""
-    others = {word: getattr(group_filter, word) for word in COLUMNS}
-    hidden = [el("input", type="hidden", name=word, value=value) for word, value in others.items() if value]
-    field = el(
-        "input",
-        type="search",
-        name="filter",
-        id="filter",
-        value=group_filter.filter,
-        placeholder="part of the name",
-        autocomplete="off",
-        spellcheck="false",
-        data_keep=True,
-    )
-    states = [
-        _chip(group_filter, "state", word, amount, f"state-chip {'quiet' if word is None else state_class(word)}")
-        for word, amount in _counts(groups, "state").items()
-    ]
-    return el(
-        "section",
-        el(
-            "form",
-            el("label", "Filter", for_="filter"),
-            field,
-            hidden,
-            el("button", "Show"),
-            action="./",
-            role="search",
-        ),
-        el("ul", states, class_="chips", aria_label="Groups by state"),
-        el("a", "show all", href="./", class_="all") if group_filter else None,
-        class_="choose",
-        aria_label="Filter groups",
-    )
-
-
-def _worst_first(groups: pa.Table) -> pa.Table:
-    """Return the groups sorted by severity, time lag and lag, the worst first; otherwise by name."""
-    rank = pc.index_in(groups.column("severity").cast(pa.string()), pa.array(SEVERITIES)).fill_null(1)
-    order = [(column, "descending", "at_end") for column in ("rank", "time_lag_max", "lag_sum")]
-    return groups.take(pc.sort_indices(groups.append_column("rank", rank), sort_keys=order))
-
-
-def in_milliseconds(table: pa.Table) -> pa.Table:
-    """Return a table with its times as Unix milliseconds: Python reads a time without a zone as local time."""
-    for at, field in enumerate(table.schema):
-        if pa.types.is_timestamp(field.type):
-            table = table.set_column(at, field.name, table.column(at).cast(pa.int64()))
-    return table

@@ -1,4 +1,4 @@
-"""The tables of the overview page: groups that need attention, live groups, dead groups. The caller sorts them."""
+"""The sections of the overview page beside the live groups: common causes, groups that need attention, dead groups."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ import pyarrow.compute as pc
 
 from exporters.page.formatting import (
     badge,
-    expiry,
     known,
     lasting,
     named,
     offsets,
     severity_class,
     since,
-    state,
     text,
     time_lag,
 )
@@ -25,6 +23,8 @@ from exporters.page.html_tree import Element, el
 from exporters.wording import ATTENTION, count, number, phrase, printable, utc
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from exporters.page.group_filter import GroupFilter
     from exporters.page.html_tree import Content
 
@@ -35,12 +35,6 @@ ATTENTION_ROWS: Final = 50
 
 CAUSE_GROUPS: Final = 20
 """Limit of the groups that are named for a common cause."""
-
-_HEADS: Final = (
-    ("Group", ""), ("Verdict", ""), ("Lag", "number"), ("Time lag", "number"), ("State", ""),
-    ("Last commit", "number"), ("Offsets expire", "number"), ("Members", "number"), ("Partitions", "number"),
-    ("Lag unknown", "number"), ("Kind", ""),
-)  # fmt: skip
 
 
 def group_link(name: str, root: str = "") -> str:
@@ -96,7 +90,7 @@ def _attention_item(row: dict[str, Any], now: float) -> Element:
         ("time lag", time_lag(row["time_lag_max"], exact=row["time_lag_max_exact"])),
         ("members", known(row["members"])),
         ("with this verdict", _share(row)),
-        *([("team", _team(row["team"]))] if row["team"] else []),
+        *([("team", owner_link(row["team"]))] if row["team"] else []),
     ]
     return el(
         "li",
@@ -128,64 +122,20 @@ def _share(row: dict[str, Any]) -> Content:
     return f"{number(row['verdict_partitions'])} of {count(row['partitions'] or 0, 'partition')}"
 
 
-def live_section(live: pa.Table, now: float, group_filter: GroupFilter) -> Element:
-    """Return one page of the table of live groups."""
-    total = len(live)
-    if not total:
-        words = "No live group matches the filter." if group_filter else "There are no live groups."
-        return el("section", el("h2", "Groups"), el("p", words, class_="note"), aria_label="Groups")
-    start = min(group_filter.start, (total - 1) // ROWS * ROWS)
-    rows = live.slice(start, ROWS).to_pylist()
-    note = number(total) if total <= ROWS else f"{number(start + 1)} to {number(start + len(rows))} of {number(total)}"
-    has_teams = live.column("team").null_count < total
-    heads = (*_HEADS, ("Team", "")) if has_teams else _HEADS
-    steps = [
-        el("a", words, href=group_filter.url_with(start=at))
-        for words, at in (("previous", start - ROWS), ("next", start + ROWS))
-        if 0 <= at < total
+def table(
+    title: str, heads: Sequence[tuple[str, str] | Element], rows: Sequence[Element], class_: str | None = None
+) -> Element:
+    """Return a table with its heads, elements or (text, class). A table wider than the window scrolls on its own."""
+    cells = [
+        head if isinstance(head, Element) else el("th", head[0], scope="col", class_=head[1] or None) for head in heads
     ]
-    return el(
-        "section",
-        el("h2", "Groups ", el("small", note)),
-        table("Groups", heads, [_row(row, now, with_team=has_teams) for row in rows]),
-        el("nav", [[step, " "] for step in steps], class_="steps", aria_label="More groups") if steps else None,
-        aria_label="Groups",
-    )
-
-
-def table(title: str, heads: tuple[tuple[str, str], ...], rows: list[Element]) -> Element:
-    """Return a table with its heads (text, class). A table that is wider than the window scrolls on its own."""
-    head = el("tr", [el("th", words, scope="col", class_=class_ or None) for words, class_ in heads])
-    whole = el("table", el("thead", head), el("tbody", rows))
+    whole = el("table", el("thead", el("tr", cells)), el("tbody", rows), class_=class_)
     return el("div", whole, class_="wide", tabindex="0", role="group", aria_label=f"{title}, as a table")
 
 
-def _row(row: dict[str, Any], now: float, *, with_team: bool) -> Element:
-    # The most important columns come first: on a phone the others need scrolling.
-    last_columns = (
-        since(row["last_commit_time"], now),
-        expiry(row["first_offset_expiry_time"], now),
-        known(row["members"]),
-        known(row["partitions"]),
-        number(row["partitions_lag_unknown"]) if row["partitions_lag_unknown"] else "",
-    )
-    return el(
-        "tr",
-        el("th", el("a", named(row["group"]), href=group_link(row["group"])), scope="row"),
-        el("td", badge(row["verdict"], row["severity"]), alert_note(row)),
-        el("td", known(row["lag_sum"]), class_="number"),
-        el("td", time_lag(row["time_lag_max"], exact=row["time_lag_max_exact"]), class_="number"),
-        el("td", _state(row, now)),
-        [el("td", value, class_="number") for value in last_columns],
-        el("td", text(row["kind"])),
-        el("td", _team(row["team"])) if with_team else None,
-        data_key=row["group"],
-    )
-
-
-def _team(team: str | None) -> Content:
+def owner_link(team: str | None) -> Content:
     """Return a team with a link to its groups, nothing for a group without one."""
-    return el("a", printable(team), href=f"./?{urllib.parse.urlencode({'team': team})}") if team else None
+    return el("a", printable(team), href=f"./?{urllib.parse.urlencode({'owner': team})}") if team else None
 
 
 def alert_note(row: dict[str, Any]) -> Content:
@@ -195,11 +145,6 @@ def alert_note(row: dict[str, Any]) -> Content:
     if row["unpaged"]:
         return [" ", el("small", "no alert", title="the fault is older than lagwarden, or the group was forgotten")]
     return None
-
-
-def _state(row: dict[str, Any], now: float) -> Content:
-    shown = state(row["state"], asked=row["state_asked"])
-    return shown if row["state_since"] is None else [shown, " ", el("small", lasting(row["state_since"], now))]
 
 
 def dead_section(groups: pa.Table, now: float) -> Content:
@@ -227,3 +172,11 @@ def dead_section(groups: pa.Table, now: float) -> Content:
         table("Recently died", heads, rows),
         aria_label="Recently died",
     )
+
+
+def in_milliseconds(table: pa.Table) -> pa.Table:
+    """Return a table with its times as Unix milliseconds: Python reads a time without a zone as local time."""
+    for at, field in enumerate(table.schema):
+        if pa.types.is_timestamp(field.type):
+            table = table.set_column(at, field.name, table.column(at).cast(pa.int64()))
+    return table

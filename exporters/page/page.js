@@ -45,6 +45,8 @@ function show(view) {
   const previous = headline();
   patch(main, view.main);
   document.title = view.title;
+  const icon = document.querySelector("link[rel=icon]");
+  if (icon.getAttribute("href") !== view.icon) icon.setAttribute("href", view.icon);
   const current = headline();
   if (previous !== current) document.getElementById("announcement").textContent = current;
   const place = document.getElementById("chart");
@@ -63,21 +65,41 @@ function showError(message) {
   line.hidden = message === "";
 }
 
-function filter(words) {
+/** Put the inputs of the form into the address, so that it reproduces what the page shows. */
+function filter(form) {
   const address = new URL(location.href);
   address.searchParams.delete("start");
-  if (words) address.searchParams.set("filter", words);
-  else address.searchParams.delete("filter");
+  for (const { name, value } of form.querySelectorAll("input[type=search]")) {
+    if (value) address.searchParams.set(name, value);
+    else address.searchParams.delete(name);
+  }
+  address.searchParams.delete("team"); // an earlier name of `owner`
   history.replaceState(null, "", address);
   refresh();
 }
 
 main.addEventListener("input", (event) => {
-  if (event.target.id !== "filter") return;
+  if (event.target.type !== "search") return;
   // A separate timer: an update in between must not discard the input.
   clearTimeout(typing);
-  typing = setTimeout(() => filter(event.target.value), TYPING_MILLISECONDS);
+  typing = setTimeout(() => filter(event.target.form), TYPING_MILLISECONDS);
 });
+main.addEventListener("click", (event) => {
+  const button = event.target.closest("button[data-copies]");
+  if (button !== null) copy(document.getElementById(button.dataset.copies));
+});
+
+/** Copy the text of an element. Without access to the clipboard (plain http), select it for the user's own copy. */
+async function copy(source) {
+  const announcement = document.getElementById("announcement");
+  try {
+    await navigator.clipboard.writeText(source.textContent);
+    announcement.textContent = "Copied";
+  } catch {
+    getSelection().selectAllChildren(source);
+    announcement.textContent = "Selected";
+  }
+}
 document.addEventListener("keydown", (event) => {
   const field = document.getElementById("filter");
   if (event.key !== "/" || field === null || event.target === field || event.ctrlKey || event.metaKey) return;

@@ -5,9 +5,11 @@ const TAGS = new Set(
   `a abbr b bdi br button code dd div dl dt form h1 h2 input label li nav noscript ol p progress section small span
   strong table tbody td th thead tr ul`.split(/\s+/),
 );
+const SVG = "http://www.w3.org/2000/svg";
+const SVG_TAGS = new Set(["svg", "path"]);
 const ATTRIBUTES = new Set(
-  `action autocomplete class for hidden href id max name placeholder role scope spellcheck tabindex title type
-  value`.split(/\s+/),
+  `action autocomplete class d for height hidden href id max name placeholder rel role scope spellcheck tabindex title
+  type value viewBox width`.split(/\s+/),
 );
 
 /** Update the children of an element to match the trees. Elements with data-keep and the focus are preserved. */
@@ -62,8 +64,8 @@ function update(node, tree) {
 function build(tree) {
   if (typeof tree === "string") return document.createTextNode(tree);
   const [tag, attributes, children] = tree;
-  if (!TAGS.has(tag)) throw new Error(`element not allowed: ${tag}`);
-  const node = document.createElement(tag);
+  if (!TAGS.has(tag) && !SVG_TAGS.has(tag)) throw new Error(`element not allowed: ${tag}`);
+  const node = SVG_TAGS.has(tag) ? document.createElementNS(SVG, tag) : document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) set(node, name, value);
   // The content of noscript is not needed here.
   if (tag !== "noscript") node.append(...children.map(build));
@@ -72,6 +74,7 @@ function build(tree) {
 
 function set(node, name, value) {
   if (!ATTRIBUTES.has(name) && !/^(aria|data)-[a-z]+$/.test(name)) throw new Error(`attribute not allowed: ${name}`);
-  if (name === "href" && /^[^/?#.]*:/.test(value)) throw new Error("absolute links are not allowed");
+  // Relative links, and those that the configuration names: no link may run a script.
+  if (name === "href" && /^[^/?#.]*:/.test(value) && !/^https?:\/\//.test(value)) throw new Error("only links to http(s)");
   node.setAttribute(name, value);
 }

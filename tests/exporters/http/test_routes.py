@@ -257,7 +257,7 @@ def test_a_page_has_a_view_for_the_script(address: str, code: int) -> None:
     answer = client(PublishedSnapshot.build(small_snapshot())).get(address, headers={"accept": VIEW_TYPE})
     assert answer.status_code == code
     assert answer.headers["content-type"] == VIEW_TYPE
-    assert answer.json().keys() == {"title", "main", "samples", "marks"}
+    assert answer.json().keys() == {"title", "icon", "main", "samples", "marks"}
 
 
 def test_every_request_records_the_snapshot_for_the_charts() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from exporters.page.lag_samples import SAMPLES, LagSamples
+from exporters.page.lag_samples import SAMPLES, TREND_POINTS, LagSamples
 from tests.exporters.snapshots import NOON, snapshot
 
 if TYPE_CHECKING:
@@ -47,3 +47,27 @@ def test_the_oldest_snapshots_are_dropped_at_the_limits() -> None:
     for second in range(3):
         small.record(lag_snapshot(second, "a"))
     assert [at for at, *_ in small.of_group("a")] == [NOON / 1000 + 2]
+
+
+def test_trends_are_the_lags_of_several_groups() -> None:
+    """Unknown where a snapshot does not have the group; the names may be in any order."""
+    samples = LagSamples()
+    for each in (lag_snapshot(0, "a", "b"), lag_snapshot(10, "b", lag=9), lag_snapshot(20, "a", "b", lag=None)):
+        samples.record(each)
+    begin = NOON / 1000
+    assert samples.trends(["b", "a", "c"]) == {
+        "b": [(begin, 7), (begin + 10, 9), (begin + 20, None)],
+        "a": [(begin, 7), (begin + 10, None), (begin + 20, None)],
+        "c": [(begin, None), (begin + 10, None), (begin + 20, None)],
+    }
+    assert samples.trends([]) == {}
+
+
+def test_a_trend_has_few_points_and_the_newest() -> None:
+    """Of many snapshots every so many are used, counted from the newest."""
+    samples = LagSamples()
+    for second in range(TREND_POINTS * 2 + 1):
+        samples.record(lag_snapshot(second, "a", lag=second))
+    lags = [lag for _, lag in samples.trends(["a"])["a"]]
+    assert len(lags) <= TREND_POINTS
+    assert lags[-2:] == [TREND_POINTS * 2 - 3, TREND_POINTS * 2]

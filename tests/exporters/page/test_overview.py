@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from exporters.group_query import SortKey, SortOrder
 from exporters.page.group_filter import GroupFilter
+from exporters.page.live_groups import ROWS
 from exporters.page.overview import overview_page
-from exporters.page.overview_tables import ATTENTION_ROWS, CAUSE_GROUPS, ROWS
+from exporters.page.overview_tables import ATTENTION_ROWS, CAUSE_GROUPS
 from exporters.text.exposition import PublishedSnapshot
 from exporters.wording import SEVERITIES
 from tests.exporters.page_parser import Reader
@@ -28,6 +30,8 @@ from tests.exporters.snapshots import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from exporters.page.document import Page
 
 NOW = NOON / 1000 + 5
@@ -36,7 +40,18 @@ DASH = "\u2013"
 
 def page(published: PublishedSnapshot | None = None, group_filter: GroupFilter | None = None, **changes: Any) -> Page:
     """Return the page five seconds after NOON."""
-    return overview_page(published, status(**changes), NOW, GroupFilter() if group_filter is None else group_filter)
+    chosen = GroupFilter() if group_filter is None else group_filter
+    return overview_page(published, status(**changes), NOW, chosen, search=clients, trends=trends)
+
+
+def clients(client: str | None, host: str | None) -> set[str]:
+    """Return the groups of the only client."""
+    return {"billing"} if client in {None, "app"} and host in {None, "10.0.0.1"} else set()
+
+
+def trends(groups: Sequence[str]) -> dict[str, list[tuple[float, int | None]]]:
+    """Return a lag that grows, for one group."""
+    return {name: [(0.0, 1), (60.0, 3)] for name in groups if name == "billing"}
 
 
 def read(published: PublishedSnapshot | None = None, group_filter: GroupFilter | None = None, **changes: Any) -> Reader:
@@ -60,23 +75,28 @@ def test_groups_are_sorted_by_severity() -> None:
     rows = read(PublishedSnapshot.build(small_snapshot())).tables["Groups"]
     huge = f"{2**62:_}".replace("_", "\u202f")
     state = "Stable\xa0described for 1 min 35 s"
+    hi = 'say "hi"\\\\nthere'
     least = "\N{GREATER-THAN OR EQUAL TO}\u202f1 min 1 s"
+    time = "5.0 s ago"
     assert rows[1:] == [
+        ["billing", "stopped", huge, "", least, "120/s", "0/s", "3", state, time, "2", DASH, "1", "classic"],
+        ["plain", "unknown", "unknown", DASH, *["unknown"] * 6, "0", DASH, "", "simple"],
         [
-            "billing",
-            "stopped",
-            huge,
-            least,
-            state,
-            "5.0 s ago",
+            hi,
+            "caught up",
+            "0",
             DASH,
-            "3",
-            "2",
+            "0",
+            "unknown",
+            "unknown",
+            "0",
+            "Empty",
+            time,
             "1",
-            "classic",
+            "in 59 min 55 s",
+            "",
+            "consumer",
         ],
-        ["plain", "unknown", "unknown", "unknown", "unknown", "unknown", DASH, "unknown", "0", "", "simple"],
-        ['say "hi"\\\\nthere', "caught up", "0", "0", "Empty", "5.0 s ago", "in 59 min 55 s", "0", "1", "", "consumer"],
     ]
 
 
@@ -165,7 +185,7 @@ def test_invalid_parameters_are_ignored(start: str) -> None:
 def test_a_filter_survives_its_url() -> None:
     """Law: parsing the URL of a filter returns the filter, whatever its values."""
     for words in HOSTILE_NAMES:
-        group_filter = GroupFilter(filter=words, severity="critical", state=words)
+        group_filter = GroupFilter(words, words, words, words, words, "critical", words, words, SortKey.LAG)
         query = dict(urllib.parse.parse_qsl(group_filter.url_with().partition("?")[2]))
         assert GroupFilter.from_query(query) == group_filter
 
@@ -178,11 +198,11 @@ def test_many_groups_are_divided_into_pages() -> None:
     first = read(data)
     assert names(first)[0] == f"{ROWS * 2 + 6:05}"
     assert len(names(first)) == ROWS
-    assert "1 to 200 of 407" in first.text
+    assert "1 to 100 of 207" in first.text
     assert f"./?start={ROWS}" in first.links
     last = read(data, GroupFilter(start=10**8))
     assert len(names(last)) == 7
-    assert "401 to 407 of 407" in last.text
+    assert "201 to 207 of 207" in last.text
     assert f"./?start={ROWS}" in last.links
 
 
@@ -272,7 +292,7 @@ def test_a_cluster_without_groups_has_a_sentence() -> None:
 def test_all_links_are_relative() -> None:
     """The page works behind any path prefix and without internet access."""
     reader = read(PublishedSnapshot.build(small_snapshot()))
-    assert [link for link in reader.links if re.match(r"/|\w+:(?!,$)", link)] == []
+    assert [link for link in reader.links if re.match(r"/|\w+:(?!image/svg)", link)] == []
 
 
 def test_the_view_has_the_content_of_the_document() -> None:
@@ -312,9 +332,9 @@ def test_teams_are_shown_and_link_to_their_groups() -> None:
     owned = attention("a", "critical", team="payments & co", lag_sum=1)
     reader = read(PublishedSnapshot.build(snapshot(groups=[owned, attention("b", "warning", lag_sum=2)])))
     assert "payments & co" in reader.text
-    assert "./?team=payments+%26+co" in reader.links
+    assert "./?owner=payments+%26+co" in reader.links
     without = read(PublishedSnapshot.build(snapshot(groups=[attention("b", "warning", lag_sum=2)])))
-    assert "Team" not in without.text
+    assert "Owner" not in without.tables["Groups"][0]
 
 
 def test_the_filter_selects_the_groups_of_a_team() -> None:
@@ -322,8 +342,8 @@ def test_the_filter_selects_the_groups_of_a_team() -> None:
     published = PublishedSnapshot.build(
         snapshot(groups=[attention("a", "critical", team="x"), attention("b", "warning")])
     )
-    assert names(read(published, GroupFilter(team="x"))) == ["a"]
-    assert "No live group matches the filter." in read(published, GroupFilter(team="y")).text
+    assert names(read(published, GroupFilter(owner="x"))) == ["a"]
+    assert "No live group matches the filter." in read(published, GroupFilter(owner="y")).text
 
 
 def test_a_group_that_raises_no_alert_is_marked() -> None:
@@ -356,3 +376,81 @@ def test_the_other_instances_are_linked() -> None:
     assert "instance 0/3" in shared.text
     assert "instance 1/3" in shared.text
     assert "instance" not in read(PublishedSnapshot.build(small_snapshot())).text
+
+
+@pytest.mark.parametrize(
+    ("group_filter", "shown"),
+    [
+        pytest.param(GroupFilter(topic="orders"), ["billing"], id="topic"),
+        pytest.param(GroupFilter(topic="order"), [], id="a part of a topic"),
+        pytest.param(GroupFilter(client="app"), ["billing"], id="client"),
+        pytest.param(GroupFilter(client="app", host="10.0.0.2"), [], id="client and host"),
+        pytest.param(GroupFilter(owner="unknown"), ["billing", "plain", 'say "hi"\\\\nthere'], id="no owner"),
+    ],
+)
+def test_groups_are_filtered_by_topic_client_host_and_owner(group_filter: GroupFilter, shown: list[str]) -> None:
+    """Each by its exact text; all filters must match."""
+    assert names(read(PublishedSnapshot.build(small_snapshot()), group_filter)) == shown
+
+
+def test_hidden_members_cannot_be_searched() -> None:
+    """Without a search there are no inputs for client and host, and an address with one shows no group."""
+    published = PublishedSnapshot.build(small_snapshot())
+    hidden = Reader(overview_page(published, status(), NOW, GroupFilter()).html())
+    assert "Topic" in hidden.text
+    assert "Client id" not in hidden.text
+    refused = Reader(overview_page(published, status(), NOW, GroupFilter(client="app")).html())
+    assert "Members are hidden" in refused.text
+    assert refused.rows == []
+
+
+def current_order(group_filter: GroupFilter) -> str:
+    """Return the direction that the page gives to the only sorted column."""
+    document = page(PublishedSnapshot.build(snapshot(groups=[{"group": "a"}])), group_filter).html().decode()
+    (order,) = re.findall('aria-sort="([a-z]+)"', document)
+    return str(order)
+
+
+def test_columns_sort_the_groups() -> None:
+    """A head links to the order by its column; the current one has its direction, and its link reverses it."""
+    groups = [{"group": name, "lag_sum": lag} for name, lag in (("b", 5), ("a", 7), ("c", None))]
+    published = PublishedSnapshot.build(snapshot(groups=groups))
+    assert names(read(published, GroupFilter(sort=SortKey.LAG))) == ["a", "b", "c"]
+    assert names(read(published, GroupFilter(sort=SortKey.LAG, order=SortOrder.ASCENDING))) == ["b", "a", "c"]
+    reader = read(published, GroupFilter(sort=SortKey.LAG, filter="a"))
+    assert {"./?filter=a&sort=lag&order=asc", "./?filter=a&sort=name", "./?filter=a"} <= set(reader.links)
+    assert current_order(GroupFilter(sort=SortKey.LAG)) == "descending"
+    assert current_order(GroupFilter(sort=SortKey.NAME)) == "ascending"
+    reversed_once = read(published, GroupFilter(sort=SortKey.LAG, order=SortOrder.ASCENDING))
+    assert "./?sort=lag" in reversed_once.links
+    assert current_order(GroupFilter(sort=SortKey.LAG, order=SortOrder.ASCENDING)) == "ascending"
+
+
+def test_a_group_that_needs_attention_keeps_its_place_in_every_order() -> None:
+    """The list of these groups is always the worst first."""
+    groups = [attention("a", "warning"), attention("b", "critical")]
+    text = read(PublishedSnapshot.build(snapshot(groups=groups)), GroupFilter(sort=SortKey.NAME)).text
+    assert text.index("b is stalled.") < text.index("a is stalled.")
+
+
+def test_rates_are_sums_over_the_partitions() -> None:
+    """Of those whose rate is known; unknown if none is."""
+    rows = [
+        {"group": "a", "topic": "t", "partition": 0, "produce_rate": 20.0, "consume_rate": 11.0},
+        {"group": "a", "topic": "t", "partition": 1, "produce_rate": 10.0, "consume_rate": None},
+        {"group": "b", "topic": "t", "partition": 0, "produce_rate": 99.0, "consume_rate": None},
+    ]
+    table = read(PublishedSnapshot.build(snapshot(rows, [{"group": "a"}, {"group": "b"}]))).tables["Groups"]
+    columns = [table[0].index(head) for head in ("Produced", "Consumed")]
+    assert [[row[column] for column in columns] for row in table[1:]] == [["30/s", "11/s"], ["99/s", "unknown"]]
+
+
+def test_the_icon_is_red_if_a_group_is_critical() -> None:
+    """Else it is not; the view has it, too."""
+    icons = [
+        page(PublishedSnapshot.build(snapshot(groups=[attention("a", severity)]))).icon
+        for severity in ("critical", "warning")
+    ]
+    assert ["d32f2f" in icon for icon in icons] == [True, False]
+    shown = page(PublishedSnapshot.build(snapshot(groups=[attention("a", "critical")])))
+    assert json.loads(shown.view())["icon"] == icons[0]

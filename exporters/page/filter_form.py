@@ -1,0 +1,81 @@
+"""The form that filters the groups of the overview page, and the links that select them by one word."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from exporters.page.formatting import state_class
+from exporters.page.group_filter import MEMBER_TEXTS, TEXTS, UNKNOWN_VALUE
+from exporters.page.html_tree import Element, el
+from exporters.wording import number, phrase
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from exporters.page.group_filter import GroupFilter
+    from exporters.page.html_tree import Content
+
+_LABELS: Final = {"topic": "Topic", "client": "Client id", "host": "Host", "owner": "Owner"}
+
+
+def filter_section(groups: pa.Table, group_filter: GroupFilter, *, with_members: bool) -> Element:
+    """Return the inputs for a part of the name and for exact texts, and the links by state.
+
+    Without `with_members` there are no inputs for client and host.
+    """
+    texts = [name for name in TEXTS if with_members or name not in MEMBER_TEXTS]
+    kept = {name: value for name, value in group_filter.parameters().items() if name not in {"filter", "start", *texts}}
+    hidden = [el("input", type="hidden", name=name, value=value) for name, value in kept.items()]
+    states = [
+        chip(group_filter, "state", word, amount, f"state-chip {'quiet' if word is None else state_class(word)}")
+        for word, amount in counts(groups, "state").items()
+    ]
+    return el(
+        "section",
+        el(
+            "form",
+            _field("filter", "Filter", group_filter.filter, "part of the name"),
+            [_field(name, _LABELS[name], getattr(group_filter, name), "") for name in texts],
+            hidden,
+            el("button", "Show"),
+            action="./",
+            role="search",
+        ),
+        el("ul", states, class_="chips", aria_label="Groups by state"),
+        el("a", "show all", href="./", class_="all") if group_filter else None,
+        class_="choose",
+        aria_label="Filter groups",
+    )
+
+
+def _field(name: str, label: str, value: str, placeholder: str) -> Content:
+    """Return a labelled input. The script keeps what the user types in it (`data-keep`)."""
+    field = el(
+        "input",
+        type="search",
+        name=name,
+        id=name,
+        value=value,
+        placeholder=placeholder or None,
+        autocomplete="off",
+        spellcheck="false",
+        data_keep=True,
+    )
+    return el("span", el("label", label, for_=name), " ", field, class_="field")
+
+
+def counts(groups: pa.Table, column: str) -> dict[str | None, int]:
+    """Return the number of groups per value of a column, the most frequent first."""
+    grouped = groups.group_by(column).aggregate([([], "count_all")])
+    pairs = zip(grouped[column].to_pylist(), grouped["count_all"].to_pylist(), strict=True)
+    return dict(sorted(pairs, key=lambda pair: (-pair[1], pair[0] is None, pair[0] or "")))
+
+
+def chip(group_filter: GroupFilter, column: str, word: str | None, groups: int, class_: str) -> Element:
+    """Return a count that links to its groups, or, if the filter already selects them, to all groups."""
+    value = UNKNOWN_VALUE if word is None else word
+    current = bool(value) and getattr(group_filter, column) == value
+    url = group_filter.url_with(**{column: "" if current else value})
+    words: Content = [el("b", number(groups)), " ", phrase(value)]
+    link = el("a", words, href=url, aria_current="true" if current else None)
+    return el("li", link, class_=f"{class_}{'' if groups else ' none'}", data_key=f"{column} {value}")

@@ -1,0 +1,155 @@
+"""The table of live groups on the overview page: one line per group, sortable, one page of rows."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from exporters.group_query import SortKey
+from exporters.page.formatting import badge, expiry, known, lasting, named, rate, since, state, text, time_lag
+from exporters.page.html_tree import Element, el
+from exporters.page.overview_tables import alert_note, group_link, owner_link, table
+from exporters.page.sparkline import LagPoint, sparkline
+from exporters.wording import number, printable
+
+if TYPE_CHECKING:
+    from exporters.page.group_filter import GroupFilter
+    from exporters.page.html_tree import Content
+
+ROWS: Final = 100
+"""Limit of the rows of live groups on one page."""
+
+Trends: TypeAlias = Callable[[Sequence[str]], Mapping[str, Sequence[LagPoint]]]
+"""Returns the latest lags of groups by their names, the oldest first."""
+Rates: TypeAlias = Mapping[str, tuple[float | None, float | None]]
+"""Offsets per second that are produced and consumed, by group; None: unknown."""
+
+_HEADS: Final[tuple[tuple[str, str, SortKey | None], ...]] = (
+    ("Group", "", SortKey.NAME),
+    ("Verdict", "", SortKey.WORST),
+    ("Lag", "number", SortKey.LAG),
+    ("Trend", "", None),
+    ("Time lag", "number", SortKey.TIME_LAG),
+    ("Produced", "number", None),
+    ("Consumed", "number", None),
+    ("Members", "number", SortKey.MEMBERS),
+    ("State", "", None),
+    ("Last commit", "number", SortKey.LAST_COMMIT),
+    ("Partitions", "number", None),
+    ("Offsets expire", "number", None),
+    ("Lag unknown", "number", None),
+    ("Kind", "", None),
+    ("Owner", "", None),
+)
+"""The heads with their class and, if the table can be sorted by the column, the key."""
+_OPTIONAL: Final = {"Offsets expire": "first_offset_expiry_time", "Owner": "team"}
+"""Heads and columns that are omitted if no group has a value."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RowsPage:
+    """A page of the live groups: the first row, the rows, and the number of all groups."""
+
+    start: int
+    rows: pa.Table
+    total: int
+    omitted: frozenset[str]
+    """Heads of columns that are empty for all groups, also on other pages."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class GroupActivity:
+    """What changes from one snapshot to the next: trends of the lag, and rates."""
+
+    trends: Mapping[str, Sequence[LagPoint]]
+    rates: Rates
+
+
+def page_of(live: pa.Table, start: int) -> RowsPage:
+    """Return the page that begins at a row; the last page if there are fewer rows."""
+    total = len(live)
+    first = min(start, max(total - 1, 0) // ROWS * ROWS)
+    omitted = {head for head, column in _OPTIONAL.items() if live.column(column).null_count == total}
+    if not pc.any(pc.greater(live.column("partitions_lag_unknown"), 0)).as_py():
+        omitted.add("Lag unknown")
+    return RowsPage(first, live.slice(first, ROWS), total, frozenset(omitted))
+
+
+def group_rates(partitions: pa.Table, names: Sequence[str]) -> Rates:
+    """Return the rates of groups, each the sum over the partitions where it is known. Schema PARTITIONS."""
+    columns = ("produce_rate", "consume_rate")
+    groups = partitions.column("group").cast(pa.string())
+    rows = partitions.select(columns).append_column("group", groups)
+    rows = rows.filter(pc.is_in(groups, value_set=pa.array(names, pa.string())))
+    sums = rows.group_by("group").aggregate([(column, "sum") for column in columns])
+    return {row["group"]: (row["produce_rate_sum"], row["consume_rate_sum"]) for row in sums.to_pylist()}
+
+
+def live_section(page: RowsPage, now: float, group_filter: GroupFilter, activity: GroupActivity) -> Element:
+    """Return one page of the table of live groups."""
+    if not page.total:
+        words = "No live group matches the filter." if group_filter else "There are no live groups."
+        return el("section", el("h2", "Groups"), el("p", words, class_="note"), aria_label="Groups")
+    total, last = page.total, page.start + len(page.rows)
+    note = number(total) if total <= ROWS else f"{number(page.start + 1)} to {number(last)} of {number(total)}"
+    heads = [_head(*head, group_filter) for head in _HEADS if head[0] not in page.omitted]
+    steps = [
+        el("a", words, href=group_filter.url_with(start=at))
+        for words, at in (("previous", page.start - ROWS), ("next", page.start + ROWS))
+        if 0 <= at < total
+    ]
+    return el(
+        "section",
+        el("h2", "Groups ", el("small", note)),
+        table("Groups", heads, [_row(row, now, activity, page) for row in page.rows.to_pylist()], "lines"),
+        el("nav", [[step, " "] for step in steps], class_="steps", aria_label="More groups") if steps else None,
+        aria_label="Groups",
+    )
+
+
+def _head(words: str, class_: str, key: SortKey | None, group_filter: GroupFilter) -> Element:
+    """Return a head; with a key it is a link that sorts by the column, or reverses its order."""
+    if key is None:
+        return el("th", words, scope="col", class_=class_ or None)
+    order = None
+    if group_filter.sort is key:
+        order = "descending" if group_filter.query().descending else "ascending"
+    link = el("a", words, href=group_filter.sorted_url(key))
+    return el("th", link, scope="col", class_=class_ or None, aria_sort=order)
+
+
+def _row(row: dict[str, Any], now: float, activity: GroupActivity, page: RowsPage) -> Element:
+    # The most important columns come first: on a phone the others need scrolling.
+    name = row["group"]
+    produced, consumed = activity.rates.get(name, (None, None))
+    cells: dict[str, Content] = {
+        "Verdict": [badge(row["verdict"], row["severity"]), alert_note(row)],
+        "Lag": known(row["lag_sum"]),
+        "Trend": sparkline(activity.trends.get(name, ())),
+        "Time lag": time_lag(row["time_lag_max"], exact=row["time_lag_max_exact"]),
+        "Produced": rate(produced),
+        "Consumed": rate(consumed),
+        "Members": known(row["members"]),
+        "State": _state(row, now),
+        "Last commit": since(row["last_commit_time"], now),
+        "Partitions": known(row["partitions"]),
+        "Offsets expire": expiry(row["first_offset_expiry_time"], now),
+        "Lag unknown": number(row["partitions_lag_unknown"]) if row["partitions_lag_unknown"] else "",
+        "Kind": text(row["kind"]),
+        "Owner": owner_link(row["team"]),
+    }
+    return el(
+        "tr",
+        el("th", el("a", named(name), href=group_link(name), title=printable(name)), scope="row"),
+        [el("td", cells[head], class_=class_ or None) for head, class_, _ in _HEADS[1:] if head not in page.omitted],
+        data_key=name,
+    )
+
+
+def _state(row: dict[str, Any], now: float) -> Content:
+    shown = state(row["state"], asked=row["state_asked"])
+    return shown if row["state_since"] is None else [shown, " ", el("small", lasting(row["state_since"], now))]
