@@ -84,6 +84,8 @@ class QuorumObject(TypedDict):
 
     leader_epoch: int
     high_watermark: int | None
+    voters: int | None
+    voters_behind: int | None
     replicas: list[QuorumReplicaRow]
 
 

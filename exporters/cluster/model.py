@@ -111,9 +111,12 @@ CONFIGS: Final = pa.schema(
 
 CLUSTER_TOTALS: Final = pa.schema(
     [
-        # The quorum of a KRaft cluster; both null with ZooKeeper.
+        # The quorum of a KRaft cluster; null with ZooKeeper.
         ("leader_epoch", pa.int32()),
         ("metadata_high_watermark", pa.int64()),
+        # Its voters, and those that do not follow its leader; the latter also null before Kafka 3.3.
+        ("quorum_voters", pa.int32()),
+        ("quorum_voters_behind", pa.int32()),
         # Partitions that are being moved, and the replicas that are being added and removed.
         ("reassigning_partitions", pa.int32()),
         ("adding_replicas", pa.int32()),

@@ -134,6 +134,8 @@ def _quorum(facts: ClusterFacts) -> QuorumObject | None:
     return {
         "leader_epoch": epoch,
         "high_watermark": _total(facts, "metadata_high_watermark"),
+        "voters": _total(facts, "quorum_voters"),
+        "voters_behind": _total(facts, "quorum_voters_behind"),
         "replicas": table_rows(facts.quorum_replicas, QuorumReplicaRow),
     }
 

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
-from sandbox.kafka.broker_properties import Joining, formatted_folder, properties_text, renumber
+from sandbox.kafka.broker_properties import Joining, Voting, formatted_folder, properties_text, renumber
 from sandbox.kafka.jars import BROKER, broker_jars
 from sandbox.kafka.java import SMALL_JVM, ClassArchive, class_path, find_java
 from sandbox.ports import LOOPBACK, accepts, free_port_pair
@@ -40,8 +40,9 @@ class Broker:
 
     It keeps its ports and its data over restarts. `folder` contains data, properties and log; without one `close`
     removes the temporary folder. `properties` are Kafka's and win over the sandbox's. A broker that `joins` another
-    one, which must be running, is node number `node` of its cluster and must be stopped first. `jars` replace those of
-    the version; `jvm` are additional flags.
+    one, which must be running, is node number `node` of its cluster and must be stopped first. `voting` makes it one of
+    several controllers, which start only together (`sandbox.kafka.quorum`). `jars` replace those of the version; `jvm`
+    are additional flags.
     """
 
     def __init__(
@@ -54,10 +55,11 @@ class Broker:
         properties: Mapping[str, str] | None = None,
         joins: Broker | None = None,
         node: int = 2,
+        voting: Voting | None = None,
         jars: Sequence[Path] | None = None,
         jvm: Sequence[str] = (),
     ) -> None:
-        self._joining = None if joins is None else Joining(node, joins.controller_port)
+        self._joining = voting if joins is None else Joining(node, joins.controller_port)
         self.version: Final = version
         self._own_folder = folder is None
         self.folder: Final = folder or Path(tempfile.mkdtemp(prefix="lagwarden-broker-"))
@@ -69,7 +71,7 @@ class Broker:
         self._jvm = tuple(jvm)
         self._process: GuardedProcess | None = None
         self._draft: Path | None = None
-        self._ports: tuple[int, int] | None = None
+        self._ports: tuple[int, int] | None = None if voting is None else voting.ports[voting.node]
         atexit.register(self.close)
 
     def __enter__(self) -> Self:

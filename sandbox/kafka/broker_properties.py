@@ -56,8 +56,24 @@ class Joining:
     controller_port: int
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Voting:
+    """A broker and controller that is node number `node` of a quorum of several.
+
+    `ports` are those of all its nodes by number: of brokers' listeners and of controllers' listeners.
+    """
+
+    node: int
+    ports: Mapping[int, tuple[int, int]]
+
+    def rows(self) -> dict[str, str]:
+        """Return the properties by which the node differs from a single one."""
+        voters = (f"{node}@{LOOPBACK}:{port}" for node, (_, port) in self.ports.items())
+        return {"node.id": str(self.node), "controller.quorum.voters": ",".join(voters)}
+
+
 def properties_text(
-    data: Path, ports: tuple[int, int], properties: Mapping[str, str], joining: Joining | None = None
+    data: Path, ports: tuple[int, int], properties: Mapping[str, str], joining: Joining | Voting | None = None
 ) -> str:
     """Return the text of a `server.properties`; `properties` win over the sandbox's own.
 
@@ -73,7 +89,7 @@ def properties_text(
         "controller.listener.names": "CONTROLLER",
         "log.dirs": str(data),
         **SMALL,
-        **({} if joining is None else _joining_rows(port, joining)),
+        **({} if joining is None else joining.rows() if isinstance(joining, Voting) else _joining_rows(port, joining)),
         **properties,
     }
     return "".join(f"{key}={value}\n" for key, value in rows.items())

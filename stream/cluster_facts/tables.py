@@ -144,12 +144,14 @@ def totals_table(
     quotas: Sequence[Quota] | None,
 ) -> pa.Table:
     """Return the row of numbers about the whole cluster (CLUSTER_TOTALS); an argument of None, or empty: unknown."""
-    epoch, end = (None, None) if quorum is None else (quorum.leader_epoch, quorum.high_watermark)
+    of_quorum: tuple[int | None, ...] = (None, None, None, None)
+    if quorum is not None:
+        of_quorum = quorum.leader_epoch, quorum.high_watermark, quorum.voters, quorum.voters_behind
     moving: tuple[int | None, ...] = (None, None, None)
     if moves is not None:
         moving = len(moves), sum(len(move.adding) for move in moves), sum(len(move.removing) for move in moves)
     different = len(version_sets(versions)) or None
-    return _table([(epoch, end, *moving, different, None if quotas is None else len(quotas))], CLUSTER_TOTALS)
+    return _table([(*of_quorum, *moving, different, None if quotas is None else len(quotas))], CLUSTER_TOTALS)
 
 
 def quorum_table(quorum: Quorum | None) -> pa.Table:

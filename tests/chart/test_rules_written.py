@@ -32,7 +32,16 @@ def of_preset(preset: Preset) -> set[str]:
 
 STANDARD: Final = of_preset(Preset.STANDARD)
 
-ABOUT_CLUSTER: Final = frozenset({"LagwardenCommonCause", "LagwardenClusterUnhealthy", "LagwardenOffsetsPartitionDown"})
+ABOUT_CLUSTER: Final = frozenset(
+    {
+        "LagwardenCommonCause",
+        "LagwardenClusterUnhealthy",
+        "LagwardenOffsetsPartitionDown",
+        "LagwardenQuorumVoterBehind",
+        "LagwardenQuorumAtRisk",
+        "LagwardenQuorumNoLeader",
+    }
+)
 """The alerts about neither one group nor the monitor."""
 
 IN_TEXTS: Final = {
@@ -59,6 +68,7 @@ IN_TEXTS: Final = {
         "lagwarden_offsets_partition_hidden_group_info",
         "lagwarden_offsets_partition_hidden_groups",
     },
+    "LagwardenQuorumAtRisk": {"lagwarden_cluster_info", "lagwarden_quorum_voters"},
     "LagwardenDescriptorsLow": {"lagwarden_descriptor_limit"},
     "LagwardenWebhookFailing": {"lagwarden_webhook_events_queued"},
     "LagwardenGroupTargetFastBurn": {"lagwarden_group_target_seconds", "lagwarden_group_time_lag_seconds"},

@@ -99,6 +99,8 @@ def facts(**changes: Any) -> ClusterFacts:
                 {
                     "leader_epoch": 12,
                     "metadata_high_watermark": 499,
+                    "quorum_voters": 3,
+                    "quorum_voters_behind": 1,
                     "reassigning_partitions": 1,
                     "adding_replicas": 1,
                     "removing_replicas": 0,

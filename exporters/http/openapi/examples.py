@@ -154,6 +154,8 @@ _CLUSTER: Final[ClusterResponse] = {
     "quorum": {
         "leader_epoch": 4,
         "high_watermark": 81_230,
+        "voters": 3,
+        "voters_behind": 0,
         "replicas": [
             {
                 "replica": 1,

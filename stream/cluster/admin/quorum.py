@@ -21,6 +21,15 @@ if TYPE_CHECKING:
 
     from stream.cluster.transport.client import Cluster
 
+FETCH_PATIENCE: Final = 10_000
+"""The longest time between two fetches of a voter that follows, in ms.
+
+Controllers fetch twice a second and begin an election after 2 s without an answer (controller.quorum.fetch.timeout.ms).
+"""
+
+CATCH_UP_PATIENCE: Final = 60_000
+"""The longest time in which a voter that fetches may not have the whole log, in ms."""
+
 _NO_DIRECTORY: Final = 0
 _UNKNOWN: Final = -1
 
@@ -60,6 +69,22 @@ class Quorum:
     high_watermark: int | None
     replicas: tuple[QuorumReplica, ...]
 
+    @property
+    def voters(self) -> int:
+        """The number of voters."""
+        return sum(each.role is QuorumRole.VOTER for each in self.replicas)
+
+    @property
+    def voters_behind(self) -> int | None:
+        """The number of voters that do not follow the leader; None without a leader, and before Kafka 3.3.
+
+        Those that have not fetched for FETCH_PATIENCE, or not had the whole log for CATCH_UP_PATIENCE, by the clock of
+        the leader, whose own times are those of the answer (org.apache.kafka.raft.LeaderState#describeReplicaState).
+        """
+        voters = [each for each in self.replicas if each.role is QuorumRole.VOTER]
+        now = next((each.last_fetch_time for each in voters if each.replica == self.leader), None)
+        return None if now is None else sum(_is_behind(each, now) for each in voters)
+
 
 def read_quorum(cluster: Cluster) -> Quorum | ErrorReason:
     """Read the state of the quorum, or return why it is unknown: UNSUPPORTED with ZooKeeper and before Kafka 3.0.
@@ -94,6 +119,14 @@ def _quorum(partition: Any) -> Quorum:
         high_watermark=_known(partition.high_watermark),
         replicas=tuple(_one_per_node(_replica(state, role, end) for state, role in described)),
     )
+
+
+def _is_behind(voter: QuorumReplica, now: int) -> bool:
+    """Return whether a voter does not follow. Null times: it has not fetched, or not caught up, since the election."""
+    fetched, caught_up = voter.last_fetch_time, voter.last_caught_up_time
+    if fetched is None or now - fetched > FETCH_PATIENCE:
+        return True
+    return caught_up is None or now - caught_up > CATCH_UP_PATIENCE
 
 
 def _replica(state: Any, role: QuorumRole, leader_end: int | None) -> QuorumReplica:

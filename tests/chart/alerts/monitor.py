@@ -787,6 +787,122 @@ PARTITION_DOWN: Final = [
 ]
 
 
+def quorum(voters: int, behind: str) -> dict[str, str]:
+    """Return the series of a metadata quorum."""
+    return {
+        of("lagwarden_quorum_voters"): f"{voters}x120",
+        of("lagwarden_quorum_voters_behind"): behind,
+    } | instances(MONITOR)
+
+
+def no_controller(reason: str, values: str) -> dict[str, str]:
+    """Return the series of a controller that is unknown for a reason."""
+    return {of("lagwarden_cluster_facts_unknown", fact="controller", reason=reason): values} | instances(MONITOR)
+
+
+QUORUM: Final = [
+    Case(
+        "LagwardenQuorumVoterBehind",
+        Kind.BEFORE,
+        "one of five voters is away for less than five minutes",
+        quorum(5, "0x9 1x60"),
+        "9m30s",
+    ),
+    Case(
+        "LagwardenQuorumVoterBehind",
+        Kind.AFTER,
+        "for five minutes",
+        quorum(5, "0x9 1x60"),
+        "10m",
+        [CLUSTER],
+        Text(
+            "1 controllers of cluster north do not follow the leader of the metadata quorum",
+            "The quorum still works after the loss of another voter.",
+        ),
+    ),
+    Case("LagwardenQuorumVoterBehind", Kind.ODD, "of three voters it is the other alert", quorum(3, "1x60"), "20m"),
+    Case(
+        "LagwardenQuorumVoterBehind",
+        Kind.ODD,
+        "a rolling restart of five controllers",
+        quorum(5, "0x3 1x4 0x3 1x4 0x3 1x4 0x3 1x4 0x3 1x4 0x9"),
+        "20m",
+    ),
+    Case("LagwardenQuorumVoterBehind", Kind.VANISHED, "not known any more", quorum(5, "1x20 stale"), "16m"),
+    Case("LagwardenQuorumVoterBehind", Kind.DEAD, "LagwardenMonitorDown tells of it", quorum(5, "1x20"), "21m"),
+    Case(
+        "LagwardenQuorumAtRisk",
+        Kind.BEFORE,
+        "one of three voters is away for less than five minutes",
+        quorum(3, "0x9 1x60"),
+        "9m30s",
+    ),
+    Case(
+        "LagwardenQuorumAtRisk",
+        Kind.AFTER,
+        "for five minutes",
+        quorum(3, "0x9 1x60"),
+        "10m",
+        [CLUSTER],
+        Text(
+            "The metadata quorum of cluster north does not survive the loss of another controller",
+            "1 of 3 voters do not follow its leader.",
+        ),
+    ),
+    Case("LagwardenQuorumAtRisk", Kind.AFTER, "two of five voters", quorum(5, "0x9 2x60"), "10m", [CLUSTER]),
+    Case("LagwardenQuorumAtRisk", Kind.ODD, "the only voter is well, and so are both of two", quorum(1, "0x60"), "20m"),
+    Case(
+        "LagwardenQuorumAtRisk",
+        Kind.ODD,
+        "a rolling restart of three controllers",
+        quorum(3, "0x3 1x6 0x3 1x6 0x3 1x6 0x30"),
+        "15m",
+    ),
+    Case("LagwardenQuorumAtRisk", Kind.VANISHED, "not known any more", quorum(3, "1x20 stale"), "16m"),
+    Case("LagwardenQuorumAtRisk", Kind.DEAD, "LagwardenMonitorDown tells of it", quorum(3, "1x20"), "21m"),
+    Case(
+        "LagwardenQuorumNoLeader",
+        Kind.BEFORE,
+        "no answer for less than three minutes, as in two elections and a restart",
+        no_controller("timed_out", "_x10 1x60"),
+        "7m30s",
+    ),
+    Case(
+        "LagwardenQuorumNoLeader",
+        Kind.AFTER,
+        "for three minutes, with changing reasons",
+        no_controller("timed_out", "_x10 1x4 stale _x1 1x60") | no_controller("no_leader", "_x15 1x2 stale"),
+        "8m30s",
+        [CLUSTER],
+        Text(
+            "Cluster north has no active controller, or none that answers",
+            "Without one no partition gets a new leader, no topic or setting changes, and no broker can start.",
+        ),
+    ),
+    Case(
+        "LagwardenQuorumNoLeader",
+        Kind.ODD,
+        "lagwarden may not describe the cluster",
+        no_controller("not_authorized", "1x60"),
+        "20m",
+    ),
+    Case(
+        "LagwardenQuorumNoLeader",
+        Kind.VANISHED,
+        "the quorum has a leader again",
+        no_controller("timed_out", "1x20 stale"),
+        "16m",
+    ),
+    Case(
+        "LagwardenQuorumNoLeader",
+        Kind.DEAD,
+        "LagwardenMonitorDown tells of it",
+        no_controller("timed_out", "1x20"),
+        "21m",
+    ),
+]
+
+
 def shared(instances_of_all: int, *parts: Mapping[str, str]) -> dict[str, str]:
     """Return the series of instances that share a cluster: the values of each instance's part, by part."""
     found = {}
@@ -868,6 +984,7 @@ CASES: Final = [
     *UNKNOWN,
     *HELD,
     *PARTITION_DOWN,
+    *QUORUM,
     *CLEANER,
     *DROPPED,
 ]

@@ -65,6 +65,8 @@ def test_every_known_value_has_a_sample() -> None:
         'lagwarden_topic_partition_follower_lag{topic="orders",partition="1",broker="2"}': 700,
         "lagwarden_quorum_leader_epoch": 12,
         "lagwarden_quorum_high_watermark": 499,
+        "lagwarden_quorum_voters": 3,
+        "lagwarden_quorum_voters_behind": 1,
         'lagwarden_quorum_replica_lag{replica="3000",role="voter"}': 0,
         'lagwarden_quorum_replica_lag{replica="1",role="observer"}': 20,
         'lagwarden_quorum_replica_last_fetch_timestamp_seconds{replica="3000",role="voter"}': NOON / 1000,

@@ -92,6 +92,8 @@ def test_the_cluster() -> None:
         "quorum": {
             "leader_epoch": 12,
             "high_watermark": 499,
+            "voters": 3,
+            "voters_behind": 1,
             "replicas": [
                 {
                     "replica": 3000,

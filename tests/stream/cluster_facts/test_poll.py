@@ -202,6 +202,8 @@ def test_quorum_reassignments_and_features() -> None:
         {
             "leader_epoch": 3,
             "metadata_high_watermark": 98,
+            "quorum_voters": 1,
+            "quorum_voters_behind": 0,
             "reassigning_partitions": 2,
             "adding_replicas": 2,
             "removing_replicas": 0,

@@ -61,6 +61,33 @@ def test_what_the_leader_does_not_know_is_none() -> None:
     assert found.replicas[1] == QuorumReplica(3, QuorumRole.VOTER, None, None, None, None, None)
 
 
+@pytest.mark.parametrize(
+    ("fetched", "caught_up", "behind"),
+    [
+        pytest.param(100_000, 100_000, 0, id="follows"),
+        pytest.param(90_000, 40_000, 0, id="as late as a voter that follows may be"),
+        pytest.param(89_999, 89_999, 1, id="does not fetch"),
+        pytest.param(100_000, 39_999, 1, id="fetches, and does not catch up"),
+        pytest.param(-1, -1, 1, id="has not fetched from this leader"),
+    ],
+)
+def test_voters_that_do_not_follow_are_counted(fetched: int, caught_up: int, behind: int) -> None:
+    """By the clock of the leader; an observer is no voter."""
+    voter = state(2, 88, fetched)
+    voter.last_caught_up_timestamp = caught_up
+    found = answered([state(1, 100, 100_000), voter, state(3, 100, 99_500)], [state(11, 1, 5)])
+    assert isinstance(found, Quorum)
+    assert (found.voters, found.voters_behind) == (3, behind)
+
+
+@pytest.mark.parametrize(("fields", "own"), [({"leader_id": -1}, 9), ({}, -1)], ids=["no leader", "before Kafka 3.3"])
+def test_without_the_leaders_clock_it_is_unknown_who_follows(fields: dict[str, int], own: int) -> None:
+    """The number of voters is known nevertheless."""
+    found = answered([state(1, 100, own), state(2, 100, own)], [], **fields)
+    assert isinstance(found, Quorum)
+    assert (found.voters, found.voters_behind) == (2, None)
+
+
 def test_without_a_leader_no_lag_is_known() -> None:
     """During an election the offsets are known, and the distance is not."""
     found = answered([state(1, 100, 9)], [], leader_id=-1)
