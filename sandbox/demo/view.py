@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rich.table import Table
+from rich.text import Text
+
+from stream.health.verdict import SEVERITY, Severity, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,6 +19,15 @@ if TYPE_CHECKING:
 HEADER = ("group", "kind", "state", "members", "lag", "time lag", "last commit", "verdict")
 COMPARISON_HEADER = ("group", "topic", "partition", "offset: kafka", "lagwarden", "lag: kafka", "lagwarden", "")
 
+STYLES: Final = {
+    Severity.FINE: "green",
+    Severity.UNKNOWN: "",
+    Severity.NOTICE: "cyan",
+    Severity.WARNING: "bold yellow",
+    Severity.CRITICAL: "bold red",
+}
+"""The style of a verdict on a terminal."""
+
 
 def groups_table(lines: Sequence[GroupLine]) -> Table:
     """Return the groups as a table for a terminal."""
@@ -23,7 +35,9 @@ def groups_table(lines: Sequence[GroupLine]) -> Table:
     for number, name in enumerate(HEADER):
         table.add_column(name, justify="right" if 2 < number < len(HEADER) - 1 else "left")
     for line in lines:
-        table.add_row(*_cells(line))
+        *cells, verdict = _cells(line)
+        style = STYLES[SEVERITY[Verdict(line.verdict)]] if line.verdict else ""
+        table.add_row(*cells, Text(verdict, style=style))
     return table
 
 
