@@ -1,8 +1,8 @@
 """All metrics in one list.
 
 Each metric is defined by one row: about groups in `exporters.catalogue.group` and `exporters.catalogue.health`, about
-the cluster in `exporters.catalogue.cluster`, about the monitor in `exporters.catalogue.monitor`, `service` and
-`selection`. The order here is the order in `/metrics` and in `docs/metrics.md`.
+the cluster in the modules that `exporters.catalogue.cluster` joins, about the monitor in `exporters.catalogue.monitor`,
+`service` and `selection`. The order here is the order in `/metrics` and in `docs/metrics.md`.
 
 Names follow the Prometheus conventions: one prefix, base units last, `_total` for counters, `_timestamp_seconds` for
 the time of an event (readers subtract: an age that is no longer updated looks recent), `_info` for label sets to join.
@@ -17,15 +17,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from exporters.catalogue.cluster import (
-    ADMIN_METRICS,
-    BROKER_METRICS,
-    CLUSTER_METRICS,
-    DISK_METRICS,
-    POLL_METRICS,
-    REPLICA_METRICS,
-    TOPIC_METRICS,
-)
+from exporters.catalogue.administration import ADMIN_METRICS
+from exporters.catalogue.brokers import BROKER_METRICS
+from exporters.catalogue.cluster import CLUSTER_METRICS
+from exporters.catalogue.disks import DISK_METRICS, POLL_METRICS
 from exporters.catalogue.group import (
     DEAD_GROUP_METRICS,
     GROUP_METRICS,
@@ -43,6 +38,7 @@ from exporters.catalogue.monitor import EXPIRY_METRICS, READINESS_METRICS, STREA
 from exporters.catalogue.resources import RESOURCE_METRICS
 from exporters.catalogue.selection import BUDGET_METRICS, FOLDED_GROUP_METRICS, OWNER_METRICS, TARGET_METRICS
 from exporters.catalogue.service import SERVICE_METRICS, WEBHOOK_METRICS
+from exporters.catalogue.topics import REPLICA_METRICS, TOPIC_METRICS
 
 SNAPSHOT_METRICS: Final = (
     PARTITION_METRICS

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Final
 
-from exporters.catalogue.cluster import REPLICA_METRICS, TOPIC_METRICS
 from exporters.catalogue.estimate import BOUNDS
 from exporters.catalogue.group import LOG_END_METRICS
 from exporters.catalogue.metric import Preset
 from exporters.catalogue.metrics import CHAPTERS, METRICS, SELF_METRICS
+from exporters.catalogue.topics import REPLICA_METRICS, TOPIC_METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
