@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from exporters.catalogue.metric import Metric, MetricKind, MetricSource, Preset, Stability, ValueConversion
+from exporters.catalogue.metric import (
+    CountedSince,
+    Metric,
+    MetricKind,
+    MetricSource,
+    Preset,
+    Stability,
+    ValueConversion,
+)
 
 _PARTITION: Final = ("group", "topic", "partition")
 
@@ -190,6 +198,7 @@ LIFECYCLE_METRICS: Final = (
         "count",
         ("group", "transition"),
         absent="the group has had no such transition since the log begins",
+        counted_since=CountedSince.GROUP_CREATED,
     ),
     Metric(
         "lagwarden_group_rebalances_total",
@@ -200,6 +209,7 @@ LIFECYCLE_METRICS: Final = (
         ("group",),
         absent="the group has no history in the log",
         preset=Preset.STANDARD,
+        counted_since=CountedSince.GROUP_CREATED,
     ),
     Metric(
         "lagwarden_group_epoch",

@@ -44,6 +44,13 @@ class Preset(enum.StrEnum):
         return order.index(self) >= order.index(other)
 
 
+class CountedSince(enum.Enum):
+    """When a counter or histogram was 0: the start time of its series in OTLP."""
+
+    PROCESS_START = "the start of the process, or later"
+    GROUP_CREATED = "the first record of the group in the log"
+
+
 class MetricSource(enum.Enum):
     """The table of the read model that has a metric's rows; the value is the name of the field.
 
@@ -88,6 +95,7 @@ class MetricSource(enum.Enum):
     PROCESSES = "processes"
     WEBHOOK_FAILURES = "webhook_failures"
     WEBHOOK_DROPS = "webhook_drops"
+    OTLP_FAILURES = "otlp_failures"
     POLLS = "polls"
     BROKERS = "brokers"
     CONTROLLERS = "controllers"
@@ -235,6 +243,8 @@ class Metric:
     # The label that it sums over. In other presets than `full`, it replaces the series with that label.
     sums_over: str = ""
     stability: Stability = Stability.STABLE
+    # Only of counters and histograms.
+    counted_since: CountedSince = CountedSince.PROCESS_START
 
     def is_among(self, names: Collection[str]) -> bool:
         """Return whether it is one of these names, of samples or of families. No names select all metrics."""

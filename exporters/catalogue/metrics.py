@@ -37,7 +37,7 @@ from exporters.catalogue.health import (
 from exporters.catalogue.monitor import EXPIRY_METRICS, READINESS_METRICS, STREAM_METRICS
 from exporters.catalogue.resources import RESOURCE_METRICS
 from exporters.catalogue.selection import BUDGET_METRICS, FOLDED_GROUP_METRICS, OWNER_METRICS, TARGET_METRICS
-from exporters.catalogue.service import SERVICE_METRICS, WEBHOOK_METRICS
+from exporters.catalogue.service import OTLP_METRICS, SERVICE_METRICS, WEBHOOK_METRICS
 from exporters.catalogue.topics import REPLICA_METRICS, TOPIC_METRICS
 
 SNAPSHOT_METRICS: Final = (
@@ -64,6 +64,7 @@ SELF_METRICS: Final = (
     + RESOURCE_METRICS
     + SERVICE_METRICS
     + WEBHOOK_METRICS
+    + OTLP_METRICS
 )
 """Metrics rendered at each scrape, also before the first snapshot."""
 
@@ -95,5 +96,6 @@ CHAPTERS: Final = (
     ("Memory, CPU, heap, descriptors and checkpoint of the monitor", RESOURCE_METRICS),
     ("HTTP server and files of the monitor", SERVICE_METRICS),
     ("Webhook of verdict changes", WEBHOOK_METRICS),
+    ("Export by OTLP", OTLP_METRICS),
 )
 """The metrics by subject, with headings."""

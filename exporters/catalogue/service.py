@@ -1,4 +1,4 @@
-"""The metrics about the HTTP server, optional files and the webhook, one row each, rendered at each scrape.
+"""The metrics about the HTTP server, optional files, the webhook and OTLP, one row each, rendered at each scrape.
 
 `exporters.catalogue.metrics` joins the rows.
 """
@@ -92,3 +92,37 @@ WEBHOOK_METRICS: Final = (
     ),
 )
 """Metrics of the webhook of verdict changes."""
+
+OTLP_METRICS: Final = (
+    Metric(
+        "lagwarden_otlp_points_sent_total",
+        MetricKind.COUNTER,
+        "Data points that the receiver of OTLP accepted.",
+        MetricSource.STATUS,
+        "otlp_points",
+        absent="there is no export by OTLP (otlp.endpoint)",
+        stability=Stability.EXPERIMENTAL,
+    ),
+    Metric(
+        "lagwarden_otlp_failures_total",
+        MetricKind.COUNTER,
+        "Failed requests of the export by OTLP, by reason; docs/otlp.md has the reasons.",
+        MetricSource.OTLP_FAILURES,
+        "failures",
+        ("reason",),
+        absent="there is no export by OTLP",
+        stability=Stability.EXPERIMENTAL,
+    ),
+    Metric(
+        "lagwarden_otlp_export_timestamp_seconds",
+        MetricKind.GAUGE,
+        "When the last export by OTLP ended of which every data point was accepted.",
+        MetricSource.STATUS,
+        "otlp_exported_at",
+        unit="seconds",
+        conversion=ValueConversion.TIMESTAMP,
+        absent="no export has been accepted yet, or there is no export by OTLP",
+        stability=Stability.EXPERIMENTAL,
+    ),
+)
+"""Metrics of the export by OTLP."""

@@ -8,19 +8,21 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from exporters.catalogue.cluster import CLUSTER_METRICS
 from exporters.compatibility.cluster_tables import peer_cluster_facts
 from exporters.readmodel import SERIES_DROPPED
 from exporters.selection.series import EVERYTHING, SeriesSelection, filter_by_name
 from exporters.text.compressed_text import CompressedText
-from exporters.text.exposition import Exposition, ExpositionFormat, MetricFamily, compressed_comments
+from exporters.text.exposition import EMPTY, Exposition, ExpositionFormat, MetricFamily, compressed_comments
 from exporters.text.samples import label_texts, sample_lines
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from exporters.cluster.model import ClusterFacts
+    from exporters.readmodel import MonitorStatus
     from exporters.selection.budget import SeriesBudget
+    from exporters.text.exposition import PublishedSnapshot
 
 
 # Compared by identity: tables cannot be hashed.
@@ -63,6 +65,27 @@ def render(facts: ClusterFacts, selection: SeriesSelection = EVERYTHING) -> Expo
         if series:
             families.append(MetricFamily(metric, compressed_comments(metric), CompressedText.compress(lines), series))
     return Exposition.build(tuple(families))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ServedMetrics:
+    """What `/metrics` shows at a moment: the rendered metrics, and the status for those of the monitor."""
+
+    exposition: Exposition
+    status: MonitorStatus
+
+    @classmethod
+    def build(
+        cls, published: PublishedSnapshot | None, cluster: PublishedCluster | None, status: MonitorStatus
+    ) -> ServedMetrics:
+        """Return the metrics of the published snapshot, of the published cluster, and of the monitor."""
+        exposition = published.exposition if published else EMPTY
+        if cluster is None:
+            return cls(exposition, status)
+        dropped = pa.concat_tables([status.series_dropped, cluster.series_dropped])
+        return cls(
+            join_expositions(exposition, cluster.exposition), dataclasses.replace(status, series_dropped=dropped)
+        )
 
 
 def join_expositions(one: Exposition, other: Exposition) -> Exposition:

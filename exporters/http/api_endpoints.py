@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
 import pyarrow.compute as pc
 from starlette.responses import PlainTextResponse, Response
 
-from exporters.cluster.exposition import join_expositions
+from exporters.cluster.exposition import ServedMetrics
 from exporters.group_query import GroupQuery, GroupQueryError
 from exporters.group_search import MembersHiddenError, has_topic
 from exporters.http.api import encode, group_json, groups_json, no_such_group, readiness_json, topic_groups_json
@@ -25,7 +23,6 @@ from exporters.http.rendered_responses import (
     requested_name,
 )
 from exporters.http.streamed_response import StreamedResponse
-from exporters.text.exposition import EMPTY
 from exporters.text.self_metrics import render_self_metrics
 from exporters.verdict_event import NO_EVENT_FILTERS
 
@@ -59,14 +56,9 @@ class ApiEndpoints:
         """Respond with the metrics in the format and with the names that the request asks for."""
         form = preferred_format(request.headers.get("accept", ""))
         names = frozenset(request.query_params.getlist("name[]"))
-        published = self._served.current()
-        exposition = published.exposition if published else EMPTY
-        cluster, status = self._served.cluster(), self._served.status()
-        if cluster is not None:
-            exposition = join_expositions(exposition, cluster.exposition)
-            dropped = pa.concat_tables([status.series_dropped, cluster.series_dropped])
-            status = dataclasses.replace(status, series_dropped=dropped)
-        live = render_self_metrics(status, self._served.clock(), form, names)
+        served = ServedMetrics.build(self._served.current(), self._served.cluster(), self._served.status())
+        exposition = served.exposition
+        live = render_self_metrics(served.status, self._served.clock(), form, names)
         headers = {**NO_STORE, "vary": "Accept, Accept-Encoding"}
         parts: Sequence[PlainText]
         if accepts_gzip(request.headers.get("accept-encoding", "")):

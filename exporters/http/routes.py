@@ -84,7 +84,7 @@ def build_app(
     admission = admission or Admission(ConnectionLimits())
     served = ServedData(
         current,
-        _with_http(status, admission),
+        with_http(status, admission),
         details,
         cluster,
         search,
@@ -141,7 +141,7 @@ def _stream_limits(connections: ConnectionLimits) -> RequestLimits:
     )
 
 
-def _with_http(status: Callable[[], MonitorStatus], admission: Admission) -> Callable[[], MonitorStatus]:
+def with_http(status: Callable[[], MonitorStatus], admission: Admission) -> Callable[[], MonitorStatus]:
     """Return a function that adds the values of the HTTP server to the status."""
 
     def complete() -> MonitorStatus:

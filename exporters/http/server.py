@@ -19,7 +19,7 @@ from exporters.http.access.web_access import WebAccess
 from exporters.http.admission import Admission, ConnectionLimits
 from exporters.http.connection import LimitedConnection
 from exporters.http.event_stream.recent_events import RecentEvents
-from exporters.http.routes import build_app
+from exporters.http.routes import build_app, with_http
 
 if TYPE_CHECKING:
     import asyncio
@@ -98,6 +98,8 @@ class HttpServer:
         self._host = host
         self._port = port
         admission = Admission(limits or ConnectionLimits())
+        self.status = with_http(status, admission)
+        """Returns the status with the values of this server, as `/metrics` shows it."""
         access = access or WebAccess()
         self._events = events or RecentEvents()
         config = uvicorn.Config(

@@ -16,6 +16,7 @@ from exporters.readmodel.monitor_tables import (
     OFFSETS_SKIPPED,
     OFFSETS_UNAVAILABLE,
     OFFSETS_UNAVAILABLE_GROUPS,
+    OTLP_FAILURES,
     PROCESSES,
     SERIES_DROPPED,
     UNREADABLE_TAILS,
@@ -118,6 +119,10 @@ class MonitorStatus:
     webhook_oldest_at: float | None = None
     webhook_failures: pa.Table = dataclasses.field(default_factory=WEBHOOK_FAILURES.empty_table)
     webhook_drops: pa.Table = dataclasses.field(default_factory=WEBHOOK_DROPS.empty_table)
+    # The export by OTLP, None without one: accepted data points, and the end of the last complete export.
+    otlp_points: int | None = None
+    otlp_exported_at: float | None = None
+    otlp_failures: pa.Table = dataclasses.field(default_factory=OTLP_FAILURES.empty_table)
     # Damaged snapshots of the state that Spark replaced by an older one with its changelog.
     state_repairs: int = 0
     # The registered and the configured executors, None with a local master.

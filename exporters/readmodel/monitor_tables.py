@@ -104,6 +104,9 @@ webhook."""
 WEBHOOK_DROPS: Final = pa.schema([("reason", NAME), ("events", pa.int64())])
 """Events dropped before the webhook accepted them, by reason; every reason has a row. Empty without a webhook."""
 
+OTLP_FAILURES: Final = pa.schema([("reason", NAME), ("failures", pa.int64())])
+"""Failed requests of the export by OTLP, by reason."""
+
 DECODE_ERRORS: Final = pa.schema([("record_type", NAME), ("version", NAME), ("reason", NAME), ("records", pa.int64())])
 """Records that could not be decoded since the process started, by record type, version of the value and reason."""
 

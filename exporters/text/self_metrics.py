@@ -22,6 +22,8 @@ from exporters.text.samples import escape, label_texts, sample_lines
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from prometheus_client import Metric as PrometheusMetric
+
     from exporters.readmodel import Histogram, MonitorStatus
 
 _OPENMETRICS_END: Final = b"# EOF\n"
@@ -32,14 +34,19 @@ def render_self_metrics(
 ) -> bytes:
     """Render the monitor's own metrics at `now` (Unix seconds), and the end of the text. `names` selects metrics."""
     metrics = (metric for metric in SELF_METRICS if metric.is_among(names))
-    parts = [comment_lines(metric, form) + lines for metric in metrics if (lines := _lines(metric, status, now, form))]
+    parts = [
+        comment_lines(metric, form) + lines
+        for metric in metrics
+        if (lines := self_metric_lines(metric, status, now, form))
+    ]
     parts.append(_process(form, names))
     if form is ExpositionFormat.OPENMETRICS:
         parts.append(_OPENMETRICS_END)
     return b"".join(parts)
 
 
-def _lines(metric: Metric, status: MonitorStatus, now: float, form: ExpositionFormat) -> bytes:
+def self_metric_lines(metric: Metric, status: MonitorStatus, now: float, form: ExpositionFormat) -> bytes:
+    """Return the sample lines of one metric about the monitor; without a sample, none."""
     if metric.kind is MetricKind.HISTOGRAM:
         return _histogram_lines(metric, getattr(status, metric.column), form).encode()
     if metric.source is MetricSource.STATUS:
@@ -82,6 +89,11 @@ def _number(value: float | str, conversion: ValueConversion, now: float) -> floa
         # The clock that wrote the time may be ahead: an age is never negative.
         return max(now - value, 0.0)
     return int(value) if isinstance(value, bool) else value
+
+
+def process_metrics() -> list[PrometheusMetric]:
+    """Return the metrics of the process with their samples as of now."""
+    return list(_registry().collect())
 
 
 @functools.cache

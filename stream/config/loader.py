@@ -37,7 +37,7 @@ _SERVICE_LINK: Final = re.compile(r"_SERVICE_(HOST|PORT)(_|$)|_PORT_[0-9]+_(TCP|
 _SERVICE_ADDRESS: Final = re.compile(r"(tcp|udp|sctp)://")
 
 KEYS: Final = tuple(f"{name}.{option}" for name, section in SECTIONS.items() for option in section.model_fields)
-_MAPPINGS: Final = frozenset({"kafka.oauth_extensions", "job.spark_options"})
+_MAPPINGS: Final = frozenset({"kafka.oauth_extensions", "job.spark_options", "otlp.resource_attributes"})
 # Values that errors do not print. SASL extensions may hold passwords under names that cannot be enumerated, and a URL
 # may have one.
 _NOT_SHOWN: Final = SECRETS | _MAPPINGS | {"kafka.oauth_token_endpoint"}

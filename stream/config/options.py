@@ -26,6 +26,8 @@ from stream.config.values import (
     Targets,
     check_heap_size,
     check_instance,
+    check_otlp_endpoint,
+    check_resource_attributes,
     check_sasl_extensions,
     check_token_endpoint,
     check_webhook_url,
@@ -739,6 +741,66 @@ class WebhookOptions(OptionSection):
         return []
 
 
+class OtlpOptions(OptionSection):
+    """The export of all metrics by OTLP over HTTP with protobuf, beside `/metrics` (docs/otlp.md)."""
+
+    endpoint: Annotated[str, AfterValidator(check_otlp_endpoint)] | None = _option(
+        None,
+        "URL of the receiver, `https` or `http`, with its path, such as `http://collector:4318/v1/metrics`; without it"
+        " nothing is sent. Requires `pip install lagwarden[otlp]`; the image has it.",
+        shown="none",
+        experimental=True,
+    )
+    interval: Seconds = _option(
+        60.0, "The interval between two exports.", unit="seconds", ge=1, le=3600, experimental=True
+    )
+    timeout: Seconds = _option(
+        10.0,
+        "Timeout of one request, with its repetitions. An export has a request per 2,000 data points.",
+        unit="seconds",
+        ge=0.1,
+        le=120,
+        experimental=True,
+    )
+    headers_file: Path | None = _option(
+        None,
+        "A file with headers to send, a line `Name: value` each, such as a token. It is read again for each request.",
+        experimental=True,
+    )
+    ca_file: FilePath | None = _option(
+        None,
+        "PEM file of the authorities that sign the certificate of the receiver.",
+        shown="the authorities of the package `certifi`",
+        experimental=True,
+    )
+    certificate_file: FilePath | None = _option(
+        None, "PEM file of the client certificate, for mutual TLS.", experimental=True
+    )
+    key_file: FilePath | None = _option(
+        None, "PEM file of the private key of the client certificate.", experimental=True
+    )
+    resource_attributes: Annotated[dict[str, str], AfterValidator(check_resource_attributes)] = _option(
+        dict,
+        "Attributes of the resource, such as `service.instance.id=lagwarden-0,deployment.environment=production`."
+        " Defaults: `service.name` is lagwarden, `service.instance.id` the host name.",
+        shown="none",
+        experimental=True,
+    )
+
+    def contradictions(self) -> list[tuple[str, str]]:
+        """See Section."""
+        tls = ("ca_file", "certificate_file", "key_file")
+        given = [name for name in ("headers_file", *tls) if getattr(self, name) is not None]
+        if self.endpoint is None:
+            return [(name, "has no effect without otlp.endpoint") for name in given]
+        if not self.endpoint.startswith("https"):
+            return [(name, "has no effect with an http URL") for name in given if name in tls]
+        if (self.certificate_file is None) != (self.key_file is None):
+            absent = "key_file" if self.key_file is None else "certificate_file"
+            return [(absent, "must be set too: mutual TLS needs certificate_file and key_file")]
+        return []
+
+
 class Config(BaseModel):
     """All sections, built by `stream.config.loader.load`. Only `kafka.bootstrap_servers` has no default."""
 
@@ -754,6 +816,7 @@ class Config(BaseModel):
     log: LogOptions = Field(default_factory=LogOptions)
     metrics: MetricsOptions = Field(default_factory=MetricsOptions)
     webhook: WebhookOptions = Field(default_factory=WebhookOptions)
+    otlp: OtlpOptions = Field(default_factory=OtlpOptions)
 
     def masked(self) -> dict[str, Any]:
         """Return the effective values as plain data, with every secret replaced by stars."""
@@ -823,6 +886,7 @@ SECTIONS: Final[dict[str, type[OptionSection]]] = {
     "log": LogOptions,
     "metrics": MetricsOptions,
     "webhook": WebhookOptions,
+    "otlp": OtlpOptions,
 }
 """The sections in the order of the documentation."""
 

@@ -158,6 +158,21 @@ def check_webhook_url(value: str) -> str:
     return value
 
 
+def check_otlp_endpoint(value: str) -> str:
+    """Return the value if it is the whole URL of a receiver of OTLP metrics over HTTP. Raises ValueError."""
+    if not urlsplit(check_webhook_url(value)).path.strip("/"):
+        raise ValueError("must be a whole URL such as http://collector:4318/v1/metrics")
+    return value
+
+
+def check_resource_attributes(value: dict[str, str]) -> dict[str, str]:
+    """Return the pairs if no name and no value is empty. Raises ValueError."""
+    wrong = sorted(name for name, text in value.items() if not name.strip() or not text.strip())
+    if wrong:
+        raise ValueError(f"{wrong[0]!r} must have a name and a value, as in deployment.environment=production")
+    return value
+
+
 def _is_loopback(host: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_loopback

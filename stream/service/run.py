@@ -23,6 +23,7 @@ from stream.config.group_policies import policies_from_options
 from stream.config.kafka_login import login_from_options
 from stream.config.metric_selection import selection_from_options
 from stream.errors import ExitCode, Refusal
+from stream.otlp.export import otlp_export
 from stream.service.job import MonitorJob
 from stream.service.startup import wait_for_offsets_topic
 from stream.service.status import FAILED, STOPPING, ServiceStatus
@@ -64,7 +65,11 @@ def run(config: Config, jvm: StartedJvm) -> int:
     )
     watch = ClusterWatch.from_config(config, publisher.current)
     events = RecentEvents()
-    with _http_server(config, publisher, status, watch, events), watch:
+    with (
+        _http_server(config, publisher, status, watch, events) as server,
+        watch,
+        otlp_export(config.otlp, publisher.current, watch.current, server.status) as status.otlp,
+    ):
         executors = _executor_watch(config, status)
         opening = _SessionOpening(config, session_options(config, jvm.options), executors)
         opening.start(jvm.process)
@@ -90,7 +95,7 @@ def run(config: Config, jvm: StartedJvm) -> int:
 @contextlib.contextmanager
 def _http_server(
     config: Config, publisher: Publisher, status: ServiceStatus, watch: ClusterWatch, events: RecentEvents
-) -> Iterator[None]:
+) -> Iterator[HttpServer]:
     http = config.http
     access = open_web_access(http)
     server = HttpServer(
@@ -123,7 +128,7 @@ def _http_server(
         login=access.credentials().needed,
     )
     try:
-        yield
+        yield server
     finally:
         server.stop()
 

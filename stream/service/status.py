@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import pyarrow as pa
 import structlog
@@ -19,6 +19,7 @@ from exporters.readmodel import (
     INTERNAL_ERRORS,
     NAME,
     OFFSETS_SKIPPED,
+    OTLP_FAILURES,
     RECORDS_READ,
     WEBHOOK_DROPS,
     WEBHOOK_FAILURES,
@@ -36,7 +37,7 @@ from stream.service.resources import Resources
 from stream.tick.run_tick import TickStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from stream.groups.instances import InstanceShare
     from stream.service.catch_up import CatchUp, CatchUpProgress
@@ -56,6 +57,21 @@ RUNNING: Final = "running"
 STOPPING: Final = "stopping"
 FAILED: Final = "failed"
 NO_LEADER: Final = "no_leader"
+
+
+class OtlpCounters(Protocol):
+    """The counters of `stream.otlp.pusher.OtlpPusher`, whose module needs optional packages."""
+
+    @property
+    def points(self) -> int:
+        """The accepted data points."""
+
+    @property
+    def exported_at(self) -> float | None:
+        """When the last complete export ended (Unix seconds)."""
+
+    def failures(self) -> Mapping[str, int]:
+        """Return the failed requests by reason."""
 
 
 class ServiceStatus:
@@ -113,6 +129,8 @@ class ServiceStatus:
         """Returns why the storage of the checkpoint does not answer now, as a sentence; None while it does."""
         self.webhook: Callable[[], WebhookStatus] | None = None
         """Returns the state of the webhook; None if there is none."""
+        self.otlp: OtlpCounters | None = None
+        """The counters of the export by OTLP; None if there is none."""
         self._descriptors = Descriptors(os.getpid())
         self._processes = ProcessUsage(os.getpid())
         self._answer_faults = 0
@@ -230,6 +248,7 @@ class ServiceStatus:
             instances=self._share.instances,
             siblings=self._siblings,
             **_webhook_fields(webhook),
+            **_otlp_fields(self.otlp),
         )
 
     def _catch_up(self) -> CatchUp | None:
@@ -307,6 +326,16 @@ def _webhook_fields(webhook: WebhookStatus | None) -> dict[str, Any]:
         "webhook_oldest_at": webhook.oldest,
         "webhook_failures": _table(sorted(webhook.failures.items()), WEBHOOK_FAILURES),
         "webhook_drops": _table(sorted(webhook.drops.items()), WEBHOOK_DROPS),
+    }
+
+
+def _otlp_fields(otlp: OtlpCounters | None) -> dict[str, Any]:
+    if otlp is None:
+        return {}
+    return {
+        "otlp_points": otlp.points,
+        "otlp_exported_at": otlp.exported_at,
+        "otlp_failures": _table(sorted(otlp.failures().items()), OTLP_FAILURES),
     }
 
 

@@ -23,6 +23,7 @@ from exporters.readmodel import (
     OFFSETS_SKIPPED,
     OFFSETS_UNAVAILABLE,
     OFFSETS_UNAVAILABLE_GROUPS,
+    OTLP_FAILURES,
     PARTITIONS,
     PROCESSES,
     RECORDS_READ,
@@ -217,6 +218,9 @@ def status(**changes: Any) -> MonitorStatus:
         "webhook_oldest_at": NOON / 1000 - 30,
         "webhook_failures": table(WEBHOOK_FAILURES, [{"reason": "timeout", "failures": 6}]),
         "webhook_drops": table(WEBHOOK_DROPS, [{"reason": "queue_full", "events": 0}]),
+        "otlp_points": 140_000,
+        "otlp_exported_at": NOON / 1000 - 20,
+        "otlp_failures": table(OTLP_FAILURES, [{"reason": "tls", "failures": 8}]),
     }
     return MonitorStatus(**fields | changes)
 
@@ -280,6 +284,9 @@ CONNECTING: dict[str, Any] = {
     "webhook_oldest_at": None,
     "webhook_failures": table(WEBHOOK_FAILURES, []),
     "webhook_drops": table(WEBHOOK_DROPS, []),
+    "otlp_points": None,
+    "otlp_exported_at": None,
+    "otlp_failures": table(OTLP_FAILURES, []),
     "state_snapshot_at": None,
     "state_repairs": 0,
     "executors": None,

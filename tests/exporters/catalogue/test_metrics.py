@@ -73,6 +73,7 @@ NOT_EXPORTED = {
     (MetricSource.STATUS, "processes"): "a separate table",
     (MetricSource.STATUS, "webhook_failures"): "a separate table",
     (MetricSource.STATUS, "webhook_drops"): "a separate table",
+    (MetricSource.STATUS, "otlp_failures"): "a separate table",
     (MetricSource.PARTITIONS_SHOWN, "leader_epoch"): "changes with the leader; the API has it",
     (MetricSource.PARTITIONS_SHOWN, "replica_brokers"): "a list; the API has it",
     (MetricSource.PARTITIONS_SHOWN, "in_sync_brokers"): "a list; the API has it",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -196,6 +197,16 @@ def test_catch_up_is_unknown_before_there_is_anything_to_read() -> None:
     """Absent, not zero."""
     status = ServiceStatus("1.2.3", LIMIT).monitor_status()
     assert (status.catch_up_ratio, status.catch_up_records_per_second, status.catch_up_seconds_left) == (None,) * 3
+
+
+def test_the_counters_of_the_export_by_otlp_are_in_the_status() -> None:
+    """With every reason; unknown without an export."""
+    own = ServiceStatus("0.1.0", 60.0)
+    assert (own.monitor_status().otlp_points, len(own.monitor_status().otlp_failures)) == (None, 0)
+    own.otlp = SimpleNamespace(points=7, exported_at=17.5, failures=lambda: {"tls": 0, "rejected": 2})
+    found = own.monitor_status()
+    assert (found.otlp_points, found.otlp_exported_at) == (7, 17.5)
+    assert found.otlp_failures.to_pylist() == [{"reason": "rejected", "failures": 2}, {"reason": "tls", "failures": 0}]
 
 
 def test_the_state_of_the_webhook_is_in_the_status() -> None:

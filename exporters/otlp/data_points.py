@@ -1,0 +1,178 @@
+"""Converts what `/metrics` shows at a moment into metrics of the OpenTelemetry SDK, some data points at a time.
+
+The data points are read from the rendered text, so that they are the series of a scrape: after preset, folds and
+budget. A gauge or an info is a gauge, a counter a cumulative monotonic sum, a histogram a cumulative histogram. Names,
+labels and help texts are the same, and values are doubles as in Prometheus. A series that is absent has no data point.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from typing import TYPE_CHECKING, Any, Final
+
+from opentelemetry.sdk.metrics.export import AggregationTemporality, Gauge, HistogramDataPoint, NumberDataPoint, Sum
+from opentelemetry.sdk.metrics.export import Histogram as HistogramData
+from opentelemetry.sdk.metrics.export import Metric as OtlpMetric
+
+from exporters.catalogue.metric import CountedSince, MetricKind
+from exporters.catalogue.metrics import SELF_METRICS
+from exporters.otlp.sample_text import parse_samples
+from exporters.text.exposition import ExpositionFormat
+from exporters.text.self_metrics import process_metrics, self_metric_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from prometheus_client import Metric as PrometheusMetric
+
+    from exporters.catalogue.metric import Metric
+    from exporters.cluster.exposition import ServedMetrics
+    from exporters.readmodel import Histogram, Snapshot
+
+UNITS: Final = {"seconds": "s", "bytes": "By", "ratio": "1", "": ""}
+"""The units of the catalogue as OTLP writes them (UCUM). Receivers that add units to names find them there already."""
+_UNKNOWN_START: Final = 0
+"""OTLP: the start time of the series is not known."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PointFamily:
+    """A metric and its data points, which are made while they are read."""
+
+    name: str
+    description: str
+    unit: str
+    kind: MetricKind
+    points: Iterable[NumberDataPoint | HistogramDataPoint]
+
+    def metric(self, points: list[Any]) -> OtlpMetric:
+        """Return the metric with some of its data points."""
+        data: Gauge | Sum | HistogramData
+        if self.kind is MetricKind.COUNTER:
+            data = Sum(points, AggregationTemporality.CUMULATIVE, is_monotonic=True)
+        elif self.kind is MetricKind.HISTOGRAM:
+            data = HistogramData(points, AggregationTemporality.CUMULATIVE)
+        else:
+            data = Gauge(points)
+        return OtlpMetric(self.name, self.description, self.unit, data)
+
+
+def metric_batches(
+    served: ServedMetrics, snapshot: Snapshot | None, now: float, most_points: int
+) -> Iterator[list[OtlpMetric]]:
+    """Yield all metrics at `now` (Unix seconds) in lists of at most `most_points` data points.
+
+    `snapshot` has the start times of counters of groups; None: there are none.
+    """
+    batch: list[OtlpMetric] = []
+    room = most_points
+    for family in point_families(served, snapshot, now):
+        points = iter(family.points)
+        while chunk := list(itertools.islice(points, room)):
+            batch.append(family.metric(chunk))
+            room -= len(chunk)
+            if not room:
+                yield batch
+                batch, room = [], most_points
+    if batch:
+        yield batch
+
+
+def point_families(served: ServedMetrics, snapshot: Snapshot | None, now: float) -> Iterator[PointFamily]:
+    """Yield the metrics of snapshot, cluster, monitor and process, in the order of a scrape."""
+    status, time, started = served.status, _nanoseconds(now), _nanoseconds(served.status.started_at)
+    created = _LazyTimes(snapshot)
+    for family in served.exposition.families:
+        plain = family.samples.plain
+        text = [plain] if isinstance(plain, bytes) else plain
+        yield _family(family.metric, _numbers(family.metric, text, time, started, created))
+    for metric in SELF_METRICS:
+        if metric.kind is MetricKind.HISTOGRAM:
+            histogram: Histogram | None = getattr(status, metric.column)
+            yield _family(metric, () if histogram is None else (_histogram_point(histogram, time, started),))
+            continue
+        lines = self_metric_lines(metric, status, now, ExpositionFormat.TEXT)
+        yield _family(metric, _numbers(metric, [lines], time, started, created))
+    yield from _process_families(process_metrics(), time, started)
+
+
+def _family(metric: Metric, points: Iterable[NumberDataPoint | HistogramDataPoint]) -> PointFamily:
+    return PointFamily(metric.name, metric.help, UNITS[metric.unit], metric.kind, points)
+
+
+def _numbers(
+    metric: Metric, text: Iterable[bytes], time: int, started: int, created: _LazyTimes
+) -> Iterator[NumberDataPoint]:
+    is_counter = metric.kind is MetricKind.COUNTER
+    of_group = is_counter and metric.counted_since is CountedSince.GROUP_CREATED
+    start = started if is_counter else _UNKNOWN_START
+    for labels, value in parse_samples(text):
+        since = created.of_group(labels.get("group", "")) if of_group else start
+        yield NumberDataPoint(labels, since, time, value)
+
+
+def _histogram_point(histogram: Histogram, time: int, started: int) -> HistogramDataPoint:
+    """Return the histogram as one data point.
+
+    The sum is left out if a bound is negative, as in OpenMetrics: such a sum can decrease, which readers take for a
+    restart.
+    """
+    cumulative = (*histogram.cumulative, histogram.count)
+    counts = [count - before for before, count in itertools.pairwise((0, *cumulative))]
+    has_sum = all(bound >= 0 for bound in histogram.bounds)
+    absent: Any = None
+    return HistogramDataPoint(
+        attributes={},
+        start_time_unix_nano=started,
+        time_unix_nano=time,
+        count=histogram.count,
+        sum=histogram.total if has_sum else absent,
+        bucket_counts=counts,
+        explicit_bounds=[float(bound) for bound in histogram.bounds],
+        min=absent,
+        max=absent,
+    )
+
+
+def _process_families(metrics: Iterable[PrometheusMetric], time: int, started: int) -> Iterator[PointFamily]:
+    for metric in metrics:
+        kind = MetricKind.COUNTER if metric.type == "counter" else MetricKind.GAUGE
+        start = started if kind is MetricKind.COUNTER else _UNKNOWN_START
+        names = dict.fromkeys(sample.name for sample in metric.samples)
+        for name in names:
+            points = [
+                NumberDataPoint(_present(sample.labels), start, time, float(sample.value))
+                for sample in metric.samples
+                if sample.name == name and math.isfinite(sample.value)
+            ]
+            yield PointFamily(name, metric.documentation, "", kind, points)
+
+
+def _present(labels: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in labels.items() if value}
+
+
+class _LazyTimes:
+    """When the groups of a snapshot were created, read at the first use."""
+
+    def __init__(self, snapshot: Snapshot | None) -> None:
+        self._snapshot = snapshot
+        self._times: dict[str, int] | None = None
+
+    def of_group(self, group: str) -> int:
+        """Return the time in Unix nanoseconds; unknown for a folded group, and if it is not in the log."""
+        if self._times is None:
+            self._times = {} if self._snapshot is None else _created(self._snapshot)
+        return self._times.get(group, _UNKNOWN_START)
+
+
+def _created(snapshot: Snapshot) -> dict[str, int]:
+    names = snapshot.groups.column("group").to_pylist()
+    milliseconds = snapshot.groups.column("created_time").cast("int64").to_pylist()
+    return {name: time * 1_000_000 for name, time in zip(names, milliseconds, strict=True) if time is not None}
+
+
+def _nanoseconds(seconds: float) -> int:
+    return round(seconds * 1000) * 1_000_000

@@ -1,0 +1,53 @@
+"""Runs the export by OTLP if it is configured. Only then the packages of OpenTelemetry are imported."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from stream.errors import ExitCode, Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from exporters.cluster.exposition import PublishedCluster
+    from exporters.readmodel import MonitorStatus
+    from exporters.text.exposition import PublishedSnapshot
+    from stream.config.options import OtlpOptions
+    from stream.otlp.pusher import OtlpPusher
+
+
+@contextlib.contextmanager
+def otlp_export(
+    options: OtlpOptions,
+    current: Callable[[], PublishedSnapshot | None],
+    cluster: Callable[[], PublishedCluster | None],
+    served_status: Callable[[], MonitorStatus],
+) -> Iterator[OtlpPusher | None]:
+    """Export inside `with`, and yield the pusher with its counters; None without an endpoint.
+
+    `served_status` returns the status as `/metrics` shows it. Raises Refusal without the packages of OpenTelemetry.
+    """
+    if options.endpoint is None:
+        yield None
+        return
+    try:
+        from stream.otlp.pusher import MetricsSource, OtlpPusher, OtlpTarget  # noqa: PLC0415 -- an optional extra
+    except ImportError as error:
+        raise Refusal(
+            f"otlp.endpoint needs the packages of OpenTelemetry ({error.name} is missing)",
+            "pip install lagwarden[otlp]",
+            ExitCode.USAGE,
+        ) from None
+    target = OtlpTarget(
+        options.endpoint,
+        interval=options.interval,
+        timeout=options.timeout,
+        headers_file=options.headers_file,
+        ca_file=options.ca_file,
+        certificate_file=options.certificate_file,
+        key_file=options.key_file,
+        resource=options.resource_attributes,
+    )
+    with OtlpPusher(MetricsSource(current, cluster, served_status), target) as pusher:
+        yield pusher

@@ -1,0 +1,210 @@
+"""Exports all metrics at an interval, on a thread of its own: a slow receiver delays neither a tick nor a scrape.
+
+Each export has the values of its moment. Nothing is kept for a receiver that is away: the next export has newer values.
+The memory is bounded by the data points of one request.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import dataclasses
+import logging
+import socket
+import threading
+import time
+from importlib import metadata
+from typing import TYPE_CHECKING, Final, Self
+from urllib.parse import urlsplit
+
+import structlog
+from opentelemetry.exporter.otlp.proto.http import Compression
+from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+from opentelemetry.sdk.metrics.export import MetricExportResult, MetricsData, ResourceMetrics, ScopeMetrics
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.util.instrumentation import InstrumentationScope
+
+from exporters.cluster.exposition import ServedMetrics
+from exporters.otlp.data_points import metric_batches
+from stream.otlp.session import OtlpSession
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from opentelemetry.sdk.metrics.export import Metric
+
+    from exporters.cluster.exposition import PublishedCluster
+    from exporters.readmodel import MonitorStatus
+    from exporters.text.exposition import PublishedSnapshot
+
+_log = structlog.get_logger(__name__)
+FAILURES: Final = (
+    "client_error", "headers", "internal", "redirect", "rejected", "server_error", "throttled", "timeout", "tls",
+    "too_large", "unauthorized", "unreachable",
+)  # fmt: skip
+"""The reasons of failed requests."""
+MOST_POINTS: Final = 2_000
+"""Data points of one request: about 500 kB of protobuf, and some megabytes while it is made."""
+_STOP_SECONDS: Final = 2.0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class OtlpTarget:
+    """The configured receiver. Seconds; `timeout` is the limit of one request with its repetitions."""
+
+    endpoint: str
+    interval: float = 60.0
+    timeout: float = 10.0
+    headers_file: Path | None = None
+    ca_file: Path | None = None
+    certificate_file: Path | None = None
+    key_file: Path | None = None
+    resource: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class MetricsSource:
+    """What `/metrics` is made from; the functions are called at the start of each export, on its thread."""
+
+    current: Callable[[], PublishedSnapshot | None]
+    cluster: Callable[[], PublishedCluster | None]
+    status: Callable[[], MonitorStatus]
+
+
+class OtlpPusher:
+    """Exports inside `with pusher:`, first at once. The counters may be read from any thread."""
+
+    def __init__(self, source: MetricsSource, target: OtlpTarget, *, clock: Callable[[], float] = time.time) -> None:
+        # The SDK logs each failure; here a failure is counted, and logged once.
+        logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
+        self._source = source
+        self._target = target
+        self._clock = clock
+        self._session = OtlpSession(target.headers_file)
+        self._exporter = OTLPMetricExporter(
+            target.endpoint,
+            certificate_file=_text(target.ca_file),
+            client_certificate_file=_text(target.certificate_file),
+            client_key_file=_text(target.key_file),
+            timeout=target.timeout,
+            compression=Compression.Gzip,
+            session=self._session,
+        )
+        version = metadata.version("lagwarden")
+        self._resource = Resource(resource_attributes(target.resource, version))
+        self._scope = InstrumentationScope("lagwarden", version)
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="otlp", daemon=True)
+        self._lock = threading.Lock()
+        self._failures = collections.Counter(dict.fromkeys(FAILURES, 0))
+        self._points = 0
+        self._exported_at: float | None = None
+        self._logged: str | None = None
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop; a running request is not waited for to its end."""
+        self._stopping.set()
+        self._exporter.shutdown()
+        self._thread.join(_STOP_SECONDS)
+
+    @property
+    def points(self) -> int:
+        """The number of data points that the receiver accepted."""
+        return self._points
+
+    @property
+    def exported_at(self) -> float | None:
+        """When the last complete export ended (Unix seconds); None before the first."""
+        return self._exported_at
+
+    def failures(self) -> Mapping[str, int]:
+        """Return the number of failed requests by reason; has all of FAILURES."""
+        with self._lock:
+            return dict(self._failures)
+
+    def export(self) -> bool:
+        """Send all metrics as of now; return whether all data points were accepted.
+
+        After a failed request the rest is not sent, because the receiver is away. Never raises.
+        """
+        try:
+            published, cluster = self._source.current(), self._source.cluster()
+            served = ServedMetrics.build(published, cluster, self._source.status())
+            snapshot = None if published is None else published.snapshot
+            is_complete = True
+            for batch in metric_batches(served, snapshot, self._clock(), MOST_POINTS):
+                reason = self._send(batch)
+                is_complete = is_complete and reason is None
+                if reason not in {None, "rejected"} or self._stopping.is_set():
+                    return False
+        except Exception as error:  # noqa: BLE001 -- an error here must not end the exports
+            self._count_failure("internal", f"{type(error).__name__}: {error}")
+            return False
+        if is_complete:
+            self._exported_at = self._clock()
+            self._log_success()
+        return is_complete
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            began = time.monotonic()
+            self.export()
+            # An export that takes longer than the interval is followed by the next one at once.
+            self._stopping.wait(max(self._target.interval - (time.monotonic() - began), 0.0))
+
+    def _send(self, batch: list[Metric]) -> str | None:
+        """Send some data points; return the reason of a failure, None for a success."""
+        points = sum(len(metric.data.data_points) for metric in batch)
+        scopes = [ScopeMetrics(self._scope, batch, "")]
+        result = self._exporter.export(MetricsData([ResourceMetrics(self._resource, scopes, "")]))
+        outcome = self._session.outcome
+        if self._stopping.is_set() and result is not MetricExportResult.SUCCESS:
+            return "stopped"
+        if result is not MetricExportResult.SUCCESS and outcome.reason is None:
+            # Not a failed request: the SDK could not encode the data points.
+            self._count_failure("internal", "the data points could not be encoded")
+            return "internal"
+        if outcome.reason is not None:
+            self._count_failure(outcome.reason, outcome.cause)
+        if result is MetricExportResult.SUCCESS:
+            self._points += points - outcome.rejected_points
+        return outcome.reason
+
+    def _count_failure(self, reason: str, cause: str) -> None:
+        """Count a failure; the same reason is logged once until an export succeeds."""
+        with self._lock:
+            self._failures[reason] += 1
+        if self._logged != reason:
+            self._logged = reason
+            _log.warning("otlp export failing", to=self._address, reason=reason, cause=cause)
+
+    def _log_success(self) -> None:
+        if self._logged is not None:
+            self._logged = None
+            _log.info("otlp export working again", to=self._address)
+
+    @property
+    def _address(self) -> str:
+        # Without path and query, which may have a secret.
+        url = urlsplit(self._target.endpoint)
+        return f"{url.scheme}://{url.hostname}" + (f":{url.port}" if url.port else "")
+
+
+def resource_attributes(configured: Mapping[str, str], version: str) -> dict[str, str]:
+    """Return the attributes of the resource: the configured ones, and defaults for the name and the instance.
+
+    Prometheus makes the labels `job` and `instance` from `service.name` and `service.instance.id`.
+    """
+    defaults = {"service.name": "lagwarden", "service.version": version}
+    with contextlib.suppress(OSError):
+        defaults["service.instance.id"] = socket.gethostname()
+    return {**defaults, **configured}
+
+
+def _text(path: Path | None) -> str | None:
+    return None if path is None else str(path)

@@ -1,0 +1,59 @@
+"""Decoded requests of OTLP: data points and scrapes in one form, so that they can be compared."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
+from prometheus_client.parser import text_string_to_metric_families
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+Series = tuple[str, frozenset[tuple[str, str]]]
+"""A name and labels."""
+
+
+def scraped(text: str) -> dict[Series, float]:
+    """Return the series of a scrape. An empty label is missing."""
+    return {
+        (sample.name, frozenset((name, value) for name, value in sample.labels.items() if value)): float(sample.value)
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def metrics(requests: Iterable[bytes]) -> Iterator[Any]:
+    """Yield the metrics of serialized requests, as protobuf messages."""
+    for body in requests:
+        for resource in ExportMetricsServiceRequest.FromString(body).resource_metrics:
+            for scope in resource.scope_metrics:
+                yield from scope.metrics
+
+
+def received(requests: Iterable[bytes]) -> dict[Series, float]:
+    """Return the data points of requests as the series that Prometheus makes of them. Each series comes only once."""
+    found: dict[Series, float] = {}
+    for metric in metrics(requests):
+        kind = metric.WhichOneof("data")
+        for point in getattr(metric, kind).data_points:
+            labels = frozenset((each.key, each.value.string_value) for each in point.attributes)
+            rows = _histogram(point) if kind == "histogram" else [("", (), getattr(point, point.WhichOneof("value")))]
+            for suffix, more, value in rows:
+                series = (metric.name + suffix, labels | set(more))
+                assert series not in found, series
+                found[series] = value
+    return found
+
+
+def _histogram(point: Any) -> list[tuple[str, tuple[tuple[str, str], ...], float]]:
+    bounds = [*(repr(bound) for bound in point.explicit_bounds), "+Inf"]
+    rows: list[tuple[str, tuple[tuple[str, str], ...], float]] = []
+    total = 0
+    for bound, count in zip(bounds, point.bucket_counts, strict=True):
+        total += count
+        rows.append(("_bucket", (("le", bound),), total))
+    rows.append(("_count", (), point.count))
+    if point.HasField("sum"):
+        rows.append(("_sum", (), point.sum))
+    return rows

@@ -1,0 +1,45 @@
+"""The export by OTLP as the service runs it, with the status of the service."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from sandbox.waiting import wait_until
+from stream.config.options import OtlpOptions
+from stream.errors import ExitCode, Refusal
+from stream.otlp.export import otlp_export
+from stream.service.status import ServiceStatus
+from tests.stream.otlp.otlp_receiver import OtlpReceiver
+
+
+def test_nothing_is_sent_without_an_endpoint() -> None:
+    """And the packages of OpenTelemetry are not needed."""
+    status = ServiceStatus("0.1.0", 60.0)
+    with otlp_export(OtlpOptions(), lambda: None, lambda: None, status.monitor_status) as status.otlp:
+        assert status.otlp is None
+        assert status.monitor_status().otlp_points is None
+
+
+def test_the_monitor_exports_before_the_first_snapshot() -> None:
+    """The metrics about itself, as a scrape has them; the counters are part of the status."""
+    status = ServiceStatus("0.1.0", 60.0)
+    with OtlpReceiver() as receiver:
+        options = OtlpOptions(endpoint=receiver.url, interval=1)
+        with otlp_export(options, lambda: None, lambda: None, status.monitor_status) as status.otlp:
+            wait_until(lambda: bool(status.monitor_status().otlp_exported_at), "an export")
+        assert status.monitor_status().otlp_points
+    assert not any(status.monitor_status().otlp_failures.column("failures").to_pylist())
+
+
+def test_the_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before anything is started."""
+    for name in [each for each in sys.modules if each.startswith("stream.otlp")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http", None)
+    options = OtlpOptions(endpoint="http://collector:4318/v1/metrics")
+    export = otlp_export(options, lambda: None, lambda: None, ServiceStatus("0.1.0", 60.0).monitor_status)
+    with pytest.raises(Refusal, match=r"pip install lagwarden\[otlp\]") as refused, export:
+        pass
+    assert refused.value.code is ExitCode.USAGE

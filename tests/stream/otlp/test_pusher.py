@@ -1,0 +1,176 @@
+"""Exports to a real HTTP server that decodes the protobuf."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import structlog
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
+    ExportMetricsPartialSuccess,
+    ExportMetricsServiceRequest,
+    ExportMetricsServiceResponse,
+)
+
+from exporters.cluster.exposition import PublishedCluster
+from exporters.http.server import HttpServer
+from exporters.text.exposition import PublishedSnapshot
+from sandbox.ports import free_port
+from sandbox.waiting import wait_until
+from stream.otlp.pusher import FAILURES, MetricsSource, OtlpPusher, OtlpTarget, resource_attributes
+from tests.exporters.cluster_facts import facts
+from tests.exporters.http.test_server import get
+from tests.exporters.otlp.decoded import received, scraped
+from tests.exporters.snapshots import NOON, small_snapshot, status
+from tests.stream.otlp.otlp_receiver import OtlpReceiver
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PUBLISHED = PublishedSnapshot.build(small_snapshot())
+CLUSTER = PublishedCluster.build(facts())
+
+
+def pusher(url: str, **target: Any) -> OtlpPusher:
+    """Return the pusher of the small snapshot to a URL."""
+    source = MetricsSource(lambda: PUBLISHED, lambda: CLUSTER, status)
+    return OtlpPusher(source, OtlpTarget(url, **target), clock=lambda: NOON / 1000)
+
+
+def failed(own: OtlpPusher) -> dict[str, int]:
+    """Return the counted failures."""
+    assert set(own.failures()) == set(FAILURES)
+    return {reason: count for reason, count in own.failures().items() if count}
+
+
+@contextlib.contextmanager
+def serving() -> Iterator[HttpServer]:
+    """Serve the same snapshot over HTTP."""
+    server = HttpServer("127.0.0.1", 0, lambda: PUBLISHED, status, cluster=lambda: CLUSTER)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+def test_the_receiver_gets_every_series_of_a_scrape() -> None:
+    """Each value of `/metrics` of the same moment, but those of the process, which change between the two."""
+    with OtlpReceiver() as receiver, serving() as server:
+        source = MetricsSource(lambda: PUBLISHED, lambda: CLUSTER, server.status)
+        own = OtlpPusher(source, OtlpTarget(receiver.url))
+        assert own.export()
+        expected = scraped(get(server, "/metrics")[1].decode())
+        found = received(receiver.bodies)
+        assert found.keys() == expected.keys()
+        changing = {"lagwarden_http_connections", "lagwarden_snapshot_age_seconds"}
+        series = {each for each in expected if each[0].startswith("lagwarden_") and each[0] not in changing}
+        assert {each: found[each] for each in series} == {each: expected[each] for each in series}
+        assert own.points == sum(1 for name, _ in found if not name.startswith("lagwarden_expiry_error_")) + 1
+        assert receiver.headers[0]["content-type"] == "application/x-protobuf"
+    assert not failed(own)
+
+
+def test_the_resource_names_the_service_and_the_instance() -> None:
+    """Configured attributes replace the defaults."""
+    with OtlpReceiver() as receiver:
+        assert pusher(receiver.url, resource={"service.instance.id": "a", "team": "t"}).export()
+        (resource,) = ExportMetricsServiceRequest.FromString(receiver.bodies[0]).resource_metrics
+        found = {each.key: each.value.string_value for each in resource.resource.attributes}
+        (scope,) = resource.scope_metrics
+    assert found["service.name"] == "lagwarden"
+    assert (found["service.instance.id"], found["team"]) == ("a", "t")
+    assert (scope.scope.name, scope.scope.version) == ("lagwarden", found["service.version"])
+    assert set(resource_attributes({}, "1")) == {"service.name", "service.version", "service.instance.id"}
+
+
+def test_exports_follow_each_other_at_the_interval() -> None:
+    """On a thread of its own, the first one at once."""
+    before = set(threading.enumerate())
+    with OtlpReceiver() as receiver:
+        with pusher(receiver.url, interval=0.05) as own:
+            wait_until(lambda: len(receiver.bodies) >= 3, "three exports")
+        assert own.points
+        assert "otlp" not in {thread.name for thread in set(threading.enumerate()) - before}
+
+
+def test_a_receiver_that_comes_back_gets_the_present_values() -> None:
+    """A failure is logged once and counted each time; so is the end of the failures."""
+    port = free_port()
+    with structlog.testing.capture_logs() as logs:
+        own = pusher(f"http://127.0.0.1:{port}/v1/metrics?token=secret", timeout=0.3)
+        assert not own.export()
+        assert not own.export()
+        assert failed(own) == {"unreachable": 2}
+        assert own.exported_at is None
+        with OtlpReceiver(port=port) as receiver:
+            assert own.export()
+            assert received(receiver.bodies)
+            assert own.export()
+    assert [each["event"] for each in logs] == ["otlp export failing", "otlp export working again"]
+    assert "secret" not in str(logs)
+
+
+@pytest.mark.parametrize(("status_code", "reason"), [(401, "unauthorized"), (404, "client_error"), (307, "redirect")])
+def test_a_failed_request_ends_the_export(status_code: int, reason: str) -> None:
+    """A request that cannot succeed is not repeated before the next export."""
+    with OtlpReceiver(lambda _: (status_code, {"Location": "/"}, b"")) as receiver:
+        own = pusher(receiver.url)
+        assert not own.export()
+        assert len(receiver.bodies) == 1
+    assert failed(own) == {reason: 1}
+    assert own.points == 0
+
+
+def test_a_request_that_may_succeed_later_is_repeated_within_the_timeout() -> None:
+    """After a 503 with Retry-After, as the protocol of OTLP says."""
+    with OtlpReceiver(lambda number: (503 if number == 0 else 200, {"Retry-After": "0"}, b"")) as receiver:
+        own = pusher(receiver.url)
+        assert own.export()
+        assert len(receiver.bodies) == 2
+        assert own.exported_at == NOON / 1000
+    assert not failed(own)
+
+
+def test_rejected_data_points_do_not_end_the_export() -> None:
+    """They are not counted as sent, and the export is not complete."""
+    partial = ExportMetricsPartialSuccess(rejected_data_points=2, error_message="too old")
+    body = ExportMetricsServiceResponse(partial_success=partial).SerializeToString()
+    with OtlpReceiver(lambda _: (200, {}, body)) as receiver:
+        own = pusher(receiver.url)
+        assert not own.export()
+        sent = sum(len(receiver.bodies) * [2])
+        assert failed(own) == {"rejected": len(receiver.bodies)}
+    with OtlpReceiver() as receiver:
+        other = pusher(receiver.url)
+        assert other.export()
+    assert own.points == other.points - sent
+    assert own.exported_at is None
+
+
+def test_an_error_of_the_source_is_counted_and_does_not_end_the_exports() -> None:
+    """As an internal error."""
+    calls = []
+
+    def current() -> PublishedSnapshot | None:
+        calls.append(1)
+        if len(calls) == 1:
+            raise ValueError("no tables")
+        return PUBLISHED
+
+    with OtlpReceiver() as receiver:
+        own = OtlpPusher(MetricsSource(current, lambda: None, status), OtlpTarget(receiver.url, interval=0.05))
+        with own:
+            wait_until(lambda: bool(own.exported_at), "a complete export")
+    assert failed(own) == {"internal": 1}
+
+
+def test_a_slow_receiver_does_not_delay_the_end_of_the_process() -> None:
+    """A running request is not waited for to its end."""
+    with OtlpReceiver(delay=20) as receiver:
+        with pusher(receiver.url, timeout=60) as own:
+            wait_until(lambda: len(receiver.bodies) == 1, "a request")
+        assert receiver.responses == 0
+    assert own.points == 0

@@ -1,0 +1,123 @@
+"""The outcome of each request, and the headers from a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import requests
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
+    ExportMetricsPartialSuccess,
+    ExportMetricsServiceResponse,
+)
+
+from sandbox.ports import free_port
+from stream.otlp.session import OtlpSession, RefusedRequestError, RequestOutcome, parse_headers
+from tests.stream.otlp.otlp_receiver import OtlpReceiver
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_EMPTY = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\xff\x03\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+"""Nothing, with gzip."""
+
+
+@pytest.mark.parametrize(
+    ("status", "reason"),
+    [
+        (200, None),
+        (202, None),
+        (401, "unauthorized"),
+        (403, "unauthorized"),
+        (404, "client_error"),
+        (413, "too_large"),
+        (429, "throttled"),
+        (500, "server_error"),
+        (503, "server_error"),
+    ],
+)
+def test_a_status_is_a_success_or_has_a_reason(status: int, reason: str | None) -> None:
+    """The cause names the status."""
+    with OtlpReceiver(lambda _: (status, {}, b"")) as receiver, OtlpSession() as session:
+        session.request("POST", receiver.url, data=_EMPTY, timeout=10)
+    assert session.outcome == RequestOutcome(reason, f"status {status}" if reason else "")
+
+
+def test_a_redirect_is_a_failure_and_not_followed() -> None:
+    """The SDK would take it for a success, and the token belongs to the configured address."""
+    with OtlpReceiver(lambda _: (307, {"Location": "/elsewhere"}, b"")) as receiver, OtlpSession() as session:
+        with pytest.raises(RefusedRequestError, match=r"set otlp\.endpoint"):
+            session.request("POST", receiver.url, data=_EMPTY, timeout=10, allow_redirects=False)
+        assert receiver.paths == ["/v1/metrics"]
+    assert session.outcome.reason == "redirect"
+
+
+def test_rejected_data_points_are_in_the_outcome() -> None:
+    """A receiver may accept a request in part; it says how many points it rejected, and why."""
+    partial = ExportMetricsPartialSuccess(rejected_data_points=3, error_message="too old")
+    body = ExportMetricsServiceResponse(partial_success=partial).SerializeToString()
+    with OtlpReceiver(lambda _: (200, {}, body)) as receiver, OtlpSession() as session:
+        session.request("POST", receiver.url, data=_EMPTY, timeout=10)
+    assert session.outcome == RequestOutcome("rejected", "too old", 3)
+
+
+def test_a_response_that_is_no_protobuf_is_a_success() -> None:
+    """The status says so."""
+    with OtlpReceiver(lambda _: (200, {}, b"thank you")) as receiver, OtlpSession() as session:
+        session.request("POST", receiver.url, data=_EMPTY, timeout=10)
+    assert session.outcome == RequestOutcome()
+
+
+def test_a_receiver_that_is_away_is_unreachable() -> None:
+    """The cause is the error of the system."""
+    with OtlpSession() as session, pytest.raises(requests.ConnectionError):
+        session.request("POST", f"http://127.0.0.1:{free_port()}/v1/metrics", data=_EMPTY, timeout=10)
+    assert session.outcome.reason == "unreachable"
+    assert session.outcome.cause == "Connection refused"
+
+
+def test_a_receiver_that_does_not_respond_is_a_timeout() -> None:
+    """It is given up after the timeout."""
+    with OtlpReceiver(delay=2) as receiver, OtlpSession() as session:
+        with pytest.raises(requests.Timeout):
+            session.request("POST", receiver.url, data=_EMPTY, timeout=0.2)
+        assert session.outcome == RequestOutcome("timeout", "no response within otlp.timeout")
+
+
+def test_plain_http_behind_https_is_a_failure_of_tls() -> None:
+    """The cause has no URL."""
+    with OtlpReceiver() as receiver, OtlpSession() as session:
+        with pytest.raises(requests.exceptions.SSLError):
+            session.request("POST", receiver.url.replace("http:", "https:"), data=_EMPTY, timeout=10)
+        assert session.outcome.reason == "tls"
+        assert "127.0.0.1" not in session.outcome.cause
+
+
+def test_headers_are_read_from_the_file_for_each_request(tmp_path: Path) -> None:
+    """A new token is used at once."""
+    file = tmp_path / "headers"
+    with OtlpReceiver() as receiver, OtlpSession(file) as session:
+        for token in ("one", "two"):
+            file.write_text(f"Authorization: Bearer {token}\nX-Scope-OrgID: shop\n")
+            session.request("POST", receiver.url, data=_EMPTY, timeout=10)
+        assert [each["authorization"] for each in receiver.headers] == ["Bearer one", "Bearer two"]
+        assert receiver.headers[0]["x-scope-orgid"] == "shop"
+
+
+@pytest.mark.parametrize("content", [None, "no separator", "Bad name: 1", ": secret", "X: f\xfcr"])
+def test_no_request_is_sent_without_valid_headers(tmp_path: Path, content: str | None) -> None:
+    """A missing file, or a line that is no header; the cause does not have the line."""
+    file = tmp_path / "headers"
+    if content is not None:
+        file.write_text(content, encoding="utf-8")
+    with OtlpReceiver() as receiver, OtlpSession(file) as session:
+        with pytest.raises(RefusedRequestError):
+            session.request("POST", receiver.url, data=_EMPTY, timeout=10)
+        assert not receiver.bodies
+    assert session.outcome.reason == "headers"
+    assert content is None or content not in session.outcome.cause
+
+
+def test_lines_are_headers() -> None:
+    """Empty lines are skipped; a value may have colons."""
+    assert parse_headers("A: b:c\n\n  X-Y :  z \n") == {"A": "b:c", "X-Y": "z"}
