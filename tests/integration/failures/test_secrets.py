@@ -16,13 +16,14 @@ from sandbox.kafka.broker import Broker
 from sandbox.kafka.jars import oauth_jars
 from sandbox.kafka.token_issuer import TokenIssuer
 from sandbox.ports import LOOPBACK, free_port_pair
+from sandbox.spark_cluster import StandaloneCluster, make_executor_python
 from sandbox.waiting import LIMIT
 from stream.errors import ExitCode
 from tests.integration.traffic import commit, make_topic, offsets_ends
 from tests.support.monitor import Monitor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
     from io import FileIO
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(400)]
@@ -132,6 +133,73 @@ def test_no_secret_leaves_the_processes_that_log_in(secured: Secured, tmp_path: 
     files = [path for path in folder.rglob("*") if path.is_file()]
     assert any("offsets" in path.parts for path in files)
     assert [path for path in files if has_secret(path.read_bytes())] == []
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+def test_no_secret_reaches_spark_on_other_machines(secured: Secured, tmp_path: Path) -> None:
+    """Executors log in with the password from its file; no part of Spark has it, neither process nor folder.
+
+    Their Python workers read it for themselves, and only they and the driver have it.
+    """
+    folder = tmp_path / "monitor"
+    folder.mkdir()
+    own = tmp_path / "spark-secret"
+    own.write_text("between-driver-and-executors")
+    with StandaloneCluster(tmp_path / "spark", own.read_text()) as spark:
+        workers = [spark.add_worker(), spark.add_worker()]
+        options = {
+            **login(secured, "kafka.sasl_password_file", tmp_path),
+            "log.level": "debug",
+            "job.master": spark.url,
+            "job.executors": "2",
+            "job.executor_memory": "512m",
+            "job.executor_python": str(make_executor_python(tmp_path / "python")),
+            "job.auth_secret_file": str(own),
+            "checkpoint.shared": "true",
+        }
+        with Monitor(secured.scram, folder, options) as monitor:
+            assert ("g", "t", 0) in monitor.wait_ready().metrics().committed
+            commit(secured.admin, "g", "t", {0: 6})
+            assert monitor.wait_read(offsets_ends(secured.admin)).committed["g", "t", 0] == 6
+            assert monitor.metrics().value("lagwarden_executors") == 2
+
+            executors = [pid for worker in workers for pid in spark.executors_of(worker)]
+            assert len(executors) == 2
+            every = {process.pid for process in monitor.processes} | set(
+                descendants([worker.pid for worker in workers])
+            )
+            assert set(executors) < every
+            for pid in every:
+                assert not has_secret("\0".join(command_line(pid)).encode())
+                assert not has_secret(environment(pid))
+            for jvm in (monitor.jvm, *executors):
+                assert in_memory(jvm, lambda memory: b"spark.executor" in memory)
+                assert not in_memory(jvm, has_secret)
+            assert monitor.stop().code == ExitCode.OK
+        # Work folders and logs of master, workers and executors, then log and checkpoint of the monitor.
+        files = [path for each in (spark.folder, folder) for path in each.rglob("*") if path.is_file()]
+        files = [path for path in files if "jars" not in path.parts]
+    assert any("work" in path.parts for path in files)
+    assert any("state" in path.parts for path in files)
+    assert [path for path in files if has_secret(path.read_bytes())] == []
+
+
+def descendants(pids: Collection[int]) -> Iterator[int]:
+    """Yield processes and all of their children."""
+    for pid in pids:
+        yield pid
+        # Of each thread those that it started.
+        for children in Path(f"/proc/{pid}/task").glob("*/children"):
+            with contextlib.suppress(OSError):
+                yield from descendants(list(map(int, children.read_text().split())))
+
+
+def environment(pid: int) -> bytes:
+    """Return the variables of a process; none if it has ended."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/environ").read_bytes()
+    return b""
 
 
 def has_secret(data: bytes) -> bool:
