@@ -11,6 +11,7 @@ from exporters.page.assets import ASSETS, asset
 from exporters.page.group import group_page
 from exporters.page.group_filter import GroupFilter
 from exporters.page.overview import overview_page
+from exporters.page.topic import topic_page
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -53,10 +54,28 @@ class PageEndpoints:
             samples = self._served.lag_samples.of_group(name) if name is not None else []
             other = self._served.other_instance(name) if name is not None else None
             return group_page(
-                published, name or "", detail, self._served.clock(), root=root, samples=samples, other=other
+                published,
+                name or "",
+                detail,
+                self._served.clock(),
+                root=root,
+                samples=samples,
+                other=other,
+                links=self._served.links,
             )
 
         return await self._responses.page(request, ("group page", published, name, root), page)
+
+    async def topic(self, request: Request) -> Response:
+        """Respond with the page of one topic."""
+        name, published, root = requested_name(request) or "", self._served.current(), root_of(request)
+
+        def page() -> Page:
+            cluster = self._served.cluster()
+            facts = None if cluster is None else cluster.facts
+            return topic_page(published, name, facts, self._served.clock(), root=root)
+
+        return await self._responses.page(request, ("topic page", published, name, root), page)
 
     async def asset(self, request: Request) -> Response:
         """Respond with a file of the pages."""

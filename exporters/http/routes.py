@@ -29,6 +29,7 @@ from exporters.http.rendered_responses import RenderedResponses
 from exporters.http.request_limits import PROBES, RequestLimiter, RequestLimits
 from exporters.http.served_data import ServedData
 from exporters.page.assets import ASSETS
+from exporters.page.links import PageLinks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,6 +73,7 @@ def build_app(
     credentials: Callable[[], Credentials] = Credentials,
     on_failure: Callable[[str, Exception], None] = lambda _path, _error: None,
     other_instance: Callable[[str], OtherInstance | None] = lambda _: None,
+    links: PageLinks | None = None,
 ) -> Starlette:
     """Return the application. `exporters.http.server.HttpServer` describes the arguments.
 
@@ -91,6 +93,7 @@ def build_app(
         events or RecentEvents(),
         other_instance,
         clock,
+        links or PageLinks(),
     )
     responses = RenderedResponses(on_failure)
     api, pages = ApiEndpoints(served, responses), PageEndpoints(served, responses)
@@ -128,6 +131,7 @@ def build_app(
         *(burrow_routes(burrow, current, responses.json) if burrow else ()),
         Route("/groups/{name:any_name}", pages.group),
         Route("/group", pages.group),
+        Route("/topic", pages.topic),
     ]
     return Starlette(routes=routes, middleware=[*limiters, login])
 

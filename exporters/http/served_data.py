@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from exporters.http.event_stream.recent_events import RecentEvents
 from exporters.page.lag_samples import LagSamples
+from exporters.page.links import PageLinks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +31,7 @@ class ServedData:
     events: RecentEvents = dataclasses.field(default_factory=RecentEvents)
     other_instance: Callable[[str], OtherInstance | None] = lambda _: None
     clock: Callable[[], float] = time.time
+    links: PageLinks = dataclasses.field(default_factory=PageLinks)
     # The lags of the latest snapshots, for the charts of the pages.
     lag_samples: LagSamples = dataclasses.field(default_factory=LagSamples)
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from exporters.cluster.exposition import PublishedCluster
     from exporters.compatibility.burrow_responses import BurrowCluster
     from exporters.group_search import MemberSearch
+    from exporters.page.links import PageLinks
     from exporters.readmodel import GroupDetail, MonitorStatus, OtherInstance
     from exporters.text.exposition import PublishedSnapshot
 
@@ -84,6 +85,7 @@ class HttpServer:
         access: WebAccess | None = None,
         on_failure: Callable[[str, Exception], None] = lambda _path, _error: None,
         other_instance: Callable[[str], OtherInstance | None] = lambda _: None,
+        links: PageLinks | None = None,
     ) -> None:
         """`search` finds the groups of a client or a host; None: members are hidden, and the filters refused.
 
@@ -93,7 +95,7 @@ class HttpServer:
         `limits` are those on connections; `access` has TLS and logins, None: neither.
 
         `on_failure` receives the path and the error of a response that failed. `other_instance` returns the instance
-        that monitors a group which this one does not.
+        that monitors a group which this one does not. `links` are those of the pages to other services.
         """
         self._host = host
         self._port = port
@@ -115,6 +117,7 @@ class HttpServer:
                 credentials=access.credentials,
                 on_failure=on_failure,
                 other_instance=other_instance,
+                links=links,
             ),
             lifespan="off",
             # The job configures logging; a line per scrape has no use.

@@ -60,7 +60,7 @@ function figure(panel, samples, marks, time, width, near) {
   const known = samples.filter((sample) => sample[panel.column] !== null);
   const shown = near ?? samples.at(-1);
   const value = shown === undefined || shown[panel.column] === null ? "unknown" : panel.whole(shown);
-  const when = near === null ? "latest" : `${clock(near[0])} (${duration(time.end - near[0])} before)`;
+  const when = near === null ? "latest" : `${clock(near[0])} UTC (${duration(time.end - near[0])} before)`;
   const caption = element("figcaption", { class: "reading" });
   caption.append(text("b", panel.name), ` ${value} `, text("small", when));
   const most = Math.max(0, ...known.map((sample) => sample[panel.column]));
@@ -98,13 +98,17 @@ function line(words, y, width) {
   ];
 }
 
+/** Label round clock times in UTC, as all times of the pages are. */
 function ticks(time) {
   const step = sexagesimal((time.end - time.start) / 4);
+  const width = step < 60 ? 52 : 36; // of a label, which is not drawn over the last one or the axis
   const marks = [];
-  for (let back = step; back <= time.end - time.start; back += step) {
-    marks.push(label(`\u2212${duration(back)}`, { x: time(time.end - back), y: HEIGHT - 6, "text-anchor": "middle" }));
+  for (let at = Math.ceil(time.start / step) * step; at <= time.end; at += step) {
+    if (time(at) < PAD.left || time(at) > time(time.end) - width / 2 - 30) continue;
+    const words = clock(at).slice(0, step < 60 ? 8 : 5);
+    marks.push(label(words, { x: time(at), y: HEIGHT - 6, "text-anchor": "middle" }));
   }
-  marks.push(label("latest", { x: time(time.end), y: HEIGHT - 6, "text-anchor": "end" }));
+  marks.push(label("UTC", { x: time(time.end), y: HEIGHT - 6, "text-anchor": "end" }));
   return marks;
 }
 
@@ -114,7 +118,7 @@ function markLines(marks, time) {
     .map(([at, word]) => {
       const mark = svg("line", { class: "mark", x1: time(at), x2: time(at), y1: PAD.top, y2: HEIGHT - PAD.bottom });
       const named = svg("title", {});
-      named.textContent = `${word}, ${clock(at)}`;
+      named.textContent = `${word}, ${clock(at)} UTC`;
       mark.append(named);
       return mark;
     });
@@ -181,7 +185,7 @@ function atLeast([, , seconds, exact]) {
 }
 
 function clock(seconds) {
-  return new Date(seconds * 1000).toLocaleTimeString();
+  return new Date(seconds * 1000).toISOString().slice(11, 19);
 }
 
 function label(words, attributes) {

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from exporters.page.commands import commands_section
 from exporters.page.document import Page
 from exporters.page.formatting import expiry, known, lasting, listed, named, offsets, since, state, text, time_lag
 from exporters.page.group_tables import members_section, partitions_section, topics_section
 from exporters.page.html_tree import el
+from exporters.page.links import PageLinks
 from exporters.page.monitor_card import is_old
 from exporters.page.overview_tables import group_link, in_milliseconds
+from exporters.page.partition_strip import strips_section
 from exporters.page.verdict_section import findings_section, history_section, verdict_card
 from exporters.wording import ago, count, number, phrase, printable, ranges, utc
 
@@ -38,12 +41,14 @@ def group_page(
     root: str,
     samples: Samples = (),
     other: OtherInstance | None = None,
+    links: PageLinks | None = None,
 ) -> Page:
     """Return a group's page as of `now` (Unix seconds).
 
     `other` is the instance that monitors the group, if it is not this one.
 
-    `root` is the relative path to the overview page. `samples` are the data of the chart, the oldest first.
+    `root` is the relative path to the overview page. `samples` are the data of the chart, the oldest first. `links` are
+    those to other services.
     """
     if published is None:
         return _page(name, root, el("p", "Waiting for the first snapshot of the groups.", class_="note"), code=503)
@@ -54,19 +59,24 @@ def group_page(
     if not found:
         return _page(name, root, _absent(snapshot, name, root), code=404)
     row, dead = found[0], found[0]["state"] == _DEAD
+    links = links or PageLinks()
     severities = {each["verdict"]: each["severity"] for each in snapshot.verdict_groups.to_pylist()}
     partitions = in_milliseconds(_of(snapshot.partitions, name))
     content = [
         _about(snapshot, row, detail, now),
+        _outside_links(row, links),
         None if dead else _chart(),
         _notes(row, detail),
         findings_section(detail, now) if detail is not None else None,
         topics_section(_of(snapshot.topics, name), severities),
         members_section(detail) if detail is not None else None,
-        partitions_section(partitions, detail, severities, now),
+        strips_section(partitions.to_pylist(), severities),
+        partitions_section(partitions, detail, severities, now, root),
         history_section(detail, now) if detail is not None else None,
+        commands_section(row, links.bootstrap_servers),
     ]
-    return dataclasses.replace(_page(name, root, content), samples=samples, marks=_marks(detail))
+    alarm = row["severity"] == "critical"
+    return dataclasses.replace(_page(name, root, content), samples=samples, marks=_marks(detail), alarm=alarm)
 
 
 def failed_page(reason: str, name: str | None, root: str) -> Page:
@@ -74,6 +84,18 @@ def failed_page(reason: str, name: str | None, root: str) -> Page:
     about = None if name is None else el("p", "Group: ", named(name))
     content = el("section", el("h1", "This page could not be created"), el("p", reason), about, class_="card bad")
     return _page(name or "", root, content, code=500)
+
+
+def _outside_links(row: dict[str, Any], links: PageLinks) -> Content:
+    """Return the links to Grafana and to the runbook of the verdict; None if neither is configured."""
+    urls = (
+        ("dashboard in Grafana", links.dashboard(row["group"])),
+        ("runbook of this verdict", links.runbook(row["verdict"], row["severity"])),
+    )
+    shown: list[Content] = [
+        [el("a", words, href=url, rel="noopener noreferrer"), " "] for words, url in urls if url is not None
+    ]
+    return el("nav", shown, class_="outside", aria_label="Other services") if shown else None
 
 
 def _of(table: pa.Table, name: str) -> pa.Table:

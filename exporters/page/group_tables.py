@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from exporters.page.formatting import NONE, badge, expiry, known, listed, named, rate, since, time_lag
 from exporters.page.html_tree import el
 from exporters.page.overview_tables import table
+from exporters.page.topic import topic_link
 from exporters.wording import number, phrase, printable, ranges
 
 if TYPE_CHECKING:
@@ -80,8 +81,13 @@ def members_section(detail: GroupDetail) -> Element:
     return section("Members", len(detail.members), _MEMBERS, rows)
 
 
-def partitions_section(partitions: pa.Table, detail: GroupDetail | None, severities: Severities, now: float) -> Element:
-    """Return the table of the partitions with their owners. Times in `partitions` are Unix milliseconds."""
+def partitions_section(
+    partitions: pa.Table, detail: GroupDetail | None, severities: Severities, now: float, root: str
+) -> Element:
+    """Return the table of the partitions with their owners and links to the pages of their topics.
+
+    Times in `partitions` are Unix milliseconds. `root` is the relative path to the overview page.
+    """
     if not len(partitions):
         note = el("p", "The group has no committed offsets.", class_="note")
         return el("section", el("h2", "Partitions ", el("small", "0")), note, aria_label="Partitions")
@@ -90,7 +96,7 @@ def partitions_section(partitions: pa.Table, detail: GroupDetail | None, severit
     empty = {
         head for head, column in _OPTIONAL.items() if not pc.any(pc.not_equal(partitions.column(column), 0)).as_py()
     }
-    rows = [_partition(row, owners, severities, now, empty) for row in partitions.slice(0, ROWS).to_pylist()]
+    rows = [_partition(row, owners, severities, now, empty, root=root) for row in partitions.slice(0, ROWS).to_pylist()]
     return section("Partitions", len(partitions), tuple(head for head in _PARTITIONS if head[0] not in empty), rows)
 
 
@@ -131,7 +137,7 @@ def _owners(members: Iterable[MemberDetail]) -> Owners:
 
 
 def _partition(
-    row: Mapping[str, Any], owners: Owners, severities: Severities, now: float, empty: Container[str]
+    row: Mapping[str, Any], owners: Owners, severities: Severities, now: float, empty: Container[str], *, root: str
 ) -> Element:
     lag = known(row["lag"]) if row["lag"] is not None else _why(row["lag_unknown_reason"])
     numbers = (
@@ -151,7 +157,7 @@ def _partition(
     verdict = row["verdict"]
     return el(
         "tr",
-        el("th", named(row["topic"]), scope="row"),
+        el("th", el("a", named(row["topic"]), href=topic_link(row["topic"], root)), scope="row"),
         el("td", number(row["partition"]), class_="number"),
         el("td", badge(verdict, severities.get(verdict))),
         [el("td", value, class_="number") for value in numbers],

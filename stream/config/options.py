@@ -18,6 +18,7 @@ from stream.config.secret_sources import STARS, Secret, SecretFile
 from stream.config.spark_options import WITHOUT_EFFECT, as_text, check_spark_options
 from stream.config.values import (
     Address,
+    BaseUrl,
     BaseUrls,
     MetricNames,
     Patterns,
@@ -244,6 +245,17 @@ class HttpOptions(OptionSection):
         "API, pages and commands show generated names instead of the ids, client ids, hosts and racks of members. The"
         " names change at each start. Names of groups and topics stay. Labels of `metrics.compatibility` name no"
         " member.",
+    )
+
+    grafana_url: BaseUrl | None = _option(
+        None,
+        "Base URL of Grafana: pages of groups link to lagwarden's dashboard there (`/d/lagwarden-group`). The chart"
+        " sets it to `rules.grafanaUrl`.",
+    )
+    runbook_url: BaseUrl | None = _option(
+        None,
+        "Base URL of the runbooks, before `/docs/runbooks/ALERT.md`: pages of groups link to the one of the verdict."
+        " The chart sets it to `rules.runbookUrl`.",
     )
 
     siblings: BaseUrls = _option(

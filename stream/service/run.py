@@ -27,7 +27,7 @@ from stream.otlp.export import otlp_export
 from stream.service.job import MonitorJob
 from stream.service.startup import wait_for_offsets_topic
 from stream.service.status import FAILED, STOPPING, ServiceStatus
-from stream.service.web_access import open_web_access, served_burrow, served_details, served_search
+from stream.service.web_access import open_web_access, page_links, served_burrow, served_details, served_search
 from stream.service.wiring import executor_files, session_options
 from stream.spark.executors.executor_check import check_executors
 from stream.spark.executors.watch import ExecutorWatch
@@ -112,6 +112,7 @@ def _http_server(
         other_instance=status.other_instance,
         limits=ConnectionLimits(http.max_connections, http.max_connections_per_address),
         access=access,
+        links=page_links(config),
     )
     try:
         server.start()

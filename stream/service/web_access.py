@@ -12,6 +12,7 @@ from exporters.compatibility.burrow_responses import BurrowCluster
 from exporters.hidden_members import HiddenMembers
 from exporters.http.access.web_access import WebAccess
 from exporters.http.access.web_config import WebConfigError
+from exporters.page.links import PageLinks
 from stream.errors import ExitCode, Refusal
 
 if TYPE_CHECKING:
@@ -46,6 +47,12 @@ def served_burrow(config: Config) -> BurrowCluster | None:
         return None
     refresh = max(round(config.job.tick_interval), 1)
     return BurrowCluster(config.metrics.compatibility_cluster, config.kafka.bootstrap_servers, refresh)
+
+
+def page_links(config: Config) -> PageLinks:
+    """Return the links of the pages to other services, and the brokers that their commands name."""
+    http = config.http
+    return PageLinks(http.grafana_url, http.runbook_url, config.kafka.bootstrap_servers)
 
 
 def served_details(

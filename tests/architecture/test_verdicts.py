@@ -9,6 +9,7 @@ from typing import Final
 
 import pytest
 
+from exporters.page.links import alert_of_verdict
 from sandbox.verdict_scenarios.everything import SCENARIOS
 from stream.health.verdict import SEVERITY, Severity, Verdict
 from tests.chart.alerts.case import Case, Kind, alerts
@@ -66,6 +67,13 @@ def alert_of(verdict: Verdict) -> str:
         if each.metric == "lagwarden:group_verdict:owned" and selects(each, labels)
     )
     return found
+
+
+@pytest.mark.parametrize("verdict", Verdict)
+def test_pages_link_to_the_runbook_of_the_alert(verdict: Verdict) -> None:
+    """The page of a group names the alert that the rules have for its verdict; other verdicts have none."""
+    named = alert_of_verdict(str(verdict), SEVERITY[verdict].name.lower())
+    assert named == (alert_of(verdict) if verdict in FAULTS else None)
 
 
 def stories_of(verdict: Verdict, kind: Kind) -> list[Case]:

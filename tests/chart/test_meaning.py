@@ -194,6 +194,12 @@ def test_every_object_says_whose_it_is(rendered: Rendered) -> None:
         assert one["metadata"]["namespace"]
 
 
+def wanted_rules(name: str) -> Object:
+    """Return the values of the rules in a case."""
+    rules: Object = case(name).get("rules", {})
+    return rules
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_the_program_takes_the_settings(name: str, tmp_path: Path) -> None:
     """The file and the variables of the pod, with the Secrets' files in place, are a configuration without a fault."""
@@ -203,6 +209,9 @@ def test_the_program_takes_the_settings(name: str, tmp_path: Path) -> None:
     assert config.kafka.security_protocol == wanted["kafka"].get("security_protocol", "PLAINTEXT")
     assert config.kafka.bootstrap_servers[0].startswith(("broker-", "kafka-"))
     assert config.checkpoint.dir.as_posix() == "/var/lib/lagwarden/checkpoint"
+    rules = wanted_rules(name)
+    assert config.http.grafana_url == rules.get("grafanaUrl")
+    assert config.http.runbook_url == rules.get("runbookUrl")
     if name == "everything":
         assert config.job.max_offsets_per_trigger == 20_000_000
     if name == "scram":

@@ -250,7 +250,13 @@ def test_the_assets_are_served(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("address", "code"),
-    [("/?filter=bill", 200), ("/group?name=billing", 200), ("/groups/billing", 200), ("/group?name=unknown", 404)],
+    [
+        ("/?filter=bill", 200),
+        ("/group?name=billing", 200),
+        ("/groups/billing", 200),
+        ("/group?name=unknown", 404),
+        ("/topic?name=orders", 200),
+    ],
 )
 def test_a_page_has_a_view_for_the_script(address: str, code: int) -> None:
     """With the media type of the view in `Accept`, the response is the content of the page as JSON."""

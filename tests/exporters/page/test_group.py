@@ -10,6 +10,7 @@ import pytest
 
 from exporters.page.group import group_page
 from exporters.page.group_tables import ROWS
+from exporters.page.links import PageLinks
 from exporters.readmodel import FindingDetail, VerdictChange
 from exporters.text.exposition import PublishedSnapshot
 from tests.exporters.page_parser import Reader
@@ -233,3 +234,25 @@ def test_the_owner_and_the_maintenance_of_the_group() -> None:
     assert "In maintenance until 2023-11-14 22:14:20 UTC" in reader.text
     plain = read("g", data=snapshot(groups=[row])).text
     assert all(word not in plain for word in ("Team", "Tier", "Link", "maintenance"))
+
+
+def test_a_group_links_to_other_services_if_they_are_configured() -> None:
+    """To its dashboard and to the runbook of its verdict; without the options there are no links."""
+    published = PublishedSnapshot.build(small_snapshot())
+    links = PageLinks("https://grafana.example", "https://git.example/main", ("a:9092",))
+    page = Reader(group_page(published, "billing", None, NOW, root="./", links=links).html())
+    assert "https://grafana.example/d/lagwarden-group?var-group=billing" in page.links
+    assert "https://git.example/main/docs/runbooks/LagwardenGroupStuck.md" in page.links
+    assert "kafka-consumer-groups --bootstrap-server a:9092 --group billing --describe" in page.text
+    assert [link for link in read().links if link.startswith("http")] == []
+
+
+def test_a_group_links_to_the_pages_of_its_topics() -> None:
+    """In the table of its partitions."""
+    assert "./topic?name=orders" in read().links
+
+
+def test_the_icon_of_a_critical_group_is_red() -> None:
+    """That of another group is not."""
+    published = PublishedSnapshot.build(small_snapshot())
+    assert [group_page(published, name, None, NOW, root="./").alarm for name in ("billing", "plain")] == [True, False]

@@ -75,6 +75,16 @@
 {{- if .Values.bootstrapServersFrom -}}
 {{- $_ := unset $config.kafka "bootstrap_servers" -}}
 {{- end -}}
+{{- $links := dict -}}
+{{- with .Values.rules.grafanaUrl -}}
+{{- $_ := set $links "grafana_url" . -}}
+{{- end -}}
+{{- with .Values.rules.runbookUrl -}}
+{{- $_ := set $links "runbook_url" . -}}
+{{- end -}}
+{{- if $links -}}
+{{- $_ := set $config "http" (merge (default dict $config.http) $links) -}}
+{{- end -}}
 {{- if eq .Values.mode "cluster" -}}
 {{- $job := include "lagwarden.cluster.job" . | fromYaml -}}
 {{- $_ := set $job "spark_options" (merge $job.spark_options (default dict (default dict $config.job).spark_options)) -}}

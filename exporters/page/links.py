@@ -1,0 +1,56 @@
+"""Links from the page of a group to Grafana and to the runbook of its verdict, where they are configured."""
+
+from __future__ import annotations
+
+import dataclasses
+import urllib.parse
+from typing import Final
+
+_ALERTS: Final = {
+    "aborting": "LagwardenGroupAborting",
+    "expiring": "LagwardenGroupOffsetsExpireSoon",
+    "falling_behind": "LagwardenGroupFallingBehind",
+    "forgotten": "LagwardenGroupOffsetsForgotten",
+    "held_back": "LagwardenGroupHeldBack",
+    "losing_data": "LagwardenGroupLosingData",
+    "no_leader": "LagwardenGroupNoLeader",
+    "no_members": "LagwardenGroupNoMembers",
+    "rebalance_storm": "LagwardenGroupRebalanceStorm",
+    "rewound": "LagwardenGroupRewound",
+    "skipped": "LagwardenGroupSkipped",
+    "truncated": "LagwardenGroupTruncated",
+    "two_applications": "LagwardenGroupShared",
+    "two_committers": "LagwardenGroupShared",
+}
+"""The alerts of single verdicts."""
+_OTHERS: Final = {"critical": "LagwardenGroupStuck", "warning": "LagwardenGroupUneven"}
+"""The alert of all other verdicts, by severity."""
+
+
+def alert_of_verdict(verdict: str | None, severity: str | None) -> str | None:
+    """Return the name of the alert for a verdict of this severity; None if it raises none."""
+    if verdict is None or severity not in _OTHERS:
+        return None
+    return _ALERTS.get(verdict, _OTHERS[severity])
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PageLinks:
+    """The base URLs without a slash at their end, and the brokers that commands name. None: not configured."""
+
+    grafana_url: str | None = None
+    runbook_url: str | None = None
+    bootstrap_servers: tuple[str, ...] = ()
+
+    def dashboard(self, group: str) -> str | None:
+        """Return the URL of the dashboard of a group."""
+        if self.grafana_url is None:
+            return None
+        return f"{self.grafana_url}/d/lagwarden-group?var-group={urllib.parse.quote(group, safe='')}"
+
+    def runbook(self, verdict: str | None, severity: str | None) -> str | None:
+        """Return the URL of the runbook for a verdict; None also if the verdict raises no alert."""
+        alert = alert_of_verdict(verdict, severity)
+        if self.runbook_url is None or alert is None:
+            return None
+        return f"{self.runbook_url}/docs/runbooks/{alert}.md"

@@ -1,0 +1,65 @@
+"""The partitions of a group as a strip of cells per topic, in the colours of their verdicts."""
+
+from __future__ import annotations
+
+import collections
+import itertools
+from typing import TYPE_CHECKING, Any, Final
+
+from exporters.page.formatting import named, severity_class
+from exporters.page.html_tree import Element, el
+from exporters.wording import count, number, phrase, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from exporters.page.html_tree import Content
+
+CELLS: Final = 1000
+"""Limit of the cells of all topics."""
+
+
+def strips_section(partitions: Sequence[Mapping[str, Any]], severities: Mapping[str, str]) -> Content:
+    """Return a strip per topic; None for fewer than two partitions. `partitions` are rows of PARTITIONS by topic."""
+    if len(partitions) < 2:
+        return None
+    topics = itertools.groupby(partitions[:CELLS], key=lambda row: row["topic"])
+    rest = len(partitions) - CELLS
+    return el(
+        "section",
+        el("h2", "Partitions by verdict"),
+        [_strip(topic, list(rows), severities) for topic, rows in topics],
+        el("p", f"{count(rest, 'partition')} more: see the API.", class_="note") if rest > 0 else None,
+        aria_label="Partitions by verdict",
+    )
+
+
+def _strip(topic: str, rows: Sequence[Mapping[str, Any]], severities: Mapping[str, str]) -> Element:
+    verdicts = collections.Counter(_verdict(row) for row in rows)
+    summary = ", ".join(f"{number(amount)} {verdict}" for verdict, amount in verdicts.most_common())
+    words = f"{printable(topic)}: {count(len(rows), 'partition')}, {summary}"
+    return el(
+        "div",
+        el("p", named(topic), " ", el("small", summary)),
+        el("div", _cells(rows, severities), class_="strip", role="img", aria_label=words),
+        data_key=topic,
+    )
+
+
+def _cells(rows: Iterable[Mapping[str, Any]], severities: Mapping[str, str]) -> list[Element]:
+    return [
+        el(
+            "span",
+            class_=f"cell {severity_class(severities.get(row['verdict'] or ''))}",
+            title=f"{row['partition']}: {_verdict(row)}, lag {_lag(row['lag'])}",
+        )
+        for row in rows
+    ]
+
+
+def _verdict(row: Mapping[str, Any]) -> str:
+    return "no verdict yet" if row["verdict"] is None else phrase(row["verdict"])
+
+
+def _lag(lag: int | None) -> str:
+    return "unknown" if lag is None else number(lag)

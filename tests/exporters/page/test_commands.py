@@ -1,0 +1,48 @@
+"""The commands on a group's page."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from exporters.page.commands import group_commands, shell_word
+from tests.exporters.snapshots import HOSTILE_NAMES
+
+BROKERS = ("a:9092", "b:9092")
+
+
+@pytest.mark.parametrize("name", [*HOSTILE_NAMES, "$(id)", "`id`", "a'b", "it\\'s\n"], ids=ascii)
+def test_a_shell_reads_the_exact_name(name: str) -> None:
+    """As one word of bash, without any expansion; the command is one line of printable text."""
+    word = shell_word(name)
+    assert word.isprintable()
+    # The sentinel keeps line feeds at the end.
+    said = subprocess.run(
+        ["bash", "-c", f"printf %s. {word}"], capture_output=True, check=True, env={"LC_ALL": "C.UTF-8"}
+    )
+    assert said.stdout.decode() == f"{name}."
+
+
+def test_the_commands_of_a_classic_group() -> None:
+    """Explanation, description, and the preview of a reset, all with the brokers and the group."""
+    tool = "kafka-consumer-groups --bootstrap-server a:9092,b:9092 --group 'my group'"
+    assert [command for _, command in group_commands({"group": "my group", "kind": "classic"}, BROKERS)] == [
+        "lagwarden explain 'my group'",
+        f"{tool} --describe",
+        f"{tool} --reset-offsets --all-topics --to-latest --dry-run",
+    ]
+
+
+@pytest.mark.parametrize(("kind", "tool"), [("share", "kafka-share-groups"), ("streams", "kafka-streams-groups")])
+def test_groups_of_other_kinds_have_their_own_tool(kind: str, tool: str) -> None:
+    """And no preview, because consumers' offsets are not theirs."""
+    commands = [command for _, command in group_commands({"group": "g", "kind": kind}, ())]
+    assert commands == ["lagwarden explain g", f"{tool} --bootstrap-server localhost:9092 --group g --describe"]
+
+
+def test_a_name_with_a_dash_is_no_option() -> None:
+    """The name is not read as an option of the command."""
+    explain, describe, _ = (command for _, command in group_commands({"group": "-x", "kind": None}, BROKERS))
+    assert explain == "lagwarden explain -- -x"
+    assert " --group=-x " in describe

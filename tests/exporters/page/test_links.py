@@ -1,0 +1,46 @@
+"""The links from a group's page to Grafana and the runbooks."""
+
+from __future__ import annotations
+
+import urllib.parse
+
+import pytest
+
+from exporters.page.links import PageLinks
+from tests.exporters.snapshots import HOSTILE_NAMES
+
+LINKS = PageLinks("https://grafana.example/team", "https://git.example/lagwarden/blob/main")
+
+
+@pytest.mark.parametrize("name", HOSTILE_NAMES, ids=ascii)
+def test_the_dashboard_has_the_exact_group(name: str) -> None:
+    """The name is one encoded parameter, whatever its characters."""
+    url = urllib.parse.urlsplit(LINKS.dashboard(name) or "")
+    assert (url.netloc, url.path) == ("grafana.example", "/team/d/lagwarden-group")
+    assert urllib.parse.parse_qs(url.query, keep_blank_values=True) == {"var-group": [name]}
+
+
+@pytest.mark.parametrize(
+    ("verdict", "severity", "alert"),
+    [
+        ("losing_data", "critical", "LagwardenGroupLosingData"),
+        ("stopped", "critical", "LagwardenGroupStuck"),
+        ("skewed", "warning", "LagwardenGroupUneven"),
+        ("expiring", "warning", "LagwardenGroupOffsetsExpireSoon"),
+    ],
+)
+def test_the_runbook_is_that_of_the_alert(verdict: str, severity: str, alert: str) -> None:
+    """Of the verdict, or of the severity for verdicts without an alert of their own."""
+    assert LINKS.runbook(verdict, severity) == f"https://git.example/lagwarden/blob/main/docs/runbooks/{alert}.md"
+
+
+@pytest.mark.parametrize(("verdict", "severity"), [(None, None), ("ok", "fine"), ("reset", "notice")])
+def test_a_verdict_without_an_alert_has_no_runbook(verdict: str | None, severity: str | None) -> None:
+    """Neither has a group without a verdict."""
+    assert LINKS.runbook(verdict, severity) is None
+
+
+def test_what_is_not_configured_has_no_link() -> None:
+    """Neither dashboard nor runbook."""
+    assert PageLinks().dashboard("a") is None
+    assert PageLinks().runbook("stopped", "critical") is None

@@ -1,0 +1,104 @@
+"""The page of one topic."""
+
+from __future__ import annotations
+
+import dataclasses
+import urllib.parse
+from typing import Any
+
+import pytest
+
+from exporters.page.topic import topic_link, topic_page
+from exporters.readmodel import LOG_ENDS, TOPICS, VERDICT_GROUPS, Snapshot
+from exporters.text.exposition import PublishedSnapshot
+from tests.exporters.cluster_facts import facts
+from tests.exporters.page_parser import Reader
+from tests.exporters.snapshots import HOSTILE_NAMES, NOON, small_snapshot, snapshot, table
+
+NOW = NOON / 1000 + 5
+SEVERITIES = [{"verdict": "ok", "severity": "fine"}, {"verdict": "stopped", "severity": "critical"}]
+
+
+def world(*partitions: dict[str, Any], topics: list[dict[str, Any]], ends: list[dict[str, Any]]) -> Snapshot:
+    """Return a snapshot with these rows; all groups are stable."""
+    groups = [{"group": row["group"], "state": "Stable", "team": "payments"} for row in topics]
+    return dataclasses.replace(
+        snapshot(list(partitions), groups),
+        topics=table(TOPICS, topics),
+        log_ends=table(LOG_ENDS, ends),
+        verdict_groups=table(VERDICT_GROUPS, SEVERITIES),
+    )
+
+
+ORDERS = world(
+    {"group": "a", "topic": "orders", "partition": 0, "lag": 30},
+    {"group": "b", "topic": "orders", "partition": 0, "lag": 95},
+    {"group": "b", "topic": "orders", "partition": 1, "lag": None},
+    {"group": "b", "topic": "other", "partition": 1, "lag": 7},
+    topics=[
+        {"group": "a", "topic": "orders", "partitions": 1, "lag_sum": 30, "lag_max": 30, "verdict": "ok"},
+        {"group": "b", "topic": "orders", "partitions": 2, "lag_sum": 95, "lag_max": 95, "verdict": "stopped"},
+        {"group": "c", "topic": "other", "partitions": 2, "lag_sum": 7, "lag_max": 7, "verdict": "ok"},
+    ],
+    ends=[
+        {"topic": "orders", "partition": 0, "high_watermark": 1_100, "log_start_offset": 1_000},
+        {"topic": "orders", "partition": 1, "high_watermark": 5, "log_start_offset": 5},
+        {"topic": "other", "partition": 1, "high_watermark": 8, "log_start_offset": 0},
+    ],
+)
+
+
+def read(name: str, data: Snapshot = ORDERS) -> Reader:
+    """Return the parsed page of a topic."""
+    return Reader(topic_page(PublishedSnapshot.build(data), name, None, NOW, root="./").html())
+
+
+def test_the_groups_of_a_topic_are_shown_the_worst_first() -> None:
+    """With their numbers of this topic only, and links to their pages."""
+    page = read("orders")
+    assert [row[:4] for row in page.tables["Groups"][1:]] == [["b", "stopped", "95", "95"], ["a", "ok", "30", "30"]]
+    assert {"group?name=a", "group?name=b"} <= set(page.links)
+    assert "group?name=c" not in page.links
+    assert page.tables["Groups"][1][-2:] == ["Stable", "payments"]
+
+
+def test_partitions_show_how_much_of_the_kept_log_is_unread() -> None:
+    """The share of the slowest group; unknown where nothing is kept or no lag is known."""
+    assert read("orders").tables["Partitions"][1:] == [
+        ["0", "1\u202f000", "1\u202f100", "100", "95", "95 %", "b"],
+        ["1", "5", "5", "0", "unknown", "unknown", ""],
+    ]
+
+
+def test_the_page_has_the_facts_of_the_cluster() -> None:
+    """Partitions, replication and configuration, also of a topic that no group reads."""
+    published = PublishedSnapshot.build(snapshot())
+    page = Reader(topic_page(published, "orders", facts(), NOW, root="./").html())
+    assert "Replication factor" in page.text
+    assert "No group reads this topic." in page.text
+
+
+def test_an_unknown_topic_is_not_found() -> None:
+    """404 with the name; before the first snapshot 503."""
+    missing = topic_page(PublishedSnapshot.build(small_snapshot()), "nowhere", facts(), NOW, root="./")
+    assert missing.code == 404
+    assert "No group reads a topic named nowhere." in Reader(missing.html()).text
+    assert topic_page(None, "nowhere", None, NOW, root="./").code == 503
+
+
+def test_the_icon_is_red_if_a_group_is_critical_in_the_topic() -> None:
+    """A group that is critical in another topic does not count."""
+    published = PublishedSnapshot.build(ORDERS)
+    pages = [topic_page(published, name, None, NOW, root="./") for name in ("orders", "other")]
+    assert [page.alarm for page in pages] == [True, False]
+
+
+@pytest.mark.parametrize("name", HOSTILE_NAMES, ids=ascii)
+def test_a_topic_of_any_name_has_a_page(name: str) -> None:
+    """Its link has the exact name, and the page shows the name as text."""
+    query = urllib.parse.parse_qs(topic_link(name).partition("?")[2], keep_blank_values=True)
+    assert query == {"name": [name]}
+    row = {"group": "g", "topic": name, "partitions": 1}
+    page = read(name, world(topics=[row], ends=[]))
+    assert page.tags["script"] == 1
+    assert page.tables["Groups"][1][0] == "g"
