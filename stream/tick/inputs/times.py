@@ -59,32 +59,38 @@ def plausible_slots(slots: Slots, now: int) -> Slots:
 
 
 class _FirstSeen:
-    """Stores when commits with a time in the future were first seen, by row and log position."""
+    """Stores when commits with a time in the future were first seen, by row and log position; most rows have none."""
 
     def __init__(self) -> None:
         self._rows: InputRows | None = None
-        self._position = self._seen = np.empty(0, np.int64)
+        self._at = self._position = self._seen = np.empty(0, np.int64)
 
     def times(self, rows: InputRows, time: Ints, position: Ints, now: int) -> Ints:
         """Return the times; one in the future is replaced by the tick that first saw that log position."""
-        ahead = time > min(now + AHEAD_MS, LATEST)
         if self._rows is not rows:
             self._carry(rows)
-        seen = np.where(ahead & (position == self._position), self._seen, now)
-        self._rows = rows
-        self._position, self._seen = np.where(ahead, position, NO_COMMIT), np.where(ahead, seen, NO_COMMIT)
-        return np.where(ahead, seen, np.maximum(time, NO_COMMIT))
+        at = np.flatnonzero(time > min(now + AHEAD_MS, LATEST))
+        position_then, seen_then = (np.full(len(at), NO_COMMIT, np.int64) for _ in range(2))
+        if len(at) and len(self._at):
+            known = np.minimum(np.searchsorted(self._at, at), len(self._at) - 1)
+            is_known = self._at[known] == at
+            position_then[is_known], seen_then[is_known] = self._position[known[is_known]], self._seen[known[is_known]]
+        seen = np.where(position[at] == position_then, seen_then, now)
+        self._rows, self._at, self._position, self._seen = rows, at, position[at], seen
+        times = np.maximum(time, NO_COMMIT)
+        times[at] = seen
+        return times
 
     def _carry(self, rows: InputRows) -> None:
-        """Reorder the stored positions and times to match other rows."""
-        previous, odd = self._rows, np.flatnonzero(self._seen >= 0)[:_CARRIED].tolist()
-        position, seen = (np.full(len(rows), NO_COMMIT, np.int64) for _ in range(2))
-        if previous is not None and odd:
+        """Renumber the stored rows by their place among other rows, and drop those that are gone."""
+        previous, carried = self._rows, []
+        if previous is not None and len(self._at):
             groups, topics = ({name: at for at, name in enumerate(names)} for names in (rows.groups, rows.topics))
-            for row in odd:
+            for number, row in enumerate(self._at[:_CARRIED].tolist()):
                 group = groups.get(previous.groups[int(previous.group[row])])
                 topic = topics.get(previous.topics[int(previous.topic[row])])
                 at = rows.position(group, topic, int(previous.partition[row]))
                 if at is not None:
-                    position[at], seen[at] = self._position[row], self._seen[row]
-        self._position, self._seen = position, seen
+                    carried.append((at, int(self._position[number]), int(self._seen[number])))
+        table = np.array(sorted(carried), np.int64).reshape(-1, 3)
+        self._at, self._position, self._seen = table[:, 0], table[:, 1], table[:, 2]
