@@ -41,6 +41,7 @@ from stream.tick.ends_index import EndsIndex
 from stream.tick.hidden_commits.model import nothing_hidden
 from stream.tick.snapshot.build import build_evaluated
 from stream.tick.verdicts.evaluate import VerdictEvaluator
+from stream.tick.verdicts.tick_details import TickDetails
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -177,7 +178,7 @@ class Ticking:
         self._steps: list[Step] = []
         self._resident: dict[str, int] = {}
         self._published: PublishedSnapshot | None = None
-        self._evaluated: EvaluatedTick | None = None
+        self._details: TickDetails | None = None
         self._began = resident()
 
     def seed(self, states: dict[int, bytes]) -> None:
@@ -192,6 +193,11 @@ class Ticking:
 
     def tick(self, changes: list[tuple[int, bytes]]) -> None:
         """Apply a batch, and publish a snapshot."""
+        self._publish(changes)
+        self._timed("release memory", release_memory)
+        self._record_resident("published")
+
+    def _publish(self, changes: list[tuple[int, bytes]]) -> None:
         self._timed(
             "apply", lambda: [self._driver_state.apply(shard, unpack_change(change)) for shard, change in changes]
         )
@@ -201,9 +207,7 @@ class Ticking:
         evaluated = self._timed("evaluate", lambda: self._evaluate(state, context))
         made = self._timed("snapshot", lambda: build_evaluated(evaluated, context, self._now))
         self._published = self._timed("render", lambda: PublishedSnapshot.build(made))
-        self._evaluated = evaluated
-        self._timed("release memory", release_memory)
-        self._record_resident("published")
+        self._details = self._timed("pack", lambda: TickDetails.pack(evaluated))
 
     def _evaluate(self, state: GroupColumns, context: ClusterContext) -> EvaluatedTick:
         """Evaluate as a tick does, without lookups."""

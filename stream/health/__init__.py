@@ -43,4 +43,7 @@ function of its own (`measurements`, `patience`, `idle_time`, `excused`, `open_t
 `verdict.roll_up` combines partitions to groups. A rule is one file in `rules/` and one line in `RULES`. `burrow` is the
 rule set of another monitor over the same rows and windows, with its own verdicts. Nothing here uses Spark, a clock or
 I/O.
+
+**Between ticks** nothing is kept as plain columns: `memory.row_memory` and the shown verdicts are packed
+(`packed_columns`), and `packed_evaluation` has the evaluation from which findings of single groups are read.
 """

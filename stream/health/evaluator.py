@@ -11,6 +11,8 @@ import numpy as np
 from stream.health import hysteresis
 from stream.health.evaluation import Evaluation, EvaluationRules, Finding
 from stream.health.evidence import evidence
+from stream.health.hysteresis import ShownVerdicts
+from stream.health.packed_columns import PackedTable
 from stream.health.rules import RULES
 from stream.health.rules.members import members_text
 from stream.health.rules.membership.unassigned import may_be_assigned_soon
@@ -18,12 +20,11 @@ from stream.health.rules.rule import unread_text
 from stream.health.verdict import CODE, SEVERITIES, SEVERITY, VERDICTS, Severity, Verdict, roll_up
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from stream.health.columns import Codes, Ints
     from stream.health.evidence import Value
     from stream.health.features.window import Window
-    from stream.health.hysteresis import ShownVerdicts
     from stream.health.inputs import HealthInputs
     from stream.health.limits import HealthLimits
 
@@ -53,6 +54,8 @@ _NEEDS_NO_RECORD: Final = frozenset(
 _GOOD: Final = [CODE[each] for each in (Verdict.OK, Verdict.CAUGHT_UP, Verdict.COMMITS_LAST_READ)]
 """Verdicts that the rules give only to rows without a fault: these can be premature."""
 _NEEDS_A_RECORD: Final = np.array([verdict not in _NEEDS_NO_RECORD for verdict in VERDICTS], np.bool_)
+
+_SHOWN: Final[Mapping[type, Collection[str]]] = {ShownVerdicts: ()}
 
 _NO_OFFSETS: Final = (
     "The group has committed no offsets.",
@@ -157,16 +160,17 @@ class Evaluator(EvaluationRules):
         super().__init__(limits, points=points, packed=packed)
         self._packed = packed
         self._keys = np.empty(0, np.int64)
-        self._shown = hysteresis.initial_state(0, 0)
+        self._shown = PackedTable.pack(hysteresis.initial_state(0, 0), _SHOWN)
         self._last_inputs: HealthInputs | None = None
 
     def evaluate(self, inputs: HealthInputs) -> EvaluationResult:
         """Evaluate one tick. Ticks come in order, and each of them once."""
         window = self._build_window(inputs)
         rule_verdict, also = apply_rules(window)
-        self._shown = shown = hysteresis.advance(self._previous_verdicts(inputs), rule_verdict, inputs.now)
+        shown = hysteresis.advance(self._previous_verdicts(inputs), rule_verdict, inputs.now)
+        self._shown = PackedTable.pack(shown, _SHOWN)
         window = window.trim()
-        self._last_inputs = window.inputs
+        self._last_inputs = inputs.without_columns()
         code, row, rows = roll_up(shown.verdict, window.lag, inputs.group, len(inputs.groups.names))
         return EvaluationResult(
             window=window,
@@ -184,16 +188,16 @@ class Evaluator(EvaluationRules):
         """Return the shown verdicts as bytes for the next process; None before the first tick."""
         if self._last_inputs is None:
             return None
-        return hysteresis.pack(self._shown, self._last_inputs, self.history.memory.columns())
+        return hysteresis.pack(self._shown.rows(), self._last_inputs, self.history.memory.columns())
 
     def _previous_verdicts(self, inputs: HealthInputs) -> ShownVerdicts:
         """Return the verdicts shown at the previous tick, or by the previous process, for the rows of this tick."""
-        keys = self.history.row_keys(inputs)
+        keys = self.history.memory.keys
         if self._packed is not None:
             previous = hysteresis.unpack(self._packed, inputs, inputs.now)
             self._packed = None
         else:
-            previous = hysteresis.align(self._shown, self._keys, keys, inputs.now)
+            previous = hysteresis.align(self._shown.rows(), self._keys, keys, inputs.now)
         self._keys = keys
         return previous
 

@@ -11,13 +11,16 @@ import dataclasses
 import enum
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
+from stream.groups.commits.runs import no_spans
 from stream.groups.commits.slots import no_slots
+from stream.health.features.lag import PartitionEnds
 from stream.health.features.offset_out_of_range import CommitOrigins
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from stream.groups.commits.runs import Spans
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
     from stream.groups.membership.model import MemberClient
     from stream.health.columns import Codes, Flags, Ints
     from stream.health.features.control_records import LogTails
-    from stream.health.features.lag import Lag, PartitionEnds
+    from stream.health.features.lag import Lag
 
 NO_COMMIT: Final = -1
 """In `spans.last_offset`: a partition that a member owns, or of a subscribed topic, without any commit."""
@@ -175,6 +178,21 @@ class HealthInputs:
         """Return the inputs without those that only the evaluation needs; commit windows are most of the memory."""
         return dataclasses.replace(
             self, slots=no_slots(), origins=CommitOrigins(), lag=None, read_until=None, answered_since=None
+        )
+
+    def without_columns(self) -> HealthInputs:
+        """Return only the groups, the topics, and which rows there are."""
+        none = np.empty(0, np.int64)
+        return HealthInputs(
+            now=self.now,
+            groups=self.groups,
+            topics=self.topics,
+            group=self.group,
+            topic=self.topic,
+            partition=self.partition,
+            spans=no_spans(),
+            slots=no_slots(),
+            ends=PartitionEnds(none, none, none, np.empty(0, np.bool_)),
         )
 
     def __len__(self) -> int:

@@ -12,12 +12,14 @@ from stream.service.startup import log_bounds
 from stream.tick.run_tick import EndsUnavailableError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from stream.checkpoint.topic_watch import TopicWatch
     from stream.cluster.transport.client import Cluster
     from stream.service.status import ServiceStatus
     from stream.tick.context_poller import ContextPoller
+    from stream.tick.ends_index import EndsIndex
     from stream.tick.publisher import Publisher
-    from stream.tick.run_tick import TickResult
     from stream.webhook.announcer import VerdictAnnouncer
 
 _log = structlog.get_logger(__name__)
@@ -72,20 +74,19 @@ class Ticker:
         self._publisher.save_verdicts()
 
     def _tick_and_watch(self, watch: TopicWatch) -> bool:
-        """Run one tick and compare the topic with it; return whether Kafka answered.
-
-        The result is local: a reference that outlived this call would keep its columns beside those of the next tick.
-        """
-        result = self.tick(current=watch.current)
-        if result is None:
+        """Run one tick and compare the topic with it; return whether Kafka answered."""
+        read = self.tick(current=watch.current)
+        if read is None:
             return False
-        watch.update(self._cluster, log_bounds(result.ends), result.positions)
+        ends, positions = read
+        watch.update(self._cluster, log_bounds(ends), positions)
         return True
 
-    def tick(self, *, current: bool) -> TickResult | None:
+    def tick(self, *, current: bool) -> tuple[EndsIndex, Mapping[int, int]] | None:
         """Run one tick and apply its result to the status; None if Kafka did not answer.
 
-        `current`: all records are read that the log had at the last tick.
+        Returns the end offsets, and the reader's position per offsets partition before they were read. `current`: all
+        records are read that the log had at the last tick.
         """
         progress = self._status.progress
         # Before the driver state is copied, which then includes all records below these positions.
@@ -98,8 +99,10 @@ class Ticker:
         self._status.record_tick(result)
         if self._announcer is not None:
             self._announcer.announce(result.published.snapshot, result.evaluated.finding)
+        read = result.ends, result.positions
+        del result  # its columns would stay in memory beside the packed ones, and beside those of the next tick
         self._publisher.finish_tick()
-        return result
+        return read
 
     def poll_offsets_topic(self) -> None:
         """Record which offsets partitions have no end offset, while the catch-up may be waiting for them."""

@@ -19,6 +19,7 @@ from stream.tick.offsets_topic_lag import OffsetsTopicLag
 from stream.tick.run_tick import NO_ENDS, EndsUnavailableError, EvaluationInputs, TickParts, read_end_offsets, run_tick
 from stream.tick.snapshot.group_detail import group_detail
 from stream.tick.terminations import Terminations
+from stream.tick.verdicts.tick_details import TickDetails
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,14 +31,26 @@ if TYPE_CHECKING:
     from stream.groups.instances import InstanceShare
     from stream.groups.membership.memberships import Member
     from stream.groups.shard import ShardChange, ShardState
+    from stream.tick.context import ClusterContext
     from stream.tick.context_poller import ContextPoller
     from stream.tick.lookups.scheduler import Lookups
     from stream.tick.offsets_topic_lag import UnansweredPartition
     from stream.tick.run_tick import TickResult
     from stream.tick.verdicts.evaluate import VerdictEvaluator
+    from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 
 _SEARCHES: Final = 3
 """Maximum number of times one tick is run again without the groups that made it fail."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _PublishedTick:
+    """What is answered from until the next tick. Immutable; any thread may read it."""
+
+    snapshot: PublishedSnapshot
+    context: ClusterContext
+    details: EvaluatedTick | TickDetails
+    """Packed once the tick is finished."""
 
 
 class Publisher:
@@ -75,29 +88,29 @@ class Publisher:
         )
         if evaluator is not None:
             self.evaluate_with(evaluator, lookups)
-        self._result: TickResult | None = None
+        self._published: _PublishedTick | None = None
 
     def current(self) -> PublishedSnapshot | None:
         """Return the published snapshot; None before the first."""
-        result = self._result
-        return None if result is None else result.published
+        tick = self._published
+        return None if tick is None else tick.snapshot
 
     def details(self, group: str) -> GroupDetail | None:
         """Return members, history and findings of a group as of the published snapshot; None if it is not in there."""
-        result = self._result
-        if result is None:
+        tick = self._published
+        if tick is None:
             return None
-        evaluated, context = result.evaluated, result.context
-        state = evaluated.hidden.state
+        details, context = tick.details, tick.context
+        state = details.hidden.state
         found = state.memberships.get(group), state.histories.get(group)
         if found == (None, None):  # unknown, or in quarantine
             return None
-        members = self._members_of(group, result)
+        members = self._members_of(group, tick)
         detail = group_detail(group, found, members, state.topics_of(group), context)
         return dataclasses.replace(
             detail,
-            finding=evaluated.finding(group),
-            partition_findings=evaluated.partition_findings(group),
+            finding=details.finding(group),
+            partition_findings=details.partition_findings(group),
             verdicts=self._parts.evaluator.changes_of(group),
         )
 
@@ -106,17 +119,17 @@ class Publisher:
 
         Hosts are compared without the slash that Java puts before an address. Reads every member of every group.
         """
-        result = self._result
-        if result is None:
+        tick = self._published
+        if tick is None:
             return frozenset()
-        return find_groups(result.evaluated.hidden.state.memberships, client, host)
+        return find_groups(tick.details.hidden.state.memberships, client, host)
 
-    def _members_of(self, group: str, result: TickResult) -> tuple[Member, ...]:
-        hidden = result.evaluated.hidden.memberships.get(group)
+    def _members_of(self, group: str, tick: _PublishedTick) -> tuple[Member, ...]:
+        hidden = tick.details.hidden.memberships.get(group)
         if hidden is not None:
-            return hidden.members(group, result.context.topic_names)
+            return hidden.members(group, tick.context.topic_names)
         with self._lock:
-            return self._driver_state.members(group, result.context.topic_names)
+            return self._driver_state.members(group, tick.context.topic_names)
 
     def evaluate_with(self, evaluator: VerdictEvaluator, lookups: Lookups | None = None) -> None:
         """Use this evaluator, and these lookups if given, from the next tick on."""
@@ -148,7 +161,7 @@ class Publisher:
 
     def clear(self) -> None:
         """Publish nothing any more, because what was published is wrong."""
-        self._result = None
+        self._published = None
         self._parts.evaluator.reset()
 
     def poll_offsets_topic(self, cluster: Cluster) -> tuple[UnansweredPartition, ...]:
@@ -182,15 +195,26 @@ class Publisher:
                     raise
                 searches += 1
             else:
-                self._result = result
+                self._published = _PublishedTick(result.published, result.context, result.evaluated)
                 return result
 
     def finish_tick(self) -> None:
-        """Do what must not delay the publication: search offset times for the next tick, release memory."""
-        if self._result is not None:
-            parts, window = self._parts, self._result.evaluated.evaluation.window
-            parts.lookups.search_offset_times(window, parts.evaluator.end_history)
+        """Do what must not delay the publication: search offset times for the next tick, pack this one, release memory.
+
+        The caller must have dropped the result of the tick, whose columns would otherwise stay in memory.
+        """
+        self._pack_published()
         release_memory()
+
+    def _pack_published(self) -> None:
+        tick = self._published
+        if tick is None or isinstance(tick.details, TickDetails):
+            return
+        parts, evaluated = self._parts, tick.details
+        parts.lookups.search_offset_times(evaluated.evaluation.window, parts.evaluator.end_history)
+        details = TickDetails.pack(evaluated)
+        parts.inputs = dataclasses.replace(parts.inputs, state=details.hidden.state)
+        self._published = dataclasses.replace(tick, details=details)
 
     def _copy_state(self, with_records: frozenset[str]) -> GroupColumns:
         """Drop groups that died long ago, and return the driver state as columns.

@@ -117,7 +117,7 @@ def test_tables_show_every_step_of_a_measured_tick() -> None:
     """A small tick, really measured, has every step, and the tables contain every measurement."""
     steps = measure(traffic_of(20, 3), 4, 5)
     assert {step["what"] for step in steps["steps"]} == {
-        *("seed", "apply", "columns", "context", "evaluate", "snapshot", "render", "release memory")
+        *("seed", "apply", "columns", "context", "evaluate", "snapshot", "render", "pack", "release memory")
     }
     assert steps["series"] > 20 * 3 * 4
     results = GroupsResults(

@@ -143,7 +143,7 @@ class BurrowEvaluator(EvaluationRules):
         """Evaluate one tick. Ticks come in order, and each of them once."""
         window = self._build_window(inputs)
         self.burrow_statuses = statuses = self._tracker.update(window, self.history, self.limits.tick)
-        keys, verdict = self.history.row_keys(inputs), statuses.status
+        keys, verdict = self.history.memory.keys, statuses.status
         groups = len(inputs.groups.names)
         group_verdict = burrow.roll_up(verdict, inputs.group, groups)
         # NOTFOUND (0) gets a negative rank: such a row does not represent its group.

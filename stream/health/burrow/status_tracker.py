@@ -41,7 +41,7 @@ class BurrowStatusTracker:
     def update(self, window: Window, history: PartitionHistory, tick: int) -> BurrowStatuses:
         """Return the statuses of one tick. `window` is complete (not trimmed), `tick` in ms. Once per tick."""
         inputs = window.inputs
-        keys = history.row_keys(inputs)
+        keys = history.memory.keys
         history_row = history.find_rows(inputs, lags.place(inputs.topic, inputs.partition))
         rings = self._rings.update(window, keys, history_row, history.high_watermark, tick)
         status = burrow.evaluate(rings, inputs.now)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from stream.tick.verdicts.messages import finding, partition_findings
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from exporters.readmodel import FindingDetail
     from stream.health.burrow.status_tracker import BurrowStatuses
     from stream.health.columns import Flags
@@ -35,17 +36,16 @@ class EvaluatedTick:
 
     def finding(self, group: str) -> FindingDetail | None:
         """Return the verdict of a group in words; None for a group that is unknown or dead."""
-        at = self._position(group)
+        at = position_of(group, self.inputs.rows.groups, self.alive)
         return None if at is None else finding(self.evaluation.group_finding(at))
 
     def partition_findings(self, group: str) -> tuple[tuple[str, int, FindingDetail], ...]:
         """Return topic, partition and finding of the group's partitions that are not fine, worst first."""
-        at = self._position(group)
+        at = position_of(group, self.inputs.rows.groups, self.alive)
         return () if at is None else partition_findings(self.evaluation, at)
 
-    def _position(self, group: str) -> int | None:
-        groups = self.inputs.rows.groups
-        at = int(np.searchsorted(np.array(groups, object), group)) if groups else 0
-        if at == len(groups) or groups[at] != group or not self.alive[at]:
-            return None
-        return at
+
+def position_of(group: str, groups: Sequence[str], alive: Flags) -> int | None:
+    """Return the position of a group in the sorted `groups`; None for one that is unknown or dead."""
+    at = bisect.bisect_left(groups, group)
+    return at if at < len(groups) and groups[at] == group and alive[at] else None

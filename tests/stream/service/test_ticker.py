@@ -151,14 +151,14 @@ def test_the_last_result_is_dropped_before_the_memory_of_a_tick_is_released() ->
     class FreshResult(Result):
         pass
 
-    class KeepingPublisher(FakePublisher):
-        """Keeps the newest result, as the publisher does, and counts those that are alive."""
+    class CountingPublisher(FakePublisher):
+        """Keeps no result when a tick is finished, as the publisher does, and counts those that are alive."""
 
         def tick(self, *args: Any, **named: Any) -> Any:
             super().tick(*args, **named)
-            self.newest = FreshResult()
-            results.add(self.newest)
-            return self.newest
+            result = FreshResult()
+            results.add(result)
+            return result
 
         def finish_tick(self) -> None:
             super().finish_tick()
@@ -167,9 +167,9 @@ def test_the_last_result_is_dropped_before_the_memory_of_a_tick_is_released() ->
                 ended.set()
 
     results: weakref.WeakSet[FreshResult] = weakref.WeakSet()
-    ticker, _ = made(KeepingPublisher())
+    ticker, _ = made(CountingPublisher())
     ticker.run(cast("Any", FakeWatch()), caught_up, ended)
-    assert alive == [1, 1, 1]
+    assert alive == [0, 0, 0]
 
 
 def test_a_stop_before_the_catch_up_is_complete_publishes_nothing() -> None:

@@ -24,14 +24,14 @@ from tests.support.driver_states import ShardReader, ends_of
 from tests.support.raw import commit_key, commit_value, group_key, group_value
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
     from pathlib import Path
 
     import pyarrow as pa
 
     from exporters.text.exposition import PublishedSnapshot
     from stream.cluster.transport.client import Cluster
-    from stream.tick.run_tick import TickResult
+    from stream.tick.ends_index import EndsIndex
 
 CLUSTER = cast("Cluster", object())
 
@@ -74,7 +74,7 @@ def ticker_of(publisher: Publisher, status: ServiceStatus) -> Ticker:
     return Ticker(publisher, status, CLUSTER, cast("Any", None), tick_interval=10, trigger_interval=1)
 
 
-def tick(publisher: Publisher, status: ServiceStatus) -> TickResult | None:
+def tick(publisher: Publisher, status: ServiceStatus) -> tuple[EndsIndex, Mapping[int, int]] | None:
     """Run one tick."""
     return ticker_of(publisher, status).tick(current=False)
 
@@ -164,9 +164,9 @@ def test_positions_are_those_before_the_ends(
         return found
 
     monkeypatch.setattr(run_tick, "read_ends", meanwhile)
-    result = tick(publisher, status)
-    assert result is not None
-    assert result.positions == {0: 90, 1: 5}
+    read = tick(publisher, status)
+    assert read is not None
+    assert read[1] == {0: 90, 1: 5}
     assert progress.positions[0] == 700
 
 
@@ -199,6 +199,21 @@ def test_details_are_those_of_the_published_snapshot(ends: Ends, status: Service
     publisher.seed([(0, shard.state)])
     tick(publisher, status)
     assert publisher.details("g") is None
+
+
+def test_a_finished_tick_answers_as_before(ends: Ends) -> None:
+    """It is packed then, and packed once."""
+    publisher = Publisher()
+    ends.rows = [("t", 0, 4, 4, 2, None), (NAME, 0, 100, 90, 0, None)]
+    publisher.apply([(0, shard_of(1).change)], catching_up=False)
+    publisher.tick(CLUSTER)
+    answers = [publisher.details("g")]
+    for _ in range(2):
+        publisher.finish_tick()
+        answers.append(publisher.details("g"))
+    assert answers[0] is not None
+    assert answers[0].partition_findings != ()
+    assert answers[1:] == [answers[0]] * 2
 
 
 def test_a_wrong_snapshot_is_withdrawn(ends: Ends, status: ServiceStatus, tmp_path: Path) -> None:  # noqa: ARG001 - replaces the request

@@ -1,7 +1,8 @@
 """The memory of rows (group, topic, partition) over the ticks: one column per remembered number.
 
 Each part of the memory is a dataclass of columns with a module of its own, which says how a tick changes them. This
-module keeps the parts aligned with the rows of each tick, and stores them for the next process.
+module keeps the parts aligned with the rows of each tick, and stores them for the next process. Between two ticks they
+are packed (`stream.health.packed_columns`): most rows hold the default in most columns.
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ from stream.health.features.memory.memory_columns import MemoryColumns
 from stream.health.features.memory.rest import RestMemory
 from stream.health.features.memory.split import SplitMemory
 from stream.health.features.memory.turns import TurnMemory
+from stream.health.packed_columns import PackedTable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from stream.health.columns import Flags, Ints
     from stream.health.features.end_history import EndHistory
@@ -108,15 +110,30 @@ class _Parts:
         return cls(**{name: _restored(getattr(empty, name), name, stored) for name in names})
 
 
+_TABLES: Final[Mapping[type, Collection[str]]] = dict.fromkeys(
+    (
+        _Parts,
+        RestMemory,
+        JumpMemory,
+        AnswerMemory,
+        TurnMemory,
+        SplitMemory,
+        ForgottenMemory,
+        HabitMemory,
+    ),
+    (),
+)
+
+
 class RowMemory:
     """The memory of all rows of one process. Not thread-safe."""
 
     def __init__(self, packed: bytes | None = None) -> None:
         """Continue with what an earlier process packed, if there is anything."""
-        self._packed = packed
+        self._stored = packed
         self._keys = np.empty(0, np.int64)
         self._inputs: HealthInputs | None = None
-        self._parts = _Parts.empty(0)
+        self._parts = PackedTable.pack(_Parts.empty(0), _TABLES)
         self._gone: dict[_Place, JumpMemory] = {}
         self.skipped: dict[str, int] = {}
         """The number of offsets that each group has passed without reading them, since the process started."""
@@ -127,11 +144,10 @@ class RowMemory:
         `keys` identify its rows over the ticks, `lag` is the distance of each commit from the end, `history_row` the
         row of its partition in the `history` of ends.
         """
-        self._align(inputs, keys)
-        before = self._parts
+        before = self._aligned(inputs, keys)
         rested, last_read = rest.advance(before.rest, inputs, lag)
         jumped, has_jumped = jumps.advance(before.jump, inputs, lag, history, history_row)
-        self._parts = after = _Parts(
+        after = _Parts(
             rest=rested,
             jump=jumped,
             answer=answers.advance(before.answer, lag.known | lag.beyond_end, inputs.now),
@@ -140,9 +156,10 @@ class RowMemory:
             forgotten=forgotten.advance(before.forgotten, inputs),
             habit=habit.advance(before.habit, before.rest, inputs, lag, history, history_row),
         )
+        self._parts = PackedTable.pack(after, _TABLES)
         passed = np.where(has_jumped & (jumped.planned == 0), jumped.jump_to - jumped.jump_from, 0)
         self._count_skipped(inputs, passed)
-        self._inputs = inputs.trim()
+        self._inputs = inputs.without_columns()
         return Remembered(
             last_read=last_read,
             jumps=jumped,
@@ -156,26 +173,31 @@ class RowMemory:
             skipped=np.array(list(self.skipped.values()), np.int64),
         )
 
+    @property
+    def keys(self) -> Ints:
+        """The keys of the rows of the last tick."""
+        return self._keys
+
     def columns(self) -> Mapping[str, Ints]:
         """Return all columns by name, to be stored."""
-        return self._parts.columns()
+        return self._parts.rows().columns()
 
-    def _align(self, inputs: HealthInputs, keys: Ints) -> None:
-        if self._packed is not None:
-            stored, self._packed = stored_rows.unpack(self._packed, inputs), None
-            self._parts = _Parts.restore(len(keys), stored)
-        elif len(keys) != len(self._keys) or not (keys == self._keys).all():
-            self._keep_gone(keys)
-            position = find_keys(self._keys, keys)
-            self._parts = self._parts.take(position)
-            self._bring_back(inputs, np.flatnonzero(position < 0))
+    def _aligned(self, inputs: HealthInputs, keys: Ints) -> _Parts:
+        """Return the memory of the rows of this tick as of the last one."""
+        parts, previous_keys, self._keys = self._parts.rows(), self._keys, keys
+        if self._stored is not None:
+            stored, self._stored = stored_rows.unpack(self._stored, inputs), None
+            parts = _Parts.restore(len(keys), stored)
+        elif len(keys) != len(previous_keys) or not (keys == previous_keys).all():
+            self._keep_gone(parts.jump, previous_keys, keys)
+            position = find_keys(previous_keys, keys)
+            parts = parts.take(position)
+            self._bring_back(parts.jump, inputs, np.flatnonzero(position < 0))
         if inputs.recreated is not None and len(inputs.recreated):
             position = np.where(np.isin(inputs.topic, inputs.recreated), -1, np.arange(len(keys)))
-            without = self._parts.take(position)
-            self._parts = dataclasses.replace(
-                self._parts, jump=without.jump, turn=without.turn, forgotten=without.forgotten
-            )
-        self._keys = keys
+            without = parts.take(position)
+            parts = dataclasses.replace(parts, jump=without.jump, turn=without.turn, forgotten=without.forgotten)
+        return parts
 
     def _count_skipped(self, inputs: HealthInputs, passed: Ints) -> None:
         names = inputs.groups.names
@@ -184,25 +206,25 @@ class RowMemory:
         for row in np.flatnonzero(passed).tolist():
             self.skipped[names[int(inputs.group[row])]] += int(passed[row])
 
-    def _keep_gone(self, keys: Ints) -> None:
+    def _keep_gone(self, jump: JumpMemory, previous_keys: Ints, keys: Ints) -> None:
         """Keep the memory of rows that no longer exist: their offsets may be committed again."""
         if self._inputs is None:
             return
-        for row in np.flatnonzero(find_keys(keys, self._keys) < 0)[-_MOST_GONE:].tolist():
+        for row in np.flatnonzero(find_keys(keys, previous_keys) < 0)[-_MOST_GONE:].tolist():
             place = _place(self._inputs, row)
             self._gone.pop(place, None)
-            self._gone[place] = _taken(self._parts.jump, JumpMemory.empty(1), np.array([row]))
+            self._gone[place] = _taken(jump, JumpMemory.empty(1), np.array([row]))
         for place in list(self._gone)[: max(len(self._gone) - _MOST_GONE, 0)]:
             del self._gone[place]
 
-    def _bring_back(self, inputs: HealthInputs, new: Ints) -> None:
-        """Return the memory of new rows that existed before; their offsets had been removed."""
+    def _bring_back(self, jump: JumpMemory, inputs: HealthInputs, new: Ints) -> None:
+        """Write the memory of new rows that existed before into `jump`; their offsets had been removed."""
         for row in new.tolist() if self._gone else ():
             gone = self._gone.pop(_place(inputs, row), None)
             if gone is not None:
                 gone.astray[0] = 1
                 for field in dataclasses.fields(JumpMemory):
-                    getattr(self._parts.jump, field.name)[row] = getattr(gone, field.name)[0]
+                    getattr(jump, field.name)[row] = getattr(gone, field.name)[0]
 
 
 def _place(inputs: HealthInputs, row: int) -> _Place:

@@ -1,0 +1,131 @@
+"""Tables of columns in few bytes, for the time between two ticks: most columns repeat a value or span a narrow range.
+
+The encoding is exact. A column whose elements are all equal takes no memory; whole numbers take one, two or four bytes
+where the numbers other than `NOT_KNOWN` span so little; every other column is kept as it is.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+import numpy as np
+
+from stream.health.columns import NOT_KNOWN
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from numpy.typing import NDArray
+
+_Table = TypeVar("_Table")
+_NARROW: Final = (np.uint8, np.uint16, np.uint32)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PackedColumn:
+    """One packed column."""
+
+    _codes: NDArray[Any]
+    _offset: int | None
+    """The value of code 0, which stands for `NOT_KNOWN` instead; None: the codes are the values."""
+
+    @classmethod
+    def pack(cls, column: NDArray[Any]) -> PackedColumn:
+        """Return a packed copy of a column; one that cannot be made smaller is shared, not copied."""
+        if len(column) and column.ndim == 1 and _is_uniform(column):
+            return cls(np.broadcast_to(column[:1].copy(), len(column)), None)
+        if not len(column) or column.dtype != np.int64:
+            return cls(column, None)
+        return cls(*_narrowed(column))
+
+    def rows(self, first: int, last: int | None = None) -> NDArray[Any]:
+        """Return a copy of the rows from `first` to before `last` (None: to the end) in their original type."""
+        codes = self._codes[first:last]
+        if self._offset is None:
+            return np.array(codes)
+        values = codes.astype(np.int64)
+        values += self._offset
+        if self._offset != NOT_KNOWN:
+            values[codes == 0] = NOT_KNOWN
+        return values
+
+    @property
+    def nbytes(self) -> int:
+        """Size in bytes, without that of the object."""
+        return self._codes.nbytes if all(self._codes.strides) else self._codes.itemsize
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PackedTable(Generic[_Table]):
+    """A packed dataclass of columns, which may have other dataclasses of columns as fields."""
+
+    _type: type[_Table]
+    _packed: Mapping[str, PackedColumn | PackedTable[Any]]
+    _others: Mapping[str, Any]
+
+    @classmethod
+    def pack(cls, table: _Table, types: Mapping[type, Collection[str]]) -> PackedTable[_Table]:
+        """Return a packed copy of a table.
+
+        `types` are the dataclasses whose arrays have one element per row, each with the names of the fields that are
+        kept as they are. Fields of other types are kept as they are, too. An array of several fields is packed once.
+        """
+        return cls._pack(table, types, {})
+
+    @classmethod
+    def _pack(
+        cls, table: Any, types: Mapping[type, Collection[str]], columns: dict[int, PackedColumn]
+    ) -> PackedTable[Any]:
+        packed: dict[str, PackedColumn | PackedTable[Any]] = {}
+        others: dict[str, Any] = {}
+        for field in dataclasses.fields(table):
+            value = getattr(table, field.name)
+            if field.name in types[type(table)]:
+                others[field.name] = value
+            elif isinstance(value, np.ndarray):
+                if id(value) not in columns:
+                    columns[id(value)] = PackedColumn.pack(value)
+                packed[field.name] = columns[id(value)]
+            elif type(value) in types:
+                packed[field.name] = cls._pack(value, types, columns)
+            else:
+                others[field.name] = value
+        return cls(type(table), packed, others)
+
+    def rows(self, first: int = 0, last: int | None = None) -> _Table:
+        """Return the table with the rows from `first` to before `last` (None: to the end); its arrays are copies."""
+        columns = {name: column.rows(first, last) for name, column in self._packed.items()}
+        return self._type(**columns, **self._others)
+
+    @property
+    def nbytes(self) -> int:
+        """Size of the packed columns in bytes; a column of several fields counts once."""
+        return sum(column.nbytes for column in {id(column): column for column in self._columns()}.values())
+
+    def _columns(self) -> list[PackedColumn]:
+        columns: list[PackedColumn] = []
+        for value in self._packed.values():
+            columns += [value] if isinstance(value, PackedColumn) else value._columns()  # noqa: SLF001 -- of this class
+        return columns
+
+
+def _is_uniform(column: NDArray[Any]) -> bool:
+    bits = column.view(np.int64) if column.dtype == np.float64 else column  # NaN differs from itself
+    return bool(bits[0] == bits[-1]) and bool((bits == bits[0]).all())
+
+
+def _narrowed(column: NDArray[np.int64]) -> tuple[NDArray[Any], int | None]:
+    """Return codes and their offset, see `PackedColumn`."""
+    low, high = int(column.min()), int(column.max())
+    unknown = None
+    if low == NOT_KNOWN and high - low > np.iinfo(np.uint8).max:
+        unknown = column == NOT_KNOWN
+        low = int(column.min(where=~unknown, initial=high))
+    for dtype in _NARROW if low > np.iinfo(np.int64).min else ():
+        if high - low < np.iinfo(dtype).max:
+            codes = (column - (low - 1)).astype(dtype)
+            if unknown is not None:
+                codes[unknown] = 0
+            return codes, low - 1
+    return column, None

@@ -1,0 +1,74 @@
+"""An evaluation in few bytes, from which the findings of single groups are read until the next tick."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from stream.groups.commits.runs import Spans
+from stream.health.burrow.evaluator import BurrowResult
+from stream.health.burrow.rules import Rings
+from stream.health.evaluator import EvaluationResult
+from stream.health.features.control_records import TailState
+from stream.health.features.lag import OffsetDistances
+from stream.health.features.memory.jumps import JumpMemory
+from stream.health.features.memory.row_memory import Remembered
+from stream.health.features.memory.turns import TurnMemory
+from stream.health.features.time_lag import Rates, TimeLag
+from stream.health.features.window import Window
+from stream.health.inputs import HealthInputs, OffsetsOutage
+from stream.health.packed_columns import PackedTable
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from stream.health.evaluation import Evaluation
+
+_OF_GROUPS: Final = ("group_verdict", "group_row", "group_rows", "group_since")
+_TABLES: Final[Mapping[type, Collection[str]]] = {
+    EvaluationResult: _OF_GROUPS,
+    BurrowResult: _OF_GROUPS,
+    Window: (),
+    HealthInputs: ("recreated",),
+    Spans: (),
+    OffsetsOutage: (),
+    Remembered: ("skipped",),
+    JumpMemory: (),
+    TurnMemory: (),
+    TailState: (),
+    OffsetDistances: (),
+    TimeLag: (),
+    Rates: (),
+    Rings: (),
+}
+"""The dataclasses of an evaluation with one element per row, and their fields that have not."""
+
+
+class PackedEvaluation:
+    """The packed evaluation of one tick. Immutable; any thread may read it."""
+
+    def __init__(self, evaluation: Evaluation) -> None:
+        """Pack an evaluation."""
+        groups = len(evaluation.window.inputs.groups.names)
+        self._first = np.searchsorted(evaluation.window.inputs.group, np.arange(groups + 1))
+        self._table: PackedTable[Evaluation] = PackedTable.pack(evaluation, _TABLES)
+
+    @property
+    def nbytes(self) -> int:
+        """Size of the packed columns in bytes."""
+        return self._table.nbytes
+
+    def of_group(self, group: int) -> Evaluation:
+        """Return the evaluation with the rows of this group only; groups keep their numbers, rows are counted from 0.
+
+        The other groups have no rows in it.
+        """
+        first, last = self._first[group : group + 2].tolist()
+        evaluation = self._table.rows(first, last)
+        inputs, group_row = evaluation.window.inputs, np.full(len(evaluation.group_row), -1, np.int64)
+        group_row[group] = max(int(evaluation.group_row[group]) - first, -1)
+        aborts = {row - first: streak for row, streak in inputs.aborts.items() if first <= row < last}
+        window = dataclasses.replace(evaluation.window, inputs=dataclasses.replace(inputs, aborts=aborts))
+        return dataclasses.replace(evaluation, window=window, group_row=group_row)

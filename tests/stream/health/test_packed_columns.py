@@ -1,0 +1,106 @@
+"""Packed columns and tables: nothing is lost, and what repeats or is narrow takes few bytes."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream.health.packed_columns import PackedColumn, PackedTable
+from tests.support.hypothesis_profiles import examples
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+WIDTHS = (0, 1, 254, 255, 256, 65_534, 65_535, 65_536, 2**32 - 2, 2**32 - 1, 2**32, 2**63)
+BASES = (-(2**63), -300, -2, -1, 0, 1, 1_700_000_000_000, 2**63 - 1)
+
+
+@st.composite
+def column(draw: st.DrawFn) -> NDArray[np.int64]:
+    """Return a column of numbers from a range of any width, some of them -1."""
+    base = draw(st.sampled_from(BASES))
+    highest = min(base + draw(st.sampled_from(WIDTHS)), 2**63 - 1)
+    number = st.one_of(st.integers(base, highest), st.sampled_from([base, highest, -1]))
+    return np.array(draw(st.lists(number, max_size=20)), np.int64)
+
+
+@examples(500)
+@given(column(), st.integers(0, 20), st.integers(0, 20))
+def test_any_slice_of_a_packed_column_has_its_numbers(numbers: NDArray[np.int64], first: int, last: int) -> None:
+    """In the same type; it is a copy that can be written to."""
+    packed = PackedColumn.pack(numbers)
+    for expected, rows in ((numbers, packed.rows(0)), (numbers[first:last], packed.rows(first, last))):
+        assert rows.dtype == np.int64
+        assert rows.tolist() == expected.tolist()
+        assert rows.flags.writeable
+        assert not np.shares_memory(rows, numbers)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "nbytes"),
+    [
+        pytest.param([7] * 1_000, 8, id="one number"),
+        pytest.param([-1] * 1_000, 8, id="nothing is known"),
+        pytest.param([-1, 1_700_000_000_000] * 500, 1_000, id="one time, or not known"),
+        pytest.param([-1, 0, 200] * 300, 900, id="counts"),
+        pytest.param([1_700_000_000_000, 1_700_000_060_000] * 500, 2_000, id="a minute"),
+        pytest.param([-1, 1_700_000_000_000, 1_700_086_400_000] * 300, 3_600, id="a day, or not known"),
+        pytest.param([0, 1 << 40] * 500, 8_000, id="anything"),
+    ],
+)
+def test_a_packed_column_takes_as_many_bytes_as_its_numbers_span(numbers: list[int], nbytes: int) -> None:
+    """The number that stands for what is not known does not count."""
+    packed = PackedColumn.pack(np.array(numbers, np.int64))
+    assert packed.nbytes == nbytes
+    assert packed.rows(0).tolist() == numbers
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pytest.param(np.array([True, True]), id="flags"),
+        pytest.param(np.array([3, 3, -1], np.int8), id="codes"),
+        pytest.param(np.array([np.nan, np.nan]), id="unknown rates"),
+        pytest.param(np.array([0.0, -0.0]), id="zeros of both signs"),
+        pytest.param(np.array(["a", None], object), id="reasons"),
+        pytest.param(np.arange(6, dtype=np.int64).reshape(3, 2), id="windows"),
+    ],
+)
+def test_other_columns_keep_their_type_and_their_values(values: NDArray[Any]) -> None:
+    """Bit by bit."""
+    rows = PackedColumn.pack(values).rows(0)
+    assert rows.dtype == values.dtype
+    assert repr(rows.tolist()) == repr(values.tolist())
+
+
+@dataclasses.dataclass(frozen=True)
+class _Inner:
+    offset: NDArray[np.int64]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Outer:
+    lag: NDArray[np.int64]
+    again: NDArray[np.int64]
+    inner: _Inner
+    other: _Inner | None
+    names: NDArray[np.object_]
+    now: int
+
+
+def test_a_table_is_packed_with_its_tables_and_without_its_other_fields() -> None:
+    """A slice has the rows of all columns of rows, and all of everything else."""
+    lag = np.array([1, 2, 300], np.int64)
+    names = np.array(["a", "b"], object)
+    table = _Outer(lag, lag, _Inner(np.array([5, 6, 7], np.int64)), None, names, 9)
+    packed = PackedTable.pack(table, {_Outer: ("names",), _Inner: ()})
+    found = packed.rows(1)
+    assert (found.lag.tolist(), found.again.tolist(), found.inner.offset.tolist()) == ([2, 300], [2, 300], [6, 7])
+    assert (found.names is names, found.now, found.other) == (True, 9, None)
+    assert packed.rows().lag.tolist() == [1, 2, 300]
+    assert packed.nbytes == 3 * 2 + 3, "a column of two fields is packed once"
