@@ -33,11 +33,14 @@ QUIET: Final = {
     # Start and stop of the server, which service/run.py logs, and a warning per malformed request, which is counted.
     "uvicorn": logging.ERROR,
     "asyncio": logging.WARNING,
+    # Where it found credentials, at level info; errors are raised as exceptions.
+    "botocore": logging.WARNING,
+    "urllib3": logging.ERROR,
 }
 
 
-_PRINTS_MESSAGES: Final = ("kafka.net.connection", "kafka.protocol.parser")
-"""Loggers that print every request at level debug, logins and their passwords included."""
+_PRINTS_MESSAGES: Final = ("kafka.net.connection", "kafka.protocol.parser", "botocore", "urllib3")
+"""Loggers that print every request at level debug, logins, their passwords and signatures included."""
 
 
 def configure(
@@ -61,7 +64,7 @@ def configure(
     for name, quiet in QUIET.items():
         logging.getLogger(name).setLevel(logging.NOTSET if level == "debug" else quiet)
     for name in _PRINTS_MESSAGES:
-        logging.getLogger(name).setLevel(logging.INFO if level == "debug" else logging.NOTSET)
+        logging.getLogger(name).setLevel(logging.INFO if level == "debug" else QUIET.get(name, logging.NOTSET))
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,

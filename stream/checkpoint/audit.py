@@ -13,18 +13,19 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from stream.checkpoint.files import DamagedError, whole
+from stream.checkpoint.files import DamagedError, listed, whole
 from stream.checkpoint.spark_offsets import source_positions
 from stream.cluster.offsets_topic import NAME
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from stream.checkpoint.files import CheckpointPath
 
 _VERSION: Final = re.compile(r"v\d+")
 
 
-def check_log(spark: Path) -> None:
-    """Check the files of Spark's log that the next start of the query reads. Raises DamagedError, PermissionError."""
+def check_log(spark: CheckpointPath) -> None:
+    """Check the files of Spark's log that the next start of the query reads. Raises DamagedError and OSError."""
+    spark = listed(spark)
     offsets, commits = batches(spark / "offsets"), batches(spark / "commits")
     newest, committed = max(offsets, default=-1), max(commits, default=-1)
     if offsets or commits or (spark / "metadata").exists():
@@ -42,12 +43,12 @@ def check_log(spark: Path) -> None:
             raise DamagedError(spark / "offsets" / str(newest), problem)
 
 
-def batches(folder: Path) -> list[int]:
+def batches(folder: CheckpointPath) -> list[int]:
     """Return the numbers of the batches that have a file in a folder of Spark's log."""
     return [int(entry.name) for entry in folder.glob("[0-9]*") if entry.name.isdigit()]
 
 
-def read_offsets(path: Path) -> dict[int, int]:
+def read_offsets(path: CheckpointPath) -> dict[int, int]:
     """Read `offsets/N`: the position at the end of batch N per offsets partition. Raises DamagedError."""
     lines = _lines(path)
     try:
@@ -59,13 +60,13 @@ def read_offsets(path: Path) -> dict[int, int]:
     return read
 
 
-def _check_id(path: Path) -> None:
+def _check_id(path: CheckpointPath) -> None:
     read = _json(path, whole(path))
     if not isinstance(read, dict) or not isinstance(read.get("id"), str):
         raise DamagedError(path, "has no query id")
 
 
-def _check_order(spark: Path, newest: int, committed: int) -> None:
+def _check_order(spark: CheckpointPath, newest: int, committed: int) -> None:
     if newest < committed:
         raise DamagedError(spark / "offsets" / str(committed), f"is missing, although batch {committed} has ended")
     if newest > committed + 1:
@@ -74,7 +75,7 @@ def _check_order(spark: Path, newest: int, committed: int) -> None:
         raise DamagedError(spark / "commits" / str(newest - 1), problem)
 
 
-def _check_state_versions(spark: Path, newest: int) -> None:
+def _check_state_versions(spark: CheckpointPath, newest: int) -> None:
     """Raise DamagedError if the state has a batch that the log does not have; Spark would mix it with later state."""
     for path in (spark / "state").glob("*/[0-9]*/[0-9]*"):
         version = path.name.partition(".")[0].partition("_")[0]
@@ -83,13 +84,13 @@ def _check_state_versions(spark: Path, newest: int) -> None:
             raise DamagedError(path, f"is of batch {int(version) - 1}, but the offset log {known}")
 
 
-def _check_commit(path: Path) -> None:
+def _check_commit(path: CheckpointPath) -> None:
     lines = _lines(path)
     if len(lines) < 2 or not isinstance(_json(path, lines[1]), dict):
         raise DamagedError(path, "is truncated")
 
 
-def _lines(path: Path) -> list[str]:
+def _lines(path: CheckpointPath) -> list[str]:
     """Return the lines of a file of Spark's log: a version, then one JSON document per line."""
     lines = whole(path).splitlines()
     if not lines or not _VERSION.fullmatch(lines[0]):
@@ -99,7 +100,7 @@ def _lines(path: Path) -> list[str]:
     return lines
 
 
-def _json(path: Path, text: str) -> Any:
+def _json(path: CheckpointPath, text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:

@@ -1,10 +1,10 @@
 """The checkpoint directory: opened, checked, and set aside if it cannot be continued.
 
-`ROOT/v<FORMAT>/` has one checkpoint of Spark (`spark/`), a lock, and a manifest (`lagwarden.json`) with its cluster,
-its topic and the layout of its state. A checkpoint that does not match the topic, or is damaged, is never deleted: it
-is set aside, and the topic, which is compacted and therefore complete, is read again from its start. One of an earlier
-format stays where it is and counts as set aside. A checkpoint of another *cluster* is refused, because two monitors
-with the same directory is a configuration error.
+`ROOT` is a directory or an address in an object store. `ROOT/v<FORMAT>/` has one checkpoint of Spark (`spark/`), a
+lock, and a manifest (`lagwarden.json`) with its cluster, its topic and the layout of its state. A checkpoint that does
+not match the topic, or is damaged, is never deleted: it is set aside, and the topic, which is compacted and therefore
+complete, is read again from its start. One of an earlier format stays where it is and counts as set aside. A checkpoint
+of another *cluster* is refused, because two monitors with the same directory is a configuration error.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import dataclasses
 import errno
 import fcntl
 import json
-from typing import IO, TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Final, Protocol
 
 from stream.checkpoint.audit import batches, check_log, read_offsets
 from stream.checkpoint.continuity import ReadPositions, TopicNow, gap
-from stream.checkpoint.files import DamagedError
+from stream.checkpoint.files import DamagedError, rename
 from stream.checkpoint.manifest import (
     FORMAT,
     MANIFEST,
@@ -28,6 +28,8 @@ from stream.checkpoint.manifest import (
     read_manifest,
     replace_json,
 )
+from stream.checkpoint.objects.lease import ObjectLease
+from stream.checkpoint.objects.path import ObjectPath
 from stream.checkpoint.state_files import check_state
 from stream.errors import ExitCode, Refusal
 from stream.groups.instances import EVERY_GROUP
@@ -35,6 +37,7 @@ from stream.groups.instances import EVERY_GROUP
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from stream.checkpoint.files import CheckpointPath
     from stream.checkpoint.manifest import Layout
     from stream.cluster.offsets_topic import OffsetsTopic
     from stream.groups.instances import InstanceShare
@@ -49,20 +52,44 @@ _MOST_FAILED_STARTS: Final = 2
 _NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
+class CheckpointLock(Protocol):
+    """The lock of a checkpoint that this process uses."""
+
+    def lost(self) -> str | None:
+        """Return as a sentence that another process has the lock; None while this one has it."""
+
+    def close(self) -> None:
+        """Release the lock."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _FileLock:
+    """The lock of a file that is open. It ends with the process and cannot be lost."""
+
+    _handle: IO[str]
+
+    def lost(self) -> None:
+        """Return None."""
+
+    def close(self) -> None:
+        """Release the lock."""
+        self._handle.close()
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class CheckpointDirectory:
     """A checkpoint that this process uses and has locked."""
 
-    folder: Path
+    folder: CheckpointPath
     manifest: Manifest
     positions: dict[int, int]
     """Next offset to read per offsets partition, as of the last finished batch; empty if there is none."""
     set_aside: str | None
     """The reason why an earlier checkpoint was set aside, as a sentence; None if none was."""
-    kept: Path | None
+    kept: CheckpointPath | None
     """The folder of the checkpoint that was set aside."""
     _fresh: Manifest = dataclasses.field(repr=False)
-    _lock: IO[str] = dataclasses.field(repr=False)
+    _lock: CheckpointLock = dataclasses.field(repr=False)
 
     @property
     def spark(self) -> str:
@@ -70,7 +97,7 @@ class CheckpointDirectory:
         return str(self.folder / "spark")
 
     @property
-    def manifest_file(self) -> Path:
+    def manifest_file(self) -> CheckpointPath:
         """The manifest: a file that exists as long as the checkpoint is used."""
         return self.folder / MANIFEST
 
@@ -111,6 +138,10 @@ class CheckpointDirectory:
         with contextlib.suppress(OSError):
             (self.folder / _FAILED_STARTS).unlink(missing_ok=True)
 
+    def lock_lost(self) -> str | None:
+        """Return as a sentence that another process has the lock; None while this one has it."""
+        return self._lock.lost()
+
     def close(self) -> None:
         """Release the lock."""
         self._lock.close()
@@ -126,7 +157,11 @@ class OffsetsTopicEnds:
 
 
 def open_checkpoint(
-    root: Path, topic: OffsetsTopic, wanted: Layout, ends: OffsetsTopicEnds, share: InstanceShare = EVERY_GROUP
+    root: CheckpointPath,
+    topic: OffsetsTopic,
+    wanted: Layout,
+    ends: OffsetsTopicEnds,
+    share: InstanceShare = EVERY_GROUP,
 ) -> CheckpointDirectory:
     """Open or create the checkpoint for the groups of `share` in this topic.
 
@@ -163,14 +198,14 @@ def open_checkpoint(
         raise
 
 
-def _begin(folder: Path, manifest: Manifest, reason: str | None, lock: IO[str]) -> CheckpointDirectory:
+def _begin(folder: CheckpointPath, manifest: Manifest, reason: str | None, lock: CheckpointLock) -> CheckpointDirectory:
     """Create an empty checkpoint; with a `reason`, the existing one is set aside."""
     kept = None if reason is None else _set_aside(folder)
     replace_json(folder / MANIFEST, dataclasses.asdict(manifest))
     return CheckpointDirectory(folder, manifest, {}, reason, kept, manifest, lock)
 
 
-def _earlier(root: Path, cluster_id: str) -> Path | None:
+def _earlier(root: CheckpointPath, cluster_id: str) -> CheckpointPath | None:
     """Return the folder of a checkpoint of an earlier format; None if there is none.
 
     Raises Refusal if it belongs to another cluster, or is in use.
@@ -191,7 +226,9 @@ def _other_instance(found: Manifest, share: InstanceShare) -> str | None:
     return f"the checkpoint has the groups of instance {found.instance}, and job.instance is {share}"
 
 
-def _reason_to_set_aside(folder: Path, found: Manifest, topic: OffsetsTopic, ends: OffsetsTopicEnds) -> str | None:
+def _reason_to_set_aside(
+    folder: CheckpointPath, found: Manifest, topic: OffsetsTopic, ends: OffsetsTopicEnds
+) -> str | None:
     """Return the reason, as a sentence, why the state cannot be continued, or None. Raises DamagedError."""
     check_log(folder / "spark")
     ended = batches(folder / "spark" / "commits")
@@ -205,7 +242,7 @@ def _reason_to_set_aside(folder: Path, found: Manifest, topic: OffsetsTopic, end
     return gap(past, TopicNow(_id_text(topic.topic_id), bounds, ends.now, ends.tombstone_seconds))
 
 
-def positions(spark: Path) -> dict[int, int]:
+def positions(spark: CheckpointPath) -> dict[int, int]:
     """Return the positions at the end of the last finished batch, from Spark's log; empty if there is none.
 
     `offsets/N` is written before batch N runs, `commits/N` after it has ended. Raises DamagedError.
@@ -214,13 +251,23 @@ def positions(spark: Path) -> dict[int, int]:
     return read_offsets(spark / "offsets" / str(max(ended))) if ended else {}
 
 
-def _current_at(folder: Path) -> float | None:
+def _current_at(folder: CheckpointPath) -> float | None:
     """Return when the reader last reached the end of the topic; if that is unknown, when its last batch ended."""
     sources = [folder / _CURRENT] if (folder / _CURRENT).exists() else (folder / "spark" / "commits").glob("[0-9]*")
     return max((path.stat().st_mtime for path in sources), default=None)
 
 
-def _lock(folder: Path) -> IO[str]:
+def _lock(folder: CheckpointPath) -> CheckpointLock:
+    """Return the lock of a checkpoint. Raises Refusal if another process has it, or it cannot be created."""
+    if not isinstance(folder, ObjectPath):
+        return _lock_file(folder)
+    try:
+        return ObjectLease.acquire(folder / "lock")
+    except OSError as error:
+        raise _unusable(folder, error) from error
+
+
+def _lock_file(folder: Path) -> CheckpointLock:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         handle = (folder / "lock").open("a")
@@ -235,10 +282,12 @@ def _lock(folder: Path) -> IO[str]:
             "stop the other one, or set another directory with --checkpoint-dir",
             ExitCode.CHECKPOINT_UNUSABLE,
         ) from error
-    return handle
+    return _FileLock(handle)
 
 
-def _unusable(folder: Path, error: OSError) -> Refusal:
+def _unusable(folder: CheckpointPath, error: OSError) -> Refusal:
+    if isinstance(folder, ObjectPath):
+        return store_refusal(folder, error)
     full = error.errno in _NO_SPACE
     problem = f"no space left on its volume ({error.strerror})" if full else error.strerror
     advice = "free some space, or use a larger volume" if full else "grant this user write access"
@@ -249,7 +298,7 @@ def _unusable(folder: Path, error: OSError) -> Refusal:
     )
 
 
-def _failed_starts(folder: Path) -> tuple[int, str]:
+def _failed_starts(folder: CheckpointPath) -> tuple[int, str]:
     """Return the number of consecutive query failures before a batch ended, and the last cause."""
     try:
         read = json.loads((folder / _FAILED_STARTS).read_text())
@@ -258,7 +307,18 @@ def _failed_starts(folder: Path) -> tuple[int, str]:
         return 0, ""
 
 
-def _set_aside(folder: Path) -> Path:
+def store_refusal(folder: ObjectPath, error: OSError) -> Refusal:
+    """Return the refusal of a checkpoint in an object store that cannot be used."""
+    if isinstance(error, PermissionError):
+        advice = "check the credentials in the environment of lagwarden, and their rights (docs/object-store.md)"
+    else:
+        advice = "check checkpoint.dir, checkpoint.s3_endpoint, checkpoint.s3_region, and that the store answers"
+    return Refusal(
+        f"the checkpoint {folder} cannot be used: {error.strerror or error}", advice, ExitCode.CHECKPOINT_UNUSABLE
+    )
+
+
+def _set_aside(folder: CheckpointPath) -> CheckpointPath:
     """Move the checkpoint to a new folder beside it, and return that folder."""
     number = 1
     while (aside := folder / f"set-aside-{number}").exists():
@@ -266,7 +326,7 @@ def _set_aside(folder: Path) -> Path:
     aside.mkdir()
     for name in (MANIFEST, "spark", _CURRENT, VERDICTS, _FAILED_STARTS):
         if (folder / name).exists():
-            (folder / name).rename(aside / name)
+            rename(folder / name, aside / name)
     return aside
 
 

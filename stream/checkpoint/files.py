@@ -1,4 +1,4 @@
-"""Reads files that Spark wrote through Hadoop's local file system, and verifies their checksums.
+"""Reads files that Spark wrote through Hadoop's file systems, and verifies the checksums of local ones.
 
 Hadoop keeps the checksums of `NAME` in `.NAME.crc`: `crc`, a zero byte, the number of bytes per checksum, then the
 CRC-32 of each chunk.
@@ -6,13 +6,20 @@ CRC-32 of each chunk.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import struct
 import zlib
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from stream.checkpoint.objects.path import ObjectPath
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
+
+CheckpointPath = Path | ObjectPath
+"""A file or folder of a checkpoint: in a directory, or in an object store."""
 
 _CRC_HEADER: Final = struct.Struct(">4sI")
 _CRC_MAGIC: Final = b"crc\0"
@@ -22,15 +29,54 @@ _AT_ONCE: Final = 1 << 22
 class DamagedError(Exception):
     """A file of the checkpoint is missing or damaged. The text has the file and the problem."""
 
-    def __init__(self, path: Path, problem: str) -> None:
+    def __init__(self, path: CheckpointPath, problem: str) -> None:
         super().__init__(f"{path} {problem}")
 
 
-def whole(path: Path) -> str:
-    """Return the content of a text file after verifying its checksums. Raises DamagedError, PermissionError."""
+def listed(path: CheckpointPath) -> CheckpointPath:
+    """Return the path; in an object store with everything below it listed, instead of a request per question."""
+    return path.listed() if isinstance(path, ObjectPath) else path
+
+
+def rename(path: CheckpointPath, target: CheckpointPath) -> None:
+    """Rename a file or folder; `target` must be in the same storage. Raises OSError."""
+    if isinstance(path, ObjectPath):
+        assert isinstance(target, ObjectPath)  # noqa: S101 -- see above
+        path.rename(target)
+    else:
+        assert isinstance(target, Path)  # noqa: S101 -- see above
+        path.rename(target)
+
+
+def replace_bytes(path: CheckpointPath, content: bytes) -> None:
+    """Replace the content of a file atomically. Raises OSError."""
+    if isinstance(path, ObjectPath):
+        path.write_bytes(content)
+        return
+    draft = path.with_name(f"{path.name}.new")
+    try:
+        with draft.open("wb") as handle:
+            handle.write(content)
+            handle.flush()
+            os.fsync(handle.fileno())
+        draft.replace(path)
+    except OSError:
+        # On a full disk, half a file would take space that others need.
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
+        raise
+
+
+def whole(path: CheckpointPath) -> str:
+    """Return the content of a text file after verifying its checksums. Raises DamagedError and OSError.
+
+    OSError is a missing right, or an object store that does not answer: the file may be sound.
+    """
     check_sums(path)
     try:
         return path.read_bytes().decode()
+    except FileNotFoundError as error:
+        raise DamagedError(path, "is missing") from error
     except UnicodeDecodeError as error:
         raise DamagedError(path, "is not UTF-8 text") from error
 
@@ -40,8 +86,15 @@ def sums_of(path: Path) -> Path:
     return path.with_name(f".{path.name}.crc")
 
 
-def check_sums(path: Path) -> None:
-    """Verify the checksums of a file, if it has any. Raises DamagedError, PermissionError."""
+def check_sums(path: CheckpointPath) -> None:
+    """Verify the checksums of a file, if it has any. Raises DamagedError and OSError as `whole` does.
+
+    An object has none in another object: the store compares its content with checksums of its own.
+    """
+    if isinstance(path, ObjectPath):
+        if not path.is_file():
+            raise DamagedError(path, "is missing")
+        return
     try:
         kept = sums_of(path).read_bytes() if sums_of(path).exists() else b""
         header = _CRC_HEADER.unpack_from(kept) if len(kept) >= _CRC_HEADER.size else (b"", 0)

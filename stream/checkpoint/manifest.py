@@ -5,16 +5,16 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
-import os
 from typing import TYPE_CHECKING, Any, Final
 
-from stream.checkpoint.files import DamagedError
+from stream.checkpoint.files import DamagedError, replace_bytes
+from stream.checkpoint.objects.store import StoreUnavailableError
 from stream.errors import ExitCode, Refusal
 from stream.groups.instances import EVERY_GROUP
 from stream.groups.placement import Placement
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from stream.checkpoint.files import CheckpointPath
 
 FORMAT: Final = 2
 """The version of the checkpoint format; incremented when older state cannot be continued. 1: Spark's Kafka source."""
@@ -54,10 +54,10 @@ class Manifest:
     """The instance, as `i/n`, whose groups the state has."""
 
 
-def read_manifest(folder: Path) -> Manifest | None:
+def read_manifest(folder: CheckpointPath) -> Manifest | None:
     """Read the manifest of a checkpoint; None if there is no checkpoint.
 
-    Raises DamagedError, Refusal if another version wrote it, and PermissionError.
+    Raises DamagedError, Refusal if another version wrote it, PermissionError, and StoreUnavailableError.
     """
     path = folder / MANIFEST
     try:
@@ -76,14 +76,14 @@ def read_manifest(folder: Path) -> Manifest | None:
         if (folder / "spark").exists():
             raise DamagedError(path, "is missing") from None
         return None
-    except PermissionError:
+    except (PermissionError, StoreUnavailableError):
         raise
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise DamagedError(path, f"cannot be read ({error})") from error
     return found
 
 
-def _check_format(path: Path, found: int) -> None:
+def _check_format(path: CheckpointPath, found: int) -> None:
     if found != FORMAT:
         raise Refusal(
             f"{path} has format {found}, this version reads format {FORMAT}",
@@ -92,7 +92,7 @@ def _check_format(path: Path, found: int) -> None:
         )
 
 
-def earlier_checkpoint(root: Path) -> tuple[Path, str] | None:
+def earlier_checkpoint(root: CheckpointPath) -> tuple[CheckpointPath, str] | None:
     """Return the folder and the cluster id of the newest checkpoint of an earlier format; None if there is none."""
     for number in range(FORMAT - 1, 0, -1):
         folder = root / f"v{number}"
@@ -101,7 +101,7 @@ def earlier_checkpoint(root: Path) -> tuple[Path, str] | None:
     return None
 
 
-def check_cluster(folder: Path, owner: str, cluster_id: str) -> None:
+def check_cluster(folder: CheckpointPath, owner: str, cluster_id: str) -> None:
     """Raise Refusal if a checkpoint belongs to another cluster."""
     if owner != cluster_id:
         raise Refusal(
@@ -111,11 +111,6 @@ def check_cluster(folder: Path, owner: str, cluster_id: str) -> None:
         )
 
 
-def replace_json(path: Path, content: dict[str, Any]) -> None:
+def replace_json(path: CheckpointPath, content: dict[str, Any]) -> None:
     """Write a JSON file atomically."""
-    draft = path.with_name(f"{path.name}.new")
-    with draft.open("w") as handle:
-        json.dump(content, handle, indent=1)
-        handle.flush()
-        os.fsync(handle.fileno())
-    draft.rename(path)
+    replace_bytes(path, json.dumps(content, indent=1).encode())

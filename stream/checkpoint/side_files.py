@@ -14,7 +14,8 @@ from exporters.readmodel import FILE_FAILURES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
+
+    from stream.checkpoint.files import CheckpointPath
 
 _log = structlog.get_logger(__name__)
 
@@ -34,7 +35,7 @@ class SideFiles:
         self._errors: dict[str, str] = {}
 
     @contextlib.contextmanager
-    def writing(self, kind: str, path: Path) -> Iterator[None]:
+    def writing(self, kind: str, path: CheckpointPath) -> Iterator[None]:
         """Swallow, count and log an OSError of the block, which writes a file of this kind.
 
         The same error is logged once until a write succeeds again.
@@ -53,7 +54,7 @@ class SideFiles:
             counts = [self._failures[kind] for kind in KINDS]
         return pa.table([pa.array(KINDS).dictionary_encode(), pa.array(counts, pa.int64())], schema=FILE_FAILURES)
 
-    def _fail(self, kind: str, path: Path, error: OSError) -> None:
+    def _fail(self, kind: str, path: CheckpointPath, error: OSError) -> None:
         cause = error.strerror or str(error)
         with self._lock:
             self._failures[kind] += 1

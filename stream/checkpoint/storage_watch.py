@@ -15,7 +15,8 @@ import structlog
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
+
+    from stream.checkpoint.files import CheckpointPath
 
 _log = structlog.get_logger(__name__)
 _POLL_SECONDS: Final = 5.0
@@ -32,7 +33,7 @@ def is_away(error: OSError) -> bool:
 class StorageWatch:
     """Reads the folder of the checkpoint every 5 s. `trouble` may be called from any thread."""
 
-    def __init__(self, folder: Path, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, folder: CheckpointPath, clock: Callable[[], float] = time.monotonic) -> None:
         self._folder = folder
         self._clock = clock
         self._asked_at: float | None = None

@@ -8,9 +8,13 @@ import os
 import shutil
 from typing import TYPE_CHECKING, Final
 
+from stream.checkpoint.objects.path import ObjectPath
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from stream.checkpoint.files import CheckpointPath
 
 _STATE: Final = "state"
 """Folder of the state in Spark's checkpoint: full snapshots are zip files, the batches since then changelogs."""
@@ -30,8 +34,13 @@ class CheckpointSpace:
     """When the newest full snapshot of a part of the state was written (Unix seconds); None before the first."""
 
 
-def checkpoint_space(folder: Path) -> CheckpointSpace:
-    """Return the space of a checkpoint folder. Files that Spark deletes meanwhile are left out."""
+def checkpoint_space(folder: CheckpointPath) -> CheckpointSpace:
+    """Return the space of a checkpoint folder. Files that Spark deletes meanwhile are left out.
+
+    An object store has no volume, so its size and what is free of it are not known.
+    """
+    if isinstance(folder, ObjectPath):
+        return _object_space(folder)
     try:
         volume = shutil.disk_usage(folder)
     except OSError:
@@ -44,6 +53,19 @@ def checkpoint_space(folder: Path) -> CheckpointSpace:
         if is_snapshot:
             newest = found.st_mtime if newest is None else max(newest, found.st_mtime)
     return CheckpointSpace(used, files, volume.free, volume.total, newest)
+
+
+def _object_space(folder: ObjectPath) -> CheckpointSpace:
+    try:
+        found = folder.sizes()
+    except OSError:
+        return CheckpointSpace()
+    snapshots = [
+        each.st_mtime for name, each in found.items() if name.endswith(".zip") and _STATE in name.split("/")[:-1]
+    ]
+    return CheckpointSpace(
+        sum(each.st_size for each in found.values()), len(found), state_snapshot_at=max(snapshots, default=None)
+    )
 
 
 def _files(folder: str | Path, *, in_state: bool) -> Iterator[tuple[bool, os.stat_result]]:

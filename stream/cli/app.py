@@ -13,7 +13,6 @@ import os
 import re
 import sys
 import traceback
-from pathlib import Path  # noqa: TC003 -- typer reads annotations when it runs
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -66,7 +65,9 @@ def run(  # noqa: PLR0917 -- typer passes options by name
     http_port: Annotated[
         int | None, typer.Option(help="Port of /metrics and the status page; 0 selects a free one.")
     ] = None,
-    checkpoint_dir: Annotated[Path | None, typer.Option(help="Directory of the checkpoint.")] = None,
+    checkpoint_dir: Annotated[
+        str | None, typer.Option(help="Directory of the checkpoint, or s3a://BUCKET/PATH.")
+    ] = None,
     log_level: Annotated[str | None, typer.Option(help="debug, info, warning or error.")] = None,
     log_format: Annotated[str | None, typer.Option(help="auto, json or console.")] = None,
     settings: Settings = None,

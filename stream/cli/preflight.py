@@ -10,12 +10,15 @@ import os
 import socket
 from typing import TYPE_CHECKING
 
+from stream.checkpoint.directory import store_refusal
+from stream.checkpoint.objects.path import ObjectPath
 from stream.cluster.offsets_topic import NAME, describe
 from stream.cluster.partition_offsets import read_ends
 from stream.cluster.transport.client import Cluster
 from stream.config.kafka_login import login_from_options
 from stream.errors import ExitCode, Refusal
 from stream.service.web_access import open_web_access
+from stream.service.wiring import checkpoint_root, object_storage
 from stream.spark.executors.driver_machine import address_for, check_python, check_reachable
 from stream.spark.java import find_java
 from stream.spark.jvm_process import NO_JAVA, JvmStartError, start_refusal
@@ -70,8 +73,11 @@ def _java(_: Config) -> str:
 
 
 def _checkpoint(config: Config) -> str:
-    """Check the nearest existing directory; the check creates nothing."""
-    checkpoint = config.checkpoint.dir.absolute()
+    """Check the nearest existing directory, or the object store; the check creates nothing."""
+    root = checkpoint_root(config)
+    if isinstance(root, ObjectPath):
+        return _object_store(config, root)
+    checkpoint = root.absolute()
     nearest = next(folder for folder in (checkpoint, *checkpoint.parents) if folder.exists())
     if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
         raise Refusal(
@@ -80,6 +86,16 @@ def _checkpoint(config: Config) -> str:
             ExitCode.CHECKPOINT_UNUSABLE,
         )
     return f"the checkpoint {checkpoint} {'exists' if nearest == checkpoint else 'will be created'}"
+
+
+def _object_store(config: Config, checkpoint: ObjectPath) -> str:
+    """Check the jars, and that the store answers and allows to list."""
+    object_storage(config)
+    try:
+        exists = any(checkpoint.iterdir())
+    except OSError as error:
+        raise store_refusal(checkpoint, error) from error
+    return f"the checkpoint {checkpoint} {'exists' if exists else 'will be created'}"
 
 
 def _executors(config: Config) -> str:

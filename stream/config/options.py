@@ -10,9 +10,19 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, FilePath, JsonValue
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    FilePath,
+    JsonValue,
+    field_serializer,
+)
 
 from stream.config.master_url import MasterKind, MasterUrl, check_master
+from stream.config.object_address import ObjectAddress
 from stream.config.ownership import MaintenanceEntries, OwnerEntries  # noqa: TC001 -- pydantic reads annotations
 from stream.config.secret_sources import STARS, Secret, SecretFile
 from stream.config.spark_options import WITHOUT_EFFECT, as_text, check_spark_options
@@ -30,6 +40,7 @@ from stream.config.values import (
     check_otlp_endpoint,
     check_resource_attributes,
     check_sasl_extensions,
+    check_store_endpoint,
     check_token_endpoint,
     check_webhook_url,
     class_archive_folder,
@@ -276,23 +287,56 @@ class HttpOptions(OptionSection):
 class CheckpointOptions(OptionSection):
     """The checkpoint, which keeps the state of the job across restarts."""
 
-    dir: Annotated[Path, BeforeValidator(parse_checkpoint_dir)] = _option(
+    dir: Annotated[Path | ObjectAddress, BeforeValidator(parse_checkpoint_dir)] = _option(
         Path("lagwarden-checkpoint"),
-        "A directory, used by one process and for one cluster only. It is local, unless `checkpoint.shared` says that"
-        " all executors have the same.",
+        "A directory, or `s3a://BUCKET/PATH` in an object store (docs/object-store.md), used by one process and for one"
+        " cluster only. A directory is local, unless `checkpoint.shared` says that all executors have the same.",
     )
     shared: bool = _option(
         False,
         "Whether all executors have the directory under the same path, as on a volume that is mounted on each of them."
-        " Required with a Spark cluster (docs/cluster.md).",
+        " Required with a Spark cluster (docs/cluster.md), unless the checkpoint is in an object store.",
+        experimental=True,
+    )
+    s3_jars: Path | None = _option(
+        None,
+        "The folder with the jars of Hadoop's S3 client, which lagwarden does not install. Required with `s3a://`.",
+        experimental=True,
+    )
+    s3_endpoint: Annotated[str, AfterValidator(check_store_endpoint)] | None = _option(
+        None,
+        "URL of an object store other than that of AWS. Buckets are then part of the path instead of the host name.",
+        shown="that of AWS",
+        experimental=True,
+    )
+    s3_region: str | None = _option(
+        None,
+        "The region of the bucket. Without it that of the environment is used (`AWS_REGION`), else `us-east-1`.",
+        pattern=r"^[a-z0-9-]+$",
         experimental=True,
     )
 
+    @field_serializer("dir")
+    def _dir_as_text(self, value: Path | ObjectAddress) -> str:
+        return str(value)
+
     def contradictions(self) -> list[tuple[str, str]]:
         """See Section."""
+        if isinstance(self.dir, ObjectAddress):
+            found = []
+            if self.s3_jars is None:
+                found.append(("s3_jars", f"is required with {self.dir}: fetch the jars as docs/object-store.md says"))
+            if self.shared:
+                found.append(("shared", f"has no effect with {self.dir}, which all executors reach; remove it"))
+            return found
+        found = [
+            (name, "has no effect with a directory; remove it, or set checkpoint.dir to s3a://BUCKET/PATH")
+            for name in ("s3_jars", "s3_endpoint", "s3_region")
+            if getattr(self, name) is not None
+        ]
         if self.shared and not self.dir.is_absolute():
-            return [("dir", "must be an absolute path with checkpoint.shared")]
-        return []
+            found.append(("dir", "must be an absolute path with checkpoint.shared"))
+        return found
 
 
 class JobOptions(OptionSection):
@@ -842,7 +886,8 @@ class Config(BaseModel):
 
 def contradictions_between(sections: Mapping[str, OptionSection | None]) -> list[tuple[str, str, str]]:
     """Return (section, option, problem) for values of different sections that contradict each other."""
-    job, checkpoint, kafka, http = (sections.get(name) for name in ("job", "checkpoint", "kafka", "http"))
+    names = ("job", "checkpoint", "kafka", "http", "webhook")
+    job, checkpoint, kafka, http, webhook = (sections.get(name) for name in names)
     if not isinstance(job, JobOptions):
         return []
     found = []
@@ -851,9 +896,12 @@ def contradictions_between(sections: Mapping[str, OptionSection | None]) -> list
         found.append(("http", "siblings", f"{wanted}; it has {len(http.siblings)}"))
     master, with_master = job.master_url, f"with job.master {job.master}"
     if isinstance(checkpoint, CheckpointOptions):
-        if master.is_on_other_machines and not checkpoint.shared:
+        in_store = isinstance(checkpoint.dir, ObjectAddress)
+        if master.is_on_other_machines and not checkpoint.shared and not in_store:
             advice = "put checkpoint.dir on a volume that this machine and all executors mount at the same path"
             found.append(("checkpoint", "shared", f"must be true {with_master}: {advice}, and set it"))
+        if in_store and isinstance(webhook, WebhookOptions) and webhook.url is not None:
+            found.append(("webhook", "url", f"needs a checkpoint in a directory for its queue, not {checkpoint.dir}"))
         if checkpoint.shared and not master.has_executors:
             found.append(("checkpoint", "shared", f"has no effect {with_master}"))
     if isinstance(kafka, KafkaOptions) and master.is_on_other_machines:

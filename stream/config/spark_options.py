@@ -32,6 +32,17 @@ REPLACED: Final = {
     "spark.network.crypto.enabled": "job.authenticate",
     "spark.io.encryption.enabled": "job.authenticate",
     "spark.sql.shuffle.partitions": "job.read_tasks",
+    **dict.fromkeys(
+        (
+            f"spark.hadoop.fs.s3a.{name}"
+            for name in ("access.key", "secret.key", "session.token", "aws.credentials.provider")
+        ),
+        "the environment of the process, as docs/object-store.md says",
+    ),
+    "spark.hadoop.fs.s3a.endpoint": "checkpoint.s3_endpoint",
+    "spark.hadoop.fs.s3a.endpoint.region": "checkpoint.s3_region",
+    "spark.hadoop.fs.s3a.path.style.access": "checkpoint.s3_endpoint",
+    "spark.hadoop.fs.s3a.connection.ssl.enabled": "checkpoint.s3_endpoint",
 }
 """Spark's name of a setting, and the option of lagwarden to use instead."""
 

@@ -14,6 +14,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from pydantic import AfterValidator, BeforeValidator
 
+from stream.config.object_address import SCHEME, ObjectAddress
 from stream.groups.instances import InstanceShare
 
 _UNITS: Final = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
@@ -99,13 +100,32 @@ def parse_target(value: str) -> tuple[str, float]:
 
 
 def parse_checkpoint_dir(value: object) -> object:
-    """Return a path without the scheme `file://`; other values unchanged. Raises ValueError for other schemes."""
+    """Return a path without the scheme `file://`, or the address of an object store; other values unchanged.
+
+    Raises ValueError for other schemes.
+    """
     scheme, separator, path = value.partition("://") if isinstance(value, str) else ("", "", "")
     if not separator:
         return value
+    if scheme == SCHEME:
+        return ObjectAddress.parse(str(value))
     if scheme != "file" or not path.startswith("/"):
-        raise ValueError(f"{value!r} must be a path: object stores have no lock and no rename (docs/cluster.md)")
+        raise ValueError(f"{value!r} must be a path, or an address such as s3a://BUCKET/PATH (docs/cluster.md)")
     return path
+
+
+def check_store_endpoint(value: str) -> str:
+    """Return the `http` or `https` URL of an object store, without a slash at its end. Raises ValueError."""
+    try:
+        parts = urlsplit(value)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        parts, host = SplitResult("", "", "", "", ""), None
+    if not host or parts.scheme not in {"http", "https"} or parts.path.strip("/") or parts.query or parts.fragment:
+        raise ValueError("must be a URL such as https://minio.example.com:9000, without a path")
+    if parts.username is not None:
+        raise ValueError("must be a URL without user name and password")
+    return value.rstrip("/")
 
 
 def check_heap_size(value: str) -> str:

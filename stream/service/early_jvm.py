@@ -21,6 +21,7 @@ from stream.service.temporary_folder import temporary_folder
 from stream.spark.class_archive import ClassArchive
 from stream.spark.executors.jvm_environment import jvm_environment
 from stream.spark.jvm_process import JvmOptions, JvmProcess, JvmStartError, start_refusal
+from stream.spark.object_store.client_jars import find_jars
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,13 +46,14 @@ class StartedJvm:
 def start_jvm(config: Config) -> Iterator[StartedJvm]:
     """Start the JVM and yield it while it boots; at the end, kill it if it still runs.
 
-    Raises Refusal if there is no Java, and if no temporary file can be written.
+    Raises Refusal if there is no Java, if no temporary file can be written, and if jars for the checkpoint are missing.
     """
     raise_limit()
     stopping = _stop_signals()
     with _temporary_folder() as folder:
         variables = jvm_environment(config.job.master_url, folder)
-        options = JvmOptions(config.job.driver_memory, _class_archive(config), folder, variables)
+        jars = () if config.checkpoint.s3_jars is None else find_jars(config.checkpoint.s3_jars)
+        options = JvmOptions(config.job.driver_memory, _class_archive(config), folder, variables, jars)
         try:
             process = JvmProcess.start(options)
         except JvmStartError as error:

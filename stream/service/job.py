@@ -7,6 +7,7 @@ import dataclasses
 import functools
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from stream.checkpoint.topic_watch import TopicWatch
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Mapping
     from concurrent.futures import Future
-    from pathlib import Path
 
     import pyarrow as pa
 
@@ -101,7 +101,10 @@ class MonitorJob:
         state = open_kept_state(
             self._config, self._cluster, topic, logs, self._status, tombstone_seconds=tombstone_seconds
         )
-        webhook = WebhookNotifier.running(self._config.webhook, state.checkpoint.folder, topic.cluster_id)
+        folder = state.checkpoint.folder
+        # The queue needs a directory: the options refuse a webhook with a checkpoint in an object store.
+        queue = folder if isinstance(folder, Path) else None
+        webhook = WebhookNotifier.running(self._config.webhook, queue, topic.cluster_id)
         with contextlib.closing(state), webhook as notifier:
             self._status.webhook = None if notifier is None else notifier.status
             self._announcer = VerdictAnnouncer(self._events, topic.cluster_id, notifier)

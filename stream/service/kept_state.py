@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from stream.checkpoint.objects.path import ObjectPath
+from stream.checkpoint.objects.presence import ObjectPresence
 from stream.checkpoint.presence import Presence
 from stream.checkpoint.state_positions import misplaced, unseen
 from stream.checkpoint.storage_watch import StorageWatch
@@ -50,7 +52,8 @@ class KeptState:
         self._has_started_over = False
         self._has_batch = False
         self.checkpoint = checkpoint
-        self._presence = Presence(self.checkpoint.folder)
+        folder = self.checkpoint.folder
+        self._presence = ObjectPresence(folder) if isinstance(folder, ObjectPath) else Presence(folder)
         self._storage = StorageWatch(self.checkpoint.folder)
         self._storage.start()
         self._status.storage_trouble = self._storage.trouble
@@ -93,8 +96,11 @@ class KeptState:
         self._log_set_aside()
 
     def lost(self) -> str | None:
-        """Return as a sentence which part of the checkpoint was deleted or replaced in use; None if it is intact."""
-        return self._presence.lost()
+        """Return as a sentence which part of the checkpoint was deleted or replaced in use; None if it is intact.
+
+        A lock that another process has taken over counts as replaced.
+        """
+        return self.checkpoint.lock_lost() or self._presence.lost()
 
     def record_batch(self) -> None:
         """Record that a batch has ended: the query has read the state and written the next."""

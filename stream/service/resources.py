@@ -14,8 +14,8 @@ from stream.spark.heap import HeapUsage, heap_usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
+    from stream.checkpoint.files import CheckpointPath
     from stream.spark.types import SparkSession
 
 _POLL_SECONDS: Final = 15.0
@@ -37,7 +37,7 @@ class ResourcePoller:
         self._clock = clock
         self._read_at: float | None = None
 
-    def poll(self, checkpoint: Path) -> Resources | None:
+    def poll(self, checkpoint: CheckpointPath) -> Resources | None:
         """Return the resources now; None if the last reading is recent enough."""
         now = self._clock()
         if self._read_at is not None and now - self._read_at < _POLL_SECONDS:

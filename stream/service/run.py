@@ -10,6 +10,7 @@ import contextlib
 import threading
 from concurrent.futures import Future
 from importlib import metadata
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import structlog
@@ -165,7 +166,8 @@ class _SessionOpening:
             self.opened.set_result(session)
             if self._executors is not None:
                 self._executors.start(session)
-                folder = self._config.checkpoint.dir if self._config.checkpoint.shared else None
+                checkpoint = self._config.checkpoint
+                folder = checkpoint.dir if checkpoint.shared and isinstance(checkpoint.dir, Path) else None
                 check_executors(session, self._options.shuffle_partitions, folder, executor_files(self._config))
             self.ready.set_result(session)
         except BaseException as error:  # noqa: BLE001 - raised where the session is used

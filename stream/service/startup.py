@@ -17,7 +17,7 @@ from stream.errors import ExitCode, Refusal
 from stream.groups.instances import EVERY_GROUP
 from stream.service.kept_state import KeptState
 from stream.service.status import WAITING
-from stream.service.wiring import checkpoint_layout
+from stream.service.wiring import checkpoint_layout, checkpoint_root
 from stream.tick.ends_index import EndsIndex
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def open_kept_state(
     """Open the checkpoint, or begin a new one if it does not fit the topic. Raises Refusal."""
     ends = OffsetsTopicEnds(logs, time.time(), tombstone_seconds)
     layout = checkpoint_layout(config, len(topic.partitions))
-    checkpoint = open_checkpoint(config.checkpoint.dir, topic, layout, ends, config.job.share)
+    checkpoint = open_checkpoint(checkpoint_root(config), topic, layout, ends, config.job.share)
     return KeptState(checkpoint, cluster, status, {partition: first for partition, (first, _, _) in logs.items()})
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from stream.checkpoint.manifest import Layout
+from stream.checkpoint.objects.path import ObjectPath
+from stream.checkpoint.objects.store import DEFAULT_REGION, StoreAccess
 from stream.config.kafka_login import login_from_options
 from stream.config.metric_selection import selection_from_options
+from stream.config.object_address import ObjectAddress
 from stream.config.secret_sources import SecretFile
 from stream.groups.expiry.predict import OffsetsRetention
 from stream.groups.placement import Placement
@@ -16,6 +20,8 @@ from stream.health.limits import HealthLimits
 from stream.service.cpu_quota import usable_cores
 from stream.spark.executors.driver_machine import address_for
 from stream.spark.executors.settings import ExecutorOptions, KubernetesExecutors
+from stream.spark.object_store.client_jars import find_jars
+from stream.spark.object_store.settings import ObjectStorage
 from stream.spark.pipeline import PipelineOptions
 from stream.spark.reading_options import ClusterAccess, ReadingOptions
 from stream.spark.session import TASK_ATTEMPTS, SessionOptions
@@ -27,11 +33,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from stream.checkpoint.directory import CheckpointDirectory
+    from stream.checkpoint.files import CheckpointPath
     from stream.cluster.transport.client import Cluster
     from stream.config.options import Config, JobOptions
     from stream.spark.jvm_process import JvmOptions
     from stream.tick.verdicts.store import VerdictStore
 
+_REGION_VARIABLES: Final = ("AWS_REGION", "AWS_DEFAULT_REGION")
 _READ_SHARE: Final = 0.9
 """The part of the watchdog's limit that all attempts of a task wait for brokers: the query then fails with their error,
 not by the watchdog."""
@@ -57,6 +65,7 @@ def session_options(config: Config, jvm: JvmOptions) -> SessionOptions:
         executors=_executors(job, host) if job.master_url.has_executors else None,
         python=job.executor_python,
         further=job.spark_options,
+        storage=object_storage(config),
     )
 
 
@@ -95,6 +104,28 @@ def executor_files(config: Config) -> list[Path]:
 def progress_address(job: JobOptions, host: str) -> tuple[str, int]:
     """Return the address and the port, 0 for a free one, on which the progress of tasks is received."""
     return job.driver_bind_address or host, job.driver_port or 0
+
+
+def checkpoint_root(config: Config) -> CheckpointPath:
+    """Return the place of the checkpoint. Raises Refusal if the client of object stores is not installed."""
+    options = config.checkpoint
+    if isinstance(options.dir, ObjectAddress):
+        return ObjectPath.of(options.dir, StoreAccess(options.s3_endpoint, _store_region(config)))
+    return options.dir
+
+
+def object_storage(config: Config) -> ObjectStorage | None:
+    """Return Spark's access to the object store of the checkpoint; None if it is in a directory. Raises Refusal."""
+    options = config.checkpoint
+    if not isinstance(options.dir, ObjectAddress) or options.s3_jars is None:
+        return None
+    region = _store_region(config) or (None if options.s3_endpoint is None else DEFAULT_REGION)
+    return ObjectStorage(find_jars(options.s3_jars), options.s3_endpoint, region)
+
+
+def _store_region(config: Config) -> str | None:
+    """Return the region as configured, else that of the environment."""
+    return config.checkpoint.s3_region or next(filter(None, map(os.environ.get, _REGION_VARIABLES)), None)
 
 
 def checkpoint_layout(config: Config, offsets_partitions: int) -> Layout:
@@ -139,8 +170,14 @@ def pipeline_options(
             dead_grace_ms=_ms(config.groups.dead_grace),
         ),
         live_from=checkpoint.manifest.live_from,
-        marker=str(checkpoint.manifest_file.absolute()) if job.master_url.has_executors else None,
+        marker=_marker(checkpoint) if job.master_url.has_executors else None,
     )
+
+
+def _marker(checkpoint: CheckpointDirectory) -> str | None:
+    """Return the file that each executor must see; None in an object store, which is the same from everywhere."""
+    file = checkpoint.manifest_file
+    return None if isinstance(file, ObjectPath) else str(file.absolute())
 
 
 def context_poller(config: Config, cluster: Cluster) -> ContextPoller:

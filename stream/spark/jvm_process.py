@@ -65,6 +65,8 @@ class JvmOptions:
     """The folder for temporary files of the JVM; None: the system's."""
     environment: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Variables to add to those of this process."""
+    jars: tuple[Path, ...] = ()
+    """Jars in addition to those of PySpark, after them."""
 
     def arguments(self) -> list[str]:
         """Return all options of the command line."""
@@ -199,7 +201,13 @@ def java_command(options: JvmOptions) -> list[str]:
     java = find_java()
     if java is None:
         raise JvmStartError(NO_JAVA)
-    return [str(java), "-cp", os.pathsep.join(class_path()), *options.arguments(), _MAIN_CLASS]
+    return [
+        str(java),
+        "-cp",
+        os.pathsep.join([*class_path(), *map(str, options.jars)]),
+        *options.arguments(),
+        _MAIN_CLASS,
+    ]
 
 
 def start_refusal(error: JvmStartError) -> Refusal:

@@ -27,12 +27,14 @@ from stream.spark.executors.driver_machine import check_python, check_reachable
 from stream.spark.executors.settings import executor_settings
 from stream.spark.jvm import connect, hush_accumulators, set_login_user, skip_installed_data_sources
 from stream.spark.jvm_process import JvmOptions, JvmProcess, JvmStartError, start_refusal
+from stream.spark.object_store.settings import executor_jars, forget_credentials, storage_settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from stream.spark.executors.settings import ExecutorOptions
+    from stream.spark.object_store.settings import ObjectStorage
 
 TASK_ATTEMPTS: Final = 3
 """Attempts of a task: the kernel kills a Python worker to free memory, and the task that it ran can run again."""
@@ -97,6 +99,8 @@ class SessionOptions:
     """The executors in processes of their own; None with a local master."""
     python: str | None = None
     """The interpreter of Spark's Python processes; None: that of this process."""
+    storage: ObjectStorage | None = None
+    """The object store of the checkpoint; None if it is in a directory."""
     further: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Further settings of Spark, none of those that are set here."""
 
@@ -122,6 +126,8 @@ def open_session(options: SessionOptions, jvm: JvmProcess | None = None) -> Spar
         session = SparkSession(SparkContext(conf=conf, gateway=gateway))
         if options.executors is not None and options.executors.ships_code:
             session.sparkContext.addFile(str(write_code_archive(_folder_of(options))))
+        if options.storage is not None:
+            forget_credentials(session.sparkContext._jsc)  # noqa: SLF001 -- the only way to it
         skip_installed_data_sources(gateway.jvm)
         # lagwarden logs a failed query in one line; Spark's stack traces are printed only on request.
         session.sparkContext.setLogLevel("WARN" if options.traces else "OFF")
@@ -178,7 +184,15 @@ def session_settings(options: SessionOptions) -> dict[str, str]:
         # The folders of executors are not those of the driver; without this setting each JVM takes its own.
         **({} if options.executors and sockets != _SYSTEM_FOLDER else {_SOCKETS: sockets}),
         **({} if options.executors is None else executor_settings(options.executors)),
+        **({} if options.storage is None else _storage_settings(options, options.storage)),
     }
+
+
+def _storage_settings(options: SessionOptions, storage: ObjectStorage) -> dict[str, str]:
+    settings = storage_settings(storage, None if options.executors else options.jvm.temporary_folder)
+    if options.executors is not None:
+        settings |= executor_jars(storage, options.further.get("spark.jars", ""))
+    return settings
 
 
 def _folder_of(options: SessionOptions) -> Path:

@@ -44,12 +44,12 @@ class WebhookNotifier:
 
     @classmethod
     @contextlib.contextmanager
-    def running(cls, options: WebhookOptions, folder: Path, cluster_id: str) -> Iterator[Self | None]:
+    def running(cls, options: WebhookOptions, folder: Path | None, cluster_id: str) -> Iterator[Self | None]:
         """Yield the notifier with its sender running, None without a configured webhook.
 
         The queue is kept in `folder`, which belongs to this process alone. Raises Refusal if it cannot be opened.
         """
-        if options.url is None:
+        if options.url is None or folder is None:
             yield None
             return
         try:

@@ -113,7 +113,8 @@ class Monitor:
         self._process = GuardedProcess(
             [
                 *(sys.executable, *self._program, "run", "--bootstrap-servers", self.bootstrap),
-                *("--http-port", str(self.port), "--checkpoint-dir", str(self.checkpoint), "--log-format", "json"),
+                *("--http-port", str(self.port), "--log-format", "json"),
+                *(() if "checkpoint.dir" in self._settings else ("--checkpoint-dir", str(self.checkpoint))),
                 *options,
                 *more,
             ],

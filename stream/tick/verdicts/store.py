@@ -9,11 +9,10 @@ with it.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
+import io
 import json
 import operator
-import os
 import zipfile
 import zlib
 from typing import TYPE_CHECKING, Any, Final
@@ -23,12 +22,12 @@ import structlog
 from exporters.readmodel import VerdictChange
 from stream.checkpoint import side_files
 from stream.checkpoint.directory import VERDICTS
+from stream.checkpoint.files import rename, replace_bytes
 from stream.checkpoint.side_files import SideFiles
 from stream.health.day_one import DayOne
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from stream.checkpoint.files import CheckpointPath
     from stream.tick.inputs.rebalance_count import CountsByTime
 
 _log = structlog.get_logger(__name__)
@@ -53,7 +52,7 @@ class StoredVerdicts:
 class VerdictStore:
     """The verdict file in the folder of a locked checkpoint. Disk errors are logged and counted, never raised."""
 
-    def __init__(self, folder: Path, files: SideFiles | None = None) -> None:
+    def __init__(self, folder: CheckpointPath, files: SideFiles | None = None) -> None:
         """Count failed writes in `files`."""
         self._path = folder / VERDICTS
         self._files = files or SideFiles()
@@ -74,7 +73,7 @@ class VerdictStore:
             _write(self._path, verdicts)
 
     def _set_aside(self, error: Exception) -> None:
-        aside = self._path.with_suffix(f"{self._path.suffix}.set-aside")
+        aside = self._path.with_name(f"{self._path.name}.set-aside")
         _log.warning(
             "stored verdicts set aside; starting without verdicts",
             file=str(self._path),
@@ -82,11 +81,11 @@ class VerdictStore:
             kept=str(aside),
         )
         with self._files.writing(side_files.VERDICTS, aside):
-            self._path.replace(aside)
+            rename(self._path, aside)
 
 
-def _read(path: Path) -> StoredVerdicts:
-    with zipfile.ZipFile(path) as archive:
+def _read(path: CheckpointPath) -> StoredVerdicts:
+    with path.open("rb") as file, zipfile.ZipFile(file) as archive:
         about = json.loads(archive.read("about.json"))
         if about["format"] != FORMAT:
             raise ValueError(f"format {about['format']}, this version reads format {FORMAT}")
@@ -112,31 +111,18 @@ def _mapping(read: Any) -> dict[str, Any]:
     return read
 
 
-def _write(path: Path, verdicts: StoredVerdicts) -> None:
-    draft = path.with_suffix(f"{path.suffix}.new")
-    try:
-        _write_draft(draft, verdicts)
-        draft.replace(path)
-    except OSError:
-        # On a full disk, half a file would take space that others need.
-        with contextlib.suppress(OSError):
-            draft.unlink(missing_ok=True)
-        raise
-
-
-def _write_draft(draft: Path, verdicts: StoredVerdicts) -> None:
-    with draft.open("wb") as handle:
-        with zipfile.ZipFile(handle, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-            archive.writestr("about.json", json.dumps({"format": FORMAT, "rules": verdicts.rules}))
-            day_one = dataclasses.asdict(verdicts.day_one) | {"unpaged": sorted(verdicts.day_one.unpaged)}
-            archive.writestr(_DAY_ONE, _json(day_one))
-            if verdicts.shown is not None:
-                archive.writestr("shown", verdicts.shown)
-            rows = {group: [_FIELDS(change) for change in each] for group, each in verdicts.changes.items()}
-            archive.writestr("changes.json", _json(rows))
-            archive.writestr("rebalances.json", _json(verdicts.rebalances))
-        handle.flush()
-        os.fsync(handle.fileno())
+def _write(path: CheckpointPath, verdicts: StoredVerdicts) -> None:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        archive.writestr("about.json", json.dumps({"format": FORMAT, "rules": verdicts.rules}))
+        day_one = dataclasses.asdict(verdicts.day_one) | {"unpaged": sorted(verdicts.day_one.unpaged)}
+        archive.writestr(_DAY_ONE, _json(day_one))
+        if verdicts.shown is not None:
+            archive.writestr("shown", verdicts.shown)
+        rows = {group: [_FIELDS(change) for change in each] for group, each in verdicts.changes.items()}
+        archive.writestr("changes.json", _json(rows))
+        archive.writestr("rebalances.json", _json(verdicts.rebalances))
+    replace_bytes(path, content.getvalue())
 
 
 def _json(value: object) -> bytes:

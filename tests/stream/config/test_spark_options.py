@@ -61,9 +61,9 @@ def test_other_settings_of_spark_are_accepted_in_a_file_and_in_the_environment()
 
 def test_settings_that_may_hold_a_secret_are_printed_as_stars() -> None:
     """As SASL extensions are."""
-    config = loaded(job={"spark_options": {"spark.hadoop.fs.s3a.secret.key": "hidden", "spark.locality.wait": "1s"}})
+    config = loaded(job={"spark_options": {"spark.ssl.keyPassword": "hidden", "spark.locality.wait": "1s"}})
     assert config.masked()["job"]["spark_options"] == {
-        "spark.hadoop.fs.s3a.secret.key": "**********",
+        "spark.ssl.keyPassword": "**********",
         "spark.locality.wait": "1s",
     }
 
@@ -138,10 +138,10 @@ def login_without_spark(login: dict[str, str]) -> dict[str, str]:
     return {key: value for key, value in login.items() if key.startswith("kafka.")}
 
 
-@pytest.mark.parametrize("folder", ["s3a://bucket/lagwarden", "hdfs://name/lagwarden", "file://host/lagwarden"])
-def test_object_stores_are_refused_as_checkpoint(folder: str) -> None:
-    """The checkpoint is a path; the scheme `file` may stand before it."""
-    with pytest.raises(ConfigRefusal, match="must be a path: object stores have no lock and no rename"):
+@pytest.mark.parametrize("folder", ["gs://bucket/lagwarden", "hdfs://name/lagwarden", "file://host/lagwarden"])
+def test_other_storage_is_refused_as_checkpoint(folder: str) -> None:
+    """The checkpoint is a path or an address of S3; the scheme `file` may stand before a path."""
+    with pytest.raises(ConfigRefusal, match="must be a path, or an address such as s3a://BUCKET/PATH"):
         load(flags={**SERVERS, "checkpoint.dir": folder})
     assert load(flags={**SERVERS, "checkpoint.dir": "file:///mnt/lagwarden"}).checkpoint.dir == Path("/mnt/lagwarden")
 

@@ -148,6 +148,6 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path: Path, monkeypatch: p
     def full(*_: object) -> None:
         raise OSError("no space left on device")
 
-    monkeypatch.setattr("stream.tick.verdicts.store.os.fsync", full)
+    monkeypatch.setattr("stream.checkpoint.files.os.fsync", full)
     file.write(StoredVerdicts("lagwarden", b"new"))
     assert file.read() == StoredVerdicts("lagwarden", b"old")

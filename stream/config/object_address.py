@@ -1,0 +1,36 @@
+"""The address of a checkpoint in an object store, `s3a://BUCKET/PATH`. Pure."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import Final
+
+SCHEME: Final = "s3a"
+"""Hadoop's scheme of an object store that speaks the protocol of Amazon S3."""
+_BUCKET: Final = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
+_PATH: Final = re.compile(r"[A-Za-z0-9!_.*'()=@+-]+(/[A-Za-z0-9!_.*'()=@+-]+)*")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ObjectAddress:
+    """A bucket, and the path in it, which has neither a leading nor a trailing slash and is not empty."""
+
+    bucket: str
+    path: str
+
+    @classmethod
+    def parse(cls, text: str) -> ObjectAddress:
+        """Return the parsed address. Raises ValueError for any other text."""
+        rest = text.removeprefix(f"{SCHEME}://")
+        bucket, _, path = rest.partition("/")
+        path = path.rstrip("/")
+        if rest == text or not _BUCKET.fullmatch(bucket) or not _PATH.fullmatch(path):
+            raise ValueError(f"{text!r} must be s3a://BUCKET/PATH, such as s3a://kafka-monitoring/lagwarden")
+        if any(part in {".", ".."} for part in path.split("/")):
+            raise ValueError(f"{text!r} must not have the parts `.` and `..`")
+        return cls(bucket, path)
+
+    def __str__(self) -> str:
+        """Return the address as Hadoop and the configuration write it."""
+        return f"{SCHEME}://{self.bucket}/{self.path}"

@@ -1,0 +1,1 @@
+"""Spark's access to a checkpoint in an object store."""

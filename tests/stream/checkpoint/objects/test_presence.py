@@ -1,0 +1,82 @@
+"""Tests of the detection of a deleted or replaced checkpoint in an object store."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from stream.checkpoint.objects.presence import ObjectPresence
+from stream.checkpoint.objects.store import ObjectStore, StoreUnavailableError
+
+if TYPE_CHECKING:
+    from stream.checkpoint.objects.path import ObjectPath
+
+
+class Polled:
+    """A presence that asks the store at every question."""
+
+    def __init__(self, root: ObjectPath) -> None:
+        self.now = 0.0
+        self.presence = ObjectPresence(root, lambda: self.now)
+
+    def lost(self) -> str | None:
+        """Ask again, as after ten seconds."""
+        self.now += 10.0
+        return self.presence.lost()
+
+
+@pytest.fixture
+def polled(root: ObjectPath) -> Polled:
+    """Return the presence of a checkpoint whose query has started."""
+    for name in ("lagwarden.json", "spark/metadata"):
+        (root / name).write_bytes(b"{}")
+    polled = Polled(root)
+    assert polled.lost() is None
+    return polled
+
+
+def test_unchanged_objects_are_no_loss(root: ObjectPath, polled: Polled) -> None:
+    """Spark writes and deletes others."""
+    (root / "spark" / "offsets" / "1").write_bytes(b"v1")
+    assert polled.lost() is None
+
+
+def test_deleted_manifest_is_named(root: ObjectPath, polled: Polled) -> None:
+    """At the next poll, not before."""
+    (root / "lagwarden.json").unlink()
+    assert polled.presence.lost() is None
+    assert polled.lost() == "s3a://kafka-state/team/lagwarden/lagwarden.json was deleted"
+
+
+def test_replaced_metadata_is_named(root: ObjectPath, polled: Polled) -> None:
+    """Another query has begun in the checkpoint."""
+    (root / "spark" / "metadata").write_bytes(b'{"id": "other"}')
+    assert polled.lost() == "s3a://kafka-state/team/lagwarden/spark/metadata was replaced"
+
+
+def test_objects_of_a_new_checkpoint_are_remembered_from_when_they_exist(root: ObjectPath) -> None:
+    """Spark writes its metadata when the query starts."""
+    polled = Polled(root)
+    assert polled.lost() is None
+    (root / "spark" / "metadata").write_bytes(b"{}")
+    assert polled.lost() is None
+    (root / "spark" / "metadata").unlink()
+    assert "was deleted" in str(polled.lost())
+
+
+def test_checkpoint_that_was_set_aside_is_no_loss(root: ObjectPath, polled: Polled) -> None:
+    """After `close` the versions are those of the next checkpoint."""
+    polled.presence.close()
+    (root / "spark" / "metadata").write_bytes(b'{"id": "next"}')
+    assert polled.lost() is None
+
+
+def test_store_that_is_away_is_no_loss(polled: Polled, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says nothing about the objects."""
+
+    def away(*_: object) -> None:
+        raise StoreUnavailableError(113, "no route")
+
+    monkeypatch.setattr(ObjectStore, "info", away)
+    assert polled.lost() is None

@@ -1,0 +1,73 @@
+"""Tests of the client of an object store: conditional writes, and errors as those of files."""
+
+from __future__ import annotations
+
+import pytest
+
+from sandbox.ports import LOOPBACK, free_port
+from stream.checkpoint.objects.store import ConditionFailedError, ObjectStore, StoreAccess, StoreUnavailableError
+
+
+def test_object_is_written_once_if_absent(bucket: ObjectStore) -> None:
+    """The second conditional write fails and changes nothing."""
+    bucket.write_if_absent("lock", b"one")
+    with pytest.raises(ConditionFailedError):
+        bucket.write_if_absent("lock", b"two")
+    assert bucket.read("lock") == b"one"
+
+
+def test_object_is_replaced_if_unchanged(bucket: ObjectStore) -> None:
+    """A write on the condition of an earlier version fails and changes nothing."""
+    first = bucket.write_if_absent("lock", b"one")
+    second = bucket.write_if_unchanged("lock", b"two", first)
+    assert bucket.read_version("lock") == (b"two", second)
+    with pytest.raises(ConditionFailedError):
+        bucket.write_if_unchanged("lock", b"three", first)
+    assert bucket.read("lock") == b"two"
+
+
+def test_missing_object_is_a_missing_file(bucket: ObjectStore) -> None:
+    """Reading and conditional replacing raise FileNotFoundError; its information is None."""
+    with pytest.raises(FileNotFoundError, match="s3a://kafka-state/none does not exist"):
+        bucket.read("none")
+    with pytest.raises(FileNotFoundError):
+        bucket.write_if_unchanged("none", b"", '"etag"')
+    assert bucket.info("none") is None
+
+
+def test_missing_bucket_is_no_missing_file(bucket: ObjectStore) -> None:
+    """Its objects may exist elsewhere, so nothing is known about them."""
+    elsewhere = ObjectStore("nowhere", StoreAccess(region="us-east-1"))
+    for call in (lambda: elsewhere.read("x"), lambda: elsewhere.list("x"), lambda: elsewhere.write("x", b"")):
+        with pytest.raises(StoreUnavailableError, match="the bucket nowhere does not exist"):
+            call()
+    assert bucket.list("") == {}
+
+
+def test_missing_credentials_are_a_missing_right(bucket: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No variable, web identity, container or instance has any."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nowhere")
+    monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
+    with pytest.raises(PermissionError, match="no usable AWS credentials"):
+        ObjectStore(bucket.bucket, StoreAccess(region="us-east-1")).read("x")
+
+
+def test_store_that_is_away_is_no_missing_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing listens on the port."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "x")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "x")
+    url = f"http://{LOOPBACK}:{free_port()}"
+    with pytest.raises(StoreUnavailableError, match=f'Could not connect to the endpoint URL: "{url}/b/x"'):
+        ObjectStore("b", StoreAccess(url, "us-east-1")).info("x")
+
+
+def test_more_objects_than_a_response_has_are_listed(bucket: ObjectStore) -> None:
+    """A response has at most a thousand."""
+    for number in range(1003):
+        bucket.write(f"x/{number:04}", b"1")
+    bucket.write("y", b"1")
+    assert [*bucket.list("x/")] == [f"x/{number:04}" for number in range(1003)]
+    assert len(bucket.list("x/", 2)) == 2

@@ -1,0 +1,32 @@
+"""Tests of the check of the jars of Hadoop's S3 client."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sandbox.kafka.jars import checksums
+from stream.errors import ExitCode, Refusal
+from stream.spark.object_store.client_jars import find_jars
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_pinned_jars_are_those_of_the_hadoop_in_pyspark(tmp_path: Path) -> None:
+    """A new PySpark with another Hadoop needs another set of jars."""
+    for name in checksums("s3a"):
+        (tmp_path / name).touch()
+    assert find_jars(tmp_path) == tuple(sorted(tmp_path / name for name in checksums("s3a")))
+
+
+@pytest.mark.parametrize("missing", ["hadoop-aws-", "spark-hadoop-cloud_"])
+def test_missing_jar_is_refused_by_name(tmp_path: Path, missing: str) -> None:
+    """Before a JVM starts, with where to get it."""
+    for name in checksums("s3a"):
+        if not name.startswith(missing):
+            (tmp_path / name).touch()
+    with pytest.raises(Refusal, match=f"{tmp_path} has no {missing}.*docs/object-store.md") as refused:
+        find_jars(tmp_path)
+    assert refused.value.code == ExitCode.CHECKPOINT_UNUSABLE

@@ -1,0 +1,79 @@
+"""Tests of Spark's settings for a checkpoint in an object store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from stream.config.spark_options import FIXED, REPLACED
+from stream.spark.object_store.settings import ObjectStorage, executor_jars, forget_credentials, storage_settings
+
+JARS = (Path("/jars/a.jar"), Path("/jars/b.jar"))
+
+
+def test_files_are_written_without_a_rename() -> None:
+    """A rename in an object store is a copy."""
+    settings = storage_settings(ObjectStorage(JARS, None, None), None)
+    manager = settings["spark.sql.streaming.checkpointFileManagerClass"]
+    assert manager == "org.apache.spark.internal.io.cloud.AbortableStreamBasedCheckpointFileManager"
+
+
+def test_store_of_aws_is_left_to_hadoop() -> None:
+    """Its endpoint follows from the region, which Hadoop finds."""
+    settings = storage_settings(ObjectStorage(JARS, None, None), None)
+    assert not [name for name in settings if "endpoint" in name or "path.style" in name]
+    assert settings["spark.hadoop.fs.s3a.connection.ssl.enabled"] == "true"
+
+
+def test_endpoint_of_another_store_is_given() -> None:
+    """With its buckets in the path."""
+    settings = storage_settings(ObjectStorage(JARS, "http://minio:9000", "us-east-1"), Path("/spare"))
+    assert {name.removeprefix("spark.hadoop.fs.s3a."): value for name, value in settings.items()}.items() >= {
+        "endpoint": "http://minio:9000",
+        "endpoint.region": "us-east-1",
+        "path.style.access": "true",
+        "connection.ssl.enabled": "false",
+        "buffer.dir": "/spare/s3a",
+    }.items()
+
+
+def test_no_setting_is_a_credential() -> None:
+    """Only the class that finds them; the settings are printed and sent to executors."""
+    settings = storage_settings(ObjectStorage(JARS, "http://minio:9000", "us-east-1"), None)
+    names = [name for name in settings if any(word in name for word in ("key", "secret", "token", "credential"))]
+    assert names == ["spark.hadoop.fs.s3a.aws.credentials.provider"]
+
+
+def test_settings_of_users_do_not_replace_them() -> None:
+    """`job.spark_options` refuses those that say where the store is, and how to log in."""
+    own = {"endpoint", "endpoint.region", "path.style.access", "connection.ssl.enabled", "aws.credentials.provider"}
+    assert {f"spark.hadoop.fs.s3a.{name}" for name in own} <= REPLACED.keys()
+    assert "spark.sql.streaming.checkpointFileManagerClass" in FIXED
+
+
+def test_executors_fetch_the_jars_beside_those_of_the_user() -> None:
+    """Both are one setting of Spark."""
+    storage = ObjectStorage(JARS, None, None)
+    assert executor_jars(storage) == {"spark.jars": "/jars/a.jar,/jars/b.jar"}
+    assert executor_jars(storage, "/x.jar") == {"spark.jars": "/x.jar,/jars/a.jar,/jars/b.jar"}
+
+
+class Context:
+    """The SparkContext and its Hadoop configuration."""
+
+    def __init__(self) -> None:
+        self.values = {"fs.s3a.access.key": "a", "fs.s3a.secret.key": "b", "fs.s3a.session.token": "c", "fs.other": "d"}
+
+    def hadoopConfiguration(self) -> Context:  # noqa: N802 -- the name in Java
+        """Return the configuration."""
+        return self
+
+    def unset(self, name: str) -> None:
+        """Remove a value."""
+        del self.values[name]
+
+
+def test_credentials_that_spark_copied_are_forgotten() -> None:
+    """Nothing else is."""
+    context = Context()
+    forget_credentials(context)
+    assert context.values == {"fs.other": "d"}
