@@ -183,6 +183,14 @@ def _storage() -> dict[str, Schema]:
                 "whenDeleted": {"enum": ["Retain", "Delete"]},
             }
         ),
+        "objectStore": _closed(
+            {
+                "address": {"type": "string", "pattern": "^(s3a://[a-z0-9][a-z0-9.-]+/.+)?$"},
+                "endpoint": {"type": "string", "pattern": "^(https?://[^/]+/?)?$"},
+                "region": _TEXT,
+                "jars": _TEXT,
+            }
+        ),
         "tmp": _closed({"sizeLimit": _QUANTITY}),
     }
 

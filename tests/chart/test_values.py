@@ -239,6 +239,16 @@ def test_a_wrong_value_is_refused_with_its_path(path: str, value: Any) -> None:
             id="a cluster with a volume of one node",
         ),
         pytest.param(
+            merged(case("object-store"), at("persistence.enabled", True)),
+            "persistence.enabled: has no effect with objectStore.address",
+            id="a volume beside an object store",
+        ),
+        pytest.param(
+            merged(case("object-store"), at("shards", 2)),
+            "objectStore.address: needs mode local and one shard",
+            id="two pods with one checkpoint",
+        ),
+        pytest.param(
             merged(case("cluster"), at("shards", 2)),
             "shards: is 1 with mode cluster",
             id="two drivers",
@@ -391,6 +401,8 @@ GIVEN: dict[str, Object] = {
     },
 }
 GIVEN |= {
+    "objectStore": case("object-store"),
+    "objectStore.address": {"persistence": {"enabled": False}},
     "http.webConfig.key": case("web-login"),
     "http.webConfig.tls": at("http.webConfig.existingSecret", "web"),
     "http.certificate": case("web-token"),
@@ -412,6 +424,8 @@ SAMPLES: dict[str, Any] = {
     "rules.alerts": {"FirstAlert": {"for": "7m"}},
     **dict.fromkeys(("rules.runbookUrl", "rules.grafanaUrl", "rules.pageUrl"), "https://another.example"),
     "global": {"imageRegistry": "another.example"},
+    "objectStore.address": "s3a://another/path",
+    "objectStore.endpoint": "https://another.example",
     "ingress.path": "/another",
     "httpRoute.path": "/another",
     "httpRoute.hostnames": ["another.example"],

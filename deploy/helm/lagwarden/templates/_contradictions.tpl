@@ -44,6 +44,14 @@
 {{- if and .Values.httpRoute.enabled (not .Values.httpRoute.parentRefs) -}}
 {{- fail "httpRoute.parentRefs: is needed with httpRoute.enabled; name the Gateway" -}}
 {{- end -}}
+{{- if .Values.objectStore.address -}}
+{{- if .Values.persistence.enabled -}}
+{{- fail "persistence.enabled: has no effect with objectStore.address; set it to false" -}}
+{{- end -}}
+{{- if or (eq .Values.mode "cluster") (gt (int .Values.shards) 1) -}}
+{{- fail "objectStore.address: needs mode local and one shard; with more, give each its own release" -}}
+{{- end -}}
+{{- end -}}
 {{- include "lagwarden.cluster.contradictions" . -}}
 {{- include "lagwarden.operator.contradictions" . -}}
 {{- include "lagwarden.memory.contradictions" . -}}

@@ -97,8 +97,22 @@
 {{- $credentials := .Values.credentials -}}
 - name: LAGWARDEN_CONFIG
   value: /etc/lagwarden/lagwarden.yaml
+{{- with .Values.objectStore }}
 - name: LAGWARDEN_CHECKPOINT_DIR
-  value: /var/lib/lagwarden/checkpoint
+  value: {{ default "/var/lib/lagwarden/checkpoint" .address }}
+{{- if .address }}
+- name: LAGWARDEN_CHECKPOINT_S3_JARS
+  value: {{ .jars }}
+{{- with .endpoint }}
+- name: LAGWARDEN_CHECKPOINT_S3_ENDPOINT
+  value: {{ . }}
+{{- end }}
+{{- with .region }}
+- name: LAGWARDEN_CHECKPOINT_S3_REGION
+  value: {{ . }}
+{{- end }}
+{{- end }}
+{{- end }}
 {{- if eq .Values.mode "cluster" }}
 - name: LAGWARDEN_CHECKPOINT_SHARED
   value: "true"
