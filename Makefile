@@ -16,7 +16,7 @@ MINUTES ?= 20
 # The git tag of a release, and the image that its chart runs (NAME@sha256:DIGEST).
 TAG ?=
 RELEASED_IMAGE ?=
-# The address of the files on the forge, to which `make docs` appends paths; empty: links to code are text.
+# The address of the files on the forge, to which `make docs` and `make release` append paths; empty: no links to them.
 SOURCE_URL ?=
 # How often `make stable` runs the integration tests; the last two runs are beside a load.
 N ?= 5
@@ -94,7 +94,7 @@ audit: $(STAMP)  ## known vulnerabilities of the pinned packages; needs the vuln
 	$(BIN)/pip-audit --strict --disable-pip --require-hashes -r requirements/run.txt
 
 release: $(STAMP)  ## wheel, chart, SBOM and checksums in dist/; TAG=v0.1.0 compares the versions, RELEASED_IMAGE=NAME@DIGEST
-	@$(BIN)/python -m deploy.release --tag "$(TAG)" --image "$(RELEASED_IMAGE)"
+	@$(BIN)/python -m deploy.release --tag "$(TAG)" --image "$(RELEASED_IMAGE)" --source "$(SOURCE_URL)"
 
 clean:  ## remove .venv and what tools left in the tree; the cache of jars stays
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .work

@@ -22,6 +22,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m deploy.release", description="the files of a release")
     parser.add_argument("--tag", default="", help="the git tag, such as v0.1.0; default: that of the tree's version")
     parser.add_argument("--image", default="", metavar="NAME@DIGEST", help="the image that the chart runs")
+    parser.add_argument(
+        "--source", default="", metavar="URL", help="the repository's files, for the links of the chart"
+    )
     parser.add_argument("--into", type=Path, default=Path("dist"), help="the folder; default: dist")
     parser.add_argument("--only-check", action="store_true", help="compare the versions, and write nothing")
     options = parser.parse_args(arguments)
@@ -32,7 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     if not options.only_check:
         options.into.mkdir(parents=True, exist_ok=True)
-        written = [build_wheel(options.into), package_chart(options.into, options.image), write_sbom(options.into)]
+        chart = package_chart(options.into, options.image, options.source)
+        written = [build_wheel(options.into), chart, write_sbom(options.into)]
         for path in (*written, write_checksums(options.into, written)):
             print(f"release: {path}", flush=True)  # noqa: T201 -- the answer of a build
     return 0

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from deploy.chart.tools import python_tools
 from deploy.chart.values_schema import CHART
+from deploy.release.artifact_hub import release_annotations, with_annotations
 from deploy.release.versions import ROOT, project_version
 
 if TYPE_CHECKING:
@@ -33,12 +34,12 @@ def build_wheel(folder: Path) -> Path:
     return folder / f"lagwarden-{project_version()}-py3-none-any.whl"
 
 
-def package_chart(folder: Path, image: str = "") -> Path:
+def package_chart(folder: Path, image: str = "", source: str = "") -> Path:
     """Write the chart as an archive of Helm; return its path.
 
     `image` (`NAME@sha256:...`) becomes the default of the values `image.repository` and `image.digest`, so that the
-    chart runs the image of its release. Raises ArtifactError for another form of image, ToolsUnreachableError without
-    Helm's engine.
+    chart runs the image of its release. `source` is the address of the repository's files, for the links on Artifact
+    Hub. Raises ArtifactError for another form of image, ToolsUnreachableError without Helm's engine.
     """
     with tempfile.TemporaryDirectory() as scratch:
         draft = Path(scratch) / CHART.name
@@ -46,6 +47,8 @@ def package_chart(folder: Path, image: str = "") -> Path:
         if image:
             values = draft / "values.yaml"
             values.write_text(_with_image(values.read_text(), image))
+        chart = draft / "Chart.yaml"
+        chart.write_text(with_annotations(chart.read_text(), release_annotations(image, source)))
         return Path(_helm().package(str(draft), destination=str(folder.absolute())))
 
 

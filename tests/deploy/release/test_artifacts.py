@@ -47,13 +47,18 @@ def test_packaged_chart_runs_the_image_of_its_release(tmp_path: Path) -> None:
         python_tools()
     except ToolsUnreachableError as error:
         pytest.skip(str(error))
-    archive = package_chart(tmp_path, f"registry.example/team/lagwarden@{DIGEST}")
+    archive = package_chart(tmp_path, f"registry.example/team/lagwarden@{DIGEST}", "https://forge.example/blob/v1")
     assert archive.name == f"lagwarden-{project_version()}.tgz"
     with tarfile.open(archive) as files:
         names = set(files.getnames())
         text = files.extractfile("lagwarden/values.yaml")
         assert text is not None
         values = yaml.safe_load(text.read())
+        chart = files.extractfile("lagwarden/Chart.yaml")
+        assert chart is not None
+        annotations = yaml.safe_load(chart.read())["annotations"]
+    assert f"registry.example/team/lagwarden@{DIGEST}" in annotations["artifacthub.io/images"]
+    assert "https://forge.example/blob/v1/SECURITY.md" in annotations["artifacthub.io/links"]
     assert "lagwarden/templates/statefulset.yaml" in names
     assert not [name for name in names if name.startswith("lagwarden/ci/")]
     before = yaml.safe_load((ROOT / "deploy" / "helm" / "lagwarden" / "values.yaml").read_text())
