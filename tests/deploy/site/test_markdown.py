@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,6 +19,13 @@ def test_every_link_of_the_project_leads_to_a_file_and_a_heading() -> None:
     pages = pages_of(ROOT)
     assert sum(len(links((ROOT / page).read_text("utf-8"))) for page in pages) > 150
     assert faults(ROOT, pages) == []
+
+
+def test_the_tests_of_the_threat_model_exist() -> None:
+    """Each test that SECURITY.md names for a protection is a file or a folder."""
+    named = re.findall(r"`(tests/[\w/.]+)`", (ROOT / "SECURITY.md").read_text("utf-8"))
+    assert len(named) > 10
+    assert [path for path in named if not (ROOT / path).exists()] == []
 
 
 def test_links_and_pictures_are_found_and_code_has_none() -> None:
