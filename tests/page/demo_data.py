@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from exporters.http.server import HttpServer
 from exporters.readmodel import (
     GROUPS,
+    LOG_ENDS,
     PARTITIONS,
     TOPICS,
     TRANSITIONS,
@@ -179,6 +180,7 @@ def demo_snapshot(now: float, more: int = 0) -> Snapshot:
             VERDICT_GROUPS,
             [{"verdict": word, "severity": bad, "groups": count} for (word, bad), count in sorted(counts.items())],
         ),
+        log_ends=table(LOG_ENDS, _log_ends(detailed)),
     )
 
 
@@ -312,6 +314,15 @@ def _topics(demo: DemoGroup) -> list[dict[str, Any]]:
         "verdict": demo.verdict,
     }
     return [row]
+
+
+def _log_ends(demos: Sequence[DemoGroup]) -> list[dict[str, Any]]:
+    """Return the ends of every partition once; groups of one topic have the same."""
+    ends = {(_topic(demo), at): 48_211 + (demo.lag or 0) for demo in demos for at in range(demo.partitions)}
+    return [
+        {"topic": topic, "partition": at, "high_watermark": end, "log_start_offset": 17, "stable_gap": 0}
+        for (topic, at), end in sorted(ends.items())
+    ]
 
 
 def _member(demo: DemoGroup, at: int) -> MemberDetail:

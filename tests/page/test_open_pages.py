@@ -160,3 +160,72 @@ def test_unknown_values_leave_a_gap(browser: Browser, serve: Serve) -> None:
 def snapshot_with_lag(taken_at: float, lag: int | None) -> Snapshot:
     """Return a snapshot of one group with this lag and an unknown time lag."""
     return dataclasses.replace(snapshot(groups=[{"group": "g", "lag_sum": lag}]), taken_at=taken_at)
+
+
+def test_a_head_sorts_the_table_and_the_address_keeps_it(browser: Browser, url: str) -> None:
+    """A click sorts by the column; the address of the page then shows the same order in another tab."""
+    names = "[...document.querySelectorAll('table.lines tbody th')].map((head) => head.textContent)"
+    with browser.page() as page, browser.page() as other:
+        page.open(url)
+        page.run("[...document.querySelectorAll('table.lines thead a')].find((a) => a.textContent === 'Group').click()")
+        page.wait_for("location.search === '?sort=name'")
+        page.wait_for("document.querySelector('[aria-sort]')?.textContent === 'Group'")
+        shown = page.run(names)
+        assert len(shown) > 5
+        assert shown == sorted(shown)
+        other.open(page.run("location.href"))
+        assert other.run(names) == shown
+
+
+def test_inputs_filter_while_the_user_types_and_the_address_keeps_them(browser: Browser, url: str) -> None:
+    """Each input is a parameter of the address."""
+    with browser.page() as page:
+        page.open(url)
+        page.run("document.getElementById('topic').focus()")
+        page.type("invoices")
+        page.wait_for("document.querySelectorAll('table.lines tbody tr').length === 1")
+        assert page.run("location.search") == "?topic=invoices"
+        assert page.run("document.querySelector('table.lines tbody th').textContent") == "billing-invoices"
+
+
+def test_a_command_is_copied_or_selected(browser: Browser, url: str) -> None:
+    """Where the page may not write to the clipboard, the text is selected for the user's own copy."""
+    with browser.page() as page:
+        page.open(url + GROUP)
+        page.run("navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed'))")
+        page.run("document.querySelector('.commands button').click()")
+        page.wait_for("getSelection().toString() === 'lagwarden explain billing-invoices'")
+        page.run("navigator.clipboard.writeText = (words) => { window.copied = words; return Promise.resolve(); }")
+        page.run("document.querySelector('.commands button').click()")
+        page.wait_for("window.copied === 'lagwarden explain billing-invoices'")
+        page.wait_for("document.getElementById('announcement').textContent === 'Copied'")
+
+
+def test_a_page_with_a_link_to_elsewhere_is_updated(browser: Browser, serve: Serve) -> None:
+    """The link of an owner is another server's, and stays in an open page; a script as a link is refused."""
+    owned = {"group": "g", "lag_sum": 1, "team": "payments", "link": "https://wiki.example/payments"}
+    served = serve(snapshot(groups=[owned]), lambda name, _: detail_of(name, time.time()))
+    with browser.page() as page:
+        page.open(served.url + "group?name=g")
+        served.show(dataclasses.replace(snapshot(groups=[owned | {"lag_sum": 77}]), taken_at=time.time()))
+        now_refresh(page)
+        page.wait_for("document.getElementById('main').textContent.includes('77 offsets')")
+        assert page.run("document.querySelector('dd a').href") == "https://wiki.example/payments"
+        tree = "[['a', {href: 'javascript:0'}, []]]"
+        build = f"import('./view.js').then(({{patch}}) => patch(document.createElement('p'), {tree}))"
+        assert page.run(f"{build}.then(() => 'built', (error) => error.message)") == "only links to http(s)"
+
+
+def test_the_icon_of_an_open_page_turns_red(browser: Browser, serve: Serve) -> None:
+    """When a group becomes critical; and back."""
+    served = serve(snapshot(groups=[{"group": "g", "severity": "fine"}]))
+    icon = "document.querySelector('link[rel=icon]').href"
+    with browser.page() as page:
+        page.open(served.url)
+        calm = page.run(icon)
+        for severity, is_red in (("critical", True), ("fine", False)):
+            changed = snapshot(groups=[{"group": "g", "severity": severity}])
+            served.show(dataclasses.replace(changed, taken_at=time.time()))
+            now_refresh(page)
+            page.wait_for(f"({icon} !== {calm!r}) === {'true' if is_red else 'false'}")
+        assert page.complaints() == []

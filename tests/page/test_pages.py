@@ -11,6 +11,7 @@ import pytest
 
 from exporters.readmodel import GROUPS
 from exporters.wording import printable
+from stream.config.values import cache_folder
 from tests.exporters.snapshots import HOSTILE_NAMES, snapshot, table
 from tests.page.demo_data import demo_snapshot, detail_of
 
@@ -23,8 +24,12 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.page
 
 GROUP = "group?name=billing-invoices"
-PAGES = pytest.mark.parametrize("path", ["", GROUP, "group?name=unknown"], ids=["overview", "group", "unknown group"])
+TOPIC = "topic?name=invoices"
+PAGES = pytest.mark.parametrize(
+    "path", ["", GROUP, TOPIC, "group?name=unknown"], ids=["overview", "group", "topic", "unknown group"]
+)
 SCHEMES = pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+AXE = cache_folder() / "axe-core" / "package" / "axe.min.js"
 UPDATED = "performance.getEntriesByType('resource').some((entry) => entry.initiatorType === 'fetch')"
 """True if the page has requested its view at least once."""
 
@@ -162,6 +167,37 @@ def test_interactive_elements_have_accessible_names(browser: Browser, url: str, 
         ]
         assert mute == []
         assert page.run("document.querySelectorAll('h1').length") == 1
+
+
+@PAGES
+@SCHEMES
+def test_axe_finds_no_violation(browser: Browser, url: str, path: str, dark: bool) -> None:  # noqa: FBT001  # a table
+    """The rules of axe-core for WCAG 2.2 level AA and its best practices, on the whole page."""
+    if not AXE.exists():
+        pytest.skip("no axe-core on this machine; sandbox/programs/install_axe.sh gets it")
+    with browser.page(dark=dark) as page:
+        page.send("Page.setBypassCSP", enabled=True)  # axe adds a style sheet
+        page.open(url + path)
+        page.wait_for(UPDATED)
+        page.run(f"{AXE.read_text()};0")
+        results = page.run("axe.run().then(({passes, violations}) => [passes.length, violations.map(({id}) => id)])")
+        assert results[0] > 10
+        assert results[1] == []
+
+
+def test_the_keyboard_reaches_every_link_in_order(browser: Browser, url: str) -> None:
+    """Tab visits the elements in the order of the document, and shows where the focus is."""
+    with browser.page() as page:
+        page.open(url + GROUP)
+        page.wait_for(UPDATED)
+        reachable = "a[href], button, input:not([type=hidden]), summary, [tabindex='0']"
+        total = page.run(f"document.querySelectorAll({reachable!r}).length")
+        assert total > 10
+        for at in range(total):
+            page.send("Input.dispatchKeyEvent", type="keyDown", key="Tab", code="Tab", windowsVirtualKeyCode=9)
+            page.send("Input.dispatchKeyEvent", type="keyUp", key="Tab", code="Tab", windowsVirtualKeyCode=9)
+            assert page.run(f"[...document.querySelectorAll({reachable!r})].indexOf(document.activeElement)") == at
+            assert page.run("getComputedStyle(document.activeElement).outlineStyle") == "solid"
 
 
 def test_the_page_works_without_javascript(browser: Browser, url: str) -> None:

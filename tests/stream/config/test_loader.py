@@ -102,6 +102,7 @@ def test_flags_override_environment_overrides_file_overrides_defaults(tmp_path: 
             id="an instance without an address",
         ),
         pytest.param({**SERVERS, "http.siblings": "a:1"}, ["must be a URL"], id="an address that is no URL"),
+        pytest.param({**SERVERS, "http.grafana_url": "javascript:0//a"}, ["must be a URL"], id="a script as a link"),
         pytest.param({**SERVERS, "job.tick_interval": "nan"}, ["must be a number of seconds"], id="NaN"),
         pytest.param(
             {**SERVERS, "kafka.security_protocol": "TLS"}, ["must be 'PLAINTEXT', 'SSL'"], id="unknown protocol"

@@ -15,12 +15,13 @@ import structlog
 from exporters.compatibility.burrow_responses import BurrowCluster
 from exporters.http.event_stream.recent_events import RecentEvents
 from exporters.http.server import HttpServer
+from exporters.page.links import PageLinks
 from stream.config.loader import load
 from stream.config.options import HttpOptions
 from stream.errors import ExitCode, Refusal
 from stream.service import run
 from stream.service.status import ServiceStatus
-from stream.service.web_access import open_web_access, served_burrow, served_details, served_search
+from stream.service.web_access import open_web_access, page_links, served_burrow, served_details, served_search
 from tests.exporters.snapshots import detail
 
 if TYPE_CHECKING:
@@ -102,6 +103,15 @@ def test_the_server_of_run_gets_the_served_details(monkeypatch: pytest.MonkeyPat
     watch: Any = types.SimpleNamespace(current=lambda: None)
     with run._http_server(config, publisher, ServiceStatus("1", 60), watch, RecentEvents()):
         assert {member.client_host for member in given["details"]("billing").members} == {None}
+
+
+def test_pages_link_to_what_is_configured() -> None:
+    """The base URLs, without a slash at their end, and the brokers; nothing by default."""
+    kafka = {"kafka.bootstrap_servers": "broker-1:9092,broker-2:9092"}
+    assert page_links(load(flags=kafka)) == PageLinks(None, None, ("broker-1:9092", "broker-2:9092"))
+    urls = {"http.grafana_url": "https://grafana.example/", "http.runbook_url": "http://git.example/main"}
+    links = page_links(load(flags=kafka | urls))
+    assert (links.grafana_url, links.runbook_url) == ("https://grafana.example", "http://git.example/main")
 
 
 def test_burrows_api_exists_by_option() -> None:
