@@ -21,7 +21,7 @@ from exporters.cluster import model as cluster_model
 from stream.groups.lifecycle.model import TransitionType
 
 ROOT = pathlib.Path(__file__).parents[3]
-STATUS_TYPES = typing.get_type_hints(readmodel.MonitorStatus)
+STATUS_TYPES = typing.get_type_hints(readmodel.MonitorStatus, localns={"pa": pa})
 SCHEMAS = {
     source: getattr(cluster_model if source.in_cluster else readmodel, source.name)
     for source in MetricSource
