@@ -78,9 +78,8 @@ class Publisher:
         self._dead_grace = dead_grace
         self._lock = threading.Lock()
         self._driver_state = DriverState()
-        inputs = EvaluationInputs(self._driver_state.columns(), NO_ENDS, UNKNOWN_CLUSTER, 0.0)
         self._parts = TickParts(
-            inputs,
+            _no_inputs(),
             selector=SeriesSelector(choice),
             hide_hosts=hide_hosts,
             policies=policies or GroupPolicies(),
@@ -212,9 +211,8 @@ class Publisher:
             return
         parts, evaluated = self._parts, tick.details
         parts.lookups.search_offset_times(evaluated.evaluation.window, parts.evaluator.end_history)
-        details = TickDetails.pack(evaluated)
-        parts.inputs = dataclasses.replace(parts.inputs, state=details.hidden.state)
-        self._published = dataclasses.replace(tick, details=details)
+        parts.inputs = _no_inputs()
+        self._published = dataclasses.replace(tick, details=TickDetails.pack(evaluated))
 
     def _copy_state(self, with_records: frozenset[str]) -> GroupColumns:
         """Drop groups that died long ago, and return the driver state as columns.
@@ -225,3 +223,8 @@ class Publisher:
             now = int(time.time() * 1000)
             self._driver_state.drop_dead(now - int(self._dead_grace * 1000), now)
             return self._driver_state.columns(with_records)
+
+
+def _no_inputs() -> EvaluationInputs:
+    """Return the inputs of a tick that has no groups yet."""
+    return EvaluationInputs(DriverState().columns(), NO_ENDS, UNKNOWN_CLUSTER, 0.0)

@@ -118,7 +118,7 @@ class TickParts:
     """The parts of a tick that keep data from one tick to the next. Used by the tick thread."""
 
     inputs: EvaluationInputs
-    """Those of the running or the last tick."""
+    """Those of the running tick; no groups between a finished tick and the next one."""
     lookups: Lookups = dataclasses.field(default_factory=NoLookups)
     evaluator: VerdictEvaluator = dataclasses.field(default_factory=VerdictEvaluator)
     selector: SeriesSelector = dataclasses.field(default_factory=lambda: SeriesSelector(EVERYTHING))
