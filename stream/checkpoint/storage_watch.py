@@ -39,11 +39,13 @@ class StorageWatch:
         self._asked_at: float | None = None
         self._error: str | None = None
         self._said: str | None = None
+        self._saying = threading.Lock()
         self._closing = threading.Event()
 
     def start(self) -> None:
-        """Poll in a daemon thread until `close`."""
-        threading.Thread(target=self._run, name="storage", daemon=True).start()
+        """Poll in a daemon thread until `close`, and log changes in another one, which never blocks."""
+        for loop in (self.poll, self.trouble):
+            threading.Thread(target=self._repeat, args=(loop,), name=f"storage-{loop.__name__}", daemon=True).start()
 
     def close(self) -> None:
         """Stop polling."""
@@ -69,14 +71,15 @@ class StorageWatch:
         return None if problem is None else f"the storage of the checkpoint {self._folder} is away: {problem}"
 
     def _log(self, problem: str | None) -> None:
-        if problem == self._said:
-            return
-        self._said = problem
+        with self._saying:
+            if problem == self._said:
+                return
+            self._said = problem
         if problem is None:
             _log.info("checkpoint storage answers again", folder=str(self._folder))
         else:
             _log.warning("checkpoint storage away", folder=str(self._folder), cause=problem)
 
-    def _run(self) -> None:
+    def _repeat(self, step: Callable[[], object]) -> None:
         while not self._closing.wait(_POLL_SECONDS):
-            self.poll()
+            step()

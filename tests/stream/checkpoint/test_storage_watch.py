@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
 import structlog
 
+from sandbox.waiting import LIMIT, wait_until
+from stream.checkpoint import storage_watch
 from stream.checkpoint.storage_watch import StorageWatch, is_away
 
 if TYPE_CHECKING:
@@ -65,6 +68,30 @@ def test_storage_that_blocks_is_away_after_twenty_seconds() -> None:
     watch.poll()
     assert seen == [None, "the storage of the checkpoint /mnt/shared is away: no answer"]
     assert watch.trouble() is None
+
+
+def test_changes_are_logged_without_a_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also while the thread that asks the storage is blocked, and without a request for the readiness."""
+    monkeypatch.setattr(storage_watch, "_POLL_SECONDS", 0.01)
+    storage, asked, answered = Storage(), threading.Event(), threading.Event()
+    watch = StorageWatch(storage, lambda: storage.now)  # type: ignore[arg-type]
+
+    def block() -> None:
+        asked.set()
+        answered.wait(LIMIT)
+
+    storage.during = block
+    with structlog.testing.capture_logs() as lines:
+        watch.start()
+        try:
+            asked.wait(LIMIT)
+            storage.now = 20.0
+            wait_until(lambda: [line["event"] for line in lines] == ["checkpoint storage away"], "the first line")
+            answered.set()
+            wait_until(lambda: [line["event"] for line in lines][1:] == ["checkpoint storage answers again"], "another")
+        finally:
+            answered.set()
+            watch.close()
 
 
 def test_deleted_folder_is_not_away(tmp_path: Path) -> None:
