@@ -88,8 +88,9 @@ class InstanceClient:
         """Return the groups of a query. Raises Refusal."""
         parameters = urllib.parse.urlencode(list(query.pairs()))
         answer = self._current("/api/v1/groups" + (f"?{parameters}" if parameters else "")) or self._refuse_foreign()
-        if "instance" in answer:
-            self.notes = [*self.notes, _note_of_part(answer)]
+        note = note_of_part(answer)
+        if note and note not in self.notes:
+            self.notes = [*self.notes, note]
         return answer
 
     def group(self, name: str) -> Answer | None:
@@ -160,8 +161,10 @@ class InstanceClient:
         raise Refusal(what, "check the address and --url", ExitCode.NO_INSTANCE)
 
 
-def _note_of_part(answer: Answer) -> str:
-    """Return a line about the groups that the instance does not have."""
+def note_of_part(answer: Answer) -> str:
+    """Return a line about the groups that the instance does not have; empty if it has all of them."""
+    if "instance" not in answer:
+        return ""
     part = display_text(str(answer["instance"]))
     number = part.partition("/")[0]
     others = [display_text(str(url)) for at, url in enumerate(answer.get("siblings", ())) if str(at) != number]

@@ -79,8 +79,8 @@ class TopApp(App[None]):
     Screen { background: ansi_default; color: ansi_default; overflow: hidden; }
     .line { height: 1; text-wrap: nowrap; text-overflow: ellipsis; }
     #sentence { height: 2; }
-    #causes { height: auto; max-height: 4; }
-    #causes.empty { display: none; }
+    #notices { height: auto; max-height: 4; }
+    #notices.empty { display: none; }
     VerticalScroll { scrollbar-size: 0 0; }
     """
 

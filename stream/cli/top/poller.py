@@ -6,6 +6,7 @@ import dataclasses
 import threading
 from typing import TYPE_CHECKING, Self
 
+from stream.cli.api_client import note_of_part
 from stream.cli.group_source import WORST_FIRST
 from stream.errors import Refusal
 
@@ -30,13 +31,15 @@ class PollResult:
     """Why the answers are not newer, or that the opened group no longer exists."""
     common_causes: tuple[Answer, ...] = ()
     """The common causes of unhealthy groups."""
+    note: str = ""
+    """Which groups these are, and where the others are, if several instances share the groups."""
 
 
 def poll_groups(source: InstanceClient) -> PollResult:
     """Request all groups once. Raises Refusal."""
     answer = source.groups(WORST_FIRST)
     causes = tuple(answer.get("common_causes", ()))  # older instances have none
-    return PollResult(tuple(answer["groups"]), answer["snapshot_time"], common_causes=causes)
+    return PollResult(tuple(answer["groups"]), answer["snapshot_time"], common_causes=causes, note=note_of_part(answer))
 
 
 class Poller:

@@ -86,7 +86,7 @@ class GroupListScreen(Screen[None]):
         self._address = address
         self._clock = clock
         self._status = Static(classes="line")
-        self._causes = Static(id="causes")
+        self._notices = Static(id="notices")
         self._filter = Static(classes="line")
         self._table = GroupTable()
         self._sentence = Static(id="sentence")
@@ -94,7 +94,7 @@ class GroupListScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """See Screen."""
-        yield from (self._status, self._causes, self._filter, self._table, self._sentence, self._keys)
+        yield from (self._status, self._notices, self._filter, self._table, self._sentence, self._keys)
 
     def on_mount(self) -> None:
         """Redraw once the widgets exist."""
@@ -122,9 +122,9 @@ class GroupListScreen(Screen[None]):
         self.state = model.show_selection(self.state, self._table.rows_shown)
         self._table.show(self.state, now)
         self._status.update(view.status_line(self._result, self._address, now))
-        causes = view.common_causes_text(self._result)
-        self._causes.update(causes)
-        self._causes.set_class(not causes, "empty")
+        notices = view.notices_text(self._result)
+        self._notices.update(notices)
+        self._notices.set_class(not notices, "empty")
         self._filter.update(view.error_line(self._result.error) if self._result.error else view.filter_line(self.state))
         self._sentence.update(Text("\n").join(view.sentence_lines(self.state, max(self.size.width, 2))))
         self._keys.update(Text(view.TYPING_KEYS if self.state.is_typing else view.LIST_KEYS, "dim"))

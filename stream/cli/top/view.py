@@ -74,9 +74,11 @@ def status_line(result: PollResult, address: str, now: float) -> Text:
     return line.append(f" · {address}", "dim")
 
 
-def common_causes_text(result: PollResult) -> Text:
-    """Return a line per common cause of unhealthy groups; empty without any."""
-    return Text("\n".join(common_cause_lines(result.common_causes)), COLOURS["critical"])
+def notices_text(result: PollResult) -> Text:
+    """Return a line per common cause of unhealthy groups, and one that names other instances; empty without any."""
+    lines = [Text(line, COLOURS["critical"]) for line in common_cause_lines(result.common_causes)]
+    lines += [Text(result.note, "dim")] if result.note else []
+    return Text("\n").join(lines)
 
 
 def filter_line(state: GroupListState) -> Text:

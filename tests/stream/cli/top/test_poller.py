@@ -41,6 +41,25 @@ class ScriptedClient:
 
 
 @pytest.mark.parametrize(
+    ("more", "note"),
+    [
+        pytest.param({}, "", id="the only instance"),
+        pytest.param(
+            {"instance": "1/2", "siblings": ["http://a", "http://b"]},
+            "these are the groups of instance 1/2; the others: http://a",
+            id="one of two",
+        ),
+    ],
+)
+def test_other_instances_are_noted(more: dict[str, Any], note: str) -> None:
+    """The list shows the groups of one instance, and says so."""
+    client: Any = ScriptedClient(lambda _: None)
+    answer = client.groups() | more
+    client.groups = lambda _query: answer
+    assert poll_groups(client).note == note
+
+
+@pytest.mark.parametrize(
     ("answer", "error"),
     [
         pytest.param({"group": "billing"}, "", id="known group"),

@@ -10,9 +10,9 @@ from rich.cells import cell_len
 from stream.cli.top.model import GroupListState, type_character
 from stream.cli.top.poller import PollResult
 from stream.cli.top.view import (
-    common_causes_text,
     error_line,
     filter_line,
+    notices_text,
     sentence_lines,
     status_line,
     table_lines,
@@ -82,8 +82,14 @@ def test_sentence_is_that_of_the_selected_group() -> None:
 
 def test_common_causes_are_lines() -> None:
     """One each; no text without any. Nothing in them moves the cursor of a terminal."""
-    text = common_causes_text(PollResult(common_causes=({"sentence": "3 of 3 groups."}, {"sentence": "topic \x1b[2J"})))
+    text = notices_text(PollResult(common_causes=({"sentence": "3 of 3 groups."}, {"sentence": "topic \x1b[2J"})))
     first, second = text.plain.split("\n")
     assert first == "common cause: 3 of 3 groups."
     assert second.isprintable()
-    assert not common_causes_text(PollResult())
+    assert not notices_text(PollResult())
+
+
+def test_other_instances_are_the_last_line() -> None:
+    """After the common causes, where several instances share the groups."""
+    text = notices_text(PollResult(common_causes=({"sentence": "3 of 3 groups."},), note="these are the groups of 0/2"))
+    assert text.plain == "common cause: 3 of 3 groups.\nthese are the groups of 0/2"
