@@ -72,7 +72,7 @@ _SNAPSHOT: Final = (
         "high_watermark_sum",
         _TOPIC,
         absent=_SUM,
-        instead="sum by (topic) (lagwarden_topic_partition_end_offset)",
+        instead="sum by (topic) (max by (topic, partition) (lagwarden_topic_partition_end_offset))",
         difference="Only topics of which groups read all partitions.",
     ),
     PeerMetric(
@@ -94,7 +94,7 @@ _SNAPSHOT: Final = (
         "log_start_offset_sum",
         _TOPIC,
         absent=_SUM,
-        instead="sum by (topic) (lagwarden_topic_partition_start_offset)",
+        instead="sum by (topic) (max by (topic, partition) (lagwarden_topic_partition_start_offset))",
         difference="Only topics of which groups read all partitions.",
     ),
     PeerMetric(
