@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -82,3 +84,32 @@ def test_permissions_are_given_job_by_job() -> None:
     checkouts = [step for step in steps() if step.get("uses", "").startswith("actions/checkout@")]
     assert checkouts
     assert all(step["with"]["persist-credentials"] is False for step in checkouts)
+
+
+DIGEST: Final = f"sha256:{'0' * 64}"
+
+
+@pytest.mark.parametrize(
+    ("digest", "is_built"),
+    [
+        pytest.param(DIGEST, True, id="a digest"),
+        pytest.param("", False, id="no answer"),
+        pytest.param("12-slim", False, id="a tag"),
+    ],
+)
+def test_the_image_has_a_base_of_a_known_digest(digest: str, tmp_path: Path, *, is_built: bool) -> None:
+    """The step that builds it, run with a program in the place of docker, stops without the digest of the base."""
+    (script,) = (step["run"] for step in steps() if "buildx build" in step.get("run", ""))
+    docker = tmp_path / "docker"
+    docker.write_text(f"""#!/bin/sh
+case "$*" in
+  *inspect*) echo {digest} ;;
+  *) echo "$*" >>{tmp_path}/calls; echo '{{"containerimage.digest": "{DIGEST}"}}' >image.json ;;
+esac
+""")
+    docker.chmod(0o755)
+    # As GitHub runs a step.
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "PLATFORM": "linux/amd64", "IMAGE": "i"}
+    subprocess.run(["bash", "-eo", "pipefail", "-c", script], cwd=tmp_path, env=environment, check=False)
+    built = [line for line in (tmp_path / "calls").read_text().splitlines() if line.startswith("buildx build")]
+    assert [f"BASE_IMAGE=debian@{digest}" in line for line in built] == [True] * is_built
