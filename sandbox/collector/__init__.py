@@ -1,0 +1,1 @@
+"""The OpenTelemetry collector of the tests, built from its Go modules."""

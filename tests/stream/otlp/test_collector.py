@@ -1,0 +1,84 @@
+"""Exports to a real OpenTelemetry collector, which is built from its Go modules the first time."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from exporters.cluster.exposition import PublishedCluster
+from exporters.http.server import HttpServer
+from exporters.text.exposition import PublishedSnapshot
+from sandbox.collector.program import CollectorMissingError, build, configuration
+from sandbox.ports import free_port
+from sandbox.waiting import wait_until
+from stream.otlp.pusher import MetricsSource, OtlpPusher, OtlpTarget
+from tests.exporters.cluster_facts import facts
+from tests.exporters.http.test_server import get
+from tests.exporters.otlp.decoded import scraped
+from tests.exporters.snapshots import small_snapshot, status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
+
+
+@contextlib.contextmanager
+def collector(folder: Path) -> Iterator[tuple[int, Path]]:
+    """Run the collector; yield its port and its file. Skip without Go."""
+    try:
+        path = build()
+    except CollectorMissingError as error:
+        pytest.skip(str(error))
+    port, received = free_port(), folder / "received.json"
+    config = folder / "collector.yaml"
+    config.write_text(configuration(port, received))
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen([path, "--config", config], stdout=log, stderr=log)
+    try:
+        wait_until(lambda: b"Everything is ready" in (folder / "log").read_bytes(), "the collector")
+        yield port, received
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def points(received: Path) -> dict[Any, float]:
+    """Return the series of the collector's file, histograms without their buckets."""
+    found: dict[Any, float] = {}
+    for line in received.read_text().splitlines():
+        for resource in json.loads(line)["resourceMetrics"]:
+            for metric in (each for scope in resource["scopeMetrics"] for each in scope["metrics"]):
+                data = metric.get("gauge") or metric.get("sum") or {"dataPoints": []}
+                for point in data["dataPoints"]:
+                    labels = {each["key"]: each["value"]["stringValue"] for each in point.get("attributes", [])}
+                    found[metric["name"], frozenset(labels.items())] = float(point["asDouble"])
+    return found
+
+
+def test_a_collector_receives_every_series_of_a_scrape(tmp_path: Path) -> None:
+    """All requests are accepted without a rejected point, and the values are those of `/metrics`."""
+    published, cluster = PublishedSnapshot.build(small_snapshot()), PublishedCluster.build(facts())
+    server = HttpServer("127.0.0.1", 0, lambda: published, status, cluster=lambda: cluster)
+    server.start()
+    try:
+        with collector(tmp_path) as (port, file):
+            source = MetricsSource(lambda: published, lambda: cluster, server.status)
+            pusher = OtlpPusher(source, OtlpTarget(f"http://127.0.0.1:{port}/v1/metrics"))
+            assert pusher.export(), pusher.failures()
+            expected = scraped(get(server, "/metrics")[1].decode())
+        # The collector writes the rest of its file when it stops.
+        found = points(file)
+    finally:
+        server.stop()
+    histogram = "lagwarden_expiry_error_seconds"
+    assert found.keys() == {each for each in expected if not each[0].startswith(histogram)}
+    changing = {"lagwarden_http_connections", "lagwarden_snapshot_age_seconds"}
+    own = {each for each in found if each[0].startswith("lagwarden_") and each[0] not in changing}
+    assert {each: found[each] for each in own} == {each: expected[each] for each in own}
+    assert f'"{histogram}"' in file.read_text()
