@@ -50,6 +50,8 @@ class GroupRow(TypedDict):
     rebalances: int | None
     scalable_lag: int | None
     members_useful: int | None
+    commit_interval: float | None
+    unread_ratio: float | None
     records_skipped: int | None
     team: str | None
     tier: str | None
@@ -98,6 +100,8 @@ class TopicRow(TypedDict):
     time_lag_max_exact: bool | None
     partitions_lag_unknown: int | None
     verdict: str | None
+    members: int | None
+    partitions_assigned: int | None
 
 
 class UnknownLagRow(TypedDict):
@@ -221,6 +225,8 @@ class TopicGroupRow(TypedDict):
     time_lag_max_exact: bool | None
     partitions_lag_unknown: int | None
     verdict: str | None
+    members: int | None
+    partitions_assigned: int | None
 
 
 class TopicGroupsResponse(TypedDict):

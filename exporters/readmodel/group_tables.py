@@ -118,6 +118,10 @@ GROUPS: Final = pa.schema(
         # assignment or a lag is unknown.
         ("scalable_lag", pa.int64()),
         ("members_useful", pa.int32()),
+        # The mean time in seconds between the commits of the partition that the group commits most often, over the
+        # commit window; and the greatest share of a partition's offsets (0 to 1) that it has not read.
+        ("commit_interval", pa.float64()),
+        ("unread_ratio", pa.float64()),
         # Offsets that it went past without reading them, since the process started; null for a dead group.
         ("records_skipped", pa.int64()),
         # The labels of its configured owner; null: not given.
@@ -183,6 +187,9 @@ TOPICS: Final = pa.schema(
         ("partitions_lag_unknown", pa.int32()),
         # The worst verdict of its partitions; null before the first evaluation.
         ("verdict", NAME),
+        # Members that own partitions of the topic, and these partitions; null while the assignment is not known.
+        ("members", pa.int32()),
+        ("partitions_assigned", pa.int32()),
     ]
 )
 """One row per group and topic in PARTITIONS."""
@@ -196,6 +203,9 @@ LOG_ENDS: Final = pa.schema(
         ("log_start_offset", pa.int64()),
         # high watermark - last stable offset: hidden from read_committed consumers behind an open transaction.
         ("stable_gap", pa.int64()),
+        # Growth in offsets per second over the commit window, divided by the mean of the topic's other partitions.
+        # Null unless the partition is hot: at least three times the mean.
+        ("hot_ratio", pa.float64()),
     ]
 )
 """One row per partition in PARTITIONS, whatever the number of its groups."""

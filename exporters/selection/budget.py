@@ -24,14 +24,14 @@ COLUMNS_BY_IMPORTANCE: Final = {
         *("verdict", "lag", "time_lag", "lost", "committed_offset", "commit_time", "progress_time"),
         *("catch_up_seconds", "produce_rate", "consume_rate", "margin", "offset_expiry_time"),
     ),
-    MetricSource.LOG_ENDS: ("high_watermark", "log_start_offset", "stable_gap"),
-    MetricSource.TOPICS: ("lag_sum", "time_lag_max"),
+    MetricSource.LOG_ENDS: ("hot_ratio", "high_watermark", "log_start_offset", "stable_gap"),
+    MetricSource.TOPICS: ("lag_sum", "time_lag_max", "members", "partitions_assigned"),
     MetricSource.GROUPS: (
         *("verdict", "severity", "lag_sum", "time_lag_max", "lost_sum", "scalable_lag", "group", "members", "lag_max"),
         *("last_commit_time", "rebalances", "partitions", "verdict_since", "held_back", "records_skipped"),
         *("first_offset_expiry_time", "group_expiry_time", "state_since", "partitions_unowned"),
         *("topics_unsubscribed", "odd_times", "created_time", "generation", "group_epoch", "assignment_epoch"),
-        *("members_idle", "members_away", "members_useful"),
+        *("members_idle", "members_away", "members_useful", "unread_ratio", "commit_interval"),
     ),
 }
 """Columns by source, the most important first. A column that is not listed is less important than those that are."""

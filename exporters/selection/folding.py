@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 _AGGREGATION: Final = {
     **dict.fromkeys(("lag_sum", "lost_sum", "members", "partitions"), "sum"),
-    **dict.fromkeys(("lag_max", "time_lag_max", "last_commit_time"), "max"),
-    "first_offset_expiry_time": "min",
+    **dict.fromkeys(("lag_max", "time_lag_max", "last_commit_time", "unread_ratio"), "max"),
+    **dict.fromkeys(("first_offset_expiry_time", "commit_interval"), "min"),
     # Of the worst verdict, which is the first row.
     **dict.fromkeys(("verdict", "severity", "verdict_since"), "first"),
 }

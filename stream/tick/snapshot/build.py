@@ -20,6 +20,7 @@ from stream.tick.hidden_commits.model import nothing_hidden
 from stream.tick.inputs.builder import InputBuilder
 from stream.tick.snapshot.groups import RowSums, groups_table, timestamps, transitions_table
 from stream.tick.snapshot.scaling import scaling_columns
+from stream.tick.snapshot.throughput import hot_ratios, throughput_columns
 from stream.tick.snapshot.topics import topics_table
 from stream.tick.verdicts.columns import groups_by_verdict, partition_columns
 
@@ -98,28 +99,31 @@ def _build(
             sums,
             context,
             evaluated,
-            scaling=scaling_columns(rows, window, inputs.assignment, state.memberships),
+            further=scaling_columns(rows, window, inputs.assignment, state.memberships)
+            | throughput_columns(rows, window),
             odd_time=odd_time,
             now=window.inputs.now,
         ),
         unknown_lags=_unknown_lags(rows.group, rows.groups, known, reasons),
         transitions=transitions_table(state.histories),
-        topics=topics_table(rows, window, evaluated),
-        log_ends=_log_ends(rows, inputs),
+        topics=topics_table(rows, window, inputs.assignment.members.number, evaluated),
+        log_ends=_log_ends(rows, inputs, window),
         verdict_groups=groups_by_verdict(evaluated),
     )
 
 
-def _log_ends(rows: InputRows, inputs: TickInputs) -> pa.Table:
+def _log_ends(rows: InputRows, inputs: TickInputs, window: Window) -> pa.Table:
     """Return the offsets of each partition once, sorted by topic and partition (schema LOG_ENDS)."""
-    _, first = np.unique((rows.topic << 32) | rows.partition, return_index=True)
+    _, first, at = np.unique((rows.topic << 32) | rows.partition, return_index=True, return_inverse=True)
+    rate = np.full(len(first), np.nan)
+    np.fmax.at(rate, at, window.rates.produce)
     end_row = inputs.end_row[first]
     high, start, stable = (
         inputs.ends.column(name, end_row) for name in ("high_watermark", "log_start_offset", "last_stable_offset")
     )
     partitions = [_names(rows.topic[first], rows.topics), pa.array(rows.partition[first])]
     gap = pc.max_element_wise(pc.subtract(high, stable), pa.scalar(0, pa.int64()), skip_nulls=False)
-    return pa.table([*partitions, high, start, gap], schema=LOG_ENDS)
+    return pa.table([*partitions, high, start, gap, hot_ratios(rows.topic[first], rate)], schema=LOG_ENDS)
 
 
 def _unknown_lag_reasons(window: Window, committed: NDArray[np.bool_]) -> pa.Array:

@@ -96,14 +96,14 @@ def groups_table(
     context: ClusterContext,
     evaluated: EvaluatedTick | None,
     *,
-    scaling: Mapping[str, pa.Array],
+    further: Mapping[str, pa.Array],
     odd_time: Flags,
     now: int,
 ) -> pa.Table:
     """Return the table of the groups, in the order of the rows (schema GROUPS).
 
-    `scaling` has the columns of `snapshot.scaling`, `odd_time` marks rows with a time that cannot be right; `now` is in
-    ms.
+    `further` has the columns of `snapshot.scaling` and `snapshot.throughput`, `odd_time` marks rows with a time that
+    cannot be right; `now` is in ms.
     """
     groups = rows.groups
     fields = [_group_fields(name, state.memberships.get(name), state.histories.get(name), context) for name in groups]
@@ -117,7 +117,7 @@ def groups_table(
         "odd_times": _odd_times(groups, state, np.bincount(rows.group[odd_time], minlength=len(groups)), now),
         **_context_columns(groups, context),
         **_lost_sums(rows, evaluated),
-        **scaling,
+        **further,
         **group_columns(evaluated),
     }
     return pa.table(

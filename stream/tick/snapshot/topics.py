@@ -8,17 +8,22 @@ import numpy as np
 import pyarrow as pa
 
 from exporters.readmodel import TOPICS
+from stream.health.columns import NOT_KNOWN
 from stream.tick.snapshot.groups import RowSums
 from stream.tick.verdicts.columns import greatest_time_lag, words
 
 if TYPE_CHECKING:
+    from stream.health.columns import Ints
     from stream.health.features.window import Window
     from stream.tick.inputs.rows import InputRows
     from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 
 
-def topics_table(rows: InputRows, window: Window, evaluated: EvaluatedTick | None) -> pa.Table:
-    """Return the table of the topics of each group, in the order of the rows (schema TOPICS)."""
+def topics_table(rows: InputRows, window: Window, member: Ints, evaluated: EvaluatedTick | None) -> pa.Table:
+    """Return the table of the topics of each group, in the order of the rows (schema TOPICS).
+
+    `member` is the number of the member that owns each row, `NO_OWNER` or `NOT_KNOWN`.
+    """
     is_first = (np.diff(rows.group, prepend=-1) != 0) | (np.diff(rows.topic, prepend=-1) != 0)
     first = np.flatnonzero(is_first)
     owner = np.cumsum(is_first) - 1
@@ -30,6 +35,7 @@ def topics_table(rows: InputRows, window: Window, evaluated: EvaluatedTick | Non
         "lag_sum": pa.array(sums.lag, mask=sums.known == 0),
         "lag_max": pa.array(sums.greatest_lag, mask=sums.known == 0),
         "partitions_lag_unknown": pa.array(sums.rows - sums.known, pa.int32()),
+        **_assigned(member, owner, len(first)),
     }
     if evaluated is not None:
         columns |= greatest_time_lag(evaluated, owner, len(first))
@@ -38,3 +44,14 @@ def topics_table(rows: InputRows, window: Window, evaluated: EvaluatedTick | Non
         )
     arrays = [columns[field.name] if field.name in columns else pa.nulls(len(first), field.type) for field in TOPICS]
     return pa.table(arrays, schema=TOPICS)
+
+
+def _assigned(member: Ints, owner: Ints, owners: int) -> dict[str, pa.Array]:
+    """Return the columns `members` and `partitions_assigned` by owner; null where the assignment is not known."""
+    unknown = np.bincount(owner[member == NOT_KNOWN], minlength=owners) > 0
+    owned = member >= 0
+    pairs = np.unique(np.stack([owner[owned], member[owned]]), axis=1)
+    return {
+        "members": pa.array(np.bincount(pairs[0], minlength=owners).astype(np.int32), mask=unknown),
+        "partitions_assigned": pa.array(np.bincount(owner[owned], minlength=owners).astype(np.int32), mask=unknown),
+    }

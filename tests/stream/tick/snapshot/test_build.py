@@ -103,10 +103,10 @@ def test_the_offsets_of_a_partition_are_there_once() -> None:
     ends = ends_of([("a", 0, 9, 4, 2, None), ("a", 1, 7, 8, 0, None), ("b", 0, None, None, None, "no_leader")])
     built = snapshot.build(shard.driver_state.columns(), ends, 1.0)
     assert [tuple(row.values()) for row in rows(built.log_ends)] == [
-        ("a", 0, 9, 2, 5),
-        ("a", 1, 7, 0, 0),
-        ("b", 0, None, None, None),
-        ("b", 1, None, None, None),
+        ("a", 0, 9, 2, 5, None),
+        ("a", 1, 7, 0, 0, None),
+        ("b", 0, None, None, None, None),
+        ("b", 1, None, None, None, None),
     ]
     assert built.log_ends.schema == LOG_ENDS
 

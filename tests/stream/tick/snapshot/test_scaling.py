@@ -133,3 +133,19 @@ def test_a_consumer_group_names_topics_by_id(named: dict[bytes, str], scalable: 
         written.stands("n", 1, {written.ORDERS: (2, 3)}),
     ]
     assert scaling(FOUR, records, topic_names=named)[0] == scalable
+
+
+def test_members_and_assigned_partitions_are_counted_by_topic() -> None:
+    """A member counts for each topic of which it has a partition; without an assignment neither is known."""
+    places = [("t", 0), ("t", 1), ("t", 2), ("u", 0)]
+    commits = [(commit_key("g", *place), commit_value(0, 7)) for place in places]
+    two = members({"t": (0, 1), "u": (0,)}, {"t": (2,)}, wants=("t", "u"))
+    found = []
+    for records in ([two, *commits], commits):
+        shard = ShardReader()
+        shard.read(records)
+        state = shard.driver_state.columns()
+        context = UNKNOWN_CLUSTER.for_groups(state, UnassignedTracker())
+        table = snapshot.build(state, ends_of([(*place, 9, 9, 0, None) for place in places]), 1.0, context).topics
+        found.append([(row["topic"], row["members"], row["partitions_assigned"]) for row in table.to_pylist()])
+    assert found == [[("t", 2, 3), ("u", 1, 1)], [("t", None, None), ("u", None, None)]]

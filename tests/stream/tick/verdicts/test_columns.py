@@ -29,6 +29,7 @@ NOT_KNOWN = Row(known=False, lag=0, age=-1, exact=False, lost=-1, produce=float(
 FAR = Row(age=61_500, exact=False, produce=100.12345, consume=0.0, trend=1, lost=3, catch_up=-1)
 NEAR = Row(age=1_000, catch_up=2_500, trend=-1)
 DONE = Row(lag=0, age=0, catch_up=0, trend=2)
+UNASSIGNED = np.full(8, -1)
 
 
 def evaluated_tick(*rows: Row, verdicts: list[str], dead: tuple[str, ...] = (), fresh: tuple[int, ...] = ()) -> Any:
@@ -122,7 +123,9 @@ def test_a_topic_has_its_worst_verdict() -> None:
         verdicts=["stopped", "caught_up", "unknown", "caught_up"],
         fresh=(3,),
     )
-    rows = topics_table(found.inputs.rows, found.evaluation.window, found).to_pylist()
+    rows = topics_table(
+        found.inputs.rows, found.evaluation.window, UNASSIGNED[: len(found.inputs.rows)], found
+    ).to_pylist()
     assert [(row["group"], row["topic"], row["verdict"]) for row in rows] == [
         ("a", "t", "stopped"),
         ("a", "u", "unknown"),
@@ -135,7 +138,12 @@ def test_a_topic_has_its_worst_verdict() -> None:
     ]
     assert [row["time_lag_max"] for row in rows] == [61.5, None, None]
     assert [row["time_lag_max_exact"] for row in rows] == [False, None, None]
-    assert topics_table(found.inputs.rows, found.evaluation.window, None).column("verdict").null_count == 3
+    assert (
+        topics_table(found.inputs.rows, found.evaluation.window, UNASSIGNED[: len(found.inputs.rows)], None)
+        .column("verdict")
+        .null_count
+        == 3
+    )
 
 
 def test_without_an_evaluation_there_are_no_columns() -> None:
@@ -161,7 +169,9 @@ def test_no_rows_give_empty_columns() -> None:
     )
     assert all(len(column) == 0 for column in partition_columns(found).values())
     assert all(len(column) == 0 for column in group_columns(found).values())
-    assert len(topics_table(found.inputs.rows, found.evaluation.window, found)) == 0
+    assert (
+        len(topics_table(found.inputs.rows, found.evaluation.window, UNASSIGNED[: len(found.inputs.rows)], found)) == 0
+    )
 
 
 @pytest.mark.parametrize("rules", [EvaluationResult, BurrowResult], ids=["lagwarden", "burrow"])

@@ -1,0 +1,91 @@
+"""How often groups commit, how much of the retained records they have not read, and which partitions are hot. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+
+from stream.health.columns import NOT_KNOWN, max_by_owner
+
+if TYPE_CHECKING:
+    from stream.groups.commits.slots import Slots
+    from stream.health.columns import Flags, Ints, Reals
+    from stream.health.features.window import Window
+    from stream.tick.inputs.rows import InputRows
+
+HOT_RATIO: Final = 3.0
+"""A partition is hot from this multiple of the mean rate of its siblings on."""
+_FEWEST_SIBLINGS: Final = 2
+_LOWEST_RATE: Final = 1.0
+"""Offsets per second: below it, one record more or less decides about a ratio."""
+_NO_INTERVAL: Final = np.iinfo(np.int64).max
+
+
+def throughput_columns(rows: InputRows, window: Window) -> dict[str, pa.Array]:
+    """Return the columns `commit_interval` (seconds) and `unread_ratio` of GROUPS; null where they are not known."""
+    groups = len(rows.groups)
+    shortest = -max_by_owner(
+        -_or_none(commit_intervals(window.inputs.slots, len(rows))), rows.group, groups, -_NO_INTERVAL
+    )
+    unread = _greatest(unread_ratios(window, rows.committed), rows.group, groups)
+    return {
+        "commit_interval": pa.array(shortest / 1000, mask=shortest == _NO_INTERVAL),
+        "unread_ratio": pa.array(unread, mask=np.isnan(unread)),
+    }
+
+
+def commit_intervals(slots: Slots, rows: int) -> Ints:
+    """Return the mean time (ms) between the commits of each row in its window; -1 with commits in fewer than two slots.
+
+    A slot knows the time of its last commit only, so the commits before that of the first slot do not count.
+    """
+    intervals = np.full(rows, NOT_KNOWN, np.int64)
+    if not len(slots):
+        return intervals
+    changes = np.flatnonzero(np.diff(slots.row)) + 1
+    first, last = np.concatenate(([0], changes)), np.concatenate((changes, [len(slots)])) - 1
+    commits = np.add.reduceat(slots.commits, first) - slots.commits[first]
+    time = slots.time[last] - slots.time[first]
+    known = (last > first) & (commits > 0) & (time >= 0)
+    intervals[slots.row[first[known]]] = time[known] // commits[known]
+    return intervals
+
+
+def unread_ratios(window: Window, committed: Flags) -> Reals:
+    """Return the unread share of the offsets that each row's partition has, from 0 to 1; NaN where it is not known.
+
+    At 1, retention deletes what the group has not read. A partition without records has 0.
+    """
+    known = window.known & committed & (window.ends.margin >= 0)
+    retained = window.lag + window.ends.margin
+    ratio = np.divide(window.lag, retained, out=np.zeros(len(window)), where=known & (retained > 0))
+    return np.where(known, ratio, np.nan)
+
+
+def hot_ratios(topic: Ints, rate: Reals) -> pa.Array:
+    """Return the rate of each hot partition relative to the mean of its siblings; null for all others.
+
+    `topic` and `rate` (offsets per second, NaN: not known) have an element per partition. At least two other partitions
+    of the topic must have a known rate.
+    """
+    known = ~np.isnan(rate)
+    value = np.where(known, rate, 0.0)
+    total = np.bincount(topic, weights=value)[topic] if len(topic) else value
+    siblings = np.bincount(topic[known], minlength=int(topic.max()) + 1)[topic] - 1 if len(topic) else np.zeros(0)
+    mean = np.divide(total - value, siblings, out=np.zeros(len(rate)), where=siblings > 0)
+    # With idle siblings, the ratio would have no bound: they count as the lowest rate.
+    ratio = value / np.maximum(mean, _LOWEST_RATE)
+    hot = known & (siblings >= _FEWEST_SIBLINGS) & (ratio >= HOT_RATIO)
+    return pa.array(np.round(ratio, 3), mask=~hot)
+
+
+def _or_none(intervals: Ints) -> Ints:
+    return np.where(intervals < 0, _NO_INTERVAL, intervals)
+
+
+def _greatest(values: Reals, owner: Ints, owners: int) -> Reals:
+    found = np.full(owners, np.nan)
+    np.fmax.at(found, owner, values)
+    return found
