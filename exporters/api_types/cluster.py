@@ -141,6 +141,22 @@ class QuotaRow(TypedDict):
     value: float
 
 
+class SharePartitionRow(TypedDict):
+    """A row of SHARE_PARTITIONS."""
+
+    group: str
+    topic: str
+    partition: int
+    end: int | None
+    start_offset: int | None
+    lag: int | None
+    finished: int | None
+    returned: int
+    most_deliveries: int | None
+    acknowledged: int
+    archived: int
+
+
 class ClusterResponse(TypedDict):
     """`/api/v1/cluster`."""
 
@@ -156,6 +172,7 @@ class ClusterResponse(TypedDict):
     versions: VersionsObject | None
     quotas: list[QuotaRow] | None
     disks: list[BrokerDiskRow]
+    share_groups: list[SharePartitionRow] | None
     unknown: list[UnknownFactRow]
 
 

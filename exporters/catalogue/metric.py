@@ -112,6 +112,8 @@ class MetricSource(enum.Enum):
     BROKER_DISKS = "broker_disks"
     TOPIC_SIZES = "topic_sizes"
     FOLLOWERS = "followers"
+    SHARE_PARTITIONS = "share_partitions"
+    SHARE_GROUPS = "share_groups"
     UNKNOWN_FACTS = "unknown_facts"
 
     @property
@@ -163,6 +165,8 @@ _IN_CLUSTER: Final = frozenset(
         MetricSource.BROKER_DISKS,
         MetricSource.TOPIC_SIZES,
         MetricSource.FOLLOWERS,
+        MetricSource.SHARE_PARTITIONS,
+        MetricSource.SHARE_GROUPS,
         MetricSource.UNKNOWN_FACTS,
     }
 )

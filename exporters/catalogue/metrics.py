@@ -38,6 +38,7 @@ from exporters.catalogue.monitor import EXPIRY_METRICS, READINESS_METRICS, STREA
 from exporters.catalogue.resources import RESOURCE_METRICS
 from exporters.catalogue.selection import BUDGET_METRICS, FOLDED_GROUP_METRICS, OWNER_METRICS, TARGET_METRICS
 from exporters.catalogue.service import OTLP_METRICS, SERVICE_METRICS, WEBHOOK_METRICS
+from exporters.catalogue.share import SHARE_METRICS
 from exporters.catalogue.topics import REPLICA_METRICS, TOPIC_METRICS
 
 SNAPSHOT_METRICS: Final = (
@@ -87,6 +88,7 @@ CHAPTERS: Final = (
     ("Per partition of the cluster", REPLICA_METRICS),
     ("Metadata quorum, reassignments, features and quotas", ADMIN_METRICS),
     ("Sizes on disk", DISK_METRICS),
+    ("Progress of share groups", SHARE_METRICS),
     ("The offsets topic on disk", POLL_METRICS),
     ("Readiness of the monitor", READINESS_METRICS),
     ("Series left out of `/metrics`", BUDGET_METRICS),

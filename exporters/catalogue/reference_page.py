@@ -55,7 +55,7 @@ first snapshot there are only the latter two.
 ## Presets and their costs
 
 `metrics.preset` selects the metrics. `standard` has everything that the rules and dashboards of the chart use. `lean`
-has one series per partition of a group; with it, the dashboards have empty panels, and three alerts of
+has one series per partition of a group; with it, the dashboards have empty panels, and some alerts of
 [alerting.md](alerting.md#presets) do not fire. `full` has all metrics of this page.
 
 The most series about groups, per partition that a group has committed to or that belongs to it, per group, per topic of

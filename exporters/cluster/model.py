@@ -198,6 +198,35 @@ QUOTAS: Final = pa.schema(
 )
 """One row per configured quota."""
 
+SHARE_PARTITIONS: Final = pa.schema(
+    [
+        ("group", NAME),
+        ("topic", NAME),
+        ("partition", pa.int32()),
+        # The high watermark of the partition.
+        ("end", pa.int64()),
+        # All records before it are finished; null until the first delivery.
+        ("start_offset", pa.int64()),
+        # Records between start and end that are neither acknowledged nor archived.
+        ("lag", pa.int64()),
+        # Records after the start offset that are acknowledged or archived; null before Kafka 4.2.
+        ("finished", pa.int64()),
+        # Records that were delivered and returned, and the highest number of their deliveries.
+        ("returned", pa.int64()),
+        ("most_deliveries", pa.int32()),
+        # Records that were acknowledged and archived since the monitor began.
+        ("acknowledged", pa.int64()),
+        ("archived", pa.int64()),
+    ]
+)
+"""One row per partition of a share group, from `__share_group_state`."""
+
+SHARE_GROUPS: Final = pa.schema([("group", NAME), ("partitions", pa.int32()), ("lag", pa.int64())])
+"""One row per share group; the lag is null if that of a partition is unknown."""
+
+SHARE_GROUPS_FACT: Final = "share groups"
+"""The fact in UNKNOWN_FACTS if share groups are unknown, and not just absent."""
+
 UNKNOWN_FACTS: Final = pa.schema([("fact", NAME), ("reason", NAME), ("amount", pa.int32())])
 """Number of requested facts that are unknown, by fact (controller, topic, offsets topic size, …) and reason."""
 
@@ -234,6 +263,8 @@ class ClusterFacts:
     broker_disks: pa.Table
     topic_sizes: pa.Table
     followers: pa.Table
+    share_partitions: pa.Table
+    share_groups: pa.Table
     unknown_facts: pa.Table
     cleaner_suspect: bool | None
     cleaner_evidence: tuple[str, ...]

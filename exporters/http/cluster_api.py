@@ -26,12 +26,14 @@ from exporters.api_types.cluster import (
     QuorumReplicaRow,
     QuotaRow,
     ReassignmentRow,
+    SharePartitionRow,
     TopicPartitionRow,
     TopicResponse,
     TotalsObject,
     UnknownFactRow,
     VersionsObject,
 )
+from exporters.cluster.model import SHARE_GROUPS_FACT
 from exporters.http.api import encode, table_rows
 from exporters.timestamps import rfc3339
 
@@ -123,6 +125,7 @@ def _cluster(facts: ClusterFacts) -> ClusterResponse:
         "versions": _versions(facts),
         "quotas": None if _total(facts, "quotas") is None else table_rows(facts.quotas, QuotaRow),
         "disks": table_rows(facts.broker_disks, BrokerDiskRow),
+        "share_groups": _share_groups(facts),
         "unknown": table_rows(facts.unknown_facts, UnknownFactRow),
     }
 
@@ -138,6 +141,11 @@ def _quorum(facts: ClusterFacts) -> QuorumObject | None:
         "voters_behind": _total(facts, "quorum_voters_behind"),
         "replicas": table_rows(facts.quorum_replicas, QuorumReplicaRow),
     }
+
+
+def _share_groups(facts: ClusterFacts) -> list[SharePartitionRow] | None:
+    unknown = pc.any(pc.equal(facts.unknown_facts["fact"].cast("string"), SHARE_GROUPS_FACT)).as_py()
+    return None if unknown else table_rows(facts.share_partitions, SharePartitionRow)
 
 
 def _versions(facts: ClusterFacts) -> VersionsObject | None:

@@ -46,6 +46,7 @@ REQUIRED_ACLS: Final = (
         ("Read", "Describe"),
         optional=True,
     ),
+    RequiredAcl("lag of share groups", ("--topic", "__share_group_state"), ("Read", "Describe"), optional=True),
     RequiredAcl(
         "distinguish transaction markers at the end of a transactional topic from unread records",
         ("--topic", "TRANSACTIONAL_TOPIC"),

@@ -28,6 +28,7 @@ from stream.cluster.transport.errors import ClusterError
 from stream.cluster_facts import tables
 from stream.cluster_facts.growth import LogGrowth
 from stream.cluster_facts.log_cleaner import CleanerWatch, CompactionConfig, OffsetsPartitionSizes
+from stream.cluster_facts.share_groups import ShareGroups
 from stream.groups.instances import EVERY_GROUP
 from stream.groups.placement import partition_for
 
@@ -107,6 +108,7 @@ class ClusterPoll:
         self._hide_clients = hide_clients
         self._cleaner = CleanerWatch()
         self._growth = LogGrowth()
+        self._share_groups = ShareGroups(cluster)
 
     def poll(self, snapshot: Snapshot | None, now: float) -> ClusterFacts:
         """Return the facts at `now` (Unix s); the snapshot has the topics that groups read. Raises ClusterError."""
@@ -144,6 +146,7 @@ class ClusterPoll:
         unknown["size on disk", ErrorReason.NOT_ASKED] += 0 if asks_all else len(topology.brokers)
         unknown["topic setting", ErrorReason.NOT_ASKED] += left_out
         unknown["partition series", "not_shown"] += len(partitions) - len(shown)
+        share_partitions, share_groups = self._share_groups.poll(topology, unknown)
         return ClusterFacts(
             taken_at=now,
             cluster_id=topology.cluster_id,
@@ -166,6 +169,8 @@ class ClusterPoll:
             quotas=tables.quotas_table((known_quotas or ())[:MOST_QUOTAS]),
             broker_disks=tables.broker_disks_table(all_sizes, replicas, self._deleted(topology, replicas)),
             followers=tables.followers_table(lags),
+            share_partitions=share_partitions,
+            share_groups=share_groups,
             topic_sizes=tables.topic_sizes_table(topology, all_sizes, replicas),
             unknown_facts=tables.unknown_table(unknown),
             cleaner_suspect=disk.suspect,

@@ -61,14 +61,14 @@ _RATIOS: Final = {
 
 def poll_table(time: float, seconds: float, suspect: bool | None) -> pa.Table:  # noqa: FBT001 -- a value of a row
     """Return the row of the poll itself (POLLS)."""
-    return _table([(int(time * 1000), seconds, suspect)], POLLS)
+    return rows_table([(int(time * 1000), seconds, suspect)], POLLS)
 
 
 def brokers_table(topology: Topology) -> pa.Table:
     """Return a row per broker (BROKERS)."""
     leads = _count(topology.partitions["leader"].drop_null())
     holds = _count(pc.list_flatten(topology.partitions["replicas"]))
-    return _table(
+    return rows_table(
         [
             (each.node, each.host, each.port, each.rack, leads.get(each.node, 0), holds.get(each.node, 0))
             for each in topology.brokers
@@ -79,7 +79,7 @@ def brokers_table(topology: Topology) -> pa.Table:
 
 def controllers_table(topology: Topology) -> pa.Table:
     """Return the row of the active controller, if known (CONTROLLERS)."""
-    return _table([] if topology.controller is None else [(topology.controller, True)], CONTROLLERS)
+    return rows_table([] if topology.controller is None else [(topology.controller, True)], CONTROLLERS)
 
 
 def topics_table(topology: Topology) -> pa.Table:
@@ -121,7 +121,7 @@ def offsets_replicas_table(
     errors = replicas.filter(pc.is_valid(replicas["error"]))
     reasons = dict(zip(errors["broker"].to_pylist(), errors["error"].to_pylist(), strict=True))
     rows = [(node, size, growth.get(node), reasons.get(node)) for node, size in sorted(sizes.items())]
-    return _table(rows, OFFSETS_REPLICAS)
+    return rows_table(rows, OFFSETS_REPLICAS)
 
 
 def configs_table(brokers: Mapping[int, Settings], topics: Mapping[str, Settings]) -> pa.Table:
@@ -134,7 +134,7 @@ def configs_table(brokers: Mapping[int, Settings], topics: Mapping[str, Settings
         for each in sorted(settings.values(), key=lambda setting: setting.name)
         if each.reason != ErrorReason.NOT_FOUND
     ]
-    return _table(rows, CONFIGS)
+    return rows_table(rows, CONFIGS)
 
 
 def totals_table(
@@ -151,7 +151,7 @@ def totals_table(
     if moves is not None:
         moving = len(moves), sum(len(move.adding) for move in moves), sum(len(move.removing) for move in moves)
     different = len(version_sets(versions)) or None
-    return _table([(*of_quorum, *moving, different, None if quotas is None else len(quotas))], CLUSTER_TOTALS)
+    return rows_table([(*of_quorum, *moving, different, None if quotas is None else len(quotas))], CLUSTER_TOTALS)
 
 
 def quorum_table(quorum: Quorum | None) -> pa.Table:
@@ -164,22 +164,22 @@ def quorum_table(quorum: Quorum | None) -> pa.Table:
         )
         for each in replicas
     ]
-    return _table(rows, QUORUM_REPLICAS)
+    return rows_table(rows, QUORUM_REPLICAS)
 
 
 def reassignments_table(moves: Sequence[Reassignment]) -> pa.Table:
     """Return a row per partition that is being moved (REASSIGNMENTS)."""
-    return _table(moves, REASSIGNMENTS)
+    return rows_table(moves, REASSIGNMENTS)
 
 
 def reassigning_topics_table(moves: Sequence[Reassignment]) -> pa.Table:
     """Return the number of partitions that are being moved, by topic (REASSIGNING_TOPICS)."""
-    return _table(sorted(Counter(move.topic for move in moves).items()), REASSIGNING_TOPICS)
+    return rows_table(sorted(Counter(move.topic for move in moves).items()), REASSIGNING_TOPICS)
 
 
 def features_table(versions: Mapping[int, BrokerVersions]) -> pa.Table:
     """Return the finalized features of the cluster (FEATURES)."""
-    return _table(finalized_features(versions).items(), FEATURES)
+    return rows_table(finalized_features(versions).items(), FEATURES)
 
 
 def broker_features_table(versions: Mapping[int, BrokerVersions]) -> pa.Table:
@@ -189,12 +189,12 @@ def broker_features_table(versions: Mapping[int, BrokerVersions]) -> pa.Table:
         for node, each in sorted(versions.items())
         for feature, levels in sorted(each.features.items())
     ]
-    return _table(rows, BROKER_FEATURES)
+    return rows_table(rows, BROKER_FEATURES)
 
 
 def quotas_table(quotas: Sequence[Quota]) -> pa.Table:
     """Return a row per quota (QUOTAS)."""
-    return _table(quotas, QUOTAS)
+    return rows_table(quotas, QUOTAS)
 
 
 def broker_disks_table(sizes: Mapping[int, int | None], replicas: pa.Table, deleted: Collection[str]) -> pa.Table:
@@ -202,7 +202,7 @@ def broker_disks_table(sizes: Mapping[int, int | None], replicas: pa.Table, dele
     of_deleted = replicas.filter(pc.is_in(replicas["topic"].cast(pa.string()), pa.array(sorted(deleted), pa.string())))
     counted = _count(of_deleted["broker"])
     rows = [(node, size, counted.get(node, 0)) for node, size in sorted(sizes.items()) if size is not None]
-    return _table(rows, BROKER_DISKS)
+    return rows_table(rows, BROKER_DISKS)
 
 
 def topic_sizes_table(topology: Topology, sizes: Mapping[int, int | None], replicas: pa.Table) -> pa.Table:
@@ -216,14 +216,14 @@ def topic_sizes_table(topology: Topology, sizes: Mapping[int, int | None], repli
     found = replicas.filter(pc.is_valid(replicas["topic"]))
     summed = pa.table({"topic": found["topic"].cast(pa.string()), "size": found["size"]})
     rows = summed.group_by("topic").aggregate([("size", "sum")]).to_pylist()
-    return _table(
+    return rows_table(
         sorted((row["topic"], row["size_sum"]) for row in rows if row["topic"] in existing - incomplete), TOPIC_SIZES
     )
 
 
 def followers_table(lags: Sequence[FollowerLag]) -> pa.Table:
     """Return a row per follower with a known lag (FOLLOWERS)."""
-    return _table(
+    return rows_table(
         [(each.topic, each.partition, each.broker, each.lag) for each in lags if each.lag is not None], FOLLOWERS
     )
 
@@ -243,7 +243,7 @@ def count_unknown(topology: Topology, replicas: pa.Table, configs: pa.Table) -> 
 
 def unknown_table(unknown: Unknown) -> pa.Table:
     """Return the numbers of unknown values (UNKNOWN_FACTS)."""
-    return _table(
+    return rows_table(
         [(fact, reason, amount) for (fact, reason), amount in sorted(unknown.items()) if amount], UNKNOWN_FACTS
     )
 
@@ -253,7 +253,8 @@ def _count(nodes: pa.ChunkedArray) -> dict[int, int]:
     return {row["values"]: row["counts"] for row in counted.to_pylist()}
 
 
-def _table(rows: Iterable[Sequence[Any]], schema: pa.Schema) -> pa.Table:
+def rows_table(rows: Iterable[Sequence[Any]], schema: pa.Schema) -> pa.Table:
+    """Return the rows as a table; names are dictionary-encoded."""
     columns = list(zip(*rows, strict=True)) or [()] * len(schema)
     arrays = [
         pa.array(values, pa.string()).dictionary_encode().cast(NAME)

@@ -62,8 +62,8 @@ _NO_OFFSETS: Final = (
     "If it keeps its offsets elsewhere (Spark, Flink), watch them there.",
 )
 _NO_OFFSETS_OF_SHARE_GROUP: Final = (
-    "A share group commits no offsets: the brokers keep its progress in __share_group_state, which is not read here.",
-    "Nothing. Its lag is shown by kafka-share-groups.sh --describe --offsets.",
+    "A share group commits no offsets: the brokers keep its progress in __share_group_state.",
+    "Nothing. Its lag is in share_groups of /api/v1/cluster, as kafka-share-groups.sh --describe --offsets has it.",
 )
 
 

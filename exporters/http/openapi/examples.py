@@ -182,6 +182,21 @@ _CLUSTER: Final[ClusterResponse] = {
         "by_broker": [{"broker": 1, "feature": "metadata.version", "min_level": 7, "max_level": 27}],
         "mixed": (),
     },
+    "share_groups": [
+        {
+            "group": "jobs",
+            "topic": "orders",
+            "partition": 0,
+            "end": 2000,
+            "start_offset": 1600,
+            "lag": 390,
+            "finished": 10,
+            "returned": 2,
+            "most_deliveries": 3,
+            "acknowledged": 1590,
+            "archived": 1,
+        }
+    ],
     "quotas": [{"user": "", "client_id": "billing-1", "ip": "", "key": "consumer_byte_rate", "value": 1_048_576.0}],
     "disks": [{"broker": 1, "bytes": 7_300_000, "deleted_replicas": 0}],
     "unknown": [],

@@ -82,6 +82,8 @@ NOT_EXPORTED = {
     (MetricSource.CONFIGS, "unknown_reason"): "counted in UNKNOWN_FACTS",
     (MetricSource.QUORUM_REPLICAS, "directory"): "changes with a disk; the API has it",
     (MetricSource.QUORUM_REPLICAS, "log_end_offset"): "grows all the time; the lag has the distance",
+    (MetricSource.SHARE_PARTITIONS, "end"): "start offset, lag and finished records give it; the API has it",
+    (MetricSource.SHARE_GROUPS, "partitions"): "count the series of the partitions",
     (MetricSource.STATUS, "verdict_changes"): "a separate table",
     (MetricSource.STATUS, "offsets_held_back"): "a separate table",
     (MetricSource.STATUS, "unreadable_tails"): "a separate table",

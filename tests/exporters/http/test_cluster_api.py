@@ -9,11 +9,12 @@ import weakref
 import httpx
 import pytest
 
+from exporters.cluster import model
 from exporters.cluster.exposition import PublishedCluster
 from exporters.http.cluster_api import cluster_json
 from exporters.http.routes import build_app
 from tests.exporters.cluster_facts import facts
-from tests.exporters.snapshots import CONNECTING, status
+from tests.exporters.snapshots import CONNECTING, status, table
 
 
 def get(path: str, published: PublishedCluster | None) -> httpx.Response:
@@ -140,6 +141,34 @@ def test_the_cluster() -> None:
         },
         "quotas": [{"user": "", "client_id": "billing-1", "ip": "", "key": "consumer_byte_rate", "value": 1024.0}],
         "disks": [{"broker": 1, "bytes": 2**41, "deleted_replicas": 3}],
+        "share_groups": [
+            {
+                "group": "jobs",
+                "topic": "orders",
+                "partition": 0,
+                "end": 2000,
+                "start_offset": 1600,
+                "lag": 390,
+                "finished": 10,
+                "returned": 2,
+                "most_deliveries": 3,
+                "acknowledged": 1590,
+                "archived": 1,
+            },
+            {
+                "group": "jobs",
+                "topic": "orders",
+                "partition": 1,
+                "end": 7,
+                "start_offset": None,
+                "lag": None,
+                "finished": None,
+                "returned": 0,
+                "most_deliveries": None,
+                "acknowledged": 0,
+                "archived": 0,
+            },
+        ],
         "unknown": [
             {"fact": "broker setting", "reason": "unreachable", "amount": 1},
             {"fact": "offsets topic size", "reason": "not_authorized", "amount": 1},
@@ -153,6 +182,16 @@ def test_an_unknown_controller_is_null() -> None:
     answer = get("/api/v1/cluster", PublishedCluster.build(polled)).json()
     assert (answer["controller"], answer["controller_unknown_reason"]) == (None, "not_authorized")
     assert [broker["controller"] for broker in answer["brokers"]] == [None, None]
+
+
+def test_share_groups_that_are_unknown_are_null() -> None:
+    """Without the right to read their topic there is no list; a cluster without share groups has an empty one."""
+    unknown = table(model.UNKNOWN_FACTS, [{"fact": "share groups", "reason": "not_authorized", "amount": 1}])
+    nothing = facts().share_partitions.slice(0, 0)
+    polled = facts(share_partitions=nothing, unknown_facts=unknown)
+    assert get("/api/v1/cluster", PublishedCluster.build(polled)).json()["share_groups"] is None
+    none = PublishedCluster.build(facts(share_partitions=nothing))
+    assert get("/api/v1/cluster", none).json()["share_groups"] == []
 
 
 def test_unknown_facts_about_the_cluster_are_null() -> None:

@@ -12,7 +12,7 @@ def test_only_the_topics_of_coordinators_are_readable() -> None:
     lines = acl_commands("User:lagwarden", "broker:9092")
     words = [shlex.split(line) for line in lines if not line.startswith("#")]
     readable = [each[each.index("--topic") + 1] for each in words if "Read" in each and "--topic" in each]
-    assert readable == ["__consumer_offsets", "__transaction_state"]
+    assert readable == ["__consumer_offsets", "__transaction_state", "__share_group_state"]
 
 
 def test_each_command_stands_below_its_reason() -> None:

@@ -1,0 +1,131 @@
+"""Share groups: their topic read from poll to poll."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from decoders.log.batch import LogRecord
+from decoders.tables import share_state
+from stream.cluster.partition_offsets import ENDS
+from stream.cluster.records.ranges import OffsetRange
+from stream.cluster.transport.errors import NotAuthorised
+from stream.cluster_facts import share_groups
+from stream.cluster_facts.share_groups import NAME, ShareGroups
+from tests.decoders.writing import write_key, write_value
+from tests.exporters.snapshots import table
+from tests.support.scripted_cluster import says
+
+if TYPE_CHECKING:
+    from stream.cluster_facts.tables import Unknown
+
+ID, OTHER_ID = b"t" * 16, b"o" * 16
+SNAPSHOT, UPDATE = share_state.SHARE_STATE_TYPES
+
+
+def record(start: int, finished: int, *batches: tuple[int, int, int, int], topic_id: bytes = ID) -> tuple[bytes, bytes]:
+    """Return key and value of an update."""
+    rows = tuple(
+        {"first_offset": first, "last_offset": last, "delivery_state": state, "delivery_count": count}
+        for first, last, state, count in batches
+    )
+    fields = {"snapshot_epoch": 0, "leader_epoch": 0, "start_offset": start, "state_batches": rows}
+    key = write_key(UPDATE, {"group_id": "g", "topic_id": topic_id, "partition": 0})
+    return key, write_value(share_state.SHARE_UPDATE_VALUE, 0, {**fields, "delivery_complete_count": finished})
+
+
+class StateTopic:
+    """The topic `__share_group_state` with one partition, in place of the requests that read it."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.log: list[tuple[bytes | None, bytes | None]] = []
+        self.failure: Exception | None = None
+        self.ends = [{"topic": "jobs", "partition": 0, "high_watermark": 50}]
+        for name in ("unread_ranges", "read_records", "read_ends"):
+            monkeypatch.setattr(share_groups, name, getattr(self, name))
+
+    def unread_ranges(self, _cluster: Any, topic: str, after: dict[int, int]) -> list[OffsetRange]:
+        """Return the part of the log that was not read."""
+        assert topic == NAME
+        return [OffsetRange(0, after.get(0, -1) + 1, len(self.log))]
+
+    def read_records(self, _cluster: Any, _topic: str, ranges: list[OffsetRange], **_: Any) -> Any:
+        """Yield the records of the range."""
+        if self.failure is not None:
+            raise self.failure
+        rows = [(0, LogRecord(at, 0, *self.log[at])) for at in range(ranges[0].position, ranges[0].end)]
+        yield says(rows=lambda: rows, positions={0: len(self.log)})
+
+    def read_ends(self, _cluster: Any, topics: set[str]) -> Any:
+        """Return the ends of the topics that share groups read."""
+        assert topics == {"jobs"}
+        return table(ENDS, self.ends)
+
+
+def topology(**ids: bytes) -> Any:
+    """Return a topology with these topics."""
+    return says(ids=lambda: {NAME: b"s" * 16, "jobs": ID} | ids)
+
+
+@pytest.fixture
+def topic(monkeypatch: pytest.MonkeyPatch) -> StateTopic:
+    """Return an empty topic that is read in place of a real one."""
+    return StateTopic(monkeypatch)
+
+
+def poll(reader: ShareGroups, of: Any = None) -> tuple[list[Any], list[Any], Unknown]:
+    """Return the rows of partitions (lag, acknowledged, archived) and of groups, and what is unknown."""
+    unknown: Unknown = Counter()
+    partitions, groups = reader.poll(of or topology(), unknown)
+    found = [
+        (row["group"], row["topic"], row["lag"], row["acknowledged"], row["archived"]) for row in partitions.to_pylist()
+    ]
+    return found, [tuple(row.values()) for row in groups.to_pylist()], +unknown
+
+
+def test_each_poll_reads_what_is_new(topic: StateTopic) -> None:
+    """Counts begin with the second poll; the lag of a group is the sum of its partitions."""
+    reader = ShareGroups(says())
+    topic.log.append(record(0, 10, (0, 9, 2, 1)))
+    assert poll(reader) == ([("g", "jobs", 40, 0, 0)], [("g", 1, 40)], {})
+    topic.log += [record(10, 5, (10, 14, 2, 1)), record(15, 1, (15, 15, 4, 1))]
+    assert poll(reader) == ([("g", "jobs", 34, 5, 1)], [("g", 1, 34)], {})
+
+
+def test_a_topic_that_was_created_again_is_read_from_its_start(topic: StateTopic) -> None:
+    """What was known of the previous one is gone."""
+    reader = ShareGroups(says())
+    topic.log += [record(0, 10), record(30, 0)]
+    assert poll(reader)[1] == [("g", 1, 20)]
+    topic.log = [record(0, 1)]
+    assert poll(reader)[1] == [("g", 1, 49)]
+    assert poll(reader, says(ids=lambda: {"jobs": ID})) == ([], [], {}), "the cluster has no share groups"
+
+
+def test_an_unknown_lag_makes_that_of_the_group_unknown(topic: StateTopic) -> None:
+    """It is null, not 0; a record that cannot be decoded is counted."""
+    topic.log += [record(0, 10), (b"\x00\x63", b"")]
+    topic.ends = [{"topic": "jobs", "partition": 0, "error": "no_leader"}]
+    assert poll(ShareGroups(says())) == (
+        [("g", "jobs", None, 0, 0)],
+        [("g", 1, None)],
+        {("share group record", "invalid"): 1},
+    )
+
+
+def test_a_deleted_topic_has_no_rows(topic: StateTopic) -> None:
+    """Its state may stay in the log for a while."""
+    topic.log += [record(0, 10), record(0, 10, topic_id=OTHER_ID)]
+    assert poll(ShareGroups(says()))[1] == [("g", 1, 40)]
+
+
+def test_without_the_right_the_reason_is_counted(topic: StateTopic) -> None:
+    """Nothing is raised, and the next poll tries again."""
+    reader = ShareGroups(says())
+    topic.log.append(record(0, 10))
+    topic.failure = NotAuthorised("no right", "grant it")
+    assert poll(reader) == ([], [], {("share groups", "not_authorized"): 1})
+    topic.failure = None
+    assert poll(reader)[1] == [("g", 1, 40)]

@@ -1,0 +1,158 @@
+"""The progress of share groups: what a record of their topic changes, as the coordinators themselves apply it."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from decoders.cluster_events import SharePartitionStateRecorded, SharePartitionStateRemoved
+from stream.cluster_facts.share_state import DeliveryState, FinishedRecords, SharePartition, ShareState, StateBatch
+
+KEY = ("g", b"t" * 16, 0)
+AVAILABLE, ACKNOWLEDGED, ARCHIVED = DeliveryState
+Batch = tuple[int, int, int, int]
+
+
+def recorded(start: int, finished: int | None, *batches: Batch, snapshot: bool = False) -> SharePartitionStateRecorded:
+    """Return an update, or a snapshot."""
+    return SharePartitionStateRecorded(
+        *KEY, snapshot=snapshot, snapshot_epoch=0, state_epoch=0 if snapshot else None, leader_epoch=0,
+        start_offset=start, delivery_complete_count=finished, create_timestamp=None, write_timestamp=None,
+        batches=batches,
+    )  # fmt: skip
+
+
+CREATED = recorded(-1, None, snapshot=True)
+
+
+def state(*events: Any) -> ShareState:
+    """Return the state after these records."""
+    found = ShareState()
+    for event in events:
+        found.add(event)
+    return found
+
+
+STORIES: list[Any] = [
+    ("nothing was delivered", [CREATED], 40, (None, None, 0, None, None), (0, 0)),
+    (
+        "all acknowledged: the start offset is one record of the log behind, and the count makes up for it",
+        [CREATED, recorded(10, 10, (10, 19, ACKNOWLEDGED, 1)), recorded(20, 10, (20, 29, ACKNOWLEDGED, 1))],
+        30,
+        (20, 0, 0, None, 10),
+        (20, 0),
+    ),
+    (
+        "all rejected",
+        [CREATED, recorded(10, 10, (10, 19, ARCHIVED, 1))],
+        20,
+        (10, 0, 0, None, 10),
+        (0, 10),
+    ),
+    (
+        "returned, and returned again",
+        [CREATED, recorded(10, 0, (10, 19, AVAILABLE, 1)), recorded(-1, 0, (10, 14, AVAILABLE, 2))],
+        30,
+        (10, 20, 10, 2, 0),
+        (0, 0),
+    ),
+    (
+        "one of a returned batch is archived after its last delivery",
+        [CREATED, recorded(10, 0, (10, 19, AVAILABLE, 4)), recorded(10, 1, (12, 12, ARCHIVED, 5))],
+        20,
+        (10, 9, 9, 4, 1),
+        (0, 1),
+    ),
+    (
+        "acknowledged out of order, then the gap",
+        [CREATED, recorded(0, 2, (3, 4, ACKNOWLEDGED, 1)), recorded(0, 5, (0, 2, ACKNOWLEDGED, 1))],
+        5,
+        (0, 0, 0, None, 5),
+        (5, 0),
+    ),
+    (
+        "a snapshot has the same batches again, which are not counted twice",
+        [
+            CREATED,
+            recorded(0, 2, (3, 4, ACKNOWLEDGED, 1)),
+            recorded(0, 3, (3, 5, ACKNOWLEDGED, 1), snapshot=True),
+        ],
+        6,
+        (0, 3, 0, None, 3),
+        (3, 0),
+    ),
+    (
+        "batches before the start offset are of no interest",
+        [CREATED, recorded(0, 0, (0, 9, AVAILABLE, 1)), recorded(8, 0)],
+        10,
+        (8, 2, 2, 1, 0),
+        (0, 0),
+    ),
+    (
+        "written by Kafka 4.1: the lag is unknown",
+        [recorded(5, None, snapshot=True)],
+        9,
+        (5, None, 0, None, None),
+        (0, 0),
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("events", "end", "expected", "finished"), [s[1:] for s in STORIES], ids=[s[0] for s in STORIES]
+)
+def test_the_progress_of_a_partition(events: list[Any], end: int, expected: tuple[Any, ...], finished: Any) -> None:
+    """Start offset, lag, returned records with their deliveries, finished records, and the counts."""
+    found = state(*events)
+    progress = found.partitions[KEY]
+    assert expected == (
+        *(progress.start_offset, progress.lag(end), progress.returned, progress.most_deliveries, progress.finished),
+    )
+    assert found.finished[KEY] == FinishedRecords(*finished)
+
+
+def test_without_the_end_the_lag_is_unknown() -> None:
+    """And an end that is older than the state gives no negative lag."""
+    progress = SharePartition(10, 0, ())
+    assert (progress.lag(None), progress.lag(9), progress.lag(12)) == (None, 0, 2)
+
+
+def test_a_removed_partition_is_forgotten() -> None:
+    """Its counts begin again."""
+    found = state(CREATED, recorded(0, 1, (0, 0, ARCHIVED, 1)), SharePartitionStateRemoved(*KEY))
+    assert (found.partitions, found.finished) == ({}, {})
+
+
+def test_counts_begin_where_the_reader_does() -> None:
+    """What is in the log already is no news."""
+    found = state(CREATED, recorded(0, 1, (0, 0, ARCHIVED, 1)))
+    found.restart_counts()
+    found.add(recorded(1, 1, (1, 1, ARCHIVED, 1)))
+    assert found.finished[KEY] == FinishedRecords(0, 1)
+
+
+BATCHES = st.builds(
+    lambda first, size, state, count: (first, first + size, int(state), count),
+    st.integers(0, 30), st.integers(0, 8), st.sampled_from(DeliveryState), st.integers(1, 5),
+)  # fmt: skip
+
+
+@given(st.lists(st.tuples(st.integers(0, 20), st.lists(BATCHES, max_size=3)), max_size=8))
+def test_batches_are_those_of_single_offsets(updates: list[tuple[int, list[Batch]]]) -> None:
+    """Batches are ordered and do not overlap; each offset has its most deliveries, and of these the latest state."""
+    found, single, start = state(CREATED), dict[int, tuple[int, int]](), 0
+    for by, batches in updates:
+        start = max(start, by)
+        found.add(recorded(start, 0, *batches))
+        for first, last, of_batch, count in batches:
+            for offset in range(first, last + 1):
+                single[offset] = max(single.get(offset, (0, 0)), (count, of_batch))
+        single = {offset: value for offset, value in single.items() if offset >= start}
+    kept = found.partitions[KEY].batches
+    assert {o: (b.delivery_count, b.state) for b in kept for o in range(b.first, b.last + 1)} == single
+    assert all(one.last < other.first for one, other in itertools.pairwise(kept))
+    assert all(isinstance(each, StateBatch) and each.first <= each.last for each in kept)
