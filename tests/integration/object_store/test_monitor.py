@@ -114,7 +114,8 @@ def test_store_that_is_away_is_said(server: ObjectStoreServer, make_broker: Make
         server.process.pause()
         monitor.wait_for(lambda: "the storage of the checkpoint s3a://" in monitor.reasons(), "the reason in /readyz")
         server.process.resume()
-        monitor.wait_events("checkpoint storage answers again", 60.0)
+        monitor.wait_for(lambda: "the storage of the checkpoint" not in monitor.reasons(), "the store in /readyz")
+        assert monitor.events("checkpoint storage answers again")
 
 
 @pytest.mark.parametrize(
