@@ -21,11 +21,13 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import org.apache.kafka.clients.consumer.AcknowledgeType;
 import org.apache.kafka.clients.consumer.CloseOptions;
 import org.apache.kafka.clients.consumer.CloseOptions.GroupMembershipOperation;
 import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.Assignment;
 import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.GroupAssignment;
 import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.GroupSubscription;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.KafkaShareConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
@@ -300,11 +302,14 @@ public final class JavaClients {
         }
     }
 
-    /** A share consumer: its next poll acknowledges the records of the previous one. */
+    /** A share consumer: its next poll acknowledges the records of the previous one. With explicit acknowledgement `acknowledge` says how; `NEVER` keeps all it gets. */
     private static final class ShareConsumer extends Client {
         private final KafkaShareConsumer<byte[], byte[]> consumer;
+        private final String acknowledge;
+        private boolean holds;
 
         ShareConsumer(Properties config, JsonNode request) {
+            acknowledge = (String) config.remove("acknowledge");
             consumer = new KafkaShareConsumer<>(config, new ByteArrayDeserializer(), new ByteArrayDeserializer());
             subscribe(request);
             begin();
@@ -316,8 +321,18 @@ public final class JavaClients {
         }
 
         @Override
-        void poll() {
-            consumer.poll(Duration.ofMillis(100));
+        void poll() throws Exception {
+            if ("NEVER".equals(acknowledge) && holds) {
+                // Kafka refuses a poll before all records are acknowledged, so this member hangs with what it has.
+                Thread.sleep(100);
+                return;
+            }
+            for (ConsumerRecord<byte[], byte[]> each : consumer.poll(Duration.ofMillis(100))) {
+                holds = true;
+                if (acknowledge != null && !"NEVER".equals(acknowledge)) {
+                    consumer.acknowledge(each, AcknowledgeType.valueOf(acknowledge));
+                }
+            }
         }
 
         @Override

@@ -1,4 +1,4 @@
-"""Share groups: their topic read from poll to poll."""
+"""Share groups: their topic read from poll to poll, and the lag on a real broker as Kafka's own tool has it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,18 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from confluent_kafka import Producer
 
 from decoders.log.batch import LogRecord
 from decoders.tables import share_state
+from sandbox.clients.java_clients import JavaClients
+from sandbox.kafka.tools import table_rows
+from sandbox.kafka.topics import create_topics
+from sandbox.waiting import LIMIT, wait_until
 from stream.cluster.partition_offsets import ENDS
 from stream.cluster.records.ranges import OffsetRange
+from stream.cluster.topology import read_topology
+from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import NotAuthorised
 from stream.cluster_facts import share_groups
 from stream.cluster_facts.share_groups import NAME, ShareGroups
@@ -19,8 +26,12 @@ from tests.exporters.snapshots import table
 from tests.support.scripted_cluster import says
 
 if TYPE_CHECKING:
-    from stream.cluster_facts.tables import Unknown
+    from pathlib import Path
 
+    from stream.cluster_facts.tables import Unknown
+    from tests.conftest import MakeBroker
+
+TOOL = "org.apache.kafka.tools.consumer.group.ShareGroupCommand"
 ID, OTHER_ID = b"t" * 16, b"o" * 16
 SNAPSHOT, UPDATE = share_state.SHARE_STATE_TYPES
 
@@ -129,3 +140,64 @@ def test_without_the_right_the_reason_is_counted(topic: StateTopic) -> None:
     assert poll(reader) == ([], [], {("share groups", "not_authorized"): 1})
     topic.failure = None
     assert poll(reader)[1] == [("g", 1, 40)]
+
+
+ACKNOWLEDGE = {"accepts": None, "rejects": "REJECT", "releases": "RELEASE", "never": "NEVER"}
+"""What the member of each group does with its records."""
+SHORT_LOCKS = {"group.share.record.lock.duration.ms": "1000", "group.share.min.record.lock.duration.ms": "1000"}
+
+
+@pytest.mark.kafka
+@pytest.mark.long
+def test_lag_is_that_of_the_tool(make_broker: MakeBroker, tmp_path: Path) -> None:
+    """A group that accepts, one that rejects, one that releases until the last delivery, and one that hangs.
+
+    Start offsets and lag of all are those of `kafka-share-groups`; the counts tell the first two apart.
+    """
+    broker = make_broker(properties=SHORT_LOCKS)
+    create_topics(broker.bootstrap, {"jobs": 2})
+    producer = Producer({"bootstrap.servers": broker.bootstrap})
+
+    def produce() -> bool:
+        for number in range(40):
+            producer.produce("jobs", b"x", partition=number % 2)
+        producer.flush(LIMIT)
+        return False
+
+    with JavaClients(broker.bootstrap, tmp_path / "java.log") as clients, Cluster([broker.bootstrap]) as cluster:
+        for group, how in ACKNOWLEDGE.items():
+            explicit = {"share.acknowledgement.mode": "explicit", "acknowledge": how} if how else {}
+            clients.open(group, {"group.id": group, **explicit}, ["jobs"], kind="share")
+        reader, unknown = ShareGroups(cluster), Counter[tuple[str, str]]()
+
+        def rows() -> list[dict[str, Any]]:
+            found: list[dict[str, Any]] = reader.poll(read_topology(cluster), unknown)[0].to_pylist()
+            return found
+
+        wait_until(lambda: {row["group"] for row in rows()} == {*ACKNOWLEDGE}, "all groups to be assigned")
+        produce()
+        # A group that has never fetched begins at the end.
+        wait_until(lambda: produce() or all(row["returned"] for row in rows() if row["group"] == "never"), "deliveries")
+
+        def settled() -> bool:
+            by_group = {group: [row for row in rows() if row["group"] == group] for group in ACKNOWLEDGE}
+            hangs = all(row["returned"] and row["lag"] == row["end"] - row["start_offset"] for row in by_group["never"])
+            return hangs and all(
+                row["lag"] == 0 for group in ("accepts", "rejects", "releases") for row in by_group[group]
+            )
+
+        wait_until(settled, "the last acknowledgements")
+        said = "".join(clients.tool(TOOL, "--describe", "--offsets", "--group", group) for group in ACKNOWLEDGE)
+        theirs = {
+            (row["GROUP"], row["TOPIC"], row["PARTITION"]): (row["START-OFFSET"], row["LAG"])
+            for row in table_rows(said)
+        }
+        ours = {
+            (row["group"], row["topic"], str(row["partition"])): (str(row["start_offset"]), str(row["lag"]))
+            for row in rows()
+        }
+        assert ours == theirs
+        assert {
+            (row["group"], row["acknowledged"] > 0, row["archived"] > 0) for row in rows() if row["group"] != "never"
+        } == {("accepts", True, False), ("rejects", False, True), ("releases", False, True)}
+        assert not +unknown
