@@ -302,7 +302,10 @@ public final class JavaClients {
         }
     }
 
-    /** A share consumer: its next poll acknowledges the records of the previous one. With explicit acknowledgement `acknowledge` says how; `NEVER` keeps all it gets. */
+    /**
+     * A share consumer: its next poll acknowledges the records of the previous one. With explicit acknowledgement
+     * `acknowledge` says how; `NEVER` keeps all it gets.
+     */
     private static final class ShareConsumer extends Client {
         private final KafkaShareConsumer<byte[], byte[]> consumer;
         private final String acknowledge;
