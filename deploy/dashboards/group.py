@@ -106,6 +106,16 @@ def group() -> Dashboard:
                     ),
                 ),
                 graph(
+                    "Hot partitions",
+                    "Produce rate of a partition divided by the mean of the topic's other partitions; from 3 on.",
+                    Unit.COUNT,
+                    Query(
+                        f"lagwarden_topic_partition_hot_ratio{_OF_TOPIC}"
+                        f" and on (job, instance, topic, partition) lagwarden_partition_committed_offset{_PARTITIONS}",
+                        _PLACE,
+                    ),
+                ),
+                graph(
                     "Consume rate",
                     "Offsets committed per second, by partition; below 0 at a rewind or a reset.",
                     Unit.RATE,
