@@ -65,6 +65,7 @@ MAY_BE_EMPTY: Final = {
     "overview: Verdict changes": "they change only now and then",
     "group: Offsets expire in": "not while it has members",
     "group: Expiry": "not while it has members",
+    "group: Hot partitions": "all partitions get about as many records",
     "group: Lag not known": "all lags are",
     "group: Time to catch up": "a partition that stands still never will",
 }
