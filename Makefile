@@ -65,7 +65,7 @@ coverage: $(STAMP)  ## branch coverage of the quick tests: the whole product, an
 	$(BIN)/coverage report
 	$(BIN)/coverage report --fail-under=95 --include='decoders/*,stream/groups/*,stream/health/*'
 
-cluster: $(STAMP)  ## the chart on a real API server, which is built from Go modules the first time
+cluster: $(STAMP)  ## the chart on a real API server, OTLP to a real collector; both are built from Go modules the first time
 	$(BIN)/python -m sandbox.kubernetes.programs
 	$(BIN)/pytest -v -m cluster
 
