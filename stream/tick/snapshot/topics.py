@@ -50,8 +50,9 @@ def _assigned(member: Ints, owner: Ints, owners: int) -> dict[str, pa.Array]:
     """Return the columns `members` and `partitions_assigned` by owner; null where the assignment is not known."""
     unknown = np.bincount(owner[member == NOT_KNOWN], minlength=owners) > 0
     owned = member >= 0
-    pairs = np.unique(np.stack([owner[owned], member[owned]]), axis=1)
+    # One integer per pair: `unique` of two columns compares bytes, four times as slow.
+    pairs = np.unique(owner[owned].astype(np.int64) << 32 | member[owned])
     return {
-        "members": pa.array(np.bincount(pairs[0], minlength=owners).astype(np.int32), mask=unknown),
+        "members": pa.array(np.bincount(pairs >> 32, minlength=owners).astype(np.int32), mask=unknown),
         "partitions_assigned": pa.array(np.bincount(owner[owned], minlength=owners).astype(np.int32), mask=unknown),
     }

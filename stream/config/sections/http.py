@@ -1,0 +1,75 @@
+"""The HTTP server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from stream.config.sections.option import OptionSection, option
+from stream.config.values import BaseUrl, BaseUrls
+
+
+class HttpOptions(OptionSection):
+    """The HTTP server for `/metrics`, `/livez`, `/readyz`, the API and the status page."""
+
+    host: str = option(
+        "0.0.0.0",  # noqa: S104 -- Prometheus scrapes from another host
+        "The address to listen on; `127.0.0.1` accepts connections from this machine only.",
+        min_length=1,
+    )
+    # All ports of 9100-9999, the range that Prometheus exporters register, are taken, and 9848 is used by Nacos.
+    # 10848 lies above that range and below the ephemeral ports.
+    port: int = option(10848, "The port to listen on; 0 selects a free port and logs it.", ge=0, le=65535)
+    max_connections: int = option(
+        512,
+        "The maximum number of open connections. At the limit, a new connection replaces one that is idle or does not"
+        " read, of the client address with the most connections. If there is none, the new connection is refused.",
+        ge=16,
+        le=100_000,
+    )
+    max_connections_per_address: int = option(
+        128,
+        "The same limit per client address. All clients behind a proxy or NAT share one address.",
+        ge=8,
+        le=100_000,
+    )
+
+    web_config: Path | None = option(
+        None,
+        "A file in Prometheus' web configuration format, with TLS and users (docs/http.md). It is read again when it"
+        " changes. `/livez` and `/readyz` need no login.",
+    )
+    bearer_token_file: Path | None = option(
+        None, "A file with a token that clients may send instead of a user and a password. It is read again, too."
+    )
+
+    hide_members: bool = option(
+        False,
+        "API, pages and commands show generated names instead of the ids, client ids, hosts and racks of members. The"
+        " names change at each start. Names of groups and topics stay. Labels of `metrics.compatibility` name no"
+        " member.",
+    )
+
+    grafana_url: BaseUrl | None = option(
+        None,
+        "Base URL of Grafana: pages of groups link to lagwarden's dashboard there (`/d/lagwarden-group`). The chart"
+        " sets it to `rules.grafanaUrl`.",
+    )
+    runbook_url: BaseUrl | None = option(
+        None,
+        "Base URL of the runbooks, before `/docs/runbooks/ALERT.md`: pages of groups link to the one of the verdict."
+        " The chart sets it to `rules.runbookUrl`.",
+    )
+
+    siblings: BaseUrls = option(
+        (),
+        "Base URLs of all instances of `job.instance`, from the first to the last, this one included. Pages link to"
+        " them, and a request for a group of another instance is answered with its URL.",
+        shown="none",
+        experimental=True,
+    )
+
+    def contradictions(self) -> list[tuple[str, str]]:
+        """See Section."""
+        if self.max_connections_per_address > self.max_connections:
+            return [("max_connections_per_address", "must not be greater than max_connections")]
+        return []

@@ -1,0 +1,221 @@
+"""The Spark job: its master, executors, intervals and limits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Final
+
+from pydantic import AfterValidator, BeforeValidator, FilePath
+
+from stream.config.master_url import MasterKind, MasterUrl, check_master
+from stream.config.secret_sources import Secret
+from stream.config.sections.option import OptionSection, option
+from stream.config.spark_options import WITHOUT_EFFECT, as_text, check_spark_options
+from stream.config.values import Seconds, check_heap_size, check_instance, class_archive_folder
+from stream.groups.instances import InstanceShare
+
+_EXECUTORS: Final = 2
+_EXECUTOR_CORES: Final = 1
+_EXECUTOR_MEMORY: Final = "1g"
+
+
+class JobOptions(OptionSection):
+    """The Spark streaming job and the intervals of evaluation."""
+
+    trigger_interval: Seconds = option(5.0, "How often a micro-batch starts.", unit="seconds", gt=0, le=3600)
+    tick_interval: Seconds = option(
+        10.0,
+        "How often end offsets are read, lag is computed and a new snapshot is published.",
+        unit="seconds",
+        gt=0,
+        le=3600,
+    )
+    max_offsets_per_trigger: int = option(
+        15_000_000, "The largest micro-batch; it only matters during catch-up.", unit="records", ge=1000
+    )
+    instance: Annotated[str, AfterValidator(check_instance)] = option(
+        "0/1",
+        "Which of several instances this is, as `i/n` counted from 0: `0/3`, `1/3` and `2/3` share the groups of one"
+        " cluster (docs/instances.md). `i` may be a name that ends in `-i`, such as that of a pod of a StatefulSet."
+        " After a change of `n` the topic is read again from its start.",
+        shown="`0/1`: all groups",
+        experimental=True,
+    )
+    shards: int = option(
+        64,
+        "The number of shards of the state: 64 for up to 20,000 groups, 256 for more. Fixed per checkpoint.",
+        ge=1,
+        le=4096,
+    )
+    commit_window_slots: int = option(
+        10, "The number of slots with recent commits per group and partition.", ge=2, le=1000
+    )
+    commit_window_slot_seconds: int = option(30, "The length of one slot.", unit="seconds", ge=1, le=86400)
+    master: Annotated[str, AfterValidator(check_master)] = option(
+        "local[*]",
+        "Spark's master URL: `local[N]` runs N tasks in this process; `spark://HOST:PORT`, `k8s://URL` and"
+        " `local-cluster[EXECUTORS,CORES,MEGABYTES]` run them in executors (docs/cluster.md).",
+    )
+    driver_memory: Annotated[str, AfterValidator(check_heap_size)] = option(
+        "512m", "The heap size of Spark's JVM, such as `1536m`. The README has a table of sizes."
+    )
+    class_archive: Path = option(
+        class_archive_folder,
+        "The directory with the JVM class archive that `make setup` and the image build write. "
+        "Without it Spark starts slower.",
+        shown="`classes` in lagwarden's cache directory",
+    )
+    read_tasks: int | None = option(
+        None,
+        "The number of tasks that read and decode in parallel. Fixed per checkpoint: after a change the topic is "
+        "read again from its start.",
+        shown="the number of cores; with executors, that of all executors",
+        ge=1,
+        le=10_000,
+    )
+    freshness_limit: Seconds = option(
+        60.0, "With a snapshot older than this, `/readyz` answers 503.", unit="seconds", gt=0
+    )
+    watchdog_limit: Seconds = option(
+        600.0,
+        "If no micro-batch finishes, and the initial catch-up reads nothing, for this long, the process exits, so that "
+        "the supervisor restarts it.",
+        unit="seconds",
+        gt=0,
+    )
+
+    driver_host: str | None = option(
+        None,
+        "The host name or address of this process for executors.",
+        shown="the address from which the master is reached",
+        min_length=1,
+        experimental=True,
+    )
+    driver_bind_address: str | None = option(
+        None,
+        "The address on which this process listens for executors, such as `0.0.0.0` behind a Service.",
+        shown="`job.driver_host`",
+        min_length=1,
+        experimental=True,
+    )
+    driver_port: int | None = option(
+        None,
+        "The port on which this process listens for executors: TCP, and UDP for the progress of tasks.",
+        shown="free ports",
+        ge=1,
+        le=65535,
+        experimental=True,
+    )
+    block_manager_port: int | None = option(
+        None,
+        "The TCP port from which executors fetch code and data of this process.",
+        shown="a free port",
+        ge=1,
+        le=65535,
+        experimental=True,
+    )
+    executors: int | None = option(None, "The number of executors.", shown="2", ge=1, le=1000, experimental=True)
+    executor_cores: int | None = option(
+        None, "The number of tasks that an executor runs at once.", shown="1", ge=1, le=256, experimental=True
+    )
+    executor_memory: Annotated[str, AfterValidator(check_heap_size)] | None = option(
+        None,
+        "The heap size of an executor. Its Python processes need memory beside it: docs/cluster.md.",
+        shown="1g",
+        experimental=True,
+    )
+    executor_python: str | None = option(
+        None,
+        "The Python interpreter of executors: a path, or a name on their PATH. It must have the packages of"
+        " docs/cluster.md, and exist on this machine, too: Spark plans with the same one.",
+        shown="the interpreter of this process",
+        min_length=1,
+        experimental=True,
+    )
+    authenticate: bool = option(
+        True,
+        "Whether this process and executors authenticate each other, and encrypt their connections and temporary"
+        " files (`spark.authenticate`, `spark.network.crypto.enabled`, `spark.io.encryption.enabled`).",
+        experimental=True,
+    )
+    auth_secret: Secret | None = option(
+        None,
+        "The secret of a standalone cluster (`spark.authenticate.secret` of its master and workers). Other clusters"
+        " get a generated one.",
+        experimental=True,
+    )
+    pod_template: FilePath | None = option(
+        None, "File with the pod template of executors on Kubernetes.", experimental=True
+    )
+    executor_image: str | None = option(
+        None, "The image of executors on Kubernetes: that of lagwarden.", min_length=1, experimental=True
+    )
+    executor_service_account: str | None = option(
+        None,
+        "The service account of executors on Kubernetes.",
+        shown="that of the namespace",
+        min_length=1,
+        experimental=True,
+    )
+    namespace: str | None = option(
+        None, "The Kubernetes namespace of executors.", shown="`default`", min_length=1, experimental=True
+    )
+    spark_options: Annotated[dict[str, str], BeforeValidator(as_text), AfterValidator(check_spark_options)] = option(
+        dict,
+        "Further settings of Spark, such as `spark.executor.memoryOverhead: 1g`. Settings that lagwarden makes itself"
+        " are refused.",
+        shown="none",
+        experimental=True,
+    )
+
+    @property
+    def master_url(self) -> MasterUrl:
+        """The parsed master."""
+        return MasterUrl.parse(self.master)
+
+    @property
+    def executor_count(self) -> int:
+        """The number of executors; with a local master, 1."""
+        url = self.master_url
+        if url.size is not None:
+            return url.size.executors
+        return (self.executors or _EXECUTORS) if url.has_executors else 1
+
+    @property
+    def cores_per_executor(self) -> int:
+        """The number of tasks that an executor runs at once."""
+        size = self.master_url.size
+        return (self.executor_cores or _EXECUTOR_CORES) if size is None else size.cores
+
+    @property
+    def memory_per_executor(self) -> str:
+        """The heap size of an executor."""
+        size = self.master_url.size
+        return (self.executor_memory or _EXECUTOR_MEMORY) if size is None else f"{size.megabytes}m"
+
+    @property
+    def share(self) -> InstanceShare:
+        """The groups of this instance."""
+        return InstanceShare.parse(self.instance)
+
+    def contradictions(self) -> list[tuple[str, str]]:
+        """See Section."""
+        found = self._cluster_contradictions()
+        if self.freshness_limit < 2 * self.tick_interval:
+            found.append(("freshness_limit", "must be at least twice tick_interval, or readiness flaps"))
+        if self.watchdog_limit < 4 * self.trigger_interval:
+            found.append(("watchdog_limit", "must be at least four times trigger_interval"))
+        return found
+
+    def _cluster_contradictions(self) -> list[tuple[str, str]]:
+        kind = self.master_url.kind
+        idle = [name for name in WITHOUT_EFFECT[kind] if getattr(self, name) is not None]
+        found = [(name, f"has no effect with job.master {self.master}") for name in idle]
+        if kind is MasterKind.STANDALONE and self.authenticate and self.auth_secret is None:
+            advice = "is needed: the file with the secret of the cluster; or set job.authenticate: false"
+            found.append(("auth_secret_file", advice))
+        if self.auth_secret is not None and not self.authenticate:
+            found.append(("auth_secret", "has no effect with job.authenticate: false"))
+        if kind is MasterKind.KUBERNETES and self.executor_image is None:
+            found.append(("executor_image", f"is needed with job.master {self.master}"))
+        return found

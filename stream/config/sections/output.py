@@ -1,0 +1,208 @@
+"""What leaves the process beside HTTP: log, metrics, webhook and OTLP."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, FilePath
+
+from stream.config.sections.option import OptionSection, option
+from stream.config.values import (
+    MetricNames,
+    Patterns,
+    Peers,
+    Seconds,
+    Targets,
+    check_otlp_endpoint,
+    check_resource_attributes,
+    check_webhook_url,
+)
+
+
+class LogOptions(OptionSection):
+    """lagwarden's own log, on stderr."""
+
+    level: Literal["debug", "info", "warning", "error"] = option("info", "The lowest level to log.")
+    format: Literal["auto", "json", "console"] = option(
+        "auto", "`json`: one JSON object per line; `console`: readable text; `auto`: console on a terminal, else json."
+    )
+
+
+class MetricsOptions(OptionSection):
+    """The selection of series in `/metrics`. A pattern is a regular expression (RE2) that must match the whole name.
+
+    The preset selects metrics, `add` and `omit` change that selection by name, `granularity` and the patterns of groups
+    and topics take series away from it, and `series_budget` is the last limit.
+    """
+
+    preset: Literal["lean", "standard", "full"] = option(
+        "standard",
+        "The metrics to show: `standard` has what the chart's rules and dashboards use, `lean` one series per partition"
+        " of a group, `full` all. docs/metrics.md and `lagwarden metrics --estimate 2000x17` show what each costs.",
+    )
+    add: MetricNames = option((), "Names of metrics to show in addition to the preset.", shown="none")
+    omit: MetricNames = option((), "Names of metrics of the preset to leave out.", shown="none")
+    granularity: Literal["partition", "topic", "group"] = option(
+        "partition",
+        "The finest series, also for the cluster: `topic` omits series per partition, `group` also those per topic.",
+    )
+    groups_allow: Patterns = option((), "Patterns of the groups to include.", shown="every group")
+    groups_deny: Patterns = option((), "Patterns of groups to exclude, such as `console-consumer-.*`.", shown="none")
+    topics_allow: Patterns = option(
+        (), "Patterns of the topics to include; totals per group always cover all of its topics.", shown="every topic"
+    )
+    topics_deny: Patterns = option((), "Patterns of topics to exclude.", shown="none")
+    fold: Patterns = option(
+        (),
+        "Patterns of groups to show as one: the groups that match a pattern have the series of one group, named by the"
+        " pattern.",
+        shown="none",
+        experimental=True,
+    )
+    fold_generated: int = option(
+        10,
+        "Groups with generated names (docs/metrics.md) of one pattern, such as `console-consumer-*`, are shown as one"
+        " if there are at least this many; 0: never.",
+        ge=0,
+        experimental=True,
+    )
+    series_budget: int = option(
+        300_000,
+        "The maximum number of series, a quarter of it about the cluster, the rest about groups. Beyond it, whole"
+        " metrics are dropped, the least important first: of dead groups, then per partition, per topic and per group."
+        " Dropped series are counted. 0: no limit. The default has room for about 50,000 partitions of groups with the"
+        " preset `standard`; it keeps a cluster that grows from taking gigabytes of memory from Prometheus.",
+        ge=0,
+    )
+    compatibility: Peers = option(
+        (),
+        "Exporters whose names to show too, beside lagwarden's own: `kafka_exporter`, `kafka_lag_exporter`, `kminion`,"
+        " `burrow_exporter`, `burrow` (Burrow's own `/metrics`, and its API under `/v3/kafka`). Their dashboards and"
+        " alert rules then work unchanged; docs/migration/ has what maps to what and what it costs. The preset does not"
+        " apply to them, all other options of this section but `add`, `omit` and the folds do. The series budget drops"
+        " them before lagwarden's own.",
+        shown="none",
+        experimental=True,
+    )
+    compatibility_cluster: str = option(
+        "kafka",
+        "The value of the labels `cluster` (Burrow) and `cluster_name` (kafka-lag-exporter) of `compatibility`: the"
+        " name that the cluster has in the configuration of the other exporter.",
+        min_length=1,
+        experimental=True,
+    )
+    targets: Targets = option(
+        (),
+        "The highest acceptable time lag per group, as `PATTERN=DURATION`, such as `[billing-.*=30s, .*=10m]`; the"
+        " first matching pattern applies. Alerts compare the time lag with it; a group without a target is alerted on"
+        " by its verdict.",
+        shown="none",
+    )
+
+
+class WebhookOptions(OptionSection):
+    """A webhook that receives each change of a group's verdict as a CloudEvent (docs/webhook.md)."""
+
+    url: Annotated[str, AfterValidator(check_webhook_url)] | None = option(
+        None,
+        "URL of the receiver, `https` or `http`; without it nothing is sent.",
+        shown="none",
+        experimental=True,
+    )
+    bearer_token_file: Path | None = option(
+        None,
+        "A file with a token to send as `Authorization: Bearer`. It is read again for each request.",
+        experimental=True,
+    )
+    ca_file: FilePath | None = option(
+        None,
+        "PEM file of additional authorities that sign the certificate of the receiver.",
+        shown="the system's authorities",
+        experimental=True,
+    )
+    timeout: Seconds = option(
+        10.0,
+        "Timeout of one request.",
+        unit="seconds",
+        ge=0.1,
+        le=120,
+        experimental=True,
+    )
+    queue: int = option(
+        10_000,
+        "The maximum number of events that wait in the checkpoint directory; beyond it the oldest are dropped and"
+        " counted.",
+        ge=1,
+        le=1_000_000,
+        experimental=True,
+    )
+
+    def contradictions(self) -> list[tuple[str, str]]:
+        """See Section."""
+        given = [name for name in ("bearer_token_file", "ca_file") if getattr(self, name) is not None]
+        if self.url is None:
+            return [(name, "has no effect without webhook.url") for name in given]
+        if self.ca_file is not None and not self.url.startswith("https"):
+            return [("ca_file", "has no effect with an http URL")]
+        return []
+
+
+class OtlpOptions(OptionSection):
+    """The export of all metrics by OTLP over HTTP with protobuf, beside `/metrics` (docs/otlp.md)."""
+
+    endpoint: Annotated[str, AfterValidator(check_otlp_endpoint)] | None = option(
+        None,
+        "URL of the receiver, `https` or `http`, with its path, such as `http://collector:4318/v1/metrics`; without it"
+        " nothing is sent. Requires `pip install lagwarden[otlp]`; the image has it.",
+        shown="none",
+        experimental=True,
+    )
+    interval: Seconds = option(
+        60.0, "The interval between two exports.", unit="seconds", ge=1, le=3600, experimental=True
+    )
+    timeout: Seconds = option(
+        10.0,
+        "Timeout of one request, with its repetitions. An export has a request per 2,000 data points.",
+        unit="seconds",
+        ge=0.1,
+        le=120,
+        experimental=True,
+    )
+    headers_file: Path | None = option(
+        None,
+        "A file with headers to send, a line `Name: value` each, such as a token. It is read again for each request.",
+        experimental=True,
+    )
+    ca_file: FilePath | None = option(
+        None,
+        "PEM file of the authorities that sign the certificate of the receiver.",
+        shown="the authorities of the package `certifi`",
+        experimental=True,
+    )
+    certificate_file: FilePath | None = option(
+        None, "PEM file of the client certificate, for mutual TLS.", experimental=True
+    )
+    key_file: FilePath | None = option(
+        None, "PEM file of the private key of the client certificate.", experimental=True
+    )
+    resource_attributes: Annotated[dict[str, str], AfterValidator(check_resource_attributes)] = option(
+        dict,
+        "Attributes of the resource, such as `service.instance.id=lagwarden-0,deployment.environment=production`."
+        " Defaults: `service.name` is lagwarden, `service.instance.id` the host name.",
+        shown="none",
+        experimental=True,
+    )
+
+    def contradictions(self) -> list[tuple[str, str]]:
+        """See Section."""
+        tls = ("ca_file", "certificate_file", "key_file")
+        given = [name for name in ("headers_file", *tls) if getattr(self, name) is not None]
+        if self.endpoint is None:
+            return [(name, "has no effect without otlp.endpoint") for name in given]
+        if not self.endpoint.startswith("https"):
+            return [(name, "has no effect with an http URL") for name in given if name in tls]
+        if (self.certificate_file is None) != (self.key_file is None):
+            absent = "key_file" if self.key_file is None else "certificate_file"
+            return [(absent, "must be set too: mutual TLS needs certificate_file and key_file")]
+        return []
