@@ -208,7 +208,8 @@ def test_the_program_takes_the_settings(name: str, tmp_path: Path) -> None:
     wanted = case(name)["config"]
     assert config.kafka.security_protocol == wanted["kafka"].get("security_protocol", "PLAINTEXT")
     assert config.kafka.bootstrap_servers[0].startswith(("broker-", "kafka-"))
-    assert config.checkpoint.dir.as_posix() == "/var/lib/lagwarden/checkpoint"
+    in_store = case(name).get("objectStore", {}).get("address")
+    assert str(config.checkpoint.dir) == (in_store or "/var/lib/lagwarden/checkpoint")
     rules = wanted_rules(name)
     assert config.http.grafana_url == rules.get("grafanaUrl")
     assert config.http.runbook_url == rules.get("runbookUrl")
