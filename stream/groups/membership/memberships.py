@@ -74,14 +74,17 @@ class Memberships:
         return self._evaluated
 
     def apply(self, records: MembershipRecords) -> AbstractSet[str]:
-        """Apply records, the newest per key or all of them in log order; return their groups."""
+        """Apply records, the newest per key or all of them in log order; return their groups.
+
+        A group whose records stay the same is not evaluated again: the first batch has the records of the first read.
+        """
         keys = records.keys.to_pylist()
         touched = set()
         for group, key, value in zip(_groups_of(records.keys, keys), keys, records.values.to_pylist(), strict=True):
             if group is not None:  # the fold passes on readable keys only
                 touched.add(group)
-                self._apply_record(group, key, value)
-        self._stale |= touched
+                if self._apply_record(group, key, value):
+                    self._stale.add(group)
         return touched
 
     def members(self, group: str, topic_names: Mapping[bytes, str] | None = None) -> tuple[Member, ...]:
@@ -116,16 +119,20 @@ class Memberships:
                     names.update(_topic_names(event))
         return names
 
-    def _apply_record(self, group: str, key: bytes, value: bytes | None) -> None:
+    def _apply_record(self, group: str, key: bytes, value: bytes | None) -> bool:
+        """Apply a record, and return whether it differs from the one that the key had."""
         number = record_type_of(key)
         if number == CLASSIC_GROUP_TYPE:
+            is_new = self._classic.get(group) != value
             if value is None:
                 self._classic.pop(group, None)
             else:
                 self._classic[group] = value
-            return
+            return is_new
         kind = KIND_OF_TYPE[number]
         groups = self._newer[kind]
+        if groups.get(group, {}).get(key) == value:
+            return False
         if value is not None:
             groups.setdefault(group, {})[key] = value
         elif (records := groups.get(group)) is not None:
@@ -139,6 +146,7 @@ class Memberships:
                     cached.apply(event)
             except Exception:  # noqa: BLE001 - the next evaluation decodes the group again, and records the fault
                 del self._cache[group]
+        return True
 
     def _evaluate_or_record_fault(self, group: str) -> Membership | None:
         self.faults.pop(group, None)

@@ -520,6 +520,15 @@ def test_apply_returns_the_touched_groups() -> None:
     assert read.by_group["g"].members == 1
 
 
+@pytest.mark.parametrize("written", [row[1] for row in EVERY], ids=[row[0] for row in EVERY])
+def test_records_that_are_applied_twice_leave_the_membership_as_it_is(written: list[Written]) -> None:
+    """It is the same object: the first batch repeats the records of the first read, and costs no evaluation."""
+    read = memberships(written)
+    before = read.by_group["g"]
+    assert read.apply(column(list(dict(written).items()))) == {"g"}
+    assert read.by_group["g"] is before
+
+
 def test_groups_with_the_same_topics_share_one_set() -> None:
     """Equal subscriptions of many groups are in memory once."""
     one, other = (
