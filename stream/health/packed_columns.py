@@ -33,6 +33,8 @@ class PackedColumn:
     @classmethod
     def pack(cls, column: NDArray[Any]) -> PackedColumn:
         """Return a packed copy of a column; one that cannot be made smaller is shared, not copied."""
+        if len(column) and column.strides == (0,):  # unpacked at this tick, and not changed
+            return cls(column, None)
         if len(column) and column.ndim == 1 and _is_uniform(column):
             return cls(np.broadcast_to(column[:1].copy(), len(column)), None)
         if not len(column) or column.dtype != np.int64:
@@ -40,10 +42,14 @@ class PackedColumn:
         return cls(*_narrowed(column))
 
     def rows(self, first: int, last: int | None = None) -> NDArray[Any]:
-        """Return a copy of the rows from `first` to before `last` (None: to the end) in their original type."""
+        """Return the rows from `first` to before `last` (None: to the end) in their original type.
+
+        They must not be written to: equal elements are one element in memory, as in the packed column.
+        """
         codes = self._codes[first:last]
         if self._offset is None:
-            return np.array(codes)
+            codes.setflags(write=False)
+            return codes
         values = codes.astype(np.int64)
         values += self._offset
         if self._offset != NOT_KNOWN:
@@ -94,7 +100,7 @@ class PackedTable(Generic[_Table]):
         return cls(type(table), packed, others)
 
     def rows(self, first: int = 0, last: int | None = None) -> _Table:
-        """Return the table with the rows from `first` to before `last` (None: to the end); its arrays are copies."""
+        """Return a table of the rows from `first` to before `last` (None: to the end), not to be written to."""
         columns = {name: column.rows(first, last) for name, column in self._packed.items()}
         return self._type(**columns, **self._others)
 

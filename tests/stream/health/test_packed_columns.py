@@ -32,13 +32,22 @@ def column(draw: st.DrawFn) -> NDArray[np.int64]:
 @examples(500)
 @given(column(), st.integers(0, 20), st.integers(0, 20))
 def test_any_slice_of_a_packed_column_has_its_numbers(numbers: NDArray[np.int64], first: int, last: int) -> None:
-    """In the same type; it is a copy that can be written to."""
+    """In the same type. What was packed does not change with the column that it was packed from."""
     packed = PackedColumn.pack(numbers)
     for expected, rows in ((numbers, packed.rows(0)), (numbers[first:last], packed.rows(first, last))):
         assert rows.dtype == np.int64
         assert rows.tolist() == expected.tolist()
-        assert rows.flags.writeable
-        assert not np.shares_memory(rows, numbers)
+        assert not np.shares_memory(rows, numbers) or packed.nbytes == numbers.nbytes
+
+
+def test_equal_elements_are_one_element_in_memory_however_often_they_are_unpacked() -> None:
+    """They cannot be written to, and packing them again copies nothing."""
+    rows = PackedColumn.pack(np.full(1_000, 7)).rows(0)
+    assert rows.strides == (0,)
+    assert not rows.flags.writeable
+    again = PackedColumn.pack(rows)
+    assert again.nbytes == 8
+    assert np.shares_memory(again.rows(0), rows)
 
 
 @pytest.mark.parametrize(
