@@ -47,9 +47,13 @@ def verdict_changes(snapshot: Snapshot, announced: Mapping[str, AnnouncedVerdict
 
     A group that died or disappeared has changed if the announced verdict was not fine.
     """
-    columns = snapshot.groups.select(["group", "verdict", "severity", "state"])
-    found = [_change(at, row) for at, row in enumerate(columns.to_pylist()) if _is_change(row, announced)]
-    present = set(columns.column("group").to_pylist()) if announced else set()
+    columns = [snapshot.groups.column(name).to_pylist() for name in ("group", "verdict", "severity", "state")]
+    found = [
+        ChangedVerdict(group, at, None if verdict is None else AnnouncedVerdict(verdict, severity))
+        for at, (group, verdict, severity, state) in enumerate(zip(*columns, strict=True))
+        if _is_change(announced.get(group), verdict, severity, state)
+    ]
+    present = set(columns[0]) if announced else set()
     gone = (group for group, last in announced.items() if group not in present and last.severity != FINE)
     return sorted([*found, *(ChangedVerdict(group, None, None) for group in gone)], key=lambda each: each.group)
 
@@ -85,15 +89,9 @@ def record_announced(
         announced.pop(group, None)
 
 
-def _change(at: int, row: Mapping[str, Any]) -> ChangedVerdict:
-    verdict = row["verdict"]
-    return ChangedVerdict(row["group"], at, None if verdict is None else AnnouncedVerdict(verdict, row["severity"]))
-
-
-def _is_change(row: Mapping[str, Any], announced: Mapping[str, AnnouncedVerdict]) -> bool:
-    last, verdict, severity = announced.get(row["group"]), row["verdict"], row["severity"]
+def _is_change(last: AnnouncedVerdict | None, verdict: str | None, severity: str | None, state: str | None) -> bool:
     if verdict is None:
-        return row["state"] == _DEAD and last is not None and last.severity != FINE
+        return state == _DEAD and last is not None and last.severity != FINE
     if last is None:
         return severity not in {FINE, _UNKNOWN}
     return bool(last.verdict != verdict and not last.severity == severity == FINE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -64,29 +64,28 @@ class RowSums:
         )
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _GroupFields:
-    """The fields of one group that do not come from sums or the evaluation; a field per column of that name."""
+class _GroupFields(NamedTuple):
+    """The fields of one group that do not come from sums or the evaluation; a field per column of that name.
+
+    A tuple, because one is made per group and tick: frozen dataclasses take longer.
+    """
 
     kind: str
-    state: str | None
-    protocol_type: str | None
-    protocol: str | None
-    generation: int | None
-    members: int | None
     state_asked: bool
-    state_since: int | None
-    created_time: int | None
-    group_epoch: int | None
-    assignment_epoch: int | None
-    members_idle: int | None
-    members_away: int | None
-    died_time: int | None
-    death_cause: str | None
-    rebalances: int | None
-
-
-_GROUP_FIELDS: Final = frozenset(field.name for field in dataclasses.fields(_GroupFields))
+    state: str | None = None
+    protocol_type: str | None = None
+    protocol: str | None = None
+    generation: int | None = None
+    members: int | None = None
+    state_since: int | None = None
+    created_time: int | None = None
+    group_epoch: int | None = None
+    assignment_epoch: int | None = None
+    members_idle: int | None = None
+    members_away: int | None = None
+    died_time: int | None = None
+    death_cause: str | None = None
+    rebalances: int | None = None
 
 
 def groups_table(
@@ -107,6 +106,7 @@ def groups_table(
     """
     groups = rows.groups
     fields = [_group_fields(name, state.memberships.get(name), state.histories.get(name), context) for name in groups]
+    values = dict(zip(_GroupFields._fields, zip(*fields, strict=True), strict=True)) if fields else {}
     columns: dict[str, Any] = {
         "group": _names(groups),
         "partitions": pa.array(sums.partitions, pa.int32()),
@@ -121,7 +121,11 @@ def groups_table(
         **group_columns(evaluated),
     }
     return pa.table(
-        [columns[field.name] if field.name in columns else _column(fields, field) for field in GROUPS], schema=GROUPS
+        [
+            columns[field.name] if field.name in columns else _column(values.get(field.name), field, len(groups))
+            for field in GROUPS
+        ],
+        schema=GROUPS,
     )
 
 
@@ -171,17 +175,13 @@ def _group_fields(
         assignment_epoch=known.assignment_epoch,
         members_idle=known.idle,
         members_away=known.away,
-        died_time=None,
-        death_cause=None,
         rebalances=None if history is None else history.counts.get(TransitionType.REBALANCED, 0),
     )
 
 
 def _dead_group_fields(name: str, history: GroupHistory, context: ClusterContext) -> _GroupFields:
     removal = next((each for each in reversed(history.transitions) if each.removal is not None), None)
-    empty: Any = dict.fromkeys((field.name for field in dataclasses.fields(_GroupFields)), None)
-    return dataclasses.replace(
-        _GroupFields(**empty),
+    return _GroupFields(
         kind=history.kind,
         state=DEAD_STATE,
         members=0,
@@ -229,10 +229,9 @@ def _is_odd(time: int | None, now: int) -> bool:
     return time is not None and (time < -1 or time > now + AHEAD_MS)
 
 
-def _column(fields: Sequence[_GroupFields], field: pa.Field) -> pa.Array:
-    if field.name not in _GROUP_FIELDS:
-        return pa.nulls(len(fields), field.type)
-    values = [getattr(each, field.name) for each in fields]
+def _column(values: Sequence[Any] | None, field: pa.Field, rows: int) -> pa.Array:
+    if values is None:
+        return pa.nulls(rows, field.type)
     if field.type == NAME:
         return _names(values)
     if field.type == TIMESTAMP:
