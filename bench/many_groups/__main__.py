@@ -71,7 +71,7 @@ def measure(written: WrittenGroups, settings: Mapping[str, str], scratch: Path, 
         quiet = monitor.ticks(_TICKS)
         batches = [monitor.batch(lambda: written.commit(committing)) for _ in range(_BATCHES)]
         busy = monitor.ticks(_TICKS)
-        resident, series = monitor.resident(), int(monitor.number("lagwarden_series"))
+        resident, series = monitor.resident_between_ticks(), int(monitor.number("lagwarden_series"))
         scrapes = {encoding: monitor.scrape(encoding) for encoding in ("identity", "gzip")}
         wrong = written.differences(monitor)
         peak = monitor.peak()
@@ -89,13 +89,13 @@ def measure(written: WrittenGroups, settings: Mapping[str, str], scratch: Path, 
 
 
 def _tiny(settings: Mapping[str, str], scratch: Path) -> int:
-    """Return the resident bytes of a driver that monitors a few small groups."""
+    """Return the resident bytes, between two ticks, of a driver that monitors a few small groups."""
     with broker_for(traffic_of(_TINY, 1)) as broker:
         written = WrittenGroups(traffic_of(_TINY, 1), broker.bootstrap)
         with Monitor(written.bootstrap, scratch / "tiny", scratch / "tiny.log", settings) as monitor:
             monitor.ready("tiny")
             monitor.ticks(_TICKS)
-            return monitor.resident()
+            return monitor.resident_between_ticks()
 
 
 def _tick(traffic: Traffic, given: argparse.Namespace, scratch: Path) -> dict[str, Any]:

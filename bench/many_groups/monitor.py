@@ -26,7 +26,8 @@ TRIGGER_SECONDS: Final = 5.0
 _READY_LIMIT: Final = 900.0
 _LIMIT: Final = 300.0
 _STOP_SECONDS: Final = 90.0
-_POLL_SECONDS: Final = 0.05
+_POLL_SECONDS: Final = 0.2
+"""Each poll is a request to the process that is measured."""
 _PAGE: Final = 10_000
 _BATCHES: Final = "lagwarden_batches_total"
 _BATCH_SECONDS: Final = "lagwarden_last_batch_duration_seconds"
@@ -134,12 +135,22 @@ class Monitor:
         began = time.monotonic()
         return len(self._get("/metrics", encoding)[1]), time.monotonic() - began
 
-    def resident(self) -> int:
-        """Return the resident bytes of the driver process."""
+    def resident_between_ticks(self) -> int:
+        """Return the least resident bytes of the driver process from one snapshot to the next."""
+        before, sizes = self.number(_SNAPSHOT), [self._resident()]
+
+        def is_next() -> bool:
+            sizes.append(self._resident())
+            return self.number(_SNAPSHOT) > before
+
+        self._until(is_next, "showing a new snapshot", _LIMIT)
+        return min(sizes)
+
+    def _resident(self) -> int:
         return resident_bytes(self._process.pid)[DRIVER]
 
     def peak(self) -> int:
-        """Return the peak resident bytes of the driver process."""
+        """Return the peak resident bytes of the driver process, which it has during a tick."""
         status = Path(f"/proc/{self._process.pid}/status").read_text().splitlines()
         return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM:"))
 

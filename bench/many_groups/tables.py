@@ -30,14 +30,16 @@ class GroupsResults:
     batches: list[Batch]
     ticks: list[Tick]
     resident: int
+    """Between two ticks."""
     peak: int
+    """During a tick."""
     checkpoint: int
     series: int
     scrapes: dict[str, tuple[int, float]]
     """By encoding: bytes on the wire and seconds."""
     differences: list[str]
     tiny_resident: int = 0
-    """Resident memory of a driver with a few small groups."""
+    """Resident memory, between two ticks, of a driver with a few small groups."""
     steps: dict[str, Any] = dataclasses.field(default_factory=dict)
     """The output of `bench.many_groups.tick`."""
 
@@ -51,7 +53,12 @@ class GroupsResults:
         return [
             Target("process start to ready", _START_SECONDS, self.starts[0].seconds, "s"),
             Target("tick", _TICK_SECONDS, statistics.median(tick.seconds for tick in self.ticks), "s"),
-            Target("driver memory per partition", _BYTES_PER_PARTITION, self.per_partition(self.resident), "B"),
+            Target(
+                "driver memory per partition between ticks",
+                _BYTES_PER_PARTITION,
+                self.per_partition(self.resident),
+                "B",
+            ),
         ]
 
 
@@ -134,8 +141,8 @@ def _sizes(results: GroupsResults) -> str:
         *((f"/metrics, {encoding}", size) for encoding, (size, _) in results.scrapes.items()),
         ("driver, one process: state alone", resident["state"]),
         ("driver, one process: with the published snapshot", resident["published"]),
-        ("driver of lagwarden run, minus a driver with few groups", results.resident - results.tiny_resident),
-        ("the same, peak", results.peak - results.tiny_resident),
+        ("driver of lagwarden run between ticks, minus one with few groups", results.resident - results.tiny_resident),
+        ("the same, peak during a tick", results.peak - results.tiny_resident),
     ]
     keys = results.traffic.keys
     cells = [(what, f"{size / _MB:,.1f}", f"{size / keys:,.0f}") for what, size in rows]
