@@ -53,6 +53,7 @@ class GroupRow(TypedDict):
     commit_interval: float | None
     unread_ratio: float | None
     records_skipped: int | None
+    commits: int | None
     team: str | None
     tier: str | None
     link: str | None

@@ -166,6 +166,16 @@ GROUP_METRICS: Final = (
         stability=Stability.EXPERIMENTAL,
     ),
     Metric(
+        "lagwarden_group_commits_total",
+        MetricKind.COUNTER,
+        "Offset commits of the group read since the process has caught up; what a start replays does not count.",
+        MetricSource.GROUPS,
+        "commits",
+        ("group",),
+        absent="the group is dead",
+        stability=Stability.EXPERIMENTAL,
+    ),
+    Metric(
         "lagwarden_group_unread_ratio",
         MetricKind.GAUGE,
         "Greatest unread share of a partition's retained offsets, from 0 to 1; at 1 retention deletes unread records.",

@@ -187,6 +187,7 @@ class PeerSource(enum.Enum):
     PEER_BROKERS = "peer_brokers"
     PEER_BROKER_ADDRESSES = "peer_broker_addresses"
     PEER_CLUSTER_TOPICS = "peer_cluster_topics"
+    PEER_TOPIC_SIZES = "peer_topic_sizes"
     PEER_REPLICAS = "peer_replicas"
 
     @property

@@ -65,7 +65,8 @@ a group, and in total for some numbers of groups x partitions of each group (wit
 
 `lagwarden metrics --estimate 2000x17` prints the same for other numbers. Series that are absent are not subtracted.
 The owner of a group adds one series, also to a dead group, and an open maintenance window another (docs/owners.md).
-A group whose faults raise no alert has one series more (docs/alerting.md).
+A group whose faults raise no alert has one series more (docs/alerting.md), and so has an unhealthy group for each
+common cause that it shares with others.
 With `metrics.granularity: topic`, series per topic of a group replace those per partition.
 
 `metrics.compatibility` adds the names of other exporters, beside those of this page and not counted above:
@@ -130,6 +131,11 @@ To add a group's kind or state to a value, join with its info metric:
 Rates follow from the offsets: `deriv(lagwarden_partition_committed_offset[5m])` is what a group reads per second, and
 `deriv(lagwarden_topic_partition_end_offset[5m])` what producers write. Offsets are no counters: a reset makes the first
 one negative.
+
+`lagwarden_group_commits_total` counts the commits that were written since the process had caught up: what a start reads
+from the log, with or without a checkpoint, is not counted, and neither is what is read again after the state was set
+aside. It begins at 0 with each process, and for a group that returns after its removal. Aborted commits, and commits
+that were removed before the end of the batch that read them, do not count.
 
 To scale consumers by their lag: [autoscaling.md](autoscaling.md).
 

@@ -40,6 +40,8 @@ PEER_BROKERS: Final = pa.schema(
         ("rack_id", NAME),
         # Null if the controller is not known.
         ("is_controller", pa.bool_()),
+        # Of all replicas on the broker; null if unknown.
+        ("bytes", pa.int64()),
         ("one", pa.int32()),
     ]
 )
@@ -59,6 +61,9 @@ PEER_CLUSTER_TOPICS: Final = pa.schema(
     ]
 )
 """One row per topic that could be described. The cleanup policy is null for a topic that no group reads."""
+
+PEER_TOPIC_SIZES: Final = pa.schema([("topic_name", NAME), ("bytes", pa.int64())])
+"""One row per row of TOPIC_SIZES."""
 
 PEER_REPLICAS: Final = pa.schema(
     [
@@ -82,6 +87,7 @@ class PeerClusterFacts(ClusterFacts):
     peer_brokers: pa.Table
     peer_broker_addresses: pa.Table
     peer_cluster_topics: pa.Table
+    peer_topic_sizes: pa.Table
     peer_replicas: pa.Table
 
 
@@ -94,6 +100,7 @@ def peer_cluster_facts(facts: ClusterFacts) -> PeerClusterFacts:
         peer_brokers=_table(PEER_BROKERS, _brokers(facts)),
         peer_broker_addresses=_table(PEER_BROKER_ADDRESSES, _broker_addresses(facts.brokers)),
         peer_cluster_topics=_table(PEER_CLUSTER_TOPICS, _topics(facts)),
+        peer_topic_sizes=_table(PEER_TOPIC_SIZES, _topic_sizes(facts.topic_sizes)),
         peer_replicas=facts.partitions_shown.select(PEER_REPLICAS.names),
     )
 
@@ -110,7 +117,8 @@ def _cluster(facts: ClusterFacts) -> dict[str, Any]:
 
 
 def _brokers(facts: ClusterFacts) -> dict[str, Any]:
-    brokers = facts.brokers
+    brokers, disks = facts.brokers, facts.broker_disks
+    at = pc.index_in(brokers.column("broker"), value_set=disks.column("broker").combine_chunks())
     controller = pa.scalar(facts.controller, pa.int32())
     return {
         "broker_id": brokers.column("broker"),
@@ -118,6 +126,7 @@ def _brokers(facts: ClusterFacts) -> dict[str, Any]:
         "port": brokers.column("port"),
         "rack_id": brokers.column("rack"),
         "is_controller": pc.equal(brokers.column("broker"), controller),
+        "bytes": disks.column("bytes").take(at),
         "one": pa.repeat(pa.scalar(1, pa.int32()), len(brokers)),
     }
 
@@ -149,6 +158,10 @@ def _topics(facts: ClusterFacts) -> dict[str, Any]:
         "replication_factor": topics.column("replication_factor"),
         "cleanup_policy": policy,
     }
+
+
+def _topic_sizes(sizes: pa.Table) -> dict[str, Any]:
+    return {"topic_name": sizes.column("topic"), "bytes": sizes.column("bytes")}
 
 
 def _table(schema: pa.Schema, columns: Mapping[str, Any]) -> pa.Table:

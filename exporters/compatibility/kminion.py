@@ -13,6 +13,10 @@ _GROUP: Final = ("group_id",)
 _GROUP_TOPIC: Final = ("group_id", "topic_name")
 _READ_ONLY: Final = "Only partitions of topics that a group reads."
 _SUM: Final = "the offset of a partition of the topic is unknown, or no group reads it"
+_NO_SIZES: Final = (
+    "Describe is not allowed on the cluster, a broker did not answer or has an offline log directory, or the cluster"
+    " has more than 30,000 replicas"
+)
 _ASSIGNED: Final = "no member owns a partition of the topic, or the assignment is unknown"
 
 _CLUSTER: Final = (
@@ -37,6 +41,28 @@ _CLUSTER: Final = (
         conversion=ValueConversion.ONE,
         instead="lagwarden_broker_info",
         difference="With KRaft, is_controller is false for a broker that is not the active controller.",
+    ),
+    PeerMetric(
+        "kminion_kafka_broker_log_dir_size_total_bytes",
+        MetricKind.GAUGE,
+        "Size of all replicas on the broker, without indexes.",
+        PeerSource.PEER_BROKERS,
+        "bytes",
+        ("broker_id", "address", "port", "rack_id"),
+        absent=_NO_SIZES,
+        instead="lagwarden_broker_bytes",
+        difference="Absent where KMinion writes the sum of the log directories that are online.",
+    ),
+    PeerMetric(
+        "kminion_kafka_topic_log_dir_size_total_bytes",
+        MetricKind.GAUGE,
+        "Size of all replicas of the topic, without indexes.",
+        PeerSource.PEER_TOPIC_SIZES,
+        "bytes",
+        _TOPIC,
+        absent=_NO_SIZES,
+        instead="lagwarden_topic_bytes",
+        difference="Only topics that exist. KMinion writes the size of no topic if a broker does not answer.",
     ),
     PeerMetric(
         "kminion_kafka_topic_info",
@@ -179,6 +205,16 @@ _SNAPSHOT: Final = (
         instead="sum by (group, topic) (lagwarden_partition_lag)",
         difference="Absent where KMinion writes 0 because it knows no end.",
     ),
+    PeerMetric(
+        "kminion_kafka_consumer_group_offset_commits_total",
+        MetricKind.COUNTER,
+        "Offset commits of the group that were read after the process had caught up.",
+        PeerSource.PEER_GROUPS,
+        "commits",
+        _GROUP,
+        instead="lagwarden_group_commits_total",
+        difference="KMinion also counts the commits that it reads at its start, and forgets those of removed offsets.",
+    ),
 )
 
 KMINION: Final = Peer(
@@ -191,12 +227,6 @@ KMINION: Final = Peer(
         MissingMetric(
             "kminion_exporter_offset_consumer_records_consumed_total", "Use `sum(lagwarden_records_read_total)`."
         ),
-        MissingMetric(
-            "kminion_kafka_consumer_group_offset_commits_total",
-            "Commits are not counted per group; `lagwarden_group_last_commit_timestamp_seconds` has the last one.",
-        ),
-        MissingMetric("kminion_kafka_broker_log_dir_size_total_bytes", "Use `lagwarden_broker_bytes`."),
-        MissingMetric("kminion_kafka_topic_log_dir_size_total_bytes", "Use `lagwarden_topic_bytes`."),
         MissingMetric("kminion_end_to_end_*", "lagwarden writes nothing to Kafka, so it has no end-to-end probe."),
     ),
     unknown_labels=(

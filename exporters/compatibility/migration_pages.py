@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 _BEGIN: Final = "<!-- generated: begin -->\n"
 _END: Final = "<!-- generated: end -->\n"
 _COSTS: Final = (
-    ("per partition of a group", PeerSource.PEER_PARTITIONS),
-    ("per topic of a group", PeerSource.PEER_GROUP_TOPICS),
-    ("per group", PeerSource.PEER_GROUPS),
-    ("per partition of a topic that groups read", PeerSource.PEER_LOG_ENDS),
-    ("per topic that groups read", PeerSource.PEER_TOPICS),
-    ("per partition in `cluster.partitions_shown`", PeerSource.PEER_REPLICAS),
-    ("per topic of the cluster", PeerSource.PEER_CLUSTER_TOPICS),
+    ("per partition of a group", (PeerSource.PEER_PARTITIONS,)),
+    ("per topic of a group", (PeerSource.PEER_GROUP_TOPICS,)),
+    ("per group", (PeerSource.PEER_GROUPS,)),
+    ("per partition of a topic that groups read", (PeerSource.PEER_LOG_ENDS,)),
+    ("per topic that groups read", (PeerSource.PEER_TOPICS,)),
+    ("per partition in `cluster.partitions_shown`", (PeerSource.PEER_REPLICAS,)),
+    ("per topic of the cluster", (PeerSource.PEER_CLUSTER_TOPICS, PeerSource.PEER_TOPIC_SIZES)),
 )
 
 
@@ -84,7 +84,7 @@ def _missing(peer: Peer) -> str:
 
 
 def _costs(peer: Peer) -> str:
-    counts = [(text, sum(metric.source is source for metric in peer.metrics)) for text, source in _COSTS]
+    counts = [(text, sum(metric.source in sources for metric in peer.metrics)) for text, sources in _COSTS]
     rows = [_row(text, str(count)) for text, count in counts if count]
     return "\n".join(
         [

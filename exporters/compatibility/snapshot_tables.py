@@ -90,6 +90,7 @@ PEER_GROUPS: Final = pa.schema(
         ("idle_members", pa.int32()),
         # True if the state is Stable; null if the state is unknown.
         ("is_stable", pa.bool_()),
+        ("commits", pa.int64()),
         ("lag_sum", pa.int64()),
         ("lag_max", pa.int64()),
         ("time_lag_max", pa.float64()),
@@ -256,7 +257,7 @@ def _groups(groups: pa.Table, partitions: Mapping[str, Any], cluster: str) -> di
     at = pc.index_in(group.cast(pa.string()), value_set=of_partitions.pop("group").cast(pa.string()))
     found = {name: column.take(at) for name, column in of_partitions.items()}
     return {
-        **{name: _array(groups, name) for name in ("protocol", "protocol_type", "members")},
+        **{name: _array(groups, name) for name in ("protocol", "protocol_type", "members", "commits")},
         **found,
         **_group_labels(group, cluster),
         "state": state,

@@ -124,6 +124,8 @@ GROUPS: Final = pa.schema(
         ("unread_ratio", pa.float64()),
         # Offsets that it went past without reading them, since the process started; null for a dead group.
         ("records_skipped", pa.int64()),
+        # Its commits that were read after the process had caught up; null for a dead group, and in a capture.
+        ("commits", pa.int64()),
         # The labels of its configured owner; null: not given.
         ("team", NAME),
         ("tier", NAME),

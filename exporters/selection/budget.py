@@ -31,7 +31,7 @@ COLUMNS_BY_IMPORTANCE: Final = {
         *("last_commit_time", "rebalances", "partitions", "verdict_since", "held_back", "records_skipped"),
         *("first_offset_expiry_time", "group_expiry_time", "state_since", "partitions_unowned"),
         *("topics_unsubscribed", "odd_times", "created_time", "generation", "group_epoch", "assignment_epoch"),
-        *("members_idle", "members_away", "members_useful", "unread_ratio", "commit_interval"),
+        *("members_idle", "members_away", "members_useful", "unread_ratio", "commit_interval", "commits"),
     ),
 }
 """Columns by source, the most important first. A column that is not listed is less important than those that are."""

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from decoders.columnar import decode_keys
 from stream.groups.commits import aborts as abort_table
 from stream.groups.commits.aborts import AbortedCommits, no_aborts
+from stream.groups.commits.counts import new_commits
 from stream.groups.commits.run_table import Runs, concat_runs, find_rows, no_runs
 from stream.groups.commits.runs import Spans, columns_of
 from stream.groups.commits.slots import Slots
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
     from collections.abc import Set as AbstractSet
 
+    from numpy.typing import NDArray
+
+    from stream.groups.commits.counts import CommitCounts
     from stream.groups.commits.tombstones import OffsetTombstones
     from stream.groups.lifecycle.model import GroupHistory, Transition
     from stream.groups.lifecycle.table import HistoryTable
@@ -59,6 +63,8 @@ class GroupColumns:
     """The keys of offsets with a commit in an open transaction, as far as known."""
     aborts: AbortedCommits = dataclasses.field(default_factory=no_aborts)
     """The aborted commits of each key since its last commit, in no order; also of keys without any commit."""
+    commit_counts: Mapping[str, int] | None = None
+    """The commits of each group that were read after the process had caught up; None: they are not counted."""
 
     def topics_of(self, group: str) -> list[str]:
         """Return the topics that a group has offsets for."""
@@ -100,7 +106,9 @@ _NO_GROUPS: Final = frozenset[str]()
 class DriverState:
     """The copies of all shards. Not thread-safe: the owner holds a lock."""
 
-    def __init__(self) -> None:
+    def __init__(self, commit_counts: CommitCounts | None = None) -> None:
+        """Start without groups. `commit_counts` counts the commits of later changes; None: they are not counted."""
+        self.commit_counts = commit_counts
         self._shards: dict[int, _ShardCopy] = {}
         # By shard, the groups whose current coordinator is in another shard.
         self._moved: dict[int, AbstractSet[str]] = {}
@@ -114,9 +122,13 @@ class DriverState:
         )
         self._shards.setdefault(shard, _ShardCopy()).apply(change)
 
-    def apply(self, shard: int, change: ShardChange) -> ChangeEvents:
-        """Apply the change of a batch to a shard and return its events; none if the change was applied before."""
-        return self._shards.setdefault(shard, _ShardCopy()).apply(change)
+    def apply(self, shard: int, change: ShardChange, *, catching_up: bool = False) -> ChangeEvents:
+        """Apply the change of a batch to a shard and return its events; none if the change was applied before.
+
+        The commits that are read while `catching_up` are not counted.
+        """
+        counts = None if catching_up else self.commit_counts
+        return self._shards.setdefault(shard, _ShardCopy()).apply(change, counts)
 
     def drop_dead(self, died_before: int, now: int) -> None:
         """Drop the groups that died before this time (ms).
@@ -170,6 +182,7 @@ class DriverState:
             faults={name: error for shard in self._shards.values() for name, error in shard.memberships.faults.items()},
             records={group: self._records_of(group) for group in records_of},
             aborts=abort_table.concat([shard.aborts for shard in self._shards.values()]),
+            commit_counts=None if self.commit_counts is None else self.commit_counts.of_groups(self._row_order.groups),
         )
 
     def _moved_groups(self) -> dict[int, AbstractSet[str]]:
@@ -211,16 +224,19 @@ class _ShardCopy:
         self._position = NOTHING_READ
         self._labels: ShardLabels | None = None
 
-    def apply(self, change: ShardChange) -> ChangeEvents:
+    def apply(self, change: ShardChange, counts: CommitCounts | None = None) -> ChangeEvents:
         if change.position < self._position:
             return NO_EVENTS
-        is_repeated, self._position = change.position == self._position, change.position
+        position, self._position = self._position, change.position
         self.memberships.apply(change.records)
         transitions = tuple(self._apply_histories(change.histories)) if len(change.histories) else ()
         self._apply_aborts(change)
         if len(change.runs):
-            self._apply_runs(change.runs)
-        if is_repeated or not (transitions or len(change.tombstones)):
+            known = find_rows(self.runs.keys, change.runs.keys)
+            if counts is not None:
+                counts.add(change.runs, new_commits(self.runs.spans, change.runs.spans, known, position))
+            self._apply_runs(change.runs, known)
+        if position == change.position or not (transitions or len(change.tombstones)):
             return NO_EVENTS
         return ChangeEvents(transitions, tuple(_removed_offsets(change.tombstones)))
 
@@ -248,8 +264,8 @@ class _ShardCopy:
         others = abort_table.since(abort_table.without(self.aborts, change.aborts.keys), change.runs)
         self.aborts = abort_table.recent(abort_table.concat([others, change.aborts]), change.time)
 
-    def _apply_runs(self, runs: Runs) -> None:
-        known = find_rows(self.runs.keys, runs.keys)
+    def _apply_runs(self, runs: Runs, known: NDArray[np.int64]) -> None:
+        """Replace runs by the newer ones; `known` has the row of each key in the present runs, -1 for a new one."""
         has_commits = runs.spans.commits > 0
         if has_commits.all() and (known >= 0).all():
             # The most frequent case: commits of known offsets. Every row keeps its place, and so do the labels.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from exporters.selection.series import EVERYTHING, SeriesSelection, SeriesSelector
 from stream.cluster.offsets_topic import NAME
 from stream.config.ownership import GroupPolicies
+from stream.groups.commits.counts import CommitCounts
 from stream.groups.driver_state import DriverState
 from stream.groups.instances import EVERY_GROUP
 from stream.groups.membership.model import find_groups
@@ -77,7 +78,7 @@ class Publisher:
         """
         self._dead_grace = dead_grace
         self._lock = threading.Lock()
-        self._driver_state = DriverState()
+        self._driver_state = DriverState(CommitCounts())
         self._parts = TickParts(
             _no_inputs(),
             selector=SeriesSelector(choice),
@@ -150,12 +151,14 @@ class Publisher:
         """Apply the changes of one batch, all at once; `catching_up`: it was read before the catch-up was complete."""
         with self._lock:
             for shard, change in changes:
-                self._parts.terminations.record(self._driver_state.apply(shard, change), catching_up=catching_up)
+                events = self._driver_state.apply(shard, change, catching_up=catching_up)
+                self._parts.terminations.record(events, catching_up=catching_up)
 
     def start_over(self) -> None:
         """Discard all groups, because the state that they come from cannot be used. Not to be called during a tick."""
         with self._lock:
-            self._driver_state, self._parts.terminations = DriverState(), Terminations()
+            self._driver_state = DriverState(self._driver_state.commit_counts)
+            self._parts.terminations = Terminations()
         self.clear()
 
     def clear(self) -> None:

@@ -115,6 +115,7 @@ def groups_table(
         "partitions_lag_unknown": pa.array(sums.rows - sums.known, pa.int32()),
         "last_commit_time": timestamps(sums.last_commit),
         "odd_times": _odd_times(groups, state, np.bincount(rows.group[odd_time], minlength=len(groups)), now),
+        **_commit_columns(groups, fields, state.commit_counts),
         **_context_columns(groups, context),
         **_lost_sums(rows, evaluated),
         **further,
@@ -137,6 +138,16 @@ def _lost_sums(rows: InputRows, evaluated: EvaluatedTick | None) -> dict[str, pa
     known, groups = lost >= 0, len(rows.groups)
     is_unknown = np.bincount(rows.group[known], minlength=groups) == 0
     return {"lost_sum": pa.array(sum_by_owner(lost[known], rows.group[known], groups), mask=is_unknown)}
+
+
+def _commit_columns(
+    groups: Sequence[str], fields: Sequence[_GroupFields], counts: Mapping[str, int] | None
+) -> dict[str, pa.Array]:
+    """Return the column of counted commits; null for dead groups."""
+    if counts is None:
+        return {}
+    is_dead = [each.died_time is not None for each in fields]
+    return {"commits": pa.array([counts.get(name, 0) for name in groups], pa.int64(), mask=np.array(is_dead, np.bool_))}
 
 
 def _context_columns(groups: Sequence[str], context: ClusterContext) -> dict[str, pa.Array]:

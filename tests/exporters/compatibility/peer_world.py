@@ -59,7 +59,8 @@ def snapshot_at(second: int = 0) -> Snapshot:
     made = snapshot(
         partitions=[{name: row[name] for name in row if name not in _COMPATIBILITY_ONLY} for row in rows],
         groups=[
-            _group("bigquery-sink", "Stable", members=3, members_idle=1, protocol="range", protocol_type="consumer"),
+            _group("bigquery-sink", "Stable", members=3, members_idle=1, protocol="range", protocol_type="consumer")
+            | {"commits": 40 + 2 * second},
             _group("consumergroup-A", "Empty", members=0),
             {"group": "gone", "kind": "classic", "state": "Dead", "died_time": NOON, "death_cause": "expired"},
             _group("lost", None),
@@ -98,6 +99,7 @@ def facts_at() -> ClusterFacts:
         cluster_topics=table(model.CLUSTER_TOPICS, [topic]),
         configs=table(model.CONFIGS, [*base.configs.to_pylist(), policy]),
         partitions_shown=table(model.TOPIC_PARTITIONS, rows),
+        topic_sizes=table(model.TOPIC_SIZES, [{"topic": "shop-activity", "bytes": 4096}]),
     )
 
 

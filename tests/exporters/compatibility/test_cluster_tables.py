@@ -24,6 +24,14 @@ def test_a_cleanup_policy_is_that_of_its_topic() -> None:
     assert peer_cluster_facts(facts_at()).peer_cluster_topics.column("cleanup_policy").to_pylist() == ["compact"]
 
 
+def test_sizes_on_disk_are_those_of_their_brokers_and_topics() -> None:
+    """A broker that did not report all of its log directories has no size."""
+    combined = peer_cluster_facts(facts())
+    sizes = combined.peer_brokers.select(["broker_id", "bytes"]).to_pylist()
+    assert sizes == [{"broker_id": 1, "bytes": 2**41}, {"broker_id": 2, "bytes": None}]
+    assert combined.peer_topic_sizes.to_pylist() == [{"topic_name": "orders", "bytes": 4096}]
+
+
 def test_addresses_have_the_form_of_each_exporter() -> None:
     """kafka_exporter writes host and port together."""
     assert peer_cluster_facts(facts()).peer_broker_addresses.column("address").to_pylist() == [

@@ -61,7 +61,7 @@ def test_column_and_labels_exist_with_fitting_types(metric: PeerMetric) -> None:
 @every_metric
 def test_each_row_is_documented(metric: PeerMetric) -> None:
     """The help text is one sentence that needs no escaping; there is a metric of lagwarden to use instead."""
-    assert metric.kind is MetricKind.GAUGE
+    assert metric.kind is (MetricKind.COUNTER if metric.column == "commits" else MetricKind.GAUGE)
     assert re.fullmatch(r'[A-Z0-9][^\\\n"]+\.', metric.help)
     assert not metric.absent.endswith(".")
     own = set(re.findall(r"lagwarden_\w+", metric.instead))
@@ -100,4 +100,4 @@ def test_openmetrics_is_valid() -> None:
     parts = PublishedSnapshot.build(snapshot_at(), selector).exposition.plain(ExpositionFormat.OPENMETRICS)
     text = b"".join(part if isinstance(part, bytes) else b"".join(part) for part in parts) + b"# EOF\n"
     families = {family.name for family in parse_openmetrics(text.decode())}
-    assert families >= {metric.name for peer in PEERS for metric in peer.snapshot_metrics}
+    assert families >= {metric.family for peer in PEERS for metric in peer.snapshot_metrics}

@@ -253,3 +253,33 @@ def text_of(published: PublishedSnapshot) -> bytes:
     """Return the exposition of a snapshot."""
     parts = published.exposition.plain(ExpositionFormat.TEXT)
     return b"".join(each for part in parts for each in ((part,) if isinstance(part, bytes) else part))
+
+
+def test_commits_are_counted_over_the_life_of_the_process(ends: Ends, status: ServiceStatus) -> None:
+    """From the end of the catch-up on, over a state that is set aside and read again, and not for a dead group."""
+    assert ends.rows
+    # The times of the records are those of 1970.
+    publisher, shard = Publisher(dead_grace=1e10), shard_of(1)
+    publisher.apply([(0, shard.change)], catching_up=True)
+    assert counted(publisher, status) == {"g": 0}
+    publisher.apply(
+        [(0, shard.read([(commit_key("g", "t", 0), commit_value(n, 2)) for n in (2, 3)]))], catching_up=False
+    )
+    assert counted(publisher, status) == {"g": 2}
+    publisher.start_over()
+    again = ShardReader()
+    again.read([(commit_key("g", "t", 0), commit_value(n, 2)) for n in (1, 2, 3)])
+    publisher.apply([(0, again.change)], catching_up=True)
+    publisher.apply([(0, again.read([(commit_key("g", "t", 0), commit_value(4, 3))]))], catching_up=False)
+    assert counted(publisher, status) == {"g": 3}
+    publisher.apply([(0, again.read([(commit_key("g", "t", 0), None)], time=4))], catching_up=False)
+    assert counted(publisher, status) == {"g": None}
+
+
+def counted(publisher: Publisher, status: ServiceStatus) -> dict[str, int | None]:
+    """Run a tick and return the commits of each group."""
+    assert tick(publisher, status) is not None
+    published = publisher.current()
+    assert published is not None
+    groups = published.snapshot.groups
+    return dict(zip(groups["group"].to_pylist(), groups["commits"].to_pylist(), strict=True))

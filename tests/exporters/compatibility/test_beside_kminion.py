@@ -1,0 +1,139 @@
+"""KMinion itself as second opinion: on one real broker, its series and those under its names have the same values.
+
+Needs its binary, whose path is in the variable KMINION_BINARY (`bench.kminion`).
+"""
+
+from __future__ import annotations
+
+import collections
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import yaml
+from confluent_kafka import Consumer, Producer, TopicPartition
+from prometheus_client.parser import text_string_to_metric_families
+
+from bench.kminion import VARIABLE, binary
+from bench.service import get
+from exporters.cluster.exposition import PublishedCluster, join_expositions
+from exporters.compatibility.selection import PeerSelection
+from exporters.selection.series import SeriesSelection, SeriesSelector
+from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
+from sandbox.kafka.topics import create_topics
+from sandbox.ports import LOOPBACK, free_port
+from sandbox.process import GuardedProcess
+from sandbox.waiting import LIMIT, eventually, wait_until
+from stream.cluster.offsets_topic import NAME
+from stream.cluster.partition_offsets import read_ends
+from stream.cluster.records.ranges import unread_ranges
+from stream.cluster.records.read import read_records
+from stream.cluster.transport.client import Cluster
+from stream.cluster_facts.poll import ClusterPoll
+from stream.groups.commits.counts import CommitCounts
+from stream.groups.driver_state import DriverState
+from stream.groups.fold import Fold, RecordColumns
+from stream.groups.placement import Placement
+from stream.groups.reduce import reduce
+from stream.groups.shard import empty_state
+from stream.tick.snapshot.build import build
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sandbox.kafka.broker import Broker
+
+pytestmark = pytest.mark.kafka
+
+GROUP: Final = "beside-kminion"
+TOPIC: Final = "read-beside-kminion"
+COMMITS: Final = 7
+SAME: Final = (
+    "kminion_kafka_broker_log_dir_size_total_bytes",
+    "kminion_kafka_topic_log_dir_size_total_bytes",
+    "kminion_kafka_topic_info",
+    "kminion_kafka_topic_partition_high_water_mark",
+    "kminion_kafka_topic_partition_low_water_mark",
+    "kminion_kafka_consumer_group_offset_commits_total",
+    "kminion_kafka_consumer_group_topic_offset_sum",
+    "kminion_kafka_consumer_group_topic_partition_lag",
+    "kminion_kafka_consumer_group_topic_lag",
+)
+"""The names that have the same series for a topic of which a group reads every partition."""
+
+Series = dict[tuple[str, tuple[tuple[str, str], ...]], float]
+
+
+def series(text: str) -> Series:
+    """Return the series of SAME about the broker, the group and its topic."""
+    return {
+        (sample.name, tuple(sorted(sample.labels.items()))): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+        if sample.name in SAME
+        and sample.labels.get("topic_name", TOPIC) == TOPIC
+        and sample.labels.get("group_id", GROUP) == GROUP
+    }
+
+
+def own_text(cluster: Cluster) -> str:
+    """Return the text of lagwarden under KMinion's names, from all records of the topic."""
+    state, by_partition = DriverState(CommitCounts()), collections.defaultdict[int, list[Any]](list)
+    for fetched in read_records(cluster, NAME, unread_ranges(cluster, NAME, {})):
+        for partition, record in fetched.rows():
+            by_partition[partition].append(record)
+    for partition, records in by_partition.items():
+        fold = Fold(Placement(1, 1), slot_ms=1000, keep_slots=3)
+        fold.add(
+            RecordColumns(
+                np.zeros(len(records), np.int32),
+                np.array([record.offset for record in records], np.int64),
+                np.array([record.timestamp for record in records], np.int64),
+                pa.array([record.key for record in records], pa.binary()),
+                pa.array([record.value for record in records], pa.binary()),
+            )
+        )
+        ((_, delta),) = fold.drain()
+        state.apply(partition, reduce(empty_state(), [delta], 3)[1])
+    now = time.time()
+    snapshot = build(state.columns(), read_ends(cluster, [TOPIC]), now)
+    selection = SeriesSelection(compatibility=PeerSelection(("kminion",)))
+    of_groups = PublishedSnapshot.build(snapshot, SeriesSelector(selection)).exposition
+    of_cluster = PublishedCluster.build(ClusterPoll(cluster, 100).poll(snapshot, now), selection).exposition
+    parts = join_expositions(of_groups, of_cluster).plain(ExpositionFormat.TEXT)
+    return b"".join(part if isinstance(part, bytes) else b"".join(part) for part in parts).decode()
+
+
+def test_sizes_commits_and_lags_are_those_of_kminion(broker: Broker, tmp_path: Path) -> None:
+    """It reads the same topic from its start, and asks the same broker."""
+    program = binary()
+    if program is None:
+        pytest.skip(f"{VARIABLE} is not set")
+    create_topics(broker.bootstrap, {TOPIC: 2})
+    producer = Producer({"bootstrap.servers": broker.bootstrap})
+    for number in range(40):
+        producer.produce(TOPIC, b"x" * 100, partition=number % 2)
+    assert producer.flush(LIMIT) == 0
+    consumer = Consumer({"bootstrap.servers": broker.bootstrap, "group.id": GROUP, "enable.auto.commit": False})
+    for number in range(COMMITS):
+        positions = [TopicPartition(TOPIC, partition, number) for partition in range(2)]
+        eventually(lambda positions=positions: consumer.commit(offsets=positions, asynchronous=False))
+    consumer.close()
+    port, config = free_port(), tmp_path / "kminion.yaml"
+    settings = {
+        "kafka": {"brokers": [broker.bootstrap]},
+        "minion": {"consumerGroups": {"scrapeMode": "offsetsTopic"}},
+        "exporter": {"host": LOOPBACK, "port": port},
+    }
+    config.write_text(yaml.safe_dump(settings))
+    with (
+        Cluster([broker.bootstrap]) as cluster,
+        GuardedProcess([str(program)], tmp_path / "kminion.log", env={"CONFIG_FILEPATH": str(config)}),
+    ):
+        wait_until(lambda: get(port, "/ready")[0] == 200, "KMinion to be ready", limit=120)
+        wait_until(lambda: series(get(port, "/metrics")[1].decode()) == series(own_text(cluster)), "the same series")
+        same = series(own_text(cluster))
+    assert {name for name, _ in same} == set(SAME)
+    assert same["kminion_kafka_consumer_group_offset_commits_total", (("group_id", GROUP),)] == 2 * COMMITS

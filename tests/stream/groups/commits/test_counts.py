@@ -1,0 +1,134 @@
+"""The counts of commits per group: what was read after the catch-up, once each."""
+
+from __future__ import annotations
+
+import collections
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream.groups.commits.counts import CommitCounts
+from stream.groups.driver_state import DriverState
+from tests.support.driver_states import Raw, ShardReader, delta_of
+from tests.support.hypothesis_profiles import examples
+from tests.support.raw import commit_key, commit_value
+
+RECORDS: st.SearchStrategy[Raw] = st.tuples(
+    st.builds(commit_key, st.sampled_from("abc"), st.just("t"), st.integers(0, 2)),
+    st.one_of(st.none(), st.builds(commit_value, st.integers(0, 9), st.integers(0, 60))),
+)
+
+
+def reader() -> ShardReader:
+    """Return a reader whose driver state counts commits."""
+    made = ShardReader()
+    made.driver_state = DriverState(CommitCounts())
+    return made
+
+
+def counts(driver_state: DriverState) -> dict[str, int]:
+    """Return the counts of the groups that exist."""
+    found = driver_state.columns().commit_counts
+    assert found is not None
+    return dict(found)
+
+
+def commits(group: str, *offsets: int) -> list[Raw]:
+    """Return commits of a group."""
+    return [(commit_key(group, "t", 0), commit_value(offset, 1)) for offset in offsets]
+
+
+def removal(group: str) -> list[Raw]:
+    """Return the tombstone of the same offset."""
+    return [(commit_key(group, "t", 0), None)]
+
+
+@examples(60)
+@given(st.lists(st.lists(RECORDS, min_size=1, max_size=8), max_size=6))
+def test_each_commit_counts_once(batches: list[list[Raw]]) -> None:
+    """A group has as many as were read, without those that a tombstone of the same batch follows."""
+    shard, expected = reader(), collections.Counter[str]()
+    keys = {commit_key(group, "t", n): group for group in "abc" for n in range(3)}
+    for batch in batches:
+        shard.read([*batch, *_kept_alive()])
+        in_batch = collections.Counter[bytes]()
+        for key, value in batch:
+            assert key is not None
+            in_batch[key] = 0 if value is None else in_batch[key] + 1
+        for key, number in in_batch.items():
+            expected[keys[key]] += number
+        expected.update("abc")
+    assert {name: number for name, number in counts(shard.driver_state).items() if number} == +expected
+
+
+def _kept_alive() -> list[Raw]:
+    """Return one commit of each group for another topic, so that no group ends."""
+    return [(commit_key(group, "alive", 0), commit_value(1, 1)) for group in "abc"]
+
+
+def test_what_a_start_reads_is_not_counted() -> None:
+    """Neither the stored state nor what is read while catching up; known groups begin at 0."""
+    shard = reader()
+    shard.read(commits("g", 1, 2, 3))
+    restarted = DriverState(CommitCounts())
+    restarted.seed(0, shard.state)
+    shard.read([*commits("g", 4, 5), *commits("new", 1)])
+    restarted.apply(0, shard.change, catching_up=True)
+    assert counts(restarted) == {"g": 0, "new": 0}
+    shard.read([*commits("g", 6, 7), *commits("new", 2)])
+    restarted.apply(0, shard.change)
+    assert counts(restarted) == {"g": 2, "new": 1}
+
+
+def test_a_change_that_is_applied_again_counts_once() -> None:
+    """Spark delivers a batch again; the count stays, also for the change before it."""
+    shard = reader()
+    changes = [shard.read(commits("g", 1, 2)), shard.read(commits("g", 3))]
+    for change in reversed(changes):
+        shard.driver_state.apply(0, change)
+    assert counts(shard.driver_state) == {"g": 3}
+
+
+def test_commits_after_a_removal_are_added() -> None:
+    """A tombstone ends the run of the offset, not the count."""
+    shard = reader()
+    shard.read([*commits("g", 1, 2, 3), (commit_key("g", "u", 0), commit_value(1, 1))])
+    shard.read([*removal("g"), *commits("g", 9)])
+    shard.read(removal("g"))
+    shard.read(commits("g", 10))
+    assert counts(shard.driver_state) == {"g": 4 + 1 + 1}
+
+
+def test_a_run_that_was_partly_seen_does_not_count() -> None:
+    """How many of its commits are new is not known; later ones count again."""
+    shard = reader()
+    shard.read([*commits("other", 1), *commits("g", 1, 2)])
+    shard.apply(delta_of([(0, *record) for record in commits("g", 2, 3, 4)], 2))
+    assert counts(shard.driver_state) == {"g": 2, "other": 1}
+    shard.read(commits("g", 5))
+    assert counts(shard.driver_state) == {"g": 3, "other": 1}
+
+
+def test_a_group_that_has_gone_is_forgotten() -> None:
+    """Otherwise generated names would fill the memory; if it returns, it begins at 0."""
+    known = CommitCounts()
+    shard = ShardReader()
+    known.add(shard.read([*commits("a", 1), *commits("b", 1, 2)]).runs, shard.change.runs.spans.commits)
+    assert known.of_groups(["b", "c"]) == {"b": 2, "c": 0}
+    assert known.of_groups(["a", "b"]) == {"a": 0, "b": 2}
+
+
+def test_later_commits_do_not_change_what_was_returned() -> None:
+    """A tick reads the counts while the next batch is applied."""
+    shard = reader()
+    shard.read(commits("g", 1))
+    before = shard.driver_state.columns().commit_counts
+    shard.read(commits("g", 2))
+    assert before == {"g": 1}
+
+
+@pytest.mark.parametrize("counter", [None, CommitCounts()], ids=["a capture", "the service"])
+def test_a_capture_has_no_counts(counter: CommitCounts | None) -> None:
+    """Its records are all replayed, so the number is not known; the service knows it to be 0."""
+    assert DriverState(counter).columns().commit_counts == (None if counter is None else {})
