@@ -184,10 +184,13 @@ class ClusterTopicRow(TypedDict):
     replication_factor: int | None
     under_replicated: int | None
     leaderless: int | None
+    at_min_isr: int | None
+    under_min_isr: int | None
     preferred_leaders_ratio: float | None
     brokers_skewed_ratio: float | None
     brokers_spread_ratio: float | None
     leaders_skewed_ratio: float | None
+    under_replicated_ratio: float | None
 
 
 class TopicPartitionRow(TypedDict):

@@ -55,8 +55,9 @@ BROKER_METRICS: Final = (
     Metric(
         "lagwarden_config_info",
         MetricKind.INFO,
-        "An effective setting of a broker, of __consumer_offsets or of a topic that groups read, and its source.",
-        MetricSource.CONFIGS,
+        "An effective setting of a broker, of __consumer_offsets or of a topic that groups read"
+        " (cluster.topic_settings), and its source.",
+        MetricSource.CONFIGS_SHOWN,
         "value",
         ("scope", "name", "key", "value", "source"),
         conversion=ValueConversion.ONE,

@@ -102,7 +102,7 @@ class MetricSource(enum.Enum):
     CLUSTER_TOPICS = "cluster_topics"
     PARTITIONS_SHOWN = "partitions_shown"
     OFFSETS_REPLICAS = "offsets_replicas"
-    CONFIGS = "configs"
+    CONFIGS_SHOWN = "configs_shown"
     CLUSTER_TOTALS = "cluster_totals"
     QUORUM_REPLICAS = "quorum_replicas"
     REASSIGNING_TOPICS = "reassigning_topics"
@@ -155,7 +155,7 @@ _IN_CLUSTER: Final = frozenset(
         MetricSource.CLUSTER_TOPICS,
         MetricSource.PARTITIONS_SHOWN,
         MetricSource.OFFSETS_REPLICAS,
-        MetricSource.CONFIGS,
+        MetricSource.CONFIGS_SHOWN,
         MetricSource.CLUSTER_TOTALS,
         MetricSource.QUORUM_REPLICAS,
         MetricSource.REASSIGNING_TOPICS,

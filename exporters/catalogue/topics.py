@@ -11,6 +11,7 @@ from exporters.catalogue.metric import Metric, MetricKind, MetricSource, Preset,
 
 _TOPIC: Final = ("topic",)
 _PARTITION: Final = ("topic", "partition")
+_NO_MIN_ISR: Final = "min.insync.replicas is unknown: no group reads the topic, or DescribeConfigs is not allowed"
 
 TOPIC_METRICS: Final = (
     Metric(
@@ -41,6 +42,39 @@ TOPIC_METRICS: Final = (
         _TOPIC,
         absent="the topic does not exist, or Describe is not allowed",
         preset=Preset.LEAN,
+    ),
+    Metric(
+        "lagwarden_topic_under_replicated_ratio",
+        MetricKind.GAUGE,
+        "Share of the topic's partitions with a replica that is not in sync (CMAK's Under Replicated %).",
+        MetricSource.CLUSTER_TOPICS,
+        "under_replicated_ratio",
+        _TOPIC,
+        unit="ratio",
+        absent="the topic does not exist, or Describe is not allowed",
+        stability=Stability.EXPERIMENTAL,
+    ),
+    Metric(
+        "lagwarden_topic_at_min_isr_partitions",
+        MetricKind.GAUGE,
+        "Partitions of the topic with as many replicas in sync as min.insync.replicas: without one more of them,"
+        " producers with acks=all cannot write.",
+        MetricSource.CLUSTER_TOPICS,
+        "at_min_isr",
+        _TOPIC,
+        absent=_NO_MIN_ISR,
+        stability=Stability.EXPERIMENTAL,
+    ),
+    Metric(
+        "lagwarden_topic_under_min_isr_partitions",
+        MetricKind.GAUGE,
+        "Partitions of the topic with fewer replicas in sync than min.insync.replicas, or without a leader: producers"
+        " with acks=all cannot write.",
+        MetricSource.CLUSTER_TOPICS,
+        "under_min_isr",
+        _TOPIC,
+        absent=_NO_MIN_ISR,
+        stability=Stability.EXPERIMENTAL,
     ),
     Metric(
         "lagwarden_topic_leaderless_partitions",

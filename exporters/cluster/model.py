@@ -50,11 +50,16 @@ CLUSTER_TOPICS: Final = pa.schema(
         ("replication_factor", pa.int32()),
         ("under_replicated", pa.int32()),
         ("leaderless", pa.int32()),
+        # Partitions that one more lost replica would close to producers with acks=all, and those that are closed: as
+        # many replicas in sync as min.insync.replicas, or fewer, or no leader. Null if the setting is unknown.
+        ("at_min_isr", pa.int32()),
+        ("under_min_isr", pa.int32()),
         # CMAK's percentages (kafka.manager.model.ActorModel, rounded down to whole percents) as shares from 0 to 1.
         ("preferred_leaders_ratio", pa.float64()),
         ("brokers_skewed_ratio", pa.float64()),
         ("brokers_spread_ratio", pa.float64()),
         ("leaders_skewed_ratio", pa.float64()),
+        ("under_replicated_ratio", pa.float64()),
     ]
 )
 """One row per topic that could be described."""
@@ -109,6 +114,9 @@ CONFIGS: Final = pa.schema(
 )
 """One row per requested configuration. Those that a broker does not know (another version of Kafka) are left out."""
 
+CONFIGS_SHOWN: Final = CONFIGS
+"""The rows of CONFIGS that have their own series: of topics that groups read, only the chosen settings."""
+
 CLUSTER_TOTALS: Final = pa.schema(
     [
         # The quorum of a KRaft cluster; null with ZooKeeper.
@@ -125,6 +133,8 @@ CLUSTER_TOTALS: Final = pa.schema(
         ("version_sets", pa.int32()),
         # The number of configured quotas, also of those that QUOTAS leaves out.
         ("quotas", pa.int32()),
+        # The share of all partitions that are under-replicated, from 0 to 1; null without partitions.
+        ("under_replicated_ratio", pa.float64()),
     ]
 )
 """One row; a value is null if it is unknown."""
@@ -237,8 +247,9 @@ class ClusterFacts:
     """The result of one poll of the cluster. The schema of each table is the constant with its name.
 
     `partitions_shown` are the rows of `topic_partitions` that have their own series: all, or as many as allowed, those
-    with problems first. `cleaner_evidence` has one sentence for each sign that the log cleaner has stopped,
-    `mixed_versions` one for each set of brokers that supports other requests or features than most brokers do.
+    with problems first; `configs_shown` are those of `configs`. `cleaner_evidence` has one sentence for each sign that
+    the log cleaner has stopped, `mixed_versions` one for each set of brokers that supports other requests or features
+    than most brokers do.
     """
 
     taken_at: float
@@ -253,6 +264,7 @@ class ClusterFacts:
     partitions_shown: pa.Table
     offsets_replicas: pa.Table
     configs: pa.Table
+    configs_shown: pa.Table
     cluster_totals: pa.Table
     quorum_replicas: pa.Table
     reassignments: pa.Table

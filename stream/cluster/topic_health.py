@@ -15,6 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from stream.cluster.topology import Topology
 
 Int64s = npt.NDArray[np.int64]
@@ -51,6 +53,10 @@ TOPIC_FACTS: Final = pa.schema(
         ("brokers_leader_skewed_percent", pa.int32()),
         # The share of the cluster's brokers that host the topic.
         ("brokers_spread_percent", pa.int32()),
+        # Partitions with exactly as many replicas in sync as min.insync.replicas, and with fewer or without a leader;
+        # null if the setting of the topic is not known.
+        ("at_min_isr", pa.int32()),
+        ("under_min_isr", pa.int32()),
     ]
 )
 """One row per topic that has partitions, in the order of the topology's."""
@@ -75,8 +81,12 @@ def partition_facts(topology: Topology) -> pa.Table:
     return pa.table(columns, schema=PARTITION_FACTS)
 
 
-def topic_facts(topology: Topology) -> pa.Table:
-    """Return TOPIC_FACTS: the sums of the partition facts by topic, with CMAK's percentages."""
+def topic_facts(topology: Topology, min_isr: Mapping[str, int] | None = None) -> pa.Table:
+    """Return TOPIC_FACTS: the sums of the partition facts by topic, with CMAK's percentages.
+
+    `min_isr` has the known min.insync.replicas by topic. The brokers apply at most the number of replicas (Kafka's
+    Partition.effectiveMinIsr).
+    """
     facts = partition_facts(topology)
     topic: pa.DictionaryArray = _one(facts["topic"])
     # Rows are sorted by topic, so a topic's first row is its first partition.
@@ -105,7 +115,27 @@ def topic_facts(topology: Topology) -> pa.Table:
         "brokers_spread_percent": np.minimum(100 * hosts // (len(topology.brokers) or 1), 100),
     }
     names = pa.DictionaryArray.from_arrays(pa.array(numbers, pa.int32()), topic.dictionary)
-    return pa.table([names, *(pa.array(values[name], pa.int32()) for name in TOPIC_FACTS.names[1:])], TOPIC_FACTS)
+    known = names.to_pylist()
+    wanted = np.array([(min_isr or {}).get(name, -1) for name in known] or [-1], np.int64)
+    counts = _by_min_isr(facts, wanted[at], at, len(numbers))
+    is_unknown = wanted[: len(numbers)] < 0
+    columns = [
+        names,
+        *(pa.array(values[name], pa.int32()) for name in TOPIC_FACTS.names[1:] if name in values),
+        *(pa.array(count.astype(np.int32), mask=is_unknown) for count in counts),
+    ]
+    return pa.table(columns, TOPIC_FACTS)
+
+
+def _by_min_isr(facts: pa.Table, wanted: Int64s, at: Int64s, topics: int) -> tuple[Int64s, Int64s]:
+    """Return the partitions at and under the `wanted` number of replicas in sync, by topic."""
+    replicas, in_sync = (_one(facts[name]).to_numpy().astype(np.int64) for name in ("replicas", "in_sync"))
+    has_leader = ~_one(facts["leaderless"]).to_numpy(zero_copy_only=False)
+    effective = np.minimum(wanted, replicas)
+    at_min = has_leader & (in_sync == effective)
+    under = ~has_leader | (in_sync < effective)
+    by_min, by_under = (np.bincount(at[rows], minlength=topics).astype(np.int64) for rows in (at_min, under))
+    return by_min, by_under
 
 
 class _PerBroker(NamedTuple):

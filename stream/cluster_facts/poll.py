@@ -33,7 +33,7 @@ from stream.groups.instances import EVERY_GROUP
 from stream.groups.placement import partition_for
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from exporters.readmodel import Snapshot
     from stream.cluster.configs import Settings
@@ -51,10 +51,12 @@ TOPIC_SETTINGS: Final = (
     "cleanup.policy",
     "message.format.version",
     "message.timestamp.type",
+    tables.MIN_ISR,
     "retention.bytes",
     "retention.ms",
     "segment.bytes",
 )
+"""The settings of topics that groups read which lagwarden itself uses."""
 OFFSETS_SETTINGS: Final = (
     *TOPIC_SETTINGS,
     "delete.retention.ms",
@@ -97,15 +99,18 @@ class ClusterPoll:
         share: InstanceShare = EVERY_GROUP,
         *,
         hide_clients: bool = False,
+        topic_settings: Collection[str] = TOPIC_SETTINGS,
     ) -> None:
         """Poll for the instance with these groups, which does not know what the groups of others read and store.
 
-        With `hide_clients` no quotas are read, because they name users and clients.
+        With `hide_clients` no quotas are read, because they name users and clients. `topic_settings` are the settings
+        of topics that have series.
         """
         self._share = share
         self._cluster = cluster
         self._most_shown = most_partitions_shown
         self._hide_clients = hide_clients
+        self._topic_settings_shown = frozenset(topic_settings)
         self._cleaner = CleanerWatch()
         self._growth = LogGrowth()
         self._share_groups = ShareGroups(cluster)
@@ -155,12 +160,13 @@ class ClusterPoll:
             polls=tables.poll_table(now, time.perf_counter() - began, disk.suspect),
             brokers=tables.brokers_table(topology),
             controllers=tables.controllers_table(topology),
-            cluster_topics=tables.topics_table(topology),
+            cluster_topics=tables.topics_table(topology, of_topics),
             topic_partitions=partitions,
             partitions_shown=shown,
             offsets_replicas=tables.offsets_replicas_table(sizes, self._growth.update(now, sizes), disk.replicas),
             configs=configs,
-            cluster_totals=tables.totals_table(topology.quorum, known_moves, known_versions, known_quotas),
+            configs_shown=tables.shown_configs(configs, self._topic_settings_shown),
+            cluster_totals=tables.totals_table(partitions, topology.quorum, known_moves, known_versions, known_quotas),
             quorum_replicas=tables.quorum_table(topology.quorum),
             reassignments=tables.reassignments_table(known_moves or ()),
             reassigning_topics=tables.reassigning_topics_table(known_moves or ()),
@@ -189,7 +195,8 @@ class ClusterPoll:
         else:
             read = existing
         requested = sorted(read - {NAME})[:MOST_TOPICS]
-        settings = read_topic_configs(self._cluster, requested, TOPIC_SETTINGS)
+        wanted = sorted(self._topic_settings_shown.union(TOPIC_SETTINGS))
+        settings = read_topic_configs(self._cluster, requested, wanted)
         if NAME in existing:
             settings[NAME] = read_topic_config(self._cluster, NAME, OFFSETS_SETTINGS)
         return settings, len(read - {NAME}) - len(requested)

@@ -34,6 +34,7 @@ from exporters.cluster.model import (
 )
 from exporters.readmodel import NAME
 from stream.cluster.admin.features import finalized_features, version_sets
+from stream.cluster.offsets_topic import NAME as OFFSETS_TOPIC
 from stream.cluster.topic_health import partition_facts, topic_facts
 from stream.cluster.transport.error_codes import ErrorReason
 
@@ -48,6 +49,9 @@ if TYPE_CHECKING:
     from stream.cluster.configs import Settings
     from stream.cluster.topology import Topology
 
+MIN_ISR: Final = "min.insync.replicas"
+_TOPIC_SCOPE: Final = "topic"
+
 Unknown = Counter[tuple[str, str]]
 """The number of unknown values, by fact and reason."""
 
@@ -56,6 +60,7 @@ _RATIOS: Final = {
     "brokers_skewed_ratio": "brokers_skewed_percent",
     "brokers_spread_ratio": "brokers_spread_percent",
     "leaders_skewed_ratio": "brokers_leader_skewed_percent",
+    "under_replicated_ratio": "under_replicated_percent",
 }
 
 
@@ -82,9 +87,10 @@ def controllers_table(topology: Topology) -> pa.Table:
     return rows_table([] if topology.controller is None else [(topology.controller, True)], CONTROLLERS)
 
 
-def topics_table(topology: Topology) -> pa.Table:
-    """Return a row per topic that has partitions (CLUSTER_TOPICS)."""
-    facts = topic_facts(topology)
+def topics_table(topology: Topology, settings: Mapping[str, Settings]) -> pa.Table:
+    """Return a row per topic that has partitions (CLUSTER_TOPICS), with `settings` as far as they are known."""
+    min_isr = {topic: each[MIN_ISR].number() for topic, each in settings.items() if MIN_ISR in each}
+    facts = topic_facts(topology, {topic: number for topic, number in min_isr.items() if number is not None})
     columns = [
         pc.divide(facts[_RATIOS[name]].cast(pa.float64()), 100.0) if name in _RATIOS else facts[name]
         for name in CLUSTER_TOPICS.names
@@ -127,7 +133,7 @@ def offsets_replicas_table(
 def configs_table(brokers: Mapping[int, Settings], topics: Mapping[str, Settings]) -> pa.Table:
     """Return the effective settings (CONFIGS), without settings that the broker does not know."""
     scopes = [("broker", str(node), settings) for node, settings in sorted(brokers.items())]
-    scopes += [("topic", name, settings) for name, settings in sorted(topics.items())]
+    scopes += [(_TOPIC_SCOPE, name, settings) for name, settings in sorted(topics.items())]
     rows = [
         (scope, name, each.name, each.value, each.source, each.reason)
         for scope, name, settings in scopes
@@ -137,13 +143,24 @@ def configs_table(brokers: Mapping[int, Settings], topics: Mapping[str, Settings
     return rows_table(rows, CONFIGS)
 
 
+def shown_configs(configs: pa.Table, of_topics: Collection[str]) -> pa.Table:
+    """Return the rows of CONFIGS of brokers and of the offsets topic, and those of other topics with these settings."""
+    is_other = pc.and_(pc.equal(configs["scope"], _TOPIC_SCOPE), pc.not_equal(configs["name"], OFFSETS_TOPIC))
+    is_chosen = pc.is_in(configs["key"].cast(pa.string()), pa.array(sorted(of_topics), pa.string()))
+    return configs.filter(pc.or_(pc.invert(is_other), is_chosen))
+
+
 def totals_table(
+    partitions: pa.Table,
     quorum: Quorum | None,
     moves: Sequence[Reassignment] | None,
     versions: Mapping[int, BrokerVersions],
     quotas: Sequence[Quota] | None,
 ) -> pa.Table:
-    """Return the row of numbers about the whole cluster (CLUSTER_TOTALS); an argument of None, or empty: unknown."""
+    """Return the row of numbers about the whole cluster (CLUSTER_TOTALS); an argument of None, or empty: unknown.
+
+    `partitions` is the table TOPIC_PARTITIONS.
+    """
     of_quorum: tuple[int | None, ...] = (None, None, None, None)
     if quorum is not None:
         of_quorum = quorum.leader_epoch, quorum.high_watermark, quorum.voters, quorum.voters_behind
@@ -151,7 +168,10 @@ def totals_table(
     if moves is not None:
         moving = len(moves), sum(len(move.adding) for move in moves), sum(len(move.removing) for move in moves)
     different = len(version_sets(versions)) or None
-    return rows_table([(*of_quorum, *moving, different, None if quotas is None else len(quotas))], CLUSTER_TOTALS)
+    under = pc.mean(partitions["under_replicated"]).as_py()
+    return rows_table(
+        [(*of_quorum, *moving, different, None if quotas is None else len(quotas), under)], CLUSTER_TOTALS
+    )
 
 
 def quorum_table(quorum: Quorum | None) -> pa.Table:

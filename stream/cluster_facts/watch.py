@@ -18,13 +18,13 @@ from exporters.selection.series import EVERYTHING, SeriesSelection
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import ClusterError
-from stream.cluster_facts.poll import ClusterPoll
+from stream.cluster_facts.poll import TOPIC_SETTINGS, ClusterPoll
 from stream.config.kafka_login import login_from_options
 from stream.config.metric_selection import selection_from_options
 from stream.groups.instances import EVERY_GROUP
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from exporters.cluster.model import ClusterFacts
     from exporters.text.exposition import PublishedSnapshot
@@ -55,7 +55,7 @@ class ClusterWatch:
     """Polls on a thread of its own inside `with watch:`; `current` may be called from any thread.
 
     `interval` in seconds, 0 for never; of several instances, only the first polls. `published` returns the snapshot
-    with the topics whose settings are read.
+    with the topics whose settings are read; `topic_settings` are those that have series.
     """
 
     def __init__(
@@ -68,6 +68,7 @@ class ClusterWatch:
         *,
         share: InstanceShare = EVERY_GROUP,
         hide_clients: bool = False,
+        topic_settings: Collection[str] = TOPIC_SETTINGS,
     ) -> None:
         self._connect = connect
         self._published = published
@@ -77,6 +78,7 @@ class ClusterWatch:
         self._most_shown = most_partitions_shown
         self._choice = choice
         self._hide_clients = hide_clients
+        self._topic_settings = topic_settings
         _, self._budget = choice.budgets
         self._stopping = threading.Event()
         self._current: PublishedCluster | None = None
@@ -104,6 +106,7 @@ class ClusterWatch:
             selection,
             share=config.job.share,
             hide_clients=config.http.hide_members,
+            topic_settings=options.topic_settings,
         )
 
     def current(self) -> PublishedCluster | None:
@@ -125,7 +128,13 @@ class ClusterWatch:
     def _run(self) -> None:
         try:
             with self._connect() as cluster:
-                poll = ClusterPoll(cluster, self._most_shown, self._share, hide_clients=self._hide_clients)
+                poll = ClusterPoll(
+                    cluster,
+                    self._most_shown,
+                    self._share,
+                    hide_clients=self._hide_clients,
+                    topic_settings=self._topic_settings,
+                )
                 while not self._stopping.is_set():
                     self._poll_once(poll)
                     self._stopping.wait(self._pause())

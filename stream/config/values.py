@@ -73,6 +73,13 @@ def check_metric_name(value: str) -> str:
     return value
 
 
+def check_setting(value: str) -> str:
+    """Return the value if it can be the name of a setting of a topic. Raises ValueError."""
+    if not re.fullmatch(r"[a-z][a-z0-9._]*", value):
+        raise ValueError(f"{value!r} must be the name of a setting of a topic, such as retention.ms")
+    return value
+
+
 def check_peer(value: str) -> str:
     """Return the value if it is the name of an exporter whose metrics can be shown. Raises ValueError."""
     from exporters.compatibility.peers import PEER_BY_NAME  # noqa: PLC0415 -- only needed where names are configured
@@ -223,6 +230,7 @@ def class_archive_folder() -> Path:
 Seconds = Annotated[float, BeforeValidator(parse_seconds)]
 Patterns = Annotated[tuple[Annotated[str, AfterValidator(check_pattern)], ...], BeforeValidator(split_patterns)]
 MetricNames = Annotated[tuple[Annotated[str, AfterValidator(check_metric_name)], ...], BeforeValidator(split_patterns)]
+TopicSettings = Annotated[tuple[Annotated[str, AfterValidator(check_setting)], ...], BeforeValidator(split_patterns)]
 Peers = Annotated[tuple[Annotated[str, AfterValidator(check_peer)], ...], BeforeValidator(split_patterns)]
 BaseUrl = Annotated[str, AfterValidator(check_base_url)]
 BaseUrls = Annotated[tuple[BaseUrl, ...], BeforeValidator(split_patterns)]

@@ -27,6 +27,33 @@ def facts(**changes: Any) -> ClusterFacts:
     whole = {"partition": 0, "leader": 1, **_PARTITION}
     lost = {**_PARTITION, "partition": 1, "in_sync_replicas": 1, "under_replicated": True, "preferred_leader": False}
     partitions = table(model.TOPIC_PARTITIONS, [whole, {**lost, "in_sync_brokers": [2], "offline_brokers": [1]}])
+    configs = table(
+        model.CONFIGS,
+        [
+            {
+                "scope": "broker",
+                "name": "1",
+                "key": "offsets.retention.minutes",
+                "value": "10080",
+                "source": "default_config",
+            },
+            {"scope": "broker", "name": "2", "key": "offsets.retention.minutes", "unknown_reason": "unreachable"},
+            {
+                "scope": "topic",
+                "name": "__consumer_offsets",
+                "key": "cleanup.policy",
+                "value": "compact",
+                "source": "dynamic_topic_config",
+            },
+            {
+                "scope": "topic",
+                "name": "orders",
+                "key": "retention.ms",
+                "value": "604800000",
+                "source": "default_config",
+            },
+        ],
+    )
     seen = ClusterFacts(
         taken_at=NOON / 1000,
         cluster_id="MkU3OEVBNTcwNTJENDM2Qk",
@@ -50,10 +77,13 @@ def facts(**changes: Any) -> ClusterFacts:
                     "replication_factor": 2,
                     "under_replicated": 1,
                     "leaderless": 1,
+                    "at_min_isr": 0,
+                    "under_min_isr": 1,
                     "preferred_leaders_ratio": 0.5,
                     "brokers_skewed_ratio": 0.0,
                     "brokers_spread_ratio": 1.0,
                     "leaders_skewed_ratio": 0.33,
+                    "under_replicated_ratio": 0.5,
                 }
             ],
         ),
@@ -66,33 +96,8 @@ def facts(**changes: Any) -> ClusterFacts:
                 {"broker": 2, "unknown_reason": "not_authorized"},
             ],
         ),
-        configs=table(
-            model.CONFIGS,
-            [
-                {
-                    "scope": "broker",
-                    "name": "1",
-                    "key": "offsets.retention.minutes",
-                    "value": "10080",
-                    "source": "default_config",
-                },
-                {"scope": "broker", "name": "2", "key": "offsets.retention.minutes", "unknown_reason": "unreachable"},
-                {
-                    "scope": "topic",
-                    "name": "__consumer_offsets",
-                    "key": "cleanup.policy",
-                    "value": "compact",
-                    "source": "dynamic_topic_config",
-                },
-                {
-                    "scope": "topic",
-                    "name": "orders",
-                    "key": "retention.ms",
-                    "value": "604800000",
-                    "source": "default_config",
-                },
-            ],
-        ),
+        configs=configs,
+        configs_shown=configs,
         cluster_totals=table(
             model.CLUSTER_TOTALS,
             [
@@ -106,6 +111,7 @@ def facts(**changes: Any) -> ClusterFacts:
                     "removing_replicas": 0,
                     "version_sets": 2,
                     "quotas": 1,
+                    "under_replicated_ratio": 0.5,
                 }
             ],
         ),

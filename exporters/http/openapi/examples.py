@@ -208,10 +208,13 @@ _TOPIC: Final[TopicResponse] = {
     "replication_factor": 1,
     "under_replicated": 0,
     "leaderless": 0,
+    "at_min_isr": 1,
+    "under_min_isr": 0,
     "preferred_leaders_ratio": 1.0,
     "brokers_skewed_ratio": 0.0,
     "brokers_spread_ratio": 1.0,
     "leaders_skewed_ratio": 0.0,
+    "under_replicated_ratio": 0.0,
     "bytes": 4_900_000,
     "configs": [_RETENTION],
     "by_partition": [

@@ -9,7 +9,14 @@ from pydantic import AfterValidator, BeforeValidator, FilePath
 
 from stream.config.secret_sources import Secret, SecretFile
 from stream.config.sections.option import OptionSection, option
-from stream.config.values import Address, Seconds, check_sasl_extensions, check_token_endpoint, parse_addresses
+from stream.config.values import (
+    Address,
+    Seconds,
+    TopicSettings,
+    check_sasl_extensions,
+    check_token_endpoint,
+    parse_addresses,
+)
 
 _LOGINS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     **dict.fromkeys(("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"), (("sasl_username", "sasl_password"), ())),
@@ -159,4 +166,12 @@ class ClusterOptions(OptionSection):
         " partitions.",
         ge=0,
         le=1_000_000,
+    )
+    topic_settings: TopicSettings = option(
+        ("cleanup.policy", "max.message.bytes", "min.insync.replicas", "retention.bytes", "retention.ms"),
+        "The settings of topics that `lagwarden_config_info` shows, at most 20; one series each per topic that groups"
+        " read, of at most 2,000 topics, with `metrics.preset: full` or the metric in `metrics.add`.",
+        max_length=20,
+        shown="cleanup.policy, max.message.bytes, min.insync.replicas, retention.bytes, retention.ms",
+        experimental=True,
     )

@@ -38,6 +38,8 @@ def by_hand(name: str, partitions: list[Partition], brokers: int) -> dict[str, A
         "brokers_skewed_percent": 100 * skewed // (hosts or 1),
         "brokers_leader_skewed_percent": 100 * leading // (hosts or 1),
         "brokers_spread_percent": 100 * hosts // brokers,
+        "at_min_isr": None,
+        "under_min_isr": None,
     }
 
 
@@ -94,8 +96,33 @@ def test_a_skewed_topic() -> None:
             "brokers_skewed_percent": 0,
             "brokers_leader_skewed_percent": 50,
             "brokers_spread_percent": 50,
+            "at_min_isr": None,
+            "under_min_isr": None,
         }
     ]
+
+
+@pytest.mark.parametrize(
+    ("min_isr", "at_min", "under_min"),
+    [
+        pytest.param(1, 2, 1, id="one in sync of three, and the only one; without a leader nothing can be written"),
+        pytest.param(2, 2, 2, id="two of three; the only replica counts as enough"),
+        pytest.param(3, 2, 3, id="all of three, and the only one"),
+        pytest.param(5, 2, 3, id="brokers apply at most the number of replicas"),
+    ],
+)
+def test_replicas_in_sync_against_the_minimum(min_isr: int, at_min: int, under_min: int) -> None:
+    """At the minimum, one more loss closes the partition to producers with acks=all; under it, it is closed."""
+    rows: list[Partition] = [
+        (0, [0, 1, 2], [0, 1, 2]),
+        (0, [0, 1, 2], [0, 1]),
+        (0, [0, 1, 2], [0]),
+        (0, [0], [0]),
+        (None, [3], [3]),
+    ]
+    known, unknown = topic_facts(layout({"t": rows, "u": rows}, 4), {"t": min_isr}).to_pylist()
+    assert (known["at_min_isr"], known["under_min_isr"]) == (at_min, under_min)
+    assert (unknown["at_min_isr"], unknown["under_min_isr"]) == (None, None)
 
 
 def spread(*brokers: int) -> list[Partition]:

@@ -194,6 +194,23 @@ def test_a_poll_of_a_healthy_cluster_has_all_facts() -> None:
     assert wanted == [set(BROKER_SETTINGS)] * 2 + [set(TOPIC_SETTINGS), set(OFFSETS_SETTINGS)]
 
 
+def test_chosen_settings_of_topics_are_read_and_shown() -> None:
+    """Beside those that lagwarden uses itself, which have no series unless they are chosen."""
+    values = {"max.message.bytes": "1048588", "retention.ms": "604800000"}
+    cluster = ScriptedCluster(answers(topic("read"), DescribeConfigsRequest=configs(VALUES | values)))
+    poll = ClusterPoll(cluster, 100, topic_settings=("max.message.bytes", "retention.ms"))  # type: ignore[arg-type]
+    facts = poll.poll(snapshot([{"group": "g", "topic": "read", "partition": 0}]), 0)
+    (asked,) = [
+        set(request.resources[0].configuration_keys)
+        for _, request in cluster.asked
+        if type(request).__name__ == "DescribeConfigsRequest" and request.resources[0].resource_name == "read"
+    ]
+    assert asked == {"max.message.bytes", *TOPIC_SETTINGS}
+    shown = [row["key"] for row in facts.configs_shown.to_pylist() if row["scope"] == "topic"]
+    assert shown == ["max.message.bytes", "retention.ms"]
+    assert "cleanup.policy" in facts.configs["key"].to_pylist()
+
+
 def test_quorum_reassignments_and_features() -> None:
     """They are of the whole cluster; a feature has a range per broker."""
     poll, _ = poll_of(answers(topic("read", 3)))
@@ -209,6 +226,7 @@ def test_quorum_reassignments_and_features() -> None:
             "removing_replicas": 0,
             "version_sets": 1,
             "quotas": 1,
+            "under_replicated_ratio": 0.0,
         }
     ]
     assert [(row["replica"], row["role"], row["lag"]) for row in facts.quorum_replicas.to_pylist()] == [
@@ -307,7 +325,8 @@ def test_a_cluster_without_these_requests_has_nulls() -> None:
     )
     poll, _ = poll_of(answers(topic("read"), **{kind: lambda *_: TOO_OLD for kind in kinds}))
     facts = poll.poll(None, 0)
-    assert set(facts.cluster_totals.to_pylist()[0].values()) == {None}
+    (totals,) = facts.cluster_totals.to_pylist()
+    assert {name for name, value in totals.items() if value is not None} == {"under_replicated_ratio"}
     assert facts.controller == 2
     for table in (facts.quorum_replicas, facts.reassignments, facts.reassigning_topics, facts.features):
         assert table.num_rows == 0

@@ -46,7 +46,9 @@ def test_the_controller(controller: int | None, rows: list[dict[str, object]]) -
 def test_topics_with_shares() -> None:
     """CMAK's whole percents as shares from 0 to 1."""
     rows: list[Partition] = [(0, [0, 1], [0, 1]), (0, [0, 1], [0, 1]), (0, [1, 0], [0, 1]), (1, [1, 0], [1])]
-    found = tables.topics_table(layout({"t": rows}, 4))
+    found = tables.topics_table(
+        layout({"t": rows}, 4), {"t": {"min.insync.replicas": TopicConfig("min.insync.replicas", "2")}}
+    )
     assert found.schema == model.CLUSTER_TOPICS
     assert found.to_pylist() == [
         {
@@ -55,10 +57,13 @@ def test_topics_with_shares() -> None:
             "replication_factor": 2,
             "under_replicated": 1,
             "leaderless": 0,
+            "at_min_isr": 3,
+            "under_min_isr": 1,
             "preferred_leaders_ratio": 0.75,
             "brokers_skewed_ratio": 0.0,
             "brokers_spread_ratio": 0.5,
             "leaders_skewed_ratio": 0.5,
+            "under_replicated_ratio": 0.25,
         }
     ]
 
@@ -113,6 +118,31 @@ def test_settings() -> None:
         ("broker", "2", "a", None, None, "unreachable"),
         ("topic", "t", "c", None, None, "not_authorized"),
     ]
+
+
+def test_only_chosen_settings_of_topics_have_series() -> None:
+    """Those of brokers and of the offsets topic all have."""
+    scopes = [("broker", "1", "a"), ("topic", "__consumer_offsets", "a"), ("topic", "t", "a"), ("topic", "t", "b")]
+    configs = table(model.CONFIGS, [{"scope": scope, "name": name, "key": key} for scope, name, key in scopes])
+    shown = tables.shown_configs(configs, ["b", "c"])
+    assert shown.schema == model.CONFIGS_SHOWN
+    assert [tuple(row.values())[:3] for row in shown.to_pylist()] == [*scopes[:2], scopes[3]]
+    assert tables.shown_configs(configs, []).num_rows == 2
+
+
+def test_a_minimum_of_replicas_that_is_not_known_counts_nothing() -> None:
+    """No right to see the setting, or a topic that no group reads."""
+    refused = {"min.insync.replicas": TopicConfig("min.insync.replicas", reason=ErrorReason.NOT_AUTHORIZED)}
+    found = tables.topics_table(layout({"t": [GOOD], "u": [GOOD]}, 2), {"t": refused})
+    assert found["at_min_isr"].to_pylist() == found["under_min_isr"].to_pylist() == [None, None]
+
+
+def test_the_share_of_under_replicated_partitions() -> None:
+    """Of all partitions, however they are spread over topics; without any it is not known."""
+    mixed = tables.partitions_table(layout({"a": [GOOD, GOOD, GOOD], "b": [UNDER]}, 2))
+    (row,) = tables.totals_table(mixed, None, None, {}, None).to_pylist()
+    assert {name: value for name, value in row.items() if value is not None} == {"under_replicated_ratio": 0.25}
+    assert tables.totals_table(mixed.slice(0, 0), None, None, {}, None)["under_replicated_ratio"].to_pylist() == [None]
 
 
 def test_unknown_facts_are_counted() -> None:

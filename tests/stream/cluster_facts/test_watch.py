@@ -88,7 +88,7 @@ def test_hidden_members_hide_the_clients_of_quotas(monkeypatch: pytest.MonkeyPat
     """The option of the HTTP server decides what is read, because quotas name users and clients."""
     made: list[bool] = []
 
-    def poll(*_: Any, hide_clients: bool) -> Polls:
+    def poll(*_: Any, hide_clients: bool, **__: Any) -> Polls:
         made.append(hide_clients)
         return Polls(facts())
 
@@ -98,6 +98,36 @@ def test_hidden_members_hide_the_clients_of_quotas(monkeypatch: pytest.MonkeyPat
     with ClusterWatch.from_config(load(flags=flags), lambda: None):
         wait_until(lambda: bool(made), "the poll")
     assert made == [hide]
+
+
+@pytest.mark.parametrize(
+    ("flags", "shown"),
+    [
+        pytest.param(
+            {},
+            ("cleanup.policy", "max.message.bytes", "min.insync.replicas", "retention.bytes", "retention.ms"),
+            id="the default",
+        ),
+        pytest.param(
+            {"cluster.topic_settings": "segment.ms, retention.ms"}, ("segment.ms", "retention.ms"), id="chosen"
+        ),
+    ],
+)
+def test_the_chosen_settings_of_topics_are_polled(
+    monkeypatch: pytest.MonkeyPatch, flags: dict[str, str], shown: tuple[str, ...]
+) -> None:
+    """The option names the settings of topics that have series."""
+    made: list[tuple[str, ...]] = []
+
+    def poll(*_: Any, topic_settings: tuple[str, ...], **__: Any) -> Polls:
+        made.append(topic_settings)
+        return Polls(facts())
+
+    monkeypatch.setattr("stream.cluster_facts.watch.ClusterPoll", poll)
+    monkeypatch.setattr("stream.cluster_facts.watch.Cluster", lambda *_, **__: contextlib.nullcontext())
+    with ClusterWatch.from_config(load(flags={"kafka.bootstrap_servers": "b:9092", **flags}), lambda: None):
+        wait_until(lambda: bool(made), "the poll")
+    assert made == [shown]
 
 
 def test_turned_off(watching: Any) -> None:

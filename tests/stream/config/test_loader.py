@@ -101,6 +101,16 @@ def test_flags_override_environment_overrides_file_overrides_defaults(tmp_path: 
             ["an address for each of 3, as job.instance is 1/3; it has 2"],
             id="an instance without an address",
         ),
+        pytest.param(
+            {**SERVERS, "cluster.topic_settings": "retention.ms,Retention MS"},
+            ["'Retention MS' must be the name of a setting of a topic"],
+            id="a setting with a space",
+        ),
+        pytest.param(
+            {**SERVERS, "cluster.topic_settings": ",".join("abcdefghijklmnopqrstu")},
+            ["should have at most 20 items"],
+            id="too many settings",
+        ),
         pytest.param({**SERVERS, "http.siblings": "a:1"}, ["must be a URL"], id="an address that is no URL"),
         pytest.param({**SERVERS, "http.grafana_url": "javascript:0//a"}, ["must be a URL"], id="a script as a link"),
         pytest.param({**SERVERS, "job.tick_interval": "nan"}, ["must be a number of seconds"], id="NaN"),
