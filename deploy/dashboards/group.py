@@ -138,6 +138,17 @@ def group() -> Dashboard:
                     ),
                 ),
                 graph(
+                    "Unread share",
+                    "Unread share of the offsets that a partition retains. At 1 retention removes unread records.",
+                    Unit.RATIO,
+                    Query(
+                        f"lagwarden_partition_lag{_PARTITIONS} / on (job, instance, topic, partition) group_left ()"
+                        f" (lagwarden_topic_partition_end_offset{_OF_TOPIC}"
+                        f" - lagwarden_topic_partition_start_offset{_OF_TOPIC} > 0)",
+                        _PLACE,
+                    ),
+                ),
+                graph(
                     "Since the last commit",
                     "Time since the last commit of the group for any partition.",
                     Unit.SECONDS,
@@ -200,6 +211,27 @@ def group() -> Dashboard:
                     "Time until the broker removes the first committed offset of the group.",
                     Unit.SECONDS,
                     Query("lagwarden_group_first_offset_expiry_timestamp_seconds{OF_GROUP} - time()", "{{group}}"),
+                ),
+            ],
+            "Share group": [
+                graph(
+                    "Unfinished records",
+                    "Records of a share group that are neither acknowledged nor archived, by partition.",
+                    Unit.COUNT,
+                    Query(f"lagwarden_share_partition_lag{_PARTITIONS}", _PLACE),
+                ),
+                graph(
+                    "Finished and archived",
+                    "Offsets per second by which the start of a share group advances, and records that it gave up.",
+                    Unit.RATE,
+                    Query(
+                        f"deriv(lagwarden_share_partition_start_offset{_PARTITIONS}[$__rate_interval])",
+                        f"finished: {_PLACE}",
+                    ),
+                    Query(
+                        f"rate(lagwarden_share_partition_archived_total{_PARTITIONS}[$__rate_interval])",
+                        f"archived: {_PLACE}",
+                    ),
                 ),
             ],
         },

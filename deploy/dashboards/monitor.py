@@ -277,6 +277,25 @@ def monitor() -> Dashboard:
                     Query("max(lagwarden_reassigning_partitions{SCOPE})", "being moved"),
                 ),
                 graph(
+                    "Under-replicated share",
+                    "Share of all partitions with a replica that is not in sync.",
+                    Unit.RATIO,
+                    Query("max(lagwarden_cluster_under_replicated_ratio{SCOPE})", "under-replicated"),
+                ),
+                graph(
+                    "Reassignments",
+                    "Partitions whose replicas are being moved, by topic.",
+                    Unit.COUNT,
+                    Query("max by (topic) (lagwarden_topic_reassigning_partitions{SCOPE})", "{{topic}}"),
+                    stacked=True,
+                ),
+                graph(
+                    "Quotas",
+                    "Configured quotas of users, clients and addresses. /api/v1/cluster lists them.",
+                    Unit.COUNT,
+                    Query("max(lagwarden_cluster_quotas{SCOPE})", "quotas"),
+                ),
+                graph(
                     "Metadata quorum",
                     "Records of the metadata log that each controller and broker has not fetched (KRaft).",
                     Unit.COUNT,

@@ -156,6 +156,33 @@ def overview() -> Dashboard:
                     ),
                 ),
             ],
+            "Share groups and commits": [
+                graph(
+                    "Commits",
+                    "Records of offset commits per second, of all groups; with removals of offsets.",
+                    Unit.RATE,
+                    Query(
+                        'sum(rate(lagwarden_records_read_total{SCOPE, record_type="OFFSET_COMMIT"}[$__rate_interval]))',
+                        "commits",
+                    ),
+                ),
+                graph(
+                    "Lag of share groups",
+                    "The ten share groups with the most records that are neither acknowledged nor archived.",
+                    Unit.COUNT,
+                    Query("topk(10, lagwarden_share_group_lag{SCOPE})", "{{group}}"),
+                ),
+                graph(
+                    "Archived by share groups",
+                    "Records per second that share groups rejected, or delivered as often as allowed.",
+                    Unit.RATE,
+                    Query(
+                        "topk(10, sum by (group)"
+                        " (rate(lagwarden_share_partition_archived_total{SCOPE}[$__rate_interval])))",
+                        "{{group}}",
+                    ),
+                ),
+            ],
             "Expiration and removal": [
                 listing(
                     "Offsets about to expire",

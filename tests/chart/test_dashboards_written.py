@@ -11,7 +11,7 @@ import pytest
 
 from deploy.chart.values_schema import CHART
 from exporters.catalogue.metric import MetricSource
-from exporters.catalogue.metrics import METRICS, SNAPSHOT_METRICS
+from exporters.catalogue.metrics import METRICS
 from tests.chart.alerts.case import alerts
 from tests.chart.boards import BOARDS, PanelQuery, annotation_queries, filled, panels, queries
 from tests.chart.promql import asked, faults, known, metrics_of, named_labels, template_queries
@@ -33,6 +33,43 @@ VARIABLES: Final = {
 }
 # Reasons of a group's end and verdicts in a runbook's text, which are set apart as panels are.
 WORDS: Final = {"Stalled", "Poison record", "Expired", "Deleted", "Skewed", "Never committed"}
+
+WITHOUT_PANEL: Final = {
+    "lagwarden_quorum_leader_epoch": "a number without a scale; LagwardenQuorumNoLeader and the API use the quorum",
+    "lagwarden_cluster_feature_level": "changes with an upgrade only; the number of version sets has a panel",
+    "lagwarden_controller": "an id; the API and the page name the controller",
+    "lagwarden_cluster_facts_timestamp_seconds": "failed polls are logged; their series go",
+    "lagwarden_cluster_facts_duration_seconds": "of interest only while a poll is examined",
+    "lagwarden_topic_partitions": "a number that hardly changes; for joins",
+    "lagwarden_group_topic_time_lag_seconds": "replaces the time lag per partition with metrics.granularity: topic",
+    "lagwarden_group_folded_groups": "says how many groups stand behind a row of the others",
+    "lagwarden_group_scalable_lag": "for autoscalers (docs/autoscaling.md)",
+    "lagwarden_snapshot_age_seconds": "the timestamp has a panel; an age that is not scraped does not grow",
+    "lagwarden_last_batch_timestamp_seconds": "the snapshot age shows the same fault",
+    "lagwarden_offsets_partition_high_watermark": "the distance to the end has a panel",
+    "lagwarden_offsets_partition_last_stable_offset": "the last stable offset gap has a panel",
+    "lagwarden_offsets_partition_held_back_info": "names the producer; the runbook of the alert joins it",
+    "lagwarden_offsets_retention_info": "a setting; for joins",
+    "lagwarden_offsets_retention_seconds": "a setting",
+    "lagwarden_offsets_retention_check_interval_seconds": "a setting",
+    "lagwarden_expiry_error_seconds": "the outcomes of the predictions have a panel",
+    "lagwarden_unreadable_tails": "a detail of verdicts about compacted topics",
+    "lagwarden_processes": "their memory, CPU and descriptors have panels by role",
+    "lagwarden_executors": "only with executors; docs/cluster.md has a rule",
+    "lagwarden_executors_expected": "as lagwarden_executors",
+    "lagwarden_checkpoint_files": "the size of the checkpoint has a panel",
+    "lagwarden_state_snapshot_timestamp_seconds": "matters for the duration of the next start only",
+    "lagwarden_state_repairs_total": "rare; for alerts of your own",
+    "lagwarden_http_connections": "a detail of the server",
+    "lagwarden_http_refusals_total": "a detail of the server",
+    "lagwarden_file_failures_total": "rare, and logged",
+    "lagwarden_webhook_failures_total": "has the reasons of an alert (docs/webhook.md)",
+    "lagwarden_webhook_events_sent_total": "only with a webhook, whose faults have an alert",
+    "lagwarden_otlp_points_sent_total": "only with OTLP",
+    "lagwarden_otlp_failures_total": "only with OTLP, and logged",
+    "lagwarden_otlp_export_timestamp_seconds": "only with OTLP",
+}
+"""Metrics of the default preset that neither a panel nor an alert uses, with the reason."""
 
 ABOUT_CLUSTER: Final = {metric.name for metric in METRICS if metric.source.in_cluster}
 """Metrics that the first of several instances shows."""
@@ -202,21 +239,14 @@ def test_a_runbook_names_panels_that_exist(alert: str) -> None:
     assert named - WORDS <= {panel["title"] for name in BOARDS for panel in panels(name)}
 
 
-def test_the_default_preset_has_nothing_about_groups_that_is_not_used() -> None:
-    """Every metric about groups in `standard` stands in a dashboard or a rule, but for those with a reason not to."""
+def test_the_default_preset_has_nothing_that_is_not_used() -> None:
+    """Every metric in `standard` stands in a dashboard or a rule, but for those with a reason not to."""
     shown = set[str]().union(*(metrics_of(filled(each.expression, SAMPLE), RECORDED) for each in queries()))
     for alert in alerts().values():
         texts = [query for text in alert["annotations"].values() for query in template_queries(text)]
         shown = shown.union(*(metrics_of(each, RECORDED) for each in (alert["expr"], *texts)))
-    own = {metric.name for metric in SNAPSHOT_METRICS if metric.name in STANDARD}
-    assert own - shown == {
-        # Replaces the time lag per partition with metrics.granularity: topic.
-        "lagwarden_group_topic_time_lag_seconds",
-        # Says how many groups stand behind a row of the others.
-        "lagwarden_group_folded_groups",
-        # For autoscalers (docs/autoscaling.md).
-        "lagwarden_group_scalable_lag",
-    }
+    own = {metric.name for metric in METRICS if metric.name in STANDARD}
+    assert own - shown == set(WITHOUT_PANEL)
 
 
 @every_query
