@@ -36,6 +36,10 @@ OWN_KEYS: Final = SECRETS | {
     "http.web_config",
     "http.bearer_token_file",
     "http.siblings",
+    "otlp.headers_file",
+    "otlp.ca_file",
+    "otlp.certificate_file",
+    "otlp.key_file",
 }
 """Keys that the chart or the image decides: mounted Secrets, the container's port, and what is baked into the image."""
 

@@ -79,6 +79,8 @@ def _global() -> Schema:
 
 def _kafka() -> dict[str, Schema]:
     key: Schema = {"type": "string", "minLength": 1}
+    authorities = _closed({"existingSecret": _TEXT, "existingConfigMap": _TEXT, "key": key})
+    certificate = {"existingSecret": _TEXT, "certificateKey": key, "privateKeyKey": key}
     reference = _closed({"name": key, "key": key, "optional": {"const": False}}, "name", "key")
     return {
         "bootstrapServersFrom": _closed({"secretKeyRef": reference, "configMapKeyRef": reference}),
@@ -95,9 +97,14 @@ def _kafka() -> dict[str, Schema]:
                         "serviceAccountToken": _closed({"audience": _TEXT, "expirationSeconds": _whole(600)}),
                     }
                 ),
-                "ca": _closed({"existingSecret": _TEXT, "existingConfigMap": _TEXT, "key": key}),
-                "client": _closed(
-                    {"existingSecret": _TEXT, "certificateKey": key, "privateKeyKey": key, "passwordKey": _TEXT}
+                "ca": authorities,
+                "client": _closed({**certificate, "passwordKey": _TEXT}),
+                "otlp": _closed(
+                    {
+                        "headers": _closed({"existingSecret": _TEXT, "key": key}),
+                        "ca": authorities,
+                        "client": _closed(certificate),
+                    }
                 ),
             }
         ),

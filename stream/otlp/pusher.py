@@ -91,6 +91,9 @@ class OtlpPusher:
             compression=Compression.Gzip,
             session=self._session,
         )
+        # Without a file of its own, the exporter takes those of the variables OTEL_EXPORTER_OTLP_*.
+        self._session.verify = _text(target.ca_file) or True
+        self._session.cert = _client_certificate(target)
         version = metadata.version("lagwarden")
         self._resource = Resource(resource_attributes(target.resource, version))
         self._scope = InstrumentationScope("lagwarden", version)
@@ -204,6 +207,12 @@ def resource_attributes(configured: Mapping[str, str], version: str) -> dict[str
     with contextlib.suppress(OSError):
         defaults["service.instance.id"] = socket.gethostname()
     return {**defaults, **configured}
+
+
+def _client_certificate(target: OtlpTarget) -> tuple[str, str] | None:
+    if target.certificate_file is None or target.key_file is None:
+        return None
+    return str(target.certificate_file), str(target.key_file)
 
 
 def _text(path: Path | None) -> str | None:

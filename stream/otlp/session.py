@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _MOST_READ: Final = 65_536
+_SDK_HEADERS: Final = frozenset({"content-type", "content-encoding", "user-agent"})
+"""The headers that are the SDK's own. All others come from `OTEL_EXPORTER_OTLP_HEADERS`, which is not for this URL."""
 _OF_STATUS: Final = {**dict.fromkeys((401, 403, 407), "unauthorized"), 413: "too_large", 429: "throttled"}
 _OF_CLASS: Final = {3: "redirect", 4: "client_error"}
 
@@ -54,7 +56,9 @@ class OtlpSession(requests.Session):
     def request(self, method: str, url: str, **options: Any) -> requests.Response:  # type: ignore[override]
         """Send a request and record its outcome. Raises for a redirect, and the errors of `requests`."""
         try:
-            options["headers"] = {**(options.get("headers") or {}), **self._own_headers()}
+            given = (options.get("headers") or {}).items()
+            sdk_headers = {name: value for name, value in given if name.lower() in _SDK_HEADERS}
+            options["headers"] = {**sdk_headers, **self._own_headers()}
             response = super().request(method, url, stream=True, **options)
             self.outcome = _outcome(response, options.get("timeout"))
         except RefusedRequestError as error:

@@ -251,7 +251,9 @@ def _environment(rendered: Rendered, folder: Path) -> dict[str, str]:
     return found
 
 
-@pytest.mark.parametrize("name", ["scram", "mutual-tls", "oauth-client", "web-login", "web-token", "everything"])
+@pytest.mark.parametrize(
+    "name", ["scram", "mutual-tls", "oauth-client", "web-login", "web-token", "otlp", "everything"]
+)
 def test_secrets_are_only_pointed_at(name: str) -> None:
     """Passwords and keys reach the pod as files of Secrets that exist: never as text, a variable or a ConfigMap."""
     rendered = render(case(name))
@@ -345,6 +347,9 @@ def test_long_names_fit() -> None:
             {"mode": "operator"}, "kubectl --namespace kafka delete pod", id="how the operator starts it again"
         ),
         pytest.param({"persistence": {"enabled": False}}, "reads the whole offsets topic again", id="no volume"),
+        pytest.param({}, "With `--wait`, Helm waits until the pod is ready", id="what --wait waits for"),
+        pytest.param({"shards": 3}, "waits until all pods are ready", id="what --wait waits for with several pods"),
+        pytest.param({}, "logs watch-lagwarden-0", id="why it does not get ready"),
     ],
 )
 def test_the_notes_say_what_is_left_to_do(change: Object, sentence: str) -> None:

@@ -166,6 +166,21 @@ def test_a_wrong_value_is_refused_with_its_path(path: str, value: Any) -> None:
             id="a certificate without TLS",
         ),
         pytest.param(
+            merged(case("minimal"), at("credentials.otlp.headers.existingSecret", "x")),
+            "credentials.otlp.headers.existingSecret: has no effect without config.otlp.endpoint",
+            id="headers for no receiver",
+        ),
+        pytest.param(
+            merged(case("otlp"), at("config.otlp.endpoint", "http://collector:4318/v1/metrics")),
+            "has no effect without an https URL in config.otlp.endpoint",
+            id="certificates for a receiver without TLS",
+        ),
+        pytest.param(
+            merged(case("otlp"), at("credentials.otlp.ca.existingSecret", "x")),
+            "credentials.otlp.ca: takes existingSecret or existingConfigMap",
+            id="authorities of the receiver twice",
+        ),
+        pytest.param(
             merged(case("web-login"), at("http.webConfig.tls", False)),
             "http.certificate.existingSecret: has no effect with http.webConfig.tls: false",
             id="a certificate of a server without TLS",
@@ -400,7 +415,12 @@ GIVEN: dict[str, Object] = {
         "credentials": {"client": {"existingSecret": "c"}},
     },
 }
+RECEIVER: Object = at("config.otlp.endpoint", "https://collector:4318/v1/metrics")
 GIVEN |= {
+    "credentials.otlp": RECEIVER,
+    "credentials.otlp.headers.key": case("otlp"),
+    "credentials.otlp.ca.key": case("otlp"),
+    "credentials.otlp.client": case("otlp"),
     "objectStore": case("object-store"),
     "objectStore.address": {"persistence": {"enabled": False}},
     "http.webConfig.key": case("web-login"),
@@ -419,6 +439,7 @@ GIVEN |= {
 }
 # Values that take a sample of their own, because any other would be refused by the templates.
 SAMPLES: dict[str, Any] = {
+    "config.otlp": RECEIVER["config"]["otlp"],
     "shards": 3,
     "rules.disabled": ["FirstAlert"],
     "rules.alerts": {"FirstAlert": {"for": "7m"}},

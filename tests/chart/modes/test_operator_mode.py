@@ -111,7 +111,7 @@ def test_the_claim_outlives_the_release(kept: str, policy: str | None) -> None:
         pytest.param(
             {"existingClaim": "kept"}, {"persistentVolumeClaim": {"claimName": "kept"}}, id="a claim of yours"
         ),
-        pytest.param({"enabled": False}, {"emptyDir": {}}, id="no volume"),
+        pytest.param({"enabled": False}, {"emptyDir": {"sizeLimit": "5Gi"}}, id="no volume"),
     ],
 )
 def test_without_a_claim_of_its_own(persistence: Object, volume: Object) -> None:

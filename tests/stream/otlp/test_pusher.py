@@ -73,6 +73,33 @@ def test_the_receiver_gets_every_series_of_a_scrape() -> None:
     assert not failed(own)
 
 
+def test_variables_of_opentelemetry_have_no_effect(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are meant for an application of the same environment: its token must not reach another receiver."""
+    for name, value in {
+        "EXPORTER_OTLP_HEADERS": "authorization=Bearer other",
+        "EXPORTER_OTLP_METRICS_HEADERS": "x-tenant=other",
+        "EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9",
+        "EXPORTER_OTLP_METRICS_ENDPOINT": "http://127.0.0.1:9/v1/metrics",
+        "EXPORTER_OTLP_COMPRESSION": "none",
+        "EXPORTER_OTLP_TIMEOUT": "0.000001",
+        "EXPORTER_OTLP_CERTIFICATE": "/no/such.pem",
+        "EXPORTER_OTLP_METRICS_CLIENT_CERTIFICATE": "/no/such.pem",
+        "RESOURCE_ATTRIBUTES": "team=other",
+        "SERVICE_NAME": "other",
+        "SDK_DISABLED": "true",
+        "METRICS_EXPORTER": "none",
+    }.items():
+        monkeypatch.setenv(f"OTEL_{name}", value)
+    with OtlpReceiver() as receiver:
+        own = pusher(receiver.url)
+        assert own.export()
+        assert {"authorization", "x-tenant"}.isdisjoint(receiver.headers[0])
+        assert receiver.headers[0]["content-encoding"] == "gzip"
+        (resource,) = ExportMetricsServiceRequest.FromString(receiver.bodies[0]).resource_metrics
+    assert "other" not in {each.value.string_value for each in resource.resource.attributes}
+    assert (own._session.verify, own._session.cert) == (True, None)
+
+
 def test_the_resource_names_the_service_and_the_instance() -> None:
     """Configured attributes replace the defaults."""
     with OtlpReceiver() as receiver:

@@ -73,13 +73,14 @@ spark_options:
 {{/*
 The pod template of executors. Spark adds name, image, resources, variables, its own labels and the argument `executor`,
 which is a command of the image. Volumes are those of the driver under the same paths, without the files of the HTTP
-server.
+server and of the export by OTLP.
 */}}
 {{- define "lagwarden.executor.pod" -}}
+{{- $private := list "http" "otlp" -}}
 {{- $volumes := list (dict "name" "checkpoint" "persistentVolumeClaim" (dict "claimName" (include "lagwarden.claim.name" .))) -}}
-{{- range include "lagwarden.volumes" . | fromYamlArray }}{{ if ne .name "http" }}{{ $volumes = append $volumes . }}{{ end }}{{ end -}}
+{{- range include "lagwarden.volumes" . | fromYamlArray }}{{ if not (has .name $private) }}{{ $volumes = append $volumes . }}{{ end }}{{ end -}}
 {{- $mounts := list -}}
-{{- range include "lagwarden.mounts" . | fromYamlArray }}{{ if ne .name "http" }}{{ $mounts = append $mounts . }}{{ end }}{{ end -}}
+{{- range include "lagwarden.mounts" . | fromYamlArray }}{{ if not (has .name $private) }}{{ $mounts = append $mounts . }}{{ end }}{{ end -}}
 apiVersion: v1
 kind: Pod
 metadata:
@@ -111,6 +112,8 @@ spec:
   {{- end }}
   containers:
     - name: executor
+      resources:
+        {{- include "lagwarden.disk" . | nindent 8 }}
       {{- with .Values.extraEnv }}
       env:
         {{- toYaml . | nindent 8 }}

@@ -117,10 +117,8 @@ spec:
         periodSeconds: {{ .Values.probes.readinessPeriodSeconds }}
         timeoutSeconds: 5
         failureThreshold: 2
-      {{- with .Values.resources }}
       resources:
-        {{- toYaml . | nindent 8 }}
-      {{- end }}
+        {{- toYaml (merge (deepCopy (default dict .Values.resources)) (include "lagwarden.disk" . | fromYaml)) | nindent 8 }}
       {{- with .Values.securityContext }}
       securityContext:
         {{- toYaml . | nindent 8 }}
@@ -137,7 +135,8 @@ spec:
     {{- include "lagwarden.volumes" . | nindent 4 }}
     {{- if not .Values.persistence.enabled }}
     - name: checkpoint
-      emptyDir: {}
+      emptyDir:
+        sizeLimit: {{ .Values.persistence.size }}
     {{- else if or .Values.persistence.existingClaim (eq .Values.mode "operator") }}
     - name: checkpoint
       persistentVolumeClaim:

@@ -65,6 +65,7 @@
 {{- end -}}
 {{- end -}}
 {{- include "lagwarden.http.contradictions" . -}}
+{{- include "lagwarden.otlp.contradictions" . -}}
 {{- include "lagwarden.pod.contradictions" . -}}
 {{- include "lagwarden.instances.contradictions" . -}}
 {{- end }}
@@ -118,6 +119,7 @@
   value: "true"
 {{- end }}
 {{- include "lagwarden.http.environment" . }}
+{{- include "lagwarden.otlp.environment" . }}
 {{- include "lagwarden.instances.environment" . }}
 {{- with .Values.bootstrapServersFrom }}
 - name: LAGWARDEN_KAFKA_BOOTSTRAP_SERVERS
@@ -183,6 +185,11 @@
   mountPath: /run/secrets/lagwarden/http
   readOnly: true
 {{- end }}
+{{- if include "lagwarden.otlp.files" . }}
+- name: otlp
+  mountPath: /run/secrets/lagwarden/otlp
+  readOnly: true
+{{- end }}
 {{- if $credentials.sasl.existingSecret }}
 - name: sasl
   mountPath: /run/secrets/lagwarden/sasl
@@ -216,6 +223,13 @@
     name: {{ include "lagwarden.fullname" . }}
 {{- with include "lagwarden.http.files" . }}
 - name: http
+  projected:
+    defaultMode: 0440
+    sources:
+      {{- . | trim | nindent 6 }}
+{{- end }}
+{{- with include "lagwarden.otlp.files" . }}
+- name: otlp
   projected:
     defaultMode: 0440
     sources:

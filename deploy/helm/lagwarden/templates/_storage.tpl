@@ -1,4 +1,19 @@
-{{/* The claim of the checkpoint, and what Kubernetes does not change of it. */}}
+{{/* The claim of the checkpoint, what Kubernetes does not change of it, and the disk of the node. */}}
+
+{{/*
+Request and limit of what a container writes to the disk of its node: /tmp, without persistence the checkpoint, and the
+log. Kubernetes evicts a pod that is above the limit, and it counts emptyDirs.
+*/}}
+{{- define "lagwarden.disk" -}}
+{{- $limit := add (include "lagwarden.bytes" (toString .Values.tmp.sizeLimit)) 268435456 -}}
+{{- if not .Values.persistence.enabled -}}
+{{- $limit = add $limit (include "lagwarden.bytes" (toString .Values.persistence.size)) -}}
+{{- end -}}
+requests:
+  ephemeral-storage: 512Mi
+limits:
+  ephemeral-storage: {{ printf "%dMi" (div $limit 1048576) }}
+{{- end }}
 
 {{/* The template of the claim; empty if the chart creates none. */}}
 {{- define "lagwarden.claim" -}}

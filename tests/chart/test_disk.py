@@ -1,0 +1,55 @@
+"""What the pods write to the disks of their nodes: requested and limited."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+import yaml
+
+from tests.chart.rendering import CASES, Object, case, merged, render
+
+pytestmark = [pytest.mark.chart, pytest.mark.usefixtures("helm")]
+
+STORAGE: Final = "ephemeral-storage"
+MEBIBYTES: Final = {"Mi": 1, "Gi": 1024}
+
+
+def mebibytes(quantity: str) -> int:
+    """Return a quantity in MiB."""
+    return int(quantity[:-2]) * MEBIBYTES[quantity[-2:]]
+
+
+def disk_of_volumes(pod: Object) -> int:
+    """Return the MiB that the emptyDirs of a pod may have; each of them has a limit."""
+    return sum(mebibytes(volume["emptyDir"]["sizeLimit"]) for volume in pod["volumes"] if "emptyDir" in volume)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_limit_holds_the_volumes_on_the_node_and_the_log(name: str) -> None:
+    """Kubernetes evicts a pod above its limit, so the limit is above all that the volumes may take."""
+    rendered = render(case(name))
+    both = rendered.container["resources"]
+    assert mebibytes(both["limits"][STORAGE]) >= disk_of_volumes(rendered.pod) + 256
+    assert 0 < mebibytes(both["requests"][STORAGE]) <= mebibytes(both["limits"][STORAGE])
+
+
+def test_executors_have_the_same_limit() -> None:
+    """They have /tmp, and the checkpoint on the shared volume."""
+    pod = yaml.safe_load(render(case("cluster")).one("ConfigMap")["data"]["executor.yaml"])["spec"]
+    (container,) = pod["containers"]
+    assert mebibytes(container["resources"]["limits"][STORAGE]) >= disk_of_volumes(pod) + 256
+
+
+@pytest.mark.parametrize(
+    ("change", "limit"),
+    [
+        pytest.param({}, "4352Mi", id="temporary files and the log"),
+        pytest.param({"tmp": {"sizeLimit": "8Gi"}}, "8448Mi", id="a larger /tmp"),
+        pytest.param({"persistence": {"enabled": False}}, "9472Mi", id="the checkpoint, too"),
+        pytest.param({"resources": {"limits": {STORAGE: "20Gi"}}}, "20Gi", id="a limit of one's own"),
+    ],
+)
+def test_the_limit_follows_the_values(change: Object, limit: str) -> None:
+    """A limit that is given stays."""
+    assert render(merged(case("minimal"), change)).container["resources"]["limits"][STORAGE] == limit
