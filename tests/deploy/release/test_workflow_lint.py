@@ -86,6 +86,20 @@ def test_permissions_are_given_job_by_job() -> None:
     assert all(step["with"]["persist-credentials"] is False for step in checkouts)
 
 
+def test_the_site_of_the_documentation_is_deployed() -> None:
+    """What `make docs` builds is uploaded for Pages, and deployed after the release with the needed rights."""
+    jobs = yaml.safe_load(WORKFLOW.read_text())["jobs"]
+    order = [step.get("run", step.get("uses", "")).partition("@")[0] for step in jobs["files"]["steps"]]
+    built = next(at for at, words in enumerate(order) if words.startswith("make docs"))
+    upload = jobs["files"]["steps"][order.index("actions/upload-pages-artifact")]
+    assert built < order.index("actions/upload-pages-artifact")
+    assert ROOT / upload["with"]["path"] == ROOT / "build" / "site" / "html"
+    site = jobs["site"]
+    assert [step["uses"].partition("@")[0] for step in site["steps"]] == ["actions/deploy-pages"]
+    assert site["needs"] == "publish"
+    assert site["permissions"] == {"pages": "write", "id-token": "write"}
+
+
 DIGEST: Final = f"sha256:{'0' * 64}"
 
 
