@@ -1,4 +1,4 @@
-// Draws a group's lag and time lag over time as SVG: the samples that the server keeps, and those received since the page
+// Draws a group's lag, time lag and rates over time as SVG: the samples that the server keeps, and those received since the page
 // was opened. Only numbers and constant words are drawn, and the words of the marks.
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -9,9 +9,11 @@ const GAP_SECONDS = 90; // samples further apart are not connected: the values i
 const STEPS = [1, 2, 5, 10];
 const TIME_STEPS = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 28800, 43200, 86400];
 
+// A panel has a curve per column of a sample. `say` formats a value, `whole` a sample.
 const PANELS = [
-  { name: "Lag", unit: "offsets", column: 1, say: count, step: decimal, whole: (s) => `${count(s[1])} ${s[1] === 1 ? "offset" : "offsets"}` },
-  { name: "Time lag", unit: "age of the oldest unread record", column: 2, say: duration, step: sexagesimal, whole: atLeast },
+  { name: "Lag", unit: "offsets", columns: [1], say: count, step: decimal, whole: (s) => `${count(s[1])} ${s[1] === 1 ? "offset" : "offsets"}` },
+  { name: "Time lag", unit: "age of the oldest unread record", columns: [2], say: duration, step: sexagesimal, whole: atLeast },
+  { name: "Rate", unit: "offsets per second", columns: [4, 5], curves: ["produced", "consumed"], say: rate, step: decimalFraction, whole: rates },
 ];
 
 export class Chart {
@@ -32,7 +34,7 @@ export class Chart {
     element.addEventListener("pointerleave", () => this.#point(null));
   }
 
-  /** Add samples, [Unix seconds, lag, time lag, whether the time lag is exact], and set the marks, [Unix seconds, word]. */
+  /** Add samples, [Unix seconds, lag, time lag, whether it is exact, produced, consumed], and set the marks, [Unix seconds, word]. */
   draw(samples, marks) {
     for (const sample of samples) this.#samples.set(sample[0], sample);
     this.#marks = marks;
@@ -57,13 +59,14 @@ export class Chart {
 }
 
 function figure(panel, samples, marks, time, width, near) {
-  const known = samples.filter((sample) => sample[panel.column] !== null);
+  const isKnown = (sample) => panel.columns.some((column) => sample[column] !== null);
+  const known = samples.filter(isKnown);
   const shown = near ?? samples.at(-1);
-  const value = shown === undefined || shown[panel.column] === null ? "unknown" : panel.whole(shown);
+  const value = shown === undefined || !isKnown(shown) ? "unknown" : panel.whole(shown);
   const when = near === null ? "latest" : `${clock(near[0])} UTC (${duration(time.end - near[0])} before)`;
   const caption = element("figcaption", { class: "reading" });
-  caption.append(text("b", panel.name), ` ${value} `, text("small", when));
-  const most = Math.max(0, ...known.map((sample) => sample[panel.column]));
+  caption.append(text("b", panel.name), ` ${value} `, text("small", when), ...(panel.curves ?? []).flatMap(key));
+  const most = Math.max(0, ...known.flatMap((sample) => panel.columns.map((column) => sample[column] ?? 0)));
   const drawing = svg("svg", { width, height: HEIGHT, role: "img" });
   drawing.append(title(panel, known, most, time));
   const step = panel.step(most / 3);
@@ -71,10 +74,14 @@ function figure(panel, samples, marks, time, width, near) {
   const level = scale(0, top, HEIGHT - PAD.bottom, PAD.top);
   for (let at = 0; at <= top + step / 2; at += step) drawing.append(...line(panel.say(at), level(at), width));
   drawing.append(...ticks(time), ...markLines(marks, time));
-  for (const run of connected(known)) drawing.append(...curve(run, panel.column, time, level));
-  if (near !== null && near[panel.column] !== null) {
+  panel.columns.forEach((column, place) => {
+    const name = panel.curves?.[place] ?? "filled";
+    for (const run of connected(samples.filter((sample) => sample[column] !== null))) drawing.append(...curve(run, column, name, time, level));
+  });
+  if (near !== null && isKnown(near)) {
     drawing.append(svg("line", { class: "pointer", x1: time(near[0]), x2: time(near[0]), y1: PAD.top, y2: level(0) }));
-    drawing.append(svg("circle", { class: "dot", cx: time(near[0]), cy: level(near[panel.column]), r: 4 }));
+    const values = panel.columns.map((column) => near[column]).filter((each) => each !== null);
+    drawing.append(...values.map((each) => svg("circle", { class: "dot", cx: time(near[0]), cy: level(each), r: 4 })));
   }
   const whole = element("figure", {});
   whole.append(caption, drawing);
@@ -134,14 +141,20 @@ function connected(samples) {
   return runs;
 }
 
-function curve(samples, column, time, level) {
+/** Return the name of a curve with a piece of its line. */
+function key(name) {
+  const line = svg("svg", { class: "key", width: 22, height: 8, "aria-hidden": true });
+  line.append(svg("path", { class: `curve ${name}`, d: "M1,4L21,4" }));
+  return [" ", line, " ", text("small", name)];
+}
+
+function curve(samples, column, name, time, level) {
   const points = samples.map((sample) => `${time(sample[0]).toFixed(1)},${level(sample[column]).toFixed(1)}`);
   const [first, last] = [time(samples[0][0]).toFixed(1), time(samples.at(-1)[0]).toFixed(1)];
   if (points.length === 1) return [svg("circle", { class: "dot", cx: first, cy: level(samples[0][column]), r: 3 })];
-  return [
-    svg("path", { class: "area", d: `M${first},${level(0)}L${points.join("L")}L${last},${level(0)}Z` }),
-    svg("path", { class: "curve", d: `M${points.join("L")}` }),
-  ];
+  const drawn = svg("path", { class: `curve ${name}`, d: `M${points.join("L")}` });
+  if (name !== "filled") return [drawn];
+  return [svg("path", { class: "area", d: `M${first},${level(0)}L${points.join("L")}L${last},${level(0)}Z` }), drawn];
 }
 
 function nearest(samples, time, x) {
@@ -159,6 +172,11 @@ function decimal(least) {
   return size * STEPS.find((step) => size * step >= least);
 }
 
+function decimalFraction(least) {
+  const size = 10 ** Math.floor(Math.log10(Math.max(least, 0.001)));
+  return size * STEPS.find((step) => size * step >= least);
+}
+
 function sexagesimal(least) {
   return TIME_STEPS.find((step) => step >= least) ?? 86_400 * Math.ceil(least / 86_400);
 }
@@ -166,6 +184,17 @@ function sexagesimal(least) {
 function count(value) {
   if (value < 1e5) return Math.round(value).toLocaleString("en").replaceAll(",", "\u202f");
   return new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 }).format(value);
+}
+
+/** Return a rate in words: whole from 10 on, two digits below. */
+function rate(perSecond) {
+  return `${perSecond >= 10 ? count(perSecond) : Number(perSecond.toPrecision(2))}/s`;
+}
+
+/** Return the rates of a sample in words, without one that is unknown. */
+function rates(sample) {
+  const known = [[sample[4], "produced"], [sample[5], "consumed"]].filter(([value]) => value !== null);
+  return known.map(([value, word]) => `${rate(value)} ${word}`).join(", ");
 }
 
 function duration(seconds) {

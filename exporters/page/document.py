@@ -26,9 +26,9 @@ REFRESH_SECONDS: Final = 5
 """Interval at which the script updates an open page; without the script the browser reloads it half as often."""
 
 
-Sample: TypeAlias = tuple[float, int | None, float | None, bool | None]
-"""A point of a chart: Unix seconds, lag in offsets, time lag in seconds, and whether the time lag is exact (else it
-is a lower bound). None: unknown."""
+Sample: TypeAlias = tuple[float, int | None, float | None, bool | None, float | None, float | None]
+"""A point of a chart: Unix seconds, lag in offsets, time lag in seconds, whether the time lag is exact (else it is a
+lower bound), and the offsets per second produced and consumed. None: unknown."""
 Samples: TypeAlias = "Sequence[Sample]"
 Marks: TypeAlias = "Sequence[tuple[float, str]]"
 """The marks of a chart: Unix seconds and a word."""

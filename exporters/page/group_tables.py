@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from exporters.page.formatting import NONE, badge, expiry, known, listed, named, rate, since, time_lag
 from exporters.page.html_tree import el
 from exporters.page.overview_tables import table
+from exporters.page.partition_strip import partition_id
 from exporters.page.topic import topic_link
 from exporters.wording import number, phrase, printable, ranges
 
@@ -46,10 +47,12 @@ _OPTIONAL: Final = {"Expires": "offset_expiry_time", "Lost": "lost"}
 """Heads and columns that are omitted if no partition has a value."""
 
 
-def section(title: str, total: int, heads: tuple[tuple[str, str], ...], rows: list[Element]) -> Element:
+def section(
+    title: str, total: int, heads: tuple[tuple[str, str], ...], rows: list[Element], class_: str | None = None
+) -> Element:
     """Return a table with its title and the number of rows; `total` can be more than the rows shown."""
     note = number(total) if total == len(rows) else f"{number(len(rows))} of {number(total)}"
-    return el("section", el("h2", f"{title} ", el("small", note)), table(title, heads, rows), aria_label=title)
+    return el("section", el("h2", f"{title} ", el("small", note)), table(title, heads, rows, class_), aria_label=title)
 
 
 def topics_section(topics: pa.Table, severities: Severities) -> Content:
@@ -59,7 +62,7 @@ def topics_section(topics: pa.Table, severities: Severities) -> Content:
     rows = [
         el(
             "tr",
-            el("th", named(row["topic"]), scope="row"),
+            el("th", named(row["topic"]), scope="row", title=printable(row["topic"])),
             el("td", badge(row["verdict"], severities.get(row["verdict"]))),
             [el("td", known(row[column]), class_="number") for column in ("lag_sum", "lag_max")],
             el("td", time_lag(row["time_lag_max"], exact=row["time_lag_max_exact"]), class_="number"),
@@ -69,7 +72,7 @@ def topics_section(topics: pa.Table, severities: Severities) -> Content:
         )
         for row in topics.slice(0, ROWS).to_pylist()
     ]
-    return section("Topics", len(topics), _TOPICS, rows)
+    return section("Topics", len(topics), _TOPICS, rows, "lines")
 
 
 def members_section(detail: GroupDetail) -> Element:
@@ -97,7 +100,8 @@ def partitions_section(
         head for head, column in _OPTIONAL.items() if not pc.any(pc.not_equal(partitions.column(column), 0)).as_py()
     }
     rows = [_partition(row, owners, severities, now, empty, root=root) for row in partitions.slice(0, ROWS).to_pylist()]
-    return section("Partitions", len(partitions), tuple(head for head in _PARTITIONS if head[0] not in empty), rows)
+    heads = tuple(head for head in _PARTITIONS if head[0] not in empty)
+    return section("Partitions", len(partitions), heads, rows, "lines")
 
 
 def _member(member: MemberDetail) -> Element:
@@ -157,11 +161,22 @@ def _partition(
     verdict = row["verdict"]
     return el(
         "tr",
-        el("th", el("a", named(row["topic"]), href=topic_link(row["topic"], root)), scope="row"),
+        el(
+            "th",
+            el("a", named(row["topic"]), href=topic_link(row["topic"], root)),
+            scope="row",
+            title=printable(row["topic"]),
+        ),
         el("td", number(row["partition"]), class_="number"),
         el("td", badge(verdict, severities.get(verdict))),
         [el("td", value, class_="number") for value in numbers],
-        el("td", NONE if owner is None else named(owner)),
+        el(
+            "td",
+            NONE if owner is None else named(owner),
+            class_="cut",
+            title=None if owner is None else printable(owner),
+        ),
+        id=partition_id(row["topic"], row["partition"]),
         data_key=f"{row['partition']} {row['topic']}",
     )
 

@@ -1,6 +1,6 @@
-"""The lags of all groups in the latest snapshots, so that a chart does not start empty. Minutes, not a history.
+"""The lags and rates of all groups in the latest snapshots, so that a chart does not start empty. Minutes, no history.
 
-A snapshot is recorded when any client reads it, also Prometheus. Its columns are shared, not copied.
+A snapshot is recorded when any client reads it, also Prometheus. Its columns are shared, not copied, except the rates.
 """
 
 from __future__ import annotations
@@ -21,17 +21,18 @@ if TYPE_CHECKING:
     from exporters.readmodel import Snapshot
 
 BYTES: Final = 32 * 1024 * 1024
-"""Limit of the kept columns: about 20 minutes of 5,000 groups."""
+"""Limit of the kept columns: about 15 minutes of 5,000 groups."""
 SAMPLES: Final = 360
 """Limit of the kept snapshots: an hour at the default tick."""
 TREND_POINTS: Final = 60
 """Limit of the points of a trend."""
 _COLUMNS: Final = ("group", "lag_sum", "time_lag_max", "time_lag_max_exact")
+_RATES: Final = ("produce_rate", "consume_rate")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _SnapshotLags:
-    """The lag columns of one snapshot, and their size in bytes."""
+    """The columns of the groups of one snapshot, and their size in bytes."""
 
     taken_at: float
     groups: pa.Table
@@ -48,8 +49,10 @@ class _SnapshotLags:
         row = pc.index(self.groups.column("group").cast(pa.string()), pa.scalar(group)).as_py()
         if row < 0:
             return None
-        lag, time_lag, exact = (self.groups.column(column)[row].as_py() for column in _COLUMNS[1:])
-        return self.taken_at, lag, time_lag, exact
+        lag, time_lag, exact, produced, consumed = (
+            self.groups.column(column)[row].as_py() for column in (*_COLUMNS[1:], *_RATES)
+        )
+        return self.taken_at, lag, time_lag, exact, produced, consumed
 
 
 class LagSamples:
@@ -67,7 +70,7 @@ class LagSamples:
         with self._lock:
             if self._snapshots and snapshot.taken_at <= self._snapshots[-1].taken_at:
                 return
-            groups = snapshot.groups.select(_COLUMNS)
+            groups = _with_rates(snapshot.groups.select(_COLUMNS), snapshot.partitions)
             self._snapshots.append(_SnapshotLags(snapshot.taken_at, groups, groups.nbytes))
             self._size += groups.nbytes
             while len(self._snapshots) > 1 and (self._size > self._limit or len(self._snapshots) > SAMPLES):
@@ -90,3 +93,17 @@ class LagSamples:
         columns = [each.of_groups(names) for each in chosen]
         times = [each.taken_at for each in chosen]
         return {name: list(zip(times, lags, strict=True)) for name, *lags in zip(groups, *columns, strict=True)}
+
+
+def _with_rates(groups: pa.Table, partitions: pa.Table) -> pa.Table:
+    """Return the groups with their rates, each the sum over the partitions where it is known; null if none is."""
+    names = partitions.column("group").cast(pa.string())
+    sums = partitions.select(_RATES).append_column("group", names).group_by("group").aggregate(
+        [(column, "sum") for column in _RATES]
+    )  # fmt: skip
+    rows = pc.index_in(
+        groups.column("group").cast(pa.string()), value_set=sums.column("group").combine_chunks()
+    ).combine_chunks()
+    for column in _RATES:
+        groups = groups.append_column(column, sums.column(f"{column}_sum").take(rows))
+    return groups

@@ -1,9 +1,14 @@
-"""The partitions of a group as a strip of cells per topic, in the colours of their verdicts."""
+"""The partitions of a group as a strip of cells per topic, in the colours of their verdicts.
+
+A cell is a link to the row of its partition in the table of partitions. The links are not in the order of the Tab key,
+which would stop at each of a thousand cells before it reaches the table.
+"""
 
 from __future__ import annotations
 
 import collections
 import itertools
+import urllib.parse
 from typing import TYPE_CHECKING, Any, Final
 
 from exporters.page.formatting import named, severity_class
@@ -17,6 +22,11 @@ if TYPE_CHECKING:
 
 CELLS: Final = 1000
 """Limit of the cells of all topics."""
+
+
+def partition_id(topic: str, partition: int) -> str:
+    """Return the id of the row of a partition on the page of a group."""
+    return f"partition-{partition}-{topic}"
 
 
 def strips_section(partitions: Sequence[Mapping[str, Any]], severities: Mapping[str, str]) -> Content:
@@ -41,7 +51,7 @@ def _strip(topic: str, rows: Sequence[Mapping[str, Any]], severities: Mapping[st
     return el(
         "div",
         el("p", named(topic), " ", el("small", summary)),
-        el("div", _cells(rows, severities), class_="strip", role="img", aria_label=words),
+        el("div", _cells(rows, severities), class_="strip", role="group", aria_label=words),
         data_key=topic,
     )
 
@@ -49,9 +59,12 @@ def _strip(topic: str, rows: Sequence[Mapping[str, Any]], severities: Mapping[st
 def _cells(rows: Iterable[Mapping[str, Any]], severities: Mapping[str, str]) -> list[Element]:
     return [
         el(
-            "span",
+            "a",
             class_=f"cell {severity_class(severities.get(row['verdict'] or ''))}",
-            title=f"{row['partition']}: {_verdict(row)}, lag {_lag(row['lag'])}",
+            href=f"#{urllib.parse.quote(partition_id(row['topic'], row['partition']), safe='')}",
+            title=(words := f"{row['partition']}: {_verdict(row)}, lag {_lag(row['lag'])}"),
+            aria_label=words,
+            tabindex="-1",
         )
         for row in rows
     ]

@@ -27,7 +27,7 @@ SECONDS: Final = 600
 STEP: Final = 10
 MORE: Final = 40
 """Groups without a fault."""
-PICTURES: Final = {"overview": ("", 1280, 1500), "group": ("group?name=billing-invoices", 1280, 1150)}
+PICTURES: Final = {"overview": ("", 1280, 1500), "group": ("group?name=billing-invoices", 1280, 1290)}
 """Path, width and height in pixels."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import time
 from typing import TYPE_CHECKING
 
@@ -107,7 +108,7 @@ def test_an_unreachable_server_is_shown_until_it_responds(browser: Browser, serv
 
 
 def test_the_chart_draws_the_samples(browser: Browser, serve: Serve) -> None:
-    """Both curves over the recorded snapshots, a mark per verdict change, and the value under the pointer."""
+    """All four curves over the recorded snapshots, a mark per verdict change, and the values under the pointer."""
     begun = time.time() - 100
     snapshots = [dataclasses.replace(demo_snapshot(begun + at), taken_at=begun + at) for at in range(0, 100, 10)]
     served = serve(snapshots[0], lambda name, _: detail_of(name, begun + 15 + 14.3 * 60))
@@ -117,17 +118,19 @@ def test_the_chart_draws_the_samples(browser: Browser, serve: Serve) -> None:
             served.show(each)
             page.run("fetch('api/v1/groups').then((answer) => answer.text())")
         now_refresh(page)
-        page.wait_for("document.querySelectorAll('#chart path.curve').length === 2")
+        page.wait_for("document.querySelectorAll('#chart svg[role=img] path.curve').length === 4")
         page.wait_for("document.querySelector('#chart path.curve').getAttribute('d').split('L').length === 10")
-        assert page.run("document.querySelectorAll('#chart svg line.mark').length") == 2
+        assert page.run("document.querySelectorAll('#chart svg line.mark').length") == 3
         assert "poison record" in page.run("document.querySelector('#chart line.mark title').textContent")
         assert page.run("document.querySelector('#chart svg title').textContent").startswith(
             "Lag (offsets) over 1 min 30 s"
         )
         box = page.run("(({x, y}) => [x, y])(document.querySelector('#chart svg').getBoundingClientRect())")
         page.send("Input.dispatchMouseEvent", type="mouseMoved", x=box[0] + 300, y=box[1] + 50)
-        page.wait_for("document.querySelectorAll('#chart circle.dot').length === 2")
+        page.wait_for("document.querySelectorAll('#chart circle.dot').length === 4")
         assert "before)" in page.run("document.querySelector('#chart .reading').textContent")
+        rates = page.run("document.querySelector('#chart figure:last-child .reading').textContent")
+        assert re.match(r"Rate [\d\u202f.]+/s produced, [\d\u202f.]+/s consumed ", rates)
         assert page.complaints() == []
 
 
@@ -136,9 +139,9 @@ def test_a_lower_bound_is_marked_in_the_chart_too(browser: Browser, serve: Serve
     with browser.page() as page:
         for name, least in (("audit-archive", True), ("billing-invoices", False)):
             page.open(f"{serve(demo_snapshot(time.time())).url}group?name={name}")
-            page.wait_for("document.querySelectorAll('#chart figure').length === 2")
+            page.wait_for("document.querySelectorAll('#chart figure').length === 3")
             for place in (".reading", "svg title"):
-                words = page.run(f"document.querySelector('#chart figure:last-child {place}').textContent")
+                words = page.run(f"document.querySelector('#chart figure:nth-child(2) {place}').textContent")
                 assert ("\N{GREATER-THAN OR EQUAL TO}" in words) == least
 
 
@@ -154,7 +157,24 @@ def test_unknown_values_leave_a_gap(browser: Browser, serve: Serve) -> None:
         now_refresh(page)
         page.wait_for("document.querySelectorAll('#chart figure:first-child path.curve').length === 1")
         assert page.run("document.querySelectorAll('#chart figure:first-child circle.dot').length") == 1
-        assert "unknown" in page.run("document.querySelector('#chart figure:last-child .reading').textContent")
+        for panel in (2, 3):
+            reading = page.run(f"document.querySelector('#chart figure:nth-child({panel}) .reading').textContent")
+            assert "unknown" in reading
+
+
+def test_a_cell_leads_to_the_row_of_its_partition(browser: Browser, serve: Serve) -> None:
+    """A click shows the row and marks it, also after the next update of the page."""
+    with browser.page() as page:
+        page.open(serve(demo_snapshot(time.time())).url + GROUP)
+        page.run("[...document.querySelectorAll('a.cell')].at(-1).click()")
+        page.wait_for("document.querySelector('tr:target') !== null")
+        now_refresh(page)
+        title = page.run("[...document.querySelectorAll('a.cell')].at(-1).title")
+        row = page.run("document.querySelector('tr:target td').textContent")
+        assert title.split(":")[0] == row
+        assert page.run("(({top, bottom}) => top >= 0 && bottom <= innerHeight)"
+                        "(document.querySelector('tr:target').getBoundingClientRect())")  # fmt: skip
+        assert page.complaints() == []
 
 
 def snapshot_with_lag(taken_at: float, lag: int | None) -> Snapshot:

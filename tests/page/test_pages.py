@@ -139,7 +139,7 @@ def test_the_labels_of_the_chart_are_not_clipped(browser: Browser, serve: Serve)
             rows = [row | {"time_lag_max": time_lag} for row in taken.groups.to_pylist()]
             served.show(dataclasses.replace(taken, groups=table(GROUPS, rows)))
             page.open(served.url + GROUP)
-            page.wait_for("document.querySelectorAll('#chart figure').length === 2")
+            page.wait_for("document.querySelectorAll('#chart figure').length === 3")
             left = "(n) => n.getBoundingClientRect().left - n.ownerSVGElement.getBoundingClientRect().left"
             assert page.run(f"Math.min(...[...document.querySelectorAll('#chart text')].map({left}))") >= 0
 

@@ -146,10 +146,10 @@ def test_the_history_is_sorted_with_the_latest_first() -> None:
 
 def test_the_view_has_the_data_of_the_chart() -> None:
     """The view has samples and marks; the document has a place for the chart, except for a dead group."""
-    samples = [(NOON / 1000 - 10, 5, 1.5, False), (NOON / 1000, None, None, None)]
+    samples = [(NOON / 1000 - 10, 5, 1.5, False, 20.5, None), (NOON / 1000, None, None, None, None, None)]
     page = group_page(PublishedSnapshot.build(small_snapshot()), "billing", detail(), NOW, root="./", samples=samples)
     view = json.loads(page.view())
-    assert view["samples"] == [[NOON / 1000 - 10, 5, 1.5, False], [NOON / 1000, None, None, None]]
+    assert view["samples"] == list(map(list, samples))
     assert [NOON / 1000 - 30, "stopped"] in view["marks"]
     assert "Over time" in Reader(page.html()).tables
     assert "Over time" not in read("gone").tables

@@ -1,4 +1,4 @@
-"""The lags of the latest snapshots, kept for the charts."""
+"""The lags and rates of the latest snapshots, kept for the charts."""
 
 from __future__ import annotations
 
@@ -24,9 +24,25 @@ def test_the_samples_of_a_group_are_in_order() -> None:
     for each in (lag_snapshot(0, "a", "b"), lag_snapshot(10, "b"), lag_snapshot(20, "a", "b", lag=None)):
         samples.record(each)
     begin = NOON / 1000
-    assert samples.of_group("a") == [(begin, 7, 2.5, False), (begin + 20, None, 2.5, False)]
+    assert samples.of_group("a") == [(begin, 7, 2.5, False, None, None), (begin + 20, None, 2.5, False, None, None)]
     assert [at - begin for at, *_ in samples.of_group("b")] == [0, 10, 20]
     assert samples.of_group("c") == []
+
+
+def test_the_rates_of_a_group_are_the_sums_of_its_partitions() -> None:
+    """Over the partitions where a rate is known; unknown if there is none, and for a group without partitions."""
+    rows = [
+        {"group": "a", "topic": "t", "partition": 0, "produce_rate": 5.0, "consume_rate": 4.5},
+        {"group": "a", "topic": "t", "partition": 1, "produce_rate": 2.5, "consume_rate": None},
+        {"group": "b", "topic": "t", "partition": 0, "produce_rate": None, "consume_rate": 0.0},
+    ]
+    samples = LagSamples()
+    samples.record(snapshot(rows, [{"group": name} for name in ("b", "none", "a")]))
+    assert {name: samples.of_group(name)[0][4:] for name in ("a", "b", "none")} == {
+        "a": (7.5, 4.5),
+        "b": (None, 0.0),
+        "none": (None, None),
+    }
 
 
 def test_a_snapshot_is_recorded_once() -> None:

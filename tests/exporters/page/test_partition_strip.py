@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import re
+import urllib.parse
+from html import unescape
 from typing import Any
 
+import pytest
+
+from exporters.page.group import group_page
 from exporters.page.html_tree import html
 from exporters.page.partition_strip import CELLS, strips_section
+from exporters.text.exposition import PublishedSnapshot
+from tests.exporters.snapshots import HOSTILE_NAMES, NOON, snapshot
 
 SEVERITIES = {"ok": "fine", "stopped": "critical"}
 
@@ -16,14 +24,26 @@ def row(topic: str, partition: int, verdict: str | None, lag: int | None = 1_200
 
 
 def test_each_partition_is_a_cell_in_the_colour_of_its_verdict() -> None:
-    """With partition, verdict and lag as its title, in a strip per topic that says what it has."""
+    """With partition, verdict and lag as its title, in a strip per topic with a summary."""
     rows = [row("a", 0, "ok"), row("a", 1, "stopped", None), row("b", 0, None)]
     text = html(strips_section(rows, SEVERITIES))
-    assert '<span class="cell fine" title="0: ok, lag 1\u202f200"></span>' in text
-    assert '<span class="cell critical" title="1: stopped, lag unknown"></span>' in text
-    assert '<span class="cell unknown" title="0: no verdict yet, lag 1\u202f200"></span>' in text
+    assert '<a class="cell fine" href="#partition-0-a" title="0: ok, lag 1\u202f200"' in text
+    assert '<a class="cell critical" href="#partition-1-a" title="1: stopped, lag unknown"' in text
+    assert '<a class="cell unknown" href="#partition-0-b" title="0: no verdict yet, lag 1\u202f200"' in text
     assert 'aria-label="a: 2 partitions, 1 ok, 1 stopped"' in text
     assert 'aria-label="b: 1 partition, 1 no verdict yet"' in text
+
+
+@pytest.mark.parametrize("topic", ["orders", *HOSTILE_NAMES], ids=ascii)
+def test_each_cell_links_to_the_row_of_its_partition(topic: str) -> None:
+    """The fragment of the link, decoded, is the id of the row in the table of partitions."""
+    rows = [{"group": "g", "topic": topic, "partition": at, "lost": 0} for at in (0, 1)]
+    page = group_page(PublishedSnapshot.build(snapshot(rows, [{"group": "g"}])), "g", None, NOON / 1000, root="./")
+    document = page.html().decode()
+    links = re.findall(r'class="cell [a-z]+" href="#([^"]+)"', document)
+    rows_by_id = re.findall(r'<tr id="([^"]+)"', document)
+    assert [urllib.parse.unquote(link) for link in links] == [unescape(each) for each in rows_by_id]
+    assert len(links) == 2
 
 
 def test_one_partition_needs_no_strip() -> None:
