@@ -47,11 +47,28 @@ BOUNDS: Final = tuple(map(SeriesBound.of_preset, Preset))
 """The bounds of all presets, the smallest first."""
 
 
+def estimate_objects(groups: int, partitions: int) -> list[dict[str, str | int]]:
+    """Return the most series per preset as JSON objects, for groups with one topic of `partitions` partitions each."""
+    return [
+        {
+            "preset": bound.preset.value,
+            "per_partition": bound.per_partition,
+            "per_group": bound.per_group,
+            "per_topic": bound.per_topic,
+            "total": bound.series(groups, partitions),
+        }
+        for bound in BOUNDS
+    ]
+
+
 def estimate_lines(groups: int, partitions: int) -> list[str]:
-    """Return a table of the most series per preset, for groups with one topic of `partitions` partitions each."""
-    rows: list[tuple[str, ...]] = [("preset", "per partition", "per group", "per topic", "in total")]
-    for bound in BOUNDS:
-        costs = (bound.per_partition, bound.per_group, bound.per_topic, bound.series(groups, partitions))
-        rows.append((bound.preset.value, *(f"{cost:,}" for cost in costs)))
+    """Return the rows of `estimate_objects` as a table."""
+    rows = [
+        ["preset", "per partition", "per group", "per topic", "in total"],
+        *(
+            [cost if isinstance(cost, str) else f"{cost:,}" for cost in costs.values()]
+            for costs in estimate_objects(groups, partitions)
+        ),
+    ]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]

@@ -13,9 +13,10 @@ import os
 import re
 import sys
 import traceback
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
+import typer.main
 
 from stream.cli import check as cli_check
 from stream.cli import explain as cli_explain
@@ -23,7 +24,15 @@ from stream.cli import groups as cli_groups
 from stream.cli import log_find as cli_log_find
 from stream.cli import offline as cli_offline
 from stream.cli.agents import command as cli_agents
-from stream.cli.options import BootstrapServers, ConfigFile, PlainJson, Settings, load_config
+from stream.cli.options import (
+    HELP_OPTION_NAMES,
+    BootstrapServers,
+    ConfigFile,
+    PlainJson,
+    Settings,
+    hide_types_of_flags,
+    load_config,
+)
 from stream.cli.render.stdout import report_internal_error
 from stream.errors import ExitCode, Refusal
 
@@ -35,7 +44,7 @@ if TYPE_CHECKING:
 app: Final = typer.Typer(
     name="lagwarden",
     no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": HELP_OPTION_NAMES},
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
@@ -63,16 +72,16 @@ def run(  # noqa: PLR0917 -- typer passes options by name
     bootstrap_servers: BootstrapServers = None,
     config: ConfigFile = None,
     http_port: Annotated[
-        int | None, typer.Option(help="Port of /metrics and the status page; 0 selects a free one.")
+        int | None, typer.Option(metavar="PORT", help="Port of /metrics and the page; 0 selects a free one.")
     ] = None,
     checkpoint_dir: Annotated[
-        str | None, typer.Option(help="Directory of the checkpoint, or s3a://BUCKET/PATH.")
+        str | None, typer.Option(metavar="DIR", help="Directory of the checkpoint, or s3a://BUCKET/PATH.")
     ] = None,
-    log_level: Annotated[str | None, typer.Option(help="debug, info, warning or error.")] = None,
-    log_format: Annotated[str | None, typer.Option(help="auto, json or console.")] = None,
+    log_level: Annotated[str | None, typer.Option(metavar="LEVEL", help="debug, info, warning or error.")] = None,
+    log_format: Annotated[str | None, typer.Option(metavar="FORMAT", help="auto, json or console.")] = None,
     settings: Settings = None,
 ) -> int:
-    """Monitor a cluster until SIGTERM: read its offsets topic, serve /metrics and the status page."""
+    """Monitor a cluster until SIGTERM: read its offsets topic, serve /metrics, the API and the page."""
     flags: dict[str, object] = {
         "kafka.bootstrap_servers": bootstrap_servers,
         "http.port": http_port,
@@ -138,24 +147,26 @@ def version(*, as_json: PlainJson = False) -> None:
 @app.command()
 def metrics(
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per metric, in an array.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON: one object per metric, or per preset with --estimate.")
+    ] = False,
     estimate: Annotated[
         str | None,
         typer.Option(
             metavar="GROUPSxPARTITIONS",
-            help="Print instead how many series each preset has at most, such as for `2000x17`: 2,000 groups with 17"
-            " partitions each.",
+            help="Print instead the most series of each preset; `2000x17`: for 2,000 groups with 17 partitions each.",
         ),
     ] = None,
 ) -> None:
     """Print all metrics with type, unit, labels, stability, preset and meaning."""
-    from exporters.catalogue.estimate import estimate_lines  # noqa: PLC0415 -- see the module's docstring
+    from exporters.catalogue.estimate import estimate_lines, estimate_objects  # noqa: PLC0415 -- see the docstring
     from exporters.catalogue.reference_page import descriptions, markdown  # noqa: PLC0415 -- see the module's docstring
 
-    if estimate is not None:
-        typer.echo("\n".join(estimate_lines(*_parse_size(estimate))))
-    elif as_json:
-        typer.echo(json.dumps(descriptions(), indent=2))
+    size = None if estimate is None else _parse_size(estimate)
+    if as_json:
+        typer.echo(json.dumps(descriptions() if size is None else estimate_objects(*size), indent=2))
+    elif size is not None:
+        typer.echo("\n".join(estimate_lines(*size)))
     elif not sys.stdout.isatty():
         typer.echo(markdown().rstrip())
     else:
@@ -175,12 +186,16 @@ def _parse_size(text: str) -> tuple[int, int]:
 
 @app.command()
 def acls(
-    principal: Annotated[str, typer.Option(help="The principal that lagwarden logs in as.")] = "User:lagwarden",
+    principal: Annotated[
+        str, typer.Option(metavar="USER", help="The principal that lagwarden logs in as.")
+    ] = "User:lagwarden",
     bootstrap_servers: Annotated[
-        str, typer.Option("--bootstrap-servers", "-b", help="The --bootstrap-server of the commands.")
+        str,
+        typer.Option("--bootstrap-servers", "-b", metavar="HOST:PORT", help="The --bootstrap-server of the commands."),
     ] = "localhost:9092",
     command_config: Annotated[
-        str | None, typer.Option(help="The --command-config of the commands: the administrator's properties file.")
+        str | None,
+        typer.Option(metavar="FILE", help="The --command-config of the commands: the administrator's properties file."),
     ] = None,
     *,
     as_json: PlainJson = False,
@@ -260,10 +275,23 @@ def _unexpected(error: Exception) -> int:
     return ExitCode.INTERNAL
 
 
+def _command_path(command: Any, words: Sequence[str]) -> str:
+    """Return the names of the command and of its subcommands that the words of a command line begin with."""
+    path = "lagwarden"
+    for word in words:
+        command = getattr(command, "commands", {}).get(word)
+        if command is None:
+            break
+        path = f"{path} {word}"
+    return path
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line, by default that of the process, and return the exit code."""
+    command = typer.main.get_command(app)
+    hide_types_of_flags(command)
     try:
-        result = app(args=arguments, prog_name=app.info.name, standalone_mode=False)
+        result = command(args=arguments, prog_name=app.info.name, standalone_mode=False)
     except Refusal as refusal:
         _print_refusal(refusal)
         return refusal.code
@@ -271,9 +299,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not str(error):  # no command: the help has been printed
             return ExitCode.USAGE
         context = getattr(error, "ctx", None)
-        command = context.command_path if context else "lagwarden"
-        text = getattr(error, "format_message", error.__str__)()
-        typer.echo(f"error: {text.rstrip('.')}; see `{command} --help`", err=True)
+        words = sys.argv[1:] if arguments is None else arguments
+        path = context.command_path if context else _command_path(command, words)
+        text = getattr(error, "format_message", error.__str__)().removeprefix("Invalid value: ").rstrip(".")
+        typer.echo(f"error: {text}; see `{path} --help`", err=True)
         return ExitCode.USAGE
     except (KeyboardInterrupt, typer.Abort):
         return ExitCode.OK

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from exporters.wording import FINE, SEVERITIES
-from stream.cli.options import ConfigFile, InstanceUrl, JsonOutput, instance_url
+from stream.cli.options import ConfigFile, InstanceUrl, PlainJson, instance_url
 from stream.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -38,9 +38,11 @@ def register(app: typer.Typer) -> None:
 
 
 def check(
-    name: Annotated[str | None, typer.Argument(metavar="[GROUP]", help="The group; or --all.")] = None,
-    every: Annotated[bool, typer.Option("--all", help="Check all groups that are not dead.")] = False,
-    as_json: JsonOutput = False,
+    name: Annotated[
+        str | None, typer.Argument(metavar="GROUP", help="The group; after `--` if it begins with a dash.")
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Check all groups that are not dead, instead of one.")] = False,
+    as_json: PlainJson = False,
     url: InstanceUrl = None,
     config: ConfigFile = None,
 ) -> int:

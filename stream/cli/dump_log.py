@@ -14,7 +14,13 @@ from stream.errors import ExitCode
 
 
 def dump_log(
-    files: Annotated[list[Path], typer.Argument(help="Files of a partition: .log, .index, .timeindex, .snapshot ...")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE",
+            help="Files of a partition (.log, .index, .timeindex, .snapshot, .txnindex), or a .checkpoint of KRaft.",
+        ),
+    ],
     print_data_log: Annotated[bool, typer.Option("--print-data-log", help="Print records as text.")] = False,
     offsets: Annotated[bool, typer.Option("--offsets-decoder", help="Print records of __consumer_offsets.")] = False,
     transactions: Annotated[
@@ -38,9 +44,15 @@ def dump_log(
     verify_index_only: Annotated[
         bool, typer.Option("--verify-index-only", help="Compare indexes with their logs without printing them.")
     ] = False,
-    max_bytes: Annotated[int | None, typer.Option(help="The number of bytes to read of each log.")] = None,
+    max_bytes: Annotated[
+        int | None, typer.Option(metavar="N", help="Read at most this many bytes of each log.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print a JSON object per batch, record or index entry instead.")
+    ] = False,
 ) -> int:
-    """Print log files in exactly the format of Kafka's dump tool."""
+    """Print log files in exactly the format of Kafka's dump tool, or as JSON."""
+    from stream.cli.render.replay import json_line  # noqa: PLC0415 -- loads the decoders
     from stream.offline.dumplog import Decoder, DumpOptions, LogDump, decode_with  # noqa: PLC0415 -- loads the decoders
 
     selected = [
@@ -66,9 +78,13 @@ def dump_log(
             max_bytes=max_bytes,
         )
     )
-    lines = dump.lines(files)
-    # Kafka's tool prints payloads unchanged, and so does this in a pipe. A terminal would interpret control characters.
-    print_lines(map(printable, lines) if sys.stdout.isatty() else lines)
+    if as_json:
+        print_lines(map(json_line, dump.objects(files)))
+    else:
+        lines = dump.lines(files)
+        # Kafka's tool prints payloads unchanged, and so does this in a pipe. A terminal would interpret control
+        # characters.
+        print_lines(map(printable, lines) if sys.stdout.isatty() else lines)
     for complaint in dump.complaints:
         typer.echo(complaint, err=True)
     return ExitCode.UNREADABLE if dump.damaged else ExitCode.OK

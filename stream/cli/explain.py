@@ -8,13 +8,12 @@ The texts are `render.explanation`, the live table is `top.app`. Modules are imp
 # ruff: noqa: PLC0415 -- see above
 from __future__ import annotations
 
-import json
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stream.cli.options import ConfigFile, GroupName, InstanceUrl, JsonOutput, instance_url
+from stream.cli.render.stdout import print_api_json
 from stream.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -40,29 +39,41 @@ def explain(
     from stream.cli.group_source import find_group, unix_time
     from stream.cli.render import explanation
     from stream.cli.render.blocks import print_blocks
-    from stream.cli.render.stdout import print_lines, printable_json
 
     source = _client(url, config)
     group = find_group(source, name)
     if as_json:
-        indent = 2 if sys.stdout.isatty() else None
-        print_lines([printable_json(json.dumps(group, indent=indent, ensure_ascii=indent is None))])
+        print_api_json(group)
     else:
         print_blocks(explanation.explain(group, unix_time(group["snapshot_time"]) or 0.0, everything=everything))
-    for note in source.notes:
-        typer.echo(f"note: {note}", err=True)
+    _print_notes(source)
     return ExitCode.OK
 
 
 def top(
-    every: Annotated[float, typer.Option(help="Seconds between two requests.", min=0.2)] = 5.0,
+    every: Annotated[float, typer.Option(metavar="SECONDS", help="Time between two requests.", min=0.2)] = 5.0,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the groups once, as JSON, as `groups --json`.")
+    ] = False,
     url: InstanceUrl = None,
     config: ConfigFile = None,
 ) -> int:
     """Watch all groups, the worst first: type to filter, Enter opens a group, Esc goes back, q quits."""
+    if as_json:
+        from stream.cli.group_source import WORST_FIRST
+
+        source = _client(url, config)
+        print_api_json(source.groups(WORST_FIRST))
+        _print_notes(source)
+        return ExitCode.OK
     from stream.cli.top.app import watch
 
     return watch(_client(url, config), every)
+
+
+def _print_notes(source: InstanceClient) -> None:
+    for note in source.notes:
+        typer.echo(f"note: {note}", err=True)
 
 
 def _client(url: str | None, config: Path | None) -> InstanceClient:

@@ -9,8 +9,6 @@ Tables and JSON are printed on stdout, notes on stderr. Modules are imported ins
 from __future__ import annotations
 
 import dataclasses
-import json
-import sys
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -22,9 +20,11 @@ from stream.cli.options import (
     GroupName,
     InstanceUrl,
     JsonOutput,
+    PlainJson,
     instance_url,
     load_section,
 )
+from stream.cli.render.stdout import print_api_json
 from stream.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -78,24 +78,46 @@ class _SourceOptions:
 @groups_app.callback(invoke_without_command=True)
 def list_groups(
     context: typer.Context,
-    state: Annotated[list[str] | None, typer.Option(help="Only groups in this state; may be repeated.")] = None,
+    state: Annotated[
+        list[str] | None,
+        typer.Option(metavar="STATE", help="Only groups in this state, such as Empty; can be repeated."),
+    ] = None,
     kind: Annotated[
-        list[str] | None, typer.Option(help="Only groups of this kind: simple, classic, consumer, share or streams.")
+        list[str] | None,
+        typer.Option(
+            metavar="KIND",
+            help="Only groups of this kind: simple, classic, consumer, share or streams; can be repeated.",
+        ),
     ] = None,
     severity: Annotated[
-        list[str] | None, typer.Option(help="Only this severity: critical, warning, notice, unknown or fine.")
+        list[str] | None,
+        typer.Option(
+            metavar="SEVERITY",
+            help="Only groups of this severity: critical, warning, notice, unknown or fine; can be repeated.",
+        ),
     ] = None,
-    verdict: Annotated[list[str] | None, typer.Option(help="Only this verdict, such as stopped.")] = None,
-    topic: Annotated[str | None, typer.Option(help="Only groups that read this topic.")] = None,
-    client: Annotated[str | None, typer.Option(help="Only groups with a member of this client id.")] = None,
-    host: Annotated[str | None, typer.Option(help="Only groups with a member on this host.")] = None,
-    owner: Annotated[str | None, typer.Option(help="Only groups of this team; unknown: of none.")] = None,
-    name: Annotated[str | None, typer.Option("--filter", help="Only groups with this part in their name.")] = None,
+    verdict: Annotated[
+        list[str] | None,
+        typer.Option(metavar="VERDICT", help="Only groups with this verdict, such as stopped; can be repeated."),
+    ] = None,
+    topic: Annotated[str | None, typer.Option(metavar="TOPIC", help="Only groups that read this topic.")] = None,
+    client: Annotated[
+        str | None, typer.Option(metavar="CLIENT", help="Only groups with a member of this client id.")
+    ] = None,
+    host: Annotated[str | None, typer.Option(metavar="HOST", help="Only groups with a member on this host.")] = None,
+    owner: Annotated[
+        str | None, typer.Option(metavar="TEAM", help="Only groups of this team; unknown: groups without a team.")
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option("--filter", metavar="TEXT", help="Only groups whose name contains this text.")
+    ] = None,
     sort: Annotated[
-        str, typer.Option(help="The order: worst, name, lag, time_lag, members or last_commit.")
+        str, typer.Option(metavar="KEY", help="The order: worst, name, lag, time_lag, members or last_commit.")
     ] = SortKey.WORST.value,
-    order: Annotated[str | None, typer.Option(help="asc or desc.")] = None,
-    limit: Annotated[int | None, typer.Option(help="The number of groups to show.", min=1)] = None,
+    order: Annotated[
+        str | None, typer.Option(metavar="ORDER", help="asc or desc; default: asc for names, else desc.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(metavar="N", help="Show at most this many groups.", min=1)] = None,
     as_json: JsonOutput = False,
     url: InstanceUrl = None,
     capture: CaptureSource = None,
@@ -126,7 +148,7 @@ def list_groups(
     answer = source.groups(query)
     groups = answer["groups"]
     if as_json:
-        _print_json(answer)
+        print_api_json(answer)
     elif groups:
         for line in group_tables.common_cause_lines(answer.get("common_causes", ())):
             typer.echo(line, err=True)
@@ -161,7 +183,7 @@ def describe(
     source = _SourceOptions(url, capture, config).or_else(context.obj).open()
     group = group_source.find_group(source, name)
     if as_json:
-        _print_json(group)
+        print_api_json(group)
         return _print_notes(source)
     now = _now(group)
     tables: list[TextTable] = []
@@ -183,7 +205,7 @@ def describe(
 
 def history(
     name: GroupName,
-    as_json: JsonOutput = False,
+    as_json: PlainJson = False,
     url: InstanceUrl = None,
     capture: CaptureSource = None,
     config: ConfigFile = None,
@@ -196,7 +218,7 @@ def history(
     group = group_source.find_group(source, name)
     transitions = group["transitions"]
     if as_json:
-        _print_json({"group": name, "transitions": transitions})
+        print_api_json({"group": name, "transitions": transitions})
     elif transitions:
         _print([group_tables.transitions_table(transitions)])
     else:
@@ -254,13 +276,6 @@ def _print(tables: Sequence[TextTable]) -> None:
     from stream.cli.render.blocks import print_tables
 
     print_tables(tables)
-
-
-def _print_json(answer: Answer) -> None:
-    from stream.cli.render.stdout import print_lines, printable_json
-
-    indent = 2 if sys.stdout.isatty() else None
-    print_lines([printable_json(json.dumps(answer, indent=indent, ensure_ascii=indent is None))])
 
 
 def _print_notes(source: GroupSource) -> int:

@@ -28,13 +28,23 @@ def _log() -> None:
 
 @app.command("find")
 def find(
-    directory: Annotated[Path, typer.Argument(help="A partition's directory or a broker's log directory.")],
-    offset: Annotated[int | None, typer.Option(help="Find the first record with at least this offset.")] = None,
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A partition's directory or a broker's log directory.")
+    ],
+    offset: Annotated[
+        int | None, typer.Option(metavar="N", help="Find the first record with at least this offset.")
+    ] = None,
     time: Annotated[
-        str | None, typer.Option(help="Find the first record with at least this timestamp: ISO 8601 or Unix ms.")
+        str | None,
+        typer.Option(metavar="TIME", help="Find the first record with at least this timestamp: ISO 8601 or Unix ms."),
     ] = None,
     topics: Annotated[
-        list[str] | None, typer.Option("--topic", help="A topic in a broker's log directory; can be repeated.")
+        list[str] | None,
+        typer.Option(
+            "--topic",
+            metavar="TOPIC",
+            help="A topic in a broker's log directory; default: __consumer_offsets; can be repeated.",
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, one object per partition.")] = False,
 ) -> int:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import enum
+import json
 import sys
 from pathlib import Path  # noqa: TC003 -- typer reads annotations when it runs
 from typing import TYPE_CHECKING, Annotated, Final, TypeVar
@@ -18,7 +19,15 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 import typer
 
 from stream.cli.dump_log import dump_log
-from stream.cli.options import ConfigFile, LiveCluster, LiveClusterConfig, Settings, load_config, load_section
+from stream.cli.options import (
+    ConfigFile,
+    LiveCluster,
+    LiveClusterConfig,
+    PlainJson,
+    Settings,
+    load_config,
+    load_section,
+)
 from stream.cli.render.stdout import print_lines, print_problems, printable, printable_json, progress_bar
 from stream.errors import ExitCode, Refusal
 
@@ -32,9 +41,19 @@ if TYPE_CHECKING:
     from stream.offline.time_range import TimeRange
     from stream.offline.timeline import TimelineEvent
 
-Topic = Annotated[str, typer.Option(help="The internal topic of the records.")]
-Topics = Annotated[list[str] | None, typer.Option("--topic", help="An internal topic; can be repeated.")]
-Formats = Annotated[str, typer.Option("--format", help="json, json-3.9, text-0.8, text-0.9 or text-2.1.")]
+Topic = Annotated[str, typer.Option(metavar="TOPIC", help="The internal topic of the records.")]
+Topics = Annotated[
+    list[str] | None,
+    typer.Option("--topic", metavar="TOPIC", help="An internal topic; default: __consumer_offsets; can be repeated."),
+]
+Formats = Annotated[
+    str,
+    typer.Option(
+        "--format",
+        metavar="FORMAT",
+        help="The format of a version of Kafka: json (4.x), json-3.9, text-0.8, text-0.9 or text-2.1.",
+    ),
+]
 
 EnumT = TypeVar("EnumT", bound=enum.Enum)
 _OFFSETS: Final = "__consumer_offsets"
@@ -50,16 +69,27 @@ def register(app: typer.Typer) -> None:
 
 def decode(
     key: Annotated[
-        str | None, typer.Argument(help="The key of a record in hex or base64; if absent, pairs are read from stdin.")
+        str | None,
+        typer.Argument(
+            metavar="KEY",
+            help="The key of a record in hex or base64; without it, lines with a key and a value are read from stdin.",
+        ),
     ] = None,
-    value: Annotated[str | None, typer.Argument(help="Its value; `-` or nothing for a tombstone.")] = None,
-    source: Annotated[Path | None, typer.Option("--input", "-i", help="A capture file or a log directory.")] = None,
+    value: Annotated[
+        str | None, typer.Argument(metavar="VALUE", help="Its value; `-` or nothing for a tombstone.")
+    ] = None,
+    source: Annotated[
+        Path | None, typer.Option("--input", "-i", metavar="PATH", help="Read a capture file or a log directory.")
+    ] = None,
     bootstrap_servers: LiveCluster = None,
     config: LiveClusterConfig = None,
     settings: Settings = None,
     topic: Topic = _OFFSETS,
     shape: Formats = "json",
-    encoding: Annotated[str, typer.Option(help="The encoding of key and value: auto, hex or base64.")] = "auto",
+    encoding: Annotated[
+        str, typer.Option(metavar="ENCODING", help="The encoding of key and value: auto, hex or base64.")
+    ] = "auto",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, which is the default.")] = False,
 ) -> int:
     """Decode records of an internal topic and print them like Kafka's console formatters, one line per record.
 
@@ -68,6 +98,8 @@ def decode(
     from stream.offline.decode import TOPICS, RecordFormat
     from stream.offline.input_pairs import Encoding, parse_pairs
 
+    if as_json and not shape.startswith("json"):
+        raise typer.BadParameter(f"--json and --format {shape} exclude each other")
     record_format = _parse_enum(RecordFormat, shape, "--format")
     bytes_encoding = _parse_enum(Encoding, encoding, "--encoding")
     if topic not in TOPICS:
@@ -119,18 +151,23 @@ def _print_decoded(rows: Iterable[LogRow | str], record_format: RecordFormat) ->
 
 
 def capture(
-    file: Annotated[Path, typer.Argument(help="The capture file; an existing one is continued.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The capture file; an existing one is continued.")],
     log_dir: Annotated[
-        Path | None, typer.Option(help="Read a partition's directory or a broker's log directory, not a cluster.")
+        Path | None,
+        typer.Option(metavar="DIR", help="Read a partition's directory or a broker's log directory, not a cluster."),
     ] = None,
     bootstrap_servers: LiveCluster = None,
     config: LiveClusterConfig = None,
     settings: Settings = None,
     topics: Topics = None,
     since: Annotated[
-        str | None, typer.Option("--from", help="Only records from this time on: ISO 8601 or Unix ms.")
+        str | None,
+        typer.Option("--from", metavar="TIME", help="Only records from this time on: ISO 8601 or Unix ms."),
     ] = None,
-    until: Annotated[str | None, typer.Option(help="Only records before this time.")] = None,
+    until: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Only records before this time: ISO 8601 or Unix ms.")
+    ] = None,
+    as_json: PlainJson = False,
 ) -> int:
     """Capture the records of internal topics in an Avro file; the next run continues where the last one stopped."""
     from stream.offline.capture import CaptureWriter
@@ -162,7 +199,10 @@ def capture(
                 f"{display_path(file)}: stopped after {written} rows; run the command again to continue", err=True
             )
             raise
-    typer.echo(f"{display_path(file)}: {written} rows captured")
+    if as_json:
+        print_lines([printable_json(json.dumps({"file": str(file), "rows": written}))])
+    else:
+        typer.echo(f"{display_path(file)}: {written} rows captured")
     for note in source.notes:
         typer.echo(note, err=True)
     return print_problems([*source.problems, *writer.problems])
@@ -170,10 +210,13 @@ def capture(
 
 def replay(
     source: Annotated[
-        Path, typer.Argument(help="A capture file, a partition's directory or a broker's log directory.")
+        Path,
+        typer.Argument(metavar="PATH", help="A capture file, a partition's directory or a broker's log directory."),
     ],
-    group: Annotated[str | None, typer.Option(help="Print the history and the records of this group instead.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    group: Annotated[
+        str | None, typer.Option(metavar="GROUP", help="Print the history and the records of this group instead.")
+    ] = None,
+    as_json: PlainJson = False,
     config: ConfigFile = None,
 ) -> int:
     """Run the pipeline over a capture or a log: all groups, as `groups --capture`, or the history of one group."""

@@ -9,35 +9,46 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
 import typer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Any
 
     from stream.config.options import Config, OptionSection
 
     SectionT = TypeVar("SectionT", bound=OptionSection)
 
+HELP_OPTION_NAMES: Final = ["-h", "--help"]
+
 BootstrapServers = Annotated[
     str | None,
-    typer.Option("--bootstrap-servers", "-b", help="Brokers to connect to first: host:port, separated by commas."),
+    typer.Option(
+        "--bootstrap-servers", "-b", metavar="HOST:PORT", help="Brokers to connect to first, separated by commas."
+    ),
 ]
 ConfigFile = Annotated[
-    Path | None, typer.Option("--config", "-c", help="YAML file; see docs/config.md.", envvar="LAGWARDEN_CONFIG")
+    Path | None,
+    typer.Option(
+        "--config", "-c", metavar="FILE", help="The configuration in YAML (docs/config.md).", envvar="LAGWARDEN_CONFIG"
+    ),
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", "-s", metavar="KEY=VALUE", help="Any option, such as job.tick_interval=5s."),
+    typer.Option("--set", "-s", metavar="KEY=VALUE", help="Any option, such as job.tick_interval=5s; can be repeated."),
 ]
 
 LiveCluster = Annotated[
-    str | None, typer.Option("--bootstrap-servers", "-b", help="Read a live cluster: host:port, separated by commas.")
+    str | None,
+    typer.Option(
+        "--bootstrap-servers", "-b", metavar="HOST:PORT", help="Read a live cluster: its brokers, separated by commas."
+    ),
 ]
 """Brokers of a command that reads a cluster only when the option is given."""
 LiveClusterConfig = Annotated[
-    Path | None, typer.Option("--config", "-c", help="YAML file with the login of the cluster.")
+    Path | None, typer.Option("--config", "-c", metavar="FILE", help="A configuration with the login of the cluster.")
 ]
 """Selects a live cluster as well, so the environment variable of `ConfigFile` does not apply."""
 
@@ -46,15 +57,29 @@ InstanceUrl = Annotated[
     str | None,
     typer.Option(
         "--url",
-        help="A running lagwarden; default: LAGWARDEN_URL, or http.host and http.port of the configuration.",
+        metavar="URL",
+        help="A running lagwarden; default: LAGWARDEN_URL, else http.host and http.port of the configuration.",
     ),
 ]
 CaptureSource = Annotated[
     Path | None,
-    typer.Option("--capture", help="A capture file, a partition's folder or a broker's log directory instead."),
+    typer.Option(
+        "--capture",
+        metavar="PATH",
+        help="Read a capture file, a partition's directory or a broker's log directory instead.",
+    ),
 ]
 PlainJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 JsonOutput = Annotated[bool, typer.Option("--json", help="Print JSON, as returned by the HTTP API.")]
+
+
+def hide_types_of_flags(command: Any) -> None:
+    """Omit the type of flags in the help of a command of typer and of its subcommands: each is `<bool>` otherwise."""
+    for option in command.get_params(command.context_class(command, help_option_names=HELP_OPTION_NAMES)):
+        if getattr(option, "is_flag", False):
+            option.metavar = ""
+    for each in getattr(command, "commands", {}).values():
+        hide_types_of_flags(each)
 
 
 def load_config(

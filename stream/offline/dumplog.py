@@ -1,6 +1,6 @@
 """`kafka-dump-log` over several files: selects the decoder, checks the files, and collects errors.
 
-`decoders.log.dumptext` formats the output. A file that cannot be dumped does not affect the other files.
+`decoders.log.dump` makes the output. A file that cannot be dumped does not affect the other files.
 """
 
 from __future__ import annotations
@@ -10,13 +10,16 @@ import stat
 from typing import TYPE_CHECKING, Final
 
 from decoders.log.dump import decoders as dumpdecoders
+from decoders.log.dump.items import item_json, item_text
 from decoders.log.dump.output import Dump, DumpOptions, as_text
 from decoders.log.files import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
+    from typing import Any
 
+    from decoders.log.dump.items import DumpItem
     from decoders.log.dump.output import Decode
 
 __all__ = ["Decoder", "DumpOptions", "LogDump", "decode_with"]
@@ -51,7 +54,7 @@ def decode_with(decoder: Decoder) -> Decode:
 
 
 class LogDump:
-    """One dump: `lines` for standard output, then `complaints` for standard error.
+    """One dump: `lines` or `objects` for standard output, then `complaints` for standard error.
 
     `damaged` is True if a complaint is about more than gaps between offsets, which compaction leaves.
     """
@@ -62,14 +65,23 @@ class LogDump:
         self._options = options
 
     def lines(self, paths: Sequence[Path]) -> Iterator[str]:
-        """Yield the output of each file in turn."""
+        """Yield the output of the tool for each file in turn."""
+        return (item_text(item) for _, item in self._items(paths))
+
+    def objects(self, paths: Sequence[Path]) -> Iterator[dict[str, Any]]:
+        """Yield the items of each file in turn as JSON objects, as `item_json` describes them."""
+        decoded = self._options.decode not in {None, as_text}
+        return (item_json(item, str(path), decoded=decoded) for path, item in self._items(paths) if item.kind != "file")
+
+    def _items(self, paths: Sequence[Path]) -> Iterator[tuple[Path, DumpItem]]:
         for path in paths:
             if problem := _problem_of(path):
                 self._complain([f"{path}: {problem}"])
                 continue
             dump = Dump(self._options)
             try:
-                yield from dump.lines([path])
+                for item in dump.items([path]):
+                    yield path, item
             except OSError as error:
                 dump.complaints.append(f"{error.filename or path}: {error.strerror}")
             self._complain(dump.complaints)

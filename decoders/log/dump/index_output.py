@@ -1,6 +1,6 @@
 """The output of the official dump tool for index and state files; `decoders.log.dump.output` calls it.
 
-Each function yields the lines of standard output and appends the lines of standard error to `complaints`. As in the
+Each function yields the items of standard output and appends the lines of standard error to `complaints`. As in the
 tool, an index is compared with its segment.
 
 Source: org.apache.kafka.tools.DumpLogSegments.
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from decoders.log.dump.items import DumpItem
 from decoders.log.errors import Damaged, LogError
 from decoders.log.index import OffsetIndex, TimeIndex, read_aborted
 from decoders.log.segment import Segment
@@ -24,11 +25,11 @@ if TYPE_CHECKING:
 _MAX_SEQUENCE = 0x7FFFFFFF
 
 
-def dump_offset_index(path: Path, complaints: list[str], *, only_sanity: bool, only_verify: bool) -> Iterator[str]:
+def dump_offset_index(path: Path, complaints: list[str], *, only_sanity: bool, only_verify: bool) -> Iterator[DumpItem]:
     """Dump an `.index` and report entries that are not the last offset of their batch."""
     index = OffsetIndex.read(path, _base_offset(path))
     if not index.raw:
-        yield f"{path} is empty."
+        yield DumpItem("empty_index", {"path": str(path)})
         return
     if only_sanity:
         yield from _sanity_result(path, index.fault(), complaints)
@@ -42,7 +43,7 @@ def dump_offset_index(path: Path, complaints: list[str], *, only_sanity: bool, o
             elif batch.last_offset != entry.offset:
                 mismatches[entry.offset] = batch.last_offset
             if not only_verify:
-                yield f"offset: {entry.offset} position: {entry.position}"
+                yield DumpItem("offset_index_entry", {"offset": entry.offset, "position": entry.position})
     if mismatches:
         complaints.append(f"Mismatches in :{path.absolute()}")
         complaints += [
@@ -51,7 +52,7 @@ def dump_offset_index(path: Path, complaints: list[str], *, only_sanity: bool, o
         ]
 
 
-def dump_time_index(path: Path, complaints: list[str], *, only_sanity: bool, only_verify: bool) -> Iterator[str]:
+def dump_time_index(path: Path, complaints: list[str], *, only_sanity: bool, only_verify: bool) -> Iterator[DumpItem]:
     """Dump a `.timeindex` and report entries with no batch or with another largest timestamp."""
     index = TimeIndex.read(path, _base_offset(path))
     if only_sanity:
@@ -69,26 +70,30 @@ def dump_time_index(path: Path, complaints: list[str], *, only_sanity: bool, onl
             elif (largest := _largest_timestamp(batch)) != entry.timestamp:
                 wrong.append(f"  Index timestamp: {entry.timestamp}, log timestamp: {largest}")
             if not only_verify:
-                yield f"timestamp: {entry.timestamp} offset: {entry.offset}"
+                yield DumpItem("time_index_entry", {"timestamp": entry.timestamp, "offset": entry.offset})
     if wrong:
         complaints += [f"Found timestamp mismatch in :{path.absolute()}", *wrong]
     if missing:
         complaints += ["The following indexed offsets are not found in the log.", *missing]
 
 
-def dump_aborted(path: Path, complaints: list[str]) -> Iterator[str]:
+def dump_aborted(path: Path, complaints: list[str]) -> Iterator[DumpItem]:
     """Dump a `.txnindex`."""
     entries, fault = read_aborted(path)
     for entry in entries:
-        yield (
-            f"version: {entry.version} producerId: {entry.producer_id} firstOffset: {entry.first_offset}"
-            f" lastOffset: {entry.last_offset} lastStableOffset: {entry.last_stable_offset}"
-        )
+        fields = {
+            "version": entry.version,
+            "producerId": entry.producer_id,
+            "firstOffset": entry.first_offset,
+            "lastOffset": entry.last_offset,
+            "lastStableOffset": entry.last_stable_offset,
+        }
+        yield DumpItem("aborted_transaction", fields)
     if fault:
         complaints.append(str(fault))
 
 
-def dump_producers(path: Path, complaints: list[str]) -> Iterator[str]:
+def dump_producers(path: Path, complaints: list[str]) -> Iterator[DumpItem]:
     """Dump a producer `.snapshot`."""
     entries = read_producer_snapshot(path)
     if isinstance(entries, LogError):
@@ -96,19 +101,22 @@ def dump_producers(path: Path, complaints: list[str]) -> Iterator[str]:
         return
     for entry in entries:
         first_offset = entry.current_transaction_first_offset
-        line = (
-            f"producerId: {entry.producer_id} producerEpoch: {entry.producer_epoch}"
-            f" coordinatorEpoch: {entry.coordinator_epoch}"
-            f" currentTxnFirstOffset: {'OptionalLong.empty' if first_offset < 0 else f'OptionalLong[{first_offset}]'}"
-            f" lastTimestamp: {entry.timestamp}"
-        )
+        fields = {
+            "producerId": entry.producer_id,
+            "producerEpoch": entry.producer_epoch,
+            "coordinatorEpoch": entry.coordinator_epoch,
+            "currentTxnFirstOffset": None if first_offset < 0 else first_offset,
+            "lastTimestamp": entry.timestamp,
+        }
         if entry.last_offset >= 0:
-            line += (
-                f" firstSequence: {_sequence_before(entry.last_sequence, entry.offset_delta)}"
-                f" lastSequence: {entry.last_sequence} lastOffset: {entry.last_offset}"
-                f" offsetDelta: {entry.offset_delta} timestamp: {entry.timestamp}"
-            )
-        yield line
+            fields |= {
+                "firstSequence": _sequence_before(entry.last_sequence, entry.offset_delta),
+                "lastSequence": entry.last_sequence,
+                "lastOffset": entry.last_offset,
+                "offsetDelta": entry.offset_delta,
+                "timestamp": entry.timestamp,
+            }
+        yield DumpItem("producer", fields)
 
 
 def _base_offset(path: Path) -> int:
@@ -119,9 +127,9 @@ def _segment_of(path: Path) -> Segment:
     return Segment(path.with_suffix(".log"), _base_offset(path))
 
 
-def _sanity_result(path: Path, fault: LogError | None, complaints: list[str]) -> Iterator[str]:
+def _sanity_result(path: Path, fault: LogError | None, complaints: list[str]) -> Iterator[DumpItem]:
     if fault is None:
-        yield f"{path} passed sanity check."
+        yield DumpItem("sane_index", {"path": str(path)})
     else:
         complaints.append(str(fault))
 

@@ -7,7 +7,7 @@ import contextlib
 import json
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -56,6 +56,12 @@ def printable_json(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1] for char in text)
+
+
+def print_api_json(answer: Any) -> None:
+    """Print an answer of the API as JSON: indented on a terminal, in one line elsewhere."""
+    indent = 2 if sys.stdout.isatty() else None
+    print_lines([printable_json(json.dumps(answer, indent=indent, ensure_ascii=indent is None))])
 
 
 def print_lines(lines: Iterable[str]) -> None:

@@ -61,8 +61,10 @@ def _require_terminal() -> None:
     """Raise Refusal unless stdin, stdout and stderr are a terminal that can move its cursor."""
     is_terminal = all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
     if not is_terminal or os.environ.get("TERM") == "dumb":
-        what = "`lagwarden top` draws on a terminal: stdin, stdout and stderr must be one that can move its cursor"
-        raise Refusal(what, "`lagwarden groups` prints a table without one", ExitCode.USAGE)
+        what = "`lagwarden top` needs a terminal as stdin, stdout and stderr, of a type that can move its cursor"
+        raise Refusal(
+            what, "`lagwarden groups` prints a table without one, `lagwarden top --json` its data", ExitCode.USAGE
+        )
 
 
 class TopApp(App[None]):

@@ -43,6 +43,12 @@ def _bare_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     [
         pytest.param(["--nope"], "error: No such option: --nope; see `lagwarden --help`", id="unknown option"),
         pytest.param(["run", "--nope"], "see `lagwarden run --help`", id="unknown option of a command"),
+        pytest.param(
+            ["groups", "--state"], "requires an argument; see `lagwarden groups --help`", id="option without a value"
+        ),
+        pytest.param(
+            ["check"], "error: give the name of one group, or --all; see", id="options that do not go together"
+        ),
         pytest.param(["walk"], "No such command 'walk'", id="unknown command"),
         pytest.param(["run", "-s", "x"], "'x' must be KEY=VALUE", id="setting without a value"),
         pytest.param(["run", "--http-port", "x"], "Invalid value for '--http-port'", id="port that is not a number"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -10,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 import typer.main
 
-from stream.cli.app import app
+from stream.cli.app import app, main
+from stream.errors import ExitCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,6 +59,13 @@ LINES: Final = sorted({(page.name, line) for page in PAGES for line in command_l
 def test_documented_command_line_is_valid(page: str, line: str) -> None:
     """The command and its options exist, and no required argument is missing."""
     assert usage_error(line) == "", page
+
+
+def test_the_record_of_the_readme_is_decoded(capsys: pytest.CaptureFixture[str]) -> None:
+    """The example is a whole key and not a part of one."""
+    (line,) = (line for page, line in LINES if page == "README.md" and line.startswith("decode "))
+    assert main(shlex.split(line, comments=True)) == ExitCode.OK
+    assert json.loads(capsys.readouterr().out)["key"]["data"] == {"group": "g", "topic": "t", "partition": 1}
 
 
 def test_command_lines_and_errors_are_found() -> None:

@@ -142,7 +142,7 @@ def test_top_needs_a_terminal(url: str, capsys: pytest.CaptureFixture[str]) -> N
     assert cli.main(["top", "--url", url]) == ExitCode.USAGE
     out, err = capsys.readouterr()
     assert out == ""
-    assert "draws on a terminal" in err
+    assert "needs a terminal" in err
     assert "`lagwarden groups`" in err
 
 

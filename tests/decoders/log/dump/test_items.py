@@ -1,0 +1,100 @@
+"""The parts of a dump as lines of the official tool and as JSON objects."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from decoders.log.dump import decoders as dumpdecoders
+from decoders.log.dump.items import DumpItem, item_json, item_text
+from decoders.log.dump.output import Dump, DumpOptions, as_text
+from tests.decoders.log.fixtures import RECORDED
+from tests.decoders.log.recording import files_of
+
+
+@pytest.mark.parametrize(
+    ("item", "line"),
+    [
+        pytest.param(DumpItem("log", {"startOffset": 7}), "Log starting offset: 7", id="heading"),
+        pytest.param(DumpItem("batch", {"count": 2, "isControl": False}), "count: 2 isControl: false", id="bool"),
+        pytest.param(DumpItem("batch", {"deleteHorizonMs": None}), "deleteHorizonMs: OptionalLong.empty", id="no long"),
+        pytest.param(DumpItem("batch", {"deleteHorizonMs": 5}), "deleteHorizonMs: OptionalLong[5]", id="long"),
+        pytest.param(
+            DumpItem("record", {"offset": 1, "headerKeys": ["a", "b"]}), "| offset: 1 headerKeys: [a,b]", id="list"
+        ),
+        pytest.param(
+            DumpItem("record", {"LeaderChange": {"version": 0}}), '| LeaderChange: {"version":0}', id="control"
+        ),
+        pytest.param(
+            DumpItem("record", {"KRaftVersion": {"version": 0}}), '| KRaftVersion {"version":0}', id="no colon"
+        ),
+        pytest.param(DumpItem("record", {}), "", id="control record without metadata"),
+    ],
+)
+def test_an_item_is_a_line_of_the_tool(item: DumpItem, line: str) -> None:
+    """Values have the form that Java prints; a record begins with a bar."""
+    assert item_text(item) == line
+
+
+def objects(options: DumpOptions, files: list[Path], *, decoded: bool) -> list[dict[str, Any]]:
+    """Return the items of files as JSON objects that were written and read again."""
+    items = Dump(options).items(files)
+    return [json.loads(json.dumps(item_json(item, "f", decoded=decoded))) for item in items]
+
+
+def test_json_has_the_fields_of_each_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each field name and each number of a line of a real broker's log directory is in the object of the line."""
+    monkeypatch.chdir(RECORDED)
+    items = list(Dump(DumpOptions(deep_iteration=True)).items(files_of(Path())))
+    kinds = {item.kind for item in items}
+    assert kinds > {"log", "batch", "record", "offset_index_entry", "time_index_entry", "producer", "snapshot"}
+    for item in items:
+        answer, line = item_json(item, "f", decoded=False), item_text(item)
+        assert (answer["file"], answer["kind"]) == ("f", item.kind)
+        assert all(str(value) in line for value in answer.values() if type(value) is int)
+        assert all(name in line for name in item.fields if item.kind in {"batch", "record", "producer"})
+
+
+def test_records_of_an_internal_topic_are_objects() -> None:
+    """Keys and values are the objects of the decoder; a tombstone is null."""
+    log = RECORDED / "__consumer_offsets-0" / "00000000000000000000.log"
+    rows = objects(DumpOptions(decode=dumpdecoders.offsets), [log], decoded=True)
+    records = [row for row in rows if row["kind"] == "record" and "key" in row]
+    assert {"group", "topic", "partition"} in [set(row["key"]["data"]) for row in records]
+    assert all(row["payload"] is None or "version" in row["payload"] for row in records)
+    assert not any("error" in row for row in records)
+
+
+@pytest.mark.parametrize(
+    ("fields", "answer"),
+    [
+        pytest.param(
+            {"key": '{"type":"2"}', "payload": "<DELETE>"}, {"key": {"type": "2"}, "payload": None}, id="tombstone"
+        ),
+        pytest.param({"payload": "null"}, {"payload": None}, id="metadata without a value"),
+        pytest.param(
+            {"key": "Unknown record type 99 at offset 5, skipping."},
+            {"error": "Unknown record type 99 at offset 5, skipping."},
+            id="unknown type",
+        ),
+    ],
+)
+def test_what_a_decoder_prints_becomes_data(fields: dict[str, str], answer: dict[str, Any]) -> None:
+    """The words that the tool prints instead of JSON are null or an error."""
+    assert item_json(DumpItem("record", fields), "f", decoded=True) == {"file": "f", "kind": "record", **answer}
+
+
+def test_texts_stay_texts() -> None:
+    """Without a decoder, a record that looks like JSON is a text, as its producer may have written anything."""
+    item = DumpItem("record", {"key": "null", "payload": '{"a":1}'})
+    assert item_json(item, "f", decoded=False) == {"file": "f", "kind": "record", "key": "null", "payload": '{"a":1}'}
+
+
+def test_a_text_dump_has_the_data() -> None:
+    """Records of a recorded topic have key and payload as texts."""
+    log = next((RECORDED / "uncompressed-0").glob("*.log"))
+    records = [row for row in objects(DumpOptions(decode=as_text), [log], decoded=False) if row["kind"] == "record"]
+    assert any(isinstance(row.get("payload"), str) for row in records)
