@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from typing_extensions import TypedDict
+
+from exporters.api_types.stability import EXPERIMENTAL
 
 
 class ConfigRow(TypedDict):
@@ -37,7 +41,7 @@ class OffsetsReplicaRow(TypedDict):
 
     broker: int
     bytes: int | None
-    growth: float | None
+    growth: Annotated[float | None, EXPERIMENTAL]
     unknown_reason: str | None
 
 
@@ -45,8 +49,8 @@ class OffsetsTopicObject(TypedDict):
     """Size, configuration and compaction of `__consumer_offsets`."""
 
     by_broker: list[OffsetsReplicaRow]
-    cleaner_suspect: bool | None
-    cleaner_evidence: tuple[str, ...]
+    cleaner_suspect: Annotated[bool | None, EXPERIMENTAL]
+    cleaner_evidence: Annotated[tuple[str, ...], EXPERIMENTAL]
     configs: list[ConfigRow]
 
 
@@ -167,12 +171,12 @@ class ClusterResponse(TypedDict):
     brokers: list[BrokerObject]
     totals: TotalsObject
     offsets_topic: OffsetsTopicObject
-    quorum: QuorumObject | None
-    reassignments: list[ReassignmentRow] | None
-    versions: VersionsObject | None
-    quotas: list[QuotaRow] | None
-    disks: list[BrokerDiskRow]
-    share_groups: list[SharePartitionRow] | None
+    quorum: Annotated[QuorumObject | None, EXPERIMENTAL]
+    reassignments: Annotated[list[ReassignmentRow] | None, EXPERIMENTAL]
+    versions: Annotated[VersionsObject | None, EXPERIMENTAL]
+    quotas: Annotated[list[QuotaRow] | None, EXPERIMENTAL]
+    disks: Annotated[list[BrokerDiskRow], EXPERIMENTAL]
+    share_groups: Annotated[list[SharePartitionRow] | None, EXPERIMENTAL]
     unknown: list[UnknownFactRow]
 
 
@@ -220,7 +224,7 @@ class TopicResponse(ClusterTopicRow):
     """`/api/v1/topics/NAME`."""
 
     time: str
-    bytes: int | None
+    bytes: Annotated[int | None, EXPERIMENTAL]
     configs: list[ConfigRow]
     by_partition: list[TopicPartitionRow]
-    followers: list[FollowerRow]
+    followers: Annotated[list[FollowerRow], EXPERIMENTAL]

@@ -30,6 +30,7 @@ class VerdictEventData(TypedDict):
     next_step: str | None
     owner: EventOwner | None
     maintenance_until: str | None
+    silence_reason: str | None
     unpaged: bool
 
 

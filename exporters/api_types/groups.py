@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NotRequired
+from typing import Annotated, NotRequired
 
 from typing_extensions import TypedDict
+
+from exporters.api_types.stability import EXPERIMENTAL
 
 EvidenceValue = str | float | int | bool | None
 
@@ -27,8 +29,8 @@ class GroupRow(TypedDict):
     state_asked: bool | None
     state_since: str | None
     created_time: str | None
-    group_epoch: int | None
-    assignment_epoch: int | None
+    group_epoch: Annotated[int | None, EXPERIMENTAL]
+    assignment_epoch: Annotated[int | None, EXPERIMENTAL]
     members_idle: int | None
     members_away: int | None
     partitions_unowned: int | None
@@ -44,22 +46,24 @@ class GroupRow(TypedDict):
     sentence: str | None
     time_lag_max: float | None
     time_lag_max_exact: bool | None
-    held_back: bool | None
-    odd_times: int | None
+    held_back: Annotated[bool | None, EXPERIMENTAL]
+    odd_times: Annotated[int | None, EXPERIMENTAL]
     lost_sum: int | None
     rebalances: int | None
-    scalable_lag: int | None
-    members_useful: int | None
-    commit_interval: float | None
-    unread_ratio: float | None
-    records_skipped: int | None
-    commits: int | None
-    team: str | None
-    tier: str | None
-    link: str | None
-    max_severity: str | None
-    maintenance_until: str | None
-    unpaged: bool | None
+    scalable_lag: Annotated[int | None, EXPERIMENTAL]
+    members_useful: Annotated[int | None, EXPERIMENTAL]
+    commit_interval: Annotated[float | None, EXPERIMENTAL]
+    unread_ratio: Annotated[float | None, EXPERIMENTAL]
+    records_skipped: Annotated[int | None, EXPERIMENTAL]
+    commits: Annotated[int | None, EXPERIMENTAL]
+    team: Annotated[str | None, EXPERIMENTAL]
+    tier: Annotated[str | None, EXPERIMENTAL]
+    link: Annotated[str | None, EXPERIMENTAL]
+    max_severity: Annotated[str | None, EXPERIMENTAL]
+    maintenance_until: Annotated[str | None, EXPERIMENTAL]
+    silence_reason: Annotated[str | None, EXPERIMENTAL]
+    silence_until: Annotated[str | None, EXPERIMENTAL]
+    unpaged: Annotated[bool | None, EXPERIMENTAL]
 
 
 class PartitionRow(TypedDict):
@@ -80,9 +84,9 @@ class PartitionRow(TypedDict):
     margin: int | None
     time_lag: float | None
     time_lag_exact: bool | None
-    produce_rate: float | None
-    consume_rate: float | None
-    catch_up_seconds: float | None
+    produce_rate: Annotated[float | None, EXPERIMENTAL]
+    consume_rate: Annotated[float | None, EXPERIMENTAL]
+    catch_up_seconds: Annotated[float | None, EXPERIMENTAL]
     trend: str | None
     verdict: str | None
     verdict_since: str | None
@@ -101,8 +105,8 @@ class TopicRow(TypedDict):
     time_lag_max_exact: bool | None
     partitions_lag_unknown: int | None
     verdict: str | None
-    members: int | None
-    partitions_assigned: int | None
+    members: Annotated[int | None, EXPERIMENTAL]
+    partitions_assigned: Annotated[int | None, EXPERIMENTAL]
 
 
 class UnknownLagRow(TypedDict):
@@ -193,7 +197,7 @@ class CommonCauseRow(TypedDict):
     sentence: str
     next_step: str
     groups: list[str]
-    muted: int
+    muted: Annotated[int, EXPERIMENTAL]
 
 
 class GroupsResponse(TypedDict):
@@ -208,8 +212,8 @@ class GroupsResponse(TypedDict):
     next: int | None
     common_causes: list[CommonCauseRow]
     groups: list[GroupRow]
-    instance: NotRequired[str]
-    siblings: NotRequired[list[str]]
+    instance: NotRequired[Annotated[str, EXPERIMENTAL]]
+    siblings: NotRequired[Annotated[list[str], EXPERIMENTAL]]
 
 
 class TopicGroupRow(TypedDict):
@@ -218,7 +222,7 @@ class TopicGroupRow(TypedDict):
     group: str
     group_state: str | None
     group_severity: str | None
-    team: str | None
+    team: Annotated[str | None, EXPERIMENTAL]
     partitions: int | None
     lag_sum: int | None
     lag_max: int | None
@@ -226,8 +230,8 @@ class TopicGroupRow(TypedDict):
     time_lag_max_exact: bool | None
     partitions_lag_unknown: int | None
     verdict: str | None
-    members: int | None
-    partitions_assigned: int | None
+    members: Annotated[int | None, EXPERIMENTAL]
+    partitions_assigned: Annotated[int | None, EXPERIMENTAL]
 
 
 class TopicGroupsResponse(TypedDict):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NotRequired
+from typing import Annotated, NotRequired
 
 from typing_extensions import TypedDict
+
+from exporters.api_types.stability import EXPERIMENTAL
 
 
 class ReadinessResponse(TypedDict):
@@ -35,5 +37,5 @@ class ErrorResponse(TypedDict):
     error: str
     group: NotRequired[str | None]
     topic: NotRequired[str | None]
-    instance: NotRequired[str]
-    url: NotRequired[str]
+    instance: NotRequired[Annotated[str, EXPERIMENTAL]]
+    url: NotRequired[Annotated[str, EXPERIMENTAL]]

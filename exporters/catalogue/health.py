@@ -269,8 +269,8 @@ COMMON_CAUSE_METRICS: Final = (
     Metric(
         "lagwarden_common_cause_muted_groups",
         MetricKind.GAUGE,
-        "Those of lagwarden_common_cause_groups that raise no alert: in maintenance, or with a fault that is not "
-        "paged.",
+        "Those of lagwarden_common_cause_groups that raise no alert: in maintenance, silenced, or with a fault that is "
+        "not paged.",
         MetricSource.COMMON_CAUSES,
         "muted",
         ("dimension", "key"),

@@ -80,7 +80,7 @@ CHAPTERS: Final = (
     ("Lifecycle of a group", LIFECYCLE_METRICS),
     ("Dead groups", DEAD_GROUP_METRICS),
     ("Targets of groups", TARGET_METRICS),
-    ("Owners and maintenance windows of groups, and old faults", OWNER_METRICS),
+    ("Owners, maintenance windows and silences of groups, and old faults", OWNER_METRICS),
     ("Folded groups", FOLDED_GROUP_METRICS),
     ("Offsets per partition of topics that groups read", LOG_END_METRICS),
     ("Brokers, controller and settings", BROKER_METRICS),

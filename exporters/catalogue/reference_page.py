@@ -64,7 +64,8 @@ a group, and in total for some numbers of groups x partitions of each group (wit
 {_costs()}
 
 `lagwarden metrics --estimate 2000x17` prints the same for other numbers. Series that are absent are not subtracted.
-The owner of a group adds one series, also to a dead group, and an open maintenance window another (docs/owners.md).
+The owner of a group adds one series, also to a dead group, and an open maintenance window or a silence another
+(docs/owners.md).
 A group whose faults raise no alert has one series more (docs/alerting.md), and so has an unhealthy group for each
 common cause that it shares with others.
 With `metrics.granularity: topic`, series per topic of a group replace those per partition.

@@ -38,11 +38,12 @@ OWNER_METRICS: Final = (
     Metric(
         "lagwarden_group_maintenance",
         MetricKind.GAUGE,
-        "1 while a configured maintenance window of the group (groups.maintenance) is open; the alert rules mute it.",
+        "1 while a configured maintenance window of the group (groups.maintenance) is open, or while it is silenced"
+        " (groups.silences); the alert rules mute it.",
         MetricSource.MAINTENANCE,
         "in_maintenance",
         ("group",),
-        absent="no maintenance window of the group is open",
+        absent="no maintenance window of the group is open, and it is not silenced",
         preset=Preset.LEAN,
         stability=Stability.EXPERIMENTAL,
     ),
@@ -59,7 +60,7 @@ OWNER_METRICS: Final = (
         stability=Stability.EXPERIMENTAL,
     ),
 )
-"""Metrics of configured owners and maintenance windows, also of dead groups, and of groups that are not paged."""
+"""Metrics of owners, maintenance windows and silences, also of dead groups, and of groups that are not paged."""
 
 FOLDED_GROUP_METRICS: Final = (
     Metric(

@@ -226,11 +226,15 @@ def _members(row: dict[str, Any]) -> Content:
 
 
 def _notes(row: dict[str, Any], detail: GroupDetail | None) -> Content:
-    """Return notes: maintenance, owners, subscribers, unknown lags, odd times, hidden commits."""
+    """Return notes: maintenance, silence, owners, subscribers, unknown lags, odd times, hidden commits."""
     notes: list[Content] = []
     if row["maintenance_until"] is not None:
         until = utc(row["maintenance_until"] / 1000)
         notes.append(f"In maintenance until {until} UTC: the verdict is shown, but no alert about this group fires.")
+    if row["silence_reason"] is not None:
+        end = "" if row["silence_until"] is None else f" until {utc(row['silence_until'] / 1000)} UTC"
+        reason = printable(row["silence_reason"])
+        notes.append(f"Silenced{end} ({reason}): the verdict is shown, but no alert about this group fires.")
     if row["unpaged"]:
         why = "The fault began before lagwarden first looked, or after a long silence of the group"
         notes.append(f"{why}: it is shown, but raises no alert until the group has recovered (health.day_one).")

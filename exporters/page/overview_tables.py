@@ -139,9 +139,11 @@ def owner_link(team: str | None) -> Content:
 
 
 def alert_note(row: dict[str, Any]) -> Content:
-    """Return why the group raises no alert: a maintenance window, or an old fault. None for others."""
+    """Return why the group raises no alert: a maintenance window, a silence, or an old fault. None for others."""
     if row["maintenance_until"] is not None:
         return [" ", el("small", "in maintenance", title=f"until {utc(row['maintenance_until'] / 1000)} UTC")]
+    if row["silence_reason"] is not None:
+        return [" ", el("small", "silenced", title=printable(row["silence_reason"]))]
     if row["unpaged"]:
         return [" ", el("small", "no alert", title="the fault is older than lagwarden, or the group was forgotten")]
     return None

@@ -134,6 +134,9 @@ GROUPS: Final = pa.schema(
         ("max_severity", NAME),
         # When the configured maintenance window that is open ends; null: none is open.
         ("maintenance_until", TIMESTAMP),
+        # Why a configured silence mutes its alerts; null: none does. When the silence ends; null: not by itself.
+        ("silence_reason", NAME),
+        ("silence_until", TIMESTAMP),
         # True if its faults are shown and raise no alert (`health.day_one`); null before the first evaluation, and for
         # dead groups.
         ("unpaged", pa.bool_()),
@@ -245,7 +248,7 @@ COMMON_CAUSES: Final = pa.schema(
         ("next_step", pa.string()),
         # The names of the groups that are unhealthy now, sorted.
         ("groups", pa.list_(pa.string())),
-        # How many of them raise no alert: in maintenance, or with a fault that is not paged.
+        # How many of them raise no alert: in maintenance, silenced, or with a fault that is not paged.
         ("muted", pa.int32()),
     ]
 )
@@ -268,7 +271,7 @@ OWNERS: Final = pa.schema([("group", NAME), ("team", NAME), ("tier", NAME), ("li
 """Groups with a configured owner: the part of GROUPS that /metrics shows of it (`exporters.selection`)."""
 
 MAINTENANCE: Final = pa.schema([("group", NAME), ("in_maintenance", pa.bool_())])
-"""Groups in a configured maintenance window; true in every row (`exporters.selection`)."""
+"""Groups in a configured maintenance window or silence; true in every row (`exporters.selection`)."""
 
 UNPAGED: Final = pa.schema([("group", NAME), ("unpaged", pa.bool_())])
 """Groups whose faults raise no alert; true in every row (`exporters.selection`)."""

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from exporters.readmodel import FOLDED_GROUPS, NAME, OWNERS
 from exporters.selection.generated_names import pattern_of
+from exporters.selection.muted_groups import muted_by_configuration
 from exporters.selection.name_filter import first_match
 from exporters.wording import ATTENTION, SEVERITIES
 
@@ -146,9 +147,8 @@ def _shared_labels(members: pa.Table) -> pa.Table:
 
 
 def _shared_maintenance(members: pa.Table) -> pa.Table:
-    """Return the folded rows of which all groups are in a maintenance window."""
-    in_maintenance = members.column("maintenance_until").is_valid()
-    every = members.select(["group"]).append_column("in_maintenance", in_maintenance)
+    """Return the folded rows of which all groups are in a maintenance window or a silence."""
+    every = members.select(["group"]).append_column("in_maintenance", muted_by_configuration(members))
     found = _aggregate(every, ("group",), {"in_maintenance": "all"})
     return found.filter(found["in_maintenance"])
 

@@ -22,6 +22,7 @@ from exporters.compatibility.snapshot_tables import peer_snapshot
 from exporters.readmodel import DEAD_GROUPS, MAINTENANCE, NAME, OWNERS, SERIES_DROPPED, SUMMARY, TARGETS, UNPAGED
 from exporters.selection.budget import SeriesBudget
 from exporters.selection.folding import FoldRules, GroupFolder
+from exporters.selection.muted_groups import muted_by_configuration
 from exporters.selection.name_filter import NameFilter, first_match
 from exporters.text.samples import has_sample
 
@@ -164,8 +165,8 @@ def owner_table(groups: pa.Table) -> pa.Table:
 
 
 def maintenance_table(groups: pa.Table) -> pa.Table:
-    """Return the groups in a maintenance window (schema MAINTENANCE)."""
-    found = groups.select(["group"]).filter(groups.column("maintenance_until").is_valid())
+    """Return the groups in a maintenance window or a silence (schema MAINTENANCE)."""
+    found = groups.select(["group"]).filter(muted_by_configuration(groups))
     return found.append_column(MAINTENANCE.field("in_maintenance"), pa.repeat(True, len(found)))
 
 

@@ -1,4 +1,4 @@
-"""The owners and maintenance windows of groups, from the options of the section `groups`."""
+"""The owners, maintenance windows and silences of groups, from the options of the section `groups`."""
 
 from __future__ import annotations
 
@@ -15,4 +15,8 @@ def policies_from_options(groups: GroupsOptions) -> GroupPolicies:
     owners: list[tuple[str, dict[str, Any]]] = [
         (entry.groups, entry.model_dump(exclude={"groups"})) for entry in groups.owners
     ]
-    return GroupPolicies(tuple(owners), tuple((entry.groups, entry.window) for entry in groups.maintenance))
+    return GroupPolicies(
+        tuple(owners),
+        tuple((entry.groups, entry.window) for entry in groups.maintenance),
+        tuple((entry.groups, entry.silence) for entry in groups.silences),
+    )

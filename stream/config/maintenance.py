@@ -1,4 +1,4 @@
-"""Maintenance windows: a single span of time, and a weekly schedule in the local time of a zone. Pure: no clock."""
+"""Maintenance windows: a single span of time, and a weekly schedule in the local time of a zone; and silences. Pure."""
 
 from __future__ import annotations
 
@@ -51,3 +51,15 @@ class WeeklyWindow:
 
 
 MaintenanceWindow = SingleWindow | WeeklyWindow
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Silence:
+    """Mutes the alerts about a group for a reason, until `until` (Unix seconds); None: while it is configured."""
+
+    reason: str
+    until: float | None = None
+
+    def holds(self, now: float) -> bool:
+        """Return whether it mutes at `now` (Unix seconds). The end is not part of it."""
+        return self.until is None or now < self.until

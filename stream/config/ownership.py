@@ -1,4 +1,4 @@
-"""The entries of `groups.owners` and `groups.maintenance`: their fields and validation, and the policies made of them.
+"""The entries of `groups.owners`, `groups.maintenance` and `groups.silences`, and the policies made of them.
 
 A pattern is one of `stream.config.values.check_pattern`; it must match the whole name of a group.
 """
@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 import yaml
 from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from stream.config.maintenance import DAYS, MaintenanceWindow, SingleWindow, WeeklyWindow
+from stream.config.maintenance import DAYS, MaintenanceWindow, Silence, SingleWindow, WeeklyWindow
 from stream.config.values import check_pattern, parse_seconds
 
 _LONGEST_TEXT: Final = 256
@@ -144,14 +144,34 @@ class MaintenanceEntry(BaseModel):
         return WeeklyWindow(days, dt.time(int(hour), int(minute)), self.length or 0.0, self.timezone or "UTC")
 
 
+class SilenceEntry(BaseModel):
+    """A silence of the groups whose names match a pattern: the reason, and the end if it has one."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    groups: _Pattern
+    reason: _Text
+    until: AwareDatetime | None = None
+
+    @property
+    def silence(self) -> Silence:
+        """The silence."""
+        return Silence(self.reason, None if self.until is None else self.until.timestamp())
+
+
 OwnerEntries = Annotated[tuple[OwnerEntry, ...], BeforeValidator(parse_entries)]
 MaintenanceEntries = Annotated[tuple[MaintenanceEntry, ...], BeforeValidator(parse_entries)]
+SilenceEntries = Annotated[tuple[SilenceEntry, ...], BeforeValidator(parse_entries)]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GroupPolicies:
-    """Owners and maintenance windows by pattern. The first owner that matches applies, and every window."""
+    """Owners, maintenance windows and silences by pattern.
+
+    The first owner that matches applies, every window, and the first silence that still holds.
+    """
 
     owners: tuple[tuple[str, dict[str, str | None]], ...] = ()
     """A pattern, and the labels `team`, `tier`, `link` and `max_severity`; None: not given."""
     maintenance: tuple[tuple[str, MaintenanceWindow], ...] = ()
+    silences: tuple[tuple[str, Silence], ...] = ()

@@ -126,6 +126,7 @@ def _event(
         "next_step": None if finding is None else finding.next_step,
         "owner": owner if any(owner.values()) else None,
         "maintenance_until": _time(row.get("maintenance_until")),
+        "silence_reason": row.get("silence_reason"),
         "unpaged": bool(row.get("unpaged")),
     }
     identity = json.dumps([cluster_id, group, before, verdict, round(now * 1000)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import typing
 from typing import Any
 
 import pytest
@@ -12,6 +13,9 @@ from exporters import readmodel
 from exporters.api_types import cluster as cluster_types
 from exporters.api_types import groups as group_types
 from exporters.api_types import monitor as monitor_types
+from exporters.api_types.stability import EXPERIMENTAL
+from exporters.catalogue.metric import MetricSource, Stability
+from exporters.catalogue.metrics import METRICS
 from exporters.cluster import model
 from exporters.cluster.exposition import PublishedCluster
 from exporters.http.api import group_json, groups_json, readiness_json, topic_groups_json
@@ -67,6 +71,25 @@ def test_a_row_has_the_columns_of_its_table(declared: Any, schema: Any, left_out
 def test_an_object_has_the_fields_of_its_dataclass(declared: Any, source: Any) -> None:
     """A field that is added to the read model must be declared for the API."""
     assert fields(declared) == [field.name for field in dataclasses.fields(source)]
+
+
+@pytest.mark.parametrize(
+    ("declared", "source"),
+    [
+        (group_types.GroupRow, MetricSource.GROUPS),
+        (group_types.PartitionRow, MetricSource.PARTITIONS),
+        (group_types.TopicRow, MetricSource.TOPICS),
+    ],
+    ids=["groups", "partitions", "topics"],
+)
+def test_a_field_is_as_stable_as_its_metric(declared: Any, source: MetricSource) -> None:
+    """A field whose metrics are all experimental is experimental; one with a stable metric is stable."""
+    hints = typing.get_type_hints(declared, include_extras=True)
+    marked = {name for name, hint in hints.items() if EXPERIMENTAL in getattr(hint, "__metadata__", ())}
+    metrics = [metric for metric in METRICS if metric.source is source and metric.column in hints]
+    stable = {metric.column for metric in metrics if metric.stability is Stability.STABLE}
+    assert marked & stable == set()
+    assert {metric.column for metric in metrics} - stable <= marked
 
 
 def test_a_response_has_the_declared_fields() -> None:

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 
 from pydantic import TypeAdapter
 
+from exporters.api_types.stability import KEY as STABILITY
 from exporters.group_query import MOST_ROWS, ParameterKind, QueryParameter, SortKey
 from exporters.http.api import encode
 from exporters.http.event_stream.response import MEDIA_TYPE as EVENT_STREAM
@@ -20,7 +21,8 @@ Json = dict[str, Any]
 _REFERENCE: Final = "#/components/schemas/{model}"
 _DESCRIPTION: Final = (
     "Times are RFC 3339 in UTC, durations are seconds, an unknown value is null. Fields may be added to responses;"
-    " a removed or changed field gets another version in the path. Every operation only reads."
+    " a removed or changed field gets another version in the path, unless it or its operation is experimental"
+    " (`x-stability`). Every operation only reads."
 )
 
 
@@ -63,6 +65,7 @@ def _operation(operation: ApiOperation, references: dict[type, Json]) -> Json:
     return {
         "operationId": operation.name,
         "summary": operation.summary,
+        STABILITY: operation.stability.value,
         "parameters": [
             *map(_required_parameter, operation.required),
             *map(_query_parameter, operation.query),

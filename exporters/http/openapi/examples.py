@@ -253,6 +253,7 @@ _EVENT: Final[VerdictCloudEvent] = {
         "next_step": _FINDING.next_step,
         "owner": {"team": "payments", "tier": None, "link": None},
         "maintenance_until": None,
+        "silence_reason": None,
         "unpaged": False,
     },
 }

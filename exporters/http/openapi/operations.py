@@ -20,6 +20,7 @@ from exporters.api_types.monitor import (
     NoSnapshotResponse,
     ReadinessResponse,
 )
+from exporters.catalogue.metric import Stability
 from exporters.group_query import PARAMETERS, QueryParameter
 from exporters.verdict_event import EVENT_FILTERS
 
@@ -61,7 +62,11 @@ class HeaderParameter:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ApiOperation:
-    """A GET operation: `path` as OpenAPI writes it, and `responses` by status code."""
+    """A GET operation: `path` as OpenAPI writes it, and `responses` by status code.
+
+    A stable one keeps its path, its parameters and the fields of its responses; an experimental one may change in any
+    release (docs/upgrading.md).
+    """
 
     path: str
     name: str
@@ -71,6 +76,7 @@ class ApiOperation:
     query: tuple[QueryParameter, ...] = ()
     headers: tuple[HeaderParameter, ...] = ()
     needs_login: bool = True
+    stability: Stability = Stability.STABLE
 
 
 _NOT_POLLED: Final = (
@@ -200,6 +206,7 @@ OPERATIONS: Final = (
                 "Last-Event-ID", "The `id` of the last event that the client got; EventSource sends it.", "0f5e1f6a-17"
             ),
         ),
+        stability=Stability.EXPERIMENTAL,
     ),
     ApiOperation(
         "/api/v1/cluster",

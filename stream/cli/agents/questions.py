@@ -24,7 +24,7 @@ _SICK: Final = ("critical", "warning")
 _MOST_ENTRIES: Final = 20
 _BRIEF: Final = (
     "group", "state", "severity", "verdict", "verdict_since", "sentence", "lag_sum", "time_lag_max", "members",
-    "partitions", "team", "maintenance_until",
+    "partitions", "team", "maintenance_until", "silence_reason",
 )  # fmt: skip
 _WHOLE: Final = (
     *_BRIEF, "kind", "scalable_lag", "members_useful", "last_commit_time", "partitions_lag_unknown", "unknown_lags",

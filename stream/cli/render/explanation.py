@@ -98,6 +98,8 @@ def _state(group: Answer, now: float) -> Iterator[Sentence]:
     yield plain_sentence(f"{_members(group)}; {_count(group['partitions'], 'partition')} with offsets.", indent=2)
     yield plain_sentence(f"{_lag(group)}; last commit {_ago(group['last_commit_time'], now)}.", indent=2)
     yield plain_sentence(_expiration(group, now), indent=2)
+    for reason in _muted(group):
+        yield plain_sentence(f"No alert about it fires: {reason}.", "yellow", 2)
     if group["held_back"]:
         hidden = "An open transaction hides its latest commits: they are read behind the last stable offset."
         yield plain_sentence(hidden, "yellow", 2)
@@ -110,6 +112,17 @@ def _state(group: Answer, now: float) -> Iterator[Sentence]:
         yield plain_sentence(f"No member subscribes to {_names(group['unsubscribed'])}.", "yellow", 2)
     for reason, partitions in group["unknown_lags"].items():
         yield plain_sentence(f"Lag of {_count(partitions, 'partition')} not known: {_words(reason)}.", "yellow", 2)
+
+
+def _muted(group: Answer) -> Iterator[str]:
+    """Yield each reason why no alert about the group fires. An instance of an earlier version lacks the fields."""
+    if group.get("maintenance_until"):
+        yield f"in maintenance until {display_text(group['maintenance_until'])}"
+    if group.get("silence_reason"):
+        end = f" until {display_text(group['silence_until'])}" if group["silence_until"] else ""
+        yield f"silenced{end} ({display_text(group['silence_reason'])})"
+    if group.get("unpaged"):
+        yield "the fault is older than lagwarden, or the group was silent for long (health.day_one)"
 
 
 def _names(names: Sequence[str]) -> str:

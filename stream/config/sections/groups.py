@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Literal
 
-from stream.config.ownership import MaintenanceEntries, OwnerEntries
+from stream.config.ownership import MaintenanceEntries, OwnerEntries, SilenceEntries
 from stream.config.sections.option import OptionSection, option
 from stream.config.values import Seconds
 
 
 class GroupsOptions(OptionSection):
-    """The history kept per group, requests about groups that the log cannot answer, owners and maintenance windows."""
+    """The history kept per group, requests about groups that the log cannot answer, owners, and muted alerts."""
 
     dead_grace: Seconds = option(
         3600.0,
@@ -55,6 +55,13 @@ class GroupsOptions(OptionSection):
         "Maintenance windows of groups, in which no alert about them fires, as a list of `{groups: PATTERN, from: TIME,"
         ' to: TIME}` (RFC 3339) or `{groups: PATTERN, days: [sat, sun], at: "22:30", for: 2h, timezone:'
         " Europe/Berlin}` (docs/owners.md).",
+        shown="none",
+        experimental=True,
+    )
+    silences: SilenceEntries = option(
+        (),
+        "Groups about which no alert fires, as a list of `{groups: PATTERN, reason: TEXT}`, with `until: TIME` (RFC"
+        " 3339) if the silence ends by itself (docs/owners.md).",
         shown="none",
         experimental=True,
     )

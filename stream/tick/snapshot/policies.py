@@ -1,4 +1,4 @@
-"""Adds the configured owners and open maintenance windows of the groups to the snapshot, and what these mute. Pure."""
+"""Adds the configured owners, open maintenance windows and silences of the groups, and what these mute. Pure."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from exporters.readmodel import NAME, OWNERS, TIMESTAMP
+from exporters.selection.muted_groups import muted_by_configuration
 from exporters.selection.name_filter import first_match
 
 if TYPE_CHECKING:
@@ -19,12 +20,14 @@ if TYPE_CHECKING:
 def with_policies(snapshot: Snapshot, policies: GroupPolicies) -> Snapshot:
     """Return the snapshot with the owner of each group, and the end of its maintenance as of the snapshot's time.
 
-    The first owner whose pattern matches applies. Of several open windows, the one that ends last counts. Common causes
-    get the number of their groups that raise no alert.
+    The first owner whose pattern matches applies. Of several open windows, the one that ends last counts; of several
+    silences that hold, the first. Common causes get the number of their groups that raise no alert.
     """
     names = snapshot.groups.column("group").cast(pa.string()).combine_chunks()
-    columns = owner_columns(names, policies) | {
-        "maintenance_until": maintenance_column(names, policies, snapshot.taken_at)
+    columns = {
+        **owner_columns(names, policies),
+        "maintenance_until": maintenance_column(names, policies, snapshot.taken_at),
+        **silence_columns(names, policies, snapshot.taken_at),
     }
     groups = snapshot.groups
     for name, column in columns.items():
@@ -36,7 +39,7 @@ def _with_muted(causes: pa.Table, groups: pa.Table) -> pa.Table:
     """Return the common causes with the number of their groups that raise no alert."""
     if not len(causes):
         return causes
-    is_muted = pc.or_(groups.column("unpaged").fill_null(False), groups.column("maintenance_until").is_valid())
+    is_muted = pc.or_(groups.column("unpaged").fill_null(False), muted_by_configuration(groups))
     muted = frozenset(groups.column("group").filter(is_muted).to_pylist())
     counts = pa.array([len(muted.intersection(names)) for names in causes.column("groups").to_pylist()], pa.int32())
     return causes.set_column(causes.column_names.index("muted"), causes.schema.field("muted"), counts)
@@ -60,3 +63,17 @@ def maintenance_column(names: pa.Array, policies: GroupPolicies, now: float) -> 
             matches = first_match(names, [pattern]).is_valid()
             ends = pc.if_else(matches, pc.max_element_wise(ends, pa.scalar(int(end * 1000), pa.int64())), ends)
     return ends.cast(TIMESTAMP)
+
+
+def silence_columns(names: pa.Array, policies: GroupPolicies, now: float) -> dict[str, pa.Array]:
+    """Return reason and end of the silence that mutes each group at `now` (Unix seconds); null without one."""
+    holding = [(pattern, silence) for pattern, silence in policies.silences if silence.holds(now)]
+    found = first_match(names, [pattern for pattern, _ in holding])
+    reasons = pa.array([silence.reason for _, silence in holding], pa.string())
+    ends = pa.array(
+        [None if silence.until is None else int(silence.until * 1000) for _, silence in holding], pa.int64()
+    )
+    return {
+        "silence_reason": reasons.take(found).dictionary_encode().cast(NAME),
+        "silence_until": ends.take(found).cast(TIMESTAMP),
+    }

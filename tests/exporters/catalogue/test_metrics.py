@@ -51,6 +51,8 @@ NOT_EXPORTED = {
         MetricSource.GROUPS,
         "maintenance_until",
     ): "MAINTENANCE has whether one is open",
+    (MetricSource.GROUPS, "silence_reason"): "MAINTENANCE has whether one mutes the group",
+    (MetricSource.GROUPS, "silence_until"): "as the reason",
     (MetricSource.GROUPS, "unpaged"): "UNPAGED has the groups that are",
     (MetricSource.TOPICS, "partitions"): "counts the series of lagwarden_partition_committed_offset",
     (MetricSource.TOPICS, "lag_max"): "the maximum of lagwarden_partition_lag",

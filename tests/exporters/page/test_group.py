@@ -236,6 +236,14 @@ def test_the_owner_and_the_maintenance_of_the_group() -> None:
     assert all(word not in plain for word in ("Team", "Tier", "Link", "maintenance"))
 
 
+def test_the_silence_of_the_group() -> None:
+    """A note has its reason, and its end if it has one."""
+    row = {"group": "g", "kind": "classic", "state": "Stable", "silence_reason": "retired <soon>"}
+    assert "Silenced (retired <soon>): the verdict is shown" in read("g", data=snapshot(groups=[row])).text
+    ending = {**row, "silence_until": NOON + 60_000}
+    assert "Silenced until 2023-11-14 22:14:20 UTC (retired" in read("g", data=snapshot(groups=[ending])).text
+
+
 def test_a_group_links_to_other_services_if_they_are_configured() -> None:
     """To its dashboard and to the runbook of its verdict; without the options there are no links."""
     published = PublishedSnapshot.build(small_snapshot())

@@ -367,6 +367,15 @@ def test_a_group_in_maintenance_is_marked() -> None:
     )
 
 
+def test_a_silenced_group_is_marked() -> None:
+    """Beside its verdict, which is still shown, with the reason."""
+    row = attention("a", "critical", silence_reason='"retired"')
+    document = page(PublishedSnapshot.build(snapshot(groups=[row]))).html().decode()
+    assert 'title="&quot;retired&quot;">silenced<' in document
+    plain = page(PublishedSnapshot.build(snapshot(groups=[attention("a", "critical")]))).html().decode()
+    assert "silenced" not in plain
+
+
 def test_the_other_instances_are_linked() -> None:
     """Each by its part; this instance is in the footer, and a single one is not mentioned."""
     urls = ("http://a:1", "http://b:1", "http://c:1")

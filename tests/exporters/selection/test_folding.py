@@ -204,11 +204,13 @@ def test_a_folded_row_has_the_labels_that_all_owners_share() -> None:
 
 
 def test_a_folded_row_is_in_maintenance_while_all_of_its_groups_are() -> None:
-    """Otherwise an alert on a group outside of the window would be muted."""
+    """Or are silenced. Otherwise an alert on a group outside of the window would be muted."""
     until = {"maintenance_until": NOON}
     every = [group(f"console-consumer-{at}", **until) for at in range(3)]
     assert owned(*every).maintenance.to_pylist() == [{"group": CONSOLE, "in_maintenance": True}]
     assert owned(*every, *consoles(4)[3:]).maintenance.to_pylist() == []
+    silenced = group("console-consumer-9", silence_reason="retired")
+    assert owned(*every, silenced).maintenance.to_pylist() == [{"group": CONSOLE, "in_maintenance": True}]
 
 
 def test_a_folded_row_is_unpaged_while_every_fault_of_its_groups_is_old() -> None:

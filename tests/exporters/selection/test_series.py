@@ -458,6 +458,12 @@ def test_an_owner_is_shown_with_the_labels_that_it_has() -> None:
     ]
 
 
+def test_a_silenced_group_is_muted_like_one_in_maintenance() -> None:
+    """The rules know one series for both."""
+    found = policy_samples({"group": "legacy", "state": "Stable", "silence_reason": "retired"})
+    assert found == [{"name": "lagwarden_group_maintenance", "group": "legacy"}]
+
+
 def test_a_dead_group_keeps_its_owner() -> None:
     """The alert that it died reaches its team, and does not fire in a planned maintenance."""
     found = policy_samples({"group": "billing", "state": "Dead", "died_time": NOON, **OWNED})

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.config.maintenance import DAYS, SingleWindow, WeeklyWindow
+from stream.config.maintenance import DAYS, Silence, SingleWindow, WeeklyWindow
 
 HOUR = 3600.0
 
@@ -90,6 +90,12 @@ def test_overlapping_openings_end_with_the_last() -> None:
     """A daily window of 30 hours never closes; its end is that of the latest opening."""
     window = weekly(hours=30, zone="UTC")
     assert window.open_until(at("2026-07-04T03:00+00:00")) == at("2026-07-05T08:30+00:00")
+
+
+def test_a_silence_holds_until_its_end() -> None:
+    """The end is not part of it; without one it always holds."""
+    assert [Silence("retired", 100.0).holds(now) for now in (0.0, 99.9, 100.0)] == [True, True, False]
+    assert Silence("retired").holds(9e9)
 
 
 @given(

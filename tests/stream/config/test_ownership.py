@@ -1,4 +1,4 @@
-"""The options `groups.owners` and `groups.maintenance`: their sources, their validation, and their policies."""
+"""The options `groups.owners`, `groups.maintenance` and `groups.silences`: sources, validation and policies."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import yaml
 
 from stream.config.group_policies import policies_from_options
 from stream.config.loader import ConfigRefusal, load
-from stream.config.maintenance import SingleWindow, WeeklyWindow
+from stream.config.maintenance import Silence, SingleWindow, WeeklyWindow
 from stream.config.ownership import GroupPolicies
 
 if TYPE_CHECKING:
@@ -27,6 +27,9 @@ groups:
     - {groups: "etl-.*", from: 2026-11-24T22:00:00Z, to: "2026-11-25T01:00:00+01:00"}
     - {groups: ".*", days: [sat, sun], at: 22:30, for: 90m, timezone: Europe/Berlin}
     - {groups: "nightly", at: "01:05", for: 600}
+  silences:
+    - {groups: "legacy-.*", reason: "retired, owner informed"}
+    - {groups: "etl-eu", reason: "new cluster", until: 2026-11-24T22:00:00Z}
 """
 POLICIES = GroupPolicies(
     owners=(
@@ -41,10 +44,14 @@ POLICIES = GroupPolicies(
         (".*", WeeklyWindow(frozenset({5, 6}), dt.time(22, 30), 5400.0, "Europe/Berlin")),
         ("nightly", WeeklyWindow(frozenset(range(7)), dt.time(1, 5), 600.0, "UTC")),
     ),
+    silences=(
+        ("legacy-.*", Silence("retired, owner informed")),
+        ("etl-eu", Silence("new cluster", 1_795_557_600.0)),
+    ),
 )
 
 
-def test_a_file_has_both_lists(tmp_path: Path) -> None:
+def test_a_file_has_the_lists(tmp_path: Path) -> None:
     """Times may be quoted or not: YAML reads an unquoted 22:30 as a number, and a date as a date."""
     file = tmp_path / "lagwarden.yaml"
     file.write_text(FILE)
@@ -55,7 +62,8 @@ def test_a_variable_has_a_list_as_yaml_or_json() -> None:
     """The text of a variable or a flag is read as the file is."""
     groups = yaml.safe_load(FILE)["groups"]
     environment = {"LAGWARDEN_GROUPS_OWNERS": yaml.safe_dump(groups["owners"], default_flow_style=True)}
-    flags = {**BROKER, "groups.maintenance": yaml.safe_dump(groups["maintenance"])}
+    lists = {f"groups.{name}": yaml.safe_dump(groups[name]) for name in ("maintenance", "silences")}
+    flags = {**BROKER, **lists}
     assert policies_from_options(load(environment=environment, flags=flags).groups) == POLICIES
 
 
@@ -64,12 +72,12 @@ def test_the_printed_configuration_can_be_loaded_again(tmp_path: Path) -> None:
     file = tmp_path / "lagwarden.yaml"
     file.write_text(FILE)
     shown = load(file).masked()["groups"]
-    again = load(flags={**BROKER, "groups.owners": shown["owners"], "groups.maintenance": shown["maintenance"]})
+    again = load(flags=BROKER | {f"groups.{name}": shown[name] for name in ("owners", "maintenance", "silences")})
     assert policies_from_options(again.groups) == POLICIES
 
 
 def test_there_are_no_policies_by_default() -> None:
-    """Without the options, no group has an owner or a window; an empty variable is an empty list."""
+    """Without the options, no group has an owner, a window or a silence; an empty variable is an empty list."""
     assert policies_from_options(load(flags=BROKER).groups) == GroupPolicies()
     assert policies_from_options(load(flags={**BROKER, "groups.owners": ""}).groups) == GroupPolicies()
 
@@ -88,6 +96,14 @@ def test_there_are_no_policies_by_default() -> None:
         pytest.param("owners", "[{groups: a, tier: true}]", "entry 1, tier: must be", id="a flag is no label"),
         pytest.param("owners", "[{groups: a, link: 'javascript:alert(1)'}]", "must be a URL", id="a link is a URL"),
         pytest.param("owners", "a: {", "must be a list of mappings", id="no YAML"),
+        pytest.param("silences", "[{groups: a}]", "entry 1, reason: is required", id="a silence has a reason"),
+        pytest.param("silences", "[{groups: a, reason: ' '}]", "must be printable text of 1", id="empty reason"),
+        pytest.param(
+            "silences",
+            "[{groups: a, reason: b, until: 2026-01-01T00:00:00}]",
+            "entry 1, until: must have timezone info",
+            id="an end without an offset",
+        ),
         pytest.param("maintenance", "[{groups: a, at: '5:00'}]", "needs `from` and `to`, or", id="no length"),
         pytest.param("maintenance", "[{groups: a, from: 2026-01-01T00:00:00Z}]", "needs `from` and `to`", id="no end"),
         pytest.param(

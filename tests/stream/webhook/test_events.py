@@ -64,9 +64,14 @@ def test_a_group_that_disappears_is_an_event_if_it_was_sick() -> None:
 
 
 def test_an_event_is_a_cloud_event_with_everything_about_the_change() -> None:
-    """All required attributes of CloudEvents 1.0, the finding, the owner and the maintenance window."""
+    """All required attributes of CloudEvents 1.0, the finding, the owner, and what mutes its alerts."""
     row = group("billing", "stalled", "critical", verdict_since=NOON - 5000, sentence="It is stalled.")
-    owned = {"team": "payments", "tier": "1", "maintenance_until": NOON + 60_000}
+    owned = {
+        "team": "payments",
+        "tier": "1",
+        "maintenance_until": NOON + 60_000,
+        "silence_reason": "new cluster",
+    }
     finding = FindingDetail("stalled", "critical", NOON / 1000, "It is stalled.", {"lag": 7, "rate": None}, "Look.")
     asked: list[str] = []
 
@@ -99,6 +104,7 @@ def test_an_event_is_a_cloud_event_with_everything_about_the_change() -> None:
             "next_step": "Look.",
             "owner": {"team": "payments", "tier": "1", "link": None},
             "maintenance_until": "2023-11-14T22:14:20.000Z",
+            "silence_reason": "new cluster",
             "unpaged": False,
         },
     }

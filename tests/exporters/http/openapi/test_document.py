@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
@@ -70,6 +72,30 @@ def test_the_event_stream_is_declared_as_such() -> None:
         ("Last-Event-ID", "header"),
     ]
     assert list(events["responses"]["200"]["content"]) == ["text/event-stream"]
+
+
+def test_every_operation_says_whether_it_is_stable() -> None:
+    """The event stream is experimental; everything else keeps its path, parameters and fields."""
+    marks = {path: methods["get"]["x-stability"] for path, methods in openapi_document()["paths"].items()}
+    assert {path for path, mark in marks.items() if mark == "experimental"} == {EVENTS_PATH}
+    assert set(marks.values()) == {"stable", "experimental"}
+
+
+def test_experimental_fields_are_those_that_the_page_names() -> None:
+    """docs/api.md has each of them, by the schema that has it; a generator of clients sees the mark."""
+    schemas = openapi_document()["components"]["schemas"]
+    marked = {
+        (name, field)
+        for name, schema in schemas.items()
+        for field, content in schema.get("properties", {}).items()
+        if content.get("x-stability") == "experimental"
+    }
+    page = (Path(__file__).resolve().parents[4] / "docs" / "api.md").read_text()
+    rows = re.findall(r"^\| `(\w+)` \| (`.*`) \|$", page.partition("## Stability")[2], re.MULTILINE)
+    named = {(name, field) for name, fields in rows for field in re.findall(r"`(\w+)`", fields)}
+    # A response with the fields of a row has its marks, too.
+    assert named <= marked
+    assert {field for _, field in marked} == {field for _, field in named}
 
 
 def test_probes_need_no_login_and_everything_else_may() -> None:

@@ -127,6 +127,31 @@ def test_stuck_group_from_its_verdict_to_its_history() -> None:
             id="expiring",
         ),
         pytest.param(
+            {**FINE, "maintenance_until": NOON},
+            {},
+            "  No alert about it fires: in maintenance until 2023-11-14T22:13:20.000Z.",
+            id="in maintenance",
+        ),
+        pytest.param(
+            {**FINE, "silence_reason": "retired\n"},
+            {},
+            "  No alert about it fires: silenced (retired\\n).",
+            id="silenced",
+        ),
+        pytest.param(
+            {**FINE, "silence_reason": "moves", "silence_until": NOON},
+            {},
+            "  No alert about it fires: silenced until 2023-11-14T22:13:20.000Z (moves).",
+            id="silenced until a time",
+        ),
+        pytest.param(
+            {**FINE, "unpaged": True},
+            {},
+            "  No alert about it fires: the fault is older than lagwarden, or the group was silent for long"
+            " (health.day_one).",
+            id="not paged",
+        ),
+        pytest.param(
             {**FINE, "held_back": True},
             {},
             "  An open transaction hides its latest commits: they are read behind the last stable offset.",

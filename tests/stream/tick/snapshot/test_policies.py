@@ -1,4 +1,4 @@
-"""Owners and maintenance windows in the snapshot."""
+"""Owners, maintenance windows and silences in the snapshot."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import datetime as dt
 from typing import Any
 
 from exporters.readmodel import GROUPS
-from stream.config.maintenance import SingleWindow
+from stream.config.maintenance import Silence, SingleWindow
 from stream.config.ownership import GroupPolicies
 from stream.tick.snapshot.policies import with_policies
 from tests.exporters.snapshots import COMMON_CAUSE, NOON, snapshot
@@ -20,7 +20,7 @@ def policies_of(policies: GroupPolicies, *names: str) -> dict[str, dict[str, Any
     """Return the columns that the policies fill, by group."""
     made = with_policies(snapshot(groups=[{"group": name} for name in names]), policies)
     assert made.groups.schema == GROUPS
-    columns = ["team", "tier", "link", "max_severity", "maintenance_until"]
+    columns = ["team", "tier", "link", "max_severity", "maintenance_until", "silence_reason", "silence_until"]
     return {row.pop("group"): row for row in made.groups.select(["group", *columns]).to_pylist()}
 
 
@@ -28,8 +28,9 @@ def test_the_first_owner_that_matches_applies() -> None:
     """A pattern matches the whole name; a group that none matches has no owner."""
     owners = GroupPolicies(owners=(("billing-.*", PAYMENTS), ("b.*", OTHERS)))
     found = policies_of(owners, "billing-eu", "billing", "a-billing-eu")
-    assert found["billing-eu"] == {**PAYMENTS, "maintenance_until": None}
-    assert found["billing"] == {**OTHERS, "maintenance_until": None}
+    nothing_muted = {"maintenance_until": None, "silence_reason": None, "silence_until": None}
+    assert found["billing-eu"] == {**PAYMENTS, **nothing_muted}
+    assert found["billing"] == {**OTHERS, **nothing_muted}
     assert set(found["a-billing-eu"].values()) == {None}
 
 
@@ -47,6 +48,20 @@ def test_every_window_applies_and_the_last_end_counts() -> None:
     assert ends == {"a": 60, "ab": 90, "c": 30}
 
 
+def test_the_first_silence_that_holds_applies() -> None:
+    """With its reason, and its end if it has one; a silence whose end has passed leaves the group to the next one."""
+    silences = (
+        ("a.*", Silence("over", NOW)),
+        ("ab", Silence("move to the new cluster", NOW + 60)),
+        ("a.*", Silence("retired")),
+    )
+    found = policies_of(GroupPolicies(silences=silences), "a", "ab", "b")
+    assert [row["silence_reason"] for row in found.values()] == ["retired", "move to the new cluster", None]
+    end = found["ab"]["silence_until"]
+    assert end.replace(tzinfo=dt.UTC).timestamp() == NOW + 60
+    assert (found["a"]["silence_until"], found["b"]["silence_until"]) == (None, None)
+
+
 def test_without_policies_nothing_is_added() -> None:
     """No group has an owner or a window, also if there are no groups at all."""
     assert set(policies_of(GroupPolicies(), "a")["a"].values()) == {None}
@@ -54,16 +69,19 @@ def test_without_policies_nothing_is_added() -> None:
 
 
 def test_a_common_cause_has_the_number_of_its_groups_that_raise_no_alert() -> None:
-    """Those in maintenance and those whose faults are not paged, each once; other groups do not count."""
+    """Those in maintenance or silenced, and those whose faults are not paged, each once; others do not count."""
     groups: list[dict[str, Any]] = [
         {"group": "both", "unpaged": True},
         {"group": "old", "unpaged": True},
         {"group": "other", "unpaged": True},
         {"group": "paged", "unpaged": False},
+        {"group": "retired", "unpaged": False},
         {"group": "window"},
     ]
-    cause = {**COMMON_CAUSE, "groups": ["both", "old", "paged", "window"], "muted": None}
-    windows = GroupPolicies(maintenance=(("both|window", SingleWindow(NOW - 10, NOW + 60)),))
+    cause = {**COMMON_CAUSE, "groups": ["both", "old", "paged", "retired", "window"], "muted": None}
+    windows = GroupPolicies(
+        maintenance=(("both|window", SingleWindow(NOW - 10, NOW + 60)),), silences=(("retired", Silence("retired")),)
+    )
     world = snapshot(groups=groups, common_causes=[cause])
-    assert with_policies(world, windows).common_causes["muted"].to_pylist() == [3]
+    assert with_policies(world, windows).common_causes["muted"].to_pylist() == [4]
     assert with_policies(world, GroupPolicies()).common_causes["muted"].to_pylist() == [2]

@@ -1,0 +1,15 @@
+"""The groups whose alerts the configuration mutes: those in a maintenance window, and silenced ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow.compute as pc
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def muted_by_configuration(groups: pa.Table) -> pa.ChunkedArray:
+    """Return a mask of the rows of GROUPS that a maintenance window or a silence mutes."""
+    return pc.or_(groups.column("maintenance_until").is_valid(), groups.column("silence_reason").is_valid())

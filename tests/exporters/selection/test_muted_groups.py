@@ -1,0 +1,18 @@
+"""The groups whose alerts the configuration mutes."""
+
+from __future__ import annotations
+
+from exporters.selection.muted_groups import muted_by_configuration
+from tests.exporters.snapshots import NOON, snapshot
+
+
+def test_a_window_and_a_silence_mute() -> None:
+    """Each alone, and both together. The end of a silence does not matter: only one that holds is in the row."""
+    groups = [
+        {"group": "both", "maintenance_until": NOON, "silence_reason": "retired"},
+        {"group": "neither"},
+        {"group": "silence", "silence_reason": "retired", "silence_until": NOON},
+        {"group": "window", "maintenance_until": NOON},
+    ]
+    muted = muted_by_configuration(snapshot(groups=groups).groups)
+    assert muted.to_pylist() == [True, False, True, True]
