@@ -40,16 +40,19 @@ class Prometheus:
     """`with Prometheus("http://127.0.0.1:10848", folder) as prometheus: prometheus.query("up")`.
 
     `interval` is the scrape and evaluation interval in seconds. The rules' own intervals are longer; `short_rules` sets
-    them to `interval` too. Raises ToolMissingError where there is no Prometheus.
+    them to `interval` too. `rules` is a folder of rule files to load instead of those of the chart. Raises
+    ToolMissingError where there is no Prometheus.
     """
 
-    def __init__(self, target: str, folder: Path, *, interval: int = 5, short_rules: bool = False) -> None:
+    def __init__(
+        self, target: str, folder: Path, *, interval: int = 5, short_rules: bool = False, rules: Path = RULES
+    ) -> None:
         self.address: Final = f"http://{LOOPBACK}:{free_port()}"
         self.interval: Final = interval
         self._folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         config = folder / "prometheus.yml"
-        config.write_text(configuration(target, interval, [_rules(folder, interval) if short_rules else RULES]))
+        config.write_text(configuration(target, interval, [_rules(folder, interval) if short_rules else rules]))
         program = find_tool("prometheus")
         self._command = [
             *(program, f"--config.file={config}", f"--storage.tsdb.path={folder / 'data'}", *_assets(program)),

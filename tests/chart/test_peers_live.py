@@ -15,6 +15,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
+import yaml
 
 from sandbox.ports import LOOPBACK
 from sandbox.programs.prometheus import JOB, Prometheus
@@ -94,34 +95,57 @@ def write_history(peer: str, address: str, folder: Path, begin: float) -> None:
 
 def filled(expression: str, address: str, cluster: str) -> str:
     """Replace the variables of a dashboard as Grafana does with `All` for topics and groups; there is no namespace."""
-    values = {"$instance": address, "$topic": ".*", "$namespace": "", "$cluster_name": cluster, "$consumer_group": ".*"}
+    values = {"$instance": address, "$topic": ".*", "$namespace": "", "$cluster_name": cluster}
+    values |= {"$consumer_group": ".*", "$consumergroup": ".*"}
     for name, value in values.items():
         expression = expression.replace(name, value)
     return expression
 
 
+def write_rules(groups: Sequence[dict[str, Any]], folder: Path) -> set[str]:
+    """Write published rules as files of Prometheus, one group per source; returns the names of all rules.
+
+    They are recorded without `for`: how long a condition must hold does not depend on the metrics.
+    """
+    folder.mkdir()
+    for number, group in enumerate(groups):
+        content = {"groups": [{"name": group["source"], "interval": f"{SCRAPE}s", "rules": group["rules"]}]}
+        (folder / f"{number}.yaml").write_text(yaml.safe_dump(content))
+    return {rule.get("alert") or rule["record"] for group in groups for rule in group["rules"]}
+
+
+def results(prometheus: Prometheus) -> set[str]:
+    """Return the names of the alerts that fire and of the recorded series that exist. Fails if a rule has an error."""
+    rules = prometheus.rules()
+    assert [rule["lastError"] for rule in rules if rule.get("lastError")] == []
+    recorded = {rule["name"] for rule in rules if rule["type"] == "recording" and prometheus.query(rule["name"])}
+    return recorded | {rule["name"] for rule in rules if rule["type"] == "alerting" and rule["state"] == "firing"}
+
+
 @pytest.mark.parametrize("peer", NAMES)
-def test_every_published_query_has_rows(peer: str, promtool: str, tmp_path: Path) -> None:
-    """Prometheus accepts the scrape, and each query of the exporter's dashboards and rules returns rows."""
+def test_every_published_query_and_rule_has_a_result(peer: str, promtool: str, tmp_path: Path) -> None:
+    """Prometheus accepts the scrape; each query of a dashboard returns rows, and each rule, loaded as one, fires."""
     assert promtool
     facts, begin = published(peer), time.time()
-    queries = [expression for group in facts["queries"] for expression in group["expressions"]]
-    assert queries
+    queries = [expression for group in facts.get("queries", ()) for expression in group["expressions"]]
+    quiet = write_rules(facts.get("rules", ()), tmp_path / "published")
+    assert queries or quiet
     texts = [exposition_text(peer, HISTORY // PACE + step).encode() for step in range(STEPS)]
     with served(texts, begin) as address:
         write_history(peer, address, tmp_path, begin)
         empty = {each: filled(each, address, facts.get("cluster", "kafka")) for each in queries}
-        with Prometheus(f"http://{address}", tmp_path, interval=SCRAPE) as prometheus:
+        with Prometheus(f"http://{address}", tmp_path, interval=SCRAPE, rules=tmp_path / "published") as prometheus:
 
-            def all_had_rows() -> bool:
+            def all_had_results() -> bool:
                 for each in [each for each, text in empty.items() if prometheus.query(text)]:
                     del empty[each]
-                return not empty
+                quiet.difference_update(results(prometheus))
+                return not empty and not quiet
 
             # Differences over time need scrapes at two seconds of the world.
             with contextlib.suppress(TimeoutError):
-                wait_until(all_had_rows, "every query to have rows", limit=60, pause=1)
-    assert list(empty) == []
+                wait_until(all_had_results, "every query and rule to have a result", limit=60, pause=1)
+    assert (list(empty), quiet) == ([], set())
 
 
 @pytest.mark.parametrize("peer", NAMES)

@@ -27,11 +27,12 @@ if TYPE_CHECKING:
 PUBLISHED = pathlib.Path(__file__).parent / "published"
 _FIRST = ("m-1", "reader", "/10.0.0.1")
 _SECOND = ("m-2", "reader", "/10.0.0.2")
+_LEADER_SECONDS = 30
 NAMES = ("kafka_exporter", "kafka_lag_exporter", "kminion", "burrow_exporter", "burrow")
 
 
 def published(name: str) -> dict[str, Any]:
-    """Return what an exporter publishes: its project, its metrics with their labels, and queries."""
+    """Return what an exporter publishes: its project, its metrics with their labels, queries and rules."""
     read: dict[str, Any] = yaml.safe_load((PUBLISHED / f"{name}.yaml").read_text("utf-8"))
     return read
 
@@ -80,12 +81,21 @@ def snapshot_at(second: int = 0) -> Snapshot:
     )
 
 
-def facts_at() -> ClusterFacts:
-    """Return two brokers and the topic shop-activity, whose second partition has one replica in sync."""
+def facts_at(second: int = 0) -> ClusterFacts:
+    """Return two brokers and the topic shop-activity, whose second partition has one replica in sync.
+
+    The leader of the first partition changes every half minute.
+    """
     base = facts()
     partition = {name: column[0] for name, column in base.partitions_shown.to_pydict().items()}
     rows = [
-        partition | {"topic": "shop-activity", "partition": 0, "in_sync_replicas": 1},
+        partition
+        | {
+            "topic": "shop-activity",
+            "partition": 0,
+            "in_sync_replicas": 1,
+            "leader": 1 + second // _LEADER_SECONDS % 2,
+        },
         partition
         | {"topic": "shop-activity", "partition": 1, "in_sync_replicas": 1, "under_replicated": True}
         | {"preferred_leader": False, "leader": None},
@@ -108,7 +118,7 @@ def exposition_text(peer: str, second: int = 0, cluster: str | None = None, **op
     name = cluster or published(peer).get("cluster", "kafka")
     selection = SeriesSelection(compatibility=PeerSelection((peer,), name), **options)
     of_groups = PublishedSnapshot.build(snapshot_at(second), SeriesSelector(selection)).exposition
-    of_cluster = PublishedCluster.build(facts_at(), selection).exposition
+    of_cluster = PublishedCluster.build(facts_at(second), selection).exposition
     parts = join_expositions(of_groups, of_cluster).plain(ExpositionFormat.TEXT)
     text = b"".join(part if isinstance(part, bytes) else b"".join(part) for part in parts).decode()
     return "".join(line for line in text.splitlines(keepends=True) if "lagwarden_" not in line)
