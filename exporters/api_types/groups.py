@@ -173,6 +173,17 @@ class VerdictChangeObject(TypedDict):
     sentence: str
 
 
+class MemberQuotaObject(TypedDict):
+    """A quota by which members of a group may be throttled (`exporters.readmodel.QuotaDetail`)."""
+
+    user: str
+    client_id: str
+    key: str
+    value: float
+    members: int
+    sentence: str
+
+
 class GroupDetailObject(TypedDict):
     """The detail of one group (`exporters.readmodel.GroupDetail`); all None if nothing is known of the group now."""
 
@@ -183,6 +194,7 @@ class GroupDetailObject(TypedDict):
     finding: FindingObject | None
     findings: list[PartitionFindingObject] | None
     verdicts: list[VerdictChangeObject] | None
+    quotas: list[MemberQuotaObject] | None
 
 
 class CommonCauseRow(TypedDict):

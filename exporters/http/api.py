@@ -23,6 +23,7 @@ from exporters.api_types.groups import (
     GroupRow,
     GroupsResponse,
     MemberObject,
+    MemberQuotaObject,
     PartitionFindingObject,
     PartitionRow,
     TopicGroupRow,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
         MemberDetail,
         MonitorStatus,
         OtherInstance,
+        QuotaDetail,
         Snapshot,
         TransitionDetail,
         VerdictChange,
@@ -118,7 +120,8 @@ def group_json(snapshot: Snapshot, group: str, detail: GroupDetail | None = None
 
     The detail is current, the rest has the time of the snapshot. `members` and `partitions` are counts; the lists are
     `by_member`, `by_partition` and `by_topic`. `finding` explains the group's verdict, `findings` those of its
-    partitions that are not fine (the worst first), `verdicts` are the changes of its verdict.
+    partitions that are not fine (the worst first), `verdicts` are the changes of its verdict, `quotas` those by which
+    its members may be throttled.
     """
     found = table_rows(_of_group(snapshot.groups, group), GroupRow)
     if not found:
@@ -188,6 +191,7 @@ def _detail(detail: GroupDetail | None) -> GroupDetailObject:
             "finding": None,
             "findings": None,
             "verdicts": None,
+            "quotas": None,
         }
     return {
         "by_member": [_member(member) for member in detail.members],
@@ -197,6 +201,7 @@ def _detail(detail: GroupDetail | None) -> GroupDetailObject:
         "finding": None if detail.finding is None else _finding(detail.finding),
         "findings": [_partition_finding(*each) for each in detail.partition_findings],
         "verdicts": [_verdict_change(change) for change in detail.verdicts],
+        "quotas": None if detail.quotas is None else [_quota(quota) for quota in detail.quotas],
     }
 
 
@@ -221,6 +226,17 @@ def _verdict_change(change: VerdictChange) -> VerdictChangeObject:
         "before": change.before,
         "verdict": change.verdict,
         "sentence": change.sentence,
+    }
+
+
+def _quota(quota: QuotaDetail) -> MemberQuotaObject:
+    return {
+        "user": quota.user,
+        "client_id": quota.client_id,
+        "key": quota.key,
+        "value": quota.value,
+        "members": quota.members,
+        "sentence": quota.sentence,
     }
 
 

@@ -226,7 +226,7 @@ def _members(row: dict[str, Any]) -> Content:
 
 
 def _notes(row: dict[str, Any], detail: GroupDetail | None) -> Content:
-    """Return notes: maintenance, silence, owners, subscribers, unknown lags, odd times, hidden commits."""
+    """Return notes: maintenance, silence, owners, subscribers, unknown lags, odd times, hidden commits, quotas."""
     notes: list[Content] = []
     if row["maintenance_until"] is not None:
         until = utc(row["maintenance_until"] / 1000)
@@ -254,4 +254,6 @@ def _notes(row: dict[str, Any], detail: GroupDetail | None) -> Content:
     if row["held_back"]:
         hidden = "An open transaction hides the latest commits of this group from readers of committed records"
         notes.append(f"{hidden}; those that are shown are not yet stable.")
+    if row["lag_sum"] and detail is not None:
+        notes.extend(printable(quota.sentence) for quota in detail.quotas or ())
     return el("ul", [el("li", note) for note in notes], class_="notes") if notes else None

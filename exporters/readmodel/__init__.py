@@ -18,6 +18,7 @@ from exporters.readmodel.group_detail import (
     FindingDetail,
     GroupDetail,
     MemberDetail,
+    QuotaDetail,
     TransitionDetail,
     VerdictChange,
 )
@@ -119,6 +120,7 @@ __all__ = [
     "MemberDetail",
     "MonitorStatus",
     "OtherInstance",
+    "QuotaDetail",
     "Snapshot",
     "TransitionDetail",
     "VerdictChange",

@@ -76,6 +76,21 @@ class VerdictChange:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class QuotaDetail:
+    """A configured quota by which members of a group may be throttled. Brokers do not tell others whether they are."""
+
+    # Empty: not part of the quota; `<default>`: of all that have no quota of their own.
+    user: str
+    client_id: str
+    # Kafka's name, such as `consumer_byte_rate` (bytes per second and broker).
+    key: str
+    value: float
+    # The number of members with such a client id; their users are not known.
+    members: int
+    sentence: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class GroupDetail:
     """Members, history and findings of one group. Too large to publish for all groups."""
 
@@ -93,3 +108,5 @@ class GroupDetail:
     partition_findings: tuple[tuple[str, int, FindingDetail], ...] = ()
     # Oldest first; only the newest are kept, also across restarts.
     verdicts: tuple[VerdictChange, ...] = ()
+    # By key and value; None if the quotas or the client ids of the members are unknown.
+    quotas: tuple[QuotaDetail, ...] | None = None

@@ -104,7 +104,7 @@ def _http_server(
         http.port,
         publisher.current,
         status.monitor_status,
-        served_details(http, publisher.details),
+        served_details(http, publisher.details, watch.current),
         cluster=watch.current,
         search=served_search(http, publisher.groups_of_client),
         events=events,

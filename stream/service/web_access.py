@@ -12,12 +12,14 @@ from exporters.compatibility.burrow_responses import BurrowCluster
 from exporters.hidden_members import HiddenMembers
 from exporters.http.access.web_access import WebAccess
 from exporters.http.access.web_config import WebConfigError
+from exporters.member_quotas import MemberQuotas
 from exporters.page.links import PageLinks
 from stream.errors import ExitCode, Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from exporters.cluster.exposition import PublishedCluster
     from exporters.group_search import MemberSearch
     from exporters.readmodel import GroupDetail
     from stream.config.options import Config, HttpOptions
@@ -56,10 +58,15 @@ def page_links(config: Config) -> PageLinks:
 
 
 def served_details(
-    http: HttpOptions, details: Callable[[str], GroupDetail | None]
+    http: HttpOptions,
+    details: Callable[[str], GroupDetail | None],
+    cluster: Callable[[], PublishedCluster | None] = lambda: None,
 ) -> Callable[[str], GroupDetail | None]:
-    """Return the function that gives API and pages the details of a group, with hidden members if so configured."""
-    return HiddenMembers(details) if http.hide_members else details
+    """Return the function that gives API and pages the details of a group.
+
+    They have the quotas of its members, which `cluster` knows; if so configured, members are hidden, and so are quotas.
+    """
+    return HiddenMembers(details) if http.hide_members else MemberQuotas(details, cluster)
 
 
 def served_search(http: HttpOptions, search: MemberSearch) -> MemberSearch | None:

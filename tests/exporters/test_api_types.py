@@ -65,8 +65,9 @@ def test_a_row_has_the_columns_of_its_table(declared: Any, schema: Any, left_out
         (group_types.TransitionObject, readmodel.TransitionDetail),
         (group_types.FindingObject, readmodel.FindingDetail),
         (group_types.VerdictChangeObject, readmodel.VerdictChange),
+        (group_types.MemberQuotaObject, readmodel.QuotaDetail),
     ],
-    ids=["member", "transition", "finding", "verdict change"],
+    ids=["member", "transition", "finding", "verdict change", "quota"],
 )
 def test_an_object_has_the_fields_of_its_dataclass(declared: Any, source: Any) -> None:
     """A field that is added to the read model must be declared for the API."""

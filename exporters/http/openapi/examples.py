@@ -16,6 +16,7 @@ from exporters.readmodel import (
     FindingDetail,
     GroupDetail,
     MemberDetail,
+    QuotaDetail,
     Snapshot,
     VerdictChange,
 )
@@ -117,6 +118,17 @@ _DETAIL: Final = GroupDetail(
     _FINDING,
     (("orders", 0, _FINDING),),
     (VerdictChange(_NOW - 280, "ok", "stopped", _SENTENCE),),
+    (
+        QuotaDetail(
+            "",
+            "billing-1",
+            "consumer_byte_rate",
+            1_048_576.0,
+            1,
+            "May be throttled by the quota of 1,048,576 bytes/s per broker for client-id billing-1"
+            " (consumer_byte_rate): 1 of 1 members.",
+        ),
+    ),
 )
 _GROUP: Final[dict[str, Any]] = json.loads(group_json(_SNAPSHOT, "billing", _DETAIL) or b"{}")
 

@@ -67,6 +67,7 @@ class AgentQuestions:
             **_part(found, _WHOLE),
             "findings": _first(found["findings"]),
             "topics": _first(found["by_topic"]),
+            "quotas": _first(found.get("quotas")),
         }
 
     def verdict_history(self, group: str) -> Answer:

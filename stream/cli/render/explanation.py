@@ -110,6 +110,9 @@ def _state(group: Answer, now: float) -> Iterator[Sentence]:
         yield plain_sentence(f"No member owns {_names(group['unowned'])}.", "yellow", 2)
     if group["unsubscribed"]:
         yield plain_sentence(f"No member subscribes to {_names(group['unsubscribed'])}.", "yellow", 2)
+    if group["lag_sum"]:
+        for quota in group.get("quotas") or ():
+            yield plain_sentence(display_text(quota["sentence"]), "yellow", 2)
     for reason, partitions in group["unknown_lags"].items():
         yield plain_sentence(f"Lag of {_count(partitions, 'partition')} not known: {_words(reason)}.", "yellow", 2)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import json
 import weakref
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from exporters.http.api import encode, group_json, groups_json, readiness_json
-from exporters.readmodel import GROUPS
+from exporters.readmodel import GROUPS, QuotaDetail
 from exporters.text.exposition import PublishedSnapshot
 from tests.exporters.snapshots import CATCHING_UP, HOSTILE_NAMES, STOPPED, detail, small_snapshot, snapshot, status
 
@@ -120,14 +121,23 @@ def test_a_group_has_its_findings() -> None:
     assert (answer["finding"], answer["findings"]) == (None, [])
 
 
+def test_a_group_has_the_quotas_of_its_members() -> None:
+    """An empty list says that no quota applies."""
+    quota = QuotaDetail("", "app", "consumer_byte_rate", 1024.0, 3, "May be throttled.")
+    answer = json.loads(group_json(small_snapshot(), "billing", detail(quotas=(quota,))) or b"")
+    assert answer["quotas"] == [dataclasses.asdict(quota)]
+    assert json.loads(group_json(small_snapshot(), "billing", detail(quotas=())) or b"")["quotas"] == []
+
+
 def test_an_unknown_detail_is_null() -> None:
     """Without a detail its fields are null; unknown subscriptions are null, not an empty list."""
     answer = json.loads(group_json(small_snapshot(), "billing") or b"")
-    unknown = ("by_member", "transitions", "unowned", "unsubscribed", "finding", "findings", "verdicts")
+    unknown = ("by_member", "transitions", "unowned", "unsubscribed", "finding", "findings", "verdicts", "quotas")
     assert [answer[name] for name in unknown] == [None] * len(unknown)
     answer = json.loads(group_json(small_snapshot(), "billing", detail(unowned=None, unsubscribed=None)) or b"")
     assert answer["unowned"] is None
     assert answer["unsubscribed"] is None
+    assert answer["quotas"] is None
     assert len(answer["transitions"]) == 3
 
 

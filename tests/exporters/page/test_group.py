@@ -11,7 +11,7 @@ import pytest
 from exporters.page.group import group_page
 from exporters.page.group_tables import ROWS
 from exporters.page.links import PageLinks
-from exporters.readmodel import FindingDetail, VerdictChange
+from exporters.readmodel import FindingDetail, QuotaDetail, VerdictChange
 from exporters.text.exposition import PublishedSnapshot
 from tests.exporters.page_parser import Reader
 from tests.exporters.snapshots import HOSTILE_NAMES, NOON, detail, member, small_snapshot, snapshot
@@ -130,6 +130,14 @@ def test_a_hidden_commit_is_marked() -> None:
     page = read('say "hi"\\\nthere')
     assert page.tables["Partitions"][1][5] == "0\xa0not yet stable"
     assert "An open transaction hides the latest commits of this group from readers" in page.text
+
+
+def test_quotas_explain_lag_only() -> None:
+    """A note on the page of a group with lag; the quota of a group without lag explains nothing."""
+    quota = QuotaDetail("", "<b>", "consumer_byte_rate", 10.0, 1, "May be throttled: <b>.")
+    groups = [snapshot(groups=[{"group": "billing", "lag_sum": lag}]) for lag in (5, 0, None)]
+    pages = [read(found=detail(quotas=(quota,)), data=data).text for data in groups]
+    assert ["May be throttled: <b>." in page for page in pages] == [True, False, False]
 
 
 def test_the_history_is_sorted_with_the_latest_first() -> None:

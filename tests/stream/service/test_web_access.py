@@ -12,6 +12,7 @@ import bcrypt
 import pytest
 import structlog
 
+from exporters.cluster.exposition import PublishedCluster
 from exporters.compatibility.burrow_responses import BurrowCluster
 from exporters.http.event_stream.recent_events import RecentEvents
 from exporters.http.server import HttpServer
@@ -22,7 +23,8 @@ from stream.errors import ExitCode, Refusal
 from stream.service import run
 from stream.service.status import ServiceStatus
 from stream.service.web_access import open_web_access, page_links, served_burrow, served_details, served_search
-from tests.exporters.snapshots import detail
+from tests.exporters.cluster_facts import facts
+from tests.exporters.snapshots import detail, member
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,6 +77,20 @@ def test_members_are_hidden_on_request() -> None:
     assert served is not None
     assert {member.client_host for member in served.members} == {None}
     assert dataclasses.replace(served, members=()) == dataclasses.replace(detail("billing"), members=())
+
+
+def test_quotas_of_members_are_shown_unless_members_are_hidden() -> None:
+    """A quota names a client id."""
+    published = PublishedCluster.build(facts())
+    members = (member("m", client_id="billing-1"),)
+    counts = []
+    for hide in (False, True):
+        served = served_details(
+            HttpOptions(hide_members=hide), lambda name: detail(name, members=members), lambda: published
+        )
+        quotas = served("billing").quotas
+        counts.append(None if quotas is None else len(quotas))
+    assert counts == [1, None]
 
 
 def test_hidden_members_cannot_be_searched() -> None:

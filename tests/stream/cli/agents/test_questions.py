@@ -63,6 +63,7 @@ def test_a_group_is_explained_with_its_evidence(questions: AgentQuestions) -> No
     assert answer["finding"]["evidence"]
     assert answer["findings"]["total"] == len(answer["findings"]["first"]) > 0
     assert answer["topics"]["first"][0]["topic"]
+    assert answer["quotas"] is None
 
 
 def test_the_history_of_a_group(questions: AgentQuestions) -> None:

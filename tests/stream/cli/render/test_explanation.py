@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from exporters.http.api import group_json
-from exporters.readmodel import VerdictChange
+from exporters.readmodel import QuotaDetail, VerdictChange
 from stream.cli.render.blocks import plain_block_lines
 from stream.cli.render.explanation import CHANGES, FINDINGS, explain
 from tests.exporters.snapshots import HOSTILE_NAMES, NOON, STOPPED, detail, member, small_snapshot, snapshot
@@ -167,6 +167,18 @@ def test_sentences_of_a_group(group: dict[str, Any], changes: dict[str, Any], ex
     explanation = lines(group, **changes)
     assert expected in explanation
     assert not any("None" in line or "null" in line for line in explanation)
+
+
+def test_quotas_explain_lag_only() -> None:
+    """The quota of a group without lag explains nothing."""
+    quota = QuotaDetail("", "app", "consumer_byte_rate", 10.0, 1, "May be throttled.")
+    assert [
+        "  May be throttled." in lines({**FINE, "lag_sum": lag, "lag_max": lag}, quotas=(quota,)) for lag in (5, 0)
+    ] == [
+        True,
+        False,
+    ]
+    assert "  May be throttled." not in lines({**FINE, "lag_sum": 5, "lag_max": 5}, quotas=())
 
 
 def test_healthy_group_is_explained() -> None:

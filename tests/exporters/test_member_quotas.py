@@ -1,0 +1,141 @@
+"""Quotas of members: which of the configured ones may apply, in Kafka's order, and what is said of each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from exporters.cluster import model
+from exporters.cluster.exposition import PublishedCluster
+from exporters.member_quotas import MemberQuotas
+from tests.exporters.cluster_facts import facts
+from tests.exporters.snapshots import detail, member, table
+
+if TYPE_CHECKING:
+    from exporters.readmodel import QuotaDetail
+
+RATE = "consumer_byte_rate"
+Row = tuple[str, str, float]
+"""The user, the client id and the value of a quota."""
+
+
+def found(
+    *rows: Row, clients: tuple[str | None, ...] = ("app",), key: str = RATE, **changes: Any
+) -> tuple[QuotaDetail, ...] | None:
+    """Return the quotas of a group with members of these client ids, in a cluster with these quotas."""
+    quotas = [{"user": user, "client_id": client, "ip": "", "key": key, "value": value} for user, client, value in rows]
+    tables = {
+        "quotas": table(model.QUOTAS, quotas),
+        "cluster_totals": table(model.CLUSTER_TOTALS, [{"quotas": len(quotas)}]),
+    }
+    published = PublishedCluster.build(facts(**tables | changes))
+    members = tuple(member(f"m{at}", client_id=client) for at, client in enumerate(clients))
+    shown = MemberQuotas(lambda name: detail(name, members=members), lambda: published)("billing")
+    assert shown is not None
+    return shown.quotas
+
+
+def chosen(*rows: Row, **changes: Any) -> list[tuple[str, str]]:
+    """Return user and client id of the quotas of a group."""
+    return [(quota.user, quota.client_id) for quota in found(*rows, **changes) or ()]
+
+
+IN_ORDER: list[Row] = [
+    ("<default>", "app", 1),
+    ("<default>", "<default>", 2),
+    ("<default>", "", 3),
+    ("", "app", 4),
+    ("", "<default>", 5),
+]
+
+
+@pytest.mark.parametrize("first", range(len(IN_ORDER)))
+def test_the_first_quota_in_the_order_of_kafka_applies(first: int) -> None:
+    """Users before clients, and a name before the default."""
+    assert chosen(*IN_ORDER[first:]) == [IN_ORDER[first][:2]]
+    assert chosen(*reversed(IN_ORDER[first:])) == [IN_ORDER[first][:2]]
+
+
+def test_the_most_specific_quota_of_each_user_may_apply() -> None:
+    """The user of a member is not known. That of another client id does not apply."""
+    rows: list[Row] = [
+        ("alice", "app", 9),
+        ("alice", "", 1),
+        ("bob", "<default>", 2),
+        ("bob", "", 1),
+        ("eve", "other", 1),
+    ]
+    assert chosen(*rows, ("", "app", 4)) == [("bob", "<default>"), ("", "app"), ("alice", "app")]
+
+
+def test_few_of_many_users_are_listed() -> None:
+    """Those whose quota names the client id, then the lowest."""
+    rows: list[Row] = [(f"user-{at}", "", 10.0 - at) for at in range(9)]
+    assert chosen(*rows, ("named", "app", 90)) == [("user-8", ""), ("user-7", ""), ("named", "app")]
+
+
+def test_members_are_counted_by_their_client_ids() -> None:
+    """Each quota has the number of members that it may apply to; a hidden client id has none."""
+    quotas = found(("", "app", 20_000), ("", "<default>", 7.5), clients=("app", "app", "other", None))
+    assert quotas is not None
+    assert [(quota.client_id, quota.value, quota.members) for quota in quotas] == [
+        ("<default>", 7.5, 1),
+        ("app", 20_000, 2),
+    ]
+    assert quotas[1].sentence == (
+        "May be throttled by the quota of 20,000 bytes/s per broker for client-id app (consumer_byte_rate):"
+        " 2 of 4 members."
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "text"),
+    [
+        ([("", "<default>", 1)], "for each client-id without a quota of its own (consumer_byte_rate): 1 of 1 members."),
+        (
+            [("<default>", "app", 1)],
+            "for each user without a quota of its own and client-id app (consumer_byte_rate): 1",
+        ),
+        ([("alice", "", 1)], "for user alice (consumer_byte_rate): 1 of 1 members, if that is their user."),
+        (
+            [("", "app", 1), ("eve", "x", 2)],
+            "app (consumer_byte_rate): 1 of 1 members, if their user has no quota of its own.",
+        ),
+    ],
+    ids=["default client", "default user", "user", "client beside users"],
+)
+def test_sentences_name_the_entity_and_the_condition(rows: list[Row], text: str) -> None:
+    """No sentence says that a quota applies if that depends on the user."""
+    (quota,) = found(*rows) or ()
+    assert quota.sentence.startswith("May be throttled by the quota of 1 bytes/s per broker")
+    assert text in quota.sentence
+
+
+def test_a_quota_of_requests_slows_consumers_too() -> None:
+    """Its unit is percent; quotas of producers, of controller requests and of addresses are left out."""
+    (quota,) = found(("", "app", 12.5), key="request_percentage") or ()
+    assert "the quota of 12.5% of a thread per broker" in quota.sentence
+    assert found(("", "app", 1), key="producer_byte_rate") == ()
+    assert found(("", "app", 1), key="controller_mutation_rate") == ()
+
+
+def test_no_quota_is_known() -> None:
+    """That is an empty tuple."""
+    assert found() == ()
+    assert found(("", "other", 1)) == ()
+
+
+def test_unknown_quotas_are_absent() -> None:
+    """They are unknown without the right, before the first poll, and if the facts have only some of many."""
+    totals = [table(model.CLUSTER_TOTALS, [{"quotas": number}]) for number in (None, 501)]
+    assert [found(("", "app", 1), cluster_totals=each) for each in totals] == [None, None]
+    shown = MemberQuotas(detail, lambda: None)("billing")
+    assert shown is not None
+    assert shown.quotas is None
+
+
+def test_an_unknown_group_stays_unknown() -> None:
+    """It has no members."""
+    published = PublishedCluster.build(facts())
+    assert MemberQuotas(lambda _: None, lambda: published)("nope") is None
