@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import re
 import typing
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
-import yaml
 
 from exporters.api_types.groups import GroupRow
 from exporters.catalogue.metric import Preset
 from exporters.catalogue.metrics import METRICS
 from tests.chart.promql import faults, known, metrics_of
+from tests.deploy.autoscaling import ADAPTER, AUTOSCALER, BY_API, BY_PROMETHEUS, PAGE
 
-PAGE: Final = (Path(__file__).resolve().parents[2] / "docs" / "autoscaling.md").read_text()
-EXAMPLES: Final[list[dict[str, Any]]] = [
-    yaml.safe_load(text) for text in re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-]
-BY_PROMETHEUS, BY_API, ADAPTER, AUTOSCALER = EXAMPLES
 MATCHERS: Final = "<<.LabelMatchers>>"
 
 

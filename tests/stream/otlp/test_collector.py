@@ -12,8 +12,9 @@ import pytest
 from exporters.cluster.exposition import PublishedCluster
 from exporters.http.server import HttpServer
 from exporters.text.exposition import PublishedSnapshot
-from sandbox.collector.program import CollectorMissingError, build, configuration
+from sandbox.collector.program import build, configuration
 from sandbox.ports import free_port
+from sandbox.programs.go_program import GoProgramMissingError
 from sandbox.waiting import wait_until
 from stream.otlp.pusher import MetricsSource, OtlpPusher, OtlpTarget
 from tests.exporters.cluster_facts import facts
@@ -33,7 +34,7 @@ def collector(folder: Path) -> Iterator[tuple[int, Path]]:
     """Run the collector; yield its port and its file. Skip without Go."""
     try:
         path = build()
-    except CollectorMissingError as error:
+    except GoProgramMissingError as error:
         pytest.skip(str(error))
     port, received = free_port(), folder / "received.json"
     config = folder / "collector.yaml"
