@@ -133,7 +133,7 @@ Rates follow from the offsets: `deriv(lagwarden_partition_committed_offset[5m])`
 `deriv(lagwarden_topic_partition_end_offset[5m])` what producers write. Offsets are no counters: a reset makes the first
 one negative.
 
-`lagwarden_group_commits_total` counts the commits that were written since the process had caught up: what a start reads
+`lagwarden_group_commits_total` counts the commits that were read since the process has caught up: what a start reads
 from the log, with or without a checkpoint, is not counted, and neither is what is read again after the state was set
 aside. It begins at 0 with each process, and for a group that returns after its removal. Aborted commits, and commits
 that were removed before the end of the batch that read them, do not count.

@@ -189,6 +189,16 @@ def test_a_stopped_and_restarted_broker_changes_the_facts(poll: ClusterPoll, bro
         under = {(topic, p) for topic, p, *_ in described(one, "--under-replicated-partitions")}
         ours = facts.topic_partitions.to_pylist()
         assert {(row["topic"], row["partition"]) for row in ours if row["under_replicated"]} == under
+        # The minimum of topics that a group reads is known: 1, which the last replica in sync meets.
+        read = snapshot([{"group": "cw", "topic": name, "partition": 0} for name in ASSIGNMENTS])
+        counted = {row["topic"]: row for row in poll.poll(read, time.time()).cluster_topics.to_pylist()}
+        for column, option in (("under_min_isr", "under-min-isr"), ("at_min_isr", "at-min-isr")):
+            named = [(topic, leader) for topic, _, leader, *_ in described(one, f"--{option}-partitions")]
+            # The tool calls a partition without a leader both; the metric of the brokers counts leaders only.
+            theirs = [topic for topic, leader in named if leader is not None or column == "under_min_isr"]
+            assert {topic: row[column] for topic, row in counted.items()} == {
+                name: theirs.count(name) for name in counted
+            }
         # In sync with itself is what Kafka calls the last replica of a partition whose broker is away.
         assert _trouble(facts)["cw-two", 0] == _trouble(facts)["cw-two", 2] == "led by another"
         assert facts.brokers["broker"].to_pylist() == [1]
