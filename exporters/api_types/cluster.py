@@ -133,6 +133,7 @@ class BrokerDiskRow(TypedDict):
     broker: int
     bytes: int
     deleted_replicas: int
+    left_replicas: int
 
 
 class QuotaRow(TypedDict):

@@ -28,11 +28,21 @@ DISK_METRICS: Final = (
     Metric(
         "lagwarden_broker_deleted_replicas",
         MetricKind.GAUGE,
-        "Replicas on the broker of topics that no longer exist; for minutes: the deletion hangs.",
+        "Replicas that the broker reports of topics that no longer exist; for minutes: the deletion hangs.",
         MetricSource.BROKER_DISKS,
         "deleted_replicas",
         _BROKER,
         absent=f"{_NO_SIZES}; or a log directory of the broker is offline",
+        stability=Stability.EXPERIMENTAL,
+    ),
+    Metric(
+        "lagwarden_broker_left_replicas_total",
+        MetricKind.COUNTER,
+        "Replicas deleted or moved away while the broker was away: Kafka keeps their files as -stray folders.",
+        MetricSource.BROKER_DISKS,
+        "left_replicas",
+        _BROKER,
+        absent=f"{_NO_SIZES}; or the broker is away, or a log directory of it is offline",
         stability=Stability.EXPERIMENTAL,
     ),
     Metric(

@@ -27,6 +27,7 @@ from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import ClusterError
 from stream.cluster_facts import tables
 from stream.cluster_facts.growth import LogGrowth
+from stream.cluster_facts.left_replicas import LeftReplicas
 from stream.cluster_facts.log_cleaner import CleanerWatch, CompactionConfig, OffsetsPartitionSizes
 from stream.cluster_facts.share_groups import ShareGroups
 from stream.groups.instances import EVERY_GROUP
@@ -75,7 +76,7 @@ MOST_TOPICS: Final = 2_000
 """The maximum number of topics whose settings are read, the first by name."""
 
 _MOST_DELETED: Final = 1_000
-"""The maximum number of topics on disk that are looked up because the cluster did not name them."""
+"""The maximum number of topics that are looked up because the cluster did not name them."""
 
 _RECORDS_OF_A_MEMBER: Final = 3
 """Records of a member in newer group types: metadata, target and current assignment. A group has as many."""
@@ -113,6 +114,7 @@ class ClusterPoll:
         self._topic_settings_shown = frozenset(topic_settings)
         self._cleaner = CleanerWatch()
         self._growth = LogGrowth()
+        self._left_replicas = LeftReplicas()
         self._share_groups = ShareGroups(cluster)
 
     def poll(self, snapshot: Snapshot | None, now: float) -> ClusterFacts:
@@ -152,6 +154,7 @@ class ClusterPoll:
         unknown["topic setting", ErrorReason.NOT_ASKED] += left_out
         unknown["partition series", "not_shown"] += len(partitions) - len(shown)
         share_partitions, share_groups = self._share_groups.poll(topology, unknown)
+        left = self._left_replicas.update(topology, self._absent)
         return ClusterFacts(
             taken_at=now,
             cluster_id=topology.cluster_id,
@@ -173,7 +176,7 @@ class ClusterPoll:
             features=tables.features_table(known_versions),
             broker_features=tables.broker_features_table(known_versions),
             quotas=tables.quotas_table((known_quotas or ())[:MOST_QUOTAS]),
-            broker_disks=tables.broker_disks_table(all_sizes, replicas, self._deleted(topology, replicas)),
+            broker_disks=tables.broker_disks_table(all_sizes, replicas, self._deleted(topology, replicas), left),
             followers=tables.followers_table(lags),
             share_partitions=share_partitions,
             share_groups=share_groups,
@@ -211,11 +214,13 @@ class ClusterPoll:
     def _deleted(self, topology: Topology, replicas: pa.Table) -> list[str]:
         """Return the topics that brokers hold and that do not exist; a topic that may not be described is not one."""
         held = set(replicas["topic"].cast(pa.string()).drop_null().unique().to_pylist())
-        unnamed = sorted(held - set(topology.topics["topic"].to_pylist()))[:_MOST_DELETED]
-        if not unnamed:
-            return []
+        return self._absent(held - set(topology.topics["topic"].to_pylist()))
+
+    def _absent(self, topics: Collection[str]) -> list[str]:
+        """Return which of these topics do not exist; none without an answer."""
+        asked = sorted(topics)[:_MOST_DELETED]
         try:
-            return read_topology(self._cluster, unnamed, brief=True).absent()
+            return read_topology(self._cluster, asked, brief=True).absent() if asked else []
         except ClusterError:
             return []
 

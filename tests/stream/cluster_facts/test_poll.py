@@ -276,7 +276,7 @@ def test_sizes_on_disk() -> None:
     )
     script["DescribeLogDirsRequest"] = disks({OFFSETS: [100, 200], "t": [7, 0], "gone": [50, 60], "denied": [1]})
     facts = poll_of(script)[0].poll(None, 0)
-    assert [tuple(row.values()) for row in facts.broker_disks.to_pylist()] == [(1, 418, 2), (2, 418, 2)]
+    assert [tuple(row.values()) for row in facts.broker_disks.to_pylist()] == [(1, 418, 2, 0), (2, 418, 2, 0)]
     assert [tuple(row.values()) for row in facts.topic_sizes.to_pylist()] == [(OFFSETS, 600), ("t", 14)]
     assert facts.offsets_replicas["bytes"].to_pylist() == [300, 300]
 
@@ -286,7 +286,7 @@ def test_a_size_that_is_not_complete_is_unknown() -> None:
     whole = disks({OFFSETS: [100, 200], "t": [7]})
     script = answers(topic(OFFSETS, 2), topic("t"), DescribeLogDirsRequest=lambda n, _: AWAY if n == 2 else whole())
     facts = poll_of(script)[0].poll(None, 0)
-    assert [tuple(row.values()) for row in facts.broker_disks.to_pylist()] == [(1, 307, 0)]
+    assert [tuple(row.values()) for row in facts.broker_disks.to_pylist()] == [(1, 307, 0, 0)]
     assert facts.topic_sizes.num_rows == 0
 
 

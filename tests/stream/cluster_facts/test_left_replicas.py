@@ -1,0 +1,88 @@
+"""Replicas that a deletion or a reassignment leaves on a broker that is away."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+
+from stream.cluster.topology import REPLICAS, TOPICS, Topology
+from stream.cluster.transport.client import Broker
+from stream.cluster_facts.left_replicas import LeftReplicas
+from tests.exporters.snapshots import table
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+Layout = dict[str, list[list[int]]]
+"""The replicas of each partition of a topic, by name. A name is followed by the first letter of its id, as in `t/a`."""
+
+
+def topology(layout: Layout, live: Collection[int], failed: Collection[str] = ()) -> Topology:
+    """Return the topology with these live brokers; topics that `failed` could not be described."""
+    names = [name.split("/") for name in layout]
+    topics = [{"topic": name, "topic_id": id_.encode() * 16, "partitions": 1} for name, id_ in names]
+    topics += [{"topic": name, "error": "leader_not_available"} for name in failed]
+    rows = [
+        {"topic": name.split("/")[0], "partition": partition, "replicas": replicas}
+        for name, partitions in layout.items()
+        for partition, replicas in enumerate(partitions)
+    ]
+    brokers = tuple(Broker(node, "h", 1, None) for node in live)
+    return Topology("c", brokers, None, None, table(TOPICS, topics), pa.Table.from_pylist(rows, REPLICAS))
+
+
+def left(*polls: Topology, absent: Collection[str] = ("t",)) -> dict[int, int]:
+    """Return the counts after these polls; `absent` are the topics that do not exist."""
+    counter = LeftReplicas()
+    for each in polls:
+        counts = counter.update(each, lambda asked: sorted(set(asked) & set(absent)))
+    return dict(counts)
+
+
+BEFORE: Layout = {"t/a": [[1, 2], [2, 3]], "other/b": [[2, 3]]}
+
+
+def test_a_deletion_leaves_the_replicas_of_absent_brokers() -> None:
+    """One for each partition; live brokers delete theirs."""
+    after: Layout = {"other/b": [[2, 3]]}
+    assert left(topology(BEFORE, [1, 3]), topology(after, [1, 3])) == {2: 2}
+    assert left(topology(BEFORE, [1]), topology(after, [1])) == {2: 2, 3: 1}
+
+
+def test_replicas_are_counted_once() -> None:
+    """They stay counted when the broker is back and when it leaves again."""
+    gone = topology({}, [1, 3])
+    assert left(topology(BEFORE, [1, 3]), gone, gone, topology({}, [1, 2, 3]), gone, absent=("t", "other")) == {2: 3}
+
+
+def test_a_topic_that_is_created_again_leaves_its_former_replicas() -> None:
+    """Another id is another topic, even on the same broker."""
+    again: Layout = {"t/c": [[1, 2], [2, 3]], "other/b": [[2, 3]]}
+    assert left(topology(BEFORE, [1, 3]), topology(again, [1, 3]), absent=()) == {2: 2}
+
+
+def test_a_reassignment_leaves_a_replica() -> None:
+    """The broker finds on its disk a partition that it is no longer assigned."""
+    moved: Layout = {"t/a": [[1, 3], [2, 3]], "other/b": [[2, 3]]}
+    assert left(topology(BEFORE, [1, 3]), topology(moved, [1, 3]), absent=()) == {2: 1}
+
+
+@pytest.mark.parametrize(("before", "after"), [([1, 2, 3], [1, 3]), ([1, 3], [1, 2, 3]), ([1, 2, 3], [1, 2, 3])])
+def test_a_broker_that_may_have_been_there_has_left_nothing(before: list[int], after: list[int]) -> None:
+    """It may have deleted the files before it left, or after it returned."""
+    assert left(topology(BEFORE, before), topology({}, after), absent=("t", "other")) == {}
+
+
+def test_a_topic_that_may_not_be_described_is_not_deleted() -> None:
+    """It is not listed, or it has an error instead of partitions."""
+    assert left(topology(BEFORE, [1, 3]), topology({}, [1, 3]), absent=()) == {}
+    assert left(topology(BEFORE, [1, 3]), topology({}, [1, 3], failed=["t", "other"]), absent=("t", "other")) == {}
+
+
+def test_no_topic_is_looked_up_while_nothing_changes() -> None:
+    """A lookup is a request."""
+    counter = LeftReplicas()
+    for live in ([1, 2, 3], [1, 3], [1, 3], [1, 2, 3]):
+        assert counter.update(topology(BEFORE, live), lambda asked: pytest.fail(f"asked for {asked}")) == {}
