@@ -156,10 +156,11 @@ class SharePartitionRow(TypedDict):
     start_offset: int | None
     lag: int | None
     finished: int | None
-    returned: int
+    returned: int | None
     most_deliveries: int | None
     acknowledged: int
     archived: int
+    returns: int
 
 
 class ClusterResponse(TypedDict):

@@ -62,7 +62,7 @@ SHARE_METRICS: Final = (
         MetricSource.SHARE_PARTITIONS,
         "returned",
         _PARTITION,
-        absent=_UNKNOWN,
+        absent=f"{_UNKNOWN}; or the group has more batches of such records than are kept",
         stability=Stability.EXPERIMENTAL,
     ),
     Metric(
@@ -94,6 +94,16 @@ SHARE_METRICS: Final = (
         _PARTITION,
         absent=_UNKNOWN,
         preset=Preset.STANDARD,
+        stability=Stability.EXPERIMENTAL,
+    ),
+    Metric(
+        "lagwarden_share_partition_returns_total",
+        MetricKind.COUNTER,
+        "Deliveries since the start of the monitor after which the record was neither acknowledged nor archived.",
+        MetricSource.SHARE_PARTITIONS,
+        "returns",
+        _PARTITION,
+        absent=_UNKNOWN,
         stability=Stability.EXPERIMENTAL,
     ),
 )

@@ -223,18 +223,20 @@ SHARE_PARTITIONS: Final = pa.schema(
         ("lag", pa.int64()),
         # Records after the start offset that are acknowledged or archived; null before Kafka 4.2.
         ("finished", pa.int64()),
-        # Records that were delivered and returned, and the highest number of their deliveries.
+        # Records that were delivered and returned, and the highest number of their deliveries; null: not known.
         ("returned", pa.int64()),
         ("most_deliveries", pa.int32()),
         # Records that were acknowledged and archived since the monitor began.
         ("acknowledged", pa.int64()),
         ("archived", pa.int64()),
+        # Deliveries since then after which the record was not finished.
+        ("returns", pa.int64()),
     ]
 )
 """One row per partition of a share group, from `__share_group_state`."""
 
 SHARE_GROUPS: Final = pa.schema([("group", NAME), ("partitions", pa.int32()), ("lag", pa.int64())])
-"""One row per share group; the lag is null if that of a partition is unknown."""
+"""One row per share group; the lag is null if that of a partition is unknown, both if not all partitions are kept."""
 
 SHARE_GROUPS_FACT: Final = "share groups"
 """The fact in UNKNOWN_FACTS if share groups are unknown, and not just absent."""

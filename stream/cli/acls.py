@@ -46,7 +46,9 @@ REQUIRED_ACLS: Final = (
         ("Read", "Describe"),
         optional=True,
     ),
-    RequiredAcl("lag of share groups", ("--topic", "__share_group_state"), ("Read", "Describe"), optional=True),
+    RequiredAcl(
+        "lag and verdicts of share groups", ("--topic", "__share_group_state"), ("Read", "Describe"), optional=True
+    ),
     RequiredAcl(
         "distinguish transaction markers at the end of a transactional topic from unread records",
         ("--topic", "TRANSACTIONAL_TOPIC"),

@@ -65,6 +65,7 @@ class ShareGroups:
             unknown[SHARE_GROUPS_FACT, of_failure(error)] += 1
             return SHARE_PARTITIONS.empty_table(), SHARE_GROUPS.empty_table()
         unknown["share group record", ErrorReason.INVALID] += self._undecoded
+        unknown["share group record", "not_kept"] += self._state.omitted
         unknown["share partition", "not_shown"] += len(partitions) - min(len(partitions), MOST_PARTITIONS)
         return self._tables(dict(sorted(partitions.items())), ends)
 
@@ -115,7 +116,9 @@ class ShareGroups:
             lags.setdefault(group, []).append(progress.lag(end))
             rows.append((group, topic, partition, end, *_values(progress, end, self._state.finished[key])))
         groups = [
-            (group, len(of_group), None if None in of_group else sum(each or 0 for each in of_group))
+            (group, None, None)
+            if group in self._state.incomplete
+            else (group, len(of_group), None if None in of_group else sum(each or 0 for each in of_group))
             for group, of_group in lags.items()
         ]
         return rows_table(rows[:MOST_PARTITIONS], SHARE_PARTITIONS), rows_table(groups, SHARE_GROUPS)
@@ -124,5 +127,5 @@ class ShareGroups:
 def _values(progress: SharePartition, end: int | None, finished: FinishedRecords) -> tuple[int | None, ...]:
     return (
         *(progress.start_offset, progress.lag(end), progress.finished, progress.returned, progress.most_deliveries),
-        *(finished.acknowledged, finished.archived),
+        *(finished.acknowledged, finished.archived, finished.returns),
     )

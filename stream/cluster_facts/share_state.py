@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from typing import TYPE_CHECKING, NamedTuple
+from collections import Counter
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from decoders.cluster_events import SharePartitionStateRecorded, SharePartitionStateRemoved
 
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
 
 SharePartitionKey = tuple[str, bytes, int]
 """Group, topic id and partition."""
+
+MOST_KEPT: Final = 50_000
+"""The maximum number of partitions of share groups that are kept, the first that the topic has."""
+MOST_BATCHES: Final = 200_000
+"""The maximum number of batches of all partitions; a broker keeps at most one per record in flight."""
 
 
 class DeliveryState(enum.IntEnum):
@@ -50,19 +56,21 @@ class SharePartition:
     """None until the first delivery."""
     finished: int | None
     """Records from the start offset on that are acknowledged or archived; None: written by a broker before 4.2."""
-    batches: tuple[StateBatch, ...]
-    """Ordered and without overlaps, none before the start offset."""
+    batches: tuple[StateBatch, ...] | None
+    """Ordered and without overlaps, none before the start offset. None: too many to keep, not known."""
 
     @property
-    def returned(self) -> int:
-        """The number of records that were delivered and returned, and wait for another delivery."""
+    def returned(self) -> int | None:
+        """The number of records that were delivered and returned, and wait for another delivery; None: not known."""
+        if self.batches is None:
+            return None
         return sum(each.last - each.first + 1 for each in self.batches if each.state == DeliveryState.AVAILABLE)
 
     @property
     def most_deliveries(self) -> int | None:
-        """The highest number of deliveries of a returned record; None if there is none."""
+        """The highest number of deliveries of a returned record; None if there is none, or not known."""
         return max(
-            (each.delivery_count for each in self.batches if each.state == DeliveryState.AVAILABLE), default=None
+            (each.delivery_count for each in self.batches or () if each.state == DeliveryState.AVAILABLE), default=None
         )
 
     def lag(self, end: int | None) -> int | None:
@@ -74,32 +82,83 @@ class SharePartition:
 
 @dataclasses.dataclass(slots=True)
 class FinishedRecords:
-    """The records that were seen to become finished, since the reader began to count."""
+    """The records that were seen to become finished or to be returned, since the reader began to count."""
 
     acknowledged: int = 0
     archived: int = 0
+    returns: int = 0
+    """Deliveries that ended without the record being finished."""
 
 
 class ShareState:
-    """The progress of all share groups. Add the records of each partition of the topic in the order of the log."""
+    """The progress of all share groups, within bounds. Add the records of each partition of the topic in log order.
 
-    def __init__(self) -> None:
+    Of partitions beyond the bound nothing is kept. Of batches beyond theirs the partition keeps none, until the next
+    snapshot of it.
+    """
+
+    def __init__(self, most_partitions: int = MOST_KEPT, most_batches: int = MOST_BATCHES) -> None:
         self.partitions: dict[SharePartitionKey, SharePartition] = {}
         self.finished: dict[SharePartitionKey, FinishedRecords] = {}
+        self.incomplete: set[str] = set()
+        """The kept groups that may have partitions that are not kept."""
+        self.omitted = 0
+        """The number of records of partitions that are not kept."""
+        self._most_partitions = most_partitions
+        self._most_batches = most_batches
+        self._batches = 0
+        # The number of kept partitions by group.
+        self._kept: Counter[str] = Counter()
 
     def add(self, event: Event) -> None:
         """Add a record."""
         if isinstance(event, SharePartitionStateRemoved):
-            self.partitions.pop((event.group, event.topic_id, event.partition), None)
-            self.finished.pop((event.group, event.topic_id, event.partition), None)
+            self._remove((event.group, event.topic_id, event.partition))
         elif isinstance(event, SharePartitionStateRecorded):
             key = event.group, event.topic_id, event.partition
             before = self.partitions.get(key)
-            after = _changed(before, event)
-            self.partitions[key] = after
+            if before is None and not self._admit(event.group):
+                return
+            self.partitions[key] = self._within_bound(before, _changed(before, event))
             counted = self.finished.setdefault(key, FinishedRecords())
             counted.acknowledged += _newly_in(DeliveryState.ACKNOWLEDGED, before, event)
             counted.archived += _newly_in(DeliveryState.ARCHIVED, before, event)
+            counted.returns += _newly_in(DeliveryState.AVAILABLE, before, event)
+
+    def _remove(self, key: SharePartitionKey) -> None:
+        """Drop a partition, if it is kept."""
+        removed = self.partitions.pop(key, None)
+        if removed is None:
+            return
+        del self.finished[key]
+        self._batches -= len(removed.batches or ())
+        group = key[0]
+        self._kept[group] -= 1
+        if not self._kept[group]:
+            del self._kept[group]
+            self.incomplete.discard(group)
+
+    def _admit(self, group: str) -> bool:
+        """Return whether another partition of a group is kept."""
+        is_kept = group in self._kept
+        if len(self.partitions) >= self._most_partitions:
+            self.omitted += 1
+            if is_kept:
+                self.incomplete.add(group)
+            return False
+        if self.omitted and not is_kept:
+            self.incomplete.add(group)
+        self._kept[group] += 1
+        return True
+
+    def _within_bound(self, before: SharePartition | None, after: SharePartition) -> SharePartition:
+        """Return the new state of a partition, without its batches if these are too many."""
+        old = 0 if before is None else len(before.batches or ())
+        new = len(after.batches or ())
+        if new > old and self._batches - old + new > self._most_batches:
+            after, new = dataclasses.replace(after, batches=None), 0
+        self._batches += new - old
+        return after
 
     def restart_counts(self) -> None:
         """Set the counts of finished records to 0: what is in the log already is no news."""
@@ -115,6 +174,8 @@ def _changed(before: SharePartition | None, event: SharePartitionStateRecorded) 
         return SharePartition(start, event.delivery_complete_count, tuple(_from(start, batches)))
     start = before.start_offset if start is None else start
     count = before.finished if event.delivery_complete_count is None else event.delivery_complete_count
+    if before.batches is None:
+        return SharePartition(start, count, None)
     merged = before.batches
     for each in batches:
         merged = _with_batch(merged, each)
@@ -122,10 +183,20 @@ def _changed(before: SharePartition | None, event: SharePartitionStateRecorded) 
 
 
 def _from(start: int | None, batches: Iterable[StateBatch]) -> Iterator[StateBatch]:
-    """Yield the parts of the batches at or after the start offset, in order."""
+    """Yield the parts of the batches at or after the start offset, in order; equal neighbours are one batch."""
+    last: StateBatch | None = None
     for each in sorted(batches):
-        if start is None or each.last >= start:
-            yield each if start is None else each._replace(first=max(each.first, start))
+        if start is not None and each.last < start:
+            continue
+        part = each if start is None else each._replace(first=max(each.first, start))
+        if last is not None and last.last + 1 == part.first and last[2:] == part[2:]:
+            last = last._replace(last=part.last)
+            continue
+        if last is not None:
+            yield last
+        last = part
+    if last is not None:
+        yield last
 
 
 def _with_batch(batches: tuple[StateBatch, ...], new: StateBatch) -> tuple[StateBatch, ...]:
@@ -151,15 +222,19 @@ def _with_batch(batches: tuple[StateBatch, ...], new: StateBatch) -> tuple[State
 
 
 def _newly_in(state: DeliveryState, before: SharePartition | None, event: SharePartitionStateRecorded) -> int:
-    """Return the number of records that a log record moves to a final state."""
+    """Return the number of records that a log record moves to a state; a further delivery that is returned counts."""
     start = 0 if before is None or before.start_offset is None else before.start_offset
     known = () if before is None else before.batches
+    if known is None:
+        if event.snapshot:  # it repeats what was counted already
+            return 0
+        known = ()
     number = 0
-    for first, last, of_batch, _ in event.batches:
+    for first, last, of_batch, deliveries in event.batches:
         if of_batch != state:
             continue
         number += max(last - max(first, start) + 1, 0)
         for each in known:
-            if each.state in {DeliveryState.ACKNOWLEDGED, DeliveryState.ARCHIVED}:
+            if each.state != DeliveryState.AVAILABLE or (state == each.state and deliveries <= each.delivery_count):
                 number -= max(min(last, each.last) - max(first, start, each.first) + 1, 0)
     return number

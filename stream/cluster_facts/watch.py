@@ -113,6 +113,11 @@ class ClusterWatch:
         """Return the result of the last poll; None before the first, after three failures, and without polls."""
         return self._current
 
+    def facts(self) -> ClusterFacts | None:
+        """Return the facts of the last poll; None where `current` is."""
+        current = self._current
+        return None if current is None else current.facts
+
     def __enter__(self) -> Self:
         """Start the thread, unless nothing is to be polled."""
         if self._interval:

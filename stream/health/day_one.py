@@ -46,10 +46,23 @@ def unpaged_groups(evaluation: Evaluation, before: DayOne) -> Flags:
     What raised no alert at the tick `before` raises none while it lasts, also where it is not known at a tick how long
     the next record has waited. None is unpaged if the option `health.day_one` is 0.
     """
+    groups = len(evaluation.group_verdict)
+    if evaluation.window.limits.day_one == 0:
+        return np.zeros(groups, np.bool_)
+    found = _unpaged_by_rows(evaluation, before)
+    # A share group has no rows; the first poll of the cluster may be later than the first tick.
+    latest = before.first_look + evaluation.window.limits.share_pause
+    for group, since in evaluation.unmoved_share_groups().items():
+        found[group] = since <= latest
+    return found
+
+
+def _unpaged_by_rows(evaluation: Evaluation, before: DayOne) -> Flags:
+    """Return the groups whose rows with a fault are all older than the monitor, or those of a forgotten group."""
     group = evaluation.window.inputs.group
     groups = len(evaluation.group_verdict)
     is_fault = evaluation.severities[evaluation.verdict] >= Severity.WARNING
-    if evaluation.window.limits.day_one == 0 or not is_fault.any():
+    if not is_fault.any():
         return np.zeros(groups, np.bool_)
     old = _began_before(evaluation, before.first_look) | _was_forgotten(evaluation)
     if before.unpaged:

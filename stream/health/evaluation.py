@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from stream.health.burrow.status_tracker import BurrowStatusTracker
 from stream.health.features import window as windows
@@ -16,7 +17,7 @@ from stream.health.features.partition_history import PartitionHistory
 from stream.health.limits import HealthLimits
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
     from stream.health.burrow.status_tracker import BurrowStatuses
     from stream.health.columns import Codes, Ints
@@ -37,6 +38,18 @@ class Finding:
     sentence: str
     evidence: dict[str, Value]
     next_step: str
+
+
+StoredShareGroups = Sequence[Sequence[Any]]
+"""What is remembered of share groups, a row of plain values per partition."""
+
+
+class PartitionFinding(NamedTuple):
+    """The finding of a partition that has no row: one of a share group."""
+
+    topic: str
+    partition: int
+    finding: Finding
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -81,6 +94,14 @@ class Evaluation(abc.ABC):
     def group_sentence(self, group: int) -> str:
         """Return the sentence of that finding."""
 
+    def share_partition_findings(self, group: int) -> Sequence[PartitionFinding]:  # noqa: ARG002 -- for subclasses
+        """Return the findings of the partitions of a share group, which have no rows; these rules have none."""
+        return ()
+
+    def unmoved_share_groups(self) -> Mapping[int, int]:
+        """Return the first poll (ms) of share groups whose faults are older than that; these rules have none."""
+        return {}
+
     def partition_name(self, row: int) -> str:
         """Return the "topic-partition" of a row."""
         inputs = self.window.inputs
@@ -123,6 +144,10 @@ class EvaluationRules(abc.ABC):
     @abc.abstractmethod
     def pack(self) -> bytes | None:
         """Return the state that must survive the process; None before the first tick."""
+
+    def pack_share_groups(self) -> StoredShareGroups:
+        """Return what is remembered of share groups for the next process; these rules remember nothing."""
+        return []
 
     def _build_window(self, inputs: HealthInputs) -> Window:
         observation = self.history.record(inputs, self.limits.first_commit_grace)

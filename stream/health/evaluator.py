@@ -17,16 +17,20 @@ from stream.health.rules import RULES
 from stream.health.rules.members import members_text
 from stream.health.rules.membership.unassigned import may_be_assigned_soon
 from stream.health.rules.rule import unread_text
+from stream.health.share.evaluator import ShareEvaluator, share_legend, share_severities
+from stream.health.share.rules import ShareVerdict
 from stream.health.verdict import CODE, SEVERITIES, SEVERITY, VERDICTS, Severity, Verdict, roll_up
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from stream.health.columns import Codes, Ints
+    from stream.health.evaluation import PartitionFinding, StoredShareGroups
     from stream.health.evidence import Value
     from stream.health.features.window import Window
     from stream.health.inputs import HealthInputs
     from stream.health.limits import HealthLimits
+    from stream.health.share.evaluator import ShareGroupFinding
 
 _RULE_BY_VERDICT: Final = {rule.verdict: rule for rule in RULES}
 _RATE_VERDICTS: Final = [
@@ -62,25 +66,28 @@ _NO_OFFSETS: Final = (
     "If it keeps its offsets elsewhere (Spark, Flink), watch them there.",
 )
 _NO_OFFSETS_OF_SHARE_GROUP: Final = (
-    "A share group commits no offsets: the brokers keep its progress in __share_group_state.",
-    "Nothing. Its lag is in share_groups of /api/v1/cluster, as kafka-share-groups.sh --describe --offsets has it.",
+    "A share group commits no offsets, and its progress in __share_group_state is not known here{why}.",
+    "Grant Read on the topic; only the first instance reads it. The lag: kafka-share-groups.sh --describe --offsets.",
 )
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class EvaluationResult(Evaluation):
-    """The verdicts of one tick."""
+    """The verdicts of one tick. Only groups have the verdicts of share groups, rows have none of them."""
 
-    verdict_names: ClassVar[Sequence[str]] = VERDICTS
-    severities: ClassVar[Codes] = SEVERITIES
+    verdict_names: ClassVar[Sequence[str]] = (*VERDICTS, *ShareVerdict)
+    severities: ClassVar[Codes] = np.array([*SEVERITIES, *share_severities()], np.int8)
     legend: ClassVar[Sequence[tuple[str, str]]] = [
-        (rule.meaning, rule.next_step) for rule in (_RULE_BY_VERDICT[verdict] for verdict in VERDICTS)
+        *((rule.meaning, rule.next_step) for rule in (_RULE_BY_VERDICT[verdict] for verdict in VERDICTS)),
+        *share_legend(),
     ]
 
     rule_verdict: Codes
     """The verdict of the rules at this tick, `hysteresis.UNDECIDED` where they cannot decide yet."""
     also: Ints
     """All faults that `Rule.is_reported_beside` allows, a bit for each code; 0 where there is no verdict."""
+    share: Mapping[int, ShareGroupFinding] = dataclasses.field(default_factory=dict)
+    """The findings of share groups with known progress, by group."""
 
     def worst_by_owner(self, owner: Ints, owners: int) -> Codes:
         """Return the worst verdict of each owner, see `roll_up`."""
@@ -143,9 +150,26 @@ class EvaluationResult(Evaluation):
             sentence += members_text(self.window, row, rows)
         return sentence if current == verdict else f"Still shown as {name} until this has lasted: {sentence}"
 
+    def share_partition_findings(self, group: int) -> Sequence[PartitionFinding]:
+        """Return the findings of the partitions of a share group that are not fine, worst first."""
+        found = self.share.get(group)
+        return () if found is None else found.partitions
+
+    def unmoved_share_groups(self) -> Mapping[int, int]:
+        """Return the first poll (ms) of share groups whose faults are all of partitions that have not changed since."""
+        found = ((group, each.unmoved_since) for group, each in self.share.items())
+        return {group: since for group, since in found if since is not None}
+
     def _finding_without_commits(self, group: int) -> Finding:
-        share = bool(self.window.inputs.groups.share[group])
-        sentence, next_step = _NO_OFFSETS_OF_SHARE_GROUP if share else _NO_OFFSETS
+        found = self.share.get(group)
+        if found is not None:
+            return found.group
+        sentence, next_step = _NO_OFFSETS
+        if self.window.inputs.groups.share[group]:
+            progress = self.window.inputs.share_progress
+            reason = None if progress is None else progress.unknown_reason
+            sentence, next_step = _NO_OFFSETS_OF_SHARE_GROUP
+            sentence = sentence.format(why="" if reason is None else f" ({reason})")
         return Finding(Verdict.UNKNOWN, SEVERITY[Verdict.UNKNOWN], None, sentence, {}, next_step)
 
 
@@ -155,13 +179,21 @@ class Evaluator(EvaluationRules):
     Start after the initial catch-up: of a log that is read halfway, half of the groups look faulty.
     """
 
-    def __init__(self, limits: HealthLimits | None = None, *, points: int = 48, packed: bytes | None = None) -> None:
-        """Continue with the shown verdicts that an earlier process packed, if there are any."""
+    def __init__(
+        self,
+        limits: HealthLimits | None = None,
+        *,
+        points: int = 48,
+        packed: bytes | None = None,
+        share_groups: StoredShareGroups = (),
+    ) -> None:
+        """Continue with the verdicts and the share groups that an earlier process packed, if there are any."""
         super().__init__(limits, points=points, packed=packed)
         self._packed = packed
         self._keys = np.empty(0, np.int64)
         self._shown = PackedTable.pack(hysteresis.initial_state(0, 0), _SHOWN)
         self._last_inputs: HealthInputs | None = None
+        self._share = ShareEvaluator(self.limits, share_groups)
 
     def evaluate(self, inputs: HealthInputs) -> EvaluationResult:
         """Evaluate one tick. Ticks come in order, and each of them once."""
@@ -172,6 +204,10 @@ class Evaluator(EvaluationRules):
         window = window.trim()
         self._last_inputs = inputs.without_columns()
         code, row, rows = roll_up(shown.verdict, window.lag, inputs.group, len(inputs.groups.names))
+        since = _group_since(shown, code, row, inputs.group)
+        share = self._share.evaluate(inputs.share_progress, inputs.groups)
+        for group, found in share.items():
+            code[group], rows[group], since[group] = found.code, found.rows, found.group.since or -1
         return EvaluationResult(
             window=window,
             verdict=shown.verdict,
@@ -179,9 +215,10 @@ class Evaluator(EvaluationRules):
             group_verdict=code,
             group_row=row,
             group_rows=rows,
-            group_since=_group_since(shown, code, row, inputs.group),
+            group_since=since,
             rule_verdict=rule_verdict,
             also=also,
+            share=share,
         )
 
     def pack(self) -> bytes | None:
@@ -189,6 +226,10 @@ class Evaluator(EvaluationRules):
         if self._last_inputs is None:
             return None
         return hysteresis.pack(self._shown.rows(), self._last_inputs, self.history.memory.columns())
+
+    def pack_share_groups(self) -> StoredShareGroups:
+        """Return the memory of the share groups for the next process."""
+        return self._share.pack()
 
     def _previous_verdicts(self, inputs: HealthInputs) -> ShownVerdicts:
         """Return the verdicts shown at the previous tick, or by the previous process, for the rows of this tick."""

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from stream.health.columns import Codes, Flags, Ints
     from stream.health.features.control_records import LogTails
     from stream.health.features.lag import Lag
+    from stream.health.share.progress import ShareProgress
 
 NO_COMMIT: Final = -1
 """In `spans.last_offset`: a partition that a member owns, or of a subscribed topic, without any commit."""
@@ -173,6 +174,8 @@ class HealthInputs:
     """Per row: since when (ms) its coordinator stores commits again after an outage; -1, or None: no outage."""
     offsets_outage: OffsetsOutage | None = None
     """None: the ends of all offsets partitions are known."""
+    share_progress: ShareProgress | None = None
+    """The progress of share groups at the last poll of the cluster; None: not polled."""
 
     def trim(self) -> HealthInputs:
         """Return the inputs without those that only the evaluation needs; commit windows are most of the memory."""

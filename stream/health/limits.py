@@ -40,5 +40,8 @@ class HealthLimits:
     """Time before the broker expires an offset at which this is reported."""
     day_one: int = 86_400_000
     """Silence after which a group without members is forgotten: its faults raise no alert. 0: all faults do."""
+    share_pause: int = 300_000
+    """Time for which the records of a share group may wait without any change: five locks of a minute, the longest that
+    brokers allow by default."""
     event_shown: int = 600_000
     """Time for which an event that leaves no lasting trace is reported: records that were skipped."""

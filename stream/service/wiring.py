@@ -218,6 +218,7 @@ def health_limits(config: Config, slot_ms: int) -> HealthLimits:
         rebalance_limit=_ms(health.rebalance_limit),
         storm_window=_ms(health.storm_window),
         rolling_deploy=_ms(health.rolling_deploy),
+        share_pause=_ms(health.share_pause),
         loss_notice=_ms(health.loss_notice),
         expiry_notice=_ms(health.expiry_notice),
         day_one=_ms(health.day_one),

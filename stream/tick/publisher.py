@@ -16,6 +16,7 @@ from stream.groups.instances import EVERY_GROUP
 from stream.groups.membership.model import find_groups
 from stream.process_memory import release_memory
 from stream.tick.context import UNKNOWN_CLUSTER
+from stream.tick.inputs.share_progress import ShareProgressReader
 from stream.tick.offsets_topic_lag import OffsetsTopicLag
 from stream.tick.run_tick import NO_ENDS, EndsUnavailableError, EvaluationInputs, TickParts, read_end_offsets, run_tick
 from stream.tick.snapshot.group_detail import group_detail
@@ -23,8 +24,9 @@ from stream.tick.terminations import Terminations
 from stream.tick.verdicts.tick_details import TickDetails
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
+    from exporters.cluster.model import ClusterFacts
     from exporters.readmodel import GroupDetail
     from exporters.text.exposition import PublishedSnapshot
     from stream.cluster.transport.client import Cluster
@@ -136,6 +138,10 @@ class Publisher:
         self._parts.evaluator = evaluator
         if lookups is not None:
             self._parts.lookups = lookups
+
+    def read_share_groups(self, facts: Callable[[], ClusterFacts | None]) -> None:
+        """Evaluate share groups from the next tick on, by the last `facts` about the cluster."""
+        self._parts.share_progress = ShareProgressReader(facts).current
 
     def save_verdicts(self) -> None:
         """Write the verdict file. Call it from the tick thread, or after that has ended."""

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from exporters.readmodel import Snapshot
     from stream.cluster.transport.client import Cluster
     from stream.groups.driver_state import GroupColumns
+    from stream.health.share.progress import ShareProgress
     from stream.tick.context import ClusterContext
     from stream.tick.context_poller import ContextPoller
     from stream.tick.lookups.scheduler import Lookups
@@ -128,6 +129,8 @@ class TickParts:
     offsets_topic: OffsetsTopicLag = dataclasses.field(default_factory=OffsetsTopicLag)
     quarantine: Quarantine = dataclasses.field(default_factory=Quarantine)
     common_causes: CommonCauseAnalysis = dataclasses.field(default_factory=CommonCauseAnalysis)
+    share_progress: Callable[[], ShareProgress | None] = lambda: None
+    """Returns the progress of share groups at the last poll of the cluster."""
     hide_hosts: bool = False
     """Sentences about common causes do not name the hosts of members."""
     lookup_results: LookupResults = dataclasses.field(default_factory=LookupResults)
@@ -191,6 +194,7 @@ def run_tick(
     context = UNKNOWN_CLUSTER
     if poller is not None:
         context = poller.poll(all_groups, topics | parts.terminations.topics_in_question(all_groups), taken_at)
+    context = dataclasses.replace(context, share_progress=parts.share_progress())
     parts.inputs = EvaluationInputs(all_groups, ends, context, taken_at)
     log_state = parts.quarantine.admit(all_groups, parts.try_groups, taken_at)
     parts.inputs = dataclasses.replace(parts.inputs, state=log_state)

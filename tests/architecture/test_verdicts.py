@@ -11,11 +11,14 @@ import pytest
 
 from exporters.page.links import alert_of_verdict
 from sandbox.verdict_scenarios.everything import SCENARIOS
+from stream.health.share.rules import SHARE_RULES, ShareVerdict
 from stream.health.verdict import SEVERITY, Severity, Verdict
 from tests.chart.alerts.case import Case, Kind, alerts
 from tests.chart.alerts.cases import CASES
 from tests.chart.promql import asked, selects
+from tests.integration.test_share_verdicts import SICK
 from tests.stream.health import situations
+from tests.stream.health.share.test_rules import STORIES as SHARE_STORIES
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 V: Final = Verdict
@@ -55,11 +58,16 @@ ELSEWHERE: Final[dict[Verdict, str]] = {
 TOO_SLOW_FOR_THE_PLAY: Final = {V.HABIT_UNKNOWN}
 """Its limits are tens of minutes and do not scale with the tick; `tests/stream/health/test_calm.py` has hours of it."""
 
+LONG_LOCKS: Final = {ShareVerdict.SHARE_REDELIVERING}
+"""With real members it takes locks of more than a minute, or `share_rejecting` comes first."""
+SHARE_SEVERITY: Final = {rule.verdict: rule.severity for rule in SHARE_RULES}
+
 
 @functools.cache
-def alert_of(verdict: Verdict) -> str:
+def alert_of(verdict: Verdict | ShareVerdict) -> str:
     """Return the alert of a verdict; the test of the rules shows that there is one."""
-    labels = {"verdict": str(verdict), "severity": SEVERITY[verdict].name.lower()}
+    severity = SHARE_SEVERITY[verdict] if isinstance(verdict, ShareVerdict) else SEVERITY[verdict]
+    labels = {"verdict": str(verdict), "severity": severity.name.lower()}
     (found,) = (
         name
         for name, alert in ALERTS.items()
@@ -76,7 +84,20 @@ def test_pages_link_to_the_runbook_of_the_alert(verdict: Verdict) -> None:
     assert named == (alert_of(verdict) if verdict in FAULTS else None)
 
 
-def stories_of(verdict: Verdict, kind: Kind) -> list[Case]:
+@pytest.mark.parametrize("verdict", ShareVerdict)
+def test_pages_link_to_the_runbook_of_a_share_groups_alert(verdict: ShareVerdict) -> None:
+    """As for other groups."""
+    assert alert_of_verdict(str(verdict), SHARE_SEVERITY[verdict].name.lower()) == alert_of(verdict)
+
+
+@pytest.mark.parametrize("verdict", ShareVerdict)
+def test_a_share_group_has_the_verdict(verdict: ShareVerdict) -> None:
+    """In a story of the rules, and with real members."""
+    assert verdict in {expected for *_, expected in SHARE_STORIES}
+    assert (verdict in SICK.values()) == (verdict not in LONG_LOCKS)
+
+
+def stories_of(verdict: Verdict | ShareVerdict, kind: Kind) -> list[Case]:
     """Return the stories of this kind of the verdict's alert in which a group or a partition has the verdict."""
     alert, series = alert_of(verdict), f'verdict="{verdict}"'
     return [
@@ -86,8 +107,8 @@ def stories_of(verdict: Verdict, kind: Kind) -> list[Case]:
     ]
 
 
-@pytest.mark.parametrize("verdict", FAULTS)
-def test_the_alert_of_a_fault_has_stories_of_it_just_before_and_just_after(verdict: Verdict) -> None:
+@pytest.mark.parametrize("verdict", [*FAULTS, *ShareVerdict])
+def test_the_alert_of_a_fault_has_stories_of_it_just_before_and_just_after(verdict: Verdict | ShareVerdict) -> None:
     """Alerts that several faults share have them for each, and every alert has a healthy look-alike."""
     before, after = stories_of(verdict, Kind.BEFORE), stories_of(verdict, Kind.AFTER)
     assert before
@@ -96,8 +117,8 @@ def test_the_alert_of_a_fault_has_stories_of_it_just_before_and_just_after(verdi
     assert any(case.kind is Kind.ODD for case in CASES if case.alert == alert_of(verdict))
 
 
-@pytest.mark.parametrize("verdict", FAULTS)
-def test_the_runbook_of_a_fault_names_it(verdict: Verdict) -> None:
+@pytest.mark.parametrize("verdict", [*FAULTS, *ShareVerdict])
+def test_the_runbook_of_a_fault_names_it(verdict: Verdict | ShareVerdict) -> None:
     """The meaning has the word that `lagwarden explain` prints."""
     text = (ROOT / "docs" / "runbooks" / f"{alert_of(verdict)}.md").read_text()
     meaning = text.partition("## Meaning")[2].partition("\n## ")[0]

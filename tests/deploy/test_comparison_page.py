@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from exporters.compatibility.peers import PEERS
+from stream.health.share.rules import ShareVerdict
 from stream.health.verdict import VERDICTS
 
 DOCS: Final = Path(__file__).resolve().parents[2] / "docs"
@@ -50,4 +51,4 @@ def test_every_peer_has_its_migration_page_linked() -> None:
 def test_the_number_of_verdicts_is_true() -> None:
     """The page and the README count the verdicts that exist."""
     counted = re.findall(r"(\d+) verdicts with cause", PAGE + (DOCS.parent / "README.md").read_text("utf-8"))
-    assert counted == [str(len(VERDICTS))] * 2
+    assert counted == [str(len(VERDICTS) + len(ShareVerdict))] * 2

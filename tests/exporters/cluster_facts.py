@@ -170,6 +170,7 @@ def facts(**changes: Any) -> ClusterFacts:
                     "most_deliveries": 3,
                     "acknowledged": 1590,
                     "archived": 1,
+                    "returns": 3,
                 },
                 {
                     "group": "jobs",
@@ -179,6 +180,7 @@ def facts(**changes: Any) -> ClusterFacts:
                     "returned": 0,
                     "acknowledged": 0,
                     "archived": 0,
+                    "returns": 0,
                 },
             ],
         ),

@@ -207,6 +207,7 @@ _CLUSTER: Final[ClusterResponse] = {
             "most_deliveries": 3,
             "acknowledged": 1590,
             "archived": 1,
+            "returns": 3,
         }
     ],
     "quotas": [{"user": "", "client_id": "billing-1", "ip": "", "key": "consumer_byte_rate", "value": 1_048_576.0}],

@@ -109,6 +109,14 @@ class HealthOptions(OptionSection):
         gt=0,
         le=86_400,
     )
+    share_pause: Seconds = option(
+        300.0,
+        "How long records of a share group may wait while none is accepted, archived or returned. Must be longer"
+        " than the time for which members may hold a record (`share.record.lock.duration.ms`).",
+        unit="seconds",
+        gt=0,
+        le=86_400,
+    )
     first_commit_grace: Seconds = option(
         360.0,
         "How long the first commit of a partition may take; clients refresh their metadata every five minutes"

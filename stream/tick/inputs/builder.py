@@ -117,6 +117,7 @@ class InputBuilder:
             read_until=read.read_until,
             answered_since=read.answered_since,
             offsets_outage=read.outage,
+            share_progress=context.share_progress,
         )
         inputs = with_lookups(inputs, rows, context.lookups, state.row_order.topics)
         partitions = self.read_positions.offsets_partitions(rows.groups)

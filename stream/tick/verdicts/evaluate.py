@@ -78,7 +78,7 @@ class VerdictEvaluator:
         self._evaluator: EvaluationRules = (
             BurrowEvaluator(self._limits, points=self._points, packed=shown)
             if self._rules == "burrow"
-            else Evaluator(self._limits, points=self._points, packed=shown)
+            else Evaluator(self._limits, points=self._points, packed=shown, share_groups=stored.share_groups)
         )
         if self._with_burrow:
             self._evaluator.track_burrow_statuses()
@@ -159,6 +159,7 @@ class VerdictEvaluator:
                     self._changes.changes,
                     self._inputs.rebalances.recorded,
                     self._day_one or DayOne(0),
+                    self._evaluator.pack_share_groups(),
                 )
             )
 

@@ -49,7 +49,8 @@ def partition_findings(
     severity = evaluation.severities[evaluation.verdict[rows]]
     order = np.lexsort((-window.lag[rows], -evaluation.verdict[rows].astype(np.int64), -severity.astype(np.int64)))
     chosen = rows[order][severity[order] > Severity.FINE][:limit]
-    return tuple(
+    of_share_group = evaluation.share_partition_findings(group)[:limit]
+    return (*((each.topic, each.partition, finding(each.finding)) for each in of_share_group),) or tuple(
         (inputs.topics[int(inputs.topic[row])], int(inputs.partition[row]), finding(evaluation.row_finding(row)))
         for row in chosen.tolist()
     )

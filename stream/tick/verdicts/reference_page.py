@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from stream.health.rules import RULES
+from stream.health.share.rules import SHARE_RULES
 from stream.health.verdict import SEVERITY, VERDICTS, Severity
 
 if TYPE_CHECKING:
@@ -65,6 +66,30 @@ explains, `lagwarden_group_common_cause`. Sentences contain the name of a host, 
 hosts and absences of brokers are not kept over a restart of lagwarden.
 """
 
+_SHARE_GROUPS: Final = """\
+## Share groups
+
+A share group (KIP-932) commits no offsets. Its verdicts come from the progress that the brokers record in
+`__share_group_state`, which needs the right to read that topic: a start offset per partition, and after it which
+records are accepted, archived or were returned. Of several instances only the first one reads it. Which records a
+member holds now is not recorded, so no verdict depends on it. A partition of which nothing was delivered yet has no
+start offset and is unknown, and so is one whose state was written by Kafka before 4.2; nothing is derived from either.
+
+The topic is read at each poll of the cluster (`cluster.interval`, 60 s by default), so these verdicts follow by up to
+one interval, and a fault is withdrawn after two polls without any. `health.share_pause` (five minutes) is the time for
+which records may wait without a change; a partition with longer pauses has twice the longest of them, of those up to
+15 minutes.
+
+| Verdict | Severity | Meaning | What to do |
+|---|---|---|---|
+{rows}
+
+`share_rejecting` and `share_redelivering` need three polls at which deliveries ended, over at least
+`health.share_pause`, and no accepted record in this time: one record that no member can process is archived before
+that. Without a fault a share group is `ok`, `caught_up` (all records are finished) or `unknown`. With
+`health.rules: burrow` share groups have no verdict.
+"""
+
 _BATCHES: Final = """\
 ## Batches
 
@@ -94,8 +119,14 @@ def main() -> None:
 
 
 def page() -> str:
-    """Return the page: a chapter per severity, worst first, with a row per verdict, then batches and common causes."""
-    return "\n".join([_PREFACE, *_chapters(), _BATCHES, _COMMON_CAUSES])
+    """Return the page: a chapter per severity, worst first, with a row per verdict, then further subjects."""
+    share_groups = _SHARE_GROUPS.format(rows="\n".join(_share_rows()))
+    return "\n".join([_PREFACE, *_chapters(), share_groups, _BATCHES, _COMMON_CAUSES])
+
+
+def _share_rows() -> Iterator[str]:
+    for rule in SHARE_RULES:
+        yield f"| `{rule.verdict}` | {rule.severity.name.lower()} | {rule.meaning} | {rule.next_step} |"
 
 
 def _chapters() -> Iterator[str]:

@@ -2,9 +2,9 @@
 
 The file is a zip archive: `about.json` has its format and the rule set, `shown` the packed verdicts
 (`stream.health.hysteresis.pack`), `changes.json` the verdict changes of the groups, `rebalances.json` recent rebalance
-counts, `day_one.json` the old faults. A file that cannot be read, or has another format, is set aside and logged; the
-verdicts then start from nothing, which takes minutes to relearn. The file belongs to its checkpoint, and is set aside
-with it.
+counts, `day_one.json` the old faults, `share_groups.json` what is remembered of share groups. A file that cannot be
+read, or has another format, is set aside and logged; the verdicts then start from nothing, which takes minutes to
+relearn. The file belongs to its checkpoint, and is set aside with it.
 """
 
 from __future__ import annotations
@@ -28,11 +28,13 @@ from stream.health.day_one import DayOne
 
 if TYPE_CHECKING:
     from stream.checkpoint.files import CheckpointPath
+    from stream.health.evaluation import StoredShareGroups
     from stream.tick.inputs.rebalance_count import CountsByTime
 
 _log = structlog.get_logger(__name__)
 FORMAT: Final = 1
 _DAY_ONE: Final = "day_one.json"
+_SHARE_GROUPS: Final = "share_groups.json"
 _FIELDS: Final = operator.attrgetter(*(field.name for field in dataclasses.fields(VerdictChange)))
 
 
@@ -47,6 +49,8 @@ class StoredVerdicts:
     rebalances: dict[str, CountsByTime] = dataclasses.field(default_factory=dict)
     day_one: DayOne = dataclasses.field(default_factory=lambda: DayOne(0))
     """The old faults. Files of versions that did not know them have no time of a first look."""
+    share_groups: StoredShareGroups = dataclasses.field(default_factory=list)
+    """What is remembered of share groups."""
 
 
 class VerdictStore:
@@ -94,6 +98,7 @@ def _read(path: CheckpointPath) -> StoredVerdicts:
         rebalances = _mapping(json.loads(archive.read("rebalances.json")))
         stored = archive.read(_DAY_ONE) if _DAY_ONE in archive.namelist() else b'{"first_look": 0}'
         day_one = _mapping(json.loads(stored))
+        share_groups = json.loads(archive.read(_SHARE_GROUPS)) if _SHARE_GROUPS in archive.namelist() else []
     return StoredVerdicts(
         rules=str(about["rules"]),
         shown=shown,
@@ -102,6 +107,7 @@ def _read(path: CheckpointPath) -> StoredVerdicts:
         day_one=DayOne(
             int(day_one["first_look"]), int(day_one.get("evaluated_at", 0)), frozenset(day_one.get("unpaged", ()))
         ),
+        share_groups=[list(row) for row in share_groups],
     )
 
 
@@ -122,6 +128,7 @@ def _write(path: CheckpointPath, verdicts: StoredVerdicts) -> None:
         rows = {group: [_FIELDS(change) for change in each] for group, each in verdicts.changes.items()}
         archive.writestr("changes.json", _json(rows))
         archive.writestr("rebalances.json", _json(verdicts.rebalances))
+        archive.writestr(_SHARE_GROUPS, _json(verdicts.share_groups))
     replace_bytes(path, content.getvalue())
 
 

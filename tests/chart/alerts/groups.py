@@ -88,6 +88,8 @@ STUCK: Final = [
                 verdict("no_leader", "critical", {**MONITOR, "group": "g"}): "1x60",
                 verdict("truncated", "critical", {**MONITOR, "group": "h"}): "1x60",
                 verdict("aborting", "critical", {**MONITOR, "group": "i"}): "1x60",
+                verdict("share_stopped", "critical", {**MONITOR, "group": "j"}): "1x60",
+                verdict("share_rejecting", "critical", {**MONITOR, "group": "k"}): "1x60",
             },
             "20m",
         ),
@@ -280,6 +282,87 @@ NO_MEMBERS: Final = by_verdict(
         "25m",
     ),
 )
+
+_SHARE_LAG: Final = of("lagwarden_share_group_lag", GROUP)
+_ARCHIVED: Final = of("lagwarden_share_partition_archived_total", GROUP, topic="jobs", partition="0")
+
+SHARE_STUCK: Final = [
+    *by_verdict(
+        "LagwardenShareGroupStuck",
+        "share_stopped",
+        "critical",
+        Text(
+            "Share group billing finishes no records: share stopped",
+            "Which partitions, and what became of their deliveries: lagwarden explain billing",
+        ),
+        minutes=1,
+        keep=5,
+        odd=Case(
+            "LagwardenShareGroupStuck",
+            Kind.ODD,
+            "a share group that works slowly has a lag and no fault, and one that rejects has an alert of its own",
+            {
+                verdict("ok", "fine"): "1x60",
+                _SHARE_LAG: "4000x60",
+                verdict("share_rejecting", "critical", {**MONITOR, "group": "b"}): "1x60",
+                verdict("no_members", "critical", {**MONITOR, "group": "c"}): "1x60",
+            },
+            "25m",
+        ),
+    ),
+    *begins("LagwardenShareGroupStuck", "share_no_members", "critical", minutes=1),
+    *begins("LagwardenShareGroupStuck", "share_redelivering", "critical", minutes=1),
+    Case(
+        "LagwardenShareGroupStuck",
+        Kind.AFTER,
+        "the text has the lag; a member that leaves for good is the same alert",
+        {
+            verdict("share_redelivering", "critical"): "1x20 stale",
+            verdict("share_no_members", "critical"): "_x20 1x20",
+            _SHARE_LAG: "4000x60",
+        },
+        "10m30s",
+        [GROUP],
+        Text(
+            "Share group billing finishes no records: share no members",
+            "4k records wait. Which partitions, and what became of their deliveries: lagwarden explain billing",
+        ),
+    ),
+]
+
+SHARE_REJECTING: Final = [
+    *by_verdict(
+        "LagwardenShareGroupRejecting",
+        "share_rejecting",
+        "critical",
+        Text(
+            "Share group billing accepts no records and archives them",
+            "Archived records are never delivered again. Which partitions: lagwarden explain billing",
+        ),
+        minutes=1,
+        keep=5,
+        odd=Case(
+            "LagwardenShareGroupRejecting",
+            Kind.ODD,
+            "a share group that rejects some of its records archives them without a fault",
+            {verdict("ok", "fine"): "1x60", _ARCHIVED: "0+5x60"},
+            "25m",
+        ),
+    ),
+    Case(
+        "LagwardenShareGroupRejecting",
+        Kind.AFTER,
+        "the text has the number of archived records",
+        {verdict("share_rejecting", "critical"): "1x60", _ARCHIVED: "0+5x60"},
+        "20m",
+        [GROUP],
+        Text(
+            "Share group billing accepts no records and archives them",
+            "Archived records are never delivered again. About 100 were archived in ten minutes. Which partitions:"
+            " lagwarden explain billing",
+        ),
+    ),
+]
 
 STORM: Final = by_verdict(
     "LagwardenGroupRebalanceStorm",
@@ -1195,6 +1278,8 @@ CASES: Final = [
     *STUCK,
     *OWNERS,
     *NO_MEMBERS,
+    *SHARE_STUCK,
+    *SHARE_REJECTING,
     *STORM,
     *LOSING,
     *NO_LEADER,

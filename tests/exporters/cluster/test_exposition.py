@@ -91,6 +91,8 @@ def test_every_known_value_has_a_sample() -> None:
         'lagwarden_share_partition_acknowledged_total{group="jobs",topic="orders",partition="1"}': 0,
         'lagwarden_share_partition_archived_total{group="jobs",topic="orders",partition="0"}': 1,
         'lagwarden_share_partition_archived_total{group="jobs",topic="orders",partition="1"}': 0,
+        'lagwarden_share_partition_returns_total{group="jobs",topic="orders",partition="0"}': 3,
+        'lagwarden_share_partition_returns_total{group="jobs",topic="orders",partition="1"}': 0,
         "lagwarden_cluster_version_sets": 2,
         'lagwarden_cluster_feature_level{feature="metadata.version"}': 20,
         'lagwarden_broker_feature_max_level{broker="1",feature="metadata.version"}': 27,

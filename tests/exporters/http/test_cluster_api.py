@@ -154,6 +154,7 @@ def test_the_cluster() -> None:
                 "most_deliveries": 3,
                 "acknowledged": 1590,
                 "archived": 1,
+                "returns": 3,
             },
             {
                 "group": "jobs",
@@ -167,6 +168,7 @@ def test_the_cluster() -> None:
                 "most_deliveries": None,
                 "acknowledged": 0,
                 "archived": 0,
+                "returns": 0,
             },
         ],
         "unknown": [

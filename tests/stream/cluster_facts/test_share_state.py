@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from typing import Any
 
@@ -58,14 +59,14 @@ STORIES: list[Any] = [
         [CREATED, recorded(10, 0, (10, 19, AVAILABLE, 1)), recorded(-1, 0, (10, 14, AVAILABLE, 2))],
         30,
         (10, 20, 10, 2, 0),
-        (0, 0),
+        (0, 0, 15),
     ),
     (
         "one of a returned batch is archived after its last delivery",
         [CREATED, recorded(10, 0, (10, 19, AVAILABLE, 4)), recorded(10, 1, (12, 12, ARCHIVED, 5))],
         20,
         (10, 9, 9, 4, 1),
-        (0, 1),
+        (0, 1, 10),
     ),
     (
         "acknowledged out of order, then the gap",
@@ -86,11 +87,18 @@ STORIES: list[Any] = [
         (3, 0),
     ),
     (
+        "a snapshot repeats what came back, which is not counted twice",
+        [CREATED, recorded(0, 0, (0, 4, AVAILABLE, 1)), recorded(0, 0, (0, 9, AVAILABLE, 1), snapshot=True)],
+        10,
+        (0, 10, 10, 1, 0),
+        (0, 0, 10),
+    ),
+    (
         "batches before the start offset are of no interest",
         [CREATED, recorded(0, 0, (0, 9, AVAILABLE, 1)), recorded(8, 0)],
         10,
         (8, 2, 2, 1, 0),
-        (0, 0),
+        (0, 0, 10),
     ),
     (
         "written by Kafka 4.1: the lag is unknown",
@@ -106,13 +114,60 @@ STORIES: list[Any] = [
     ("events", "end", "expected", "finished"), [s[1:] for s in STORIES], ids=[s[0] for s in STORIES]
 )
 def test_the_progress_of_a_partition(events: list[Any], end: int, expected: tuple[Any, ...], finished: Any) -> None:
-    """Start offset, lag, returned records with their deliveries, finished records, and the counts."""
+    """Start offset, lag, returned records with their deliveries, finished records; accepted, archived, returned."""
     found = state(*events)
     progress = found.partitions[KEY]
     assert expected == (
         *(progress.start_offset, progress.lag(end), progress.returned, progress.most_deliveries, progress.finished),
     )
     assert found.finished[KEY] == FinishedRecords(*finished)
+
+
+def key(group: str, partition: int) -> dict[str, Any]:
+    """Return the fields that name a partition of a group."""
+    return {"group": group, "partition": partition}
+
+
+def test_partitions_beyond_the_bound_are_not_kept() -> None:
+    """Their groups are incomplete, also those that are kept later; a removed group makes room."""
+    found = ShareState(most_partitions=2)
+    for group, partition in (("a", 0), ("b", 0), ("a", 1), ("c", 0)):
+        found.add(dataclasses.replace(CREATED, **key(group, partition)))
+    assert ([(name, number) for name, _, number in found.partitions], found.incomplete) == ([("a", 0), ("b", 0)], {"a"})
+    assert found.omitted == 2
+    found.add(SharePartitionStateRemoved("a", KEY[1], 1))
+    found.add(SharePartitionStateRemoved("a", KEY[1], 0))
+    assert found.incomplete == set()
+    found.add(dataclasses.replace(CREATED, **key("c", 1)))
+    assert ({name for name, *_ in found.partitions}, found.incomplete) == ({"b", "c"}, {"c"})
+
+
+def test_batches_beyond_the_bound_are_unknown_until_a_snapshot() -> None:
+    """Lag and accepted records stay known; what came back is unknown, not 0."""
+    found = ShareState(most_batches=2)
+    for update in (CREATED, recorded(0, 1, (2, 2, ACKNOWLEDGED, 1)), recorded(0, 1, (4, 5, AVAILABLE, 1))):
+        found.add(update)
+    assert found.partitions[KEY].returned == 2
+    found.add(recorded(0, 2, (7, 7, ACKNOWLEDGED, 1)))
+    found.add(recorded(0, 3, (9, 9, ACKNOWLEDGED, 1)))
+    beyond = found.partitions[KEY]
+    assert (beyond.batches, beyond.returned, beyond.most_deliveries, beyond.lag(10)) == (None, None, None, 7)
+    found.add(recorded(2, 1, (2, 2, ACKNOWLEDGED, 1), (4, 5, AVAILABLE, 1), snapshot=True))
+    assert (found.partitions[KEY].returned, found.finished[KEY].acknowledged) == (2, 3)
+
+
+def test_the_bound_on_batches_counts_those_of_all_partitions() -> None:
+    """A partition that is removed makes room for others, and so does one that needs fewer."""
+    found = ShareState(most_batches=1)
+    found.add(recorded(0, 0, (0, 0, AVAILABLE, 1)))
+    found.add(dataclasses.replace(recorded(0, 0, (0, 0, AVAILABLE, 1)), **key("other", 0)))
+    assert found.partitions["other", KEY[1], 0].returned is None
+    found.add(SharePartitionStateRemoved(*KEY))
+    found.add(dataclasses.replace(recorded(0, 0, (0, 0, AVAILABLE, 1), snapshot=True), **key("other", 0)))
+    assert found.partitions["other", KEY[1], 0].returned == 1
+    found.add(dataclasses.replace(recorded(1, 0), **key("other", 0)))
+    found.add(recorded(0, 0, (0, 0, AVAILABLE, 1)))
+    assert found.partitions[KEY].returned == 1
 
 
 def test_without_the_end_the_lag_is_unknown() -> None:
@@ -152,7 +207,8 @@ def test_batches_are_those_of_single_offsets(updates: list[tuple[int, list[Batch
             for offset in range(first, last + 1):
                 single[offset] = max(single.get(offset, (0, 0)), (count, of_batch))
         single = {offset: value for offset, value in single.items() if offset >= start}
-    kept = found.partitions[KEY].batches
+    kept = found.partitions[KEY].batches or ()
     assert {o: (b.delivery_count, b.state) for b in kept for o in range(b.first, b.last + 1)} == single
     assert all(one.last < other.first for one, other in itertools.pairwise(kept))
+    assert not any((one.last + 1, *one[2:]) == (other.first, *other[2:]) for one, other in itertools.pairwise(kept))
     assert all(isinstance(each, StateBatch) and each.first <= each.last for each in kept)

@@ -57,6 +57,7 @@ def test_every_option_has_its_limit() -> None:
             rebalance_limit=4,
             storm_window=65,
             rolling_deploy=8,
+            share_pause=11,
             loss_notice=6,
             expiry_notice=7,
         ),
@@ -72,6 +73,7 @@ def test_every_option_has_its_limit() -> None:
         rebalance_limit=4_000,
         storm_window=65_000,
         rolling_deploy=8_000,
+        share_pause=11_000,
         loss_notice=6_000,
         expiry_notice=7_000,
     )

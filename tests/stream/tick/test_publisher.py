@@ -12,6 +12,7 @@ import pytest
 from exporters.text.exposition import ExpositionFormat
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.transport.errors import Unreachable
+from stream.health.share.rules import ShareVerdict
 from stream.health.verdict import VERDICTS
 from stream.service.catch_up import CatchUpProgress
 from stream.service.status import CATCHING_UP, RUNNING, ServiceStatus
@@ -241,7 +242,7 @@ def test_verdicts_are_published_and_stored(ends: Ends, status: ServiceStatus, tm
     shown = published.snapshot.groups.to_pylist()[0]
     assert (shown["verdict"], detail.finding.verdict, detail.partition_findings) == ("caught_up", "caught_up", ())
     assert [each.verdict for each in detail.verdicts] == ["caught_up"]
-    assert len(status.monitor_status().verdict_changes) == len(VERDICTS)
+    assert len(status.monitor_status().verdict_changes) == len(VERDICTS) + len(ShareVerdict)
     assert b'lagwarden_group_verdict{group="g",verdict="caught_up",severity="fine"} 1' in text_of(published)
     publisher.save_verdicts()
     stored = VerdictStore(tmp_path).read()

@@ -13,6 +13,7 @@ from exporters.readmodel import GROUPS, PARTITIONS, VERDICT_GROUPS
 from exporters.wording import SEVERITIES
 from stream.health.burrow.evaluator import BurrowResult
 from stream.health.evaluator import EvaluationResult
+from stream.health.share.rules import ShareVerdict
 from stream.health.verdict import VERDICTS, Severity
 from stream.tick.hidden_commits.model import HiddenCommits
 from stream.tick.inputs.builder import TickInputs
@@ -110,7 +111,12 @@ def test_a_group_has_its_worst_verdict() -> None:
     by_verdict = groups_by_verdict(found).to_pylist()
     assert {row["verdict"] for row in by_verdict if row["severity"] == "fine"} == {"ok", "caught_up"}
     counts = {row["verdict"]: row["groups"] for row in by_verdict}
-    assert (counts["stopped"], counts["caught_up"], counts["ok"], len(counts)) == (1, 1, 0, len(VERDICTS))
+    assert (counts["stopped"], counts["caught_up"], counts["ok"], len(counts)) == (
+        1,
+        1,
+        0,
+        len(VERDICTS) + len(ShareVerdict),
+    )
 
 
 def test_a_topic_has_its_worst_verdict() -> None:

@@ -37,6 +37,7 @@ STORED = st.builds(
     st.dictionaries(NAMES, st.lists(CHANGES, max_size=2), max_size=3),
     st.dictionaries(NAMES, st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=2), max_size=3),
     st.builds(DayOne, st.integers(0, 1 << 60), st.integers(0, 1 << 60), st.frozensets(NAMES, max_size=3)),
+    st.lists(st.lists(st.one_of(st.none(), st.booleans(), st.integers(), NAMES), max_size=3), max_size=2),
 )
 
 
@@ -78,6 +79,7 @@ COMPLETE: dict[str, object] = {"about": {"format": FORMAT, "rules": "lagwarden"}
         pytest.param({**COMPLETE, "changes": []}, id="changes of another shape"),
         pytest.param({**COMPLETE, "changes": {"g": [[1, 2]]}}, id="a change of another shape"),
         pytest.param({**COMPLETE, "rebalances": {"g": [["x", "y"]]}}, id="counts that are none"),
+        pytest.param({**COMPLETE, "share_groups": [7]}, id="share groups of another shape"),
     ],
 )
 def test_a_foreign_file_is_set_aside(tmp_path: Path, members: dict[str, object]) -> None:

@@ -1,0 +1,189 @@
+"""The rules for a partition of a share group, and their texts. The first that matches decides its verdict.
+
+Verdicts that say what becomes of the records come before those about time: a group that rejects everything has members
+and moves.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from typing import TYPE_CHECKING, Final
+
+from stream import wording as say
+from stream.health.inputs import GroupStage
+from stream.health.verdict import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from stream.health.share.memory import SharePartitionMemory
+
+FRUITLESS_POLLS: Final = 3
+"""The number of polls at which deliveries must have ended, none of them accepted: one record that no member can process
+is no fault of the group."""
+
+
+class ShareVerdict(enum.StrEnum):
+    """The faults of share groups, the worst last. Without one a share group is unknown, ok or caught up."""
+
+    SHARE_REDELIVERING = "share_redelivering"
+    SHARE_STOPPED = "share_stopped"
+    SHARE_NO_MEMBERS = "share_no_members"
+    SHARE_REJECTING = "share_rejecting"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ShareSituation:
+    """Everything that the rules know of a partition at one poll. Times and durations in ms."""
+
+    now: int
+    memory: SharePartitionMemory
+    stage: GroupStage
+    empty_since: int
+    """When the group became empty; negative: not known, or it has members."""
+    members: int
+    """Negative: not known."""
+    pause: int
+    """The time without a change that is no fault, whatever was learned."""
+
+    @property
+    def patience(self) -> int:
+        """The time without a change that is no fault: at least `pause`, and twice the longest pause."""
+        return max(self.pause, 2 * self.memory.longest_pause)
+
+    @property
+    def idle_time(self) -> int:
+        """The time without a change while records waited."""
+        return self.memory.idle_time(self.now)
+
+    @property
+    def fruitless_time(self) -> int:
+        """The time from the first to the last poll of the fruitless ones; 0 without any."""
+        memory = self.memory
+        return memory.changed_at - memory.fruitless_since if memory.fruitless_polls else 0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ShareRule:
+    """One rule for a partition of a share group."""
+
+    verdict: ShareVerdict
+    meaning: str
+    matches: Callable[[ShareSituation], bool]
+    sentence: Callable[[ShareSituation], str]
+    """Returns the fault in one sentence with its numbers."""
+    next_step: str
+    """The action of an operator."""
+    severity: Severity = Severity.CRITICAL
+
+
+def _is_fruitless(situation: ShareSituation) -> bool:
+    """Return whether deliveries go on, and none was accepted for longer than the pause."""
+    goes_on = situation.now - situation.memory.changed_at <= situation.patience
+    return goes_on and situation.fruitless_time >= situation.pause
+
+
+def _rejects(situation: ShareSituation) -> bool:
+    return situation.memory.archiving_polls >= FRUITLESS_POLLS and _is_fruitless(situation)
+
+
+def _redelivers(situation: ShareSituation) -> bool:
+    memory = situation.memory
+    return memory.fruitless_polls >= FRUITLESS_POLLS and bool(memory.progress.returned) and _is_fruitless(situation)
+
+
+def _waits(situation: ShareSituation) -> bool:
+    """Return whether records wait for too long."""
+    return bool(situation.memory.progress.lag) and situation.idle_time >= situation.patience
+
+
+def _has_no_members(situation: ShareSituation) -> bool:
+    return situation.stage is GroupStage.EMPTY and _waits(situation)
+
+
+def _stopped(situation: ShareSituation) -> bool:
+    return situation.stage is not GroupStage.EMPTY and _waits(situation)
+
+
+def _unfinished(situation: ShareSituation) -> str:
+    """Return how many records are unfinished and from where on."""
+    progress = situation.memory.progress
+    return f"{say.count(progress.lag or 0, 'record')} not finished from offset {progress.start_offset or 0:,} on"
+
+
+def _held(situation: ShareSituation) -> str:
+    """Return what holds the start offset, as far as the brokers have recorded it."""
+    progress = situation.memory.progress
+    if progress.finished:
+        later = say.count(progress.finished, "later record")
+        return f"; the start offset cannot move past that record, and {later} are finished"
+    if progress.returned:
+        records = say.count(progress.returned, "record")
+        return f"; {records} came back from a delivery, at most {progress.most_deliveries} deliveries each"
+    return "; no record has come back from a delivery"
+
+
+def _stopped_sentence(situation: ShareSituation) -> str:
+    members = f"The group has {say.count(situation.members, 'member')}, but no" if situation.members >= 0 else "No"
+    return (
+        f"{members} record was finished or returned for {say.duration(situation.idle_time)}, with "
+        f"{_unfinished(situation)}{_held(situation)}."
+    )
+
+
+def _no_members_sentence(situation: ShareSituation) -> str:
+    since = situation.empty_since
+    for_ = f" for {say.duration(max(situation.now - since, 0))}" if since >= 0 else ""
+    return f"The group has had no members{for_}, with {_unfinished(situation)}."
+
+
+def _rejecting_sentence(situation: ShareSituation) -> str:
+    archived = say.count(situation.memory.archived, "record")
+    return f"No record was accepted for {say.duration(situation.fruitless_time)}; {archived} were archived."
+
+
+def _redelivering_sentence(situation: ShareSituation) -> str:
+    progress = situation.memory.progress
+    waiting = say.count(progress.returned or 0, "record")
+    return (
+        f"No record was accepted for {say.duration(situation.fruitless_time)}, but deliveries came back; {waiting} "
+        f"wait for another delivery, after at most {progress.most_deliveries} deliveries each."
+    )
+
+
+SHARE_RULES: Final[tuple[ShareRule, ...]] = (
+    ShareRule(
+        ShareVerdict.SHARE_REJECTING,
+        "A share group archives its records and accepts none: members reject them, or each is delivered as often as "
+        "allowed. Archived records are never delivered again.",
+        _rejects,
+        _rejecting_sentence,
+        "See the log of the consumers: do they reject each record, or fail before they accept it? Stop them until they "
+        "are fixed. Then set the start offset back with kafka-share-groups.sh --reset-offsets.",
+    ),
+    ShareRule(
+        ShareVerdict.SHARE_REDELIVERING,
+        "Members of a share group take records and do not finish them: they release each one, or hold it until its "
+        "lock expires. None is accepted. After the last allowed delivery a record is archived.",
+        _redelivers,
+        _redelivering_sentence,
+        "See whether the consumers fail, forget to acknowledge, or need longer than share.record.lock.duration.ms.",
+    ),
+    ShareRule(
+        ShareVerdict.SHARE_NO_MEMBERS,
+        "Records wait, and the share group has no members.",
+        _has_no_members,
+        _no_members_sentence,
+        "Start the consumers; see why they ended. If the group is not needed any more, delete it with "
+        "kafka-share-groups.sh --delete.",
+    ),
+    ShareRule(
+        ShareVerdict.SHARE_STOPPED,
+        "Records wait, the share group has members, and no record is finished or returned.",
+        _stopped,
+        _stopped_sentence,
+        "Take a thread dump of the consumers: a member that works on one record and renews its lock holds the start "
+        "offset, and one that does not poll takes no records.",
+    ),
+)

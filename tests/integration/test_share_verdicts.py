@@ -1,0 +1,113 @@
+"""Verdicts on share groups with real share consumers, beside healthy groups that look like them."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+from confluent_kafka import Producer
+
+from sandbox.clients.java_clients import JavaClients
+from sandbox.kafka.topics import create_topics
+from sandbox.ports import LOOPBACK
+from sandbox.waiting import LIMIT
+from stream.cli import app as cli
+from stream.errors import ExitCode
+from tests.support.monitor import Monitor
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import MakeBroker
+
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(300)]
+
+SHORT_LOCKS: Final = {"group.share.record.lock.duration.ms": "1000", "group.share.min.record.lock.duration.ms": "1000"}
+FAST: Final = {"cluster.interval": "1s", "health.share_pause": "10s"}
+MEMBERS: Final[dict[str, tuple[str | None, ...]]] = {
+    "accepts": (None,),
+    "accepts-some": (None, "REJECT"),
+    "releases-some": (None, "RELEASE"),
+    "away": (None,),
+    "rejects": ("REJECT",),
+    "releases": ("RELEASE",),
+    "hangs": ("NEVER",),
+}
+"""What the members of each group do with their records; None: accept them."""
+SICK: Final = {
+    "away": "share_no_members",
+    "rejects": "share_rejecting",
+    "releases": "share_rejecting",
+    "hangs": "share_stopped",
+}
+"""The verdicts of the groups with a fault. A record that is always released is archived after its last delivery."""
+HEALTHY: Final = MEMBERS.keys() - SICK.keys()
+
+
+def open_members(clients: JavaClients) -> None:
+    """Open the members of all groups, each named by its group and its number in it."""
+    for group, members in MEMBERS.items():
+        for number, how in enumerate(members):
+            explicit = {"share.acknowledgement.mode": "explicit", "acknowledge": how} if how else {}
+            clients.open(f"{group}-{number}", {"group.id": group, **explicit}, ["jobs"], kind="share")
+
+
+def produce(bootstrap: str) -> None:
+    """Write some records: the members that work finish all of them within a second."""
+    producer = Producer({"bootstrap.servers": bootstrap})
+    for _ in range(20):
+        producer.produce("jobs", b"x")
+    producer.flush(LIMIT)
+
+
+def shown(monitor: Monitor) -> dict[str, dict[str, Any]]:
+    """Return the groups of the API by name."""
+    return {group["group"]: group for group in monitor.get("/api/v1/groups").json["groups"]}
+
+
+def test_sick_share_groups_are_found_and_healthy_ones_are_not(
+    make_broker: MakeBroker, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each with its cause, in the API, the metrics and the commands.
+
+    Healthy: a group that accepts everything, one that also rejects, and one that also releases records.
+    """
+    broker = make_broker(properties=SHORT_LOCKS)
+    create_topics(broker.bootstrap, {"jobs": 1})
+    with (
+        JavaClients(broker.bootstrap, tmp_path / "java.log") as clients,
+        Monitor(broker.bootstrap, tmp_path, FAST) as monitor,
+    ):
+        open_members(clients)
+        monitor.wait_ready()
+
+        def verdicts() -> dict[str, str]:
+            produce(broker.bootstrap)
+            return {name: group["verdict"] for name, group in shown(monitor).items()}
+
+        def works(group: str) -> bool:
+            return verdicts().get(group) in {"ok", "caught_up"}
+
+        for group in ("away", *sorted(HEALTHY)):
+            monitor.wait_for(functools.partial(works, group), f"{group} to finish records")
+        clients.close("away-0")
+
+        def all_found() -> bool:
+            found = verdicts()
+            return all(found.get(group) == verdict for group, verdict in SICK.items())
+
+        monitor.wait_for(all_found, f"the verdicts {SICK}", 120)
+        found = shown(monitor)
+        assert {group: found[group]["severity"] for group in HEALTHY} == dict.fromkeys(HEALTHY, "fine")
+        rows = monitor.metrics().rows("lagwarden_group_verdict")
+        assert SICK.items() <= {labels["group"]: labels["verdict"] for labels, _ in rows}.items()
+        detail = monitor.get("/api/v1/groups/hangs").json
+        assert "The group has 1 member, but no record was finished or returned" in detail["finding"]["sentence"]
+        assert detail["finding"]["evidence"]["returned"] > 0, "its lock has expired"
+        assert [(each["topic"], each["partition"]) for each in detail["findings"]] == [("jobs", 0)]
+        url = ["--url", f"http://{LOOPBACK}:{monitor.port}"]
+        assert cli.main(["check", "accepts", *url]) == ExitCode.OK
+        capsys.readouterr()
+        assert cli.main(["check", "away", *url]) == ExitCode.GROUP_CRITICAL
+        assert "critical away share_no_members: jobs-0: The group has had no members" in capsys.readouterr().out

@@ -1,0 +1,49 @@
+"""Share groups as stories: the progress of one partition from poll to poll, a minute apart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from stream.health.inputs import GroupInputs, GroupStage
+from stream.health.share.progress import SharePartitionProgress, ShareProgress
+from tests.stream.health.columns import ints
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MINUTE: Final = 60_000
+BEGIN: Final = 1_700_000_000_000
+EMPTY: Final = SharePartitionProgress("jobs", 0, 10, 0, 0, 0, None, 0, 0, 0)
+"""A partition without waiting records."""
+
+
+def progress(**fields: Any) -> SharePartitionProgress:
+    """Return the progress of partition jobs-0 with these fields."""
+    return EMPTY._replace(**fields)
+
+
+def groups(stage: GroupStage = GroupStage.STABLE, *, since: int = BEGIN, names: Sequence[str] = ("g",)) -> GroupInputs:
+    """Return share groups that are in this stage since then."""
+    number = len(names)
+    unknown = np.full(number, -1, np.int64)
+    return GroupInputs(
+        names=names,
+        stage=np.full(number, stage, np.int8),
+        since=ints(*[since] * number),
+        members=ints(*[0 if stage is GroupStage.EMPTY else 2] * number),
+        rebalances=unknown,
+        emptied=unknown,
+        refilled=unknown,
+        static=np.zeros(number, np.bool_),
+        share=np.ones(number, np.bool_),
+        generation=unknown,
+        joined=unknown,
+        left=unknown,
+    )
+
+
+def poll(minute: float, *rows: SharePartitionProgress, group: str = "g") -> ShareProgress:
+    """Return the poll of that minute."""
+    return ShareProgress(BEGIN + int(minute * MINUTE), {group: rows})

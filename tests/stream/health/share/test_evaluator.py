@@ -1,0 +1,161 @@
+"""The evaluation of share groups poll after poll: what is shown, and for how long."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from stream.health.inputs import GroupStage
+from stream.health.limits import HealthLimits
+from stream.health.share.evaluator import SHARE_CODE, ShareEvaluator, share_legend, share_severities
+from stream.health.share.progress import SharePartitionProgress, ShareProgress
+from stream.health.share.rules import ShareVerdict
+from stream.health.verdict import CODE, VERDICTS, Severity, Verdict
+from tests.stream.health.share.polls import BEGIN, MINUTE, groups, poll, progress
+
+WAITING = progress(lag=40)
+OTHER = progress(partition=1, lag=7)
+
+
+def words(evaluator: ShareEvaluator, *polls: ShareProgress) -> list[str]:
+    """Return the verdict of the group after each poll."""
+    return [evaluator.evaluate(each, groups())[0].group.verdict for each in polls]
+
+
+def test_a_fault_is_shown_at_once_and_withdrawn_after_two_polls() -> None:
+    """The rules have waited; in between the sentence says so."""
+    evaluator = ShareEvaluator()
+    moving = [progress(lag=39, acknowledged=number) for number in (1, 2)]
+    assert words(evaluator, *(poll(minute, WAITING) for minute in range(5))) == ["unknown"] * 5
+    assert words(evaluator, poll(5, WAITING), poll(6, moving[0])) == ["share_stopped"] * 2
+    found = evaluator.evaluate(poll(6, moving[0]), groups())[0]
+    assert (found.code, found.group.since) == (SHARE_CODE["share_stopped"], BEGIN + 5 * MINUTE)
+    assert found.group.sentence == (
+        "jobs-0: Still shown as share stopped until this has lasted: Records are being finished; 39 records are not."
+    )
+    assert words(evaluator, poll(7, moving[1])) == ["ok"]
+
+
+def test_one_poll_with_a_fault_keeps_it() -> None:
+    """A group that moves once every now and then keeps its verdict."""
+    evaluator = ShareEvaluator(HealthLimits(share_pause=MINUTE))
+    rows = [progress(lag=40, acknowledged=number) for number in (0, 0, 1, 1, 2)]
+    said = words(evaluator, *(poll(minute, row) for minute, row in enumerate(rows)))
+    assert said == ["unknown", *["share_stopped"] * 4]
+
+
+def test_between_two_polls_nothing_changes() -> None:
+    """A tick without a new poll has the same findings; the same group may have another position."""
+    evaluator = ShareEvaluator(HealthLimits(share_pause=MINUTE))
+    last = poll(1, WAITING)
+    evaluator.evaluate(poll(0, WAITING), groups())
+    found = evaluator.evaluate(last, groups())[0]
+    assert evaluator.evaluate(last, groups(GroupStage.EMPTY, names=("a", "g"))) == {1: found}
+
+
+def test_the_worst_partition_is_that_of_the_group() -> None:
+    """Of equal ones the one with the greatest lag; the other partitions have findings of their own."""
+    evaluator = ShareEvaluator(HealthLimits(share_pause=MINUTE))
+    idle = progress(partition=2)
+    evaluator.evaluate(poll(0, OTHER, WAITING, idle), groups())
+    found = evaluator.evaluate(poll(1, OTHER, WAITING, idle), groups())[0]
+    assert found.rows == 2
+    assert found.group.sentence.startswith("2 of 3 partitions; jobs-0: The group has 2 members, but no record")
+    assert [(each.topic, each.partition) for each in found.partitions] == [("jobs", 0), ("jobs", 1)]
+    assert found.group.evidence == {
+        "lag": 40,
+        "start_offset": 10,
+        "finished": 0,
+        "returned": 0,
+        "most_deliveries": None,
+        "archived_since_accepted": 0,
+        "members": 2,
+        "last_change_time": None,
+        "patience": MINUTE,
+    }
+
+
+GOOD = [
+    ("all finished", [progress(), progress(partition=1)], Verdict.CAUGHT_UP),
+    ("one partition has a known state, the others had no delivery", [progress(start_offset=None, lag=None), progress(
+        partition=1)], Verdict.CAUGHT_UP),
+    ("nothing was delivered", [progress(start_offset=None, lag=None)], Verdict.UNKNOWN),
+    ("a lag is not known", [progress(lag=None), progress(partition=1)], Verdict.UNKNOWN),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rows", "verdict"), [s[1:] for s in GOOD], ids=[s[0] for s in GOOD])
+def test_a_group_without_a_fault(rows: list[SharePartitionProgress], verdict: Verdict) -> None:
+    """It has a verdict of the other groups; what is unknown is said to be."""
+    found = ShareEvaluator().evaluate(poll(0, *rows), groups())[0]
+    assert (found.group.verdict, found.code) == (verdict, CODE[verdict])
+    assert bool(found.partitions) == any(row.lag is None for row in rows)
+
+
+def test_a_group_of_unknown_progress_has_no_finding() -> None:
+    """Without the right, before the first poll, and for a group that is not in the topic."""
+    evaluator = ShareEvaluator()
+    assert evaluator.evaluate(None, groups()) == {}
+    assert evaluator.evaluate(ShareProgress(BEGIN, {}, "not_authorized"), groups()) == {}
+    assert evaluator.evaluate(poll(0, WAITING, group="other"), groups()) == {}
+    assert evaluator.evaluate(poll(1), groups()) == {}
+
+
+def test_a_poll_that_failed_changes_nothing() -> None:
+    """The last findings stay until they are too old; the memory continues with the next poll that has an answer."""
+    evaluator = ShareEvaluator()
+    found = [evaluator.evaluate(poll(minute, WAITING), groups()) for minute in (0, 5)][-1]
+    assert found[0].group.verdict == "share_stopped"
+    for minute, shown in ((6, found), (10, found), (11, {})):
+        failed = ShareProgress(BEGIN + minute * MINUTE, {}, "unreachable")
+        assert evaluator.evaluate(failed, groups()) == shown
+    assert words(evaluator, poll(12, WAITING)) == ["share_stopped"]
+
+
+def test_an_unknown_lag_withdraws_nothing() -> None:
+    """The end of a partition that has no leader is not known; the fault stays, and the time goes on."""
+    evaluator = ShareEvaluator()
+    unknown = progress(lag=None)
+    said = words(evaluator, *(poll(minute, row) for minute, row in enumerate([WAITING, *[unknown] * 5, WAITING])))
+    assert said == ["unknown"] * 6 + ["share_stopped"]
+    assert words(evaluator, *(poll(minute, unknown) for minute in range(7, 12))) == ["share_stopped"] * 5
+
+
+def test_partitions_that_are_gone_are_forgotten() -> None:
+    """The memory has those of the last poll only."""
+    evaluator = ShareEvaluator()
+    said = words(evaluator, poll(0, WAITING, OTHER), poll(5, OTHER), poll(10, WAITING, OTHER))
+    assert said == ["unknown", "share_stopped", "share_stopped"]
+    found = evaluator.evaluate(poll(10, WAITING, OTHER), groups())[0]
+    assert [each.finding.verdict for each in found.partitions] == ["share_stopped", "unknown"]
+
+
+def test_a_restart_of_the_monitor_changes_nothing() -> None:
+    """Verdict, time and memory go on; the counts of the reader begin again. Rows of another format are ignored."""
+    evaluator = ShareEvaluator()
+    words(evaluator, poll(0, WAITING), poll(1, progress(lag=40, acknowledged=90)), poll(2, progress(lag=40, returns=9)))
+    before = evaluator.evaluate(poll(8, progress(lag=40, returns=9)), groups())[0]
+    stored = json.loads(json.dumps(evaluator.pack()))
+    after = ShareEvaluator(stored=stored).evaluate(poll(9, WAITING), groups())[0]
+    assert (after.group.verdict, after.group.since) == (before.group.verdict, before.group.since)
+    assert before.group.verdict == "share_stopped"
+    assert words(ShareEvaluator(stored=[["g", 1, 2]]), poll(5, WAITING)) == ["unknown"]
+
+
+def test_a_fault_that_is_older_than_the_first_poll_is_known_as_such() -> None:
+    """Until something changes; one partition that changed makes the fault new."""
+    evaluator = ShareEvaluator()
+    found = [evaluator.evaluate(poll(minute, WAITING), groups())[0].unmoved_since for minute in (0, 5, 6)]
+    assert found == [None, BEGIN, BEGIN]
+    moved = progress(lag=9, acknowledged=1)
+    assert evaluator.evaluate(poll(7, moved), groups())[0].unmoved_since is None
+    assert evaluator.evaluate(poll(20, moved), groups())[0].group.verdict == "share_stopped"
+    assert evaluator.evaluate(poll(20, moved), groups())[0].unmoved_since is None
+
+
+def test_codes_follow_those_of_the_other_verdicts() -> None:
+    """Legend and severities have them in the same order."""
+    assert list(SHARE_CODE.values()) == list(range(len(VERDICTS), len(VERDICTS) + len(ShareVerdict)))
+    assert len(share_legend()) == len(share_severities()) == len(ShareVerdict)
+    assert set(share_severities()) == {Severity.CRITICAL}

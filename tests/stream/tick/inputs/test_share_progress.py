@@ -1,0 +1,51 @@
+"""The facts about share groups of a poll, as health takes them."""
+
+from __future__ import annotations
+
+from exporters.cluster import model
+from stream.health.share.progress import SharePartitionProgress
+from stream.tick.inputs.share_progress import ShareProgressReader, share_progress
+from tests.exporters.cluster_facts import facts
+from tests.exporters.snapshots import table
+
+
+def counted(group: str, partitions: int | None) -> dict[str, object]:
+    """Return a row of SHARE_GROUPS."""
+    return {"group": group, "partitions": partitions, "lag": None}
+
+
+def test_a_group_has_its_partitions() -> None:
+    """What is not known is None."""
+    polled = facts(share_groups=table(model.SHARE_GROUPS, [counted("jobs", 2)]), taken_at=7.5)
+    found = share_progress(polled)
+    assert (found.taken_at, found.unknown_reason) == (7_500, None)
+    assert found.groups == {
+        "jobs": (
+            SharePartitionProgress("orders", 0, 1600, 390, 10, 2, 3, 1590, 1, 3),
+            SharePartitionProgress("orders", 1, None, None, None, 0, None, 0, 0, 0),
+        )
+    }
+
+
+def test_a_group_with_partitions_that_are_not_shown_is_not_known() -> None:
+    """Neither is one of which not all partitions are kept."""
+    for partitions in (3, None):
+        polled = facts(share_groups=table(model.SHARE_GROUPS, [counted("jobs", partitions)]))
+        assert share_progress(polled).groups == {}
+
+
+def test_the_reason_why_nothing_is_known() -> None:
+    """As the poll counted it."""
+    unknown = [{"fact": model.SHARE_GROUPS_FACT, "reason": "not_authorized", "amount": 1}]
+    found = share_progress(facts(unknown_facts=table(model.UNKNOWN_FACTS, unknown)))
+    assert (found.unknown_reason, found.groups) == ("not_authorized", {})
+
+
+def test_a_poll_is_converted_once() -> None:
+    """Until the next poll the progress is the same object; discarded facts are none."""
+    polls = [None, (first := facts()), first, facts(), None]
+    reader = ShareProgressReader(iter(polls).__next__)
+    found = [reader.current() for _ in polls]
+    assert found[0] is found[4] is None
+    assert found[1] is found[2] is not None
+    assert found[3] is not found[1]

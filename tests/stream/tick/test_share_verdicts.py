@@ -1,0 +1,131 @@
+"""Share groups through whole ticks: from the facts of a poll to everything that shows a verdict."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from exporters.cluster import model
+from exporters.text.exposition import ExpositionFormat
+from stream.cluster.offsets_topic import NAME
+from stream.tick import run_tick
+from stream.tick.publisher import Publisher
+from tests.exporters.cluster_facts import facts
+from tests.exporters.snapshots import table
+from tests.stream.groups import written
+from tests.support.driver_states import ShardReader, ends_of
+
+if TYPE_CHECKING:
+    from exporters.cluster.model import ClusterFacts
+    from stream.cluster.transport.client import Cluster
+
+CLUSTER = cast("Cluster", object())
+BEGIN = 1_700_000_000
+
+
+def polled(minute: int, *lags: int | None, unknown: str | None = None, finished: int = 0) -> ClusterFacts:
+    """Return the facts of a poll at that minute: group `g` with these lags in the partitions of `orders`."""
+    rows = [
+        {
+            "group": "g",
+            "topic": "orders",
+            "partition": partition,
+            "lag": lag,
+            "start_offset": 10,
+            "finished": finished,
+            "returned": 0,
+            "acknowledged": 0,
+            "archived": 0,
+            "returns": 0,
+        }
+        for partition, lag in enumerate(lags)
+    ]
+    reasons = [{"fact": model.SHARE_GROUPS_FACT, "reason": unknown, "amount": 1}] if unknown else []
+    return facts(
+        taken_at=BEGIN + 60.0 * minute,
+        share_partitions=table(model.SHARE_PARTITIONS, rows),
+        share_groups=table(model.SHARE_GROUPS, [{"group": "g", "partitions": len(rows), "lag": None}]),
+        unknown_facts=table(model.UNKNOWN_FACTS, reasons),
+    )
+
+
+class Monitor:
+    """A publisher with a share group of one member, ticked by hand."""
+
+    def __init__(self) -> None:
+        shard = ShardReader()
+        shard.read([written.group_epoch(2, kind=11), written.sharer("m", "orders")], BEGIN * 1000)
+        self.publisher = Publisher()
+        self.publisher.apply([(0, shard.change)], catching_up=False)
+        self.facts: ClusterFacts | None = None
+        self.publisher.read_share_groups(lambda: self.facts)
+
+    def tick(self, found: ClusterFacts | None) -> dict[str, Any]:
+        """Tick after this poll, and return the row of the group."""
+        self.facts = found
+        self.publisher.tick(CLUSTER)
+        self.publisher.finish_tick()
+        published = self.publisher.current()
+        assert published is not None
+        (row,) = published.snapshot.groups.to_pylist()
+        return dict(row)
+
+
+@pytest.fixture
+def monitor(monkeypatch: pytest.MonkeyPatch) -> Monitor:
+    """Return a monitor of a cluster that answers the request for end offsets."""
+    monkeypatch.setattr(run_tick, "read_ends", lambda *_: ends_of([(NAME, 0, 100, 100, 0, None)]))
+    return Monitor()
+
+
+def test_a_stopped_share_group_is_shown_everywhere(monitor: Monitor) -> None:
+    """Table, metrics, legend, finding with evidence, findings of partitions, and history."""
+    assert monitor.tick(polled(0, 40, 7, 0))["verdict"] == "unknown"
+    row = monitor.tick(polled(5, 40, 7, 0))
+    assert (row["verdict"], row["severity"], row["verdict_partitions"]) == ("share_stopped", "critical", 2)
+    assert row["sentence"].startswith("2 of 3 partitions; orders-0: The group has 1 member, but no record was")
+    published = monitor.publisher.current()
+    assert published is not None
+    parts = published.exposition.plain(ExpositionFormat.TEXT)
+    text = b"".join(each for part in parts for each in ((part,) if isinstance(part, bytes) else part)).decode()
+    assert 'lagwarden_group_verdict{group="g",verdict="share_stopped",severity="critical"} 1' in text
+    legend = {each["verdict"]: each for each in published.snapshot.verdict_groups.to_pylist()}
+    assert (legend["share_stopped"]["groups"], legend["share_stopped"]["severity"]) == (1, "critical")
+    detail = monitor.publisher.details("g")
+    assert detail is not None
+    assert detail.finding is not None
+    assert detail.finding.evidence["lag"] == 40
+    assert detail.finding.sentence == row["sentence"]
+    assert [(topic, partition, each.verdict) for topic, partition, each in detail.partition_findings] == [
+        ("orders", 0, "share_stopped"),
+        ("orders", 1, "share_stopped"),
+    ]
+    assert [each.verdict for each in detail.verdicts] == ["share_stopped"]
+
+
+def test_a_healthy_share_group_is_fine(monitor: Monitor) -> None:
+    """It has a verdict as other groups have, and no sentence."""
+    row = monitor.tick(polled(0, 0, 0))
+    assert (row["verdict"], row["severity"], row["sentence"]) == ("caught_up", "fine", None)
+    detail = monitor.publisher.details("g")
+    assert detail is not None
+    assert detail.partition_findings == ()
+
+
+def test_a_fault_older_than_the_monitor_raises_no_alert(monitor: Monitor) -> None:
+    """As for other groups: it is shown. Once the group has moved, the next fault does."""
+    first = int(time.time()) - BEGIN
+    assert [monitor.tick(polled(first // 60 + minute, 40))["unpaged"] for minute in (0, 5)] == [False, True]
+    monitor.tick(polled(first // 60 + 6, 30, finished=1))
+    row = monitor.tick(polled(first // 60 + 20, 30, finished=1))
+    assert (row["verdict"], row["unpaged"]) == ("share_stopped", False)
+
+
+def test_without_the_right_a_share_group_is_unknown_and_says_why(monitor: Monitor) -> None:
+    """It is not fine, and no fault either."""
+    row = monitor.tick(polled(0, unknown="not_authorized"))
+    assert (row["verdict"], row["severity"]) == ("unknown", "unknown")
+    assert "(not_authorized)" in row["sentence"]
+    assert "not known here." in monitor.tick(None)["sentence"]
