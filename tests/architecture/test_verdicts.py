@@ -16,7 +16,7 @@ from stream.health.verdict import SEVERITY, Severity, Verdict
 from tests.chart.alerts.case import Case, Kind, alerts
 from tests.chart.alerts.cases import CASES
 from tests.chart.promql import asked, selects
-from tests.integration.test_share_verdicts import SICK
+from tests.integration.verdicts.test_share_verdicts import SICK
 from tests.stream.health import situations
 from tests.stream.health.share.test_rules import STORIES as SHARE_STORIES
 

@@ -50,7 +50,7 @@ def test_the_site_is_built_from_all_pages(tmp_path: Path) -> None:
     except ToolsUnreachableError as error:
         pytest.skip(str(error))
     html = tmp_path / "html"
-    assert "https://forge.example/blob/main/tests/integration/test_few_verdicts.py" in (
+    assert "https://forge.example/blob/main/tests/integration/verdicts/test_few_verdicts.py" in (
         html / "docs" / "verdicts" / "index.html"
     ).read_text("utf-8")
     assert "lagwarden_group_lag" in (html / "search" / "search_index.json").read_text("utf-8")
