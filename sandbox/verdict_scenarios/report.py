@@ -34,9 +34,9 @@ micro-batch of Spark, the work of the coordinator) therefore takes {faster} time
 {pace}
 
 Eight of the sick groups with a healthy look-alike each run in `.ci/run`
-([test_few_verdicts](../tests/integration/verdicts/test_few_verdicts.py)), where neither lateness nor an alarm after a pause of
-the clients is judged. The other groups, the outages and all times need a machine without other load: at this speed,
-clients that get no turn for three seconds have missed three commits. A run like this is recorded with labels in
+([test_few_verdicts](../tests/integration/verdicts/test_few_verdicts.py)), where neither lateness nor an alarm after a
+pause of the clients is judged. The other groups, the outages and all times need a machine without other load: at this
+speed, clients that get no turn for three seconds have missed three commits. A run like this is recorded with labels in
 [bench/incidents](../bench/incidents/README.md).
 
 The last columns are the exact rules of Burrow with its defaults, applied to the same commits and end offsets at the
