@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from exporters.page.document import Page
-from exporters.page.formatting import badge, known, named, severity_class, text, time_lag
+from exporters.page.formatting import NONE, badge, known, named, severity_class, text, time_lag
 from exporters.page.html_tree import el
 from exporters.page.monitor_card import is_old
 from exporters.page.overview_tables import group_link, owner_link, table
@@ -149,6 +149,8 @@ def _groups_section(groups: list[dict[str, Any]]) -> Element:
     if not groups:
         nothing = el("p", "No group reads this topic.", class_="note")
         return el("section", el("h2", "Groups ", el("small", "0")), nothing, aria_label="Groups")
+    has_owners = any(row["team"] for row in groups)
+    heads = tuple(head for head in _GROUPS if has_owners or head[0] != "Owner")
     rows = [
         el(
             "tr",
@@ -159,7 +161,7 @@ def _groups_section(groups: list[dict[str, Any]]) -> Element:
             el("td", known(row["partitions"]), class_="number"),
             el("td", number(row["partitions_lag_unknown"] or 0), class_="number"),
             el("td", text(row["state"])),
-            el("td", owner_link(row["team"])),
+            el("td", owner_link(row["team"]) or NONE) if has_owners else None,
             data_key=row["group"],
         )
         for row in groups[:ROWS]
@@ -167,7 +169,7 @@ def _groups_section(groups: list[dict[str, Any]]) -> Element:
     return el(
         "section",
         el("h2", "Groups ", el("small", _shown(len(groups)))),
-        table("Groups", _GROUPS, rows, "lines"),
+        table("Groups", heads, rows, "lines"),
         aria_label="Groups",
     )
 
@@ -197,7 +199,7 @@ def _partition(ends: Mapping[str, Any], slowest: Mapping[str, Any] | None) -> El
     start, end = ends["log_start_offset"], ends["high_watermark"]
     kept = None if start is None or end is None else end - start
     numbers = (known(start), known(end), known(kept), known(None if slowest is None else slowest["lag"]))
-    group = None if slowest is None else el("a", named(slowest["group"]), href=group_link(slowest["group"]))
+    group = NONE if slowest is None else el("a", named(slowest["group"]), href=group_link(slowest["group"]))
     return el(
         "tr",
         el("th", number(ends["partition"]), scope="row", class_="number"),

@@ -62,11 +62,21 @@ def test_the_groups_of_a_topic_are_shown_the_worst_first() -> None:
     assert page.tables["Groups"][1][-2:] == ["Stable", "payments"]
 
 
+def test_owners_have_a_column_if_a_group_has_one() -> None:
+    """An empty column would look like a fault."""
+    data = dataclasses.replace(
+        ORDERS, groups=snapshot(groups=[{"group": name, "state": "Stable"} for name in ("a", "b")]).groups
+    )
+    assert "Owner" in read("orders").tables["Groups"][0]
+    assert "Owner" not in read("orders", data).tables["Groups"][0]
+    assert len({len(row) for row in read("orders", data).tables["Groups"]}) == 1
+
+
 def test_partitions_show_how_much_of_the_kept_log_is_unread() -> None:
     """The share of the slowest group; unknown where nothing is kept or no lag is known."""
     assert read("orders").tables["Partitions"][1:] == [
         ["0", "1\u202f000", "1\u202f100", "100", "95", "95 %", "b"],
-        ["1", "5", "5", "0", "unknown", "unknown", ""],
+        ["1", "5", "5", "0", "unknown", "unknown", "\N{EN DASH}"],
     ]
 
 
