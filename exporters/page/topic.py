@@ -30,6 +30,7 @@ _GROUPS: Final = (
     ("Group", ""), ("Verdict", ""), ("Lag", "number"), ("Greatest lag", "number"), ("Time lag", "number"),
     ("Partitions", "number"), ("Lag unknown", "number"), ("State", ""), ("Owner", ""),
 )  # fmt: skip
+"""The last is omitted if no group has an owner."""
 _PARTITIONS: Final = (
     ("Partition", "number"), ("Log start", "number"), ("End", "number"), ("Kept", "number"),
     ("Greatest lag", "number"), ("Share of kept", "number"), ("Slowest group", ""),
@@ -150,7 +151,7 @@ def _groups_section(groups: list[dict[str, Any]]) -> Element:
         nothing = el("p", "No group reads this topic.", class_="note")
         return el("section", el("h2", "Groups ", el("small", "0")), nothing, aria_label="Groups")
     has_owners = any(row["team"] for row in groups)
-    heads = tuple(head for head in _GROUPS if has_owners or head[0] != "Owner")
+    heads = _GROUPS if has_owners else _GROUPS[:-1]
     rows = [
         el(
             "tr",
