@@ -1,4 +1,7 @@
-"""The wheel by itself: installed into an empty environment, on a machine without Java, make and a checkout."""
+"""The wheel by itself: installed into an empty environment, on a machine without Java, make and a checkout.
+
+With each supported Python that this machine has: on PATH, or in the folder of pyenv.
+"""
 
 from __future__ import annotations
 
@@ -27,15 +30,34 @@ if TYPE_CHECKING:
 # pip builds PySpark's wheel, half a gigabyte, unless its cache has it.
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.long, pytest.mark.timeout(1200)]
 
+VERSIONS: Final = ("3.11", "3.12", "3.13")
 OFFLINE: Final = ("NewConnectionError", "NameResolution", "timed out", "No matching distribution")
 """What pip says when it has no registry."""
 
 
-@pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def python_of(version: str) -> str | None:
+    """Return a Python of this version that can make environments, None without one on this machine."""
+    if f"{sys.version_info.major}.{sys.version_info.minor}" == version:
+        return sys.executable
+    installed = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python{version}"))
+    for each in (shutil.which(f"python{version}"), *map(str, installed)):
+        # A stub of pyenv on PATH may have no Python behind it.
+        if (
+            each
+            and not subprocess.run([each, "-c", "import ensurepip, venv"], capture_output=True, check=False).returncode
+        ):
+            return each
+    return None
+
+
+@pytest.fixture(scope="module", params=VERSIONS)
+def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return `lagwarden` in an environment of its own, installed from the wheel without hashes and constraints."""
+    python = python_of(request.param)
+    if python is None:
+        pytest.skip(f"this machine has no Python {request.param}")
     folder = tmp_path_factory.mktemp("wheel")
-    subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True, capture_output=True)
+    subprocess.run([python, "-m", "venv", folder / "venv"], check=True, capture_output=True)
     install = [folder / "venv/bin/pip", "install", "--quiet", "--no-input", build_wheel(folder)]
     done = subprocess.run(install, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode and any(sign in done.stderr for sign in OFFLINE):
@@ -70,8 +92,10 @@ def get(port: int, route: str) -> tuple[int, str]:
 
 def test_installed_wheel_watches_a_cluster(broker: Broker, program: Path, path: Path, tmp_path: Path) -> None:
     """One command, from an empty working folder with an empty home: ready, and every lag is that of Kafka's tool."""
-    make_topic(broker.bootstrap, "of-the-wheel", 2, records=20)
-    commit(broker.bootstrap, "reader-of-the-wheel", "of-the-wheel", {0: 5, 1: 7})
+    # The broker is shared, and each test has its own folder.
+    topic, own = tmp_path.name, f"reader-of-{tmp_path.name}"
+    make_topic(broker.bootstrap, topic, 2, records=20)
+    commit(broker.bootstrap, own, topic, {0: 5, 1: 7})
     home, work = tmp_path / "home", tmp_path / "work"
     home.mkdir()
     work.mkdir()
@@ -88,7 +112,6 @@ def test_installed_wheel_watches_a_cluster(broker: Broker, program: Path, path: 
         )
         assert process.running, log.read_text()
         shown = Metrics(get(port, "/metrics")[1])
-        own = "reader-of-the-wheel"
         expected = {
             (row.topic, row.partition): row.lag for row in describe_groups(broker.bootstrap) if row.group == own
         }
