@@ -104,6 +104,16 @@ metric for which there is no room is left out for all groups, the least importan
 protects the Prometheus: each series costs it some kilobytes of memory, so a cluster that grows beyond the default would
 take gigabytes without a decision of its operators.
 
+## The name of the cluster
+
+With `metrics.cluster_name: orders-eu`, every series of this page has the label `cluster="orders-eu"`, also those of the
+process, of the names of other exporters and of [OTLP](otlp.md). The lists of labels below do not repeat it. Set it if
+one Prometheus has the series of several clusters: all joins and sums of the shipped rules keep the label, alerts name
+the cluster, and the dashboards have a variable for it. A target label `cluster` of the scrape takes precedence:
+Prometheus renames lagwarden's to `exported_cluster`, unless the scrape has `honor_labels: true`. Rules then work with
+the label of the target. Without the option, series have no such label. A name that is set, changed or removed makes new
+series, so alerts begin again.
+
 ## Stability
 
 Each metric is stable or experimental.

@@ -60,8 +60,9 @@ def render(facts: ClusterFacts, selection: SeriesSelection = EVERYTHING) -> Expo
     for metric in (*filter(selection.shows, CLUSTER_METRICS), *peers):
         table = getattr(facts, metric.source.value)
         key = (metric.source.value, metric.labels)
-        texts = labels[key] if key in labels else labels.setdefault(key, label_texts(table, metric.labels))
-        lines, series = sample_lines(metric, texts, table)
+        if key not in labels:
+            labels[key] = label_texts(table, metric.labels, selection.cluster)
+        lines, series = sample_lines(metric, labels[key], table)
         if series:
             families.append(MetricFamily(metric, compressed_comments(metric), CompressedText.compress(lines), series))
     return Exposition.build(tuple(families))

@@ -25,7 +25,9 @@ _NO_ENDS: Final = "the cluster returned no offsets for the partition"
 _WINDOW: Final = (
     "One commit per tick enters the window of ten, as with Burrow's `min-distance`; Burrow without it has every commit."
 )
-_UNKNOWN_CLUSTER: Final = (("cluster", "The value of `metrics.compatibility_cluster`, for every series."),)
+_UNKNOWN_CLUSTER: Final = (
+    ("cluster", "The value of `metrics.compatibility_cluster`, else of `metrics.cluster_name`, else `kafka`."),
+)
 
 BURROW_EXPORTER: Final = Peer(
     "burrow_exporter",

@@ -128,6 +128,7 @@ KAFKA_LAG_EXPORTER: Final = Peer(
         MissingMetric("jvm_*", "Metrics of the exporter's own JVM; docs/metrics.md has those of lagwarden."),
     ),
     unknown_labels=(
+        ("cluster_name", "The value of `metrics.compatibility_cluster`, else of `metrics.cluster_name`, else `kafka`."),
         (
             "member_host, consumer_id, client_id",
             "`unknown`, as in kafka-lag-exporter, if no member owns it, in a rebalance, and with `http.hide_members`.",

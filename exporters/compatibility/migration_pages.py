@@ -51,6 +51,7 @@ def _mapping(peer: Peer) -> str:
             "",
             f"With `metrics.compatibility: [{peer.name}]`, `/metrics` also has these {len(peer.metrics)} metrics of",
             f"{peer.title} ({peer.project}), with its labels and by its value rules:",
+            *_cluster_label(peer),
             "",
             _row("Metric", "Labels", "In lagwarden", "Absent, and differences"),
             _row(*["---"] * 4),
@@ -58,6 +59,16 @@ def _mapping(peer: Peer) -> str:
             "",
         ]
     )
+
+
+def _cluster_label(peer: Peer) -> list[str]:
+    """Return what `metrics.cluster_name` adds to the exporter's labels; nothing if all its metrics have `cluster`."""
+    if all("cluster" in metric.labels for metric in peer.metrics):
+        return []
+    return [
+        f"With `metrics.cluster_name` they have the label `cluster` too, which {peer.title} does not have;",
+        "queries that do not name it work unchanged.",
+    ]
 
 
 def _labels(metric: PeerMetric) -> str:

@@ -2,7 +2,8 @@
 
 The data points are read from the rendered text, so that they are the series of a scrape: after preset, folds and
 budget. A gauge or an info is a gauge, a counter a cumulative monotonic sum, a histogram a cumulative histogram. Names,
-labels and help texts are the same, and values are doubles as in Prometheus. A series that is absent has no data point.
+labels (also that of the cluster) and help texts are the same, and values are doubles as in Prometheus. A series that is
+absent has no data point.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from exporters.catalogue.metric import CountedSince, MetricKind
 from exporters.catalogue.metrics import SELF_METRICS
 from exporters.otlp.sample_text import parse_samples
 from exporters.text.exposition import ExpositionFormat
+from exporters.text.samples import CLUSTER_LABEL
 from exporters.text.self_metrics import process_metrics, self_metric_lines
 
 if TYPE_CHECKING:
@@ -91,11 +93,12 @@ def point_families(served: ServedMetrics, snapshot: Snapshot | None, now: float)
     for metric in SELF_METRICS:
         if metric.kind is MetricKind.HISTOGRAM:
             histogram: Histogram | None = getattr(status, metric.column)
-            yield _family(metric, () if histogram is None else (_histogram_point(histogram, time, started),))
+            points = () if histogram is None else (_histogram_point(histogram, time, started, status.cluster_name),)
+            yield _family(metric, points)
             continue
         lines = self_metric_lines(metric, status, now, ExpositionFormat.TEXT)
         yield _family(metric, _numbers(metric, [lines], time, started, created))
-    yield from _process_families(process_metrics(), time, started)
+    yield from _process_families(process_metrics(status.cluster_name), time, started)
 
 
 def _family(metric: Metric, points: Iterable[NumberDataPoint | HistogramDataPoint]) -> PointFamily:
@@ -113,7 +116,7 @@ def _numbers(
         yield NumberDataPoint(labels, since, time, value)
 
 
-def _histogram_point(histogram: Histogram, time: int, started: int) -> HistogramDataPoint:
+def _histogram_point(histogram: Histogram, time: int, started: int, cluster_name: str | None) -> HistogramDataPoint:
     """Return the histogram as one data point.
 
     The sum is left out if a bound is negative, as in OpenMetrics: such a sum can decrease, which readers take for a
@@ -124,7 +127,7 @@ def _histogram_point(histogram: Histogram, time: int, started: int) -> Histogram
     has_sum = all(bound >= 0 for bound in histogram.bounds)
     absent: Any = None
     return HistogramDataPoint(
-        attributes={},
+        attributes={} if cluster_name is None else {CLUSTER_LABEL: cluster_name},
         start_time_unix_nano=started,
         time_unix_nano=time,
         count=histogram.count,

@@ -133,3 +133,5 @@ class MonitorStatus:
     instances: int = 1
     # The base URLs of all instances, in their order; empty if not configured.
     siblings: tuple[str, ...] = ()
+    # The configured name of the cluster, which is the label `cluster` of all series.
+    cluster_name: str | None = None

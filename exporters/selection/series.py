@@ -65,6 +65,7 @@ class SeriesSelection:
 
     `add` and `omit` are names of metrics. `budget` is the maximum number of series. `targets` are pairs of a pattern
     and a time lag in seconds; the first match applies. The preset, `add` and `omit` do not apply to `compatibility`.
+    `cluster` is the label of this name of every series; None: the series have none.
     """
 
     preset: Preset = Preset.FULL
@@ -77,6 +78,7 @@ class SeriesSelection:
     targets: tuple[tuple[str, float], ...] = ()
     fold: FoldRules = dataclasses.field(default_factory=FoldRules)
     compatibility: PeerSelection = dataclasses.field(default_factory=PeerSelection)
+    cluster: str | None = None
 
     @property
     def budgets(self) -> tuple[SeriesBudget | None, SeriesBudget | None]:
@@ -100,11 +102,15 @@ _DEAD: Final = "Dead"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SelectedSeries:
-    """A snapshot with the targets, the part of it that is rendered, and the metrics that are rendered."""
+    """A snapshot with the targets, the part of it that is rendered, and the metrics that are rendered.
+
+    `cluster` is that of the selection.
+    """
 
     snapshot: Snapshot
     shown: Snapshot
     metrics: tuple[Metric, ...]
+    cluster: str | None
 
 
 class SeriesSelector:
@@ -146,7 +152,7 @@ class SeriesSelector:
         if self._budget is not None:
             kept = self._budget.fit({metric: _series_count(shown, metric) for metric in metrics})
             metrics = tuple(metric for metric in metrics if metric in kept)
-        return SelectedSeries(snapshot, shown, metrics)
+        return SelectedSeries(snapshot, shown, metrics, self._selection.cluster)
 
 
 def target_table(groups: pa.Table, targets: tuple[tuple[str, float], ...]) -> pa.Table:

@@ -102,19 +102,19 @@ class PublishedSnapshot:
     def build(cls, snapshot: Snapshot, selector: SeriesSelector | None = None) -> PublishedSnapshot:
         """Render the selected series of a snapshot (`selector` None: all). Expensive: done once, by the publisher."""
         selected = (selector or SeriesSelector()).select(snapshot)
-        return cls(selected.snapshot, render(selected.shown, selected.metrics))
+        return cls(selected.snapshot, render(selected.shown, selected.metrics, selected.cluster))
 
 
 EMPTY: Final = Exposition((), dict.fromkeys(ExpositionFormat, EMPTY_CHECKSUM))
 """The exposition before the first snapshot."""
 
 
-def render(snapshot: Snapshot, metrics: Sequence[Metric] = SNAPSHOT_METRICS) -> Exposition:
-    """Render these metrics of a snapshot, in their order."""
+def render(snapshot: Snapshot, metrics: Sequence[Metric] = SNAPSHOT_METRICS, cluster: str | None = None) -> Exposition:
+    """Render these metrics of a snapshot, in their order; `cluster` as in `cluster_label`."""
     rendered: dict[str, MetricFamily] = {}
     for source in dict.fromkeys(metric.source for metric in metrics):
         of_source = [metric for metric in metrics if metric.source is source]
-        rendered |= {family.metric.name: family for family in _families(snapshot, source, of_source)}
+        rendered |= {family.metric.name: family for family in _families(snapshot, source, of_source, cluster)}
     families = (rendered[metric.name] for metric in metrics)
     return Exposition.build(tuple(family for family in families if family.series))
 
@@ -137,11 +137,13 @@ def gzipped(text: bytes) -> list[bytes]:
     return EMPTY.gzipped(ExpositionFormat.TEXT, text)
 
 
-def _families(snapshot: Snapshot, source: MetricSource | PeerSource, metrics: Sequence[Metric]) -> list[MetricFamily]:
+def _families(
+    snapshot: Snapshot, source: MetricSource | PeerSource, metrics: Sequence[Metric], cluster: str | None
+) -> list[MetricFamily]:
     """Render the metrics of one table. Metrics with the same labels share the rendered labels."""
     table: pa.Table = getattr(snapshot, source.value)
     omitted = [metric.omitted_values(snapshot) for metric in metrics]
-    labels = {names: LabelTexts(table, names) for names in {metric.labels for metric in metrics}}
+    labels = {names: LabelTexts(table, names, cluster) for names in {metric.labels for metric in metrics}}
     compressors, series = [TextCompressor() for _ in metrics], [0] * len(metrics)
     for start in range(0, len(table), ROWS_AT_ONCE):
         texts = {names: each.rows(start, ROWS_AT_ONCE) for names, each in labels.items()}

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from exporters.catalogue.metric import Metric
 
+CLUSTER_LABEL: Final = "cluster"
+"""The label of all series that has the configured name of the cluster (metrics.cluster_name)."""
 # 64-bit offsets: the lines of a large cluster exceed 2 GiB.
 _TEXT: Final = pa.large_string()
 
@@ -33,22 +35,35 @@ def sample_lines(metric: Metric, labels: pa.Array, table: pa.Table, omitted: Seq
     return _contents(joined), len(joined) - joined.null_count
 
 
-def label_texts(table: pa.Table, labels: Sequence[str]) -> pa.Array:
+def label_texts(table: pa.Table, labels: Sequence[str], cluster: str | None = None) -> pa.Array:
     """Return the text between name and value for each row, with the space: `{group="a",partition="0"} `.
 
-    A null label is written as the empty string, which Prometheus treats as a missing label.
+    A null label is written as the empty string, which Prometheus treats as a missing label. `cluster` as in
+    `cluster_label`.
     """
-    return LabelTexts(table, labels).rows(0, len(table))
+    return LabelTexts(table, labels, cluster).rows(0, len(table))
+
+
+def cluster_label(cluster: str | None, labels: Sequence[str]) -> str:
+    """Return the label `cluster="NAME"` of a series, escaped; empty without a name (None).
+
+    Also empty if the series has a label of this name among its `labels`: that of another exporter, which has its value.
+    """
+    return "" if cluster is None or CLUSTER_LABEL in labels else f'{CLUSTER_LABEL}="{escape(cluster)}"'
 
 
 class LabelTexts:
     """The result of `label_texts`, some rows of a table at a time. A name that many rows share is escaped only once."""
 
-    def __init__(self, table: pa.Table, labels: Sequence[str]) -> None:
+    def __init__(self, table: pa.Table, labels: Sequence[str], cluster: str | None = None) -> None:
         self._rows = len(table)
+        # The label that all rows share is part of what precedes the first value of each row.
+        shared = cluster_label(cluster, labels)
+        first = f"{{{shared}," if shared else "{"
+        self._unlabelled = _text(f"{{{shared}}} " if shared else " ")
         columns = (_one_array(table.column(label)) for label in labels)
         self._renderers = [
-            _label_renderer(column, f'{"," if at else "{"}{label}="', '"')
+            _label_renderer(column, f'{"," if at else first}{label}="', '"')
             for at, (label, column) in enumerate(zip(labels, columns, strict=True))
         ]
 
@@ -56,7 +71,7 @@ class LabelTexts:
         """Return the label texts of at most `count` rows from `start` on."""
         count = min(count, self._rows - start)
         if not self._renderers:
-            return pa.repeat(_text(" "), count)
+            return pa.repeat(self._unlabelled, count)
         columns = (render(start, count) for render in self._renderers)
         return pc.binary_join_element_wise(*columns, _text("} "), _text(""))
 

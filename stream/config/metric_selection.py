@@ -27,5 +27,6 @@ def selection_from_options(metrics: MetricsOptions, *, hide_members: bool = Fals
         budget=metrics.series_budget or None,
         targets=tuple(parse_target(text) for text in metrics.targets),
         fold=FoldRules(metrics.fold, metrics.fold_generated or None),
-        compatibility=PeerSelection(metrics.compatibility, metrics.compatibility_cluster, hide_members),
+        compatibility=PeerSelection(metrics.compatibility, metrics.peer_cluster, hide_members),
+        cluster=metrics.cluster_name,
     )

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated, Final
 from urllib.parse import SplitResult, urlsplit
 
-from pydantic import AfterValidator, BeforeValidator
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from stream.config.object_address import SCHEME, ObjectAddress
 from stream.groups.instances import InstanceShare
@@ -207,6 +207,13 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
+def check_label_text(value: str) -> str:
+    """Return the value if it can be a label of every series and a word on a page. Raises ValueError."""
+    if not value.isprintable() or value != value.strip():
+        raise ValueError(f"{value!r} must be printable text without spaces at its ends")
+    return value
+
+
 def check_sasl_extensions(value: dict[str, str]) -> dict[str, str]:
     """Return the pairs if they can be SASL extensions (RFC 7628, section 3.1). Raises ValueError."""
     wrong = sorted(name for name in value if not re.fullmatch(r"[A-Za-z]+", name) or name == "auth")
@@ -235,4 +242,5 @@ Peers = Annotated[tuple[Annotated[str, AfterValidator(check_peer)], ...], Before
 BaseUrl = Annotated[str, AfterValidator(check_base_url)]
 BaseUrls = Annotated[tuple[BaseUrl, ...], BeforeValidator(split_patterns)]
 Targets = Annotated[tuple[Annotated[str, AfterValidator(check_target)], ...], BeforeValidator(split_patterns)]
+LabelText = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(check_label_text)]
 Address = Annotated[str, AfterValidator(check_address)]

@@ -55,6 +55,7 @@ def run(config: Config, jvm: StartedJvm) -> int:
         config.job.freshness_limit,
         share=config.job.share,
         siblings=config.http.siblings,
+        cluster_name=config.metrics.cluster_name,
     )
     hide_members = config.http.hide_members
     publisher = Publisher(

@@ -88,14 +88,17 @@ class ServiceStatus:
         clock: Callable[[], float] = time.time,
         share: InstanceShare = EVERY_GROUP,
         siblings: Sequence[str] = (),
+        *,
+        cluster_name: str | None = None,
     ) -> None:
         """Start with nothing known; `share` is that of the groups that are monitored.
 
-        `siblings` are the base URLs of all instances, in their order.
+        `siblings` are the base URLs of all instances, in their order; `cluster_name` is the configured name.
         """
         self._version = version
         self._share = share
         self._siblings = tuple(siblings)
+        self._cluster_name = cluster_name
         self._clock = clock
         self._freshness_limit = freshness_limit
         self._lock = threading.Lock()
@@ -247,6 +250,7 @@ class ServiceStatus:
             part=str(self._share),
             instances=self._share.instances,
             siblings=self._siblings,
+            cluster_name=self._cluster_name,
             **_webhook_fields(webhook),
             **_otlp_fields(self.otlp),
         )

@@ -48,13 +48,13 @@ def served_burrow(config: Config) -> BurrowCluster | None:
     if BURROW.name not in config.metrics.compatibility:
         return None
     refresh = max(round(config.job.tick_interval), 1)
-    return BurrowCluster(config.metrics.compatibility_cluster, config.kafka.bootstrap_servers, refresh)
+    return BurrowCluster(config.metrics.peer_cluster, config.kafka.bootstrap_servers, refresh)
 
 
 def page_links(config: Config) -> PageLinks:
-    """Return the links of the pages to other services, and the brokers that their commands name."""
+    """Return the links of the pages to other services, the brokers of their commands, and the name of the cluster."""
     http = config.http
-    return PageLinks(http.grafana_url, http.runbook_url, config.kafka.bootstrap_servers)
+    return PageLinks(http.grafana_url, http.runbook_url, config.kafka.bootstrap_servers, config.metrics.cluster_name)
 
 
 def served_details(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, FilePath
 
 from stream.config.sections.option import OptionSection, option
 from stream.config.values import (
+    LabelText,
     MetricNames,
     Patterns,
     Peers,
@@ -27,6 +28,9 @@ class LogOptions(OptionSection):
     format: Literal["auto", "json", "console"] = option(
         "auto", "`json`: one JSON object per line; `console`: readable text; `auto`: console on a terminal, else json."
     )
+
+
+_PEER_CLUSTER: Final = "kafka"
 
 
 class MetricsOptions(OptionSection):
@@ -75,6 +79,14 @@ class MetricsOptions(OptionSection):
         " preset `standard`; it keeps a cluster that grows from taking gigabytes of memory from Prometheus.",
         ge=0,
     )
+    cluster_name: LabelText | None = option(
+        None,
+        "The name of the Kafka cluster, such as `orders-eu`: the label `cluster` of every series, on `/metrics`, by"
+        " OTLP and under the names of `compatibility`. Rules, dashboards, the pages and `lagwarden top` show it. Needed"
+        " if one Prometheus has the series of several clusters. A new name makes new series. Without it, series have no"
+        " such label.",
+        shown="no label",
+    )
     compatibility: Peers = option(
         (),
         "Exporters whose names to show too, beside lagwarden's own: `kafka_exporter`, `kafka_lag_exporter`, `kminion`,"
@@ -85,11 +97,11 @@ class MetricsOptions(OptionSection):
         shown="none",
         experimental=True,
     )
-    compatibility_cluster: str = option(
-        "kafka",
+    compatibility_cluster: LabelText | None = option(
+        None,
         "The value of the labels `cluster` (Burrow) and `cluster_name` (kafka-lag-exporter) of `compatibility`: the"
         " name that the cluster has in the configuration of the other exporter.",
-        min_length=1,
+        shown="cluster_name, else `kafka`",
         experimental=True,
     )
     targets: Targets = option(
@@ -99,6 +111,11 @@ class MetricsOptions(OptionSection):
         " by its verdict.",
         shown="none",
     )
+
+    @property
+    def peer_cluster(self) -> str:
+        """The name of the cluster in the own labels of other exporters."""
+        return self.compatibility_cluster or self.cluster_name or _PEER_CLUSTER
 
 
 class WebhookOptions(OptionSection):

@@ -92,6 +92,7 @@ NOT_EXPORTED = {
     (MetricSource.STATUS, "offsets_unavailable"): "a separate table",
     (MetricSource.STATUS, "offsets_unavailable_groups"): "a separate table",
     (MetricSource.STATUS, "siblings"): "links of the pages",
+    (MetricSource.STATUS, "cluster_name"): "the label cluster of every series, by option",
     (MetricSource.COMMON_CAUSES, "affected"): "in the sentence; the API has it",
     (MetricSource.COMMON_CAUSES, "compared"): "in the sentence; the API has it",
     (MetricSource.COMMON_CAUSES, "sentence"): "words; the API has them",

@@ -68,6 +68,19 @@ def test_every_series_of_a_scrape_is_a_data_point_and_no_other(of: Snapshot | No
     assert {series: found[series] for series in own} == {series: expected[series] for series in own}
 
 
+def test_the_name_of_the_cluster_is_an_attribute_of_every_data_point() -> None:
+    """The data points are still the series of a scrape, also histograms and those of the process."""
+    of = small_snapshot()
+    selection = SeriesSelection(cluster="eu-1")
+    own = status(cluster_name="eu-1", expiry_error_seconds=Histogram((1.0,), (2,), 2, 1.0))
+    published = PublishedSnapshot.build(of, SeriesSelector(selection))
+    shown = ServedMetrics.build(published, PublishedCluster.build(facts(), selection), own)
+    found = received(requests(shown, of))
+    assert found.keys() == scraped(scrape(shown)).keys()
+    assert {dict(labels).get("cluster") for _, labels in found} == {"eu-1"}
+    assert {"lagwarden_expiry_error_seconds_count", "python_info"} <= {name for name, _ in found}
+
+
 def test_the_selection_of_series_applies() -> None:
     """A metric that the budget leaves out has no data point, and the count of those left out is the same."""
     selector = SeriesSelector(SeriesSelection(budget=20))

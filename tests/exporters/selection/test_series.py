@@ -17,12 +17,15 @@ from exporters.catalogue.metric import MetricSource, Preset
 from exporters.catalogue.metrics import SNAPSHOT_METRICS
 from exporters.catalogue.selection import OWNER_METRICS
 from exporters.cluster.exposition import PublishedCluster
+from exporters.compatibility.peers import PEERS
+from exporters.compatibility.selection import PeerSelection
 from exporters.readmodel import GROUPS, NAME, PARTITIONS, TIMESTAMP, TOPICS, TRANSITIONS
 from exporters.selection.budget import COLUMNS_BY_IMPORTANCE
 from exporters.selection.name_filter import NameFilter, pattern_error
 from exporters.selection.series import EVERYTHING, Granularity, SeriesSelection, SeriesSelector, target_table
 from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
 from tests.exporters.cluster_facts import facts
+from tests.exporters.compatibility.peer_world import snapshot_at
 from tests.exporters.snapshots import HOSTILE_NAMES, NOON, small_snapshot, snapshot, table
 from tests.support.hypothesis_profiles import examples
 
@@ -67,6 +70,40 @@ def samples(shown: Snapshot, selection: SeriesSelection = EVERYTHING) -> list[An
         for sample in family.samples
         if sample.name not in SUMMARIES
     ]
+
+
+@pytest.mark.parametrize("form", ExpositionFormat, ids=lambda form: form.name.lower())
+@pytest.mark.parametrize("preset", Preset)
+def test_the_name_of_the_cluster_is_the_only_difference(preset: Preset, form: ExpositionFormat) -> None:
+    """Law: with a name, the text is that without it, byte for byte, but for the first label of each series.
+
+    Series of another exporter with an own label `cluster` are the same.
+    """
+    peers = PeerSelection(tuple(peer.name for peer in PEERS), "own")
+    unnamed = SeriesSelection(preset, compatibility=peers)
+    named = dataclasses.replace(unnamed, cluster="eu-1")
+    lines = exposition_lines(unnamed, form)
+    assert exposition_lines(named, form) == [with_label(line, 'cluster="eu-1"') for line in lines]
+    assert any(b'cluster="own"' in line for line in lines)
+
+
+def exposition_lines(selection: SeriesSelection, form: ExpositionFormat) -> list[bytes]:
+    """Return the lines of the series about groups and about the cluster, in all spellings."""
+    of_groups = PublishedSnapshot.build(snapshot_at(), SeriesSelector(selection)).exposition
+    of_cluster = PublishedCluster.build(facts(), selection).exposition
+    parts = [*of_groups.plain(form), *of_cluster.plain(form)]
+    return [line for part in parts for line in bytes(part).splitlines()]
+
+
+def with_label(line: bytes, label: str) -> bytes:
+    """Return a line of the text with one more label, at the start; comments and lines with that label as they are."""
+    if line.startswith(b"#") or b'cluster="' in line:
+        return line
+    name, braces, rest = line.partition(b"{")
+    if braces:
+        return b"%s{%s,%s" % (name, label.encode(), rest)
+    name, _, value = line.partition(b" ")
+    return b"%s{%s} %s" % (name, label.encode(), value)
 
 
 def test_the_default_selection_has_all_series() -> None:

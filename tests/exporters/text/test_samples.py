@@ -65,6 +65,20 @@ def test_without_labels_there_is_only_a_space() -> None:
     assert label_texts(pa.table({"value": [1, 2]}), []).to_pylist() == [" ", " "]
 
 
+@pytest.mark.parametrize(
+    ("labels", "text"),
+    [
+        pytest.param(["group"], r'{cluster="a\"b\\",group="g"} ', id="before the first label"),
+        pytest.param([], r'{cluster="a\"b\\"} ', id="without other labels"),
+        pytest.param(["cluster", "group"], '{cluster="prod",group="g"} ', id="not beside a label of this name"),
+    ],
+)
+def test_the_name_of_the_cluster_is_a_label_of_each_row(labels: list[str], text: str) -> None:
+    """It is escaped like other names, and no series has the label twice."""
+    rows = pa.table({"group": ["g", "g"], "cluster": ["prod", "prod"]})
+    assert label_texts(rows, labels, 'a"b\\').to_pylist() == [text, text]
+
+
 @given(st.lists(st.one_of(st.none(), INT64)))
 def test_whole_numbers_are_exact(numbers: list[int | None]) -> None:
     """Law: every 64-bit number is written without exponent; null stays null."""

@@ -41,6 +41,26 @@ def test_the_text_can_be_parsed_in_every_phase(changes: dict[str, Any], form: Ex
     assert not {metric.name for metric in SNAPSHOT_METRICS} & {name.partition("/")[0] for name in read}
 
 
+@pytest.mark.parametrize("form", ExpositionFormat, ids=lambda form: form.name.lower())
+def test_the_name_of_the_cluster_is_a_label_of_every_sample(form: ExpositionFormat) -> None:
+    """Also of histograms and of the process; without a name no sample has the label."""
+    histogram = Histogram((1.0, 5.0), (2, 3), 4, 9.0)
+    parse = parse_text if form is ExpositionFormat.TEXT else parse_openmetrics
+
+    def labels_of(name: str | None) -> dict[str, set[str | None]]:
+        text = render_self_metrics(status(cluster_name=name, expiry_error_seconds=histogram), NOW, form).decode()
+        found: dict[str, set[str | None]] = {}
+        for sample in (sample for family in parse(text) for sample in family.samples):
+            found.setdefault(sample.name, set()).add(sample.labels.get("cluster"))
+        return found
+
+    named, unnamed = labels_of('eu "1"'), labels_of(None)
+    assert named == {name: {'eu "1"'} for name in unnamed}
+    assert unnamed == {name: {None} for name in unnamed}
+    kinds = ("lagwarden_ready", "lagwarden_records_read_total", "process_start_time_seconds", "python_info")
+    assert named.keys() >= {*kinds, "lagwarden_expiry_error_seconds_bucket"}
+
+
 def test_a_running_monitor_has_all_values() -> None:
     """The samples are the values of the status."""
     read = {name: value for name, value in samples({}).items() if name.startswith("lagwarden_")}

@@ -49,6 +49,7 @@ def test_all_options_are_part_of_the_selection() -> None:
             "metrics.targets": "billing-.*=30s, a=b=2, .*=1h",
             "metrics.compatibility": "kminion, burrow",
             "metrics.compatibility_cluster": "prod",
+            "metrics.cluster_name": "orders-eu",
         },
     )
     assert selection_from_options(config.metrics, hide_members=True) == SeriesSelection(
@@ -62,7 +63,25 @@ def test_all_options_are_part_of_the_selection() -> None:
         (("billing-.*", 30.0), ("a=b", 2.0), (".*", 3600.0)),
         FoldRules(("ci-.*",), 3),
         PeerSelection(("kminion", "burrow"), "prod", hide_members=True),
+        "orders-eu",
     )
+
+
+@pytest.mark.parametrize(
+    ("flags", "label", "of_peers"),
+    [
+        pytest.param({}, None, "kafka", id="neither"),
+        pytest.param({"metrics.cluster_name": "eu"}, "eu", "eu", id="the name is also that of the other exporters"),
+        pytest.param({"metrics.compatibility_cluster": "prod"}, None, "prod", id="only of the other exporters"),
+        pytest.param(
+            {"metrics.cluster_name": "eu", "metrics.compatibility_cluster": "prod"}, "eu", "prod", id="one for each"
+        ),
+    ],
+)
+def test_the_name_of_the_cluster(flags: dict[str, str], label: str | None, of_peers: str) -> None:
+    """Labels of other exporters have a name of their own, if it is configured, and are never without one."""
+    selection = selection_from_options(load(flags=BROKER | flags).metrics)
+    assert (selection.cluster, selection.compatibility.cluster) == (label, of_peers)
 
 
 @pytest.mark.parametrize(
@@ -81,6 +100,10 @@ def test_all_options_are_part_of_the_selection() -> None:
         pytest.param("omit", "lagwarden_ready", "is about the monitor itself", id="a metric that is always shown"),
         pytest.param("compatibility", "klag", "must be one of kafka_exporter, kafka_lag", id="unknown exporter"),
         pytest.param("compatibility_cluster", "", "must have at least 1 character", id="cluster without a name"),
+        pytest.param("cluster_name", "", "must have at least 1 character", id="empty name of the cluster"),
+        pytest.param("cluster_name", "a\nb", "must be printable text without spaces", id="two lines as a name"),
+        pytest.param("cluster_name", " eu", "must be printable text without spaces", id="a name after a space"),
+        pytest.param("cluster_name", "x" * 101, "must have at most 100 characters", id="a long name"),
         pytest.param("fold", "ci-(", "is not a regular expression", id="fold with an invalid pattern"),
     ],
 )

@@ -238,6 +238,12 @@ def test_executors_are_counted_only_with_a_cluster() -> None:
     assert (counted.executors, counted.executors_expected) == (1, 2)
 
 
+def test_the_status_has_the_configured_name_of_the_cluster() -> None:
+    """Also before a broker has answered; None without one."""
+    assert ServiceStatus("1", LIMIT, cluster_name="eu").monitor_status().cluster_name == "eu"
+    assert ServiceStatus("1", LIMIT).monitor_status().cluster_name is None
+
+
 def test_a_group_of_another_instance_has_its_address() -> None:
     """By the partition of the group; not for groups of this instance, for one instance, or before the first tick."""
     urls = ("http://a", "http://b", "http://c")

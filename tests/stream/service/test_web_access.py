@@ -128,6 +128,7 @@ def test_pages_link_to_what_is_configured() -> None:
     urls = {"http.grafana_url": "https://grafana.example/", "http.runbook_url": "http://git.example/main"}
     links = page_links(load(flags=kafka | urls))
     assert (links.grafana_url, links.runbook_url) == ("https://grafana.example", "http://git.example/main")
+    assert page_links(load(flags=kafka | {"metrics.cluster_name": "eu"})).cluster_name == "eu"
 
 
 def test_burrows_api_exists_by_option() -> None:
@@ -136,3 +137,7 @@ def test_burrows_api_exists_by_option() -> None:
     assert served_burrow(load(flags=kafka)) is None
     names = {"metrics.compatibility": "burrow", "metrics.compatibility_cluster": "eu", "job.tick_interval": "15s"}
     assert served_burrow(load(flags=kafka | names)) == BurrowCluster("eu", ("broker-1:9092", "broker-2:9092"), 15)
+    unnamed = {"metrics.compatibility": "burrow", "metrics.cluster_name": "us"}
+    found = served_burrow(load(flags=kafka | unnamed))
+    assert found is not None
+    assert found.name == "us"
