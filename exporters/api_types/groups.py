@@ -216,7 +216,8 @@ class GroupsResponse(TypedDict):
     """`/api/v1/groups`.
 
     Of several instances, `instance` is the part (`i/n`) that has these groups, and `siblings` are the base URLs of all
-    parts in their order, if they are configured. A single instance has neither.
+    parts in their order, if they are configured. A single instance has neither. `cluster_name` is missing if it is not
+    configured.
     """
 
     snapshot_time: str
@@ -226,6 +227,7 @@ class GroupsResponse(TypedDict):
     groups: list[GroupRow]
     instance: NotRequired[Annotated[str, EXPERIMENTAL]]
     siblings: NotRequired[Annotated[list[str], EXPERIMENTAL]]
+    cluster_name: NotRequired[str]
 
 
 class TopicGroupRow(TypedDict):

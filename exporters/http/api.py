@@ -70,8 +70,8 @@ def groups_json(
 
     `common_causes` has the things that explain many unhealthy groups, each with its sentence and its groups. `total` is
     the number of groups that match, `next` the `start` of the next page. `status` says which of several instances this
-    is. Raises MembersHiddenError. The response with all groups is rendered once per snapshot and kept with it, so that
-    replacing the snapshot also frees the response.
+    is, and has the name of the cluster. Raises MembersHiddenError. The response with all groups is rendered once per
+    snapshot and kept with it, so that replacing the snapshot also frees the response.
     """
     if query != ALL_GROUPS:
         return encode(_groups(published.snapshot, query, search, status))
@@ -174,6 +174,8 @@ def _groups(
     }
     if status is not None and status.instances > 1:
         response |= {"instance": status.part, "siblings": list(status.siblings)}
+    if status is not None and status.cluster_name is not None:
+        response["cluster_name"] = status.cluster_name
     return response
 
 

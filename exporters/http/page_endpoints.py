@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 from starlette.responses import Response
@@ -14,6 +15,8 @@ from exporters.page.overview import overview_page
 from exporters.page.topic import topic_page
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
     from starlette.requests import Request
 
     from exporters.http.rendered_responses import RenderedResponses
@@ -43,7 +46,7 @@ class PageEndpoints:
                 trends=self._served.lag_samples.trends,
             )
 
-        return await self._responses.page(request, ("overview", published, group_filter), page)
+        return await self._page(request, ("overview", published, group_filter), page)
 
     async def group(self, request: Request) -> Response:
         """Respond with the page of one group."""
@@ -64,7 +67,7 @@ class PageEndpoints:
                 links=self._served.links,
             )
 
-        return await self._responses.page(request, ("group page", published, name, root), page)
+        return await self._page(request, ("group page", published, name, root), page)
 
     async def topic(self, request: Request) -> Response:
         """Respond with the page of one topic."""
@@ -75,7 +78,15 @@ class PageEndpoints:
             facts = None if cluster is None else cluster.facts
             return topic_page(published, name, facts, self._served.clock(), root=root)
 
-        return await self._responses.page(request, ("topic page", published, name, root), page)
+        return await self._page(request, ("topic page", published, name, root), page)
+
+    async def _page(self, request: Request, key: Hashable, page: Callable[[], Page]) -> Response:
+        """Respond with a page that shows the name of the cluster."""
+
+        def named_page() -> Page:
+            return dataclasses.replace(page(), cluster=self._served.links.cluster_name)
+
+        return await self._responses.page(request, key, named_page)
 
     async def asset(self, request: Request) -> Response:
         """Respond with a file of the pages."""

@@ -11,8 +11,9 @@ import dataclasses
 import json
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict
 
-from exporters.page.formatting import listed
+from exporters.page.formatting import listed, named
 from exporters.page.html_tree import el, html, tree
+from exporters.wording import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,7 +62,7 @@ class Page:
     `root` is the relative path to the overview page, `links` are the (URL, text) in the header, `foot` is the footer.
     `legend` comes before the footer. It does not change, so it is not part of the view.
     `samples` and `marks` are the data of the chart, the oldest first. With `alarm` the icon of the tab is red: a group
-    on the page is critical.
+    on the page is critical. `cluster` is the configured name of the cluster, None: it has none.
     """
 
     title: str
@@ -74,6 +75,12 @@ class Page:
     samples: Samples = ()
     marks: Marks = ()
     alarm: bool = False
+    cluster: str | None = None
+
+    @property
+    def tab_title(self) -> str:
+        """The title of the tab, with the name of the cluster."""
+        return self.title if self.cluster is None else f"{self.title} · {printable(self.cluster)}"
 
     @property
     def icon(self) -> str:
@@ -87,7 +94,7 @@ class Page:
     def view(self) -> bytes:
         """Return the view as JSON: title, icon, content and data of the chart."""
         view: ViewResponse = {
-            "title": self.title,
+            "title": self.tab_title,
             "icon": self.icon,
             "main": tree(self.content),
             "samples": self.samples,
@@ -105,18 +112,22 @@ class Page:
             el("meta", name="viewport", content="width=device-width, initial-scale=1"),
             el("meta", name="color-scheme", content="light dark"),
             el("noscript", el("meta", http_equiv="refresh", content=2 * REFRESH_SECONDS)),
-            el("title", self.title),
+            el("title", self.tab_title),
             el("link", rel="icon", href=self.icon),
             el("link", rel="stylesheet", href=f"{self.root}style.css"),
             el("script", type="module", src=f"{self.root}page.js"),
         )
+
+    def _brand(self) -> Content:
+        link = el("a", "lagwarden", href=self.root)
+        return link if self.cluster is None else [link, " \N{MIDDLE DOT} ", named(self.cluster)]
 
     def _body(self) -> Element:
         links = listed((el("a", text, href=url) for url, text in self.links), " ")
         return el(
             "body",
             el("a", "Skip to the content", class_="skip", href="#main"),
-            el("header", el("p", el("a", "lagwarden", href=self.root), class_="brand"), el("nav", links)),
+            el("header", el("p", self._brand(), class_="brand"), el("nav", links)),
             el("p", id="connection-error", role="status", hidden=True),
             el("main", self.content, id="main", tabindex="-1", data_seconds=REFRESH_SECONDS),
             self.legend,

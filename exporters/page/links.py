@@ -1,4 +1,7 @@
-"""Links from the page of a group to Grafana and to the runbook of its verdict, where they are configured."""
+"""Links from the page of a group to Grafana and to the runbook of its verdict, where they are configured.
+
+The configured name of the cluster, which the dashboards select by and all pages show, is here too.
+"""
 
 from __future__ import annotations
 
@@ -40,17 +43,23 @@ def alert_of_verdict(verdict: str | None, severity: str | None) -> str | None:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PageLinks:
-    """The base URLs without a slash at their end, and the brokers that commands name. None: not configured."""
+    """The base URLs without a slash at their end, the brokers that commands name, and the name of the cluster.
+
+    None: not configured.
+    """
 
     grafana_url: str | None = None
     runbook_url: str | None = None
     bootstrap_servers: tuple[str, ...] = ()
+    cluster_name: str | None = None
 
     def dashboard(self, group: str) -> str | None:
         """Return the URL of the dashboard of a group."""
         if self.grafana_url is None:
             return None
-        return f"{self.grafana_url}/d/lagwarden-group?var-group={urllib.parse.quote(group, safe='')}"
+        chosen = {"group": group} | ({} if self.cluster_name is None else {"cluster": self.cluster_name})
+        variables = "&".join(f"var-{name}={urllib.parse.quote(value, safe='')}" for name, value in chosen.items())
+        return f"{self.grafana_url}/d/lagwarden-group?{variables}"
 
     def runbook(self, verdict: str | None, severity: str | None) -> str | None:
         """Return the URL of the runbook for a verdict; None also if the verdict raises no alert."""

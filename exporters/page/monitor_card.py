@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow.compute as pc
 
-from exporters.page.formatting import UNKNOWN, text
+from exporters.page.formatting import UNKNOWN, named, text
 from exporters.page.html_tree import Element, el
 from exporters.wording import ago, duration, number, printable
 
@@ -46,7 +46,8 @@ def monitor_card(published: PublishedSnapshot | None, status: MonitorStatus, now
 
 def freshness(published: PublishedSnapshot, status: MonitorStatus, now: float) -> Content:
     """Return one line: the cluster, the age of the snapshot, a warning if that is old or the monitor is not ready."""
-    cluster: Content = None if status.cluster_id is None else f"Cluster {printable(status.cluster_id)} \N{MIDDLE DOT} "
+    known = status.cluster_name is not None or status.cluster_id is not None
+    cluster: Content = ["Cluster ", _cluster(status), " \N{MIDDLE DOT} "] if known else None
     return [cluster, _age(published, status, now)]
 
 
@@ -65,7 +66,7 @@ def _verdict(status: MonitorStatus, *, old: bool) -> str:
 
 def _facts(published: PublishedSnapshot | None, status: MonitorStatus, now: float) -> list[tuple[str, Content]]:
     facts: list[tuple[str, Content]] = [
-        ("Cluster", text(status.cluster_id)),
+        ("Cluster", _cluster(status)),
         ("Kafka", "reachable" if status.kafka_reachable else el("span", "not reachable", class_="bad")),
         ("Snapshot", ago(published.snapshot.taken_at, now) if published else "none yet"),
         ("Last batch", "none yet" if status.last_batch_at is None else ago(status.last_batch_at, now)),
@@ -76,6 +77,15 @@ def _facts(published: PublishedSnapshot | None, status: MonitorStatus, now: floa
     if errors:
         facts.append(("Decode errors", el("span", number(errors), class_="bad")))
     return facts
+
+
+def _cluster(status: MonitorStatus) -> Content:
+    """Return the configured name of the cluster with its id, or the id."""
+    if status.cluster_name is None:
+        return text(status.cluster_id)
+    if status.cluster_id is None:
+        return named(status.cluster_name)
+    return [named(status.cluster_name), " ", el("small", f"({printable(status.cluster_id)})")]
 
 
 def _retention(status: MonitorStatus) -> Content:

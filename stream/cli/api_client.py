@@ -88,9 +88,8 @@ class InstanceClient:
         """Return the groups of a query. Raises Refusal."""
         parameters = urllib.parse.urlencode(list(query.pairs()))
         answer = self._current("/api/v1/groups" + (f"?{parameters}" if parameters else "")) or self._refuse_foreign()
-        note = note_of_part(answer)
-        if note and note not in self.notes:
-            self.notes = [*self.notes, note]
+        notes = (note_of_cluster(answer), note_of_part(answer))
+        self.notes = list(dict.fromkeys([*self.notes, *filter(None, notes)]))
         return answer
 
     def group(self, name: str) -> Answer | None:
@@ -159,6 +158,12 @@ class InstanceClient:
     def _refuse_foreign(self) -> Answer:
         what = f"the server at {self._url} is not lagwarden"
         raise Refusal(what, "check the address and --url", ExitCode.NO_INSTANCE)
+
+
+def note_of_cluster(answer: Answer) -> str:
+    """Return a line that names the cluster of the groups; empty if its name is not configured."""
+    name = answer.get("cluster_name")
+    return f"cluster: {display_text(str(name))}" if name else ""
 
 
 def note_of_part(answer: Answer) -> str:

@@ -97,7 +97,7 @@ def test_a_response_has_the_declared_fields() -> None:
     """No response has a field that is not declared, and none lacks one."""
     published, cluster = PublishedSnapshot.build(small_snapshot()), PublishedCluster.build(facts())
     responses = {
-        group_types.GroupsResponse: groups_json(published, status=status(instances=2)),
+        group_types.GroupsResponse: groups_json(published, status=status(instances=2, cluster_name="eu")),
         group_types.GroupResponse: group_json(published.snapshot, "billing", detail()),
         group_types.TopicGroupsResponse: topic_groups_json(published.snapshot, "orders"),
         monitor_types.ReadinessResponse: readiness_json(status()),

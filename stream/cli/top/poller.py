@@ -33,13 +33,21 @@ class PollResult:
     """The common causes of unhealthy groups."""
     note: str = ""
     """Which groups these are, and where the others are, if several instances share the groups."""
+    cluster_name: str | None = None
+    """The configured name of the cluster."""
 
 
 def poll_groups(source: InstanceClient) -> PollResult:
     """Request all groups once. Raises Refusal."""
     answer = source.groups(WORST_FIRST)
     causes = tuple(answer.get("common_causes", ()))  # older instances have none
-    return PollResult(tuple(answer["groups"]), answer["snapshot_time"], common_causes=causes, note=note_of_part(answer))
+    return PollResult(
+        tuple(answer["groups"]),
+        answer["snapshot_time"],
+        common_causes=causes,
+        note=note_of_part(answer),
+        cluster_name=answer.get("cluster_name"),
+    )
 
 
 class Poller:

@@ -61,10 +61,11 @@ _COLUMNS: Final = (
 
 
 def status_line(result: PollResult, address: str, now: float) -> Text:
-    """Return the number of groups, also by severity, the age of the snapshot, and the address of the instance."""
+    """Return the name of the cluster, the number of groups, also by severity, the age of the snapshot, the address."""
     groups = result.groups or ()
     counts = collections.Counter(group["severity"] for group in groups if group["state"] != "Dead")
-    line = Text(f"{len(groups):,} groups", "bold")
+    line = Text(f"{display_text(result.cluster_name)} · " if result.cluster_name else "", "bold")
+    line.append(f"{len(groups):,} groups", "bold")
     for severity in reversed(SEVERITIES):
         if counts[severity]:
             line.append(" · ").append(f"{counts[severity]:,} {severity}", COLOURS[severity])

@@ -44,6 +44,16 @@ def test_groups_have_every_column_of_the_read_model() -> None:
     assert answer["groups"][2]["last_commit_time"] is None
 
 
+def test_groups_have_the_name_of_their_cluster() -> None:
+    """Only if it is configured."""
+    named, unnamed = (
+        json.loads(groups_json(PublishedSnapshot.build(small_snapshot()), status=status(cluster_name=name)))
+        for name in ("eu-1", None)
+    )
+    assert named == unnamed | {"cluster_name": "eu-1"}
+    assert "cluster_name" not in unnamed
+
+
 @pytest.mark.usefixtures("zone")
 def test_a_group_has_its_partitions_and_reasons() -> None:
     """A group has its row, its partitions without the group's name, and the reasons of unknown lags."""

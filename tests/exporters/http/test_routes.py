@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import html
 import re
 import urllib.parse
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from exporters.cluster.exposition import PublishedCluster
 from exporters.http.routes import build_app
 from exporters.page.assets import ASSETS
 from exporters.page.document import VIEW_TYPE
+from exporters.page.links import PageLinks
 from exporters.readmodel import OtherInstance
 from exporters.selection.series import EVERYTHING, SeriesSelection
 from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
@@ -224,6 +226,18 @@ def test_unknown_paths(path: str) -> None:
 def test_all_routes_are_read_only(path: str) -> None:
     """POST is 405."""
     assert client().request("POST", path).status_code == 405
+
+
+@pytest.mark.parametrize("address", ["/", "/group?name=billing", "/topic?name=orders", "/group?name=nothing"])
+def test_every_page_has_the_name_of_the_cluster(address: str) -> None:
+    """In its header and in the title of the tab; in neither without a name."""
+    for name in ("eu <1>", None):
+        links = PageLinks(cluster_name=name)
+        app = Client(build_app(lambda: PublishedSnapshot.build(small_snapshot()), status, links=links))
+        page, view = app.get(address).text, app.get(address, headers={"accept": VIEW_TYPE}).json()
+        assert ("<bdi>eu &lt;1&gt;</bdi></p>" in page) == (name is not None)
+        assert view["title"].endswith("lagwarden \N{MIDDLE DOT} eu <1>" if name else "lagwarden")
+        assert f"<title>{html.escape(view['title'], quote=False)}</title>" in page
 
 
 def test_the_page_and_its_policy() -> None:

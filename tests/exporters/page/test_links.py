@@ -20,6 +20,13 @@ def test_the_dashboard_has_the_exact_group(name: str) -> None:
     assert urllib.parse.parse_qs(url.query, keep_blank_values=True) == {"var-group": [name]}
 
 
+def test_the_dashboard_has_the_cluster() -> None:
+    """The name is another encoded variable."""
+    links = PageLinks("https://grafana.example", cluster_name="eu & us")
+    query = urllib.parse.urlsplit(links.dashboard("billing") or "").query
+    assert urllib.parse.parse_qs(query) == {"var-group": ["billing"], "var-cluster": ["eu & us"]}
+
+
 @pytest.mark.parametrize(
     ("verdict", "severity", "alert"),
     [

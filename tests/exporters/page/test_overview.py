@@ -289,6 +289,22 @@ def test_a_cluster_without_groups_has_a_sentence() -> None:
     assert "No group has committed an offset or has members." in read(PublishedSnapshot.build(snapshot())).text
 
 
+@pytest.mark.parametrize(
+    ("known", "words"),
+    [
+        ({"cluster_name": "eu-1", "cluster_id": "MkU3"}, "Cluster eu-1 (MkU3)"),
+        ({"cluster_name": "eu-1", "cluster_id": None}, "Cluster eu-1"),
+        ({"cluster_id": "MkU3"}, "Cluster MkU3"),
+    ],
+    ids=["name and id", "no broker has answered", "no name"],
+)
+def test_the_cluster_is_named(known: dict[str, Any], words: str) -> None:
+    """The configured name is before the id, in the line at the top and in the card."""
+    text = read(PublishedSnapshot.build(small_snapshot()), **known).text
+    assert f"{words} \N{MIDDLE DOT} Snapshot taken" in text
+    assert words.replace("Cluster ", "Cluster").replace(" ", "") in text.replace(" ", "").replace("\n", "")
+
+
 def test_all_links_are_relative() -> None:
     """The page works behind any path prefix and without internet access."""
     reader = read(PublishedSnapshot.build(small_snapshot()))

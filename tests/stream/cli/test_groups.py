@@ -500,6 +500,15 @@ def test_note_about_an_old_snapshot(command: CommandRunner) -> None:
         assert ("note: these numbers are 1h0m old" in command.err) == is_old
 
 
+def test_note_about_the_cluster(command: CommandRunner) -> None:
+    """The configured name of the cluster is printed once; without one there is no note."""
+    fresh = dataclasses.replace(small_snapshot(), taken_at=time.time())
+    for name, notes in (("orders-eu", ["note: cluster: orders-eu"]), (None, [])):
+        with serve(fresh, cluster_name=name) as address:
+            command.run("groups", "--url", address)
+        assert [line for line in command.err.splitlines() if "cluster" in line] == notes
+
+
 def test_url_with_the_prefix_of_a_proxy() -> None:
     """The prefix is kept, and the name of the group is a query parameter."""
     paths = []

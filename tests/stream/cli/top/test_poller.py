@@ -59,6 +59,15 @@ def test_other_instances_are_noted(more: dict[str, Any], note: str) -> None:
     assert poll_groups(client).note == note
 
 
+def test_the_name_of_the_cluster_is_known() -> None:
+    """If the instance has one."""
+    client: Any = ScriptedClient(lambda _: None)
+    assert poll_groups(client).cluster_name is None
+    answer = client.groups() | {"cluster_name": "eu"}
+    client.groups = lambda _query: answer
+    assert poll_groups(client).cluster_name == "eu"
+
+
 @pytest.mark.parametrize(
     ("answer", "error"),
     [

@@ -31,6 +31,14 @@ def test_status_counts_groups_by_severity() -> None:
     assert status_line(PollResult(), "http://here", NOW).plain == "0 groups · http://here"
 
 
+def test_status_begins_with_the_cluster() -> None:
+    """Its name comes from the instance, so control characters are escaped."""
+    named = status_line(PollResult(cluster_name="eu\x1b[1"), "http://here", NOW).plain
+    assert named.endswith(" · 0 groups · http://here")
+    assert named.startswith("eu")
+    assert "\x1b" not in named
+
+
 def test_table_has_a_line_per_group() -> None:
     """Unknown values are a dash; a time lag that is a lower bound is marked."""
     lines = [line.plain for line in table_lines(groups_of(), 0, 100, NOW)]
