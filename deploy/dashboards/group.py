@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from deploy.dashboards.parts import Query, Unit, board, choice, figure, graph, marks
+from deploy.dashboards.parts import OF_GROUP, SCOPE, Query, Unit, board, choice, figure, graph, marks
 
 if TYPE_CHECKING:
     from grafana_foundation_sdk.builders.dashboard import Dashboard
 
 _PARTITIONS: Final = '{OF_GROUP, topic=~"$topic"}'
 _OF_TOPIC: Final = '{SCOPE, topic=~"$topic"}'
+_SAME_PARTITION: Final = "on (job, instance, cluster, topic, partition)"
 _PLACE: Final = "{{topic}} {{partition}}"
 
 
@@ -81,8 +82,8 @@ def group() -> Dashboard:
                     Unit.COUNT,
                     # The second one with metrics.granularity: topic.
                     Query(
-                        f"sum by (job, instance, topic) (lagwarden_partition_lag{_PARTITIONS})"
-                        f" or sum by (job, instance, topic) (lagwarden_group_topic_lag{_PARTITIONS})",
+                        f"sum by (job, instance, cluster, topic) (lagwarden_partition_lag{_PARTITIONS})"
+                        f" or sum by (job, instance, cluster, topic) (lagwarden_group_topic_lag{_PARTITIONS})",
                         "{{topic}}",
                     ),
                     stacked=True,
@@ -101,7 +102,7 @@ def group() -> Dashboard:
                     Unit.RATE,
                     Query(
                         f"deriv(lagwarden_topic_partition_end_offset{_OF_TOPIC}[$__rate_interval])"
-                        f" and on (job, instance, topic, partition) lagwarden_partition_committed_offset{_PARTITIONS}",
+                        f" and {_SAME_PARTITION} lagwarden_partition_committed_offset{_PARTITIONS}",
                         _PLACE,
                     ),
                 ),
@@ -111,7 +112,7 @@ def group() -> Dashboard:
                     Unit.COUNT,
                     Query(
                         f"lagwarden_topic_partition_hot_ratio{_OF_TOPIC}"
-                        f" and on (job, instance, topic, partition) lagwarden_partition_committed_offset{_PARTITIONS}",
+                        f" and {_SAME_PARTITION} lagwarden_partition_committed_offset{_PARTITIONS}",
                         _PLACE,
                     ),
                 ),
@@ -169,7 +170,7 @@ def group() -> Dashboard:
                     Unit.COUNT,
                     Query(
                         f"lagwarden_partition_committed_offset{_PARTITIONS}"
-                        f" - on (job, instance, topic, partition) lagwarden_topic_partition_start_offset{_OF_TOPIC}",
+                        f" - {_SAME_PARTITION} lagwarden_topic_partition_start_offset{_OF_TOPIC}",
                         _PLACE,
                     ),
                 ),
@@ -239,14 +240,13 @@ def group() -> Dashboard:
             choice(
                 "group",
                 "Group",
-                'label_values(lagwarden_group_info{job=~"$job", instance=~"$instance"}, group)',
+                f"label_values(lagwarden_group_info{{{SCOPE}}}, group)",
                 several=False,
             ),
             choice(
                 "topic",
                 "Topic",
-                'label_values(lagwarden_partition_committed_offset{job=~"$job", instance=~"$instance", group="$group"}'
-                ", topic)",
+                f"label_values(lagwarden_partition_committed_offset{{{OF_GROUP}}}, topic)",
             ),
         ],
     )
@@ -260,7 +260,7 @@ def group() -> Dashboard:
         marks(
             "Verdict",
             "lagwarden_group_verdict_timestamp_seconds{OF_GROUP} * 1000"
-            " * on (job, instance, group) group_left (verdict) lagwarden_group_verdict{OF_GROUP}",
+            " * on (job, instance, cluster, group) group_left (verdict) lagwarden_group_verdict{OF_GROUP}",
             "{{verdict}}",
             "orange",
             at_value=True,

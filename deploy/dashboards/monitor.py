@@ -126,9 +126,12 @@ def monitor() -> Dashboard:
                     "Distance to the end",
                     "Offsets that can be read and are not yet: in total, and of the worst partition.",
                     Unit.COUNT,
-                    Query("sum by (instance) (lagwarden_offsets_partition_distance{SCOPE})", "all {{instance}}"),
                     Query(
-                        "max by (instance) (lagwarden_offsets_partition_distance{SCOPE})",
+                        "sum by (instance, cluster) (lagwarden_offsets_partition_distance{SCOPE})",
+                        "all {{instance}}",
+                    ),
+                    Query(
+                        "max by (instance, cluster) (lagwarden_offsets_partition_distance{SCOPE})",
                         "worst partition {{instance}}",
                     ),
                 ),
@@ -220,13 +223,19 @@ def monitor() -> Dashboard:
                     "Scrape",
                     "Duration of a scrape.",
                     Unit.SECONDS,
-                    Query("scrape_duration_seconds{SCOPE}", "{{instance}}"),
+                    Query(
+                        "scrape_duration_seconds{TARGET} and on (job, instance) lagwarden_build_info{SCOPE}",
+                        "{{instance}}",
+                    ),
                 ),
                 graph(
                     "Samples",
                     "Samples per scrape.",
                     Unit.COUNT,
-                    Query("scrape_samples_scraped{SCOPE}", "{{instance}}"),
+                    Query(
+                        "scrape_samples_scraped{TARGET} and on (job, instance) lagwarden_build_info{SCOPE}",
+                        "{{instance}}",
+                    ),
                 ),
             ],
             "Removals and the offsets topic": [
@@ -306,8 +315,8 @@ def monitor() -> Dashboard:
                     "Time from the last fetch of each controller and broker to the last of all of them (KRaft).",
                     Unit.SECONDS,
                     Query(
-                        "max by (job, instance) (lagwarden_quorum_replica_last_fetch_timestamp_seconds{SCOPE})"
-                        " - on (job, instance) group_right ()"
+                        "max by (job, instance, cluster) (lagwarden_quorum_replica_last_fetch_timestamp_seconds{SCOPE})"
+                        " - on (job, instance, cluster) group_right ()"
                         " lagwarden_quorum_replica_last_fetch_timestamp_seconds{SCOPE}",
                         "{{role}} {{replica}}",
                     ),

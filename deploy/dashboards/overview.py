@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from grafana_foundation_sdk.builders.dashboard import Dashboard
 
 _SICK: Final = 'lagwarden_group_verdict{SCOPE, severity=~"warning|critical"}'
+_SAME_GROUP: Final = "on (job, instance, cluster, group)"
 _FRESH: Final = ("green", ((60.0, "orange"), (120.0, "red")))
 _BAD_IF_ANY: Final = ("green", ((1.0, "red"),))
 _BAD_IF_NONE: Final = ("red", ((1.0, "green"),))
@@ -74,18 +75,18 @@ def overview() -> Dashboard:
                             Unit.SECONDS,
                             Query(
                                 "(time() - lagwarden_group_verdict_timestamp_seconds{SCOPE})"
-                                f" * on (job, instance, group) group_left (verdict, severity) {_SICK}"
+                                f" * {_SAME_GROUP} group_left (verdict, severity) {_SICK}"
                             ),
                         ),
                         "B": (
                             "Time lag",
                             Unit.SECONDS,
-                            Query(f"lagwarden_group_time_lag_seconds{{SCOPE}} and on (job, instance, group) {_SICK}"),
+                            Query(f"lagwarden_group_time_lag_seconds{{SCOPE}} and {_SAME_GROUP} {_SICK}"),
                         ),
                         "C": (
                             "Lag",
                             Unit.COUNT,
-                            Query(f"lagwarden_group_lag{{SCOPE}} and on (job, instance, group) {_SICK}"),
+                            Query(f"lagwarden_group_lag{{SCOPE}} and {_SAME_GROUP} {_SICK}"),
                         ),
                     },
                     width=24,
@@ -95,7 +96,10 @@ def overview() -> Dashboard:
                     "Common causes",
                     "Unhealthy groups by what they share, as a coordinator. lagwarden groups prints the finding.",
                     Unit.COUNT,
-                    Query("sum by (dimension, key) (lagwarden_common_cause_groups{SCOPE})", "{{dimension}} {{key}}"),
+                    Query(
+                        "sum by (cluster, dimension, key) (lagwarden_common_cause_groups{SCOPE})",
+                        "{{dimension}} {{key}} {{cluster}}",
+                    ),
                 ),
                 graph(
                     "Groups by verdict",
@@ -150,9 +154,9 @@ def overview() -> Dashboard:
                     "The ten groups that read most offsets per second.",
                     Unit.RATE,
                     Query(
-                        "topk(10, sum by (group)"
+                        "topk(10, sum by (cluster, group)"
                         " (deriv(lagwarden_partition_committed_offset{SCOPE}[$__rate_interval])))",
-                        "{{group}}",
+                        "{{group}} {{cluster}}",
                     ),
                 ),
             ],

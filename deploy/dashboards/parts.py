@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SOURCE: Final = common_models.DataSourceRef(type_val="prometheus", uid="${datasource}")
-SCOPE: Final = 'job=~"$job", instance=~"$instance"'
-"""Label matchers of every query: the selected monitor."""
+TARGET: Final = 'job=~"$job", instance=~"$instance"'
+"""Label matchers of the series of a scrape itself, which have no other labels: the selected monitor."""
+SCOPE: Final = f'{TARGET}, cluster=~"$cluster"'
+"""Label matchers of every other query: the selected monitor and cluster. All clusters: also series without a name."""
 OF_GROUP: Final = f'{SCOPE}, group="$group"'
 """Label matchers of the Group dashboard."""
 PLAIN: Final = ("green", ())
@@ -50,7 +52,7 @@ class Unit(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Query:
-    """An expression, in which `SCOPE` and `OF_GROUP` stand for those matchers, and the legend of its series.
+    """An expression, in which `SCOPE`, `TARGET` and `OF_GROUP` stand for those matchers, and the legend of its series.
 
     A unit of its own, other than the panel's, gives its series an axis at the right.
     """
@@ -62,7 +64,7 @@ class Query:
     @property
     def text(self) -> str:
         """The expression as Grafana gets it."""
-        return self.expression.replace("OF_GROUP", OF_GROUP).replace("SCOPE", SCOPE)
+        return self.expression.replace("OF_GROUP", OF_GROUP).replace("SCOPE", SCOPE).replace("TARGET", TARGET)
 
 
 def graph(
@@ -135,7 +137,7 @@ def listing(
     """
     headings = {f"Value #{name}": heading for name, (heading, _, _) in columns.items()}
     hidden = dict.fromkeys(("Time", "job", "instance", "__name__"), True)
-    order = {name: at for at, name in enumerate((*labels, *headings))}
+    order = {name: at for at, name in enumerate((*labels, "cluster", *headings))}
     panel = (
         table.Panel()
         .title(title)
@@ -167,7 +169,7 @@ Panel = timeseries.Panel | stat.Panel | table.Panel
 def board(
     name: str, description: str, rows: dict[str, Sequence[Panel]], variables: Sequence[dashboard.QueryVariable] = ()
 ) -> dashboard.Dashboard:
-    """Return a dashboard of rows of panels, scoped by data source, job and instance, with links to the others."""
+    """Return a dashboard of rows of panels, scoped by data source, job, cluster and instance, with links to others."""
     made = (
         dashboard.Dashboard(f"lagwarden / {name}")
         .uid(_UIDS[name])
@@ -180,7 +182,16 @@ def board(
         .tooltip(models.DashboardCursorSync.CROSSHAIR)
         .with_variable(dashboard.DatasourceVariable("datasource").label("Data source").type("prometheus"))
         .with_variable(choice("job", "Job", "label_values(lagwarden_build_info, job)"))
-        .with_variable(choice("instance", "Instance", 'label_values(lagwarden_build_info{job=~"$job"}, instance)'))
+        .with_variable(
+            choice("cluster", "Cluster", 'label_values(lagwarden_build_info{job=~"$job"}, cluster)', all_value=".*")
+        )
+        .with_variable(
+            choice(
+                "instance",
+                "Instance",
+                'label_values(lagwarden_build_info{job=~"$job", cluster=~"$cluster"}, instance)',
+            )
+        )
     )
     for variable in variables:
         made = made.with_variable(variable)
@@ -195,8 +206,13 @@ def board(
     return made
 
 
-def choice(name: str, label: str, query: str, *, several: bool = True) -> dashboard.QueryVariable:
-    """Return a variable of the values of a label, queried again whenever the time range changes."""
+def choice(
+    name: str, label: str, query: str, *, several: bool = True, all_value: str = ".+"
+) -> dashboard.QueryVariable:
+    """Return a variable of the values of a label, queried again whenever the time range changes.
+
+    `all_value` is the regular expression of all values; `.*` also matches series without the label.
+    """
     made = (
         dashboard.QueryVariable(name)
         .label(label)
@@ -208,7 +224,7 @@ def choice(name: str, label: str, query: str, *, several: bool = True) -> dashbo
         .include_all(several)
     )
     if several:
-        made = made.all_value(".+").current(models.VariableOption(text=["All"], value=["$__all"], selected=True))
+        made = made.all_value(all_value).current(models.VariableOption(text=["All"], value=["$__all"], selected=True))
     return made
 
 
@@ -262,5 +278,6 @@ def _link(title: str, url: str) -> dashboard.DashboardLink:
 
 
 def _group_link() -> dict[str, str]:
-    chosen = "${datasource:queryparam}&${job:queryparam}&${instance:queryparam}&var-group=${__data.fields.group}"
-    return {"title": "Open the group", "url": f"/d/{_UIDS['Group']}?{chosen}&${{__url_time_range}}"}
+    scope = "&".join(f"${{{name}:queryparam}}" for name in ("datasource", "job", "cluster", "instance"))
+    url = f"/d/{_UIDS['Group']}?{scope}&var-group=${{__data.fields.group}}&${{__url_time_range}}"
+    return {"title": "Open the group", "url": url}

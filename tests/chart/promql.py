@@ -19,17 +19,19 @@ promql_parser = pytest.importorskip("promql_parser", reason="promql-parser is no
 
 TARGET_LABELS: Final = frozenset({"job", "instance"})
 """The labels that every scrape adds. Queries must not use labels of a particular site."""
+CLUSTER_LABELS: Final = frozenset({"cluster"})
+"""The label that all series of lagwarden have if `metrics.cluster_name` is set."""
 POD: Final = "pod"
 """The label that Prometheus' operator adds per target. Sums over instances leave it out, wherever it is."""
 OTHERS: Final = {
     "up": TARGET_LABELS,
-    "process_start_time_seconds": TARGET_LABELS,
-    "process_resident_memory_bytes": TARGET_LABELS,
-    "process_cpu_seconds_total": TARGET_LABELS,
-    "process_open_fds": TARGET_LABELS,
+    "process_start_time_seconds": TARGET_LABELS | CLUSTER_LABELS,
+    "process_resident_memory_bytes": TARGET_LABELS | CLUSTER_LABELS,
+    "process_cpu_seconds_total": TARGET_LABELS | CLUSTER_LABELS,
+    "process_open_fds": TARGET_LABELS | CLUSTER_LABELS,
     "scrape_duration_seconds": TARGET_LABELS,
     "scrape_samples_scraped": TARGET_LABELS,
-    "ALERTS": TARGET_LABELS | {"alertname", "alertstate", "severity", "about", "group"},
+    "ALERTS": TARGET_LABELS | CLUSTER_LABELS | {"alertname", "alertstate", "severity", "about", "group"},
 }
 """Series that are not lagwarden's own: of Prometheus, and of the process."""
 
@@ -109,7 +111,8 @@ def named_labels(expression: str) -> set[str]:
 
 def known(recorded: dict[str, str]) -> dict[str, frozenset[str]]:
     """Return the labels of every existing series; `recorded` has the expressions of recording rules by name."""
-    series = {metric.name: frozenset(metric.labels) | TARGET_LABELS for metric in METRICS} | OTHERS
+    own = TARGET_LABELS | CLUSTER_LABELS
+    series = {metric.name: frozenset(metric.labels) | own for metric in METRICS} | OTHERS
     for metric in METRICS:
         if metric.kind is MetricKind.HISTOGRAM:
             for end in ("_bucket", "_sum", "_count"):

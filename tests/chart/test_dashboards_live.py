@@ -89,7 +89,9 @@ class World:
     def values(self) -> dict[str, str | list[str]]:
         """Return the values of the dashboards' variables."""
         topics = self.prometheus.label_values(f'lagwarden_partition_committed_offset{{group="{SICK}"}}', "topic")
-        return {"job": ["lagwarden"], "instance": [f"{LOOPBACK}:{self.monitor.port}"], "group": SICK, "topic": topics}
+        scope: dict[str, str | list[str]] = {"job": ["lagwarden"], "instance": [f"{LOOPBACK}:{self.monitor.port}"]}
+        # All clusters: the monitor has no name of its own.
+        return {**scope, "cluster": ".*", "group": SICK, "topic": topics}
 
     def ask(self, query: PanelQuery) -> list[dict[str, str]]:
         """Ask as Grafana does; give the labels of each series that has data."""

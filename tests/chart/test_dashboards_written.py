@@ -22,14 +22,15 @@ SERIES: Final = known(RECORDED)
 # Filled in so that the parser sees what Prometheus would.
 SAMPLE: Final[dict[str, str | list[str]]] = {
     "job": ["lagwarden"],
+    "cluster": ["eu", "us"],
     "instance": ["a:1", "b:1"],
     "group": 'say "hi"',
     "topic": ["a.b", "c"],
 }
 VARIABLES: Final = {
-    "overview": ["datasource", "job", "instance"],
-    "group": ["datasource", "job", "instance", "group", "topic"],
-    "monitor": ["datasource", "job", "instance"],
+    "overview": ["datasource", "job", "cluster", "instance"],
+    "group": ["datasource", "job", "cluster", "instance", "group", "topic"],
+    "monitor": ["datasource", "job", "cluster", "instance"],
 }
 # Reasons of a group's end and verdicts in a runbook's text, which are set apart as panels are.
 WORDS: Final = {"Stalled", "Poison record", "Expired", "Deleted", "Skewed", "Never committed"}
@@ -108,7 +109,7 @@ def test_a_dashboard_is_locked_and_found(name: str) -> None:
 
 @every_board
 def test_a_dashboard_has_the_linters_variables(name: str) -> None:
-    """The variables are data source, job and instance; their values are queried again with the time range."""
+    """The variables are data source, job, cluster and instance; their values are queried again with the time range."""
     variables = BOARDS[name]["templating"]["list"]
     assert [each["name"] for each in variables] == VARIABLES[name]
     source, *others = variables
@@ -199,11 +200,29 @@ def test_a_mark_needs_no_more_than_the_default_preset(mark: PanelQuery) -> None:
 
 @every_query
 def test_a_query_is_of_the_chosen_monitor_and_group(query: PanelQuery) -> None:
-    """Each selector chooses by job and instance, so that two monitors never mix; on the group's, by the group too."""
+    """Each selector chooses by job, instance and cluster, so that two never mix; on the group's, by the group too."""
     for each in asked(filled(query.expression, SAMPLE)):
-        assert {("job"), ("instance")} <= each.labels
+        assert {"job", "instance"} <= each.labels
+        assert ("cluster" in each.labels) == ("cluster" in SERIES[each.metric])
         if query.board == "group" and "group" in SERIES[each.metric]:
             assert ("group", "MatchOp.Equal", 'say "hi"') in each.matchers
+
+
+@pytest.mark.parametrize("name", BOARDS)
+def test_all_clusters_are_also_those_without_a_name(name: str) -> None:
+    """Without `metrics.cluster_name` the variable has no values, and its "All" matches series without the label."""
+    cluster = next(each for each in BOARDS[name]["templating"]["list"] if each["name"] == "cluster")
+    assert cluster["allValue"] == ".*"
+    assert cluster["current"]["value"] == ["$__all"]
+
+
+@every_query
+def test_what_has_one_name_in_two_clusters_is_not_added_up(query: PanelQuery) -> None:
+    """Joins, and sums by group, topic or the key of a common cause, are within a cluster."""
+    for labels in re.findall(r"\b(?:by|on) \(([^)]*)\)", query.expression):
+        named = set(re.split(r"[ ,]+", labels))
+        if named & {"group", "topic", "key"}:
+            assert "cluster" in named, query.expression
 
 
 @every_query

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.chart.alerts.case import FILES, alerts, promtool_says
+from tests.chart.alerts.case import FILES, alerts, in_clusters, promtool_says
 from tests.chart.alerts.cases import CASES
+from tests.chart.alerts.clusters import CASES as OF_CLUSTERS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,6 +29,18 @@ def test_an_alert_fires_when_it_should_and_only_then(alert: str, promtool: str, 
     """Every story of the alert comes out as the table says, to the word."""
     cases = [case for case in CASES if case.alert == alert]
     output = promtool_says(promtool, cases, tmp_path)
+    assert output is None, output
+
+
+@pytest.mark.parametrize("alert", [name for name in alerts() if name != "LagwardenMonitorDown"])
+def test_two_clusters_with_the_same_story_do_not_mix(alert: str, promtool: str, tmp_path: Path) -> None:
+    """Each story, at once in two clusters with the same job and instance, has its alerts in each, and no others.
+
+    Sums over both would fire too early or say too much, and joins across both would fail. A monitor that is down has no
+    series but those of the scrape.
+    """
+    doubled = [in_clusters(case, "east", "west") for case in CASES if case.alert == alert and case not in OF_CLUSTERS]
+    output = promtool_says(promtool, doubled, tmp_path)
     assert output is None, output
 
 

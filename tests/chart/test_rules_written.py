@@ -59,6 +59,7 @@ IN_TEXTS: Final = {
         "lagwarden:partitions_leaderless:sum",
     },
     "LagwardenInstanceMissing": {"lagwarden_cluster_info", "lagwarden_instance_info"},
+    "LagwardenMonitorDown": {"lagwarden_cluster_info"},
     "LagwardenMonitorStale": {"lagwarden_kafka_reachable"},
     "LagwardenMonitorNotReady": {"lagwarden_phase_info"},
     "LagwardenReaderBehind": {"lagwarden:offsets_distance:sum"},
@@ -93,7 +94,7 @@ def test_a_rule_that_asks_for_nothing_is_noticed() -> None:
     assert faults("rate(lagwarden_group_lag[5m])", series) == [
         "lagwarden_group_lag is no counter, and stands in a rate"
     ]
-    assert faults("sum by (cluster) (lagwarden_group_lag)", series) == ["no series has the label cluster"]
+    assert faults("sum by (zone) (lagwarden_group_lag)", series) == ["no series has the label zone"]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.get("alert") or rule.get("record"))
@@ -137,6 +138,28 @@ def test_a_text_is_true_without_the_metrics_that_it_queries(alert: dict[str, Any
             depth += action.startswith(("with ", "range ")) - (action == "end")
             assert depth or not action.startswith(("first", "(first", ".Labels"))
         assert depth == 0
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.get("alert") or rule.get("record"))
+def test_a_rule_never_mixes_clusters(rule: dict[str, Any]) -> None:
+    """Every `by` and `on` over series of lagwarden has the label of the cluster, also in texts; no `without` has it."""
+    texts = rule.get("annotations", {}).values()
+    for expression in (rule["expr"], *(query for text in texts for query in template_queries(text))):
+        if {each.metric for each in asked(expression)} <= {"up", "lagwarden:monitors_up:sum"}:
+            continue
+        kept = re.findall(r"\b(?:by|on)\s*\(([^)]*)\)", expression)
+        assert all("cluster" in re.split(r"[ ,]+", labels) for labels in kept), expression
+        left = re.findall(r"\b(?:without|ignoring)\s*\(([^)]*)\)", expression)
+        assert not any("cluster" in re.split(r"[ ,]+", labels) for labels in left), expression
+
+
+@every_alert
+def test_an_alert_names_its_cluster(alert: dict[str, Any]) -> None:
+    """The summary has the name of the cluster if there is one, and the link selects the cluster in the dashboard."""
+    shown = r"\{\{ (?:(?:with|or) \$labels\.cluster|with \(first \.\)\.Labels\.cluster) "
+    assert len(re.findall(shown, alert["annotations"]["summary"])) == 1
+    chosen = "{{ with $labels.cluster }}&var-cluster={{ . | urlquery }}{{ end }}"
+    assert alert["annotations"]["dashboard_url"].endswith(chosen)
 
 
 @every_alert

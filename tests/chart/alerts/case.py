@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import re
 import subprocess
 from typing import TYPE_CHECKING, Any, Final
 
@@ -34,6 +35,9 @@ CLUSTER: Final = {"job": "lagwarden", "cluster_id": "north"}
 def instances(*labels: Mapping[str, str], of_cluster: str = "north") -> dict[str, str]:
     """Return the series by which the instances of a cluster are known."""
     return {of("lagwarden_cluster_info", each, cluster_id=of_cluster): "1x200" for each in labels}
+
+
+_PART: Final = re.compile(r"\{\{ with \$labels\.(?P<name>\w+) \}\}(?P<text>.*?)\{\{ end \}\}")
 
 
 class Kind(enum.Enum):
@@ -87,6 +91,21 @@ def of(metric: str, labels: Mapping[str, str] = MONITOR, /, **more: str) -> str:
     return metric + "{" + ",".join(f'{name}="{value}"' for name, value in quoted.items()) + "}"
 
 
+def of_cluster(name: str, series: Mapping[str, str]) -> dict[str, str]:
+    """Return the series of a cluster with this name (`metrics.cluster_name`); those of the scrape itself have none."""
+    return {
+        written if written.startswith("up{") else written.replace("{", f'{{cluster="{name}",', 1): values
+        for written, values in series.items()
+    }
+
+
+def in_clusters(case: Case, *names: str) -> Case:
+    """Return a story that happens in each cluster of these names, behind the same job and instance, without words."""
+    series = {written: values for name in names for written, values in of_cluster(name, case.series).items()}
+    fires = [{**labels, "cluster": name} for name in names for labels in case.fires]
+    return dataclasses.replace(case, series=series, fires=fires, text=None)
+
+
 def group_test(case: Case) -> dict[str, Any]:
     """Return a story as one test of a promtool file."""
     test: dict[str, Any] = {
@@ -124,9 +143,16 @@ def _links(rule: Mapping[str, Any], labels: Mapping[str, str]) -> dict[str, str]
 
 
 def _filled(template: str, labels: Mapping[str, str]) -> str:
+    template = _PART.sub(lambda part: _part_text(part, labels), template)
     for name, value in labels.items():
         template = template.replace(f"{{{{ $labels.{name} | urlquery }}}}", value)
     return template
+
+
+def _part_text(part: re.Match[str], labels: Mapping[str, str]) -> str:
+    """Return a part of a template inside of `with $labels.NAME`; empty if the labels do not have NAME."""
+    value = labels.get(part["name"])
+    return "" if value is None else part["text"].replace("{{ . | urlquery }}", value)
 
 
 def promtool_says(promtool: str, cases: Sequence[Case], folder: Path) -> str | None:
