@@ -143,7 +143,7 @@ def group() -> Dashboard:
                     "Unread share of the offsets that a partition retains. At 1 retention removes unread records.",
                     Unit.RATIO,
                     Query(
-                        f"lagwarden_partition_lag{_PARTITIONS} / on (job, instance, topic, partition) group_left ()"
+                        f"lagwarden_partition_lag{_PARTITIONS} / {_SAME_PARTITION} group_left ()"
                         f" (lagwarden_topic_partition_end_offset{_OF_TOPIC}"
                         f" - lagwarden_topic_partition_start_offset{_OF_TOPIC} > 0)",
                         _PLACE,

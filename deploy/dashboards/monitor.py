@@ -295,7 +295,10 @@ def monitor() -> Dashboard:
                     "Reassignments",
                     "Partitions whose replicas are being moved, by topic.",
                     Unit.COUNT,
-                    Query("max by (topic) (lagwarden_topic_reassigning_partitions{SCOPE})", "{{topic}}"),
+                    Query(
+                        "max by (cluster, topic) (lagwarden_topic_reassigning_partitions{SCOPE})",
+                        "{{topic}} {{cluster}}",
+                    ),
                     stacked=True,
                 ),
                 graph(

@@ -174,16 +174,16 @@ def overview() -> Dashboard:
                     "Lag of share groups",
                     "The ten share groups with the most records that are neither acknowledged nor archived.",
                     Unit.COUNT,
-                    Query("topk(10, lagwarden_share_group_lag{SCOPE})", "{{group}}"),
+                    Query("topk(10, lagwarden_share_group_lag{SCOPE})", "{{group}} {{cluster}}"),
                 ),
                 graph(
                     "Archived by share groups",
                     "Records per second that share groups rejected, or delivered as often as allowed.",
                     Unit.RATE,
                     Query(
-                        "topk(10, sum by (group)"
+                        "topk(10, sum by (cluster, group)"
                         " (rate(lagwarden_share_partition_archived_total{SCOPE}[$__rate_interval])))",
-                        "{{group}}",
+                        "{{group}} {{cluster}}",
                     ),
                 ),
             ],

@@ -37,6 +37,7 @@ _LIMITS: Final = (
     "storm_window",
     "rolling_deploy",
     "first_commit_grace",
+    "share_pause",
     "loss_notice",
     "expiry_notice",
     "day_one",

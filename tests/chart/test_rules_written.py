@@ -49,6 +49,8 @@ IN_TEXTS: Final = {
     "LagwardenGroupNoMembers": {"lagwarden_group_time_lag_seconds"},
     "LagwardenGroupRebalanceStorm": {"lagwarden_group_rebalances_total"},
     "LagwardenGroupLosingData": {"lagwarden_group_lost_offsets"},
+    "LagwardenShareGroupStuck": {"lagwarden_group_verdict", "lagwarden_share_group_lag"},
+    "LagwardenShareGroupRejecting": {"lagwarden_share_partition_archived_total"},
     "LagwardenGroupFallingBehind": {"lagwarden_group_time_lag_seconds"},
     "LagwardenGroupOffsetsExpireSoon": {"lagwarden_group_first_offset_expiry_timestamp_seconds"},
     "LagwardenGroupUneven": {"lagwarden_group_verdict"},
@@ -119,7 +121,7 @@ def test_alerts_that_the_smallest_preset_cannot_give_are_documented() -> None:
 def test_an_alert_says_how_bad_it_is_and_about_what(alert: dict[str, Any]) -> None:
     """Routes and inhibitions go by two labels; the name tells the subject, and a person reads two sentences."""
     assert alert["labels"]["severity"] in {"critical", "warning", "info"}
-    subject = "group" if alert["alert"].startswith("LagwardenGroup") else "monitor"
+    subject = "group" if re.match("Lagwarden(Share)?Group", alert["alert"]) else "monitor"
     assert alert["labels"]["about"] == ("cluster" if alert["alert"] in ABOUT_CLUSTER else subject)
     assert alert["annotations"].keys() == {"summary", "description", "runbook_url", "dashboard_url"}
     assert re.fullmatch(r"Lagwarden([A-Z][a-z]+)+", alert["alert"])
