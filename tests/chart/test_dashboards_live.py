@@ -39,11 +39,13 @@ pytestmark = [pytest.mark.chart, pytest.mark.long, pytest.mark.timeout(900)]
 
 SCRAPE: Final = 1
 """Seconds between two scrapes; a rate so goes over four."""
+CLUSTER: Final = "north"
 SETTINGS: Final = {
     "job.tick_interval": "4s",
     "job.freshness_limit": "60s",
     "groups.dead_grace": "20s",
     "metrics.preset": "standard",
+    "metrics.cluster_name": CLUSTER,
     # Late at once, so that the panels and rules about targets have something to show.
     "metrics.targets": "stalled=1s,.*=1h",
     # The faults of the workload begin before the monitor starts.
@@ -90,8 +92,7 @@ class World:
         """Return the values of the dashboards' variables."""
         topics = self.prometheus.label_values(f'lagwarden_partition_committed_offset{{group="{SICK}"}}', "topic")
         scope: dict[str, str | list[str]] = {"job": ["lagwarden"], "instance": [f"{LOOPBACK}:{self.monitor.port}"]}
-        # All clusters: the monitor has no name of its own.
-        return {**scope, "cluster": ".*", "group": SICK, "topic": topics}
+        return {**scope, "cluster": CLUSTER, "group": SICK, "topic": topics}
 
     def ask(self, query: PanelQuery) -> list[dict[str, str]]:
         """Ask as Grafana does; give the labels of each series that has data."""
