@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import time
 import urllib.parse
@@ -23,9 +24,14 @@ from tests.chart.alerts.case import alerts
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-EXAMPLE: Final = Path(__file__).resolve().parents[2] / "deploy" / "alertmanager.example.yaml"
+ROOT: Final = Path(__file__).resolve().parents[2]
+EXAMPLE: Final = ROOT / "deploy" / "alertmanager.example.yaml"
+COMMENTED_OUT: Final = re.compile(r"^( *)# (- |  )", re.MULTILINE)
+"""The start of a line of YAML in a comment: an item, or a line that is indented below one."""
 HERE: Final = {"job": "lagwarden", "instance": "watch-0:10848"}
 THERE: Final = {"job": "lagwarden", "instance": "other-0:10848"}
+EAST: Final = {"cluster": "east"}
+WEST: Final = {"cluster": "west"}
 STALE: Final = {"alertname": "LagwardenMonitorStale", "severity": "critical", "about": "monitor"}
 DOWN: Final = {"alertname": "LagwardenMonitorDown", "severity": "critical", "about": "monitor"}
 _GROUP: Final = {**HERE, "about": "group", "group": "billing"}
@@ -88,6 +94,65 @@ def test_an_owner_lowers_the_severity(amtool: str, severity: str, highest: str, 
 
 
 @pytest.fixture(scope="module")
+def with_team(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the example with the route and the receiver of a team, which it has in comments."""
+    file = tmp_path_factory.mktemp("with_team") / "alertmanager.yaml"
+    text, uncommented = COMMENTED_OUT.subn(r"\1\2", EXAMPLE.read_text())
+    assert uncommented == 5
+    file.write_text(text)
+    return file
+
+
+def receivers_of(amtool: str, config: Path, labels: dict[str, str]) -> list[str]:
+    """Return the receivers of an alert with these labels."""
+    given = [f"{name}={value}" for name, value in labels.items()]
+    command = [amtool, "config", "routes", "test", f"--config.file={config}", *given]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+@pytest.mark.chart
+@pytest.mark.parametrize(
+    ("highest", "by_severity"),
+    [
+        ("critical", {"critical": "payments", "warning": "payments", "info": "none"}),
+        ("warning", {"critical": "payments", "warning": "payments", "info": "none"}),
+        ("info", {"critical": "none", "warning": "none", "info": "none"}),
+        ("", {"critical": "payments", "warning": "payments", "info": "none"}),
+    ],
+)
+def test_a_team_gets_alerts_but_no_infos(
+    amtool: str, with_team: Path, highest: str, by_severity: dict[str, str]
+) -> None:
+    """Criticals and warnings about its groups, but no infos, and none about a group whose highest severity is info."""
+    for rule in alerts().values():
+        if rule["labels"]["about"] != "group":
+            continue
+        labels = {**rule["labels"], "team": "payments", "max_severity": highest}
+        assert receivers_of(amtool, with_team, labels) == [by_severity[rule["labels"]["severity"]]], rule["alert"]
+
+
+@pytest.mark.chart
+@pytest.mark.parametrize("team", ["", "data"])
+def test_the_route_of_a_team_takes_no_other_alert(amtool: str, with_team: Path, team: str) -> None:
+    """Alerts about groups of other teams or of none, about clusters and the monitor go where they go without it."""
+    for rule in alerts().values():
+        labels = rule["labels"] | {"team": team}
+        assert receivers_of(amtool, with_team, labels) == [RECEIVERS[rule["labels"]["severity"]]], rule["alert"]
+
+
+def test_the_page_about_owners_has_the_route_of_the_example() -> None:
+    """docs/owners.md repeats the route of a team, and the labels by which the example groups."""
+    page = (ROOT / "docs" / "owners.md").read_text()
+    blocks = [yaml.safe_load(text) for text in re.findall(r"^```yaml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)]
+    (shown,) = [block["routes"] for block in blocks if "routes" in block]
+    example = yaml.safe_load(COMMENTED_OUT.sub(r"\1\2", EXAMPLE.read_text()))["route"]["routes"][0]
+    assert shown == [route for route in example["routes"] if route["receiver"] == "payments"]
+    assert f"`group_by: [{', '.join(example['group_by'])}]`" in " ".join(page.split())
+
+
+@pytest.fixture(scope="module")
 def alertmanager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Run a real Alertmanager with the example; give the address of its alerts."""
     try:
@@ -112,7 +177,18 @@ def alertmanager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         pytest.param([STUCK], set(), id="a stuck group has an alert"),
         pytest.param([STUCK, {**STALE, **HERE}], {"LagwardenGroupStuck"}, id="not while its monitor is stale"),
         pytest.param([STUCK, {**STALE, **THERE}], set(), id="another monitor's staleness is not its own"),
+        pytest.param(
+            [STUCK | EAST, {**STALE, **HERE, **EAST}], {"LagwardenGroupStuck"}, id="nor while that of its cluster is"
+        ),
+        pytest.param(
+            [STUCK | EAST, {**STALE, **HERE, **WEST}],
+            set(),
+            id="that of another cluster behind one collector is not its",
+        ),
         pytest.param([STUCK, {**DOWN, **HERE}], {"LagwardenGroupStuck"}, id="nor while it is down"),
+        pytest.param(
+            [STUCK | EAST, {**DOWN, **HERE}], {"LagwardenGroupStuck"}, id="nor while the collector of its cluster is"
+        ),
         pytest.param(
             [STUCK, {**DOWN, "job": "lagwarden"}], {"LagwardenGroupStuck"}, id="nor when it is lost altogether"
         ),
