@@ -10,9 +10,13 @@ from exporters.page.html_tree import Element, el
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from exporters.page.html_tree import Content
+    from exporters.page.links import PageLinks
+
 _TOOLS: Final = {"share": "kafka-share-groups", "streams": "kafka-streams-groups"}
 """Kafka's tool by the kind of a group; it is `kafka-consumer-groups` for all others."""
 _OFFSETS_TOOL: Final = "kafka-consumer-groups"
+_EXPLAIN: Final = "lagwarden explain"
 _ANY_BROKER: Final = "localhost:9092"
 
 
@@ -28,14 +32,20 @@ def _escaped(utf8: bytes) -> str:
     return "".join(f"\\x{byte:02x}" for byte in utf8)
 
 
-def group_commands(row: Mapping[str, Any], bootstrap_servers: Sequence[str]) -> list[tuple[str, str]]:
-    """Return what each command does, and the command. `row` is a row of GROUPS."""
+def group_commands(
+    row: Mapping[str, Any], bootstrap_servers: Sequence[str], command_config: str | None = None
+) -> list[tuple[str, str]]:
+    """Return what each command does, and the command.
+
+    `row` is a row of GROUPS, `command_config` the file with the TLS and SASL settings of Kafka's tools if they need it.
+    """
     name, tool = row["group"], _TOOLS.get(row["kind"] or "", _OFFSETS_TOOL)
     # A name that begins with a dash must not be read as an option.
     dashed = name.startswith("-")
-    explain = f"lagwarden explain {'-- ' if dashed else ''}{shell_word(name)}"
+    explain = f"{_EXPLAIN} {'-- ' if dashed else ''}{shell_word(name)}"
     broker = shell_word(",".join(bootstrap_servers) or _ANY_BROKER)
-    base = f"{tool} --bootstrap-server {broker} --group{'=' if dashed else ' '}{shell_word(name)}"
+    login = "" if command_config is None else f" --command-config {shell_word(command_config)}"
+    base = f"{tool} --bootstrap-server {broker}{login} --group{'=' if dashed else ' '}{shell_word(name)}"
     commands = [("Explain the verdict", explain), ("Describe the group", f"{base} --describe")]
     if tool == _OFFSETS_TOOL:
         reset = f"{base} --reset-offsets --all-topics --to-latest --dry-run"
@@ -43,16 +53,29 @@ def group_commands(row: Mapping[str, Any], bootstrap_servers: Sequence[str]) -> 
     return commands
 
 
-def commands_section(row: Mapping[str, Any], bootstrap_servers: Sequence[str]) -> Element:
-    """Return the commands, each with a button that copies it."""
+def commands_section(row: Mapping[str, Any], links: PageLinks, root: str = "") -> Element:
+    """Return the commands, each with a button that copies it.
+
+    The script of the page adds the address of `root`, the relative path to the overview, to the commands of lagwarden.
+    """
     commands = [
         el(
             "li",
             el("p", words),
-            el("code", command, id=f"command-{at}"),
+            el("code", _with_address(command, root), id=f"command-{at}"),
             " ",
             el("button", "Copy", type="button", data_copies=f"command-{at}", aria_label=f"Copy: {words}"),
         )
-        for at, (words, command) in enumerate(group_commands(row, bootstrap_servers))
+        for at, (words, command) in enumerate(group_commands(row, links.bootstrap_servers, links.command_config))
     ]
-    return el("section", el("h2", "Commands"), el("ul", commands, class_="commands"), aria_label="Commands")
+    needed = None
+    if links.command_config is not None:
+        needed = el("p", f"{links.command_config} has your TLS and SASL settings for Kafka's tools.", class_="note")
+    return el("section", el("h2", "Commands"), el("ul", commands, class_="commands"), needed, aria_label="Commands")
+
+
+def _with_address(command: str, root: str) -> Content:
+    """Return a command; one of lagwarden has an element that the script fills with the option `--url`."""
+    if not command.startswith(_EXPLAIN):
+        return command
+    return [_EXPLAIN, el("span", data_keep=True, data_root=root), command.removeprefix(_EXPLAIN)]

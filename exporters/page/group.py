@@ -73,7 +73,7 @@ def group_page(
         strips_section(partitions.to_pylist(), severities),
         partitions_section(partitions, detail, severities, now, root),
         history_section(detail, now) if detail is not None else None,
-        commands_section(row, links.bootstrap_servers),
+        commands_section(row, links, root),
     ]
     alarm = row["severity"] == "critical"
     return dataclasses.replace(_page(name, root, content), samples=samples, marks=_marks(detail), alarm=alarm)

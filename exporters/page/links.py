@@ -43,14 +43,15 @@ def alert_of_verdict(verdict: str | None, severity: str | None) -> str | None:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PageLinks:
-    """The base URLs without a slash at their end, the brokers that commands name, and the name of the cluster.
+    """The base URLs without a slash at their end, what commands name, and the name of the cluster.
 
-    None: not configured.
+    `command_config` is the file with the TLS and SASL settings of Kafka's tools. None: not configured, or not needed.
     """
 
     grafana_url: str | None = None
     runbook_url: str | None = None
     bootstrap_servers: tuple[str, ...] = ()
+    command_config: str | None = None
     cluster_name: str | None = None
 
     def dashboard(self, group: str) -> str | None:

@@ -44,6 +44,7 @@ async function requestView() {
 function show(view) {
   const previous = headline();
   patch(main, view.main);
+  for (const place of main.querySelectorAll("span[data-root]")) place.textContent ||= ` --url ${address(place.dataset.root)}`;
   document.title = view.title;
   const icon = document.querySelector("link[rel=icon]");
   if (icon.getAttribute("href") !== view.icon) icon.setAttribute("href", view.icon);
@@ -53,6 +54,14 @@ function show(view) {
   if (place === null) return;
   if (!charts.has(place)) charts.set(place, new Chart(place));
   charts.get(place).draw(view.samples, view.marks);
+}
+
+/** Return the address of lagwarden, of which a page knows the relative path, as one word for a shell. */
+function address(root) {
+  const { origin, pathname } = new URL(root, location.href);
+  // A URL has no quotation marks in its host, and here none in its path.
+  const text = `${origin}${pathname.replace(/\/$/, "").replaceAll("'", "%27")}`;
+  return /^[\w.:/%~-]+$/.test(text) ? text : `'${text}'`;
 }
 
 function headline() {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from exporters.group_search import MemberSearch
     from exporters.readmodel import GroupDetail
     from stream.config.options import Config, HttpOptions
+
+_COMMAND_CONFIG: Final = "client.properties"
+"""The file that the commands of the pages name for TLS and SASL settings: that of Kafka's own documentation."""
 
 _log = structlog.get_logger(__name__)
 
@@ -52,9 +55,15 @@ def served_burrow(config: Config) -> BurrowCluster | None:
 
 
 def page_links(config: Config) -> PageLinks:
-    """Return the links of the pages to other services, the brokers of their commands, and the name of the cluster."""
-    http = config.http
-    return PageLinks(http.grafana_url, http.runbook_url, config.kafka.bootstrap_servers, config.metrics.cluster_name)
+    """Return the links of the pages to other services, what their commands name, and the name of the cluster."""
+    http, kafka = config.http, config.kafka
+    return PageLinks(
+        http.grafana_url,
+        http.runbook_url,
+        kafka.bootstrap_servers,
+        _COMMAND_CONFIG if kafka.uses_tls or kafka.uses_sasl else None,
+        config.metrics.cluster_name,
+    )
 
 
 def served_details(

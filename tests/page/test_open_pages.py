@@ -209,15 +209,21 @@ def test_inputs_filter_while_the_user_types_and_the_address_keeps_them(browser: 
 
 
 def test_a_command_is_copied_or_selected(browser: Browser, url: str) -> None:
-    """Where the page may not write to the clipboard, the text is selected for the user's own copy."""
+    """Where the page may not write to the clipboard, the text is selected for the user's own copy.
+
+    A command of lagwarden has the address of the page, also after an update.
+    """
+    explain = f"lagwarden explain --url {url.rstrip('/')} billing-invoices"
     with browser.page() as page:
         page.open(url + GROUP)
+        page.wait_for("document.querySelector('.commands span').textContent !== ''")
         page.run("navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed'))")
         page.run("document.querySelector('.commands button').click()")
-        page.wait_for("getSelection().toString() === 'lagwarden explain billing-invoices'")
+        page.wait_for(f"getSelection().toString() === '{explain}'")
+        now_refresh(page)
         page.run("navigator.clipboard.writeText = (words) => { window.copied = words; return Promise.resolve(); }")
         page.run("document.querySelector('.commands button').click()")
-        page.wait_for("window.copied === 'lagwarden explain billing-invoices'")
+        page.wait_for(f"window.copied === '{explain}'")
         page.wait_for("document.getElementById('announcement').textContent === 'Copied'")
 
 

@@ -6,7 +6,9 @@ import subprocess
 
 import pytest
 
-from exporters.page.commands import group_commands, shell_word
+from exporters.page.commands import commands_section, group_commands, shell_word
+from exporters.page.html_tree import html
+from exporters.page.links import PageLinks
 from tests.exporters.snapshots import HOSTILE_NAMES
 
 BROKERS = ("a:9092", "b:9092")
@@ -39,6 +41,30 @@ def test_groups_of_other_kinds_have_their_own_tool(kind: str, tool: str) -> None
     """And no preview, because consumers' offsets are not theirs."""
     commands = [command for _, command in group_commands({"group": "g", "kind": kind}, ())]
     assert commands == ["lagwarden explain g", f"{tool} --bootstrap-server localhost:9092 --group g --describe"]
+
+
+@pytest.mark.parametrize("kind", ["classic", "share", "streams"])
+def test_the_tools_log_in_with_a_file_where_the_brokers_need_it(kind: str) -> None:
+    """Each command of Kafka names the file; lagwarden's own asks lagwarden."""
+    row = {"group": "g", "kind": kind}
+    explain, *others = (command for _, command in group_commands(row, BROKERS, "client.properties"))
+    assert "--command-config" not in explain
+    assert others
+    assert all(
+        " --bootstrap-server a:9092,b:9092 --command-config client.properties --group g" in each for each in others
+    )
+    text = html(commands_section(row, PageLinks(bootstrap_servers=BROKERS, command_config="client.properties")))
+    assert "client.properties has your TLS and SASL settings" in text
+    assert "client.properties" not in html(commands_section(row, PageLinks(bootstrap_servers=BROKERS)))
+
+
+def test_the_script_adds_the_address_of_lagwarden() -> None:
+    """To its own command only; without the script the command is complete, too."""
+    explain, describe, _ = (
+        item for item in html(commands_section({"group": "g", "kind": None}, PageLinks(), "../")).split("<li>")[1:]
+    )
+    assert '>lagwarden explain<span data-keep="" data-root="../"></span> g</code>' in explain
+    assert "data-root" not in describe
 
 
 def test_a_name_with_a_dash_is_no_option() -> None:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final
 import pytest
 from confluent_kafka import TopicPartition
 
+from exporters.page.commands import group_commands
 from sandbox.kafka.broker import Broker
-from sandbox.kafka.tools import run_tool
+from sandbox.kafka.tools import CONSUMER_GROUPS, ToolError, run_tool, table_rows
 from sandbox.kafka.topics import create_topics
 from sandbox.ports import LOOPBACK, free_port_pair
 from sandbox.waiting import LIMIT
@@ -18,6 +19,7 @@ from stream.cluster.transport.client import Cluster
 from stream.config.kafka_login import login_from_options
 from stream.config.loader import load
 from stream.health.verdict import SEVERITY, Severity, Verdict
+from stream.service.web_access import page_links
 from stream.tick.lookups.scheduler import LookupScheduler
 from stream.tick.verdicts.columns import unreadable_tails
 from tests.integration.ticks import Monitor, transactional, write
@@ -25,13 +27,17 @@ from tests.integration.traffic import commit, consumer, join_and_commit, make_to
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
+
+    from stream.config.options import Config
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 
 _ACLS: Final = "org.apache.kafka.tools.AclCommand"
 _USER: Final = "lagwarden"
 _PASSWORD: Final = "lagwarden-secret"  # noqa: S105 -- of a test user
-_LOGIN: Final = f'org.apache.kafka.common.security.plain.PlainLoginModule required user_{_USER}="{_PASSWORD}";'
+_MODULE: Final = "org.apache.kafka.common.security.plain.PlainLoginModule"
+_LOGIN: Final = f'{_MODULE} required user_{_USER}="{_PASSWORD}";'
 
 
 class Secured(Broker):
@@ -76,9 +82,8 @@ def broker() -> Iterator[Secured]:
         yield started
 
 
-@pytest.fixture
-def monitor(broker: Secured) -> Iterator[Monitor]:
-    """Start a monitor that logs in, with a clock that only its ticks move."""
+def with_login(broker: Secured) -> Config:
+    """Return the configuration of a monitor that logs in."""
     options = {
         "bootstrap_servers": f"{LOOPBACK}:{broker.sasl}",
         "security_protocol": "SASL_PLAINTEXT",
@@ -86,12 +91,39 @@ def monitor(broker: Secured) -> Iterator[Monitor]:
         "sasl_username": _USER,
         "sasl_password": _PASSWORD,
     }
-    kafka = load(flags={f"kafka.{name}": value for name, value in options.items()}).kafka
+    return load(flags={f"kafka.{name}": value for name, value in options.items()})
+
+
+@pytest.fixture
+def monitor(broker: Secured) -> Iterator[Monitor]:
+    """Start a monitor that logs in, with a clock that only its ticks move."""
+    kafka = with_login(broker).kafka
     with Cluster(kafka.bootstrap_servers, login_from_options(kafka)) as cluster:
         cluster.connect(LIMIT)
         made = Monitor(cluster)
         made.lookups = LookupScheduler(cluster, clock=lambda: made.now)
         yield made
+
+
+def test_the_commands_on_the_page_of_a_group_log_in(
+    broker: Secured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kafka's tool answers them with the properties that they name, and has no connection without."""
+    links = page_links(with_login(broker))
+    assert links.command_config is not None
+    login = f'{_MODULE} required username="{_USER}" password="{_PASSWORD}";'
+    lines = ("security.protocol=SASL_PLAINTEXT", "sasl.mechanism=PLAIN", f"sasl.jaas.config={login}")
+    (tmp_path / links.command_config).write_text("\n".join(lines))
+    monkeypatch.chdir(tmp_path)
+    row = {"group": "first", "kind": "classic"}
+    _, describe, reset = (
+        shlex.split(command)[1:] for _, command in group_commands(row, links.bootstrap_servers, links.command_config)
+    )
+    for words in (describe, reset):
+        assert [row["TOPIC"] for row in table_rows(run_tool(CONSUMER_GROUPS, *words))] == ["plain"]
+    _, without_login, _ = (shlex.split(command)[1:] for _, command in group_commands(row, links.bootstrap_servers))
+    with pytest.raises(ToolError):
+        run_tool(CONSUMER_GROUPS, *without_login)
 
 
 def test_stopped_group_is_found_without_the_right_if_no_transaction_exists(broker: Secured, monitor: Monitor) -> None:

@@ -129,6 +129,15 @@ def test_pages_link_to_what_is_configured() -> None:
     links = page_links(load(flags=kafka | urls))
     assert (links.grafana_url, links.runbook_url) == ("https://grafana.example", "http://git.example/main")
     assert page_links(load(flags=kafka | {"metrics.cluster_name": "eu"})).cluster_name == "eu"
+    login = {"sasl_mechanism": "PLAIN", "sasl_username": "user", "sasl_password": "secret"}
+    secured = {
+        "SSL": {},
+        "SASL_PLAINTEXT": login,
+        "SASL_SSL": login,
+    }
+    for protocol, options in secured.items():
+        flags = {f"kafka.{name}": value for name, value in {"security_protocol": protocol, **options}.items()}
+        assert page_links(load(flags=kafka | flags)).command_config == "client.properties"
 
 
 def test_burrows_api_exists_by_option() -> None:
