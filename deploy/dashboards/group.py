@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 _PARTITIONS: Final = '{OF_GROUP, topic=~"$topic"}'
 _OF_TOPIC: Final = '{SCOPE, topic=~"$topic"}'
 _SAME_PARTITION: Final = "on (job, instance, cluster, topic, partition)"
-_PLACE: Final = "{{topic}} {{partition}}"
+_PLACE: Final = "{{topic}} {{partition}} {{cluster}}"
 
 
 def group() -> Dashboard:
@@ -26,7 +26,7 @@ def group() -> Dashboard:
                     "Verdict",
                     "The verdict of the group. lagwarden explain GROUP has the finding in words.",
                     Unit.COUNT,
-                    Query("lagwarden_group_verdict{OF_GROUP}", "{{verdict}}"),
+                    Query("lagwarden_group_verdict{OF_GROUP}", "{{verdict}} {{cluster}}"),
                     named=True,
                 ),
                 figure(
@@ -39,7 +39,7 @@ def group() -> Dashboard:
                     "State",
                     "The state of the group, as Kafka's tools print it.",
                     Unit.COUNT,
-                    Query("lagwarden_group_info{OF_GROUP}", "{{kind}} {{state}}"),
+                    Query("lagwarden_group_info{OF_GROUP}", "{{kind}} {{state}} {{cluster}}"),
                     named=True,
                 ),
                 figure(
@@ -67,8 +67,8 @@ def group() -> Dashboard:
                     "Time lag against target",
                     "Age of the oldest unread record, and the target of the group, if configured.",
                     Unit.SECONDS,
-                    Query("lagwarden_group_time_lag_seconds{OF_GROUP}", "time lag"),
-                    Query("lagwarden_group_target_seconds{OF_GROUP}", "target"),
+                    Query("lagwarden_group_time_lag_seconds{OF_GROUP}", "time lag {{cluster}}"),
+                    Query("lagwarden_group_target_seconds{OF_GROUP}", "target {{cluster}}"),
                 ),
                 graph(
                     "Time lag by partition",
@@ -84,7 +84,7 @@ def group() -> Dashboard:
                     Query(
                         f"sum by (job, instance, cluster, topic) (lagwarden_partition_lag{_PARTITIONS})"
                         f" or sum by (job, instance, cluster, topic) (lagwarden_group_topic_lag{_PARTITIONS})",
-                        "{{topic}}",
+                        "{{topic}} {{cluster}}",
                     ),
                     stacked=True,
                 ),
@@ -153,7 +153,7 @@ def group() -> Dashboard:
                     "Since the last commit",
                     "Time since the last commit of the group for any partition.",
                     Unit.SECONDS,
-                    Query("time() - lagwarden_group_last_commit_timestamp_seconds{OF_GROUP}", "{{group}}"),
+                    Query("time() - lagwarden_group_last_commit_timestamp_seconds{OF_GROUP}", "{{group}} {{cluster}}"),
                 ),
             ],
             "Findings": [
@@ -161,7 +161,10 @@ def group() -> Dashboard:
                     "Partitions by verdict",
                     "Number of partitions per verdict, without fine ones.",
                     Unit.COUNT,
-                    Query(f"count by (verdict) (lagwarden_partition_verdict{_PARTITIONS})", "{{verdict}}"),
+                    Query(
+                        f"count by (cluster, verdict) (lagwarden_partition_verdict{_PARTITIONS})",
+                        "{{verdict}} {{cluster}}",
+                    ),
                     stacked=True,
                 ),
                 graph(
@@ -178,13 +181,13 @@ def group() -> Dashboard:
                     "Lost to retention",
                     "Offsets that retention removed before the group read them, over all partitions.",
                     Unit.COUNT,
-                    Query("lagwarden_group_lost_offsets{OF_GROUP}", "{{group}}"),
+                    Query("lagwarden_group_lost_offsets{OF_GROUP}", "{{group}} {{cluster}}"),
                 ),
                 graph(
                     "Lag not known",
                     "Partitions whose lag is not known, by reason.",
                     Unit.COUNT,
-                    Query("lagwarden_group_partitions_lag_unknown{OF_GROUP}", "{{reason}}"),
+                    Query("lagwarden_group_partitions_lag_unknown{OF_GROUP}", "{{reason}} {{cluster}}"),
                     stacked=True,
                 ),
             ],
@@ -193,25 +196,31 @@ def group() -> Dashboard:
                     "Members",
                     "Number of members. lagwarden groups describe NAME lists them with their partitions.",
                     Unit.COUNT,
-                    Query("lagwarden_group_members{OF_GROUP}", "members"),
+                    Query("lagwarden_group_members{OF_GROUP}", "members {{cluster}}"),
                 ),
                 graph(
                     "Rebalances",
                     "Number of completed rebalances.",
                     Unit.COUNT,
-                    Query("increase(lagwarden_group_rebalances_total{OF_GROUP}[$__rate_interval])", "rebalances"),
+                    Query(
+                        "increase(lagwarden_group_rebalances_total{OF_GROUP}[$__rate_interval])",
+                        "rebalances {{cluster}}",
+                    ),
                 ),
                 graph(
                     "Transitions",
                     "Type and state of the group: a line begins with a state and ends with it.",
                     Unit.COUNT,
-                    Query("lagwarden_group_info{OF_GROUP}", "{{kind}} {{state}}"),
+                    Query("lagwarden_group_info{OF_GROUP}", "{{kind}} {{state}} {{cluster}}"),
                 ),
                 graph(
                     "Expiry",
                     "Time until the broker removes the first committed offset of the group.",
                     Unit.SECONDS,
-                    Query("lagwarden_group_first_offset_expiry_timestamp_seconds{OF_GROUP} - time()", "{{group}}"),
+                    Query(
+                        "lagwarden_group_first_offset_expiry_timestamp_seconds{OF_GROUP} - time()",
+                        "{{group}} {{cluster}}",
+                    ),
                 ),
             ],
             "Share group": [
@@ -261,7 +270,7 @@ def group() -> Dashboard:
             "Verdict",
             "lagwarden_group_verdict_timestamp_seconds{OF_GROUP} * 1000"
             " * on (job, instance, cluster, group) group_left (verdict) lagwarden_group_verdict{OF_GROUP}",
-            "{{verdict}}",
+            "{{verdict}} {{cluster}}",
             "orange",
             at_value=True,
         ),

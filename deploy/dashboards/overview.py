@@ -27,14 +27,14 @@ def overview() -> Dashboard:
                     "Ready",
                     "1 while the data below is complete and fresh. Otherwise /readyz has the reasons.",
                     Unit.COUNT,
-                    Query("min(lagwarden_ready{SCOPE})"),
+                    Query("min by (cluster) (lagwarden_ready{SCOPE})", "{{cluster}}"),
                     colours=_BAD_IF_NONE,
                 ),
                 figure(
                     "Snapshot age",
                     "Age of the data below. Above two minutes group alerts are muted.",
                     Unit.SECONDS,
-                    Query("max(time() - lagwarden_snapshot_timestamp_seconds{SCOPE})"),
+                    Query("max by (cluster) (time() - lagwarden_snapshot_timestamp_seconds{SCOPE})", "{{cluster}}"),
                     colours=_FRESH,
                 ),
                 figure(
@@ -125,13 +125,13 @@ def overview() -> Dashboard:
                     "Worst time lag",
                     "The ten groups with the oldest unread record.",
                     Unit.SECONDS,
-                    Query("topk(10, lagwarden_group_time_lag_seconds{SCOPE})", "{{group}}"),
+                    Query("topk(10, lagwarden_group_time_lag_seconds{SCOPE})", "{{group}} {{cluster}}"),
                 ),
                 graph(
                     "Largest lag",
                     "The ten groups with most unread offsets. A large number alone is not a fault.",
                     Unit.COUNT,
-                    Query("topk(10, lagwarden_group_lag{SCOPE})", "{{group}}"),
+                    Query("topk(10, lagwarden_group_lag{SCOPE})", "{{group}} {{cluster}}"),
                 ),
                 listing(
                     "Over target",

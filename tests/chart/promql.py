@@ -109,6 +109,53 @@ def named_labels(expression: str) -> set[str]:
     return {label.strip() for labels in found for label in labels.split(",") if label.strip()}
 
 
+def clusters_mixed(expression: str) -> list[str]:
+    """Return the parts of an expression that add up or join series of different clusters.
+
+    `cluster_name`, the label of kafka-lag-exporter, also tells clusters apart. A sum of everything is right if a
+    selector selects one cluster, because joins are within a cluster.
+    """
+    kept = re.findall(r"\b((?:by|on)\s*\(([^)]*)\))", expression)
+    left = re.findall(r"\b((?:without|ignoring)\s*\(([^)]*)\))", expression)
+    found = [part for part, labels in kept if not {"cluster", "cluster_name"} & set(re.split(r"[ ,]+", labels))]
+    found += [part for part, labels in left if "cluster" in re.split(r"[ ,]+", labels)]
+    everything = re.findall(r"\b(sum|max|min|avg|count|group|quantile|stddev|topk|bottomk)\s*\(", expression)
+    if any(("cluster", "MatchOp.Equal") in [matcher[:2] for matcher in each.matchers] for each in asked(expression)):
+        return found
+    return found + [f"{function} of everything" for function in everything]
+
+
+def keeps_clusters(expression: str, series: Mapping[str, frozenset[str]]) -> bool:
+    """Return whether the result has a series per cluster; `series` has the labels of every existing series."""
+    return _has_clusters(parsed(expression), series)
+
+
+def _has_clusters(node: Any, series: Mapping[str, frozenset[str]]) -> bool:
+    match type(node).__name__:
+        case "VectorSelector":
+            return "cluster" in series[node.name]
+        case "AggregateExpr" if str(node.op) not in {"topk", "bottomk"}:
+            return node.modifier is not None and "cluster" in node.modifier.labels
+        case _:
+            return any(_has_clusters(part, series) for part in _labelled_parts(node))
+
+
+def _labelled_parts(node: Any) -> list[Any]:
+    """Return the parts of an expression whose labels its result has."""
+    match type(node).__name__:
+        case "MatrixSelector":
+            return [node.vector_selector]
+        case "Call":
+            return list(node.args)
+        case "BinaryExpr":
+            # The left side has no selector if it is a number or a time. Otherwise a join keeps its labels.
+            return [node.lhs if any(_walk(node.lhs, ())) else node.rhs]
+        case "NumberLiteral" | "StringLiteral":
+            return []
+        case _:
+            return [node.expr]
+
+
 def known(recorded: dict[str, str]) -> dict[str, frozenset[str]]:
     """Return the labels of every existing series; `recorded` has the expressions of recording rules by name."""
     own = TARGET_LABELS | CLUSTER_LABELS

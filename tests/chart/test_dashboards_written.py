@@ -14,7 +14,7 @@ from exporters.catalogue.metric import MetricSource
 from exporters.catalogue.metrics import METRICS
 from tests.chart.alerts.case import alerts
 from tests.chart.boards import BOARDS, PanelQuery, annotation_queries, filled, panels, queries
-from tests.chart.promql import asked, faults, known, metrics_of, named_labels, template_queries
+from tests.chart.promql import asked, faults, keeps_clusters, known, metrics_of, named_labels, template_queries
 from tests.chart.test_rules_written import RECORDED, STANDARD
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -223,6 +223,35 @@ def test_what_has_one_name_in_two_clusters_is_not_added_up(query: PanelQuery) ->
         named = set(re.split(r"[ ,]+", labels))
         if named & {"group", "topic", "key"}:
             assert "cluster" in named, query.expression
+
+
+@every_query
+def test_what_is_a_ratio_or_a_state_of_a_cluster_is_shown_for_each(query: PanelQuery) -> None:
+    """A maximum or a minimum over clusters would be of one that it does not name."""
+    for labels in re.findall(r"\b(?:max|min)(?: by \(([^)]*)\))? ?\(", query.expression):
+        assert "cluster" in re.split(r"[ ,]+", labels), query.expression
+
+
+@every_query
+def test_a_series_of_each_cluster_has_a_name_of_its_own(query: PanelQuery) -> None:
+    """A legend has the label of the cluster if a result has it. Without a legend Grafana shows all labels."""
+    expression = filled(query.expression, SAMPLE)
+    if query.legend and keeps_clusters(expression, SERIES):
+        assert "{{cluster}}" in query.legend
+
+
+def test_what_keeps_clusters_is_noticed() -> None:
+    """Sums are over all clusters, but by cluster; selectors, joins and the largest ones are not."""
+    for expression in (
+        "lagwarden_group_lag",
+        "time() - lagwarden_snapshot_timestamp_seconds",
+        "topk(10, lagwarden_group_lag)",
+        "max by (cluster) (lagwarden_ready) > 0",
+        "rate(lagwarden_batches_total[5m])",
+    ):
+        assert keeps_clusters(expression, SERIES)
+    for expression in ("sum(lagwarden_group_lag)", "sum by (kind) (lagwarden_group_info)", "scrape_duration_seconds"):
+        assert not keeps_clusters(expression, SERIES)
 
 
 @every_query

@@ -14,7 +14,7 @@ from exporters.catalogue.metrics import METRICS
 from stream.health.verdict import SEVERITY, Severity
 from tests.chart.alerts.case import FILES, Kind, alerts
 from tests.chart.alerts.cases import CASES
-from tests.chart.promql import OTHERS, asked, faults, known, metrics_of, selects, template_queries
+from tests.chart.promql import OTHERS, asked, clusters_mixed, faults, known, metrics_of, selects, template_queries
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 RUNBOOKS: Final = ROOT / "docs" / "runbooks"
@@ -149,10 +149,7 @@ def test_a_rule_never_mixes_clusters(rule: dict[str, Any]) -> None:
     for expression in (rule["expr"], *(query for text in texts for query in template_queries(text))):
         if {each.metric for each in asked(expression)} <= {"up", "lagwarden:monitors_up:sum"}:
             continue
-        kept = re.findall(r"\b(?:by|on)\s*\(([^)]*)\)", expression)
-        assert all("cluster" in re.split(r"[ ,]+", labels) for labels in kept), expression
-        left = re.findall(r"\b(?:without|ignoring)\s*\(([^)]*)\)", expression)
-        assert not any("cluster" in re.split(r"[ ,]+", labels) for labels in left), expression
+        assert clusters_mixed(expression) == [], expression
 
 
 @every_alert
