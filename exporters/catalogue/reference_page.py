@@ -137,7 +137,7 @@ Verdicts are words, described in `docs/health.md`. To alert on all groups that n
 `fine`, all others `critical`.
 
 To add a group's kind or state to a value, join with its info metric:
-`lagwarden_group_lag * on (group) group_left (kind, state) lagwarden_group_info`.
+`lagwarden_group_lag * on (job, instance, cluster, group) group_left (kind, state) lagwarden_group_info`.
 
 Rates follow from the offsets: `deriv(lagwarden_partition_committed_offset[5m])` is what a group reads per second, and
 `deriv(lagwarden_topic_partition_end_offset[5m])` what producers write. Offsets are no counters: a reset makes the first

@@ -21,7 +21,7 @@ _CLUSTER: Final = (
         "Live brokers of the cluster.",
         PeerSource.PEER_CLUSTER,
         "brokers",
-        instead="count(lagwarden_broker_info)",
+        instead="count by (cluster) (lagwarden_broker_info)",
     ),
     PeerMetric(
         "kafka_broker_info",
@@ -138,7 +138,7 @@ _SNAPSHOT: Final = (
         "committed_or_minus_one_sum",
         _GROUP_TOPIC,
         absent="the group has no committed offset for the topic",
-        instead="sum by (group, topic) (lagwarden_partition_committed_offset)",
+        instead="sum by (cluster, group, topic) (lagwarden_partition_committed_offset)",
     ),
     PeerMetric(
         "kafka_consumergroup_lag",
@@ -159,7 +159,7 @@ _SNAPSHOT: Final = (
         "end_minus_committed_sum",
         _GROUP_TOPIC,
         absent="no partition of the topic has a commit and a known end",
-        instead="sum by (group, topic) (lagwarden_partition_lag)",
+        instead="sum by (cluster, group, topic) (lagwarden_partition_lag)",
         difference="kafka_exporter writes 0 if it knows no end.",
     ),
     PeerMetric(

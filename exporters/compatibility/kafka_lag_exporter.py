@@ -116,7 +116,7 @@ KAFKA_LAG_EXPORTER: Final = Peer(
             "lag_sum",
             _GROUP_TOPIC,
             absent="no lag of the group on the topic is known",
-            instead="sum by (group, topic) (lagwarden_partition_lag)",
+            instead="sum by (cluster, group, topic) (lagwarden_partition_lag)",
             difference="Absent where kafka-lag-exporter writes 0 because every lag is NaN.",
         ),
     ),

@@ -98,7 +98,7 @@ _SNAPSHOT: Final = (
         "high_watermark_sum",
         _TOPIC,
         absent=_SUM,
-        instead="sum by (topic) (max by (topic, partition) (lagwarden_topic_partition_end_offset))",
+        instead="sum by (cluster, topic) (max by (cluster, topic, partition) (lagwarden_topic_partition_end_offset))",
         difference="Only topics of which groups read all partitions.",
     ),
     PeerMetric(
@@ -120,7 +120,7 @@ _SNAPSHOT: Final = (
         "log_start_offset_sum",
         _TOPIC,
         absent=_SUM,
-        instead="sum by (topic) (max by (topic, partition) (lagwarden_topic_partition_start_offset))",
+        instead="sum by (cluster, topic) (max by (cluster, topic, partition) (lagwarden_topic_partition_start_offset))",
         difference="Only topics of which groups read all partitions.",
     ),
     PeerMetric(
@@ -182,7 +182,7 @@ _SNAPSHOT: Final = (
         "committed_sum",
         _GROUP_TOPIC,
         absent="no partition of the topic has a commit and a known end",
-        instead="sum by (group, topic) (lagwarden_partition_committed_offset)",
+        instead="sum by (cluster, group, topic) (lagwarden_partition_committed_offset)",
     ),
     PeerMetric(
         "kminion_kafka_consumer_group_topic_partition_lag",
@@ -202,7 +202,7 @@ _SNAPSHOT: Final = (
         "lag_sum",
         _GROUP_TOPIC,
         absent="no lag of the group on the topic is known",
-        instead="sum by (group, topic) (lagwarden_partition_lag)",
+        instead="sum by (cluster, group, topic) (lagwarden_partition_lag)",
         difference="Absent where KMinion writes 0 because it knows no end.",
     ),
     PeerMetric(
@@ -225,7 +225,8 @@ KMINION: Final = Peer(
     missing=(
         MissingMetric("kminion_exporter_up", "Use `up` and `lagwarden_ready`."),
         MissingMetric(
-            "kminion_exporter_offset_consumer_records_consumed_total", "Use `sum(lagwarden_records_read_total)`."
+            "kminion_exporter_offset_consumer_records_consumed_total",
+            "Use `sum by (cluster) (lagwarden_records_read_total)`.",
         ),
         MissingMetric("kminion_end_to_end_*", "lagwarden writes nothing to Kafka, so it has no end-to-end probe."),
     ),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 import yaml
 
-from tests.deploy.autoscaling import ADAPTER, BY_PROMETHEUS, SITUATIONS, Situation
+from tests.deploy.autoscaling import ADAPTER, BY_PROMETHEUS, PAGE, SITUATIONS, Situation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,36 +19,49 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.chart
 
-QUERIES: Final = {
-    "KEDA": BY_PROMETHEUS["spec"]["triggers"][0]["metadata"]["query"],
-    "adapter": ADAPTER["rules"]["external"][0]["metricsQuery"].replace("<<.LabelMatchers>>", 'group="billing"'),
-}
+EAST: Final = 'cluster="east"'
+"""The matcher, or the label, of the group's cluster where a Prometheus has several."""
 
 
-def series(situation: Situation) -> dict[str, str]:
-    """Return the series of the group in promtool's form, and those of another group, which must not count."""
+def queries(cluster: str = "") -> dict[str, str]:
+    """Return the queries; with the matcher of a cluster, as the page says for a Prometheus with several clusters."""
+    of_group = 'group="billing"' + (cluster and f", {cluster}")
+    return {
+        "KEDA": BY_PROMETHEUS["spec"]["triggers"][0]["metadata"]["query"].replace('group="billing"', of_group),
+        "adapter": ADAPTER["rules"]["external"][0]["metricsQuery"].replace("<<.LabelMatchers>>", of_group),
+    }
+
+
+def series(situation: Situation, cluster: str = "") -> dict[str, str]:
+    """Return the series of the group in promtool's form, and those of others, which must not count.
+
+    With a cluster, a group of another cluster has the same name, job and instance.
+    """
     values = {"members": situation.members, "scalable_lag": situation.scalable_lag}
     values |= {"time_lag_seconds": situation.time_lag}
-    own = {f'lagwarden_group_{name}{{group="billing",instance="a"}}': value for name, value in values.items()}
-    other = {f'lagwarden_group_{name}{{group="other",instance="a"}}': 99999 for name in values}
-    return {name: f"{value:g}x2" for name, value in {**own, **other}.items() if value is not None}
+    found = {
+        f'lagwarden_group_{name}{{group="billing",instance="a",{cluster}}}': given for name, given in values.items()
+    }
+    others = ['group="other",instance="a"', *(['group="billing",instance="a",cluster="west"'] if cluster else [])]
+    found |= {f"lagwarden_group_{name}{{{labels}}}": 99999 for name in values for labels in others}
+    return {name: f"{value:g}x2" for name, value in found.items() if value is not None}
 
 
-def expected(query: str, wanted: float | None) -> Mapping[str, Any]:
+def expected(query: str, wanted: float | None, cluster: str) -> Mapping[str, Any]:
     """Return what promtool shall find for a query."""
-    labels = '{group="billing"}' if "by (group)" in query else "{}"
-    samples = [] if wanted is None else [{"labels": labels, "value": wanted}]
+    labels = [cluster] * bool(cluster) + ['group="billing"'] * ("by (cluster, group)" in query)
+    samples = [] if wanted is None else [{"labels": f"{{{','.join(labels)}}}", "value": wanted}]
     return {"expr": query, "eval_time": "1m", "exp_samples": samples}
 
 
-def promtool_says(promtool: str, folder: Path, situations: tuple[Situation, ...]) -> str | None:
+def promtool_says(promtool: str, folder: Path, situations: tuple[Situation, ...], cluster: str = "") -> str | None:
     """Return the objections of promtool to the results that the table expects, None without any."""
     tests = [
         {
             "name": each.name,
             "interval": "30s",
-            "input_series": [{"series": name, "values": values} for name, values in series(each).items()],
-            "promql_expr_test": [expected(query, each.wanted) for query in QUERIES.values()],
+            "input_series": [{"series": name, "values": values} for name, values in series(each, cluster).items()],
+            "promql_expr_test": [expected(query, each.wanted, cluster) for query in queries(cluster).values()],
         }
         for each in situations
     ]
@@ -61,6 +74,12 @@ def promtool_says(promtool: str, folder: Path, situations: tuple[Situation, ...]
 def test_the_queries_give_the_number_of_replicas(promtool: str, tmp_path: Path) -> None:
     """In every situation; no value where something is not known, so that the autoscaler keeps the number."""
     assert promtool_says(promtool, tmp_path, SITUATIONS) is None
+
+
+def test_the_queries_are_of_the_chosen_cluster(promtool: str, tmp_path: Path) -> None:
+    """With the matcher of a cluster that the page describes, the group of the same name in another does not count."""
+    assert f"`{EAST.replace('east', 'NAME')}`" in PAGE
+    assert promtool_says(promtool, tmp_path, SITUATIONS, EAST) is None
 
 
 def test_a_wrong_number_is_noticed(promtool: str, tmp_path: Path) -> None:

@@ -64,11 +64,11 @@ def test_the_api_has_the_fields() -> None:
 
 
 def test_the_autoscaler_asks_for_what_the_adapter_serves() -> None:
-    """The name of the metric, and a label that it has."""
+    """The name of the metric, and labels that it has; the cluster's, if there are several."""
     (rule,) = ADAPTER["rules"]["external"]
     metric = AUTOSCALER["spec"]["metrics"][0]["external"]["metric"]
     assert metric["name"] == rule["name"]["as"]
-    assert f"max by ({', '.join(metric['selector']['matchLabels'])})" in rule["metricsQuery"]
+    assert f"max by ({', '.join(['cluster', *metric['selector']['matchLabels']])})" in rule["metricsQuery"]
 
 
 def test_the_table_names_metrics_that_exist() -> None:

@@ -1,0 +1,125 @@
+"""The PromQL of the documentation: what it selects exists, it never mixes clusters, and its joins have a result."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+import yaml
+
+from deploy.chart.values_schema import CHART
+from sandbox.programs.prometheus_tools import ToolMissingError, find_tool
+from tests.chart.promql import asked, clusters_mixed, faults, known, parsed
+from tests.chart.test_rules_written import RECORDED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+PAGES: Final = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted(CHART.glob("*.md"))]
+SERIES: Final = known(RECORDED)
+EAST: Final = 'job="lagwarden",instance="collector:8889",cluster="east",group="billing"'
+WEST: Final = EAST.replace("east", "west")
+
+
+def queries(text: str) -> Iterator[str]:
+    """Yield the PromQL of a page, except plain selectors: code spans, blocks, and fields of YAML blocks."""
+    parts = re.split(r"^\s*```(.*)$", text, flags=re.MULTILINE)
+    prose, blocks = parts[::4], zip(parts[1::4], parts[2::4], strict=True)
+    found = [" ".join(span.split()) for part in prose for span in re.findall(r"`([^`]+)`", part)]
+    for language, block in blocks:
+        found += yaml_queries(yaml.safe_load(block)) if language.strip() == "yaml" else [block]
+    for each in found:
+        expression = each.replace("<<.LabelMatchers>>", 'group="x"')
+        if re.search(r"\b(lagwarden[_:]|kafka_|kminion_|burrow_)", expression) and is_calculation(expression):
+            yield expression
+
+
+def yaml_queries(value: Any) -> list[str]:
+    """Return the values of the fields that have PromQL, at any depth."""
+    if isinstance(value, list):
+        return [query for each in value for query in yaml_queries(each)]
+    if not isinstance(value, dict):
+        return []
+    own = [text for name, text in value.items() if name in {"expr", "query", "metricsQuery"}]
+    return own + [query for each in value.values() for query in yaml_queries(each)]
+
+
+def is_calculation(text: str) -> bool:
+    """Return whether a text is PromQL with an operator or a function."""
+    try:
+        return type(parsed(text)).__name__ != "VectorSelector"
+    except ValueError:
+        return False
+
+
+QUERIES: Final = sorted({(page.name, query) for page in PAGES for query in queries(page.read_text("utf-8"))})
+every_query = pytest.mark.parametrize(
+    "query", [query for _, query in QUERIES], ids=[": ".join(each) for each in QUERIES]
+)
+
+
+def test_the_queries_of_the_pages_are_found() -> None:
+    """Each form that the pages have: a code span, a block, and a field of a YAML block."""
+    pages = {page for page, _ in QUERIES}
+    assert pages >= {"metrics.md", "kminion.md", "owners.md", "cluster.md", "autoscaling.md"}
+
+
+@every_query
+def test_a_query_never_mixes_clusters(query: str) -> None:
+    """Each sum and each join is within a cluster."""
+    assert clusters_mixed(query) == []
+
+
+@every_query
+def test_a_query_selects_what_exists(query: str) -> None:
+    """Each series and label of lagwarden exists, and only counters have rates."""
+    names = {each.metric for each in asked(query)}
+    if all(name.startswith("lagwarden") for name in names):
+        assert faults(query, SERIES) == []
+
+
+def test_a_query_that_mixes_clusters_is_noticed() -> None:
+    """The check can fail: a join, a sum by labels, a sum of everything, and a sum without the label."""
+    assert clusters_mixed("lagwarden_group_lag * on (group) lagwarden_group_info") == ["on (group)"]
+    assert clusters_mixed("sum by (group, topic) (lagwarden_partition_lag)") == ["by (group, topic)"]
+    assert clusters_mixed("sum(lagwarden_group_lag)") == ["sum of everything"]
+    assert clusters_mixed("sum without (cluster) (lagwarden_group_lag)") == ["without (cluster)"]
+    assert clusters_mixed("sum by (cluster, group) (lagwarden_partition_lag)") == []
+
+
+@pytest.fixture(scope="module")
+def promtool() -> str:
+    """Return the path of promtool; skip if it cannot be installed."""
+    try:
+        return find_tool("promtool", fetch=True)
+    except ToolMissingError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.chart
+def test_the_join_of_the_owner_has_the_owner_of_the_own_cluster(promtool: str, tmp_path: Path) -> None:
+    """Two clusters behind one collector have a group of the same name, with different owners."""
+    (query,) = (each for page, each in QUERIES if page == "owners.md")
+    given = {
+        f"lagwarden_group_time_lag_seconds{{{EAST}}}": "30x2",
+        f"lagwarden_group_time_lag_seconds{{{WEST}}}": "70x2",
+        f'lagwarden_group_owner_info{{{EAST},team="payments",tier="1",link="https://a"}}': "1x2",
+        f'lagwarden_group_owner_info{{{WEST},team="search",max_severity="info",link="https://b"}}': "1x2",
+    }
+    wanted = [
+        {"labels": f'{{{EAST},team="payments",tier="1"}}', "value": 30},
+        {"labels": f'{{{WEST},team="search",max_severity="info"}}', "value": 70},
+    ]
+    test = {
+        "interval": "30s",
+        "input_series": [{"series": name, "values": values} for name, values in given.items()],
+        "promql_expr_test": [{"expr": query, "eval_time": "1m", "exp_samples": wanted}],
+    }
+    file = tmp_path / "join.yaml"
+    file.write_text(yaml.safe_dump({"evaluation_interval": "30s", "tests": [test]}))
+    done = subprocess.run([promtool, "test", "rules", str(file)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
