@@ -107,7 +107,7 @@ function line(words, y, width) {
 
 /** Label round clock times in UTC, as all times of the pages are. */
 function ticks(time) {
-  const step = sexagesimal((time.end - time.start) / 4);
+  const step = timeStep(time.end - time.start, time(time.end) - time(time.start));
   const width = step < 60 ? 52 : 36; // of a label, which is not drawn over the last one or the axis
   const marks = [];
   for (let at = Math.ceil(time.start / step) * step; at <= time.end; at += step) {
@@ -117,6 +117,12 @@ function ticks(time) {
   }
   marks.push(label("UTC", { x: time(time.end), y: HEIGHT - 6, "text-anchor": "end" }));
   return marks;
+}
+
+/** Return the seconds between labels: about a hundred pixels, or five labels where they fit. */
+function timeStep(seconds, pixels) {
+  const step = sexagesimal(seconds / Math.max(pixels / 110, Math.min(5, pixels / 50)));
+  return step < 60 ? sexagesimal(Math.max(step, (seconds * 64) / pixels)) : step; // with seconds a label is wider
 }
 
 function markLines(marks, time) {

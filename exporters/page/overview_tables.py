@@ -92,6 +92,7 @@ def _attention_item(row: dict[str, Any], now: float) -> Element:
         ("with this verdict", _share(row)),
         *([("team", owner_link(row["team"]))] if row["team"] else []),
     ]
+    note = alert_note(row)
     return el(
         "li",
         el(
@@ -101,7 +102,7 @@ def _attention_item(row: dict[str, Any], now: float) -> Element:
             el("a", named(row["group"]), href=group_link(row["group"]), class_="name"),
             " ",
             el("small", _duration_and_severity(row, now)),
-            alert_note(row),
+            [" ", el("small", "\N{MIDDLE DOT}"), note] if note is not None else None,
         ),
         el("p", printable(row["sentence"]), class_="sentence") if row["sentence"] else None,
         el("p", [[el("span", name, " ", el("b", value)), " "] for name, value in facts], class_="facts"),
