@@ -112,11 +112,14 @@ class Browser:
         target = self.send("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
         session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         page = Page(self, session)
-        for domain in ("Page", "Runtime", "Network", "Log", "Accessibility"):
-            page.send(f"{domain}.enable")
-        page.emulate(**emulated)
-        yield page
-        self.send("Target.disposeBrowserContext", browserContextId=context)
+        try:
+            for domain in ("Page", "Runtime", "Network", "Log", "Accessibility"):
+                page.send(f"{domain}.enable")
+            page.emulate(**emulated)
+            yield page
+        finally:
+            # Also after a failed test: an open tab would go on updating beside the next ones.
+            self.send("Target.disposeBrowserContext", browserContextId=context)
 
     def _read(self, seconds: float) -> list[dict[str, Any]]:
         """Return the complete messages that arrive within some seconds."""

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 
 from tests.page.chromium import Browser, find
-from tests.page.demo_data import Served, demo_snapshot, detail_of
+from tests.page.demo_data import demo_snapshot, detail_of
+from tests.page.served import Served
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -51,6 +52,8 @@ def serve() -> Iterator[Serve]:
 
 @pytest.fixture(scope="session")
 def url() -> Iterator[str]:
-    """Serve a fixed demo snapshot; return its URL."""
-    with Served(demo_snapshot(time.time())) as served:
+    """Serve a fixed demo snapshot after two earlier ones; return its URL."""
+    now = time.time()
+    with Served(demo_snapshot(now)) as served:
+        served.record(demo_snapshot(now - back) for back in (20, 10, 0))
         yield served.url

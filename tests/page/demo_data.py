@@ -1,20 +1,17 @@
 """Demo data for the pages: groups of every severity with details, and any number of further groups.
 
-`python -m tests.page.demo_data [GROUPS]` serves it on the loopback interface, changing with the clock, for development.
+Some groups have owners, silences and maintenance windows. Members can be found by client and host, and one topic has
+facts about the cluster. `tests.page.served` serves the data.
 """
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import functools
 import math
-import sys
-import threading
-import time
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
-from exporters.http.server import HttpServer
+from exporters.cluster import model
+from exporters.page.links import PageLinks
 from exporters.readmodel import (
     GROUPS,
     LOG_ENDS,
@@ -30,18 +27,18 @@ from exporters.readmodel import (
     TransitionDetail,
     VerdictChange,
 )
-from exporters.text.exposition import PublishedSnapshot
-from tests.exporters.snapshots import status, table
+from tests.exporters.cluster_facts import facts
+from tests.exporters.snapshots import table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from exporters.readmodel import MonitorStatus
+    from exporters.cluster.model import ClusterFacts
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DemoGroup:
-    """A group with its verdict."""
+    """A group with its verdict. `mutes` are the columns of its maintenance window or silence."""
 
     group: str
     verdict: str
@@ -55,6 +52,11 @@ class DemoGroup:
     state: str = "Stable"
     partitions: int = 6
     sick: int = 1
+    asked: bool = False
+    team: str | None = None
+    tier: str | None = None
+    link: str | None = None
+    mutes: tuple[str, ...] = ()
 
 
 DEMO_GROUPS: Final = (
@@ -68,6 +70,9 @@ DEMO_GROUPS: Final = (
         14.3,
         9_118,
         860.0,
+        team="payments",
+        tier="gold",
+        link="https://wiki.example/payments",
     ),
     DemoGroup(
         "warehouse-sync",
@@ -82,6 +87,8 @@ DEMO_GROUPS: Final = (
         members=0,
         state="Empty",
         sick=6,
+        team="logistics",
+        mutes=("maintenance_until",),
     ),
     DemoGroup(
         "audit-archive",
@@ -94,6 +101,8 @@ DEMO_GROUPS: Final = (
         7_204_118,
         86_400.0,
         sick=2,
+        team="payments",
+        mutes=("silence_reason", "silence_until"),
     ),
     DemoGroup(
         "search-indexer",
@@ -106,6 +115,8 @@ DEMO_GROUPS: Final = (
         2_370_115,
         492.0,
         sick=6,
+        asked=True,
+        mutes=("unpaged",),
     ),
     DemoGroup(
         "größe-消费者-\U0001f40c",
@@ -145,9 +156,17 @@ DEMO_GROUPS: Final = (
     DemoGroup("legacy-import", "unknown", "unknown", "Not known: no leader.", "See the reason.", 3, None, None),
     DemoGroup("checkout", "ok", "fine", None, "Nothing.", 600, 41, 0.4, members=12, partitions=24, sick=24),
     DemoGroup("mail-sender", "caught_up", "fine", None, "Nothing.", 9_000, 0, 0.0, sick=6),
-    DemoGroup("x" * 249, "caught_up", "fine", None, "Nothing.", 9_000, 0, 0.0, sick=6),
+    DemoGroup("x" * 249, "caught_up", "fine", None, "Nothing.", 9_000, 0, 0.0, sick=6, team="y" * 80),
 )
 """Groups with details, the worst first."""
+
+LINKS: Final = PageLinks(
+    grafana_url="https://grafana.example",
+    runbook_url="https://code.example/lagwarden",
+    bootstrap_servers=("kafka-1:9092", "kafka-2:9092"),
+    cluster_name="eu-payments",
+)
+"""The links to other services, and the name of the cluster."""
 
 
 def demo_of(name: str) -> DemoGroup:
@@ -178,7 +197,7 @@ def demo_snapshot(now: float, more: int = 0) -> Snapshot:
         table(TOPICS, [row for demo in detailed for row in _topics(demo)]),
         table(
             VERDICT_GROUPS,
-            [{"verdict": word, "severity": bad, "groups": count} for (word, bad), count in sorted(counts.items())],
+            [_verdict(word, severity, groups) for (word, severity), groups in sorted(counts.items())],
         ),
         log_ends=table(LOG_ENDS, _log_ends(detailed)),
     )
@@ -225,6 +244,33 @@ def detail_of(name: str, now: float) -> GroupDetail:
     )
 
 
+def demo_search(client: str | None, host: str | None) -> frozenset[str]:
+    """Return the groups with a member of this client id and on this host, with or without its slash; None: any."""
+    return frozenset(
+        demo.group
+        for demo in DEMO_GROUPS
+        for member in (_member(demo, at) for at in range(demo.members))
+        if client in {None, member.client_id} and (host is None or f"/{host.removeprefix('/')}" == member.client_host)
+    )
+
+
+def demo_facts(taken_at: float) -> ClusterFacts:
+    """Return the facts about a cluster with the topic of the first group; one of its partitions is under-replicated."""
+    demo = DEMO_GROUPS[0]
+    described = {"topic": _topic(demo), "partitions": demo.partitions, "replication_factor": 3, "under_replicated": 1}
+    settings = {"cleanup.policy": "delete", "retention.bytes": "-1", "retention.ms": "604800000"}
+    configs = [
+        {"scope": "topic", "name": _topic(demo), "key": key, "value": value, "source": "dynamic_topic_config"}
+        for key, value in settings.items()
+    ]
+    return facts(
+        taken_at=taken_at,
+        cluster_topics=table(model.CLUSTER_TOPICS, [described | {"leaderless": 0}]),
+        configs=table(model.CONFIGS, configs),
+        configs_shown=table(model.CONFIGS, configs),
+    )
+
+
 def _name(demo: DemoGroup) -> str:
     return demo.group
 
@@ -244,7 +290,7 @@ def _group(demo: DemoGroup, now: float) -> dict[str, Any]:
         "group": demo.group,
         "kind": "consumer" if len(demo.group) % 3 == 0 else "classic",
         "state": demo.state,
-        "state_asked": False,
+        "state_asked": demo.asked,
         "state_since": _ms(now, demo.minutes + 11),
         "created_time": _ms(now, 90_000 / 60),
         "protocol_type": "consumer",
@@ -268,6 +314,20 @@ def _group(demo: DemoGroup, now: float) -> dict[str, Any]:
         "time_lag_max": demo.time_lag and demo.time_lag * sway,
         "time_lag_max_exact": demo.verdict != "losing_data",
         "held_back": False,
+        "team": demo.team,
+        "tier": demo.tier,
+        "link": demo.link,
+        **{column: value for column, value in _mutes(now).items() if column in demo.mutes},
+    }
+
+
+def _mutes(now: float) -> dict[str, Any]:
+    """Return the columns of a row of GROUPS about groups that raise no alert."""
+    return {
+        "maintenance_until": _ms(now, -90),
+        "silence_reason": "known since Monday, OPS-4711",
+        "silence_until": _ms(now, -600),
+        "unpaged": True,
     }
 
 
@@ -300,6 +360,13 @@ def _partitions(demo: DemoGroup, now: float) -> list[dict[str, Any]]:
         }
         for at in range(demo.partitions)
     ]
+
+
+def _verdict(word: str, severity: str, groups: int) -> dict[str, Any]:
+    """Return a row of VERDICT_GROUPS, with the texts of the legend."""
+    next_step = next(demo.next_step for demo in DEMO_GROUPS if demo.verdict == word)
+    meaning = f"The group is {word.replace('_', ' ')}."
+    return {"verdict": word, "severity": severity, "groups": groups, "meaning": meaning, "next_step": next_step}
 
 
 def _topics(demo: DemoGroup) -> list[dict[str, Any]]:
@@ -340,64 +407,3 @@ def _member(demo: DemoGroup, at: int) -> MemberDetail:
         regex=None,
         assignment=((_topic(demo), tuple(range(at, demo.partitions, max(demo.members, 1)))),),
     )
-
-
-class Served:
-    """A server on the loopback interface. `show` replaces the snapshot; `live` changes it with the clock."""
-
-    def __init__(
-        self, snapshot: Snapshot, details: Callable[[str, float], GroupDetail | None] = detail_of, port: int = 0
-    ) -> None:
-        self._build: Callable[[], PublishedSnapshot] = functools.cache(lambda: PublishedSnapshot.build(snapshot))
-        self._details = details
-        self._server = HttpServer("127.0.0.1", port, self._current, _status, self._detail)
-
-    def __enter__(self) -> Self:
-        self._server.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.stop()
-
-    @property
-    def port(self) -> int:
-        """The port."""
-        return self._server.port
-
-    @property
-    def url(self) -> str:
-        """The URL of the overview page."""
-        return f"http://127.0.0.1:{self.port}/"
-
-    def show(self, snapshot: Snapshot) -> None:
-        """Replace the snapshot."""
-        self._build = functools.cache(lambda: PublishedSnapshot.build(snapshot))
-
-    def live(self, snapshot: Callable[[float], Snapshot]) -> None:
-        """Serve a new snapshot every second."""
-        at = functools.lru_cache(1)(lambda second: PublishedSnapshot.build(snapshot(float(second))))
-        self._build = lambda: at(int(time.time()))
-
-    def _current(self) -> PublishedSnapshot:
-        return self._build()
-
-    def _detail(self, name: str) -> GroupDetail | None:
-        return self._details(name, time.time())
-
-
-def _status() -> MonitorStatus:
-    now = time.time()
-    return status(started_at=now - 7_200, snapshot_taken_at=now, last_batch_at=now - 1.2, series=18_204)
-
-
-def main(arguments: Sequence[str]) -> None:
-    """Serve until Ctrl-C."""
-    more = int(arguments[0]) if arguments else 0
-    with Served(demo_snapshot(time.time())) as served, contextlib.suppress(KeyboardInterrupt):
-        served.live(lambda now: demo_snapshot(now, more))
-        print(served.url, flush=True)  # noqa: T201 -- for a person at a terminal
-        threading.Event().wait()
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

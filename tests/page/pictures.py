@@ -1,13 +1,15 @@
-"""Takes the pictures of the pages for the documentation: `python -m tests.page.pictures` writes into docs/pictures.
+"""Takes pictures of the pages: `python -m tests.page.pictures` writes those of the documentation into docs/pictures.
 
-They show the demo data of the tests after ten minutes of snapshots, without its hostile names.
+`python -m tests.page.pictures FOLDER` writes them for all pages, both colour schemes and a phone, to look at them after
+a change. They show the demo data of the tests after ten minutes of snapshots, without its hostile names.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
+import sys
 import time
-import urllib.request
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -15,9 +17,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tests.page.chromium import Browser, find
-from tests.page.demo_data import Served, demo_snapshot
+from tests.page.demo_data import demo_snapshot
+from tests.page.served import Served
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from exporters.readmodel import Snapshot
 
 FOLDER: Final = Path(__file__).resolve().parents[2] / "docs" / "pictures"
@@ -27,8 +32,29 @@ SECONDS: Final = 600
 STEP: Final = 10
 MORE: Final = 40
 """Groups without a fault."""
-PICTURES: Final = {"overview": ("", 1280, 1500), "group": ("group?name=billing-invoices", 1280, 1290)}
-"""Path, width and height in pixels."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Picture:
+    """A page in a window, width and height in pixels."""
+
+    path: str
+    width: int
+    height: int
+    dark: bool = False
+
+
+PATHS: Final = {"overview": "", "group": "group?name=billing-invoices", "topic": "topic?name=invoices"}
+OF_DOCUMENTATION: Final = {
+    "overview": Picture(PATHS["overview"], 1280, 1500),
+    "group": Picture(PATHS["group"], 1280, 1290),
+}
+ALL: Final = {
+    f"{name}-{width}-{'dark' if dark else 'light'}": Picture(path, width, height, dark)
+    for (name, path), (width, height), dark in itertools.product(
+        PATHS.items(), ((1280, 2400), (390, 2800)), (False, True)
+    )
+}
 
 
 def pictured(now: float) -> Snapshot:
@@ -39,26 +65,24 @@ def pictured(now: float) -> Snapshot:
     return dataclasses.replace(snapshot, groups=snapshot.groups.filter(plain), taken_at=now)
 
 
-def main() -> None:
-    """Write all pictures."""
+def main(arguments: Sequence[str]) -> None:
+    """Write the pictures of the documentation, or all into a folder."""
     program = find()
     if program is None:
         raise SystemExit("no Chromium: sandbox/programs/install_browser.sh gets Debian's")
+    folder, pictures = (Path(arguments[0]), ALL) if arguments else (FOLDER, OF_DOCUMENTATION)
+    folder.mkdir(parents=True, exist_ok=True)
     now = time.time()
     with Served(pictured(now - SECONDS)) as served, Browser(program) as browser:
-        for back in range(SECONDS, -1, -STEP):
-            served.show(pictured(now - back))
-            with urllib.request.urlopen(served.url + "api/v1/groups") as answer:  # noqa: S310 -- a server of this process
-                answer.read()
-        for name, (path, width, height) in PICTURES.items():
-            with browser.page(width=width, height=height) as page:
-                page.open(served.url + path)
-                page.wait_for(
-                    "performance.getEntriesByType('resource').some((entry) => entry.initiatorType === 'fetch')"
-                )
+        served.record(pictured(now - back) for back in range(SECONDS, 0, -STEP))
+        for name, picture in pictures.items():
+            served.record([pictured(time.time())])
+            with browser.page(width=picture.width, height=picture.height, dark=picture.dark) as page:
+                page.open(served.url + picture.path)
+                page.wait_for(UPDATED)
                 page.wait_for("document.fonts.status === 'loaded'")
-                page.picture(FOLDER / f"{name}.png")
+                page.picture(folder / f"{name}.png")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

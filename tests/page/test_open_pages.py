@@ -197,15 +197,41 @@ def test_a_head_sorts_the_table_and_the_address_keeps_it(browser: Browser, url: 
         assert other.run(names) == shown
 
 
-def test_inputs_filter_while_the_user_types_and_the_address_keeps_them(browser: Browser, url: str) -> None:
-    """Each input is a parameter of the address."""
+@pytest.mark.parametrize(
+    ("field", "text", "groups"),
+    [
+        ("topic", "invoices", ["billing-invoices"]),
+        ("client", "search-indexer-1", ["search-indexer"]),
+        ("host", "10.0.3.22", ["checkout"]),
+        ("owner", "payments", ["audit-archive", "billing-invoices"]),
+    ],
+    ids=["topic", "client", "host", "owner"],
+)
+def test_inputs_filter_while_the_user_types_and_the_address_keeps_them(
+    browser: Browser, url: str, field: str, text: str, groups: list[str]
+) -> None:
+    """Each input is a parameter of the address, and the page of this address has the same input and groups."""
+    names = "[...document.querySelectorAll('table.lines tbody th')].map((head) => head.textContent)"
+    with browser.page() as page, browser.page() as other:
+        page.open(url)
+        page.run(f"document.getElementById({field!r}).focus()")
+        page.type(text)
+        page.wait_for(f"document.querySelectorAll('table.lines tbody tr').length === {len(groups)}")
+        assert page.run("location.search") == f"?{field}={text}"
+        assert page.run(names) == groups
+        other.open(page.run("location.href"))
+        assert other.run(f"document.getElementById({field!r}).value") == text
+        assert other.run(names) == groups
+        assert page.complaints() == []
+
+
+def test_the_link_of_an_owner_selects_its_groups(browser: Browser, url: str) -> None:
+    """The team of a group is a link to all groups of this team."""
     with browser.page() as page:
         page.open(url)
-        page.run("document.getElementById('topic').focus()")
-        page.type("invoices")
-        page.wait_for("document.querySelectorAll('table.lines tbody tr').length === 1")
-        assert page.run("location.search") == "?topic=invoices"
-        assert page.run("document.querySelector('table.lines tbody th').textContent") == "billing-invoices"
+        page.run("[...document.querySelectorAll('table.lines a')].find((a) => a.textContent === 'payments').click()")
+        page.wait_for("document.getElementById('owner')?.value === 'payments'")
+        assert page.run("document.querySelectorAll('table.lines tbody tr').length") == 2
 
 
 def test_a_command_is_copied_or_selected(browser: Browser, url: str) -> None:
