@@ -92,7 +92,7 @@ GROUP_METRICS: Final = (
         MetricSource.GROUPS,
         "lag_sum",
         ("group",),
-        absent="no partition of the group has a known lag",
+        absent="no partition of the group has a known lag; or it is a share group (lagwarden_share_group_lag)",
         preset=Preset.LEAN,
     ),
     Metric(
@@ -121,7 +121,7 @@ GROUP_METRICS: Final = (
         MetricSource.GROUPS,
         "partitions",
         ("group",),
-        absent="unknown",
+        absent="unknown; or it is a share group, which commits none",
     ),
     Metric(
         "lagwarden_group_members",

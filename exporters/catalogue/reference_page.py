@@ -9,6 +9,7 @@ from exporters.catalogue.estimate import BOUNDS
 from exporters.catalogue.group import LOG_END_METRICS
 from exporters.catalogue.metric import Preset
 from exporters.catalogue.metrics import CHAPTERS, METRICS, SELF_METRICS
+from exporters.catalogue.share import SHARE_METRICS
 from exporters.catalogue.topics import REPLICA_METRICS, TOPIC_METRICS
 
 if TYPE_CHECKING:
@@ -156,9 +157,28 @@ metrics `process_*` and `python_*` of the process come from the official Python 
 """  # noqa: S608 -- prose, not SQL
 
 
+_NOTES: Final[Mapping[tuple[Metric, ...], str]] = {
+    SHARE_METRICS: """\
+A share group commits no offsets, so the metrics above about lag, offsets and partitions have no series of it; those
+about its members, state and verdict have. `{__name__=~"lagwarden_(share_)?group_lag"}` has the lag of groups of all
+kinds, each group once.
+
+There is no number of records in flight. Which records members have acquired is in the memory of the partition's leader
+only: its JMX metric InFlightMessageCount counts them (KIP-1103), but no request asks for it. A broker writes to
+`__share_group_state` what has happened to the record when the delivery ends: acknowledged, archived, or available
+again. So a record counts as returned also while a member has it for another time, and the lag includes what members
+have now.
+
+""",
+}
+"""The text before the metrics of a chapter."""
+
+
 def markdown() -> str:
     """Return the reference page of all metrics (`docs/metrics.md`)."""
-    chapters = (f"\n## {title}\n\n{''.join(map(_paragraph, metrics))}" for title, metrics in CHAPTERS)
+    chapters = (
+        f"\n## {title}\n\n{_NOTES.get(metrics, '')}{''.join(map(_paragraph, metrics))}" for title, metrics in CHAPTERS
+    )
     return _PREFACE + "".join(chapters).rstrip("\n") + "\n"
 
 

@@ -246,7 +246,9 @@ def _notes(row: dict[str, Any], detail: GroupDetail | None) -> Content:
         notes.append(["Topics with committed offsets that no member subscribes to: ", topics, "."])
     if row["partitions_lag_unknown"]:
         what = count(row["partitions_lag_unknown"], "partition")
-        notes.append(f"The lag of {what} is unknown; the table has the reason.")
+        is_share = row["kind"] == "share"
+        why = "nothing was delivered yet, or it is not recorded" if is_share else "the table has the reason"
+        notes.append(f"The lag of {what} is unknown; {why}.")
     if row["odd_times"]:
         what = count(row["odd_times"], "impossible time")
         odd = "in the future, before 1970 or after the year 9999"

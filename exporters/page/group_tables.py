@@ -67,7 +67,7 @@ def topics_section(topics: pa.Table, severities: Severities) -> Content:
             [el("td", known(row[column]), class_="number") for column in ("lag_sum", "lag_max")],
             el("td", time_lag(row["time_lag_max"], exact=row["time_lag_max_exact"]), class_="number"),
             el("td", known(row["partitions"]), class_="number"),
-            el("td", number(row["partitions_lag_unknown"] or 0), class_="number"),
+            el("td", known(row["partitions_lag_unknown"]), class_="number"),
             data_key=row["topic"],
         )
         for row in topics.slice(0, ROWS).to_pylist()

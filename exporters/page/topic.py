@@ -160,7 +160,7 @@ def _groups_section(groups: list[dict[str, Any]]) -> Element:
             [el("td", known(row[column]), class_="number") for column in ("lag_sum", "lag_max")],
             el("td", time_lag(row["time_lag_max"], exact=row["time_lag_max_exact"]), class_="number"),
             el("td", known(row["partitions"]), class_="number"),
-            el("td", number(row["partitions_lag_unknown"] or 0), class_="number"),
+            el("td", known(row["partitions_lag_unknown"]), class_="number"),
             el("td", text(row["state"])),
             el("td", owner_link(row["team"]) or NONE) if has_owners else None,
             data_key=row["group"],

@@ -67,8 +67,10 @@ GROUPS: Final = pa.schema(
         ("protocol", NAME),
         ("generation", pa.int32()),
         ("members", pa.int32()),
+        # Partitions with a committed offset; of a share group those with a start offset, null if they are not known.
         ("partitions", pa.int32()),
-        # Sum and maximum over the partitions whose lag is known; null when none is.
+        # Sum and maximum over the partitions whose lag is known; null when none is. Of a share group the records that
+        # are not finished.
         ("lag_sum", pa.int64()),
         ("lag_max", pa.int64()),
         ("partitions_lag_unknown", pa.int32()),
@@ -183,7 +185,7 @@ TOPICS: Final = pa.schema(
     [
         ("group", NAME),
         ("topic", NAME),
-        # Partitions with a committed offset; sum and maximum are over those whose lag is known, null if none is.
+        # As in GROUPS.
         ("partitions", pa.int32()),
         ("lag_sum", pa.int64()),
         ("lag_max", pa.int64()),
@@ -197,7 +199,11 @@ TOPICS: Final = pa.schema(
         ("partitions_assigned", pa.int32()),
     ]
 )
-"""One row per group and topic in PARTITIONS."""
+"""One row per group and topic in PARTITIONS, and per topic that a share group reads.
+
+A share group reads a topic if brokers record its progress in it, or if a member subscribes to it. It has no rows in
+PARTITIONS, no time lag, and no partitions of a member.
+"""
 
 LOG_ENDS: Final = pa.schema(
     [

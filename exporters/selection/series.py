@@ -24,6 +24,7 @@ from exporters.selection.budget import SeriesBudget
 from exporters.selection.folding import FoldRules, GroupFolder
 from exporters.selection.muted_groups import muted_by_configuration
 from exporters.selection.name_filter import NameFilter, first_match
+from exporters.selection.share_groups import without_share_numbers
 from exporters.text.samples import has_sample
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ class SeriesSelector:
             maintenance=maintenance_table(selected.groups),
             unpaged=unpaged_table(selected.groups),
         )
-        apart = dead_groups_apart(selected)
+        apart = dead_groups_apart(without_share_numbers(selected))
         shown = dataclasses.replace(self._folder.fold(apart), summary=summary_table(snapshot.groups))
         if self.compatibility.names:
             shown = peer_snapshot(shown, apart, self.compatibility.cluster)

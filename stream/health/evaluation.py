@@ -98,6 +98,10 @@ class Evaluation(abc.ABC):
         """Return the findings of the partitions of a share group, which have no rows; these rules have none."""
         return ()
 
+    def share_topic_verdicts(self, group: int) -> Mapping[str, int]:  # noqa: ARG002 -- for subclasses
+        """Return the code of the worst verdict in each topic of a share group; these rules have none."""
+        return {}
+
     def unmoved_share_groups(self) -> Mapping[int, int]:
         """Return the first poll (ms) of share groups whose faults are older than that; these rules have none."""
         return {}

@@ -155,6 +155,11 @@ class EvaluationResult(Evaluation):
         found = self.share.get(group)
         return () if found is None else found.partitions
 
+    def share_topic_verdicts(self, group: int) -> Mapping[str, int]:
+        """Return the code of the worst verdict in each topic of a share group; empty if its progress is not known."""
+        found = self.share.get(group)
+        return {} if found is None else found.topics
+
     def unmoved_share_groups(self) -> Mapping[int, int]:
         """Return the first poll (ms) of share groups whose faults are all of partitions that have not changed since."""
         found = ((group, each.unmoved_since) for group, each in self.share.items())

@@ -95,9 +95,7 @@ def _state(group: Answer, now: float) -> Iterator[Sentence]:
     yield plain_sentence(f"{_kind(group)}, {state}{source}{_since(group['state_since'], now)}.", indent=2)
     if group["state"] == "Dead":
         return
-    yield plain_sentence(f"{_members(group)}; {_count(group['partitions'], 'partition')} with offsets.", indent=2)
-    yield plain_sentence(f"{_lag(group)}; last commit {_ago(group['last_commit_time'], now)}.", indent=2)
-    yield plain_sentence(_expiration(group, now), indent=2)
+    yield from (plain_sentence(sentence, indent=2) for sentence in _progress(group, now))
     for reason in _muted(group):
         yield plain_sentence(f"No alert about it fires: {reason}.", "yellow", 2)
     if group["held_back"]:
@@ -115,6 +113,27 @@ def _state(group: Answer, now: float) -> Iterator[Sentence]:
             yield plain_sentence(display_text(quota["sentence"]), "yellow", 2)
     for reason, partitions in group["unknown_lags"].items():
         yield plain_sentence(f"Lag of {_count(partitions, 'partition')} not known: {_words(reason)}.", "yellow", 2)
+
+
+def _progress(group: Answer, now: float) -> Iterator[str]:
+    """Yield the sentences about members, lag and expiration; a share group has no commits, and no offset expires."""
+    partitions = _count(group["partitions"], "partition")
+    if group["kind"] == "share":
+        yield f"{_members(group)}; {partitions} with a start offset."
+        yield f"{_unfinished(group)}."
+        return
+    yield f"{_members(group)}; {partitions} with offsets."
+    yield f"{_lag(group)}; last commit {_ago(group['last_commit_time'], now)}."
+    yield _expiration(group, now)
+
+
+def _unfinished(group: Answer) -> str:
+    """Return the lag of a share group."""
+    if group["lag_sum"] is None:
+        return "Lag not known"
+    if not group["lag_sum"]:
+        return "All records are finished" + (" where the lag is known" if group["partitions_lag_unknown"] else "")
+    return f"{_count(group['lag_sum'], 'record')} not finished, {_number(group['lag_max'])} at most in a partition"
 
 
 def _muted(group: Answer) -> Iterator[str]:

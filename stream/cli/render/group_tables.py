@@ -195,7 +195,7 @@ def findings_table(findings: Iterable[Answer], group: Answer, now: float) -> Tex
                 str(each["partition"]),
                 _verdict(each["verdict"]),
                 age(each["since"], now),
-                _cell(row.get("lag")),
+                _cell(row["lag"] if row else (each["evidence"] or {}).get("lag")),  # of a share group there is no row
                 format_time_lag(row.get("time_lag"), exact=row.get("time_lag_exact")),
                 _name(owners.get((each["topic"], each["partition"]))),
                 *(_cell(row.get(name)) for name in ("committed_offset", "high_watermark")),

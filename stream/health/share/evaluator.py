@@ -67,6 +67,8 @@ class ShareGroupFinding:
     rows: int
     """Number of partitions with that verdict."""
     partitions: tuple[PartitionFinding, ...]
+    topics: Mapping[str, int]
+    """The code of the worst verdict in each topic."""
     unmoved_since: int | None
     """The first poll (ms), if no partition with a fault has changed since; None without a fault, too."""
 
@@ -241,7 +243,7 @@ def _group_finding(found: Sequence[PartitionFinding]) -> ShareGroupFinding:
 
     Partitions of which nothing was delivered yet count only if there are no others: most have no records.
     """
-    delivered = [each for each in found if each.finding.evidence["start_offset"] is not None] or list(found)
+    delivered = _delivered(found)
     worst = max(delivered, key=_rank)
     verdict = worst.finding.verdict
     same = [each for each in delivered if each.finding.verdict == verdict]
@@ -253,8 +255,22 @@ def _group_finding(found: Sequence[PartitionFinding]) -> ShareGroupFinding:
         group=dataclasses.replace(worst.finding, sentence=sentence, since=since),
         rows=len(same),
         partitions=tuple(_worst_first(found)),
+        topics=_worst_by_topic(found),
         unmoved_since=None,
     )
+
+
+def _delivered(found: Sequence[PartitionFinding]) -> Sequence[PartitionFinding]:
+    """Return the partitions of which a record was delivered; all of them if none was."""
+    return [each for each in found if each.finding.evidence["start_offset"] is not None] or found
+
+
+def _worst_by_topic(found: Sequence[PartitionFinding]) -> dict[str, int]:
+    """Return the code of the worst verdict in each topic, by the rule for the whole group."""
+    topics: dict[str, list[PartitionFinding]] = {}
+    for each in found:
+        topics.setdefault(each.topic, []).append(each)
+    return {topic: _code(max(_delivered(rows), key=_rank).finding.verdict) for topic, rows in topics.items()}
 
 
 def _worst_first(found: Sequence[PartitionFinding]) -> Iterator[PartitionFinding]:

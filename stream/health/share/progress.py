@@ -40,3 +40,5 @@ class ShareProgress:
     groups: Mapping[str, tuple[SharePartitionProgress, ...]]
     unknown_reason: str | None = None
     """Why nothing is known, as an error of the cluster has it; None: `groups` has what there is."""
+    incomplete: Mapping[str, frozenset[str]] = dataclasses.field(default_factory=dict)
+    """The known topics of each group that is not in `groups`, because some of its partitions are not known."""

@@ -33,7 +33,7 @@ class ShareProgressReader:
 
 
 def share_progress(facts: ClusterFacts) -> ShareProgress:
-    """Return the progress of the share groups whose partitions all are in the facts."""
+    """Return the progress of the share groups whose partitions all are in the facts, and the topics of the others."""
     taken_at = int(facts.taken_at * 1000)
     reasons = facts.unknown_facts.filter(pc.equal(facts.unknown_facts["fact"].cast(pa.string()), SHARE_GROUPS_FACT))
     if len(reasons):
@@ -44,6 +44,6 @@ def share_progress(facts: ClusterFacts) -> ShareProgress:
     for group, *values in zip(*columns, strict=True):
         groups.setdefault(group, []).append(SharePartitionProgress(*values))
     partitions = dict(zip(*(facts.share_groups[name].to_pylist() for name in ("group", "partitions")), strict=True))
-    return ShareProgress(
-        taken_at, {name: tuple(rows) for name, rows in groups.items() if len(rows) == partitions.get(name)}
-    )
+    complete = {name: tuple(rows) for name, rows in groups.items() if len(rows) == partitions.get(name)}
+    incomplete = {name: frozenset(each.topic for each in rows) for name, rows in groups.items() if name not in complete}
+    return ShareProgress(taken_at, complete, incomplete=incomplete)

@@ -20,6 +20,7 @@ from stream.tick.hidden_commits.model import nothing_hidden
 from stream.tick.inputs.builder import InputBuilder
 from stream.tick.snapshot.groups import RowSums, groups_table, timestamps, transitions_table
 from stream.tick.snapshot.scaling import scaling_columns
+from stream.tick.snapshot.share_groups import share_topics, with_share_sums, with_share_topics
 from stream.tick.snapshot.throughput import hot_ratios, throughput_columns
 from stream.tick.snapshot.topics import topics_table
 from stream.tick.verdicts.columns import groups_by_verdict, partition_columns
@@ -90,23 +91,24 @@ def _build(
     }
     columns |= {field.name: pa.nulls(len(rows), field.type) for field in PARTITIONS if field.name not in columns}
     sums = RowSums.from_rows(rows.group, len(rows.groups), window, committed)
+    share = share_topics(rows.groups, state.memberships, context, evaluated, sums.rows)
+    groups = groups_table(
+        state,
+        rows,
+        sums,
+        context,
+        evaluated,
+        further=scaling_columns(rows, window, inputs.assignment, state.memberships) | throughput_columns(rows, window),
+        odd_time=odd_time,
+        now=window.inputs.now,
+    )
     return Snapshot(
         taken_at=taken_at,
         partitions=pa.table([columns[field.name] for field in PARTITIONS], schema=PARTITIONS),
-        groups=groups_table(
-            state,
-            rows,
-            sums,
-            context,
-            evaluated,
-            further=scaling_columns(rows, window, inputs.assignment, state.memberships)
-            | throughput_columns(rows, window),
-            odd_time=odd_time,
-            now=window.inputs.now,
-        ),
+        groups=with_share_sums(groups, share),
         unknown_lags=_unknown_lags(rows.group, rows.groups, known, reasons),
         transitions=transitions_table(state.histories),
-        topics=topics_table(rows, window, inputs.assignment.members.number, evaluated),
+        topics=with_share_topics(topics_table(rows, window, inputs.assignment.members.number, evaluated), share),
         log_ends=_log_ends(rows, inputs, window),
         verdict_groups=groups_by_verdict(evaluated),
     )

@@ -86,8 +86,8 @@ which records may wait without a change; a partition with longer pauses has twic
 
 `share_rejecting` and `share_redelivering` need three polls at which deliveries ended, over at least
 `health.share_pause`, and no accepted record in this time: one record that no member can process is archived before
-that. Without a fault a share group is `ok`, `caught_up` (all records are finished) or `unknown`. With
-`health.rules: burrow` share groups have no verdict.
+that. Without a fault a share group is `ok`, `caught_up` (all records are finished) or `unknown`. Each of its topics has
+the worst verdict of the partitions in it. With `health.rules: burrow` share groups have no verdict.
 """
 
 _BATCHES: Final = """\

@@ -84,8 +84,8 @@ def test_a_group_with_several_topics_has_a_table_of_topics() -> None:
     topics = [{"group": "g", "topic": name, "lag_sum": 5, "verdict": "ok"} for name in ("a", "b")]
     page = read("g", data=snapshot(groups=[{"group": "g"}], topics=topics))
     assert page.tables["Topics"][1:] == [
-        ["a", "ok", "5", "unknown", "unknown", "unknown", "0"],
-        ["b", "ok", "5", "unknown", "unknown", "unknown", "0"],
+        ["a", "ok", "5", "unknown", "unknown", "unknown", "unknown"],
+        ["b", "ok", "5", "unknown", "unknown", "unknown", "unknown"],
     ]
 
 
@@ -161,6 +161,12 @@ def test_the_view_has_the_data_of_the_chart() -> None:
     assert [NOON / 1000 - 30, "stopped"] in view["marks"]
     assert "Over time" in Reader(page.html()).tables
     assert "Over time" not in read("gone").tables
+
+
+def test_the_note_of_a_share_group_names_no_table() -> None:
+    """It has no rows per partition, which would have the reasons."""
+    text = read("g", data=snapshot(groups=[{"group": "g", "kind": "share", "partitions_lag_unknown": 2}])).text
+    assert "The lag of 2 partitions is unknown; nothing was delivered yet, or it is not recorded." in text
 
 
 def test_problems_have_a_note() -> None:

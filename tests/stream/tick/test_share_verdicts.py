@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
 from exporters.cluster import model
+from exporters.http.api import topic_groups_json
 from exporters.text.exposition import ExpositionFormat
 from stream.cluster.offsets_topic import NAME
 from stream.tick import run_tick
@@ -19,14 +21,21 @@ from tests.support.driver_states import ShardReader, ends_of
 
 if TYPE_CHECKING:
     from exporters.cluster.model import ClusterFacts
+    from exporters.text.exposition import PublishedSnapshot
     from stream.cluster.transport.client import Cluster
 
 CLUSTER = cast("Cluster", object())
 BEGIN = 1_700_000_000
+NUMBERS = ("partitions", "lag_sum", "lag_max", "partitions_lag_unknown")
 
 
-def polled(minute: int, *lags: int | None, unknown: str | None = None, finished: int = 0) -> ClusterFacts:
-    """Return the facts of a poll at that minute: group `g` with these lags in the partitions of `orders`."""
+def polled(
+    minute: int, *lags: int | None, unknown: str | None = None, finished: int = 0, partitions: int | None = None
+) -> ClusterFacts:
+    """Return the facts of a poll at that minute: group `g` with these lags in the partitions of `orders`.
+
+    `partitions` are all that it has; None: these.
+    """
     rows = [
         {
             "group": "g",
@@ -46,7 +55,7 @@ def polled(minute: int, *lags: int | None, unknown: str | None = None, finished:
     return facts(
         taken_at=BEGIN + 60.0 * minute,
         share_partitions=table(model.SHARE_PARTITIONS, rows),
-        share_groups=table(model.SHARE_GROUPS, [{"group": "g", "partitions": len(rows), "lag": None}]),
+        share_groups=table(model.SHARE_GROUPS, [{"group": "g", "partitions": partitions or len(rows), "lag": None}]),
         unknown_facts=table(model.UNKNOWN_FACTS, reasons),
     )
 
@@ -67,10 +76,25 @@ class Monitor:
         self.facts = found
         self.publisher.tick(CLUSTER)
         self.publisher.finish_tick()
+        (row,) = self.published.snapshot.groups.to_pylist()
+        return dict(row)
+
+    @property
+    def published(self) -> PublishedSnapshot:
+        """What the last tick published."""
         published = self.publisher.current()
         assert published is not None
-        (row,) = published.snapshot.groups.to_pylist()
-        return dict(row)
+        return published
+
+    def metrics(self) -> str:
+        """Return the metrics about groups as text."""
+        parts = self.published.exposition.plain(ExpositionFormat.TEXT)
+        return b"".join(each for part in parts for each in ((part,) if isinstance(part, bytes) else part)).decode()
+
+    def readers(self, topic: str) -> list[dict[str, Any]]:
+        """Return the groups that read a topic, as the API has them."""
+        answer = json.loads(topic_groups_json(self.published.snapshot, topic))
+        return cast("list[dict[str, Any]]", answer["groups"])
 
 
 @pytest.fixture
@@ -86,12 +110,8 @@ def test_a_stopped_share_group_is_shown_everywhere(monitor: Monitor) -> None:
     row = monitor.tick(polled(5, 40, 7, 0))
     assert (row["verdict"], row["severity"], row["verdict_partitions"]) == ("share_stopped", "critical", 2)
     assert row["sentence"].startswith("2 of 3 partitions; orders-0: The group has 1 member, but no record was")
-    published = monitor.publisher.current()
-    assert published is not None
-    parts = published.exposition.plain(ExpositionFormat.TEXT)
-    text = b"".join(each for part in parts for each in ((part,) if isinstance(part, bytes) else part)).decode()
-    assert 'lagwarden_group_verdict{group="g",verdict="share_stopped",severity="critical"} 1' in text
-    legend = {each["verdict"]: each for each in published.snapshot.verdict_groups.to_pylist()}
+    assert 'lagwarden_group_verdict{group="g",verdict="share_stopped",severity="critical"} 1' in monitor.metrics()
+    legend = {each["verdict"]: each for each in monitor.published.snapshot.verdict_groups.to_pylist()}
     assert (legend["share_stopped"]["groups"], legend["share_stopped"]["severity"]) == (1, "critical")
     detail = monitor.publisher.details("g")
     assert detail is not None
@@ -112,6 +132,35 @@ def test_a_healthy_share_group_is_fine(monitor: Monitor) -> None:
     detail = monitor.publisher.details("g")
     assert detail is not None
     assert detail.partition_findings == ()
+
+
+def test_a_share_group_has_its_lag_and_its_topics(monitor: Monitor) -> None:
+    """The records that are not finished, as far as they are known; a topic has its own verdict."""
+    monitor.tick(polled(0, 40, 7, None, 0))
+    row = monitor.tick(polled(5, 40, 7, None, 0))
+    assert {name: row[name] for name in NUMBERS} == dict(zip(NUMBERS, (4, 47, 40, 1), strict=True))
+    (reader,) = monitor.readers("orders")
+    assert {name: reader[name] for name in NUMBERS} == dict(zip(NUMBERS, (4, 47, 40, 1), strict=True))
+    assert (reader["group"], reader["group_severity"], reader["verdict"]) == ("g", "critical", "share_stopped")
+    assert monitor.readers("others") == []
+
+
+def test_its_lag_is_not_among_the_metrics_about_committed_offsets(monitor: Monitor) -> None:
+    """`lagwarden_share_group_lag` has it: a sum over `lagwarden_group_lag` stays a sum of offsets."""
+    monitor.tick(polled(0, 40))
+    text = monitor.metrics()
+    assert 'lagwarden_group_members{group="g"} 1' in text
+    for name in ("group_lag", "group_lag_max", "group_partitions", "group_topic_lag"):
+        assert f'lagwarden_{name}{{group="g"' not in text
+
+
+def test_a_topic_is_read_by_a_share_group_whose_progress_is_not_known(monitor: Monitor) -> None:
+    """By the subscription of its members, or by those of its partitions that are known; without any number."""
+    for found in (None, polled(0, unknown="not_authorized"), polled(1, 40, partitions=2)):
+        row = monitor.tick(found)
+        assert {row[name] for name in NUMBERS} == {None}
+        (reader,) = monitor.readers("orders")
+        assert {reader[name] for name in (*NUMBERS, "verdict")} == {None}
 
 
 def test_a_fault_older_than_the_monitor_raises_no_alert(monitor: Monitor) -> None:

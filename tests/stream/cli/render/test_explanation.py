@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from exporters.http.api import group_json
-from exporters.readmodel import QuotaDetail, VerdictChange
+from exporters.readmodel import FindingDetail, QuotaDetail, VerdictChange
 from stream.cli.render.blocks import plain_block_lines
 from stream.cli.render.explanation import CHANGES, FINDINGS, explain
 from tests.exporters.snapshots import HOSTILE_NAMES, NOON, STOPPED, detail, member, small_snapshot, snapshot
@@ -31,6 +31,32 @@ def lines(group: dict[str, Any] | None = None, *, everything: bool = False, **ch
     answer = group_json(world, name, detail(name, **changes))
     assert answer is not None
     return list(plain_block_lines(explain(json.loads(answer), NOW, everything=everything)))
+
+
+@pytest.mark.parametrize(
+    ("numbers", "sentences"),
+    [
+        (
+            {"partitions": 3, "lag_sum": 1_047, "lag_max": 1_040, "partitions_lag_unknown": 1},
+            [
+                "2 members; 3 partitions with a start offset.",
+                "1,047 records not finished, 1,040 at most in a partition.",
+            ],
+        ),
+        (
+            {"partitions": 3, "lag_sum": 0, "lag_max": 0, "partitions_lag_unknown": 1},
+            ["2 members; 3 partitions with a start offset.", "All records are finished where the lag is known."],
+        ),
+        ({}, ["2 members; an unknown number of partitions with a start offset.", "Lag not known."]),
+    ],
+)
+def test_a_share_group_has_a_lag_of_records_and_no_commits(numbers: dict[str, int], sentences: list[str]) -> None:
+    """Nothing is said of commits and of their expiration."""
+    shown = lines(FINE | {"kind": "share", "state": "Stable", "members": 2} | numbers, unowned=None, unsubscribed=None)
+    start = shown.index("The group") + 2
+    block = [line.strip() for line in shown[start : shown.index("", start)]]
+    assert block[:2] == sentences
+    assert not any(word in line for line in block for word in ("commit", "expire"))
 
 
 def test_stuck_group_from_its_verdict_to_its_history() -> None:
@@ -252,3 +278,13 @@ def test_names_are_escaped(name: str) -> None:
     }
     for line in lines({"group": name, **words}, unsubscribed=(name,), unowned=((name, (1,)),), **details):
         assert line.isprintable()
+
+
+def test_the_partitions_of_a_share_group_have_the_lag_of_their_evidence() -> None:
+    """The answer has no rows of them."""
+    found = FindingDetail("share_stopped", "critical", NOW, "Waits.", {"lag": 40, "start_offset": 7}, "See.")
+    group = FINE | {"kind": "share", "state": "Stable"}
+    shown = lines(group, partition_findings=(("orders", 3, found),), unowned=None, unsubscribed=None)
+    at = shown.index("Partitions that are not fine: 1") + 1
+    cells = dict(zip(shown[at].split(), shown[at + 1].split(), strict=True))
+    assert (cells["TOPIC"], cells["PARTITION"], cells["LAG"], cells["END"]) == ("orders", "3", "40", "-")

@@ -19,6 +19,7 @@ def test_a_group_has_its_partitions() -> None:
     polled = facts(share_groups=table(model.SHARE_GROUPS, [counted("jobs", 2)]), taken_at=7.5)
     found = share_progress(polled)
     assert (found.taken_at, found.unknown_reason) == (7_500, None)
+    assert found.incomplete == {}
     assert found.groups == {
         "jobs": (
             SharePartitionProgress("orders", 0, 1600, 390, 10, 2, 3, 1590, 1, 3),
@@ -32,6 +33,7 @@ def test_a_group_with_partitions_that_are_not_shown_is_not_known() -> None:
     for partitions in (3, None):
         polled = facts(share_groups=table(model.SHARE_GROUPS, [counted("jobs", partitions)]))
         assert share_progress(polled).groups == {}
+        assert share_progress(polled).incomplete == {"jobs": {"orders"}}, "its topics are known"
 
 
 def test_the_reason_why_nothing_is_known() -> None:

@@ -1,0 +1,113 @@
+"""The topics and the sums of share groups, from their progress and the subscriptions of their members."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from exporters.readmodel import GROUPS, TOPICS
+from stream.groups.membership.model import Membership
+from stream.health.share.progress import SharePartitionProgress, ShareProgress
+from stream.tick.context import UNKNOWN_CLUSTER, ClusterContext
+from stream.tick.snapshot.share_groups import ShareTopic, share_topics, with_share_sums, with_share_topics
+from tests.exporters.snapshots import table
+
+GROUP_NAMES = ("classic", "jobs")
+
+
+def partition(topic: str, number: int, start: int | None, lag: int | None) -> SharePartitionProgress:
+    """Return the progress in one partition."""
+    return SharePartitionProgress(topic, number, start, lag, 0, 0, None, 0, 0, 0)
+
+
+def context(*rows: SharePartitionProgress, incomplete: dict[str, frozenset[str]] | None = None) -> ClusterContext:
+    """Return what is known of a cluster in which `gone` does not exist, with the progress of `jobs`."""
+    progress = ShareProgress(7, {"jobs": rows} if rows else {}, incomplete=incomplete or {})
+    return dataclasses.replace(UNKNOWN_CLUSTER, share_progress=progress, partition_counts={"gone": 0, "b": 2})
+
+
+def found(cluster: ClusterContext, *subscribed: str, rows: int = 0) -> list[ShareTopic]:
+    """Return the topics of the share group `jobs`, beside a classic group."""
+    memberships = {
+        "classic": Membership("classic", "Stable", 1, subscribed=frozenset({"z"})),
+        "jobs": Membership("share", "Stable", 1, subscribed=frozenset(subscribed)),
+    }
+    return share_topics(GROUP_NAMES, memberships, cluster, None, np.array([0, rows]))
+
+
+def test_a_topic_has_the_known_lags_of_its_partitions() -> None:
+    """A partition without a start offset is none of its partitions, and one whose lag is unknown."""
+    rows = [
+        partition("a", 0, 5, 10),
+        partition("a", 1, 0, 3),
+        partition("a", 2, None, None),
+        partition("c", 0, 5, None),
+    ]
+    assert found(context(*rows)) == [
+        ShareTopic("jobs", "a", partitions=2, lag_sum=13, lag_max=10, partitions_lag_unknown=1),
+        ShareTopic("jobs", "c", partitions=1, partitions_lag_unknown=1),
+    ]
+
+
+def test_subscribed_topics_are_read_without_any_progress() -> None:
+    """Unless they do not exist; nothing is known of them."""
+    assert found(context(partition("a", 0, 5, 0)), "b", "gone", "new") == [
+        ShareTopic("jobs", "a", 1, 0, 0, 0),
+        ShareTopic("jobs", "b"),
+        ShareTopic("jobs", "new"),
+    ]
+    assert found(UNKNOWN_CLUSTER, "b") == [ShareTopic("jobs", "b")]
+
+
+def test_a_group_with_unknown_partitions_has_topics_without_numbers() -> None:
+    """Its known partitions are not all of them."""
+    assert found(context(incomplete={"jobs": frozenset({"a"})})) == [ShareTopic("jobs", "a")]
+
+
+def test_a_group_with_commits_is_left_to_them() -> None:
+    """It would have two rows of one topic."""
+    assert found(context(partition("a", 0, 5, 10)), "b", rows=1) == []
+
+
+def test_topics_are_sorted_among_those_of_other_groups() -> None:
+    """By group and topic; other columns stay."""
+    others = table(
+        TOPICS, [{"group": "classic", "topic": "t", "members": 1}, {"group": "z", "topic": "a", "lag_sum": 4}]
+    )
+    merged = with_share_topics(others, [ShareTopic("jobs", "x", verdict="ok"), ShareTopic("jobs", "y", lag_sum=2)])
+    assert merged.schema == TOPICS
+    assert [(row["group"], row["topic"], row["lag_sum"], row["verdict"]) for row in merged.to_pylist()] == [
+        ("classic", "t", None, None),
+        ("jobs", "x", None, "ok"),
+        ("jobs", "y", 2, None),
+        ("z", "a", 4, None),
+    ]
+    assert merged.column("members").to_pylist() == [1, None, None, None]
+    assert with_share_topics(others, []) is others
+
+
+def test_a_group_has_the_sums_of_its_topics() -> None:
+    """A dead group, and one with commits or of another kind, stays as it is; without progress the sums are unknown."""
+    names = ("partitions", "lag_sum", "lag_max", "partitions_lag_unknown")
+    none = {"partitions": 0, "partitions_lag_unknown": 0}
+    groups = table(
+        GROUPS,
+        [
+            {"group": "classic", "kind": "classic", **none},
+            {"group": "dead", "kind": "share", "died_time": 7, **none},
+            {"group": "jobs", "kind": "share", **none},
+            {"group": "new", "kind": "share", **none},
+            {"group": "odd", "kind": "share", "partitions": 1, "lag_sum": 9, "partitions_lag_unknown": 0},
+        ],
+    )
+    share = [ShareTopic("jobs", "a", 2, 13, 10, 1), ShareTopic("jobs", "b", 1, 4, 4, 0), ShareTopic("jobs", "c")]
+    summed = with_share_sums(groups, share)
+    assert summed.schema == GROUPS
+    assert {row["group"]: tuple(row[name] for name in names) for row in summed.to_pylist()} == {
+        "classic": (0, None, None, 0),
+        "dead": (0, None, None, 0),
+        "jobs": (3, 17, 10, 1),
+        "new": (None, None, None, None),
+        "odd": (1, 9, None, 0),
+    }
