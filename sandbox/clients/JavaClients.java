@@ -28,6 +28,7 @@ import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.Assignment;
 import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.GroupAssignment;
 import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.GroupSubscription;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.KafkaShareConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
@@ -304,15 +305,18 @@ public final class JavaClients {
 
     /**
      * A share consumer: its next poll acknowledges the records of the previous one. With explicit acknowledgement
-     * `acknowledge` says how; `NEVER` keeps all it gets.
+     * `acknowledge` says how, after `hold.ms`; `NEVER` keeps all it gets.
      */
     private static final class ShareConsumer extends Client {
         private final KafkaShareConsumer<byte[], byte[]> consumer;
         private final String acknowledge;
+        private final long holdMs;
         private boolean holds;
 
         ShareConsumer(Properties config, JsonNode request) {
             acknowledge = (String) config.remove("acknowledge");
+            String hold = (String) config.remove("hold.ms");
+            holdMs = hold == null ? 0 : Long.parseLong(hold);
             consumer = new KafkaShareConsumer<>(config, new ByteArrayDeserializer(), new ByteArrayDeserializer());
             subscribe(request);
             begin();
@@ -330,7 +334,11 @@ public final class JavaClients {
                 Thread.sleep(100);
                 return;
             }
-            for (ConsumerRecord<byte[], byte[]> each : consumer.poll(Duration.ofMillis(100))) {
+            ConsumerRecords<byte[], byte[]> records = consumer.poll(Duration.ofMillis(100));
+            if (!records.isEmpty()) {
+                Thread.sleep(holdMs);
+            }
+            for (ConsumerRecord<byte[], byte[]> each : records) {
                 holds = true;
                 if (acknowledge != null && !"NEVER".equals(acknowledge)) {
                     consumer.acknowledge(each, AcknowledgeType.valueOf(acknowledge));

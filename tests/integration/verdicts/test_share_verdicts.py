@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(300)]
 
-SHORT_LOCKS: Final = {"group.share.record.lock.duration.ms": "1000", "group.share.min.record.lock.duration.ms": "1000"}
+SHARE_SETTINGS: Final = {
+    "group.share.record.lock.duration.ms": "4000",
+    "group.share.min.record.lock.duration.ms": "1000",
+    "group.share.delivery.count.limit": "10",
+}
 FAST: Final = {"cluster.interval": "1s", "health.share_pause": "10s"}
 MEMBERS: Final[dict[str, tuple[str | None, ...]]] = {
     "accepts": (None,),
@@ -43,6 +47,8 @@ SICK: Final = {
 }
 """The verdicts of the groups with a fault. A record that is always released is archived after its last delivery."""
 HEALTHY: Final = MEMBERS.keys() - SICK.keys()
+LATE: Final = "releases-late"
+"""Holds its records for 3 s and releases them: for half a minute, until the tenth delivery, none is archived."""
 
 
 def open_members(clients: JavaClients) -> None:
@@ -71,9 +77,11 @@ def test_sick_share_groups_are_found_and_healthy_ones_are_not(
 ) -> None:
     """Each with its cause, in the API, the metrics and the commands.
 
+    A group that releases each record is first seen to redeliver, and to reject once the last delivery archives them.
+
     Healthy: a group that accepts everything, one that also rejects, and one that also releases records.
     """
-    broker = make_broker(properties=SHORT_LOCKS)
+    broker = make_broker(properties=SHARE_SETTINGS)
     create_topics(broker.bootstrap, {"jobs": 1})
     with (
         JavaClients(broker.bootstrap, tmp_path / "java.log") as clients,
@@ -91,12 +99,20 @@ def test_sick_share_groups_are_found_and_healthy_ones_are_not(
 
         for group in ("away", *sorted(HEALTHY)):
             monitor.wait_for(functools.partial(works, group), f"{group} to finish records")
+        held = {"share.acknowledgement.mode": "explicit", "acknowledge": "RELEASE", "hold.ms": "3000"}
+        clients.open(LATE, {"group.id": LATE, **held}, ["jobs"], kind="share")
         clients.close("away-0")
 
         def all_found() -> bool:
             found = verdicts()
             return all(found.get(group) == verdict for group, verdict in SICK.items())
 
+        def redelivers() -> bool:
+            verdicts()
+            detail = monitor.get(f"/api/v1/groups/{LATE}").json
+            return "share_redelivering" in {change["verdict"] for change in detail.get("verdicts") or ()}
+
+        monitor.wait_for(redelivers, "share_redelivering", 60)
         monitor.wait_for(all_found, f"the verdicts {SICK}", 120)
         found = shown(monitor)
         assert {group: found[group]["severity"] for group in HEALTHY} == dict.fromkeys(HEALTHY, "fine")
@@ -106,6 +122,11 @@ def test_sick_share_groups_are_found_and_healthy_ones_are_not(
         assert "The group has 1 member, but no record was finished or returned" in detail["finding"]["sentence"]
         assert detail["finding"]["evidence"]["returned"] > 0, "its lock has expired"
         assert [(each["topic"], each["partition"]) for each in detail["findings"]] == [("jobs", 0)]
+        readers = {each["group"]: each for each in monitor.get("/api/v1/topics/jobs/groups").json["groups"]}
+        assert readers.keys() == MEMBERS.keys() | {LATE}
+        assert {group: readers[group]["verdict"] for group in SICK} == SICK
+        assert min(readers["hangs"]["lag_sum"], found["hangs"]["lag_sum"]) > 0
+        assert not monitor.metrics().rows("lagwarden_group_lag"), "a share group commits no offsets"
         url = ["--url", f"http://{LOOPBACK}:{monitor.port}"]
         assert cli.main(["check", "accepts", *url]) == ExitCode.OK
         capsys.readouterr()
