@@ -28,7 +28,7 @@ DISK_METRICS: Final = (
     Metric(
         "lagwarden_broker_deleted_replicas",
         MetricKind.GAUGE,
-        "Replicas that the broker reports of topics that no longer exist; for minutes: the deletion hangs.",
+        "Replicas that the broker reports of topics that no longer exist; it does not report -stray folders.",
         MetricSource.BROKER_DISKS,
         "deleted_replicas",
         _BROKER,

@@ -162,7 +162,7 @@ _SNAPSHOT: Final = (
         "members",
         _GROUP_TOPIC,
         absent=_ASSIGNED,
-        instead="lagwarden_group_members",
+        instead="lagwarden_group_topic_members",
     ),
     PeerMetric(
         "kminion_kafka_consumer_group_topic_assigned_partitions",
@@ -172,7 +172,7 @@ _SNAPSHOT: Final = (
         "assigned_partitions",
         _GROUP_TOPIC,
         absent=_ASSIGNED,
-        instead="lagwarden_group_partitions_unowned",
+        instead="lagwarden_group_topic_partitions_assigned",
     ),
     PeerMetric(
         "kminion_kafka_consumer_group_topic_offset_sum",

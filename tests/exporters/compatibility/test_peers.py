@@ -27,6 +27,14 @@ GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "peers"
 SCHEMAS = {
     source: getattr(snapshot_tables if source.in_snapshot else cluster_tables, source.name) for source in PeerSource
 }
+SUBJECTS = {"topic": "topic", "partition": "partition", "group": "group"} | {
+    "topic_name": "topic",
+    "partition_id": "partition",
+    "group_id": "group",
+    "consumergroup": "group",
+    "consumer_group": "group",
+}
+"""What a label of any exporter names, for the labels that say of what a series is."""
 every_peer = pytest.mark.parametrize("peer", PEERS, ids=lambda peer: peer.name)
 every_metric = pytest.mark.parametrize(
     "metric", [metric for peer in PEERS for metric in peer.metrics], ids=lambda metric: metric.name
@@ -67,6 +75,19 @@ def test_each_row_is_documented(metric: PeerMetric) -> None:
     own = set(re.findall(r"lagwarden_\w+", metric.instead))
     assert own
     assert own <= {each.name for each in METRICS}
+
+
+@every_metric
+def test_metric_to_use_instead_has_the_same_subject(metric: PeerMetric) -> None:
+    """A series per topic has one per topic instead, and no series is of something that the other one does not name."""
+    labels = {each.name: each.labels for each in METRICS}
+    if metric.instead not in labels:
+        return  # an expression, or several metrics
+    own, theirs = (
+        {SUBJECTS[name] for name in names if name in SUBJECTS} for names in (labels[metric.instead], metric.labels)
+    )
+    assert own <= theirs
+    assert theirs - own <= {"group"}, "the end of a log is that of no group"
 
 
 def test_missing_metrics_refer_to_existing_ones() -> None:
