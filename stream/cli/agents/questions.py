@@ -55,7 +55,7 @@ class AgentQuestions:
         return {
             "snapshot_time": answer["snapshot_time"],
             "total": answer["total"],
-            "common_causes": answer["common_causes"],
+            "common_causes": [{**cause, "groups": _first(cause["groups"])} for cause in answer["common_causes"]],
             "groups": [_part(group, _BRIEF) for group in answer["groups"]],
         }
 

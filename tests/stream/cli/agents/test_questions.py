@@ -11,7 +11,7 @@ from exporters.text.exposition import PublishedSnapshot
 from stream.cli.agents.questions import AgentQuestions
 from stream.cli.api_client import InstanceClient
 from stream.errors import ExitCode, Refusal
-from tests.exporters.snapshots import detail, small_snapshot, snapshot, status
+from tests.exporters.snapshots import COMMON_CAUSE, detail, small_snapshot, snapshot, status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,6 +53,16 @@ def test_lists_are_bounded() -> None:
     for questions in served(many):
         assert [len(questions.sick_groups(limit=limit)["groups"]) for limit in (10, 0, 1_000_000)] == [10, 1, 200]
         assert questions.sick_groups()["total"] == 250
+
+
+def test_the_groups_of_a_common_cause_are_bounded() -> None:
+    """The first ones and their total number; the other fields of the cause are as in the API."""
+    names = [f"g{at:03}" for at in range(250)]
+    many = snapshot(groups=[{"group": name} for name in names], common_causes=[{**COMMON_CAUSE, "groups": names}])
+    for questions in served(many):
+        (cause,) = questions.sick_groups()["common_causes"]
+        assert cause["groups"] == {"total": 250, "first": names[:20]}
+        assert cause["sentence"] == COMMON_CAUSE["sentence"]
 
 
 def test_a_group_is_explained_with_its_evidence(questions: AgentQuestions) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
+import operator
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 from mcp import Client
@@ -17,7 +19,7 @@ from stream.cli.agents.server import INSTRUCTIONS
 from tests.exporters.snapshots import detail, small_snapshot, status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 
 @pytest.fixture(scope="module")
@@ -30,49 +32,80 @@ def url() -> Iterator[str]:
     server.stop()
 
 
-def ask(url: str, tool: str, **arguments: Any) -> tuple[Any, list[Any], str | None]:
-    """Start `lagwarden mcp`, call a tool, and return the result, the tools and the instructions."""
+class Conversation(NamedTuple):
+    """What one client got: the tools, the instructions, and the result of each call."""
 
-    async def run() -> tuple[Any, list[Any], str | None]:
+    tools: list[Any]
+    instructions: str | None
+    results: list[Any]
+
+
+def converse(url: str, calls: Sequence[tuple[str, dict[str, Any]]]) -> Conversation:
+    """Start `lagwarden mcp`, and call tools with their arguments, all in one session."""
+
+    async def run() -> Conversation:
         command = StdioServerParameters(
             command=sys.executable, args=["-m", "stream.cli", "mcp"], env={"LAGWARDEN_URL": url}
         )
         async with Client(stdio_client(command)) as client:
             tools = (await client.list_tools()).tools
-            return await client.call_tool(tool, arguments), tools, client.instructions
+            results = [await client.call_tool(tool, arguments) for tool, arguments in calls]
+            return Conversation(tools, client.instructions, results)
 
     return asyncio.run(run())
 
 
-def test_an_agent_finds_the_tools_and_asks(url: str) -> None:
-    """Every tool has a description and is marked as read-only; the answer is structured, and text for older clients."""
-    result, tools, instructions = ask(url, "sick_groups", severities=["critical"])
-    assert instructions == INSTRUCTIONS
-    assert [tool.name for tool in tools] == ["sick_groups", "explain_group", "verdict_history", "groups_of_topic"]
-    assert all(tool.description and tool.annotations.read_only_hint for tool in tools)
+ERRORS = [
+    ("explain_group", {"group": "biling"}, "there is no group named biling: did you mean billing?"),
+    ("verdict_history", {"group": "biling"}, "there is no group named biling: did you mean billing?"),
+    ("groups_of_topic", {"topic": "nothing"}, "no group reads a topic named nothing"),
+    ("sick_groups", {"severities": ["critcal"]}, "did you mean critical?"),
+    ("sick_groups", {"limit": "many"}, "limit"),
+]
+ANSWERS = [
+    ("sick_groups", {"severities": ["critical"]}, ["groups", 0, "group"], "billing"),
+    ("sick_groups", {"owner": "no such team", "limit": 1}, ["total"], 0),
+    ("explain_group", {"group": "billing"}, ["finding", "verdict"], "stopped"),
+    ("explain_group", {"group": "plain"}, ["finding"], None),
+    ("verdict_history", {"group": "billing"}, ["verdicts", "latest", -1, "verdict"], "stopped"),
+    ("groups_of_topic", {"topic": "orders", "limit": 1}, ["groups", 0, "lag_sum"], 2**62),
+]
+
+
+@pytest.fixture(scope="module")
+def conversation(url: str) -> Conversation:
+    """Ask everything in one session, the errors first: after an error, the server goes on."""
+    return converse(url, [*(row[:2] for row in ERRORS), *(row[:2] for row in ANSWERS)])
+
+
+def test_an_agent_finds_the_tools(conversation: Conversation) -> None:
+    """Every tool has a description and is marked as read-only, and is called by a test below."""
+    assert conversation.instructions == INSTRUCTIONS
+    names = [tool.name for tool in conversation.tools]
+    assert names == ["sick_groups", "explain_group", "verdict_history", "groups_of_topic"]
+    assert all(tool.description and tool.annotations.read_only_hint for tool in conversation.tools)
+    assert {row[0] for row in ANSWERS} == {row[0] for row in ERRORS} == set(names)
+
+
+@pytest.mark.parametrize("at", range(len(ANSWERS)), ids=lambda at: f"{ANSWERS[at][0]}({ANSWERS[at][1]})")
+def test_every_tool_answers(conversation: Conversation, at: int) -> None:
+    """With the values of the instance; structured, and as the same JSON in a text for older clients."""
+    result, (_, _, path, value) = conversation.results[len(ERRORS) + at], ANSWERS[at]
     assert not result.is_error
-    assert [group["group"] for group in result.structured_content["groups"]] == ["billing"]
-    assert json.loads(result.content[0].text)["total"] == 1
+    assert functools.reduce(operator.getitem, path, result.structured_content) == value
+    assert json.loads(result.content[0].text) == result.structured_content
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "error"),
-    [
-        ("explain_group", {"group": "biling"}, "there is no group named biling: did you mean billing?"),
-        ("sick_groups", {"severities": ["critcal"]}, "did you mean critical?"),
-        ("sick_groups", {"limit": "many"}, "limit"),
-    ],
-    ids=["group", "severity", "type"],
-)
-def test_an_error_says_what_to_do(url: str, tool: str, arguments: dict[str, Any], error: str) -> None:
-    """So that the agent can correct itself; the server goes on."""
-    result, _, _ = ask(url, tool, **arguments)
+@pytest.mark.parametrize("at", range(len(ERRORS)), ids=lambda at: f"{ERRORS[at][0]}({ERRORS[at][1]})")
+def test_an_error_says_what_to_do(conversation: Conversation, at: int) -> None:
+    """So that the agent can correct itself."""
+    result = conversation.results[at]
     assert result.is_error
-    assert error in result.content[0].text
+    assert ERRORS[at][2] in result.content[0].text
 
 
 def test_an_instance_that_does_not_answer_is_an_error() -> None:
     """Of the question, not of the server."""
-    result, _, _ = ask("http://127.0.0.1:1", "sick_groups")
+    (result,) = converse("http://127.0.0.1:1", [("sick_groups", {})]).results
     assert result.is_error
     assert "no lagwarden answers at http://127.0.0.1:1" in result.content[0].text
