@@ -54,6 +54,19 @@ def test_between_two_polls_nothing_changes() -> None:
     assert evaluator.evaluate(last, groups(GroupStage.EMPTY, names=("a", "g"))) == {1: found}
 
 
+def test_each_topic_has_the_worst_verdict_of_its_partitions() -> None:
+    """Partitions of which nothing was delivered yet count only in a topic that has no others."""
+    evaluator = ShareEvaluator(HealthLimits(share_pause=MINUTE))
+    new = progress(partition=3, start_offset=None, lag=None)
+    rows = (WAITING, progress(topic="fine"), new._replace(topic="fine"), new._replace(topic="new"))
+    evaluator.evaluate(poll(0, *rows), groups())
+    assert evaluator.evaluate(poll(1, *rows), groups())[0].topics == {
+        "jobs": SHARE_CODE["share_stopped"],
+        "fine": CODE[Verdict.CAUGHT_UP],
+        "new": CODE[Verdict.UNKNOWN],
+    }
+
+
 def test_the_worst_partition_is_that_of_the_group() -> None:
     """Of equal ones the one with the greatest lag; the other partitions have findings of their own."""
     evaluator = ShareEvaluator(HealthLimits(share_pause=MINUTE))
