@@ -24,13 +24,17 @@ from sandbox.waiting import wait_until
 from tests.exporters.compatibility.peer_world import NAMES, exposition_text, published
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
 pytestmark = [pytest.mark.chart, pytest.mark.long, pytest.mark.timeout(300)]
 
 SCRAPE: Final = 3
 """Seconds between two scrapes."""
+EVERYTHING: Final = dict.fromkeys(
+    ("topic", "highThroughputTopics", "consumer_group", "consumergroup", "topOffsetCommitters"), ".*"
+)
+"""The variables of dashboards that may have all topics or groups as value."""
 HISTORY: Final = 20 * 60
 STEP: Final = 60
 """Seconds of history before the first scrape, and between its samples."""
@@ -93,13 +97,24 @@ def write_history(peer: str, address: str, folder: Path, begin: float) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def filled(expression: str, address: str, cluster: str) -> str:
-    """Replace the variables of a dashboard as Grafana does with `All` for topics and groups; there is no namespace."""
-    values = {"$instance": address, "$topic": ".*", "$namespace": "", "$cluster_name": cluster}
-    values |= {"$consumer_group": ".*", "$consumergroup": ".*"}
-    for name, value in values.items():
-        expression = expression.replace(name, value)
-    return expression
+def filled(expression: str, values: Mapping[str, str]) -> str:
+    """Replace the variables of a dashboard, `$name` or `${name}`, as Grafana does. Raises KeyError for an unknown one.
+
+    Topics and groups are `All`, unless `values` has others; there is no namespace.
+    """
+    of_variable = EVERYTHING | {"__rate_interval": "1m", "__range_s": "600", "namespace": ""} | values
+    return re.sub(r"\$(?:(\w+)|\{(\w+)\})", lambda found: of_variable[found[1] or found[2]], expression)
+
+
+def published_queries(peer: str, address: str) -> dict[str, str]:
+    """Return each query of an exporter's dashboards and documentation as Prometheus is asked, by source and query."""
+    facts = published(peer)
+    scope = {"instance": address, "cluster_name": facts.get("cluster", "kafka")}
+    return {
+        f"{group['source']}: {expression}": filled(expression, scope | group.get("variables", {}))
+        for group in facts.get("queries", ())
+        for expression in group["expressions"]
+    }
 
 
 def write_rules(groups: Sequence[dict[str, Any]], folder: Path) -> set[str]:
@@ -127,13 +142,12 @@ def test_every_published_query_and_rule_has_a_result(peer: str, promtool: str, t
     """Prometheus accepts the scrape; each query of a dashboard returns rows, and each rule, loaded as one, fires."""
     assert promtool
     facts, begin = published(peer), time.time()
-    queries = [expression for group in facts.get("queries", ()) for expression in group["expressions"]]
     quiet = write_rules(facts.get("rules", ()), tmp_path / "published")
-    assert queries or quiet
+    assert facts.get("queries") or quiet
     texts = [exposition_text(peer, HISTORY // PACE + step).encode() for step in range(STEPS)]
     with served(texts, begin) as address:
         write_history(peer, address, tmp_path, begin)
-        empty = {each: filled(each, address, facts.get("cluster", "kafka")) for each in queries}
+        empty = published_queries(peer, address)
         with Prometheus(f"http://{address}", tmp_path, interval=SCRAPE, rules=tmp_path / "published") as prometheus:
 
             def all_had_results() -> bool:
