@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
+    from exporters.cluster.model import ClusterFacts
     from exporters.http.rendered_responses import RenderedResponses
     from exporters.http.served_data import ServedData
     from exporters.page.document import Page
@@ -44,6 +45,7 @@ class PageEndpoints:
                 group_filter,
                 search=self._served.search,
                 trends=self._served.lag_samples.trends,
+                facts=self._cluster_facts(),
             )
 
         return await self._page(request, ("overview", published, group_filter), page)
@@ -74,11 +76,14 @@ class PageEndpoints:
         name, published, root = requested_name(request) or "", self._served.current(), root_of(request)
 
         def page() -> Page:
-            cluster = self._served.cluster()
-            facts = None if cluster is None else cluster.facts
-            return topic_page(published, name, facts, self._served.clock(), root=root)
+            return topic_page(published, name, self._cluster_facts(), self._served.clock(), root=root)
 
         return await self._page(request, ("topic page", published, name, root), page)
+
+    def _cluster_facts(self) -> ClusterFacts | None:
+        """Return the result of the last poll of the cluster; None before the first."""
+        cluster = self._served.cluster()
+        return None if cluster is None else cluster.facts
 
     async def _page(self, request: Request, key: Hashable, page: Callable[[], Page]) -> Response:
         """Respond with a page that shows the name of the cluster."""

@@ -22,6 +22,7 @@ from exporters.page.overview_tables import attention_section, common_causes_sect
 from exporters.wording import ATTENTION, SEVERITIES, count, number, printable
 
 if TYPE_CHECKING:
+    from exporters.cluster.model import ClusterFacts
     from exporters.group_search import MemberSearch
     from exporters.page.group_filter import GroupFilter
     from exporters.page.html_tree import Content
@@ -42,11 +43,12 @@ def overview_page(
     *,
     search: MemberSearch | None = None,
     trends: Trends = lambda _: {},
+    facts: ClusterFacts | None = None,
 ) -> Page:
     """Return the page as of `now` (Unix seconds).
 
     `search` finds the groups of a client or a host; None: members are hidden, and the page has no such filters.
-    `trends` returns the latest lags of groups.
+    `trends` returns the latest lags of groups. `facts` has the brokers of mixed versions; None: they are not known.
     """
     monitor = monitor_card(published, status, now)
     if published is None:
@@ -57,7 +59,7 @@ def overview_page(
             status,
         )
     content = [
-        _summary(published.snapshot, group_filter, freshness(published, status, now)),
+        _summary(published.snapshot, group_filter, freshness(published, status, now), _mixed_versions(facts)),
         common_causes_section(published.snapshot.common_causes),
         _groups(published.snapshot, now, group_filter, search, trends),
     ]
@@ -131,7 +133,13 @@ def _headline(snapshot: Snapshot) -> str:
     return "No group needs attention"
 
 
-def _summary(snapshot: Snapshot, group_filter: GroupFilter, fresh: Content) -> Element:
+def _mixed_versions(facts: ClusterFacts | None) -> list[Element]:
+    """Return one line for each set of brokers that supports other requests or features than most, as in an upgrade."""
+    sentences = () if facts is None else facts.mixed_versions
+    return [el("p", el("b", "Mixed versions: "), f"{printable(sentence)}.", class_="note") for sentence in sentences]
+
+
+def _summary(snapshot: Snapshot, group_filter: GroupFilter, fresh: Content, mixed: list[Element]) -> Element:
     """Return the headline and the number of groups per severity and verdict, each a link to these groups."""
     severities = counts(snapshot.groups, "severity")
     worst = max((SEVERITIES.index(word) for word in severities if word in SEVERITIES), default=1)
@@ -147,6 +155,7 @@ def _summary(snapshot: Snapshot, group_filter: GroupFilter, fresh: Content) -> E
         "section",
         el("h1", _headline(snapshot)),
         el("p", fresh, class_="fresh"),
+        mixed,
         el("ul", of_severity, class_="chips big", aria_label="Groups by severity"),
         el("ul", of_verdict, class_="chips", aria_label="Groups by verdict") if of_verdict else None,
         class_=f"glance {SEVERITIES[worst]}",

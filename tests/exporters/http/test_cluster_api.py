@@ -13,8 +13,9 @@ from exporters.cluster import model
 from exporters.cluster.exposition import PublishedCluster
 from exporters.http.cluster_api import cluster_json
 from exporters.http.routes import build_app
+from exporters.text.exposition import PublishedSnapshot
 from tests.exporters.cluster_facts import facts
-from tests.exporters.snapshots import CONNECTING, status, table
+from tests.exporters.snapshots import CONNECTING, small_snapshot, status, table
 
 
 def get(path: str, published: PublishedCluster | None) -> httpx.Response:
@@ -265,3 +266,16 @@ def test_a_replaced_poll_is_freed() -> None:
     del published
     gc.collect()
     assert table() is None
+
+
+def test_the_overview_page_has_the_mixed_versions_of_the_last_poll() -> None:
+    """The page is built from the facts that the API serves; before the first poll it has no such line."""
+    snapshot = PublishedSnapshot.build(small_snapshot())
+
+    async def text(published: PublishedCluster | None) -> str:
+        app = build_app(lambda: snapshot, status, cluster=lambda: published)
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://lagwarden") as client:
+            return (await client.get("/", headers={"accept": "text/html"})).text
+
+    assert "broker 2 differs from broker 1" in asyncio.run(text(PublishedCluster.build(facts())))
+    assert "Mixed versions" not in asyncio.run(text(None))

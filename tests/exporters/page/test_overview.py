@@ -17,6 +17,7 @@ from exporters.page.overview import overview_page
 from exporters.page.overview_tables import ATTENTION_ROWS, CAUSE_GROUPS
 from exporters.text.exposition import PublishedSnapshot
 from exporters.wording import SEVERITIES
+from tests.exporters.cluster_facts import facts
 from tests.exporters.page_parser import Reader
 from tests.exporters.snapshots import (
     CATCHING_UP,
@@ -479,3 +480,15 @@ def test_the_icon_is_red_if_a_group_is_critical() -> None:
     assert ["d32f2f" in icon for icon in icons] == [True, False]
     shown = page(PublishedSnapshot.build(snapshot(groups=[attention("a", "critical")])))
     assert json.loads(shown.view())["icon"] == icons[0]
+
+
+def test_mixed_versions_are_named() -> None:
+    """One line for each set of brokers that differs; none if all are equal, or if nothing is known of them."""
+    published = PublishedSnapshot.build(small_snapshot())
+    sentence = "broker 2 differs from broker 1: metadata.version 7 to 25 instead of 7 to 27"
+    texts = [
+        Reader(overview_page(published, status(), NOW, GroupFilter(), facts=known).html()).text
+        for known in (facts(), facts(mixed_versions=()), None)
+    ]
+    assert f"Mixed versions: {sentence}." in texts[0]
+    assert ["Mixed versions" in text for text in texts] == [True, False, False]
