@@ -6,6 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined] # its stubs do not re-export it
@@ -13,6 +14,7 @@ from kafka.protocol.admin.client_quotas import AlterClientQuotasRequest
 
 from sandbox.kafka.broker import Broker
 from sandbox.kafka.tools import run_tool
+from sandbox.kafka.topics import create_topics
 from sandbox.waiting import LIMIT, wait_until
 from stream.cluster.admin.features import (
     BrokerVersions,
@@ -25,8 +27,13 @@ from stream.cluster.admin.followers import Follower, followers_out_of_sync, read
 from stream.cluster.admin.quorum import Quorum, QuorumReplica, QuorumRole, read_quorum
 from stream.cluster.admin.quotas import Quota, read_quotas
 from stream.cluster.admin.reassignments import Reassignment, read_reassignments
+from stream.cluster.offsets_for_times import WANTED, read_offsets_for_times
 from stream.cluster.topology import read_topology
 from stream.cluster.transport.client import Cluster
+from stream.offline.find import RecordLookup, find_records
+from stream.offline.folder import LogFolder
+from tests.integration.traffic import commit
+from tests.stream.cluster.admin.quorum_tool import QUORUM, replication
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,8 +44,10 @@ pytestmark = [pytest.mark.kafka, pytest.mark.long]
 REASSIGN = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
 FEATURES = "org.apache.kafka.tools.FeatureCommand"
 RECORDS = 80
+OFFSETS_TOPIC = "__consumer_offsets"
+OFFSETS_PARTITIONS = 4
+GROUPS = 24
 CONFIGS = "kafka.admin.ConfigCommand"
-QUORUM = "org.apache.kafka.tools.MetadataQuorumCommand"
 MOVING = re.compile(
     r"^(\S+)-(\d+): replicas: ([\d,]+)\.(?: adding: ([\d,]+)\.)?(?: removing: ([\d,]+)\.)?$", re.MULTILINE
 )
@@ -56,6 +65,8 @@ QUOTA = re.compile(
     r" are (.+)$",
     re.MULTILINE,
 )
+# Each broker holds every partition of the offsets topic; the indexes have several entries.
+REPLICATED = {"offsets.topic.replication.factor": "3", "log.index.interval.bytes": "200"}
 # Requests and features that are not released make the third broker another version than the others.
 UNRELEASED = {"unstable.api.versions.enable": "true", "unstable.feature.versions.enable": "true"}
 
@@ -67,7 +78,11 @@ def brokers(broker: Broker) -> Iterator[list[Broker]]:
     The shared broker is only asked for so that a machine without Java skips.
     """
     assert broker.running
-    with Broker() as one, Broker(joins=one) as two, Broker(joins=one, node=3, properties=UNRELEASED) as three:
+    with (
+        Broker(properties=REPLICATED) as one,
+        Broker(properties=REPLICATED, joins=one) as two,
+        Broker(properties=REPLICATED | UNRELEASED, joins=one, node=3) as three,
+    ):
         admin = AdminClient({"bootstrap.servers": one.bootstrap})
         wait_until(lambda: len(admin.list_topics(timeout=LIMIT).brokers) == 3, "all brokers")
         yield [one, two, three]
@@ -93,16 +108,6 @@ def quorum(cluster: Cluster) -> Quorum:
     return found
 
 
-def replication(brokers: list[Broker]) -> dict[int, list[str]]:
-    """Return the columns that `describe --replication` prints, by node."""
-    lines = tool(QUORUM, brokers, "describe", "--replication").splitlines()
-    header = next(at for at, line in enumerate(lines) if line.startswith("NodeId"))
-    assert lines[header].split() == [
-        *("NodeId", "DirectoryId", "LogEndOffset", "Lag", "LastFetchTimestamp", "LastCaughtUpTimestamp", "Status")
-    ]
-    return {int(columns[0]): columns[1:] for line in lines[header + 1 :] if (columns := line.split())}
-
-
 def test_the_quorum_is_as_the_tool_describes_it(cluster: Cluster, brokers: list[Broker]) -> None:
     """Leader, epoch, roles and directories; offsets and times lie between those of two reads around the tool's.
 
@@ -115,7 +120,7 @@ def test_the_quorum_is_as_the_tool_describes_it(cluster: Cluster, brokers: list[
     brokers[1].kill()
     try:
         wait_until(lambda: _of(quorum(cluster), 2).lag or 0, "the lag of the stopped broker")
-        before, said, after = quorum(cluster), replication(brokers), quorum(cluster)
+        before, said, after = quorum(cluster), replication(brokers[0].bootstrap), quorum(cluster)
     finally:
         brokers[1].start()
     assert before.high_watermark is not None
@@ -124,21 +129,21 @@ def test_the_quorum_is_as_the_tool_describes_it(cluster: Cluster, brokers: list[
         (2, QuorumRole.OBSERVER),
         (3, QuorumRole.OBSERVER),
     ]
-    assert {node: columns[-1] for node, columns in said.items()} == {1: "Leader", 2: "Observer", 3: "Observer"}
-    for node, columns in said.items():
-        _, end, lag, fetched, caught_up, _ = columns
+    assert {node: each.status for node, each in said.items()} == {1: "Leader", 2: "Observer", 3: "Observer"}
+    for node, each in said.items():
         one, other = _of(before, node), _of(after, node)
         assert one.log_end_offset is not None
         assert other.log_end_offset is not None
-        assert one.log_end_offset <= int(end) <= other.log_end_offset
-        assert (one.last_fetch_time or 0) <= int(fetched) <= (other.last_fetch_time or 0)
-        assert (one.last_caught_up_time or 0) <= int(caught_up) <= (other.last_caught_up_time or 0)
-        assert int(lag) == 0 or node != 1
+        assert one.log_end_offset <= each.log_end_offset <= other.log_end_offset
+        assert (one.last_fetch_time or 0) <= each.last_fetch_time <= (other.last_fetch_time or 0)
+        assert (one.last_caught_up_time or 0) <= each.last_caught_up_time <= (other.last_caught_up_time or 0)
+        assert each.lag == 0 or node != 1
+        assert one.directory == each.directory == other.directory
     assert _of(before, 1).last_fetch_time is not None
     assert _of(before, 1).last_caught_up_time is not None
     stopped, stopped_later = _of(before, 2), _of(after, 2)
-    assert (stopped.last_fetch_time, stopped.log_end_offset) == (int(said[2][3]), int(said[2][1]))
-    assert 0 < (stopped.lag or 0) <= int(said[2][2]) <= (stopped_later.lag or 0)
+    assert (stopped.last_fetch_time, stopped.log_end_offset) == (said[2].last_fetch_time, said[2].log_end_offset)
+    assert 0 < (stopped.lag or 0) <= said[2].lag <= (stopped_later.lag or 0)
     wait_until(lambda: _of(quorum(cluster), 2).lag == 0, "the restarted broker to catch up")
 
 
@@ -264,3 +269,34 @@ def test_a_broker_of_another_version_is_named(cluster: Cluster) -> None:
     assert version_sets(versions) == [[1, 2], [3]]
     (sentence,) = mixed_versions(versions)
     assert sentence.startswith("broker 3 differs from brokers 1, 2: ")
+
+
+def test_log_find_gives_the_answers_of_list_offsets_on_each_broker(cluster: Cluster, brokers: list[Broker]) -> None:
+    """For every timestamp, the files of a leader and of its followers give what ListOffsets of the leader gives."""
+    create_topics(brokers[0].bootstrap, {"t": 1})
+    for number in range(GROUPS):
+        commit(brokers[0].bootstrap, f"g-{number}", "t", {0: number})
+    wait_until(lambda: len({_timestamps(each) for each in brokers}) == 1, "all replicas to have all records")
+    times = sorted({time + shift for time in _timestamps(brokers[0]) for shift in (0, 1)})
+    wanted = [(OFFSETS_TOPIC, partition, time) for partition in range(OFFSETS_PARTITIONS) for time in times]
+    table = pa.table(list(zip(*wanted, strict=True)), schema=WANTED)
+    answers = read_offsets_for_times(cluster, table).to_pylist()
+    assert {answer["error"] for answer in answers} == {None}
+    assert any(answer["offset"] is None for answer in answers)
+    assert len({answer["offset"] for answer in answers}) > GROUPS // OFFSETS_PARTITIONS
+    expected = {(answer["partition"], answer["time"]): (answer["offset"], answer["record_time"]) for answer in answers}
+    leaders = read_topology(cluster, [OFFSETS_TOPIC]).partitions["leader"].to_pylist()
+    assert len(set(leaders)) > 1
+    for broker in brokers:
+        found = {
+            (row.partition, time): (row.as_json()["offset"], row.as_json()["timestamp"])
+            for time in times
+            for row in find_records(LogFolder(broker.data), RecordLookup(time=time))
+        }
+        assert found == expected
+
+
+def _timestamps(broker: Broker) -> tuple[int, ...]:
+    """Return the timestamps of all records in a broker's replicas of the offsets topic."""
+    rows = LogFolder(broker.data).rows()
+    return tuple(sorted(row.timestamp for row in rows if row.timestamp is not None))

@@ -10,16 +10,19 @@ import pytest
 from sandbox.kafka.quorum import running_quorum
 from sandbox.kafka.tools import run_tool
 from sandbox.waiting import LIMIT, wait_until
+from stream.cluster.admin.quorum import Quorum, QuorumRole, read_quorum
 from stream.cluster.topology import Topology, read_topology
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.error_codes import ErrorReason
+from tests.stream.cluster.admin.quorum_tool import QUORUM, DescribedReplica, replication
 
 if TYPE_CHECKING:
     from sandbox.kafka.broker import Broker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
-QUORUM = "org.apache.kafka.tools.MetadataQuorumCommand"
+# The log grows only when the cluster changes, so that two reads of it are equal.
+QUIET = {"metadata.max.idle.interval.ms": "0"}
 
 
 def behind(topology: Topology) -> tuple[int, int | None] | None:
@@ -27,13 +30,58 @@ def behind(topology: Topology) -> tuple[int, int | None] | None:
     return None if topology.quorum is None else (topology.quorum.voters, topology.quorum.voters_behind)
 
 
+def assert_described(cluster: Cluster, bootstrap: str) -> Quorum:
+    """Return the quorum; each replica is as the tool describes it between two reads with equal offsets.
+
+    A voter that follows fetches twice a second, so its times lie between those of the reads.
+    """
+    reads: list[tuple[Quorum, dict[int, DescribedReplica], Quorum]] = []
+
+    def is_quiet() -> bool:
+        reads.append((quorum(cluster), replication(bootstrap), quorum(cluster)))
+        before, _, after = reads[-1]
+        return ends(before) == ends(after)
+
+    wait_until(is_quiet, "two reads with equal offsets")
+    before, said, after = reads[-1]
+    assert [each.replica for each in before.replicas] == sorted(said)
+    for one, other in zip(before.replicas, after.replicas, strict=True):
+        tool = said[one.replica]
+        assert (one.role, tool.status) == (
+            QuorumRole.VOTER,
+            "Leader" if one.replica == before.leader else "Follower",
+        )
+        assert (one.directory, one.log_end_offset, one.lag) == (tool.directory, tool.log_end_offset, tool.lag)
+        assert (one.last_fetch_time or 0) <= tool.last_fetch_time <= (other.last_fetch_time or 0)
+        assert (one.last_caught_up_time or 0) <= tool.last_caught_up_time <= (other.last_caught_up_time or 0)
+    return before
+
+
+def quorum(cluster: Cluster) -> Quorum:
+    """Return the state of the quorum."""
+    found = read_quorum(cluster)
+    assert isinstance(found, Quorum), found
+    return found
+
+
+def ends(found: Quorum) -> list[tuple[int, int | None]]:
+    """Return the log end offset of each replica."""
+    return [(each.replica, each.log_end_offset) for each in found.replicas]
+
+
+def lags(found: Quorum) -> dict[int, int | None]:
+    """Return the lag of each replica."""
+    return {each.replica: each.lag for each in found.replicas}
+
+
 def test_voters_that_stop_and_return(broker: Broker) -> None:
     """All follow; one is killed; a second one, and the quorum has no leader; they return, and all follow again.
 
-    Leader and voters are those of Kafka's tool. The shared broker is asked for so that a machine without Java skips.
+    Leader, voters and the lag of each are those of Kafka's tool. The shared broker is asked for so that a machine
+    without Java skips.
     """
     assert broker.running
-    with running_quorum() as brokers, Cluster([each.bootstrap for each in brokers.values()]) as cluster:
+    with running_quorum(properties=QUIET) as brokers, Cluster([each.bootstrap for each in brokers.values()]) as cluster:
         cluster.connect(LIMIT)
         wait_until(lambda: behind(read_topology(cluster)) == (3, 0), "all voters to follow")
         leader = read_topology(cluster).controller
@@ -43,9 +91,15 @@ def test_voters_that_stop_and_return(broker: Broker) -> None:
         voters = re.search(r"^CurrentVoters:\s+(\[.*\])$", status, re.MULTILINE)
         assert voters is not None
         assert len(re.findall(r'"id"', voters.group(1))) == 3
+        wait_until(lambda: set(lags(quorum(cluster)).values()) == {0}, "all voters to have the whole log")
+        assert lags(assert_described(cluster, brokers[leader].bootstrap)) == {1: 0, 2: 0, 3: 0}
         one, other = (node for node in brokers if node != leader)
         brokers[one].kill()
         wait_until(lambda: behind(read_topology(cluster)) == (3, 1), "the killed voter to be missed")
+        wait_until(
+            lambda: lags(quorum(cluster))[other] == 0 != lags(quorum(cluster))[one], "the lag of the killed voter"
+        )
+        assert_described(cluster, brokers[leader].bootstrap)
         brokers[other].kill()
         wait_until(lambda: read_topology(cluster).controller_error == ErrorReason.TIMED_OUT, "the loss of the leader")
         assert behind(read_topology(cluster)) is None
