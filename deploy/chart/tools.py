@@ -73,6 +73,14 @@ GATEWAY: Final = CustomDefinitions(
         "v1.6.3": "h1:lKpJa5bGlraC/QeACvCpsHLdmO6y0iKfzVl6gzaFEYc=",
     },
 )
+KEDA: Final = CustomDefinitions(
+    name="keda",
+    module="github.com/kedacore/keda/v2",
+    file="config/crd/bases/keda.sh_{plural}.yaml",
+    plurals={"ScaledObject": "scaledobjects"},
+    sums={"v2.21.0": "h1:R6z2HZvstK4RLUMxroNACzBj74xGxt3kG59b5Xc+Xps="},
+)
+"""For the examples of docs/autoscaling.md: the chart has no such kind."""
 CUSTOM: Final = {kind: source for source in (OPERATOR, GATEWAY) for kind in source.plurals}
 """Where the CRD of each custom kind of the chart comes from."""
 
@@ -112,7 +120,11 @@ def installed(requirements: Path) -> Path:
 
 def custom_definition(release: str, kind: str) -> dict[str, Any]:
     """Return the CRD of a kind of CUSTOM, of a release of its project; fetch it if missing."""
-    source = CUSTOM[kind]
+    return definition_of(CUSTOM[kind], release, kind)
+
+
+def definition_of(source: CustomDefinitions, release: str, kind: str) -> dict[str, Any]:
+    """Return the CRD of a kind, of a release of its project; fetch it if missing."""
     folder = cache_folder() / "chart-tools" / f"{source.name}-{release}"
     if not folder.is_dir():
         with _fresh(folder) as fresh:
