@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -11,6 +11,7 @@ from sandbox.ports import free_port
 from sandbox.waiting import wait_until
 from tests.integration.traffic import commit, make_topic, stop_reading
 from tests.stream.webhook.receiver import Receiver
+from tests.support.event_stream import EventStreamReader
 from tests.support.monitor import Monitor
 
 if TYPE_CHECKING:
@@ -19,39 +20,64 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(600)]
 
 QUEUED = "lagwarden_webhook_events_queued"
+REASON = "moves to another cluster"
+
+
+def verdicts(events: list[dict[str, Any]]) -> list[str | None]:
+    """Return the new verdict of each event."""
+    return [each["data"]["verdict"] for each in events]
 
 
 def test_an_event_survives_a_kill_while_the_receiver_is_away(tmp_path: Path) -> None:
-    """A group that stops is announced once, with owner and cluster, after the next start."""
+    """A group that stops is announced once, with owner, silence and cluster, after the next start.
+
+    A client of the event stream that connects again has the same events as the webhook, in the same order.
+    """
     port = free_port()
     settings = {
         "webhook.url": f"http://127.0.0.1:{port}/events",
         "groups.owners": "[{groups: bill.*, team: payments}]",
         "groups.maintenance": "[{groups: other, at: '00:00', for: 7d}]",
+        "groups.silences": f"[{{groups: bill.*, reason: {REASON}}}]",
     }
     with Broker() as broker:
         make_topic(broker.bootstrap, "t", 1, records=10)
         commit(broker.bootstrap, "other", "t", {0: 10})
         with Monitor(broker.bootstrap, tmp_path, settings) as monitor:
             monitor.wait_ready()
-            stop_reading(broker.bootstrap, "billing")
-            monitor.wait_for(
-                lambda: monitor.get("/api/v1/groups/billing").json.get("verdict") == "stopped", "the verdict", 120
-            )
-            monitor.wait_for(lambda: monitor.metrics().value(QUEUED) >= 1, "an event in the queue")
-            shown = monitor.metrics()
-            assert shown.rows("lagwarden_group_owner_info", group="billing")[0][0]["team"] == "payments"
-            assert [labels["group"] for labels, _ in shown.rows("lagwarden_group_maintenance")] == ["other"]
-            monitor.kill()
+            with EventStreamReader(monitor.port) as before:
+                stop_reading(broker.bootstrap, "billing")
+                monitor.wait_for(
+                    lambda: monitor.get("/api/v1/groups/billing").json.get("verdict") == "stopped", "the verdict", 120
+                )
+                monitor.wait_for(lambda: monitor.metrics().value(QUEUED) >= 1, "an event in the queue")
+                wait_until(lambda: "stopped" in verdicts(before.events), "the event in the stream")
+                shown = monitor.metrics()
+                assert shown.rows("lagwarden_group_owner_info", group="billing")[0][0]["team"] == "payments"
+                muted = {labels["group"] for labels, _ in shown.rows("lagwarden_group_maintenance")}
+                assert muted == {"billing", "other"}
+                rows = {row["group"]: row for row in monitor.get("/api/v1/groups").json["groups"]}
+                assert rows["billing"]["silence_reason"] == REASON
+                assert rows["billing"]["maintenance_until"] is None
+                assert rows["other"]["silence_reason"] is None
+                assert rows["other"]["maintenance_until"] is not None
+                monitor.kill()
             with Receiver(port=port) as receiver:
                 monitor.start().wait_ready()
-                wait_until(lambda: len(receiver.events) >= 1, "the event")
-                monitor.wait_for(lambda: monitor.metrics().value(QUEUED) == 0, "an empty queue")
-                monitor.wait_ticks(3)
-                assert monitor.stop().code == 0
-    event = receiver.events[-1]
-    assert len({each["id"] for each in receiver.events}) == len(receiver.events)
+                with EventStreamReader(monitor.port, before.last_id) as after:
+                    wait_until(lambda: len(receiver.events) >= 1, "the event")
+                    monitor.wait_for(lambda: monitor.metrics().value(QUEUED) == 0, "an empty queue")
+                    monitor.wait_ticks(3)
+                    assert monitor.stop().code == 0
+    assert before.failure is None
+    assert after.failure is None
+    assert after.missed == [None]  # another process does not know how many
+    ids = [each["id"] for each in receiver.events]
+    assert len(set(ids)) == len(ids)
+    assert [each["id"] for each in before.events + after.events] == ids
     assert {each["subject"] for each in receiver.events} == {"billing"}
+    event = receiver.events[verdicts(receiver.events).index("stopped")]
+    assert event["id"] in {each["id"] for each in before.events}
     assert event["source"].startswith("/lagwarden/clusters/")
-    assert event["data"]["verdict"] == "stopped"
     assert event["data"]["owner"]["team"] == "payments"
+    assert event["data"]["silence_reason"] == REASON

@@ -22,10 +22,12 @@ from sandbox.process import GuardedProcess
 from sandbox.waiting import wait_until
 from stream.config.loader import environment_variable
 from stream.config.options import SECRETS
+from tests.exporters.openapi_check import check_json
 from tests.support.processes import Process, kill_processes, marked_processes, new_mark
 from tests.support.scrape import Metrics
 
 if TYPE_CHECKING:
+    import http.client
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
@@ -153,14 +155,17 @@ class Monitor:
     # --- requests ---
 
     def get(self, path: str, accept: str = "*/*") -> Answer:
-        """Send a GET request; returns error statuses too. Raises OSError without a response."""
+        """Send a GET request; returns error statuses too. Raises OSError without a response.
+
+        Fails if the response of an operation of the OpenAPI document is not as the document says.
+        """
         request = urllib.request.Request(f"http://{LOOPBACK}:{self.port}{path}", headers={"accept": accept})
         try:
             with urllib.request.urlopen(request, timeout=_HTTP_SECONDS) as answer:  # noqa: S310 - http on loopback
-                return Answer(answer.status, answer.read().decode())
+                return _checked(path, answer.status, answer)
         except urllib.error.HTTPError as error:
             with error:
-                return Answer(error.code, error.read().decode())
+                return _checked(path, error.code, error)
 
     def readiness(self) -> dict[str, Any]:
         """Return the answer of `/readyz`; empty without a response."""
@@ -281,3 +286,10 @@ class Monitor:
     def events(self, event: str) -> list[dict[str, Any]]:
         """Return the log lines of one event."""
         return [line for line in self.lines if line.get("event") == event]
+
+
+def _checked(path: str, code: int, response: http.client.HTTPResponse | urllib.error.HTTPError) -> Answer:
+    """Read a response, and check it against the OpenAPI document if that has the path."""
+    text = response.read().decode()
+    check_json(path.partition("?")[0], code, response.headers["content-type"], text)
+    return Answer(code, text)
