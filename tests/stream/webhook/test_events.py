@@ -12,6 +12,7 @@ from exporters.readmodel import FindingDetail, Snapshot
 from exporters.verdict_event import AnnouncedVerdict, VerdictEvent
 from stream.webhook.events import forgotten_groups, verdict_changes, verdict_events
 from tests.exporters.snapshots import NOON, snapshot
+from tests.stream.webhook.cloud_events import cloud_event_validator
 
 OK = AnnouncedVerdict("ok", "fine")
 STALLED = AnnouncedVerdict("stalled", "critical")
@@ -23,9 +24,12 @@ def group(name: str, verdict: str | None, severity: str | None, **columns: Any) 
 
 
 def events(shown: Snapshot, announced: dict[str, AnnouncedVerdict] | None = None) -> list[VerdictEvent]:
-    """Return the events of a snapshot without findings."""
+    """Return the events of a snapshot without findings, each checked to be a CloudEvent."""
     last = announced or {}
-    return verdict_events(shown, verdict_changes(shown, last), last, lambda _: None, "c1")
+    found = verdict_events(shown, verdict_changes(shown, last), last, lambda _: None, "c1")
+    for event in found:
+        cloud_event_validator().validate(json.loads(event.body))
+    return found
 
 
 STORIES = [
@@ -83,6 +87,7 @@ def test_an_event_is_a_cloud_event_with_everything_about_the_change() -> None:
     shown = snapshot(groups=[healthy, row | owned])
     (event,) = verdict_events(shown, verdict_changes(shown, {}), {}, finding_of, "c1")
     body = json.loads(event.body)
+    cloud_event_validator().validate(body)
     assert body.pop("id") == event.id
     assert len(event.id) == 32
     assert asked == ["billing"]
@@ -108,6 +113,27 @@ def test_an_event_is_a_cloud_event_with_everything_about_the_change() -> None:
             "unpaged": False,
         },
     }
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"id": ""},
+        {"specversion": "0.3"},
+        {"source": "not a uri reference"},
+        {"subject": ""},
+        {"time": "2023-11-14 22:13"},
+        {"datacontenttype": "json"},
+        {"an_extension": "x"},
+        {"extension": {"nested": 1}},
+        {"data_base64": "eA=="},
+    ],
+    ids=lambda fault: next(iter(fault)),
+)
+def test_what_is_no_cloud_event(fault: dict[str, Any]) -> None:
+    """The schema that judges the events above refuses each violation of the specification."""
+    (event,) = events(snapshot(groups=[group("g", "stalled", "critical")]))
+    assert not cloud_event_validator().is_valid({**json.loads(event.body), **fault})
 
 
 def test_each_change_has_its_own_id() -> None:
