@@ -378,3 +378,20 @@ def test_completion_script(shell: str, command: str) -> None:
     done = subprocess.run(arguments, capture_output=True, text=True, check=True, env=named)
     assert command in done.stdout
     assert "_COMPLETE=" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("lagwarden gr", {"groups"}),
+        ("lagwarden groups de", {"describe"}),
+        ("lagwarden groups --so", {"--sort"}),
+        ("lagwarden no-such-", set()),
+    ],
+)
+def test_completion_of_a_word(words: str, expected: set[str]) -> None:
+    """Commands, their subcommands and options, asked as the script for bash asks when a person presses Tab."""
+    asked = {"_LAGWARDEN_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    command = [sys.executable, "-m", "stream.cli"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, **asked})
+    assert set(done.stdout.split()) == expected
