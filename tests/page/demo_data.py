@@ -147,7 +147,7 @@ DEMO_GROUPS: Final = (
         "abandoned",
         "notice",
         "No member subscribes to old-topic any more, and its offsets are still stored.",
-        "Delete the offsets of this topic if it is meant: kafka-consumer-groups --delete-offsets.",
+        "Delete the offsets of this topic if it is meant: kafka-consumer-groups.sh --delete-offsets.",
         6_000,
         4_310,
         None,

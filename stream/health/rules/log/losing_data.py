@@ -18,7 +18,7 @@ _LEAST_STARTS: Final = 3
 _RAISE_RETENTION = "Raise the topic's retention (retention.ms, retention.bytes) now, then make the group faster."
 _RESET = (
     "The records are gone. Restart the group if auto.offset.reset lets it go on; otherwise stop it and set it to the"
-    " log start (kafka-consumer-groups --reset-offsets --to-earliest). Then raise the topic's retention."
+    " log start (kafka-consumer-groups.sh --reset-offsets --to-earliest). Then raise the topic's retention."
 )
 
 

@@ -41,7 +41,7 @@ RULE = Rule(
     verdict=Verdict.NO_LEADER,
     matches=_matches,
     sentence=_sentence,
-    next_step="Bring back a broker with an in-sync replica (kafka-topics --describe --unavailable-partitions). An"
+    next_step="Bring back a broker with an in-sync replica (kafka-topics.sh --describe --unavailable-partitions). An"
     " unclean leader election makes the partition available and loses its last records.",
     evidence=("committed_offset", "commit_time", "reason", "members"),
     confirm=1,

@@ -42,7 +42,7 @@ _GRANT = (
     " else compare with the consumer's own position."
 )
 _BRING_BACK = (
-    "Bring back a broker with an in-sync replica of that partition (kafka-topics --describe --topic"
+    "Bring back a broker with an in-sync replica of that partition (kafka-topics.sh --describe --topic"
     " __consumer_offsets --unavailable-partitions)."
 )
 _WAIT_FOR_OWNER = "Nothing yet: members look for new partitions every few minutes (metadata.max.age.ms)."

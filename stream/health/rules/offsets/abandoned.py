@@ -34,6 +34,6 @@ RULE = Rule(
     verdict=Verdict.ABANDONED,
     matches=_matches,
     sentence=_sentence,
-    next_step="If the group is done with the topic, delete its offsets (kafka-consumer-groups --delete-offsets).",
+    next_step="If the group is done with the topic, delete its offsets (kafka-consumer-groups.sh --delete-offsets).",
     evidence=("committed_offset", "commit_time", "members", "lag"),
 )

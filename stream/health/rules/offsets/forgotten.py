@@ -37,9 +37,9 @@ RULE = Rule(
     verdict=Verdict.FORGOTTEN,
     matches=_matches,
     sentence=_sentence,
-    next_step="Do not restart the group before it has committed again, or set its offset first (kafka-consumer-groups"
-    " --reset-offsets --to-offset). Then find out why: the broker's log of that time, offsets.retention.minutes, a tool"
-    " that deletes offsets or groups.",
+    next_step="Do not restart the group before it has committed again, or set its offset first"
+    " (kafka-consumer-groups.sh --reset-offsets --to-offset). Then find out why: the broker's log of that time,"
+    " offsets.retention.minutes, a tool that deletes offsets or groups.",
     evidence=("forgotten_time", "committed_offset", "commit_time", "members", "lag"),
     confirm=1,
     is_reported_beside=True,

@@ -49,7 +49,7 @@ RULE = Rule(
     matches=_matches,
     sentence=_sentence,
     next_step="If the records are needed, stop the group and set it back to the first of them"
-    " (kafka-consumer-groups --reset-offsets); then see auto.offset.reset, which moves groups without an offset.",
+    " (kafka-consumer-groups.sh --reset-offsets); then see auto.offset.reset, which moves groups without an offset.",
     evidence=("jump_from", "jump_to", "jump_time", "committed_offset", "log_start_offset", "lag"),
     confirm=1,
     is_reported_beside=True,
