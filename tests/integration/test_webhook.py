@@ -11,7 +11,7 @@ from sandbox.ports import free_port
 from sandbox.waiting import wait_until
 from tests.integration.traffic import commit, make_topic, stop_reading
 from tests.stream.webhook.receiver import Receiver
-from tests.support.event_stream import EventStreamReader
+from tests.integration.event_stream import EventStreamReader
 from tests.support.monitor import Monitor
 
 if TYPE_CHECKING:
