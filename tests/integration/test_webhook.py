@@ -9,9 +9,9 @@ import pytest
 from sandbox.kafka.broker import Broker
 from sandbox.ports import free_port
 from sandbox.waiting import wait_until
+from tests.integration.event_stream import EventStreamReader
 from tests.integration.traffic import commit, make_topic, stop_reading
 from tests.stream.webhook.receiver import Receiver
-from tests.integration.event_stream import EventStreamReader
 from tests.support.monitor import Monitor
 
 if TYPE_CHECKING:
