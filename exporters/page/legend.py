@@ -29,6 +29,7 @@ def verdict_legend(verdicts: pa.Table) -> Content:
         "details",
         el("summary", "What the verdicts mean"),
         table(_TITLE, _HEADS, [_row(row) for row in reversed(rows)]),
+        aria_label=_TITLE,
     )
     return el("section", shown, class_="legend", aria_label=_TITLE)
 
