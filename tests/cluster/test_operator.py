@@ -39,7 +39,8 @@ def test_the_pod_that_spark_builds_is_admitted(release: Release, tmp_path: Path)
     assert container["command"] == wanted["command"]
     assert container["args"][0] == "driver"
     assert container["readinessProbe"]["httpGet"]["path"] == "/readyz"
-    assert container["resources"]["limits"] == {"cpu": "2", "memory": "3Gi"}
+    limits = {"cpu": "2", "memory": "3Gi", "ephemeral-storage": wanted["resources"]["limits"]["ephemeral-storage"]}
+    assert container["resources"]["limits"] == limits
     assert created["spec"]["automountServiceAccountToken"] is False
 
 
