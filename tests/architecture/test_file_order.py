@@ -1,11 +1,20 @@
-"""The order of the test files: the longest first, by what is known of their tests."""
+"""The distribution of the test files: the longest first, by what is known of their tests, and folders that share."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Final
 
-from tests.support.file_order import UNKNOWN_SECONDS, committed_seconds, seconds_by_file
+import pytest
+
+from tests.support.file_order import (
+    SHARING,
+    UNKNOWN_SECONDS,
+    committed_seconds,
+    seconds_by_file,
+    seconds_by_unit,
+    unit_of,
+)
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 
@@ -25,6 +34,20 @@ def test_unknown_test_counts_as_a_long_one() -> None:
     """A new file does not start last, and a new test makes its file longer."""
     seconds = seconds_by_file(["a.py::new", "b.py::old", "b.py::new"], {"b.py::old": 2.0}, {"b.py": 50.0})
     assert seconds == {"a.py": UNKNOWN_SECONDS, "b.py": 2.0 + UNKNOWN_SECONDS}
+
+
+def test_folder_that_shares_is_as_long_as_all_its_files() -> None:
+    """One worker runs the folder, so it starts before a file that is longer than each of its files."""
+    (folder,) = SHARING
+    by_file = {f"{folder}/test_a.py": 3.0, f"{folder}/test_b.py": 4.0, "tests/test_c.py": 5.0}
+    assert seconds_by_unit(by_file) == {folder: 7.0, "tests/test_c.py": 5.0}
+    assert unit_of(f"{folder}_of_others/test_a.py") == f"{folder}_of_others/test_a.py"
+
+
+@pytest.mark.parametrize("folder", SHARING)
+def test_tests_that_share_a_monitor_are_in_a_folder_that_shares(folder: str) -> None:
+    """The fixture is defined there, so no test elsewhere can start a further monitor by naming it."""
+    assert 'scope="package"' in (ROOT / folder / "conftest.py").read_text()
 
 
 def test_committed_files_exist() -> None:

@@ -1,4 +1,4 @@
-"""Shared fixtures: a broker whose offsets topic tests may write to, and a monitor of it."""
+"""The broker that integration tests share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import pytest
 
 from sandbox.kafka.broker import Broker
 from tests.integration.traffic import commit, make_topic
-from tests.support.monitor import Monitor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,10 +20,3 @@ def cluster() -> Iterator[Broker]:
         make_topic(broker.bootstrap, "t", 3, records=100)
         commit(broker.bootstrap, "first", "t", {0: 1})
         yield broker
-
-
-@pytest.fixture(scope="session")
-def monitor(cluster: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Monitor]:
-    """Return a ready monitor of that broker: use unique group names, and do not stop it."""
-    with Monitor(cluster.bootstrap, tmp_path_factory.mktemp("monitor")) as running:
-        yield running.wait_ready()

@@ -1,4 +1,7 @@
-"""Starts the longest test files first: a long file that starts last leaves the other workers of pytest-xdist idle.
+"""Distributes the test files to the workers of pytest-xdist: the longest first, and some folders as a whole.
+
+A long file that starts last leaves the other workers idle. The tests of a folder in `SHARING` use one monitor. On
+several workers, each worker would start one, and its ticks would slow down the tests beside it until the run ends.
 
 Each run stores the seconds of its tests with a JVM or a broker in pytest's cache. A checkout without a cache uses
 `file_seconds.json`. To replace it after a run of all tests:
@@ -14,16 +17,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
+from xdist.scheduler import LoadFileScheduling
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 COMMITTED: Final = Path(__file__).with_name("file_seconds.json")
 SLOW_MARKS: Final = ("spark", "kafka")
+SHARING: Final = ("tests/integration/one_monitor",)
+"""Folders whose tests run in one worker with `--dist loadfile`."""
 UNKNOWN_SECONDS: Final = 10.0
 """Assumed for a test that is in no record, so that a new file does not start last."""
 _CACHE_KEY: Final = "lagwarden/test_seconds"
 _WORKER_INPUT: Final = "lagwarden_test_seconds"
+
+
+class UnitScheduling(LoadFileScheduling):
+    """Schedules all tests of a unit, which is a file or a folder in `SHARING`, in one worker."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return unit_of(file_of(nodeid))
 
 
 class FileOrder:
@@ -44,12 +57,18 @@ class FileOrder:
         """Send the stored seconds to a worker of pytest-xdist, of which `node` is the `WorkerController`."""
         node.workerinput[_WORKER_INPUT] = self._seconds
 
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> UnitScheduling | None:
+        """Return the scheduler of `--dist loadfile`; None for other values, which have schedulers of pytest-xdist."""
+        return UnitScheduling(config, log) if config.getvalue("dist") == "loadfile" else None
+
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Sort the files, the longest first, if a selected test needs a JVM or a broker."""
+        """Sort the units, the longest first, if a selected test needs a JVM or a broker."""
         if any(item.get_closest_marker(name) for item in items for name in SLOW_MARKS):
-            seconds = seconds_by_file([item.nodeid for item in items], self._seconds, committed_seconds())
-            items.sort(key=lambda item: -seconds[file_of(item.nodeid)])
+            by_file = seconds_by_file([item.nodeid for item in items], self._seconds, committed_seconds())
+            seconds = seconds_by_unit(by_file)
+            items.sort(key=lambda item: -seconds[unit_of(file_of(item.nodeid))])
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Add the seconds of one phase of a test."""
@@ -66,6 +85,11 @@ class FileOrder:
 def file_of(test: str) -> str:
     """Return the file of a test's id."""
     return test.partition("::")[0]
+
+
+def unit_of(file: str) -> str:
+    """Return what one worker runs as a whole: the folder of the file if it is in `SHARING`, else the file."""
+    return next((folder for folder in SHARING if file.startswith(f"{folder}/")), file)
 
 
 def committed_seconds() -> dict[str, float]:
@@ -91,6 +115,14 @@ def seconds_by_file(
         else sum(by_test.get(name, UNKNOWN_SECONDS) for name in names)
         for file, names in tests_in.items()
     }
+
+
+def seconds_by_unit(by_file: Mapping[str, float]) -> dict[str, float]:
+    """Return the sum of the seconds of each unit's files."""
+    seconds: collections.Counter[str] = collections.Counter()
+    for file, own in by_file.items():
+        seconds[unit_of(file)] += own
+    return seconds
 
 
 def main() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import shutil
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ from sandbox.kafka.broker import Broker
 from stream.checkpoint.manifest import FORMAT, MANIFEST
 from stream.errors import ExitCode
 from tests.integration.failures.refused import assert_refused
-from tests.integration.traffic import commit, make_topic, offsets_ends
+from tests.integration.traffic import commit, make_topic
 from tests.support.monitor import Monitor
 
 if TYPE_CHECKING:
@@ -103,15 +102,6 @@ def test_checkpoint_of_the_previous_format_is_set_aside_once(used: tuple[Broker,
 
         monitor.start().wait_ready()
         assert monitor.events("checkpoint set aside; reading the topic from its start") == []
-
-
-def test_checkpoint_in_use_is_refused(cluster: Broker, monitor: Monitor, tmp_path: Path) -> None:
-    """A second monitor does not start over the folder of a running one, which keeps running."""
-    second = Monitor(cluster.bootstrap, tmp_path)
-    with contextlib.closing(second.start("--checkpoint-dir", str(monitor.checkpoint))):
-        assert_refused(second, ExitCode.CHECKPOINT_UNUSABLE, "in use by another lagwarden", "--checkpoint-dir")
-    commit(cluster.bootstrap, "undisturbed", "t", {0: 6})
-    assert monitor.wait_read(offsets_ends(cluster.bootstrap)).committed["undisturbed", "t", 0] == 6
 
 
 def test_topic_behind_the_checkpoint_is_read_again(used: tuple[Broker, Path], tmp_path: Path) -> None:
