@@ -13,7 +13,14 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
-from sandbox.kafka.broker_properties import Joining, Voting, formatted_folder, properties_text, renumber
+from sandbox.kafka.broker_properties import (
+    SETTINGS_OF_RELEASES,
+    Joining,
+    Voting,
+    formatted_folder,
+    properties_text,
+    renumber,
+)
 from sandbox.kafka.jars import BROKER, broker_jars
 from sandbox.kafka.java import SMALL_JVM, ClassArchive, class_path, find_java
 from sandbox.ports import LOOPBACK, accepts, free_port_pair
@@ -60,7 +67,7 @@ class Broker:
         jvm: Sequence[str] = (),
     ) -> None:
         self._joining = voting if joins is None else Joining(node, joins.controller_port)
-        self.version: Final = version
+        self._version = version
         self._own_folder = folder is None
         self.folder: Final = folder or Path(tempfile.mkdtemp(prefix="lagwarden-broker-"))
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -79,6 +86,11 @@ class Broker:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @property
+    def version(self) -> str:
+        """The release of Kafka whose jars the broker runs."""
+        return self._version
 
     @property
     def bootstrap(self) -> str:
@@ -138,6 +150,12 @@ class Broker:
         self._keep_archive()
         self.check_log()
 
+    def restart_as(self, version: str) -> Self:
+        """Stop the broker and start it with the jars of another release over the same data. Raises BrokerError."""
+        self.stop()
+        self._version = version
+        return self.start()
+
     def kill(self) -> None:
         """Kill the broker with SIGKILL, as a power failure would; its data stay."""
         if self._process is not None:
@@ -182,7 +200,7 @@ class Broker:
             if self._joining is not None:
                 renumber(self.data, self._joining.node)
         config = self.folder / "server.properties"
-        config.write_text(properties_text(self.data, self._ports or free_port_pair(), self._properties, self._joining))
+        config.write_text(self._properties_text())
         jars = self._used_jars()
         archive = ClassArchive.build(f"broker-{self.version}", jars, SMALL_JVM)
         self._draft = None if archive.exists else archive.draft(str(self.port))
@@ -195,6 +213,10 @@ class Broker:
             self.log,
         )
         return self._is_listening()
+
+    def _properties_text(self) -> str:
+        properties = {**SETTINGS_OF_RELEASES.get(self.version, {}), **self._properties}
+        return properties_text(self.data, self._ports or free_port_pair(), properties, self._joining)
 
     def _is_listening(self) -> bool:
         """Wait until the port is open, the process has ended, or the limit has passed; returns whether it is open."""

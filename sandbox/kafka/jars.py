@@ -30,6 +30,10 @@ HERE: Final = Path(__file__).resolve().parent
 CHECKSUMS: Final = HERE / "jars.sha256"
 BROKER: Final = "4.3.1"
 """The version of the broker that the sandbox runs by default."""
+RELEASES: Final = ("3.9.2", "4.0.2", "4.1.2", "4.2.1", BROKER, "4.4.0")
+"""The versions of brokers that the sandbox can run, the oldest first."""
+TOOLS: Final = {"4.4.0": BROKER}
+"""The version of the tools for a broker whose own tools are not published where its other jars are."""
 
 
 class JarError(RuntimeError):
@@ -39,6 +43,11 @@ class JarError(RuntimeError):
 def broker_jars(version: str = BROKER) -> list[Path]:
     """Return the jars of a Kafka broker and its tools, in name order; fetch them where missing."""
     return jar_set(f"broker-{version}")
+
+
+def tools_jars(version: str = BROKER) -> list[Path]:
+    """Return the jars of the tools for a broker: its own, or those of TOOLS; fetch them where missing."""
+    return broker_jars(TOOLS.get(version, version))
 
 
 def oauth_jars(version: str = BROKER) -> list[Path]:

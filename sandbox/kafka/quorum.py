@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from sandbox.kafka.broker import Broker
 from sandbox.kafka.broker_properties import Voting
+from sandbox.kafka.jars import BROKER
 from sandbox.ports import free_port_pair
 
 if TYPE_CHECKING:
@@ -15,14 +16,16 @@ if TYPE_CHECKING:
 
 
 @contextlib.contextmanager
-def running_quorum(voters: int = 3, properties: Mapping[str, str] | None = None) -> Iterator[dict[int, Broker]]:
+def running_quorum(
+    voters: int = 3, properties: Mapping[str, str] | None = None, *, version: str = BROKER
+) -> Iterator[dict[int, Broker]]:
     """Start brokers that are all voters and yield them by node number; stop them and remove their data at the end.
 
     They start at the same time, because a broker opens its port only after the quorum has a leader. Raises
     BrokerError.
     """
     ports = {node: free_port_pair() for node in range(1, voters + 1)}
-    brokers = {node: Broker(voting=Voting(node, ports), properties=properties) for node in ports}
+    brokers = {node: Broker(voting=Voting(node, ports), properties=properties, version=version) for node in ports}
     try:
         with ThreadPoolExecutor(voters) as pool:
             list(pool.map(Broker.start, brokers.values()))

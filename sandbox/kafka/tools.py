@@ -14,7 +14,7 @@ import subprocess
 import uuid
 from typing import TYPE_CHECKING, Final
 
-from sandbox.kafka.jars import BROKER, broker_jars
+from sandbox.kafka.jars import BROKER, tools_jars
 from sandbox.kafka.java import SMALL_JVM, ClassArchive, class_path, find_java
 
 if TYPE_CHECKING:
@@ -64,9 +64,9 @@ class GroupState:
     members: int
 
 
-def describe_groups(bootstrap: str) -> list[GroupOffset]:
+def describe_groups(bootstrap: str, version: str = BROKER) -> list[GroupOffset]:
     """Return the offsets of all groups except share, streams and Connect groups, which this tool does not describe."""
-    rows = table_rows(_describe_all(bootstrap))
+    rows = table_rows(_describe_all(bootstrap, version=version))
     return [
         GroupOffset(
             group=row["GROUP"] or "",
@@ -113,20 +113,21 @@ def delete_group(bootstrap: str, group: str) -> None:
         raise ToolError(printed.strip())
 
 
-def consumer_groups(bootstrap: str, *arguments: str) -> str:
+def consumer_groups(bootstrap: str, *arguments: str, version: str = BROKER) -> str:
     """Return the output of `kafka-consumer-groups`. Raises ToolError."""
-    return run_tool(CONSUMER_GROUPS, "--bootstrap-server", bootstrap, *arguments)
+    return run_tool(CONSUMER_GROUPS, "--bootstrap-server", bootstrap, *arguments, version=version)
 
 
 def run_tool(main_class: str, *arguments: str, version: str = BROKER) -> str:
     """Run one of Kafka's tools by its class and return its standard output. Raises ToolError.
 
-    The first successful run of a tool on this machine writes its class archive, with which it starts in half the time.
+    `version` is that of the broker whose tools are run. The first successful run of a tool on this machine writes its
+    class archive, with which it starts in half the time.
     """
     archive = tool_archive(main_class, version)
     draft = None if archive.exists else archive.draft(uuid.uuid4().hex)
     sharing = archive.flags_to_use() if draft is None else archive.flags_to_write(draft)
-    class_path_option = ("-cp", class_path(broker_jars(version)))
+    class_path_option = ("-cp", class_path(tools_jars(version)))
     command = [*(str(find_java()), *SMALL_JVM, QUIET, *sharing, *class_path_option, main_class), *arguments]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT)
@@ -144,10 +145,10 @@ def run_tool(main_class: str, *arguments: str, version: str = BROKER) -> str:
 
 def tool_archive(main_class: str, version: str = BROKER) -> ClassArchive:
     """Return the class archive of one of Kafka's tools; it exists once `run_tool` has run the tool."""
-    return ClassArchive.build(f"{main_class.rpartition('.')[2]}-{version}", broker_jars(version), SMALL_JVM)
+    return ClassArchive.build(f"{main_class.rpartition('.')[2]}-{version}", tools_jars(version), SMALL_JVM)
 
 
-def _describe_all(bootstrap: str, *arguments: str) -> str:
+def _describe_all(bootstrap: str, *arguments: str, version: str = BROKER) -> str:
     """Return the output of `--describe --all-groups`. Raises ToolError.
 
     The tool lists the groups first and describes them in a second request. It fails as a whole when the broker removes
@@ -155,8 +156,8 @@ def _describe_all(bootstrap: str, *arguments: str) -> str:
     """
     for _ in range(LISTING_ATTEMPTS - 1):
         with contextlib.suppress(GroupRemovedError):
-            return consumer_groups(bootstrap, "--describe", "--all-groups", *arguments)
-    return consumer_groups(bootstrap, "--describe", "--all-groups", *arguments)
+            return consumer_groups(bootstrap, "--describe", "--all-groups", *arguments, version=version)
+    return consumer_groups(bootstrap, "--describe", "--all-groups", *arguments, version=version)
 
 
 def table_rows(text: str) -> list[dict[str, str | None]]:

@@ -17,6 +17,7 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, OffsetSpec
 
 from sandbox.kafka import tools
+from sandbox.kafka.jars import BROKER
 from sandbox.kafka.topics import create_topics
 from sandbox.waiting import LIMIT, eventually, wait_until
 from tests.support.producers import patient_producer
@@ -164,9 +165,9 @@ def topics_of(bootstrap: str) -> set[str]:
     return set(_admin(bootstrap).list_topics(timeout=LIMIT).topics)
 
 
-def tool_says(bootstrap: str) -> tuple[dict[Place, int], dict[Place, int]]:
+def tool_says(bootstrap: str, version: str = BROKER) -> tuple[dict[Place, int], dict[Place, int]]:
     """Return committed offsets and lags of all groups from Kafka's own tool, for names that its table can show."""
-    rows = [row for row in tools.describe_groups(bootstrap) if row.current_offset is not None]
+    rows = [row for row in tools.describe_groups(bootstrap, version) if row.current_offset is not None]
     committed, lags = {}, {}
     for row in rows:
         assert row.topic is not None

@@ -51,6 +51,16 @@ def test_the_broker_has_the_tested_number_of_jars() -> None:
     assert len(jars.checksums("broker-4.3.1")) == 34
 
 
+def test_every_broker_has_its_jars_and_tools() -> None:
+    """The releases are the sets of brokers, and a release without tools of its own has those of another one."""
+    assert [f"broker-{version}" for version in jars.RELEASES] == [
+        name for name in jars.known_sets() if name.startswith("broker-")
+    ]
+    for version in jars.RELEASES:
+        tools = jars.TOOLS.get(version, version)
+        assert f"kafka-tools-{tools}.jar" in jars.checksums(f"broker-{tools}")
+
+
 def test_set_is_fetched_once(small_set: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     """The second request for a complete set fetches nothing."""
     calls: list[str] = []

@@ -1,0 +1,171 @@
+"""Brokers of every release of Kafka that the sandbox can run, compared with the tools of that release."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import pytest
+
+from sandbox.kafka.jars import RELEASES
+from sandbox.kafka.tools import run_tool
+from sandbox.waiting import LIMIT
+from stream.cluster.offsets_topic import NAME
+from stream.cluster.transport.client import Cluster
+from stream.cluster_facts.poll import ClusterPoll
+from stream.offline.decode import decode
+from stream.offline.folder import LogFolder
+from stream.offline.live import LiveTopics
+from tests.exporters.snapshots import snapshot
+from tests.integration.ticks import Monitor
+from tests.integration.traffic import (
+    begin_transaction,
+    commit,
+    commit_in,
+    consumer,
+    end_transaction,
+    join_and_commit,
+    make_topic,
+    tool_says,
+)
+
+if TYPE_CHECKING:
+    from stream.cluster_facts.poll import ClusterFacts
+    from stream.offline.rows import LogRow, RowSource
+    from tests.conftest import MakeBroker
+
+pytestmark = [pytest.mark.kafka, pytest.mark.long]
+
+CONSOLE: Final = "org.apache.kafka.tools.consumer.ConsoleConsumer"
+RECORDS: Final = {0: 100, 1: 101, 2: 102}
+"""Records of each partition of the topic."""
+
+
+class Release(NamedTuple):
+    """A release and its finalized level of `metadata.version`; `classic`: its coordinator is the one of Kafka 3."""
+
+    version: str
+    level: int
+    classic: bool = False
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """The properties of its broker."""
+        return {"group.coordinator.rebalance.protocols": "classic"} if self.classic else {}
+
+
+CASES: Final = (
+    Release("3.9.2", 21, classic=True),
+    Release("3.9.2", 21),
+    Release("4.0.2", 25),
+    Release("4.1.2", 27),
+    Release("4.2.1", 29),
+    Release("4.3.1", 30),
+    Release("4.4.0", 33),
+)
+
+
+def test_every_release_is_played() -> None:
+    """A new jar set of a broker needs a row."""
+    assert [case.version for case in CASES if not case.classic] == [*RELEASES]
+
+
+@pytest.mark.parametrize("release", CASES, ids=lambda case: f"{case.version}{', classic' if case.classic else ''}")
+def test_groups_and_facts_are_those_of_the_tools(make_broker: MakeBroker, release: Release) -> None:
+    """Offsets and lags of every kind of group, records on disk, and facts of the cluster; nothing is undecodable."""
+    broker = make_broker(version=release.version, properties=release.properties)
+    bootstrap = broker.bootstrap
+    make_topic(bootstrap, "t", len(RECORDS), records=RECORDS[0])
+    with contextlib.ExitStack() as clients:
+        expected, kinds = _traffic(bootstrap, clients, release)
+        committed, lags = tool_says(bootstrap, release.version)
+        assert committed == expected
+        cluster = clients.enter_context(Cluster([bootstrap]))
+        cluster.connect(LIMIT)
+        monitor = Monitor(cluster)
+        shown = _shown(monitor)
+        assert {place: offset for place, (offset, _) in shown.items()} == committed
+        assert {place: lag for place, (_, lag) in shown.items()} == lags
+        assert {name: (each.kind, each.state) for name, each in monitor.hidden.state.memberships.items()} == kinds
+        rows = _rows(LiveTopics(cluster, [NAME]))
+        assert [row for row in rows if decode(row).error is not None] == []
+        assert rows == _rows(LogFolder(broker.data))
+        _assert_known(_facts(cluster, committed), release)
+
+
+def _traffic(
+    bootstrap: str, clients: contextlib.ExitStack, release: Release
+) -> tuple[dict[Any, int], dict[str, tuple[str, str]]]:
+    """Commit as every kind of group of the release; members stay until `clients` are closed.
+
+    Return the committed offsets, and kind and state of the groups that have or had members.
+    """
+    commit(bootstrap, "simple", "t", {0: 0, 1: 50, 2: 102})
+    expected = {("simple", "t", 0): 0, ("simple", "t", 1): 50, ("simple", "t", 2): 102}
+    kinds = {"classic": ("classic", "Stable")}
+    _join(bootstrap, clients, "classic", expected)
+    if release.version.startswith("4"):
+        kinds["new"] = ("consumer", "Stable")
+        _join(bootstrap, clients, "new", expected, group_protocol="consumer")
+    elif not release.classic:
+        kinds["new"] = ("consumer", "Empty")
+        _read_with_the_console(bootstrap, release, expected)
+    producer = begin_transaction(bootstrap, "tx")
+    commit_in(producer, bootstrap, "transactional", "t", {0: 40, 1: 41})
+    end_transaction(bootstrap, producer, commit=True)
+    producer.begin_transaction()
+    commit_in(producer, bootstrap, "transactional", "t", {0: 90, 2: 92})
+    end_transaction(bootstrap, producer, commit=False)
+    return expected | {("transactional", "t", 0): 40, ("transactional", "t", 1): 41}, kinds
+
+
+def _join(bootstrap: str, clients: contextlib.ExitStack, group: str, expected: dict[Any, int], **options: str) -> None:
+    client = clients.enter_context(consumer(bootstrap, group, **options))
+    join_and_commit(client, "t", {0: 10, 1: 11, 2: 12})
+    expected |= {(group, "t", partition): 10 + partition for partition in RECORDS}
+
+
+def _read_with_the_console(bootstrap: str, release: Release, expected: dict[Any, int]) -> None:
+    """Read the topic as a group of KIP-848 in its preview, which only Java clients of that time have."""
+    properties = ("group.id=new", "group.protocol=consumer")
+    run_tool(
+        *(CONSOLE, "--bootstrap-server", bootstrap, "--topic", "t", "--from-beginning", "--timeout-ms", "30000"),
+        *("--max-messages", str(sum(RECORDS.values()))),
+        *(word for each in properties for word in ("--consumer-property", each)),
+        version=release.version,
+    )
+    expected |= {("new", "t", partition): end for partition, end in RECORDS.items()}
+
+
+def _shown(monitor: Monitor) -> dict[Any, tuple[int, int]]:
+    """Return committed offset and lag of each partition of a group after a tick."""
+    result, state = monitor.tick(), monitor.hidden.state
+    rows = zip(state.group.to_pylist(), state.topic.to_pylist(), state.partition.tolist(), strict=True)
+    return {
+        place: (offset, int(result.window.lag[monitor.row(*place)]))
+        for place, offset in zip(rows, state.runs.spans.last_offset.tolist(), strict=True)
+    }
+
+
+def _rows(source: RowSource) -> list[LogRow]:
+    rows = sorted(source.rows(), key=lambda row: (row.topic, row.partition, row.offset))
+    assert rows
+    assert not source.problems
+    return rows
+
+
+def _facts(cluster: Cluster, places: dict[Any, int]) -> ClusterFacts:
+    read = [{"group": group, "topic": topic, "partition": partition} for group, topic, partition in places]
+    return ClusterPoll(cluster, 100).poll(snapshot(read), time.time())
+
+
+def _assert_known(facts: ClusterFacts, release: Release) -> None:
+    """Assert that nothing is absent: docs/support.md names only releases before these."""
+    assert facts.unknown_facts.to_pylist() == []
+    (totals,) = facts.cluster_totals.to_pylist()
+    assert None not in totals.values()
+    levels = {row["feature"]: row["level"] for row in facts.features.to_pylist()}
+    assert levels["metadata.version"] == release.level
+    assert facts.cleaner_suspect is False
+    assert facts.mixed_versions == ()
