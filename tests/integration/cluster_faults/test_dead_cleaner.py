@@ -1,7 +1,9 @@
-"""A log cleaner that gives up one partition of the offsets topic because of a damaged record batch."""
+"""A log cleaner that gives up one partition of the offsets topic, and one whose thread ends, by a damaged batch."""
 
 from __future__ import annotations
 
+import os
+import signal
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -16,10 +18,12 @@ from stream.cluster_facts.log_cleaner import PATIENCE_SECONDS
 from stream.cluster_facts.poll import ClusterPoll
 from stream.groups.placement import partition_for
 from tests.exporters.snapshots import snapshot
+from tests.integration.traffic import set_topic
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from exporters.cluster.model import ClusterFacts
     from sandbox.kafka.broker import Broker
     from tests.conftest import MakeBroker
 
@@ -37,6 +41,9 @@ PROPERTIES: Final = {
 BATCH_LENGTH: Final = slice(8, 12)
 MAGIC: Final = 16
 """Positions in a record batch: its length without the first twelve bytes, and its format version."""
+HUGE: Final = 2**30
+"""Bytes, more than the heap of the broker."""
+CLEANER_THREAD: Final = '"kafka-log-cleaner-thread-'
 
 
 def test_a_partition_that_the_cleaner_gives_up_is_named(make_broker: MakeBroker) -> None:
@@ -45,7 +52,7 @@ def test_a_partition_that_the_cleaner_gives_up_is_named(make_broker: MakeBroker)
     create_topics(broker.bootstrap, {"t": KEYS})
     groups = [_group_in(partition) for partition in (DAMAGED, SOUND)]
     commit(broker, groups, times=3)
-    damage(broker.data / f"{NAME}-{DAMAGED}")
+    overwrite_second_batch(broker.data / f"{NAME}-{DAMAGED}", MAGIC, b"\x7f")
     seen = snapshot(groups=[{"group": group, "partitions": KEYS, "members": 0} for group in groups])
     with Cluster([broker.bootstrap]) as cluster:
         poll = ClusterPoll(cluster, 100)
@@ -62,8 +69,46 @@ def test_a_partition_that_the_cleaner_gives_up_is_named(make_broker: MakeBroker)
     assert facts.cleaner_suspect is True
     assert {each.partition(" of ")[0] for each in facts.cleaner_evidence} == {f"partition {DAMAGED}"}
     assert "without being compacted, which was due at" in facts.cleaner_evidence[0]
-    families = PublishedCluster.build(facts).exposition.families
-    assert b"lagwarden_offsets_topic_cleaner_suspect 1" in b"".join(family.samples.kept or b"" for family in families)
+    assert _published_suspect(facts) == b"lagwarden_offsets_topic_cleaner_suspect 1"
+
+
+@pytest.mark.long
+def test_a_dead_cleaner_thread_shows_on_all_partitions(make_broker: MakeBroker) -> None:
+    """A batch that seems to need more than the heap ends the thread: all partitions of the broker are evidence.
+
+    After a restart with a smaller max.message.bytes the thread lives, and only the damaged partition is evidence.
+    """
+    broker = make_broker(properties=PROPERTIES, heap="128m")
+    create_topics(broker.bootstrap, {"t": KEYS})
+    groups = [_group_in(partition) for partition in (DAMAGED, SOUND)]
+    commit(broker, groups, times=3)
+    set_topic(broker.bootstrap, NAME, {"max.message.bytes": str(HUGE)})
+    assert _cleaner_threads(broker) == 1
+    overwrite_second_batch(broker.data / f"{NAME}-{DAMAGED}", BATCH_LENGTH.start, (HUGE - 12).to_bytes(4, "big"))
+    seen = snapshot(groups=[{"group": group, "partitions": KEYS, "members": 0} for group in groups])
+    with Cluster([broker.bootstrap]) as cluster:
+        poll = ClusterPoll(cluster, 100)
+        assert poll.poll(seen, 0).cleaner_suspect is False
+        commit(broker, groups, times=120)
+        wait_until(lambda: "java.lang.OutOfMemoryError" in _log(broker), "the error of the cleaner")
+        wait_until(lambda: _cleaner_threads(broker) == 0, "the end of the thread")
+        assert "uncleanable" not in _log(broker)
+        assert poll.poll(seen, 60).cleaner_suspect is False, "a cleaner may be busy with other logs"
+        facts = poll.poll(seen, 60 + PATIENCE_SECONDS)
+        signs = [("without being compacted" in each, "live keys" in each) for each in facts.cleaner_evidence]
+        assert signs == [(True, False), (False, True)]
+        assert all(each.endswith(" (and 1 more of its partitions)") for each in facts.cleaner_evidence)
+        assert _published_suspect(facts) == b"lagwarden_offsets_topic_cleaner_suspect 1"
+
+        set_topic(broker.bootstrap, NAME, {"max.message.bytes": str(SEGMENT)})
+        broker.stop()
+        broker.start()
+        commit(broker, groups, times=1)
+        wait_until(lambda: _size(broker, SOUND) < 2 * SEGMENT < _size(broker, DAMAGED), "the other partition")
+        assert _cleaner_threads(broker) == 1
+        evidence = poll.poll(seen, 120 + PATIENCE_SECONDS).cleaner_evidence
+    assert {each.partition(" of ")[0] for each in evidence} == {f"partition {DAMAGED}"}
+    assert not any("more of its partitions" in each for each in evidence)
 
 
 def _group_in(partition: int) -> str:
@@ -80,13 +125,30 @@ def commit(broker: Broker, groups: list[str], times: int) -> None:
         client.close()
 
 
-def damage(folder: Path) -> None:
-    """Overwrite the format version of the second batch; the cleaner meets it when its segment is no longer active."""
+def overwrite_second_batch(folder: Path, position: int, content: bytes) -> None:
+    """Overwrite bytes of the second batch; the cleaner meets it when its segment is no longer active."""
     (segment,) = folder.glob("*.log")
     with segment.open("r+b") as file:
         second = 12 + int.from_bytes(file.read(12)[BATCH_LENGTH], "big")
-        file.seek(second + MAGIC)
-        file.write(b"\x7f")
+        file.seek(second + position)
+        file.write(content)
+
+
+def _cleaner_threads(broker: Broker) -> int:
+    """Return the number of threads of the log cleaner in a new thread dump of the broker's JVM."""
+    assert broker.pid is not None
+    end = "JNI global ref"
+    dumps = _log(broker).count(end)
+    os.kill(broker.pid, signal.SIGQUIT)
+    wait_until(lambda: _log(broker).count(end) > dumps, "the thread dump")
+    return _log(broker).rpartition("Full thread dump")[2].count(CLEANER_THREAD)
+
+
+def _published_suspect(facts: ClusterFacts) -> bytes:
+    """Return the line of the metric for which the alert waits."""
+    families = PublishedCluster.build(facts).exposition.families
+    lines = b"".join(family.samples.kept or b"" for family in families).splitlines()
+    return next(line for line in lines if line.startswith(b"lagwarden_offsets_topic_cleaner_suspect"))
 
 
 def _log(broker: Broker) -> str:
