@@ -7,6 +7,7 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Base64;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.List;
@@ -24,7 +25,6 @@ import org.apache.kafka.common.protocol.types.Schema;
 import org.apache.kafka.common.protocol.types.Struct;
 import org.apache.kafka.common.protocol.types.TaggedFields;
 import org.apache.kafka.common.protocol.types.Type;
-import org.apache.kafka.common.utils.ImplicitLinkedHashMultiCollection;
 
 /**
  * Writes random instances of Kafka's generated classes in every version, and prints how Kafka reads their bytes.
@@ -228,7 +228,8 @@ public class Messages {
             return list;
         }
         Class<?> plain = (Class<?>) kind;
-        if (ImplicitLinkedHashMultiCollection.class.isAssignableFrom(plain)) {
+        if (Collection.class.isAssignableFrom(plain)) {
+            // A subclass of Kafka's ImplicitLinkedHashMultiCollection, which is in another package since 4.4.
             return collection(plain, type, version);
         }
         if (Message.class.isAssignableFrom(plain)) {
@@ -241,7 +242,7 @@ public class Messages {
 
     @SuppressWarnings({"unchecked", "rawtypes"})
     private static Object collection(Class<?> kind, Type type, short version) throws Exception {
-        ImplicitLinkedHashMultiCollection collection = (ImplicitLinkedHashMultiCollection) kind.getConstructor().newInstance();
+        Collection collection = (Collection) kind.getConstructor().newInstance();
         List<Object> list = new ArrayList<>();
         addElements(list, ((ParameterizedType) kind.getGenericSuperclass()).getActualTypeArguments()[0], type, version);
         collection.addAll(list);

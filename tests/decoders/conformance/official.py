@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from decoders.schema import Message, RecordType
 
 HERE: Final = Path(__file__).parent
-LINES: Final = ("3.7.2", "3.9.2", "4.0.2", "4.1.2", "4.3.1")
+LINES: Final = ("3.7.2", "3.9.2", "4.0.2", "4.1.2", "4.2.1", "4.3.1", "4.4.0")
 NEWEST: Final = LINES[-1]
+COMPLETE: Final = "4.3.1"
+"""The newest line with the jars of the tools, of Streams and of Connect."""
 SCHEMA_FILES: Final = re.compile(
     r"(?:common/message/(?:(?:LegacyOffset|Offset|Group|Consumer|Share|Streams|Transaction)\w+(?:Key|Value)"
     r"|ConsumerProtocol(?:Subscription|Assignment)|SubscriptionInfoData)|common/metadata/\w+Record)\.json"

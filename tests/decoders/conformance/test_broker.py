@@ -20,7 +20,7 @@ from sandbox.kafka.broker import Broker
 from sandbox.kafka.jars import broker_jars, jar_set
 from sandbox.kafka.java import SMALL_JVM, find_java
 from sandbox.kafka.tools import run_tool
-from tests.decoders.conformance.official import NEWEST, compiled
+from tests.decoders.conformance.official import COMPLETE, compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -48,8 +48,8 @@ TOMBSTONES = {1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15, 16, 17, 19, 20, 21
 @pytest.fixture(scope="module")
 def log_directory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Return the log directory of a broker on which groups of every type were created and deleted."""
-    program = compiled(NEWEST, tmp_path_factory.mktemp("classes"), "Groups.java")
-    jars = ":".join(map(str, (*broker_jars(NEWEST), *jar_set(f"messages-{NEWEST}"))))
+    program = compiled(COMPLETE, tmp_path_factory.mktemp("classes"), "Groups.java")
+    jars = ":".join(map(str, (*broker_jars(COMPLETE), *jar_set(f"messages-{COMPLETE}"))))
     folder = program[program.index("-cp") + 1].rsplit(":", 1)[1]
     options = ["-Xmx400m", *SMALL_JVM, "-Dorg.slf4j.simpleLogger.defaultLogLevel=error", f"-Djava.io.tmpdir={folder}"]
     command = [str(find_java()), *options, "-cp", f"{jars}:{folder}", "Groups"]

@@ -31,7 +31,7 @@ from tests.integration.traffic import (
 )
 
 if TYPE_CHECKING:
-    from stream.cluster_facts.poll import ClusterFacts
+    from exporters.cluster.model import ClusterFacts
     from stream.offline.rows import LogRow, RowSource
     from tests.conftest import MakeBroker
 
