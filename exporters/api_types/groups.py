@@ -184,6 +184,24 @@ class MemberQuotaObject(TypedDict):
     sentence: str
 
 
+class ShareGroupPartitionObject(TypedDict):
+    """One partition of a share group (`exporters.readmodel.SharePartitionDetail`)."""
+
+    topic: str
+    partition: int
+    start_offset: int | None
+    end: int | None
+    lag: int | None
+    finished: int | None
+    returned: int | None
+    most_deliveries: int | None
+    acknowledged: int
+    archived: int
+    returns: int
+    verdict: str | None
+    verdict_since: str | None
+
+
 class GroupDetailObject(TypedDict):
     """The detail of one group (`exporters.readmodel.GroupDetail`); all None if nothing is known of the group now."""
 
@@ -195,6 +213,8 @@ class GroupDetailObject(TypedDict):
     findings: list[PartitionFindingObject] | None
     verdicts: list[VerdictChangeObject] | None
     quotas: list[MemberQuotaObject] | None
+    by_share_partition: Annotated[list[ShareGroupPartitionObject] | None, EXPERIMENTAL]
+    share_progress_time: Annotated[str | None, EXPERIMENTAL]
 
 
 class CommonCauseRow(TypedDict):

@@ -26,6 +26,7 @@ from exporters.api_types.groups import (
     MemberQuotaObject,
     PartitionFindingObject,
     PartitionRow,
+    ShareGroupPartitionObject,
     TopicGroupRow,
     TopicGroupsResponse,
     TopicRow,
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
         MonitorStatus,
         OtherInstance,
         QuotaDetail,
+        SharePartitionDetail,
         Snapshot,
         TransitionDetail,
         VerdictChange,
@@ -121,7 +123,7 @@ def group_json(snapshot: Snapshot, group: str, detail: GroupDetail | None = None
     The detail is current, the rest has the time of the snapshot. `members` and `partitions` are counts; the lists are
     `by_member`, `by_partition` and `by_topic`. `finding` explains the group's verdict, `findings` those of its
     partitions that are not fine (the worst first), `verdicts` are the changes of its verdict, `quotas` those by which
-    its members may be throttled.
+    its members may be throttled. A share group commits no offsets: its partitions are in `by_share_partition`.
     """
     found = table_rows(_of_group(snapshot.groups, group), GroupRow)
     if not found:
@@ -194,6 +196,8 @@ def _detail(detail: GroupDetail | None) -> GroupDetailObject:
             "findings": None,
             "verdicts": None,
             "quotas": None,
+            "by_share_partition": None,
+            "share_progress_time": None,
         }
     return {
         "by_member": [_member(member) for member in detail.members],
@@ -204,6 +208,10 @@ def _detail(detail: GroupDetail | None) -> GroupDetailObject:
         "findings": [_partition_finding(*each) for each in detail.partition_findings],
         "verdicts": [_verdict_change(change) for change in detail.verdicts],
         "quotas": None if detail.quotas is None else [_quota(quota) for quota in detail.quotas],
+        "by_share_partition": None
+        if detail.share_partitions is None
+        else [_share_partition(each) for each in detail.share_partitions],
+        "share_progress_time": None if detail.share_progress_time is None else rfc3339(detail.share_progress_time),
     }
 
 
@@ -239,6 +247,25 @@ def _quota(quota: QuotaDetail) -> MemberQuotaObject:
         "value": quota.value,
         "members": quota.members,
         "sentence": quota.sentence,
+    }
+
+
+def _share_partition(partition: SharePartitionDetail) -> ShareGroupPartitionObject:
+    since = partition.verdict_since
+    return {
+        "topic": partition.topic,
+        "partition": partition.partition,
+        "start_offset": partition.start_offset,
+        "end": partition.end,
+        "lag": partition.lag,
+        "finished": partition.finished,
+        "returned": partition.returned,
+        "most_deliveries": partition.most_deliveries,
+        "acknowledged": partition.acknowledged,
+        "archived": partition.archived,
+        "returns": partition.returns,
+        "verdict": partition.verdict,
+        "verdict_since": None if since is None else rfc3339(since),
     }
 
 

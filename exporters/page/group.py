@@ -12,7 +12,12 @@ import pyarrow.compute as pc
 from exporters.page.commands import commands_section
 from exporters.page.document import Page
 from exporters.page.formatting import expiry, known, lasting, listed, named, offsets, since, state, text, time_lag
-from exporters.page.group_tables import members_section, partitions_section, topics_section
+from exporters.page.group_tables import (
+    members_section,
+    partitions_section,
+    share_partitions_section,
+    topics_section,
+)
 from exporters.page.html_tree import el
 from exporters.page.links import PageLinks
 from exporters.page.monitor_card import is_old
@@ -28,6 +33,9 @@ if TYPE_CHECKING:
     from exporters.text.exposition import PublishedSnapshot
 
 _DEAD: Final = "Dead"
+_SHARE: Final = "share"
+_OF_COMMITS: Final = ("Time lag", "Last commit", "First offset expires", "Group expires")
+"""Facts that follow from committed offsets, which a share group does not have."""
 _SIMILAR: Final = 8
 """Limit of the similar names on the page of a group that does not exist."""
 
@@ -70,8 +78,7 @@ def group_page(
         findings_section(detail, now) if detail is not None else None,
         topics_section(_of(snapshot.topics, name), severities),
         members_section(detail) if detail is not None else None,
-        strips_section(partitions.to_pylist(), severities),
-        partitions_section(partitions, detail, severities, now, root),
+        *_partitions(row, partitions, detail, severities, now, root=root),
         history_section(detail, now) if detail is not None else None,
         commands_section(row, links, root),
     ]
@@ -107,6 +114,24 @@ def _page(name: str, root: str, content: Content, code: int = 200) -> Page:
     title = f"{printable(name) or '(empty name)'} · lagwarden"
     links = ((root, "all groups"), (json, "as JSON"))
     return Page(title, content, root, links, foot="times are ages; hover for UTC", code=code)
+
+
+def _partitions(
+    row: dict[str, Any],
+    partitions: pa.Table,
+    detail: GroupDetail | None,
+    severities: dict[str, str],
+    now: float,
+    *,
+    root: str,
+) -> list[Content]:
+    """Return the strips and the table of the partitions; those of a share group have no row in `partitions`."""
+    if row["kind"] != _SHARE or len(partitions) or row["state"] == _DEAD:
+        strips = strips_section(partitions.to_pylist(), severities)
+        return [strips, partitions_section(partitions, detail, severities, now, root)]
+    shares = () if detail is None else detail.share_partitions or ()
+    strips = strips_section([dataclasses.asdict(each) for each in shares], severities)
+    return [strips, share_partitions_section(detail, severities, now, root)]
 
 
 def _marks(detail: GroupDetail | None) -> list[tuple[float, str]]:
@@ -200,6 +225,8 @@ def _facts(row: dict[str, Any], now: float) -> list[tuple[str, Content]]:
         ("First offset expires", expiry(row["first_offset_expiry_time"], now)),
         ("Group expires", expiry(row["group_expiry_time"], now)),
     ]
+    if row["kind"] == _SHARE:
+        live_facts = [fact for fact in live_facts if fact[0] not in _OF_COMMITS]
     facts += live_facts if row["state"] != _DEAD else []
     if row["created_time"] is not None:
         facts.append(("Created", since(row["created_time"], now)))
@@ -246,8 +273,8 @@ def _notes(row: dict[str, Any], detail: GroupDetail | None) -> Content:
         notes.append(["Topics with committed offsets that no member subscribes to: ", topics, "."])
     if row["partitions_lag_unknown"]:
         what = count(row["partitions_lag_unknown"], "partition")
-        is_share = row["kind"] == "share"
-        why = "nothing was delivered yet, or it is not recorded" if is_share else "the table has the reason"
+        is_share = row["kind"] == _SHARE
+        why = "no delivery has ended yet, or it is not recorded" if is_share else "the table has the reason"
         notes.append(f"The lag of {what} is unknown; {why}.")
     if row["odd_times"]:
         what = count(row["odd_times"], "impossible time")

@@ -11,7 +11,7 @@ from exporters.page.html_tree import el
 from exporters.page.overview_tables import table
 from exporters.page.partition_strip import partition_id
 from exporters.page.topic import topic_link
-from exporters.wording import number, phrase, printable, ranges
+from exporters.wording import ago, number, phrase, printable, ranges
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from exporters.page.html_tree import Content, Element, Node
-    from exporters.readmodel import GroupDetail, MemberDetail
+    from exporters.readmodel import GroupDetail, MemberDetail, SharePartitionDetail
 
 ROWS: Final = 1000
 """Limit of the rows per table; the API has all rows."""
@@ -42,6 +42,14 @@ _PARTITIONS: Final = (
     ("Committed", "number"), ("End", "number"), ("Produced", "number"), ("Consumed", "number"),
     ("Last commit", "number"), ("Last progress", "number"), ("Expires", "number"), ("Margin", "number"),
     ("Lost", "number"), ("Owner", ""),
+)  # fmt: skip
+_SHARE_PARTITIONS: Final = (
+    ("Topic", ""), ("Partition", "number"), ("Verdict", ""), ("Lag", "number"), ("Start offset", "number"),
+    ("End", "number"), ("Finished", "number"), ("Returned", "number"), ("Most deliveries", "number"),
+    ("Acknowledged", "number"), ("Archived", "number"), ("Returns", "number"),
+)  # fmt: skip
+_SHARE_NUMBERS: Final = (
+    "lag", "start_offset", "end", "finished", "returned", "most_deliveries", "acknowledged", "archived", "returns",
 )  # fmt: skip
 _OPTIONAL: Final = {"Expires": "offset_expiry_time", "Lost": "lost"}
 """Heads and columns that are omitted if no partition has a value."""
@@ -102,6 +110,39 @@ def partitions_section(
     rows = [_partition(row, owners, severities, now, empty, root=root) for row in partitions.slice(0, ROWS).to_pylist()]
     heads = tuple(head for head in _PARTITIONS if head[0] not in empty)
     return section("Partitions", len(partitions), heads, rows, "lines")
+
+
+def share_partitions_section(detail: GroupDetail | None, severities: Severities, now: float, root: str) -> Element:
+    """Return the table of the partitions of a share group, with the age of its numbers."""
+    partitions = None if detail is None else detail.share_partitions
+    if detail is None or partitions is None or detail.share_progress_time is None:
+        note = el("p", "The progress of the group in its partitions is not known.", class_="note")
+        return el("section", el("h2", "Partitions"), note, aria_label="Partitions")
+    rows = [_share_partition(each, severities, root) for each in partitions[:ROWS]]
+    note = el(
+        "p",
+        f"Read {ago(detail.share_progress_time, now)} from __share_group_state. Finished: after the start offset. ",
+        "Returned: waits for another delivery, or has been delivered again. Acknowledged, archived and returns count ",
+        "from the start of the monitor.",
+        class_="note",
+    )
+    table_of_rows = section("Partitions", len(partitions), _SHARE_PARTITIONS, rows, "lines")
+    return el("section", table_of_rows, note)
+
+
+def _share_partition(row: SharePartitionDetail, severities: Severities, root: str) -> Element:
+    return el(
+        "tr",
+        el("th", el("a", named(row.topic), href=topic_link(row.topic, root)), scope="row", title=printable(row.topic)),
+        el("td", number(row.partition), class_="number"),
+        el("td", badge(row.verdict, severities.get(row.verdict or ""))),
+        [
+            el("td", NONE if (name, value) == ("most_deliveries", None) else known(value), class_="number")
+            for name, value in ((name, getattr(row, name)) for name in _SHARE_NUMBERS)
+        ],
+        id=partition_id(row.topic, row.partition),
+        data_key=f"{row.partition} {row.topic}",
+    )
 
 
 def _member(member: MemberDetail) -> Element:

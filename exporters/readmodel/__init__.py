@@ -19,6 +19,7 @@ from exporters.readmodel.group_detail import (
     GroupDetail,
     MemberDetail,
     QuotaDetail,
+    SharePartitionDetail,
     TransitionDetail,
     VerdictChange,
 )
@@ -121,6 +122,7 @@ __all__ = [
     "MonitorStatus",
     "OtherInstance",
     "QuotaDetail",
+    "SharePartitionDetail",
     "Snapshot",
     "TransitionDetail",
     "VerdictChange",

@@ -91,6 +91,29 @@ class QuotaDetail:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class SharePartitionDetail:
+    """The progress of a share group in one partition; the numbers are those of SHARE_PARTITIONS (`exporters.cluster`).
+
+    `verdict_since` is Unix seconds. None: unknown.
+    """
+
+    topic: str
+    partition: int
+    start_offset: int | None
+    end: int | None
+    lag: int | None
+    finished: int | None
+    returned: int | None
+    most_deliveries: int | None
+    # Since the monitor began.
+    acknowledged: int
+    archived: int
+    returns: int
+    verdict: str | None = None
+    verdict_since: float | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class GroupDetail:
     """Members, history and findings of one group. Too large to publish for all groups."""
 
@@ -110,3 +133,7 @@ class GroupDetail:
     verdicts: tuple[VerdictChange, ...] = ()
     # By key and value; None if the quotas or the client ids of the members are unknown.
     quotas: tuple[QuotaDetail, ...] | None = None
+    # By topic and partition; None if it is no share group, or if not all of its partitions are known.
+    share_partitions: tuple[SharePartitionDetail, ...] | None = None
+    # When these numbers were read (Unix seconds); None where there are none.
+    share_progress_time: float | None = None

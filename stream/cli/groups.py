@@ -176,7 +176,7 @@ def describe(
     capture: CaptureSource = None,
     config: ConfigFile = None,
 ) -> int:
-    """Describe a group as kafka-consumer-groups does: by default its offsets, and the latest transitions."""
+    """Describe a group as Kafka's tool of its kind does: by default its offsets, and the latest transitions."""
     from stream.cli import group_source
     from stream.cli.render import group_tables
 
@@ -194,7 +194,9 @@ def describe(
     if members:
         tables.append(group_tables.members_table(group, verbose=verbose))
     if offsets or is_default:
-        tables.append(group_tables.offsets_table(group, now))
+        is_share = group["kind"] == "share" and not group["by_partition"]
+        table = group_tables.share_offsets_table(group) if is_share else group_tables.offsets_table(group, now)
+        tables.append(table)
     if is_default and transitions:
         tables.append(group_tables.transitions_table(transitions))
     _print([table for table in tables if table.rows])
@@ -231,14 +233,13 @@ def _group_notes(group: Answer, *, knows_ends: bool) -> list[str]:
     from stream.cli.render.tables import display_text
 
     name, notes = display_text(group["group"]), []
+    kind = "Share group" if group["kind"] == "share" else "Consumer group"
     if group["state"] == "Empty":
-        notes.append(f"Consumer group '{name}' has no active members.")
+        notes.append(f"{kind} '{name}' has no active members.")
     elif group["state"] in _REBALANCING:
-        notes.append(f"Warning: Consumer group '{name}' is rebalancing.")
+        notes.append(f"Warning: {kind} '{name}' is rebalancing.")
     elif group["state"] == "Dead":
-        notes.append(
-            f"Consumer group '{name}' died at {group['died_time']}: {group['death_cause'] or 'cause unknown'}."
-        )
+        notes.append(f"{kind} '{name}' died at {group['died_time']}: {group['death_cause'] or 'cause unknown'}.")
     if group["unowned"]:
         notes.append(f"no member owns: {', '.join(map(display_text, group['unowned']))}")
     if group["unsubscribed"]:

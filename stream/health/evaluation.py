@@ -52,6 +52,13 @@ class PartitionFinding(NamedTuple):
     finding: Finding
 
 
+class ShownVerdict(NamedTuple):
+    """The verdict that is shown of a partition of a share group, and since when it holds (ms)."""
+
+    verdict: str
+    since: int | None
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Evaluation(abc.ABC):
     """The verdicts of one tick. Columns of rows have one element per row, columns of groups one per group name."""
@@ -97,6 +104,10 @@ class Evaluation(abc.ABC):
     def share_partition_findings(self, group: int) -> Sequence[PartitionFinding]:  # noqa: ARG002 -- for subclasses
         """Return the findings of the partitions of a share group, which have no rows; these rules have none."""
         return ()
+
+    def share_partition_verdicts(self, group: int) -> Mapping[tuple[str, int], ShownVerdict]:  # noqa: ARG002 -- for subclasses
+        """Return the verdict of each partition of a share group by topic and partition; these rules have none."""
+        return {}
 
     def share_topic_verdicts(self, group: int) -> Mapping[str, int]:  # noqa: ARG002 -- for subclasses
         """Return the code of the worst verdict in each topic of a share group; these rules have none."""

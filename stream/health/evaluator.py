@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from stream.health.columns import Codes, Ints
-    from stream.health.evaluation import PartitionFinding, StoredShareGroups
+    from stream.health.evaluation import PartitionFinding, ShownVerdict, StoredShareGroups
     from stream.health.evidence import Value
     from stream.health.features.window import Window
     from stream.health.inputs import HealthInputs
@@ -67,7 +67,7 @@ _NO_OFFSETS: Final = (
 )
 _NO_OFFSETS_OF_SHARE_GROUP: Final = (
     "A share group commits no offsets, and its progress in __share_group_state is not known here{why}.",
-    "Grant Read on the topic; only the first instance reads it. The lag: kafka-share-groups.sh --describe --offsets.",
+    "Grant Read on the topic. The lag: kafka-share-groups.sh --describe --offsets.",
 )
 
 
@@ -154,6 +154,11 @@ class EvaluationResult(Evaluation):
         """Return the findings of the partitions of a share group that are not fine, worst first."""
         found = self.share.get(group)
         return () if found is None else found.partitions
+
+    def share_partition_verdicts(self, group: int) -> Mapping[tuple[str, int], ShownVerdict]:
+        """Return the verdict of each partition of a share group by topic and partition; empty if none is known."""
+        found = self.share.get(group)
+        return {} if found is None else found.verdicts
 
     def share_topic_verdicts(self, group: int) -> Mapping[str, int]:
         """Return the code of the worst verdict in each topic of a share group; empty if its progress is not known."""

@@ -19,7 +19,7 @@ from stream.tick.context import UNKNOWN_CLUSTER
 from stream.tick.inputs.share_progress import ShareProgressReader
 from stream.tick.offsets_topic_lag import OffsetsTopicLag
 from stream.tick.run_tick import NO_ENDS, EndsUnavailableError, EvaluationInputs, TickParts, read_end_offsets, run_tick
-from stream.tick.snapshot.group_detail import group_detail
+from stream.tick.snapshot.group_detail import group_detail, with_share_partitions
 from stream.tick.terminations import Terminations
 from stream.tick.verdicts.tick_details import TickDetails
 
@@ -109,8 +109,9 @@ class Publisher:
             return None
         members = self._members_of(group, tick)
         detail = group_detail(group, found, members, state.topics_of(group), context)
+        verdicts = details.share_partition_verdicts(group)
         return dataclasses.replace(
-            detail,
+            with_share_partitions(detail, context.share_progress, verdicts),
             finding=details.finding(group),
             partition_findings=details.partition_findings(group),
             verdicts=self._parts.evaluator.changes_of(group),

@@ -41,6 +41,7 @@ from exporters.readmodel import (
     Histogram,
     MemberDetail,
     MonitorStatus,
+    SharePartitionDetail,
     Snapshot,
     TransitionDetail,
     VerdictChange,
@@ -516,6 +517,24 @@ STOPPED = FindingDetail(
 NO_LEADER = FindingDetail(
     "unknown", "unknown", None, "The lag is not known: the partition has no leader.", {}, "See why."
 )
+
+
+def share_partition(number: int, **changes: Any) -> SharePartitionDetail:
+    """Return a partition of a share group that has finished some records, with changes."""
+    fields: dict[str, Any] = {
+        "start_offset": 1600,
+        "end": 2000,
+        "lag": 390,
+        "finished": 10,
+        "returned": 2,
+        "most_deliveries": 3,
+        "acknowledged": 1590,
+        "archived": 1,
+        "returns": 4,
+        "verdict": "ok",
+        "verdict_since": NOON / 1000 - 30,
+    }
+    return SharePartitionDetail("orders", number, **fields | changes)
 
 
 def detail(group: str = "billing", **changes: Any) -> GroupDetail:

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Final
 from exporters.wording import duration, evidence_words
 from stream.cli.group_source import unix_time
 from stream.cli.render.blocks import COLOURS, Sentence, TextBlock, plain_sentence
-from stream.cli.render.group_tables import findings_table, topics_table, transitions_table, verdicts_table
+from stream.cli.render.group_tables import (
+    findings_table,
+    share_findings_table,
+    topics_table,
+    transitions_table,
+    verdicts_table,
+)
 from stream.cli.render.tables import display_text
 from stream.wording import count
 
@@ -21,6 +27,7 @@ if TYPE_CHECKING:
     from stream.cli.group_source import Answer
     from stream.cli.render.tables import TextTable
 
+_SHARE: Final = "share"
 _FINDINGS_LIMIT: Final = 200
 """The number of partitions in an answer is limited (`exporters.readmodel.GroupDetail`)."""
 FINDINGS: Final = 10
@@ -118,7 +125,7 @@ def _state(group: Answer, now: float) -> Iterator[Sentence]:
 def _progress(group: Answer, now: float) -> Iterator[str]:
     """Yield the sentences about members, lag and expiration; a share group has no commits, and no offset expires."""
     partitions = _count(group["partitions"], "partition")
-    if group["kind"] == "share":
+    if group["kind"] == _SHARE:
         yield f"{_members(group)}; {partitions} with a start offset."
         yield f"{_unfinished(group)}."
         return
@@ -200,10 +207,14 @@ def _partitions(group: Answer, now: float, *, everything: bool) -> Iterator[Text
     kept = found if everything else found[:FINDINGS]
     title = f"Partitions that are not fine: {_found_count(len(found), group['partitions'])}"
     more = f", the worst {len(kept)}; --all prints all" if len(kept) < len(found) else ""
-    yield TextBlock([Sentence([(title, "bold"), (more, "dim")])], findings_table(kept, group, now))
+    yield TextBlock([Sentence([(title, "bold"), (more, "dim")])], _findings_table(kept, group, now))
     explained = found if everything else _worst_per_verdict(found, group["verdict"])
     if lines := [line for finding in explained for line in _finding(finding, group, now)]:
         yield TextBlock(lines)
+
+
+def _findings_table(findings: Sequence[Answer], group: Answer, now: float) -> TextTable:
+    return (share_findings_table if group["kind"] == _SHARE else findings_table)(findings, group, now)
 
 
 def _worst_per_verdict(found: Sequence[Answer], verdict: str | None) -> list[Answer]:

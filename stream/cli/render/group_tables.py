@@ -23,7 +23,7 @@ _NUMBERS: Final = frozenset((
     "MEMBERS", "PARTITIONS", "LAG", "LAG-UNKNOWN", "LAST-COMMIT", "EXPIRES", "PARTITION", "CURRENT-OFFSET",
     "LOG-END-OFFSET", "COMMIT-AGE", "FOR", "#PARTITIONS", "#MEMBERS", "CURRENT-EPOCH", "GENERATION", "GROUP-EPOCH",
     "TARGET-ASSIGNMENT-EPOCH", "GROUP-EXPIRES", "GREATEST-LAG", "TIME-LAG",
-    "PROGRESS-AGE", "COMMITTED", "END",
+    "PROGRESS-AGE", "COMMITTED", "END", "START-OFFSET", "FINISHED", "RETURNED", "MOST-DELIVERIES",
 ))  # fmt: skip
 _NO_MEMBER: Final[Answer] = {"member_id": None, "client_host": None, "client_id": None}
 
@@ -94,6 +94,25 @@ def _offset_row(group: str, place: tuple[str, int], row: Answer, member: Answer,
         age(row.get("commit_time"), now),
         time_left(row.get("offset_expiry_time"), now),
     ]
+
+
+def share_offsets_table(group: Answer) -> TextTable:
+    """Return a row per partition of a share group: the columns of `kafka-share-groups --describe --offsets`, and more.
+
+    Source of the first five: ShareGroupCommand of Kafka 4.3.
+    """
+    heads = "GROUP TOPIC PARTITION START-OFFSET LAG LOG-END-OFFSET FINISHED RETURNED MOST-DELIVERIES VERDICT"
+    names = ("start_offset", "lag", "end", "finished", "returned", "most_deliveries")
+    rows = (
+        [
+            *(display_text(each) for each in (group["group"], row["topic"])),
+            str(row["partition"]),
+            *(_cell(row[name]) for name in names),
+            _verdict(row["verdict"]),
+        ]
+        for row in group.get("by_share_partition") or ()  # an instance of an earlier version lacks the field
+    )
+    return _table(heads.split(), rows)
 
 
 def members_table(group: Answer, *, verbose: bool) -> TextTable:
@@ -195,7 +214,7 @@ def findings_table(findings: Iterable[Answer], group: Answer, now: float) -> Tex
                 str(each["partition"]),
                 _verdict(each["verdict"]),
                 age(each["since"], now),
-                _cell(row["lag"] if row else (each["evidence"] or {}).get("lag")),  # of a share group there is no row
+                _cell(row.get("lag")),
                 format_time_lag(row.get("time_lag"), exact=row.get("time_lag_exact")),
                 _name(owners.get((each["topic"], each["partition"]))),
                 *(_cell(row.get(name)) for name in ("committed_offset", "high_watermark")),
@@ -205,6 +224,24 @@ def findings_table(findings: Iterable[Answer], group: Answer, now: float) -> Tex
         ),
         spare=("LAG", "TIME-LAG", "OWNER", "COMMITTED", "END", "COMMIT-AGE", "PROGRESS-AGE"),
     )
+
+
+def share_findings_table(findings: Iterable[Answer], group: Answer, now: float) -> TextTable:
+    """Return a row per partition of a share group that is not fine, with its progress."""
+    heads = "TOPIC PARTITION VERDICT FOR LAG START-OFFSET END FINISHED RETURNED MOST-DELIVERIES"
+    known = {(row["topic"], row["partition"]): row for row in group.get("by_share_partition") or ()}
+    names = ("lag", "start_offset", "end", "finished", "returned", "most_deliveries")
+    rows = (
+        [
+            display_text(each["topic"]),
+            str(each["partition"]),
+            _verdict(each["verdict"]),
+            age(each["since"], now),
+            *map(_cell, map((known.get((each["topic"], each["partition"])) or each["evidence"]).get, names)),
+        ]
+        for each in findings
+    )
+    return _table(heads.split(), rows, spare=("END", "FINISHED", "RETURNED", "MOST-DELIVERIES"))
 
 
 def _owners(group: Answer) -> dict[tuple[str, int], str]:

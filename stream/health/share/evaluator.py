@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from stream import wording as say
-from stream.health.evaluation import Finding, PartitionFinding
+from stream.health.evaluation import Finding, PartitionFinding, ShownVerdict
 from stream.health.inputs import GroupStage
 from stream.health.limits import HealthLimits
 from stream.health.share.memory import SharePartitionMemory, first_memory, remember
@@ -38,12 +38,17 @@ _RULE: Final[Mapping[str, ShareRule]] = {rule.verdict: rule for rule in SHARE_RU
 _RANK: Final = {Verdict.CAUGHT_UP: 0, Verdict.OK: 1, Verdict.UNKNOWN: 2} | {
     each: 3 + SHARE_CODE[each] for each in _RULE
 }
+_STORED: Final = SharePartitionProgress._fields.index("end")
+"""The number of fields of the progress that are stored, the first ones."""
 _RULE_ORDER: Final = tuple(ShareVerdict)
 _NOTHING_TO_DO: Final = "Nothing."
 _LAG_UNKNOWN: Final = (
     "The lag is not known: the end of the partition is not, or its state was written by Kafka before 4.2."
 )
-_NOT_DELIVERED: Final = "No record of the partition has been delivered yet, so the brokers have no start offset."
+_NOT_DELIVERED: Final = (
+    "No delivery in the partition has ended yet, so the brokers have recorded no start offset: no record was "
+    "delivered, or members still hold the first ones."
+)
 _ASK_THE_BROKERS: Final = "kafka-share-groups.sh --describe --offsets has what the brokers know."
 
 
@@ -69,6 +74,8 @@ class ShareGroupFinding:
     partitions: tuple[PartitionFinding, ...]
     topics: Mapping[str, int]
     """The code of the worst verdict in each topic."""
+    verdicts: Mapping[tuple[str, int], ShownVerdict]
+    """The shown verdict of each partition, by topic and partition."""
     unmoved_since: int | None
     """The first poll (ms), if no partition with a fault has changed since; None without a fault, too."""
 
@@ -87,12 +94,12 @@ class _Partition(NamedTuple):
 
     def packed(self) -> list[Any]:
         """Return plain values that `unpacked` reads."""
-        return [*self.memory.progress, *self.memory[1:], *self.shown]
+        return [*self.memory.progress[:_STORED], *self.memory[1:], *self.shown]
 
     @classmethod
     def unpacked(cls, values: Sequence[Any]) -> _Partition:
         """Return the partition of packed values. Raises TypeError if they are of another format."""
-        first = len(SharePartitionProgress._fields)
+        first = _STORED
         last = first + len(SharePartitionMemory._fields) - 1
         memory = SharePartitionMemory(SharePartitionProgress(*values[:first]), *values[first:last])
         return cls(memory, _Shown(*values[last:]))
@@ -241,7 +248,7 @@ def _evidence(situation: ShareSituation) -> dict[str, Value]:
 def _group_finding(found: Sequence[PartitionFinding]) -> ShareGroupFinding:
     """Return the finding of a group: that of its worst partition, of equal ones the one with the greatest lag.
 
-    Partitions of which nothing was delivered yet count only if there are no others: most have no records.
+    Partitions in which no delivery has ended yet count only if there are no others: most have no records.
     """
     delivered = _delivered(found)
     worst = max(delivered, key=_rank)
@@ -256,12 +263,15 @@ def _group_finding(found: Sequence[PartitionFinding]) -> ShareGroupFinding:
         rows=len(same),
         partitions=tuple(_worst_first(found)),
         topics=_worst_by_topic(found),
+        verdicts={
+            (each.topic, each.partition): ShownVerdict(str(each.finding.verdict), each.finding.since) for each in found
+        },
         unmoved_since=None,
     )
 
 
 def _delivered(found: Sequence[PartitionFinding]) -> Sequence[PartitionFinding]:
-    """Return the partitions of which a record was delivered; all of them if none was."""
+    """Return the partitions in which a delivery has ended; all of them if there is none."""
     return [each for each in found if each.finding.evidence["start_offset"] is not None] or found
 
 

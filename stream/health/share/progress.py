@@ -15,7 +15,7 @@ class SharePartitionProgress(NamedTuple):
     topic: str
     partition: int
     start_offset: int | None
-    """All records before it are finished; None until the first delivery."""
+    """All records before it are finished; None until the first delivery has ended."""
     lag: int | None
     """Records that are not finished; None: not known."""
     finished: int | None
@@ -29,6 +29,8 @@ class SharePartitionProgress(NamedTuple):
     """Records that were rejected, or delivered as often as allowed."""
     returns: int
     """Deliveries of records that came back."""
+    end: int | None = None
+    """The high watermark; None: not known. No rule needs it, so it is not stored."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

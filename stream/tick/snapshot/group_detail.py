@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
-from exporters.readmodel import GroupDetail, MemberDetail, TransitionDetail
+from exporters.readmodel import GroupDetail, MemberDetail, SharePartitionDetail, TransitionDetail
 from exporters.timestamps import clamp_ms
 from stream.groups.expiry.causes import transition_sentence
 from stream.groups.membership.unassigned import UnassignedPartitions, find_unassigned
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from stream.groups.lifecycle.model import GroupHistory, Transition
     from stream.groups.membership.members import Member
     from stream.groups.membership.memberships import Membership
+    from stream.health.evaluation import ShownVerdict
+    from stream.health.share.progress import SharePartitionProgress, ShareProgress
     from stream.tick.context import ClusterContext
 
 
@@ -69,3 +72,20 @@ def transition_detail(group: str, transition: Transition, context: ClusterContex
         came=transition.joined,
         went=transition.left,
     )
+
+
+def with_share_partitions(
+    detail: GroupDetail, progress: ShareProgress | None, verdicts: Mapping[tuple[str, int], ShownVerdict]
+) -> GroupDetail:
+    """Return the details with the partitions of a share group; unchanged if they are not known."""
+    rows = None if progress is None else progress.groups.get(detail.group)
+    if progress is None or rows is None:
+        return detail
+    partitions = tuple(share_partition_detail(row, verdicts.get((row.topic, row.partition))) for row in rows)
+    return dataclasses.replace(detail, share_partitions=partitions, share_progress_time=progress.taken_at / 1000)
+
+
+def share_partition_detail(row: SharePartitionProgress, shown: ShownVerdict | None) -> SharePartitionDetail:
+    """Return a partition of a share group in the types of the read model, with its verdict if there is one."""
+    since = None if shown is None or shown.since is None else shown.since / 1000
+    return SharePartitionDetail(**row._asdict(), verdict=None if shown is None else shown.verdict, verdict_since=since)

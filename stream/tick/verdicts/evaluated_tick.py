@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from stream.tick.verdicts.messages import finding, partition_findings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from exporters.readmodel import FindingDetail
     from stream.health.burrow.status_tracker import BurrowStatuses
     from stream.health.columns import Flags
-    from stream.health.evaluation import Evaluation
+    from stream.health.evaluation import Evaluation, ShownVerdict
     from stream.tick.hidden_commits.model import HiddenCommits
     from stream.tick.inputs.builder import TickInputs
 
@@ -43,6 +43,11 @@ class EvaluatedTick:
         """Return topic, partition and finding of the group's partitions that are not fine, worst first."""
         at = position_of(group, self.inputs.rows.groups, self.alive)
         return () if at is None else partition_findings(self.evaluation, at)
+
+    def share_partition_verdicts(self, group: str) -> Mapping[tuple[str, int], ShownVerdict]:
+        """Return the verdict of each partition of a share group by topic and partition; empty if none is known."""
+        at = position_of(group, self.inputs.rows.groups, self.alive)
+        return {} if at is None else self.evaluation.share_partition_verdicts(at)
 
 
 def position_of(group: str, groups: Sequence[str], alive: Flags) -> int | None:

@@ -13,10 +13,11 @@ from stream.tick.verdicts.evaluated_tick import position_of
 from stream.tick.verdicts.messages import finding, partition_findings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from exporters.readmodel import FindingDetail
     from stream.health.columns import Flags
+    from stream.health.evaluation import ShownVerdict
     from stream.tick.hidden_commits.model import HiddenCommits
     from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 
@@ -54,3 +55,8 @@ class TickDetails:
         """Return topic, partition and finding of the group's partitions that are not fine, worst first."""
         at = position_of(group, self.groups, self.alive)
         return () if at is None else partition_findings(self.evaluation.of_group(at), at)
+
+    def share_partition_verdicts(self, group: str) -> Mapping[tuple[str, int], ShownVerdict]:
+        """Return the verdict of each partition of a share group by topic and partition; empty if none is known."""
+        at = position_of(group, self.groups, self.alive)
+        return {} if at is None else self.evaluation.of_group(at).share_partition_verdicts(at)

@@ -13,7 +13,17 @@ import pytest
 from exporters.http.api import encode, group_json, groups_json, readiness_json
 from exporters.readmodel import GROUPS, QuotaDetail
 from exporters.text.exposition import PublishedSnapshot
-from tests.exporters.snapshots import CATCHING_UP, HOSTILE_NAMES, STOPPED, detail, small_snapshot, snapshot, status
+from tests.exporters.snapshots import (
+    CATCHING_UP,
+    HOSTILE_NAMES,
+    NOON,
+    STOPPED,
+    detail,
+    share_partition,
+    small_snapshot,
+    snapshot,
+    status,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,6 +77,33 @@ def test_a_group_has_its_partitions_and_reasons() -> None:
     ]
     assert answer["by_partition"][0]["commit_time"] == "2023-11-14T22:13:18.500Z"
     assert "group" not in answer["by_partition"][0]
+
+
+@pytest.mark.usefixtures("zone")
+def test_a_share_group_has_its_partitions() -> None:
+    """With the time of their numbers; a group without known partitions has neither."""
+    known = detail(share_partitions=(share_partition(3),), share_progress_time=NOON / 1000)
+    answer = json.loads(group_json(small_snapshot(), "billing", known) or b"")
+    assert answer["share_progress_time"] == "2023-11-14T22:13:20.000Z"
+    assert answer["by_share_partition"] == [
+        {
+            "topic": "orders",
+            "partition": 3,
+            "start_offset": 1600,
+            "end": 2000,
+            "lag": 390,
+            "finished": 10,
+            "returned": 2,
+            "most_deliveries": 3,
+            "acknowledged": 1590,
+            "archived": 1,
+            "returns": 4,
+            "verdict": "ok",
+            "verdict_since": "2023-11-14T22:12:50.000Z",
+        }
+    ]
+    answer = json.loads(group_json(small_snapshot(), "billing", detail()) or b"")
+    assert (answer["by_share_partition"], answer["share_progress_time"]) == (None, None)
 
 
 @pytest.mark.usefixtures("zone")
@@ -142,7 +179,8 @@ def test_a_group_has_the_quotas_of_its_members() -> None:
 def test_an_unknown_detail_is_null() -> None:
     """Without a detail its fields are null; unknown subscriptions are null, not an empty list."""
     answer = json.loads(group_json(small_snapshot(), "billing") or b"")
-    unknown = ("by_member", "transitions", "unowned", "unsubscribed", "finding", "findings", "verdicts", "quotas")
+    unknown = ("by_member", "transitions", "unowned", "unsubscribed", "finding", "findings", "verdicts", "quotas",
+               "by_share_partition", "share_progress_time")  # fmt: skip
     assert [answer[name] for name in unknown] == [None] * len(unknown)
     answer = json.loads(group_json(small_snapshot(), "billing", detail(unowned=None, unsubscribed=None)) or b"")
     assert answer["unowned"] is None

@@ -14,10 +14,10 @@ from exporters.page.links import PageLinks
 from exporters.readmodel import FindingDetail, QuotaDetail, VerdictChange
 from exporters.text.exposition import PublishedSnapshot
 from tests.exporters.page_parser import Reader
-from tests.exporters.snapshots import HOSTILE_NAMES, NOON, detail, member, small_snapshot, snapshot
+from tests.exporters.snapshots import HOSTILE_NAMES, NOON, detail, member, share_partition, small_snapshot, snapshot
 
 if TYPE_CHECKING:
-    from exporters.readmodel import GroupDetail, Snapshot
+    from exporters.readmodel import GroupDetail, SharePartitionDetail, Snapshot
 
 NOW = NOON / 1000 + 5
 DASH = "\u2013"
@@ -163,10 +163,51 @@ def test_the_view_has_the_data_of_the_chart() -> None:
     assert "Over time" not in read("gone").tables
 
 
+SHARE_GROUP = {"group": "g", "kind": "share", "state": "Stable"}
+UNDELIVERED = share_partition(
+    1, start_offset=None, end=7, lag=None, finished=None, returned=0, most_deliveries=None, verdict="unknown"
+)
+
+
+def read_share(partitions: tuple[SharePartitionDetail, ...] | None) -> Reader:
+    """Return the parsed page of a share group with these partitions, whose numbers are 40 s old."""
+    found = detail("g", share_partitions=partitions, share_progress_time=None if partitions is None else NOW - 40)
+    return read("g", found, snapshot(groups=[SHARE_GROUP]))
+
+
+def test_a_share_group_has_a_row_per_partition() -> None:
+    """Its verdict and progress with their age; what is not known is marked, and without returns there is a dash."""
+    page = read_share((share_partition(0), UNDELIVERED))
+    heads, first, second = page.tables["Partitions"]
+    assert dict(zip(heads, first, strict=True)) == {
+        "Topic": "orders",
+        "Partition": "0",
+        "Verdict": "ok",
+        "Lag": "390",
+        "Start offset": "1\u202f600",
+        "End": "2\u202f000",
+        "Finished": "10",
+        "Returned": "2",
+        "Most deliveries": "3",
+        "Acknowledged": "1\u202f590",
+        "Archived": "1",
+        "Returns": "4",
+    }
+    assert second == ["orders", "1", *["unknown"] * 3, "7", "unknown", "0", DASH, "1\u202f590", "1", "4"]
+    assert "Read 40 s ago from __share_group_state." in page.text
+
+
+def test_a_share_group_without_known_progress_says_so() -> None:
+    """Its page has no facts of offsets that it never commits."""
+    text = read_share(None).text
+    assert "The progress of the group in its partitions is not known." in text
+    assert not any(words in text for words in ("committed offsets.", "Last commit", "Time lag", "expires"))
+
+
 def test_the_note_of_a_share_group_names_no_table() -> None:
-    """It has no rows per partition, which would have the reasons."""
+    """It has no reasons per partition."""
     text = read("g", data=snapshot(groups=[{"group": "g", "kind": "share", "partitions_lag_unknown": 2}])).text
-    assert "The lag of 2 partitions is unknown; nothing was delivered yet, or it is not recorded." in text
+    assert "The lag of 2 partitions is unknown; no delivery has ended yet, or it is not recorded." in text
 
 
 def test_problems_have_a_note() -> None:

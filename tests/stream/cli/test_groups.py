@@ -30,6 +30,7 @@ from tests.exporters.snapshots import (
     HOSTILE_NAMES,
     NOON,
     detail,
+    share_partition,
     small_snapshot,
     snapshot,
     status,
@@ -60,12 +61,13 @@ def _own_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextlib.contextmanager
-def serve(world: Snapshot | None, **changes: Any) -> Iterator[str]:
-    """Serve a snapshot on the loopback interface, with details of billing; yields the URL."""
+def serve(world: Snapshot | None, known: GroupDetail | None = None, **changes: Any) -> Iterator[str]:
+    """Serve a snapshot on the loopback interface, with one known detail, by default of billing; yields the URL."""
     published = None if world is None else PublishedSnapshot.build(world)
+    of_one = known or detail()
 
     def details(name: str) -> GroupDetail | None:
-        return detail() if name == "billing" else None
+        return of_one if name == of_one.group else None
 
     server = HttpServer("127.0.0.1", 0, lambda: published, lambda: status(**changes), details)
     server.start()
@@ -333,6 +335,17 @@ class TestDescribe:
         """The source is an option of `groups` or of `describe`; the latter wins."""
         assert command.run("groups", "--url", url, "describe", "plain", "--state")[1][0] == "plain"
         assert command.run("groups", "--url", url, "describe", "a", "--capture", str(capture))[1][0] == "a"
+
+    def test_a_share_group_has_the_columns_of_its_tool(self, command: CommandRunner) -> None:
+        """Those of `kafka-share-groups --describe --offsets` come first."""
+        found = detail("jobs", share_partitions=(share_partition(0),), share_progress_time=NOON / 1000)
+        world = snapshot(groups=[{"group": "jobs", "kind": "share", "state": "Empty"}])
+        with serve(world, found) as url:
+            heads, row = command.run("groups", "describe", "--url", url, "--offsets", "jobs")
+        assert heads[:5] == ["GROUP", "TOPIC", "PARTITION", "START-OFFSET", "LAG"]
+        assert heads[5:] == ["LOG-END-OFFSET", "FINISHED", "RETURNED", "MOST-DELIVERIES", "VERDICT"]
+        assert "Share group 'jobs' has no active members." in command.err
+        assert row == ["jobs", "orders", "0", "1600", "390", "2000", "10", "2", "3", "ok"]
 
     @pytest.mark.parametrize("name", [*HOSTILE_NAMES, ".", ".."], ids=ascii)
     def test_any_name_can_be_given(self, name: str, hostile: str, command: CommandRunner) -> None:
