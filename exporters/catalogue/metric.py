@@ -112,6 +112,7 @@ class MetricSource(enum.Enum):
     BROKER_DISKS = "broker_disks"
     TOPIC_SIZES = "topic_sizes"
     FOLLOWERS = "followers"
+    SHARE_READS = "share_reads"
     SHARE_PARTITIONS = "share_partitions"
     SHARE_GROUPS = "share_groups"
     UNKNOWN_FACTS = "unknown_facts"
@@ -167,6 +168,7 @@ _IN_CLUSTER: Final = frozenset(
         MetricSource.FOLLOWERS,
         MetricSource.SHARE_PARTITIONS,
         MetricSource.SHARE_GROUPS,
+        MetricSource.SHARE_READS,
         MetricSource.UNKNOWN_FACTS,
     }
 )

@@ -164,10 +164,19 @@ about its members, state and verdict have. `{__name__=~"lagwarden_(share_)?group
 kinds, each group once.
 
 There is no number of records in flight. Which records members have acquired is in the memory of the partition's leader
-only: its JMX metric InFlightMessageCount counts them (KIP-1103), but no request asks for it. A broker writes to
-`__share_group_state` what has happened to the record when the delivery ends: acknowledged, archived, or available
-again. So a record counts as returned also while a member has it for another time, and the lag includes what members
-have now.
+only: its JMX metric InFlightMessageCount counts them (KIP-1103), but no request asks for it, and the answer of
+DescribeShareGroupOffsets has a start offset and a lag. A broker writes to `__share_group_state` what has happened to
+the record when the delivery ends: acknowledged, archived, or available again. So a record counts as returned also while
+a member has it for another time, and the lag includes what members have now. InFlightMessageCount is between both,
+`returned_records <= in flight <= lag`, measured with Kafka 4.3.1 by
+`tests/stream/cluster_facts/test_share_in_flight.py`.
+While members hold the very first records of a partition, nothing is recorded: no start offset, no lag, and neither of
+the bounds.
+
+The numbers are read at each poll of the cluster (`cluster.interval`). If a read fails, the last ones stay, with their
+time in `lagwarden_share_groups_timestamp_seconds`, for `health.share_pause` and at least for two intervals; the failure
+counts in `lagwarden_cluster_facts_unknown` as `share group read`. After that they are absent, and it counts as
+`share groups`.
 
 """,
 }

@@ -4,14 +4,27 @@ from __future__ import annotations
 
 from typing import Final
 
-from exporters.catalogue.metric import Metric, MetricKind, MetricSource, Preset, Stability
+from exporters.catalogue.metric import Metric, MetricKind, MetricSource, Preset, Stability, ValueConversion
 
 _GROUP: Final = ("group",)
 _PARTITION: Final = ("group", "topic", "partition")
 _UNKNOWN: Final = "unknown: needs Read on __share_group_state; or the group is no share group"
-_NOT_STARTED: Final = f"{_UNKNOWN}; or no record of the partition was delivered yet"
+_NOT_STARTED: Final = f"{_UNKNOWN}; or no delivery in the partition has ended yet"
 
 SHARE_METRICS: Final = (
+    Metric(
+        "lagwarden_share_groups_timestamp_seconds",
+        MetricKind.GAUGE,
+        "When the numbers of share groups were read. If reads fail, they stay for a while.",
+        MetricSource.SHARE_READS,
+        "read_time",
+        unit="seconds",
+        conversion=ValueConversion.TIMESTAMP,
+        absent="before the first read, without Read on __share_group_state, if no read succeeded for "
+        "health.share_pause and for two intervals, and with cluster.interval 0",
+        preset=Preset.STANDARD,
+        stability=Stability.EXPERIMENTAL,
+    ),
     Metric(
         "lagwarden_share_group_lag",
         MetricKind.GAUGE,

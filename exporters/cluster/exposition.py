@@ -37,6 +37,11 @@ class PublishedCluster:
     # Responses rendered from it, by name; freed together with it.
     responses: dict[str, bytes] = dataclasses.field(default_factory=dict)
 
+    @property
+    def whole_facts(self) -> ClusterFacts | None:
+        """The facts if they are about the whole cluster; None if only share groups are known."""
+        return self.facts if self.facts.is_whole else None
+
     @classmethod
     def build(
         cls, facts: ClusterFacts, selection: SeriesSelection = EVERYTHING, budget: SeriesBudget | None = None
@@ -52,7 +57,9 @@ class PublishedCluster:
 
 def render(facts: ClusterFacts, selection: SeriesSelection = EVERYTHING) -> Exposition:
     """Render the selected metrics of a poll. A metric without a sample has no comment lines."""
-    peers = tuple(filter(selection.granularity.has, selection.compatibility.cluster_metrics))
+    # Their tables have rows that count brokers.
+    peer_metrics = selection.compatibility.cluster_metrics if facts.is_whole else ()
+    peers = tuple(filter(selection.granularity.has, peer_metrics))
     if peers:
         facts = peer_cluster_facts(facts)
     labels: dict[tuple[str, tuple[str, ...]], Any] = {}

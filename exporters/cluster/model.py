@@ -217,7 +217,7 @@ SHARE_PARTITIONS: Final = pa.schema(
         ("partition", pa.int32()),
         # The high watermark of the partition.
         ("end", pa.int64()),
-        # All records before it are finished; null until the first delivery.
+        # All records before it are finished; null until the first delivery has ended.
         ("start_offset", pa.int64()),
         # Records between start and end that are neither acknowledged nor archived.
         ("lag", pa.int64()),
@@ -238,8 +238,14 @@ SHARE_PARTITIONS: Final = pa.schema(
 SHARE_GROUPS: Final = pa.schema([("group", NAME), ("partitions", pa.int32()), ("lag", pa.int64())])
 """One row per share group; the lag is null if that of a partition is unknown, both if not all partitions are kept."""
 
+SHARE_READS: Final = pa.schema([("read_time", TIMESTAMP)])
+"""One row: when the numbers in SHARE_PARTITIONS and SHARE_GROUPS were read; no row if they are unknown."""
+
 SHARE_GROUPS_FACT: Final = "share groups"
 """The fact in UNKNOWN_FACTS if share groups are unknown, and not just absent."""
+
+SHARE_READ_FACT: Final = "share group read"
+"""The fact in UNKNOWN_FACTS if share groups could not be read, and the numbers of an earlier poll are shown."""
 
 UNKNOWN_FACTS: Final = pa.schema([("fact", NAME), ("reason", NAME), ("amount", pa.int32())])
 """Number of requested facts that are unknown, by fact (controller, topic, offsets topic size, …) and reason."""
@@ -281,7 +287,66 @@ class ClusterFacts:
     followers: pa.Table
     share_partitions: pa.Table
     share_groups: pa.Table
+    share_reads: pa.Table
     unknown_facts: pa.Table
     cleaner_suspect: bool | None
     cleaner_evidence: tuple[str, ...]
     mixed_versions: tuple[str, ...]
+    # False: only the tables of share groups have rows; nothing else was polled, or it was discarded.
+    is_whole: bool
+
+    @property
+    def share_read_time(self) -> int | None:
+        """When the numbers of share groups were read (Unix ms); None if they are unknown."""
+        return next(iter(self.share_reads["read_time"].cast(pa.int64()).to_pylist()), None)
+
+    def only_share_groups(self) -> ClusterFacts:
+        """Return the facts about share groups alone."""
+        return share_group_facts(
+            self.taken_at, self.share_partitions, self.share_groups, self.share_reads, UNKNOWN_FACTS.empty_table()
+        )
+
+
+_OTHER_TABLES: Final = {
+    "polls": POLLS,
+    "brokers": BROKERS,
+    "controllers": CONTROLLERS,
+    "cluster_topics": CLUSTER_TOPICS,
+    "topic_partitions": TOPIC_PARTITIONS,
+    "partitions_shown": TOPIC_PARTITIONS,
+    "offsets_replicas": OFFSETS_REPLICAS,
+    "configs": CONFIGS,
+    "configs_shown": CONFIGS,
+    "cluster_totals": CLUSTER_TOTALS,
+    "quorum_replicas": QUORUM_REPLICAS,
+    "reassignments": REASSIGNMENTS,
+    "reassigning_topics": REASSIGNING_TOPICS,
+    "features": FEATURES,
+    "broker_features": BROKER_FEATURES,
+    "quotas": QUOTAS,
+    "broker_disks": BROKER_DISKS,
+    "topic_sizes": TOPIC_SIZES,
+    "followers": FOLLOWERS,
+}
+"""The tables that are not about share groups, with their schemas."""
+
+
+def share_group_facts(
+    taken_at: float, partitions: pa.Table, groups: pa.Table, reads: pa.Table, unknown: pa.Table
+) -> ClusterFacts:
+    """Return facts with the tables of share groups and the unknown facts about them, and nothing else."""
+    return ClusterFacts(
+        taken_at=taken_at,
+        cluster_id=None,
+        controller=None,
+        controller_unknown_reason=None,
+        **{name: schema.empty_table() for name, schema in _OTHER_TABLES.items()},
+        share_partitions=partitions,
+        share_groups=groups,
+        share_reads=reads,
+        unknown_facts=unknown,
+        cleaner_suspect=None,
+        cleaner_evidence=(),
+        mixed_versions=(),
+        is_whole=False,
+    )

@@ -75,7 +75,7 @@ def cluster_json(published: PublishedCluster | None) -> BodyAndCode:
 
     Rendered once per poll and kept with it, so that replacing the poll also frees the response.
     """
-    if published is None:
+    if published is None or published.whole_facts is None:
         return _not_polled()
     body = published.responses.get("cluster")
     if body is None:
@@ -85,9 +85,9 @@ def cluster_json(published: PublishedCluster | None) -> BodyAndCode:
 
 def topic_json(published: PublishedCluster | None, topic: str) -> BodyAndCode:
     """Return one topic with its settings and partitions. Settings are known of topics that groups read."""
-    if published is None:
+    facts = None if published is None else published.whole_facts
+    if facts is None:
         return _not_polled()
-    facts = published.facts
     found = table_rows(_where(facts.cluster_topics, topic=topic), ClusterTopicRow)
     if not found:
         return encode({"error": "no such topic, or no right to describe it", "topic": topic}), 404

@@ -83,7 +83,7 @@ class PageEndpoints:
     def _cluster_facts(self) -> ClusterFacts | None:
         """Return the result of the last poll of the cluster; None before the first."""
         cluster = self._served.cluster()
-        return None if cluster is None else cluster.facts
+        return None if cluster is None else cluster.whole_facts
 
     async def _page(self, request: Request, key: Hashable, page: Callable[[], Page]) -> Response:
         """Respond with a page that shows the name of the cluster."""

@@ -82,6 +82,11 @@ class Topology:
         rows = zip(self.topics["topic"].to_pylist(), self.topics["topic_id"].to_pylist(), strict=True)
         return {name: topic_id for name, topic_id in rows if topic_id is not None}
 
+    def partitions_of(self, topic: str) -> int:
+        """Return the number of partitions of a topic; 0 if it does not exist, or may not be described."""
+        rows = zip(self.topics["topic"].to_pylist(), self.topics["partitions"].to_pylist(), strict=True)
+        return next((partitions or 0 for name, partitions in rows if name == topic), 0)
+
     def absent(self) -> list[str]:
         """Return the topics that were requested by name and do not exist."""
         rows = zip(self.topics["topic"].to_pylist(), self.topics["error"].to_pylist(), strict=True)

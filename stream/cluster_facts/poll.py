@@ -8,12 +8,13 @@ null and counted; raises only if no broker answers.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from exporters.cluster.model import ClusterFacts
+from exporters.cluster.model import ClusterFacts, share_group_facts
 from stream.cluster.admin.features import BrokerVersions, mixed_versions, read_versions
 from stream.cluster.admin.followers import followers_out_of_sync, read_follower_lags
 from stream.cluster.admin.quotas import read_quotas
@@ -101,11 +102,13 @@ class ClusterPoll:
         *,
         hide_clients: bool = False,
         topic_settings: Collection[str] = TOPIC_SETTINGS,
+        share_kept_seconds: float = 0.0,
     ) -> None:
         """Poll for the instance with these groups, which does not know what the groups of others read and store.
 
-        With `hide_clients` no quotas are read, because they name users and clients. `topic_settings` are the settings
-        of topics that have series.
+        After a failed read of share groups, their last numbers are shown for `share_kept_seconds`. With `hide_clients`
+        no quotas are read, because they name users and clients. `topic_settings` are the settings of topics that have
+        series.
         """
         self._share = share
         self._cluster = cluster
@@ -115,7 +118,7 @@ class ClusterPoll:
         self._cleaner = CleanerWatch()
         self._growth = LogGrowth()
         self._left_replicas = LeftReplicas()
-        self._share_groups = ShareGroups(cluster)
+        self._share_groups = ShareGroups(cluster, share, kept_seconds=share_kept_seconds)
 
     def poll(self, snapshot: Snapshot | None, now: float) -> ClusterFacts:
         """Return the facts at `now` (Unix s); the snapshot has the topics that groups read. Raises ClusterError."""
@@ -153,7 +156,7 @@ class ClusterPoll:
         unknown["size on disk", ErrorReason.NOT_ASKED] += 0 if asks_all else len(topology.brokers)
         unknown["topic setting", ErrorReason.NOT_ASKED] += left_out
         unknown["partition series", "not_shown"] += len(partitions) - len(shown)
-        share_partitions, share_groups = self._share_groups.poll(topology, unknown)
+        share_groups = self._share_groups.poll(topology, unknown, now)
         left = self._left_replicas.update(topology, self._absent)
         return ClusterFacts(
             taken_at=now,
@@ -178,14 +181,22 @@ class ClusterPoll:
             quotas=tables.quotas_table((known_quotas or ())[:MOST_QUOTAS]),
             broker_disks=tables.broker_disks_table(all_sizes, replicas, self._deleted(topology, replicas), left),
             followers=tables.followers_table(lags),
-            share_partitions=share_partitions,
-            share_groups=share_groups,
+            share_partitions=share_groups.partitions,
+            share_groups=share_groups.groups,
+            share_reads=share_groups.reads,
             topic_sizes=tables.topic_sizes_table(topology, all_sizes, replicas),
             unknown_facts=tables.unknown_table(unknown),
             cleaner_suspect=disk.suspect,
             cleaner_evidence=disk.evidence,
             mixed_versions=tuple(mixed_versions(known_versions)),
+            is_whole=True,
         )
+
+    def poll_share_groups(self, now: float) -> ClusterFacts:
+        """Return the progress of share groups at `now` (Unix s), and no other facts. Raises ClusterError."""
+        unknown: tables.Unknown = Counter()
+        found = self._share_groups.poll(read_topology(self._cluster), unknown, now)
+        return share_group_facts(now, *found, tables.unknown_table(unknown))
 
     def _topic_settings(self, topology: Topology, snapshot: Snapshot | None) -> tuple[dict[str, Settings], int]:
         """Return the settings by topic, and the number of topics that groups read whose settings were not read.

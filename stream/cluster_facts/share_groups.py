@@ -1,20 +1,30 @@
 """Reads the progress of share groups from `__share_group_state`, and compares it with the ends of their partitions.
 
 Each poll reads what was written since the previous one. A cluster without the topic is not asked. Needs the right to
-read the topic; without it the reason is returned.
+read the topic; without it the reason is returned. If a read fails, the numbers of the last successful one are returned
+with their time, until they are too old. Of several instances, each keeps the groups that it owns; the topic has no
+partitions by group, so each reads all of it.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from decoders.cluster_events import SharePartitionStateRecorded, SharePartitionStateRemoved
 from decoders.interpret import events
 from decoders.records import Record
 from decoders.scalar import decode_share_state
-from exporters.cluster.model import SHARE_GROUPS, SHARE_GROUPS_FACT, SHARE_PARTITIONS
+from exporters.cluster.model import (
+    SHARE_GROUPS,
+    SHARE_GROUPS_FACT,
+    SHARE_PARTITIONS,
+    SHARE_READ_FACT,
+    SHARE_READS,
+)
+from stream.cluster.offsets_topic import NAME as OFFSETS_TOPIC
 from stream.cluster.partition_offsets import read_ends
 from stream.cluster.records.ranges import ReadTally, unread_ranges
 from stream.cluster.records.read import read_records
@@ -22,6 +32,8 @@ from stream.cluster.transport.error_codes import ErrorReason, of_failure
 from stream.cluster.transport.errors import ClusterError
 from stream.cluster_facts.share_state import FinishedRecords, SharePartition, SharePartitionKey, ShareState
 from stream.cluster_facts.tables import Unknown, rows_table
+from stream.groups.instances import EVERY_GROUP
+from stream.groups.placement import partition_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,6 +41,7 @@ if TYPE_CHECKING:
     from decoders.log.batch import LogRecord
     from stream.cluster.topology import Topology
     from stream.cluster.transport.client import Cluster
+    from stream.groups.instances import InstanceShare
 
 NAME: Final = "__share_group_state"
 MOST_PARTITIONS: Final = 10_000
@@ -37,11 +50,37 @@ _LIMIT_SECONDS: Final = 10.0
 """The time without progress after which a read fails."""
 
 
+_OF_A_GROUP: Final = (SharePartitionStateRecorded, SharePartitionStateRemoved)
+
+
+class ShareGroupTables(NamedTuple):
+    """The progress of share groups at a read; the schemas are the constants in `exporters.cluster.model`."""
+
+    partitions: pa.Table
+    """SHARE_PARTITIONS."""
+    groups: pa.Table
+    """SHARE_GROUPS."""
+    reads: pa.Table
+    """SHARE_READS."""
+
+
+NOT_KNOWN: Final = ShareGroupTables(
+    SHARE_PARTITIONS.empty_table(), SHARE_GROUPS.empty_table(), SHARE_READS.empty_table()
+)
+"""The tables if share groups are unknown."""
+
+
 class ShareGroups:
     """Reads the topic from poll to poll; used by one thread."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, share: InstanceShare = EVERY_GROUP, *, kept_seconds: float = 0.0) -> None:
+        """Keep the groups of this instance. After a failed read, the last numbers are shown for `kept_seconds`."""
         self._cluster = cluster
+        self._share = share
+        self._kept_seconds = kept_seconds
+        self._offsets_partitions = 0
+        self._last = NOT_KNOWN
+        self._read_at = 0.0
         self._clear()
 
     def _clear(self) -> None:
@@ -50,24 +89,52 @@ class ShareGroups:
         self._read: dict[int, int] = {}
         self._undecoded = 0
         self._counts = False
+        self._owned: dict[str, bool] = {}
 
-    def poll(self, topology: Topology, unknown: Unknown) -> tuple[pa.Table, pa.Table]:
-        """Return the partitions (SHARE_PARTITIONS) and the groups (SHARE_GROUPS), and count what is unknown."""
+    def poll(self, topology: Topology, unknown: Unknown, now: float) -> ShareGroupTables:
+        """Return the progress as of `now` (Unix s) or, after a failure, as it was; count what is unknown."""
+        try:
+            self._last = self._progress(topology, unknown, now)
+        except ClusterError as error:
+            is_kept = len(self._last.reads) > 0 and now - self._read_at <= self._kept_seconds
+            unknown[SHARE_READ_FACT if is_kept else SHARE_GROUPS_FACT, of_failure(error)] += 1
+            return self._last if is_kept else NOT_KNOWN
+        self._read_at = now
+        return self._last
+
+    def _progress(self, topology: Topology, unknown: Unknown, now: float) -> ShareGroupTables:
         ids = topology.ids()
+        reads = rows_table([(int(now * 1000),)], SHARE_READS)
         if NAME not in ids:
             self._clear()
-            return SHARE_PARTITIONS.empty_table(), SHARE_GROUPS.empty_table()
-        try:
-            self._read_new()
-            partitions = self._named({topic_id: name for name, topic_id in ids.items()})
-            ends = self._ends({topic for _, topic, _ in partitions})
-        except ClusterError as error:
-            unknown[SHARE_GROUPS_FACT, of_failure(error)] += 1
-            return SHARE_PARTITIONS.empty_table(), SHARE_GROUPS.empty_table()
+            return NOT_KNOWN._replace(reads=reads)
+        self._place_groups(topology)
+        self._read_new()
+        partitions = self._named({topic_id: name for name, topic_id in ids.items()})
+        ends = self._ends({topic for _, topic, _ in partitions})
         unknown["share group record", ErrorReason.INVALID] += self._undecoded
         unknown["share group record", "not_kept"] += self._state.omitted
         unknown["share partition", "not_shown"] += len(partitions) - min(len(partitions), MOST_PARTITIONS)
-        return self._tables(dict(sorted(partitions.items())), ends)
+        return ShareGroupTables(*self._tables(dict(sorted(partitions.items())), ends), reads)
+
+    def _place_groups(self, topology: Topology) -> None:
+        """Read the topic again from its start if groups belong to other instances than before."""
+        if self._share.is_whole:
+            return
+        partitions = topology.partitions_of(OFFSETS_TOPIC)
+        if partitions != self._offsets_partitions:
+            self._clear()
+            self._offsets_partitions = partitions
+
+    def _owns(self, group: str) -> bool:
+        if self._share.is_whole:
+            return True
+        owned = self._owned.get(group)
+        if owned is None:
+            partitions = self._offsets_partitions
+            owned = partitions > 0 and self._share.owns(partition_for(group, partitions))
+            self._owned[group] = owned
+        return owned
 
     def _named(self, names: Mapping[bytes, str]) -> dict[tuple[str, str, int], SharePartitionKey]:
         """Return the keys by group, topic and partition, without those of topics that no longer exist."""
@@ -96,7 +163,8 @@ class ShareGroups:
             self._undecoded += 1
             return
         for event in events(decoded):
-            self._state.add(event)
+            if isinstance(event, _OF_A_GROUP) and self._owns(event.group):
+                self._state.add(event)
 
     def _ends(self, topics: set[str]) -> dict[tuple[str, int], int]:
         ends = read_ends(self._cluster, topics) if topics else None

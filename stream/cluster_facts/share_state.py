@@ -53,7 +53,7 @@ class SharePartition:
     """The progress of a share group in one partition."""
 
     start_offset: int | None
-    """None until the first delivery."""
+    """None until the first delivery has ended."""
     finished: int | None
     """Records from the start offset on that are acknowledged or archived; None: written by a broker before 4.2."""
     batches: tuple[StateBatch, ...] | None

@@ -3,6 +3,7 @@
 It has a thread and connections of its own, because a broker answers the requests of a connection one after the other:
 a slow answer about log directories or settings must not delay a tick. Nothing here raises. A failed poll keeps the last
 result; after the third failure in a row the result is discarded, because leaders and replicas change within minutes.
+The progress of share groups stays as long as their verdicts do.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Final, Self
 import structlog
 
 from exporters.cluster.exposition import PublishedCluster
+from exporters.cluster.model import SHARE_GROUPS_FACT, SHARE_READ_FACT
 from exporters.selection.series import EVERYTHING, SeriesSelection
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.error_codes import ErrorReason
@@ -36,7 +38,9 @@ _SOON_SECONDS: Final = 10.0
 """The interval before the first snapshot with the topics that groups read, and after a failed poll."""
 _STOP_SECONDS: Final = 2.0
 _MOST_FAILED: Final = 3
+_KEPT_INTERVALS: Final = 2
 
+_SHARE_READ_FACTS: Final = frozenset({SHARE_GROUPS_FACT, SHARE_READ_FACT})
 _RIGHTS: Final = {
     "controller": "Describe on the cluster",
     "reassignments": "Describe on the cluster",
@@ -47,6 +51,8 @@ _RIGHTS: Final = {
     "broker setting": "DescribeConfigs on the cluster",
     "topic setting": "DescribeConfigs on topic *",
     "topic": "Describe on topic *",
+    SHARE_GROUPS_FACT: "Read on topic __share_group_state",
+    SHARE_READ_FACT: "Read on topic __share_group_state",
 }
 """The required right by fact."""
 
@@ -54,8 +60,10 @@ _RIGHTS: Final = {
 class ClusterWatch:
     """Polls on a thread of its own inside `with watch:`; `current` may be called from any thread.
 
-    `interval` in seconds, 0 for never; of several instances, only the first polls. `published` returns the snapshot
-    with the topics whose settings are read; `topic_settings` are those that have series.
+    `interval` in seconds, 0 for never. Of several instances, each polls the progress of its share groups, and only the
+    first one all else. `published` returns the snapshot with the topics whose settings are read; `topic_settings` are
+    those that have series. Numbers of share groups that cannot be read stay for `share_kept_seconds`, at least for two
+    intervals.
     """
 
     def __init__(
@@ -69,12 +77,13 @@ class ClusterWatch:
         share: InstanceShare = EVERY_GROUP,
         hide_clients: bool = False,
         topic_settings: Collection[str] = TOPIC_SETTINGS,
+        share_kept_seconds: float = 0.0,
     ) -> None:
         self._connect = connect
         self._published = published
-        # The facts are the same for all instances: the first one shows them, so that a sum counts them once.
-        self._interval = interval if share.is_first else 0.0
+        self._interval = interval
         self._share = share
+        self._share_kept_seconds = max(share_kept_seconds, _KEPT_INTERVALS * interval)
         self._most_shown = most_partitions_shown
         self._choice = choice
         self._hide_clients = hide_clients
@@ -83,6 +92,7 @@ class ClusterWatch:
         self._stopping = threading.Event()
         self._current: PublishedCluster | None = None
         self._failed = 0
+        self._share_read_failed = False
         self._denied: set[str] = set()
         # A daemon thread: a broker that does not answer cannot delay the end of the process.
         self._thread = threading.Thread(target=self._run, name="cluster-watch", daemon=True)
@@ -107,6 +117,7 @@ class ClusterWatch:
             share=config.job.share,
             hide_clients=config.http.hide_members,
             topic_settings=options.topic_settings,
+            share_kept_seconds=config.health.share_pause,
         )
 
     def current(self) -> PublishedCluster | None:
@@ -139,6 +150,7 @@ class ClusterWatch:
                     self._share,
                     hide_clients=self._hide_clients,
                     topic_settings=self._topic_settings,
+                    share_kept_seconds=self._share_kept_seconds,
                 )
                 while not self._stopping.is_set():
                     self._poll_once(poll)
@@ -148,8 +160,7 @@ class ClusterWatch:
 
     def _poll_once(self, poll: ClusterPoll) -> None:
         try:
-            published = self._published()
-            facts = poll.poll(published.snapshot if published else None, time.time())
+            facts = self._polled(poll)
             self._current = PublishedCluster.build(facts, self._choice, self._budget)
         except ClusterError as error:
             self._fail(str(error))
@@ -157,22 +168,40 @@ class ClusterWatch:
             self._fail(f"{type(error).__name__}: {error}")
         else:
             self._failed = 0
+            self._share_read_failed = bool(_SHARE_READ_FACTS & _facts_without(facts, denied=False))
             self._log_denied(facts)
+
+    def _polled(self, poll: ClusterPoll) -> ClusterFacts:
+        # Facts about the cluster are the same for all instances: the first one has them, and a sum counts them once.
+        if not self._share.is_first:
+            return poll.poll_share_groups(time.time())
+        published = self._published()
+        return poll.poll(published.snapshot if published else None, time.time())
 
     def _fail(self, cause: str) -> None:
         self._failed += 1
         if self._failed == _MOST_FAILED:
-            self._current = None
             _log.warning("cluster facts discarded", cause=cause)
+        if self._failed >= _MOST_FAILED:
+            self._current = self._share_groups_alone()
+
+    def _share_groups_alone(self) -> PublishedCluster | None:
+        """Return the last numbers of share groups without other facts; None if there are none, or they are too old."""
+        current = self._current
+        read_time = None if current is None else current.facts.share_read_time
+        if current is None or read_time is None or time.time() - read_time / 1000 > self._share_kept_seconds:
+            return None
+        if not current.facts.is_whole:
+            return current
+        return PublishedCluster.build(current.facts.only_share_groups(), self._choice, self._budget)
 
     def _pause(self) -> float:
-        is_early = self._failed > 0 or self._published() is None
+        is_early = self._failed > 0 or self._share_read_failed or self._published() is None
         return min(self._interval, _SOON_SECONDS) if is_early else self._interval
 
     def _log_denied(self, facts: ClusterFacts) -> None:
         """Log each missing right once."""
-        rows = facts.unknown_facts.select(["fact", "reason"]).to_pylist()
-        rights = {_RIGHTS[row["fact"]] for row in rows if row["reason"] == ErrorReason.NOT_AUTHORIZED}
+        rights = {_RIGHTS.get(fact, fact) for fact in _facts_without(facts, denied=True)}
         if missing := rights - self._denied:
             self._denied |= missing
             _log.warning(
@@ -180,3 +209,9 @@ class ClusterWatch:
                 grant=sorted(missing),
                 how="`lagwarden acls` prints the commands",
             )
+
+
+def _facts_without(facts: ClusterFacts, *, denied: bool) -> set[str]:
+    """Return the facts that are unknown because a right is missing (`denied`), or for another reason."""
+    rows = facts.unknown_facts.select(["fact", "reason"]).to_pylist()
+    return {row["fact"] for row in rows if (row["reason"] == ErrorReason.NOT_AUTHORIZED) == denied}

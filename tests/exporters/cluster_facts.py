@@ -185,6 +185,7 @@ def facts(**changes: Any) -> ClusterFacts:
             ],
         ),
         share_groups=table(model.SHARE_GROUPS, [{"group": "jobs", "partitions": 1, "lag": 390}]),
+        share_reads=table(model.SHARE_READS, [{"read_time": NOON}]),
         quotas=table(
             model.QUOTAS,
             [{"user": "", "client_id": "billing-1", "ip": "", "key": "consumer_byte_rate", "value": 1024.0}],
@@ -204,5 +205,6 @@ def facts(**changes: Any) -> ClusterFacts:
         cleaner_suspect=True,
         cleaner_evidence=("log.cleaner.enable is false on broker 1",),
         mixed_versions=("broker 2 differs from broker 1: metadata.version 7 to 25 instead of 7 to 27",),
+        is_whole=True,
     )
     return dataclasses.replace(seen, **changes)

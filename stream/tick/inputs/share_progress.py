@@ -34,7 +34,8 @@ class ShareProgressReader:
 
 def share_progress(facts: ClusterFacts) -> ShareProgress:
     """Return the progress of the share groups whose partitions all are in the facts, and the topics of the others."""
-    taken_at = int(facts.taken_at * 1000)
+    read_at = facts.share_read_time
+    taken_at = int(facts.taken_at * 1000) if read_at is None else read_at
     reasons = facts.unknown_facts.filter(pc.equal(facts.unknown_facts["fact"].cast(pa.string()), SHARE_GROUPS_FACT))
     if len(reasons):
         return ShareProgress(taken_at, {}, unknown_reason=str(reasons["reason"][0]))

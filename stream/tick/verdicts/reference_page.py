@@ -71,14 +71,17 @@ _SHARE_GROUPS: Final = """\
 
 A share group (KIP-932) commits no offsets. Its verdicts come from the progress that the brokers record in
 `__share_group_state`, which needs the right to read that topic: a start offset per partition, and after it which
-records are accepted, archived or were returned. Of several instances only the first one reads it. Which records a
-member holds now is not recorded, so no verdict depends on it. A partition of which nothing was delivered yet has no
-start offset and is unknown, and so is one whose state was written by Kafka before 4.2; nothing is derived from either.
+records are accepted, archived or were returned. Of several instances each reads the topic and keeps its own groups.
+Which records a member holds now is not recorded, so no verdict depends on it. A partition in which no delivery has
+ended yet has no start offset and is unknown, and so is one whose state was written by Kafka before 4.2; nothing is
+derived from either. So members that hang on the very first records are found when the locks of these expire
+(`group.share.record.lock.duration.ms`, 30 s), and not while they renew them.
 
 The topic is read at each poll of the cluster (`cluster.interval`, 60 s by default), so these verdicts follow by up to
-one interval, and a fault is withdrawn after two polls without any. `health.share_pause` (five minutes) is the time for
-which records may wait without a change; a partition with longer pauses has twice the longest of them, of those up to
-15 minutes.
+one interval, and a fault is withdrawn after two polls without any. If reads fail, numbers and verdicts stay for
+`health.share_pause`, and at least for two intervals; then the group is `unknown`. `health.share_pause` (five minutes)
+is the time for which records may wait without a change; a partition with longer pauses has twice the longest of them,
+of those up to 15 minutes.
 
 | Verdict | Severity | Meaning | What to do |
 |---|---|---|---|

@@ -80,6 +80,7 @@ def test_every_known_value_has_a_sample() -> None:
         "lagwarden_reassigning_adding_replicas": 1,
         "lagwarden_reassigning_removing_replicas": 0,
         'lagwarden_topic_reassigning_partitions{topic="orders"}': 1,
+        "lagwarden_share_groups_timestamp_seconds": NOON / 1000,
         'lagwarden_share_group_lag{group="jobs"}': 390,
         'lagwarden_share_partition_start_offset{group="jobs",topic="orders",partition="0"}': 1600,
         'lagwarden_share_partition_lag{group="jobs",topic="orders",partition="0"}': 390,

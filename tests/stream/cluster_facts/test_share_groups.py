@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from confluent_kafka import Producer
@@ -18,9 +19,10 @@ from stream.cluster.partition_offsets import ENDS
 from stream.cluster.records.ranges import OffsetRange
 from stream.cluster.topology import read_topology
 from stream.cluster.transport.client import Cluster
-from stream.cluster.transport.errors import NotAuthorised
+from stream.cluster.transport.errors import NotAuthorised, Unreachable
 from stream.cluster_facts import share_groups
 from stream.cluster_facts.share_groups import NAME, ShareGroups
+from stream.groups.instances import InstanceShare, owner_of
 from tests.decoders.writing import write_key, write_value
 from tests.exporters.snapshots import table
 from tests.support.scripted_cluster import says
@@ -33,17 +35,20 @@ if TYPE_CHECKING:
 
 TOOL = "org.apache.kafka.tools.consumer.group.ShareGroupCommand"
 ID, OTHER_ID = b"t" * 16, b"o" * 16
+NOW = 1_700_000_000.0
 SNAPSHOT, UPDATE = share_state.SHARE_STATE_TYPES
 
 
-def record(start: int, finished: int, *batches: tuple[int, int, int, int], topic_id: bytes = ID) -> tuple[bytes, bytes]:
+def record(
+    start: int, finished: int, *batches: tuple[int, int, int, int], topic_id: bytes = ID, group: str = "g"
+) -> tuple[bytes, bytes]:
     """Return key and value of an update."""
     rows = tuple(
         {"first_offset": first, "last_offset": last, "delivery_state": state, "delivery_count": count}
         for first, last, state, count in batches
     )
     fields = {"snapshot_epoch": 0, "leader_epoch": 0, "start_offset": start, "state_batches": rows}
-    key = write_key(UPDATE, {"group_id": "g", "topic_id": topic_id, "partition": 0})
+    key = write_key(UPDATE, {"group_id": group, "topic_id": topic_id, "partition": 0})
     return key, write_value(share_state.SHARE_UPDATE_VALUE, 0, {**fields, "delivery_complete_count": finished})
 
 
@@ -75,9 +80,9 @@ class StateTopic:
         return table(ENDS, self.ends)
 
 
-def topology(**ids: bytes) -> Any:
-    """Return a topology with these topics."""
-    return says(ids=lambda: {NAME: b"s" * 16, "jobs": ID} | ids)
+def topology(offsets_partitions: int = 50) -> Any:
+    """Return a topology with the topics of share groups."""
+    return says(ids=lambda: {NAME: b"s" * 16, "jobs": ID}, partitions_of=lambda _: offsets_partitions)
 
 
 @pytest.fixture
@@ -86,10 +91,10 @@ def topic(monkeypatch: pytest.MonkeyPatch) -> StateTopic:
     return StateTopic(monkeypatch)
 
 
-def poll(reader: ShareGroups, of: Any = None) -> tuple[list[Any], list[Any], Unknown]:
+def poll(reader: ShareGroups, of: Any = None, now: float = NOW) -> tuple[list[Any], list[Any], Unknown]:
     """Return the rows of partitions (lag, acknowledged, archived) and of groups, and what is unknown."""
     unknown: Unknown = Counter()
-    partitions, groups = reader.poll(of or topology(), unknown)
+    partitions, groups, _ = reader.poll(of or topology(), unknown, now)
     found = [
         (row["group"], row["topic"], row["lag"], row["acknowledged"], row["archived"]) for row in partitions.to_pylist()
     ]
@@ -142,6 +147,34 @@ def test_without_the_right_the_reason_is_counted(topic: StateTopic) -> None:
     assert poll(reader)[1] == [("g", 1, 40)]
 
 
+def test_the_last_numbers_stay_for_a_while(topic: StateTopic) -> None:
+    """After failed reads they have the time of the last successful one, and the failure is counted; then they go."""
+    reader = ShareGroups(says(), kept_seconds=100)
+    topic.log.append(record(0, 10))
+    known = poll(reader)
+    topic.failure = Unreachable("no answer", "see")
+    unknown: Unknown = Counter()
+    kept = reader.poll(topology(), unknown, NOW + 100)
+    assert kept.reads.column("read_time").cast("int64").to_pylist() == [NOW * 1000]
+    assert poll(reader, now=NOW + 100) == (*known[:2], {("share group read", "unreachable"): 1})
+    assert poll(reader, now=NOW + 101) == ([], [], {("share groups", "unreachable"): 1})
+    topic.failure = None
+    assert poll(reader, now=NOW + 102) == known
+
+
+def test_an_instance_has_the_groups_that_it_owns(topic: StateTopic) -> None:
+    """Each group has exactly one, also after partitions were added to the topic of offsets."""
+    names = [f"g{number}" for number in range(20)]
+    topic.log += [record(0, 10, group=name) for name in names]
+    readers = [ShareGroups(says(), InstanceShare(index, 3)) for index in range(3)]
+    for partitions in (50, 60):
+        found = [poll(reader, topology(offsets_partitions=partitions))[1] for reader in readers]
+        assert all(found)
+        assert sorted(row[0] for rows in found for row in rows) == sorted(names)
+        for index, rows in enumerate(found):
+            assert {owner_of(row[0], partitions, 3).index for row in rows} == {index}
+
+
 ACKNOWLEDGE = {"accepts": None, "rejects": "REJECT", "releases": "RELEASE", "never": "NEVER"}
 """What the member of each group does with its records."""
 PATIENCE = 120.0
@@ -173,8 +206,8 @@ def test_lag_is_that_of_the_tool(make_broker: MakeBroker, tmp_path: Path) -> Non
         reader, unknown = ShareGroups(cluster), Counter[tuple[str, str]]()
 
         def rows() -> list[dict[str, Any]]:
-            found: list[dict[str, Any]] = reader.poll(read_topology(cluster), unknown)[0].to_pylist()
-            return found
+            found = reader.poll(read_topology(cluster), unknown, time.time()).partitions
+            return cast("list[dict[str, Any]]", found.to_pylist())
 
         assigned = "all groups to be assigned"
         wait_until(lambda: {row["group"] for row in rows()} == {*ACKNOWLEDGE}, assigned, limit=PATIENCE)

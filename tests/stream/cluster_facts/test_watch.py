@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,6 +16,7 @@ from sandbox.waiting import wait_until
 from stream.cluster.transport.errors import ClusterError
 from stream.cluster_facts.watch import ClusterWatch
 from stream.config.loader import load
+from stream.groups.instances import InstanceShare
 from tests.exporters.cluster_facts import facts
 from tests.exporters.snapshots import snapshot, table
 from tests.support.scripted_cluster import AWAY
@@ -42,15 +44,21 @@ class Polls:
             raise outcome
         return outcome
 
+    def poll_share_groups(self, now: float) -> ClusterFacts:
+        """Return or raise the next result without the facts about the cluster."""
+        return self.poll(None, now).only_share_groups()
+
 
 @pytest.fixture
 def watching(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return a function that creates a watch of scripted polls, with short pauses."""
     monkeypatch.setattr("stream.cluster_facts.watch._SOON_SECONDS", 0.01)
 
-    def make(polls: Polls, published: PublishedSnapshot | None = None, interval: float = 0.01) -> ClusterWatch:
+    def make(
+        polls: Polls, published: PublishedSnapshot | None = None, interval: float = 0.01, **options: Any
+    ) -> ClusterWatch:
         monkeypatch.setattr("stream.cluster_facts.watch.ClusterPoll", lambda *_, **__: polls)
-        return ClusterWatch(contextlib.nullcontext, lambda: published, interval, 100)  # type: ignore[arg-type]
+        return ClusterWatch(contextlib.nullcontext, lambda: published, interval, 100, **options)  # type: ignore[arg-type]
 
     return make
 
@@ -74,13 +82,40 @@ def test_the_result_of_a_poll_is_published(watching: Any) -> None:
     assert published.exposition.series > 0
 
 
-def test_the_first_of_several_instances_polls() -> None:
-    """The facts are the same for all, so that a sum over instances counts each once."""
-    config = load(flags={"kafka.bootstrap_servers": "b:9092"})
-    for share, polls in [("0/3", True), ("1/3", False), ("2/3", False)]:
-        job = config.job.model_copy(update={"instance": share})
-        watch = ClusterWatch.from_config(config.model_copy(update={"job": job}), lambda: None)
-        assert (watch._interval > 0) == polls
+def test_the_first_of_several_instances_has_the_facts(watching: Any) -> None:
+    """They are the same for all, so that a sum counts each once; the others have the progress of their share groups."""
+    seen = facts()
+    first, other = (watching(Polls(seen), share=InstanceShare(index, 2)) for index in (0, 1))
+    for watch, whole in ((first, seen), (other, None)):
+        with watch:
+            wait_until(lambda watch=watch: watch.current() is not None, "a poll")  # type: ignore[misc]
+            published = watch.current()
+        assert published.whole_facts is whole
+        assert published.facts.share_groups == seen.share_groups
+    metrics = {family.metric.name for family in other.current().exposition.families}
+    assert {"lagwarden_share_group_lag", "lagwarden_share_partition_lag"} <= metrics
+    assert all(name.startswith("lagwarden_share_") for name in metrics)
+
+
+def test_share_groups_outlive_the_other_facts(watching: Any) -> None:
+    """After the third failure in a row, they alone stay until their limit, without brokers and topics."""
+    seen = facts(taken_at=time.time(), share_reads=table(model.SHARE_READS, [{"read_time": int(time.time() * 1000)}]))
+    for kept, share_groups in ((600.0, seen.share_groups), (0.0, None)):
+        polls = Polls(seen, AWAY)
+        with watching(polls, share_kept_seconds=kept) as watch:
+            wait_until(lambda watch=watch: watch._failed > 3, "failures")  # type: ignore[misc]
+            published = watch.current()
+        assert (None if published is None else published.facts.share_groups) == share_groups
+        assert published is None or published.whole_facts is None
+
+
+def test_a_missing_right_for_share_groups_is_named(watching: Any, logged: list[Any]) -> None:
+    """Once, with the right to grant, and the polls go on."""
+    denied = table(model.UNKNOWN_FACTS, [{"fact": "share groups", "reason": "not_authorized", "amount": 1}])
+    polls = Polls(facts(unknown_facts=denied))
+    with watching(polls):
+        wait_until(lambda: len(polls.looks) > 2, "three polls")
+    assert [line["grant"] for line in logged if "grant" in line] == [["Read on topic __share_group_state"]]
 
 
 @pytest.mark.parametrize("hide", [False, True])

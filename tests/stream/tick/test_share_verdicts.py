@@ -56,6 +56,7 @@ def polled(
         taken_at=BEGIN + 60.0 * minute,
         share_partitions=table(model.SHARE_PARTITIONS, rows),
         share_groups=table(model.SHARE_GROUPS, [{"group": "g", "partitions": partitions or len(rows), "lag": None}]),
+        share_reads=table(model.SHARE_READS, [] if unknown else [{"read_time": (BEGIN + 60 * minute) * 1000}]),
         unknown_facts=table(model.UNKNOWN_FACTS, reasons),
     )
 
@@ -118,6 +119,12 @@ def test_a_stopped_share_group_is_shown_everywhere(monitor: Monitor) -> None:
     assert detail.finding is not None
     assert detail.finding.evidence["lag"] == 40
     assert detail.finding.sentence == row["sentence"]
+    assert detail.share_progress_time == BEGIN + 300
+    assert [(each.partition, each.lag, each.start_offset, each.verdict) for each in detail.share_partitions or ()] == [
+        (0, 40, 10, "share_stopped"),
+        (1, 7, 10, "share_stopped"),
+        (2, 0, 10, "caught_up"),
+    ]
     assert [(topic, partition, each.verdict) for topic, partition, each in detail.partition_findings] == [
         ("orders", 0, "share_stopped"),
         ("orders", 1, "share_stopped"),

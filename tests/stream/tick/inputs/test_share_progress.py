@@ -15,15 +15,16 @@ def counted(group: str, partitions: int | None) -> dict[str, object]:
 
 
 def test_a_group_has_its_partitions() -> None:
-    """What is not known is None."""
-    polled = facts(share_groups=table(model.SHARE_GROUPS, [counted("jobs", 2)]), taken_at=7.5)
+    """What is not known is None. The time is that of the read, which may be older than the poll."""
+    reads = table(model.SHARE_READS, [{"read_time": 7_500}])
+    polled = facts(share_groups=table(model.SHARE_GROUPS, [counted("jobs", 2)]), taken_at=9.0, share_reads=reads)
     found = share_progress(polled)
     assert (found.taken_at, found.unknown_reason) == (7_500, None)
     assert found.incomplete == {}
     assert found.groups == {
         "jobs": (
-            SharePartitionProgress("orders", 0, 1600, 390, 10, 2, 3, 1590, 1, 3),
-            SharePartitionProgress("orders", 1, None, None, None, 0, None, 0, 0, 0),
+            SharePartitionProgress("orders", 0, 1600, 390, 10, 2, 3, 1590, 1, 3, end=2000),
+            SharePartitionProgress("orders", 1, None, None, None, 0, None, 0, 0, 0, end=7),
         )
     }
 
