@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from exporters.http.event_stream.recent_events import MOST_EVENTS
 from stream.webhook.events import forgotten_groups, record_announced, verdict_changes, verdict_events
+from stream.webhook.gaps import KnowledgeGaps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,13 +29,14 @@ class VerdictAnnouncer:
         self._cluster_id = cluster_id
         self._notifier = notifier
         self._announced: dict[str, AnnouncedVerdict] = {}
+        self._gaps = KnowledgeGaps()
 
     def announce(self, snapshot: Snapshot, finding_of: Callable[[str], FindingDetail | None]) -> None:
         """Announce the verdicts of a snapshot that differ from the announced ones."""
         if self._notifier is not None:
             self._recent.append(self._notifier.announce(snapshot, finding_of))
             return
-        changes = verdict_changes(snapshot, self._announced)
+        changes = verdict_changes(snapshot, self._announced, self._gaps.update(snapshot))
         # The stream would drop the others at once. Each event costs a finding: with very many groups that are not fine,
         # their events would delay the tick after the first one.
         kept = changes[-MOST_EVENTS:]

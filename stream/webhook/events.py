@@ -1,7 +1,8 @@
 """Changes between the announced verdicts and those of a snapshot, as CloudEvents 1.0 in JSON. Pure.
 
 A change from one fine verdict to another is no event, as in the verdict history: a busy group alternates between caught
-up and not. Nor is the first verdict of a group, if it is fine or unknown.
+up and not. Nor is the first verdict of a group, if it is fine or unknown, nor an unknown verdict that has not lasted
+(`stream.webhook.gaps`).
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ import pyarrow as pa
 from exporters.timestamps import rfc3339
 from exporters.verdict_event import AnnouncedVerdict, VerdictEvent
 from exporters.wording import FINE
+from stream.webhook.gaps import UNKNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 
     from exporters.readmodel import FindingDetail, Snapshot
 
 TYPE: Final = "lagwarden.group.verdict_changed.v1"
 """The type of the events; a change that breaks receivers gets another number."""
-_UNKNOWN: Final = "unknown"
 _DEAD: Final = "Dead"
 _GONE: Final = "The group no longer exists."
 
@@ -42,16 +43,19 @@ class ChangedVerdict:
     announced: AnnouncedVerdict | None
 
 
-def verdict_changes(snapshot: Snapshot, announced: Mapping[str, AnnouncedVerdict]) -> list[ChangedVerdict]:
+def verdict_changes(
+    snapshot: Snapshot, announced: Mapping[str, AnnouncedVerdict], gaps: Container[str] = ()
+) -> list[ChangedVerdict]:
     """Return the groups whose verdict differs from the announced one, sorted by group.
 
-    A group that died or disappeared has changed if the announced verdict was not fine.
+    Those of the `gaps`, whose verdict is unknown but not for long, keep the announced one. A group that died or
+    disappeared has changed if the announced verdict was not fine.
     """
     columns = [snapshot.groups.column(name).to_pylist() for name in ("group", "verdict", "severity", "state")]
     found = [
         ChangedVerdict(group, at, None if verdict is None else AnnouncedVerdict(verdict, severity))
         for at, (group, verdict, severity, state) in enumerate(zip(*columns, strict=True))
-        if _is_change(announced.get(group), verdict, severity, state)
+        if _is_change(announced.get(group), verdict, severity, state) and group not in gaps
     ]
     present = set(columns[0]) if announced else set()
     gone = (group for group, last in announced.items() if group not in present and last.severity != FINE)
@@ -93,7 +97,7 @@ def _is_change(last: AnnouncedVerdict | None, verdict: str | None, severity: str
     if verdict is None:
         return state == _DEAD and last is not None and last.severity != FINE
     if last is None:
-        return severity not in {FINE, _UNKNOWN}
+        return severity not in {FINE, UNKNOWN}
     return bool(last.verdict != verdict and not last.severity == severity == FINE)
 
 

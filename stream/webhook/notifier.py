@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self
 from stream.errors import ExitCode, Refusal
 from stream.webhook.event_queue import EventQueue, QueueUnavailableError
 from stream.webhook.events import forgotten_groups, record_announced, verdict_changes, verdict_events
+from stream.webhook.gaps import KnowledgeGaps
 from stream.webhook.request import WebhookTarget
 from stream.webhook.sender import WebhookSender
 
@@ -40,6 +41,7 @@ class WebhookNotifier:
         self._sender = sender
         self._cluster_id = cluster_id
         self._announced: dict[str, AnnouncedVerdict] | None = None
+        self._gaps = KnowledgeGaps()
         self._size: tuple[int, float | None] = (0, None)
 
     @classmethod
@@ -69,10 +71,11 @@ class WebhookNotifier:
 
         If the queue cannot be written, there are none, and the next call finds the changes again.
         """
+        gaps = self._gaps.update(snapshot)
         try:
             if self._announced is None:
                 self._announced = self._queue.announced()
-            changes = verdict_changes(snapshot, self._announced)
+            changes = verdict_changes(snapshot, self._announced, gaps)
             events = verdict_events(snapshot, changes, self._announced, finding_of, self._cluster_id)
             forgotten = list(forgotten_groups(snapshot, self._announced))
             if events or forgotten:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import TYPE_CHECKING, Any
+
+import pytest
 
 from exporters.http.event_stream.recent_events import MOST_EVENTS, EventPosition, RecentEvents
 from sandbox.ports import free_port
@@ -16,6 +19,8 @@ from tests.exporters.snapshots import snapshot
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from exporters.readmodel import Snapshot
+
 
 def shown(**verdicts: str) -> Any:
     """Return a snapshot of groups with these verdicts; `ok` is fine, all others are critical."""
@@ -24,6 +29,16 @@ def shown(**verdicts: str) -> Any:
         for name, verdict in verdicts.items()
     ]
     return snapshot(groups=rows)
+
+
+def after(seconds: float, seen: Snapshot) -> Snapshot:
+    """Return a snapshot that was taken so long after the start of the test."""
+    return dataclasses.replace(seen, taken_at=1_700_000_000 + seconds)
+
+
+def unknown(name: str) -> Snapshot:
+    """Return a snapshot of a group with an unknown verdict."""
+    return snapshot(groups=[{"group": name, "verdict": "unknown", "severity": "unknown", "state": "Stable"}])
 
 
 def bodies(recent: RecentEvents) -> list[Any]:
@@ -85,6 +100,37 @@ def test_with_a_webhook_the_stream_has_its_events(tmp_path: Path) -> None:
         announcer.announce(shown(a="stalled"), lambda _: None)
         announcer.announce(shown(a="stopped"), lambda _: None)
     assert changes(second) == [("a", "stalled", "stopped")]
+
+
+def test_a_restart_is_no_change_of_a_verdict(tmp_path: Path) -> None:
+    """A verdict that is unknown for a while after it and then as before is no event: nothing became of the group."""
+    options = WebhookOptions(url=f"http://127.0.0.1:{free_port()}/")
+    with WebhookNotifier.running(options, tmp_path, "c1") as notifier:
+        VerdictAnnouncer(RecentEvents(), "c1", notifier).announce(after(0, shown(a="stopped")), lambda _: None)
+    with WebhookNotifier.running(options, tmp_path, "c1") as notifier:
+        recent = RecentEvents()
+        announcer = VerdictAnnouncer(recent, "c1", notifier)
+        for seconds, seen in ((60, unknown("a")), (120, unknown("a")), (180, shown(a="stopped"))):
+            announcer.announce(after(seconds, seen), lambda _: None)
+        assert changes(recent) == []
+        for seconds in (240, 300):
+            announcer.announce(after(seconds, unknown("a")), lambda _: None)
+        announcer.announce(after(360, shown(a="ok")), lambda _: None)
+        assert changes(recent) == [("a", "stopped", "ok")]
+
+
+@pytest.mark.parametrize("with_webhook", [False, True])
+def test_a_verdict_that_stays_unknown_is_an_event(tmp_path: Path, *, with_webhook: bool) -> None:
+    """Once, after five minutes without a break."""
+    options = WebhookOptions(url=f"http://127.0.0.1:{free_port()}/" if with_webhook else None)
+    with WebhookNotifier.running(options, tmp_path, "c1") as notifier:
+        recent = RecentEvents()
+        announcer = VerdictAnnouncer(recent, "c1", notifier)
+        announcer.announce(after(0, shown(a="stopped")), lambda _: None)
+        for seconds in (10, 309, 310, 320):
+            announcer.announce(after(seconds, unknown("a")), lambda _: None)
+            assert len(changes(recent)) == (2 if seconds >= 310 else 1)
+    assert changes(recent)[1:] == [("a", "stopped", "unknown")]
 
 
 def test_events_have_the_form_of_the_openapi_document() -> None:
