@@ -132,7 +132,6 @@ class BrokerDiskRow(TypedDict):
 
     broker: int
     bytes: int
-    deleted_replicas: int
     left_replicas: int
 
 

@@ -26,16 +26,6 @@ DISK_METRICS: Final = (
         preset=Preset.STANDARD,
     ),
     Metric(
-        "lagwarden_broker_deleted_replicas",
-        MetricKind.GAUGE,
-        "Replicas that the broker reports of topics that no longer exist; it does not report -stray folders.",
-        MetricSource.BROKER_DISKS,
-        "deleted_replicas",
-        _BROKER,
-        absent=f"{_NO_SIZES}; or a log directory of the broker is offline",
-        stability=Stability.EXPERIMENTAL,
-    ),
-    Metric(
         "lagwarden_broker_left_replicas_total",
         MetricKind.COUNTER,
         "Replicas deleted or moved away while the broker was away: Kafka keeps their files as -stray folders.",

@@ -184,8 +184,6 @@ BROKER_DISKS: Final = pa.schema(
         ("broker", pa.int32()),
         # All replicas on the broker, in bytes of their segments.
         ("bytes", pa.int64()),
-        # Replicas of topics that no longer exist, as far as the broker reports them.
-        ("deleted_replicas", pa.int32()),
         # Replicas that were deleted or moved away while the broker was away, since the monitor started.
         ("left_replicas", pa.int32()),
     ]

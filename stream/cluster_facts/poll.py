@@ -179,7 +179,7 @@ class ClusterPoll:
             features=tables.features_table(known_versions),
             broker_features=tables.broker_features_table(known_versions),
             quotas=tables.quotas_table((known_quotas or ())[:MOST_QUOTAS]),
-            broker_disks=tables.broker_disks_table(all_sizes, replicas, self._deleted(topology, replicas), left),
+            broker_disks=tables.broker_disks_table(all_sizes, left),
             followers=tables.followers_table(lags),
             share_partitions=share_groups.partitions,
             share_groups=share_groups.groups,
@@ -221,11 +221,6 @@ class ClusterPoll:
             return read_replica_sizes(self._cluster, None)
         partitions = {NAME: offsets["partition"].to_pylist()} if len(offsets) else {}
         return read_replica_sizes(self._cluster, partitions, None if partitions else [])
-
-    def _deleted(self, topology: Topology, replicas: pa.Table) -> list[str]:
-        """Return the topics that brokers hold and that do not exist; a topic that may not be described is not one."""
-        held = set(replicas["topic"].cast(pa.string()).drop_null().unique().to_pylist())
-        return self._absent(held - set(topology.topics["topic"].to_pylist()))
 
     def _absent(self, topics: Collection[str]) -> list[str]:
         """Return which of these topics do not exist; none without an answer."""

@@ -217,20 +217,9 @@ def quotas_table(quotas: Sequence[Quota]) -> pa.Table:
     return rows_table(quotas, QUOTAS)
 
 
-def broker_disks_table(
-    sizes: Mapping[int, int | None], replicas: pa.Table, deleted: Collection[str], left: Mapping[int, int]
-) -> pa.Table:
-    """Return a row per broker whose `sizes` are known (BROKER_DISKS).
-
-    It has the number of its `replicas` of `deleted` topics, and of those that were `left` on it.
-    """
-    of_deleted = replicas.filter(pc.is_in(replicas["topic"].cast(pa.string()), pa.array(sorted(deleted), pa.string())))
-    counted = _count(of_deleted["broker"])
-    rows = [
-        (node, size, counted.get(node, 0), left.get(node, 0))
-        for node, size in sorted(sizes.items())
-        if size is not None
-    ]
+def broker_disks_table(sizes: Mapping[int, int | None], left: Mapping[int, int]) -> pa.Table:
+    """Return a row per broker whose `sizes` are known (BROKER_DISKS), with the number of replicas `left` on it."""
+    rows = [(node, size, left.get(node, 0)) for node, size in sorted(sizes.items()) if size is not None]
     return rows_table(rows, BROKER_DISKS)
 
 

@@ -190,9 +190,7 @@ def facts(**changes: Any) -> ClusterFacts:
             model.QUOTAS,
             [{"user": "", "client_id": "billing-1", "ip": "", "key": "consumer_byte_rate", "value": 1024.0}],
         ),
-        broker_disks=table(
-            model.BROKER_DISKS, [{"broker": 1, "bytes": 2**41, "deleted_replicas": 3, "left_replicas": 2}]
-        ),
+        broker_disks=table(model.BROKER_DISKS, [{"broker": 1, "bytes": 2**41, "left_replicas": 2}]),
         topic_sizes=table(model.TOPIC_SIZES, [{"topic": "orders", "bytes": 4096}]),
         followers=table(model.FOLLOWERS, [{"topic": "orders", "partition": 1, "broker": 2, "lag": 700}]),
         unknown_facts=table(

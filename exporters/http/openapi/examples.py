@@ -211,7 +211,7 @@ _CLUSTER: Final[ClusterResponse] = {
         }
     ],
     "quotas": [{"user": "", "client_id": "billing-1", "ip": "", "key": "consumer_byte_rate", "value": 1_048_576.0}],
-    "disks": [{"broker": 1, "bytes": 7_300_000, "deleted_replicas": 0, "left_replicas": 0}],
+    "disks": [{"broker": 1, "bytes": 7_300_000, "left_replicas": 0}],
     "unknown": [],
 }
 _TOPIC: Final[TopicResponse] = {

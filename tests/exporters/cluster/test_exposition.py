@@ -102,7 +102,6 @@ def test_every_known_value_has_a_sample() -> None:
         "lagwarden_cluster_quotas": 1,
         'lagwarden_client_quota{user="",client_id="billing-1",ip="",key="consumer_byte_rate"}': 1024,
         'lagwarden_broker_bytes{broker="1"}': 2**41,
-        'lagwarden_broker_deleted_replicas{broker="1"}': 3,
         'lagwarden_broker_left_replicas_total{broker="1"}': 2,
         'lagwarden_topic_bytes{topic="orders"}': 4096,
         'lagwarden_offsets_topic_bytes{broker="1"}': 2**40,

@@ -141,7 +141,7 @@ def test_the_cluster() -> None:
             "mixed": ["broker 2 differs from broker 1: metadata.version 7 to 25 instead of 7 to 27"],
         },
         "quotas": [{"user": "", "client_id": "billing-1", "ip": "", "key": "consumer_byte_rate", "value": 1024.0}],
-        "disks": [{"broker": 1, "bytes": 2**41, "deleted_replicas": 3, "left_replicas": 2}],
+        "disks": [{"broker": 1, "bytes": 2**41, "left_replicas": 2}],
         "share_groups": [
             {
                 "group": "jobs",
