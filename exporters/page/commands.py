@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from exporters.page.html_tree import Content
     from exporters.page.links import PageLinks
 
-_TOOLS: Final = {"share": "kafka-share-groups.sh", "streams": "kafka-streams-groups.sh"}
-"""Kafka's tool by the kind of a group; it is `kafka-consumer-groups.sh` for all others."""
-_OFFSETS_TOOL: Final = "kafka-consumer-groups.sh"
+_TOOLS: Final = {"share": "bin/kafka-share-groups.sh", "streams": "bin/kafka-streams-groups.sh"}
+"""Kafka's tool by the kind of a group, in the folder of Kafka; it is `_OFFSETS_TOOL` for all others."""
+_OFFSETS_TOOL: Final = "bin/kafka-consumer-groups.sh"
 _EXPLAIN: Final = "lagwarden explain"
 _ANY_BROKER: Final = "localhost:9092"
 

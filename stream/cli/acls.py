@@ -1,4 +1,6 @@
-"""The smallest set of ACLs that lagwarden needs on a secured cluster, as `kafka-acls` commands with their reasons.
+"""The smallest set of ACLs that lagwarden needs on a secured cluster, as commands with their reasons.
+
+The commands run in the folder of Kafka, whose `bin/kafka-acls.sh` they call.
 
 Do not grant a monitor `--consumer --topic '*'`: that is the right to read every message of the cluster. An ACL that
 lets lagwarden read messages is printed as a comment with its cost, so that the administrator selects the topics.
@@ -95,7 +97,7 @@ def acl_objects(principal: str, bootstrap_server: str, command_config: str | Non
 
 
 def _command(acl: RequiredAcl, principal: str, bootstrap_server: str, command_config: str | None) -> str:
-    words = ["kafka-acls", "--bootstrap-server", bootstrap_server]
+    words = ["bin/kafka-acls.sh", "--bootstrap-server", bootstrap_server]
     if command_config is not None:
         words += ["--command-config", command_config]
     words += ["--add", "--allow-principal", principal]

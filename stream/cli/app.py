@@ -200,7 +200,7 @@ def acls(
     *,
     as_json: PlainJson = False,
 ) -> None:
-    """Print the kafka-acls commands that grant the rights that lagwarden needs."""
+    """Print the commands of kafka-acls.sh that grant the rights that lagwarden needs."""
     from stream.cli.acls import acl_commands, acl_objects  # noqa: PLC0415 -- see the module's docstring
 
     if as_json:

@@ -28,7 +28,7 @@ def test_a_shell_reads_the_exact_name(name: str) -> None:
 
 def test_the_commands_of_a_classic_group() -> None:
     """Explanation, description, and the preview of a reset, all with the brokers and the group."""
-    tool = "kafka-consumer-groups.sh --bootstrap-server a:9092,b:9092 --group 'my group'"
+    tool = "bin/kafka-consumer-groups.sh --bootstrap-server a:9092,b:9092 --group 'my group'"
     assert [command for _, command in group_commands({"group": "my group", "kind": "classic"}, BROKERS)] == [
         "lagwarden explain 'my group'",
         f"{tool} --describe",
@@ -36,7 +36,9 @@ def test_the_commands_of_a_classic_group() -> None:
     ]
 
 
-@pytest.mark.parametrize(("kind", "tool"), [("share", "kafka-share-groups.sh"), ("streams", "kafka-streams-groups.sh")])
+@pytest.mark.parametrize(
+    ("kind", "tool"), [("share", "bin/kafka-share-groups.sh"), ("streams", "bin/kafka-streams-groups.sh")]
+)
 def test_groups_of_other_kinds_have_their_own_tool(kind: str, tool: str) -> None:
     """And no preview, because consumers' offsets are not theirs."""
     commands = [command for _, command in group_commands({"group": "g", "kind": kind}, ())]

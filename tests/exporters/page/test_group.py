@@ -306,7 +306,7 @@ def test_a_group_links_to_other_services_if_they_are_configured() -> None:
     page = Reader(group_page(published, "billing", None, NOW, root="./", links=links).html())
     assert "https://grafana.example/d/lagwarden-group?var-group=billing" in page.links
     assert "https://git.example/main/docs/runbooks/LagwardenGroupStuck.md" in page.links
-    assert "kafka-consumer-groups.sh --bootstrap-server a:9092 --group billing --describe" in page.text
+    assert "bin/kafka-consumer-groups.sh --bootstrap-server a:9092 --group billing --describe" in page.text
     assert [link for link in read().links if link.startswith("http")] == []
 
 

@@ -32,13 +32,13 @@ def test_reading_a_transactional_topic_is_a_comment_with_its_cost() -> None:
     assert all(line.startswith("#   ") for line in cost)
     assert "unknown" in "".join(cost)
     assert command == (
-        "# kafka-acls --bootstrap-server broker:9092 --add --allow-principal User:lagwarden --operation Read"
+        "# bin/kafka-acls.sh --bootstrap-server broker:9092 --add --allow-principal User:lagwarden --operation Read"
         " --topic TRANSACTIONAL_TOPIC"
     )
 
 
 def test_arguments_are_quoted_for_the_shell() -> None:
-    """A principal with blanks and a wildcard reach kafka-acls unchanged."""
+    """A principal with blanks and a wildcard reach kafka-acls.sh unchanged."""
     line = acl_commands("User:CN=lag warden,O=x", "b:1", "/etc/admin.properties")[3]
     words = shlex.split(line)
     assert words[words.index("--allow-principal") + 1] == "User:CN=lag warden,O=x"
@@ -50,6 +50,6 @@ def test_the_json_has_the_commands_of_the_script() -> None:
     """In the same order; an ACL with a cost is not granted by the script."""
     objects = acl_objects("User:x", "broker:9092", "admin.properties")
     lines = acl_commands("User:x", "broker:9092", "admin.properties")
-    commands = [line for line in lines if line.removeprefix("# ").startswith("kafka-acls")]
+    commands = [line for line in lines if line.removeprefix("# ").startswith("bin/kafka-acls.sh ")]
     assert [each["command"] if each["granted"] else f"# {each['command']}" for each in objects] == commands
     assert [each["optional"] for each in objects] == [acl.optional for acl in REQUIRED_ACLS]

@@ -184,7 +184,7 @@ def test_an_estimate_needs_two_numbers(text: str, capsys: pytest.CaptureFixture[
 def test_acls_prints_commands_for_a_principal(capsys: pytest.CaptureFixture[str]) -> None:
     """The commands can be pasted into a shell."""
     assert cli.main(["acls", "--principal", "User:x", "-b", "k:1"]) == ExitCode.OK
-    assert "kafka-acls --bootstrap-server k:1 --add --allow-principal User:x" in capsys.readouterr().out
+    assert "bin/kafka-acls.sh --bootstrap-server k:1 --add --allow-principal User:x" in capsys.readouterr().out
 
 
 def test_check_config_prints_the_effective_configuration(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
