@@ -229,7 +229,7 @@ class _ShardCopy:
             return NO_EVENTS
         position, self._position = self._position, change.position
         self.memberships.apply(change.records)
-        transitions = tuple(self._apply_histories(change.histories)) if len(change.histories) else ()
+        transitions = tuple(self._apply_histories(change.histories, position)) if len(change.histories) else ()
         self._apply_aborts(change)
         if len(change.runs):
             known = find_rows(self.runs.keys, change.runs.keys)
@@ -246,19 +246,21 @@ class _ShardCopy:
         for group in [group for group, died in self._died.items() if died < died_before]:
             del self._died[group], self.histories[group]
 
-    def _apply_histories(self, table: HistoryTable) -> Iterator[tuple[str, Transition]]:
-        """Replace histories by the newer ones; yield the transitions that were added."""
+    def _apply_histories(self, table: HistoryTable, position: int) -> Iterator[tuple[str, Transition]]:
+        """Replace histories by the newer ones; yield the transitions of records after `position`.
+
+        The driver drops dead groups earlier than the state does, so a history may come back with its old transitions.
+        """
         for name, packed in zip(table.groups.to_pylist(), table.values.to_pylist(), strict=True):
             group = name.decode()
-            previous = self.histories.pop(group, None)
+            self.histories.pop(group, None)
             self._died.pop(group, None)
             if packed is None:
                 continue
             history = self.histories[group] = unpack_history(packed)
             if history.died is not None:
                 self._died[group] = history.died
-            known = previous.transitions if previous is not None else ()
-            yield from ((group, each) for each in history.transitions if each not in known)
+            yield from ((group, each) for each in history.transitions if each.position > position)
 
     def _apply_aborts(self, change: ShardChange) -> None:
         others = abort_table.since(abort_table.without(self.aborts, change.aborts.keys), change.runs)

@@ -143,6 +143,17 @@ def test_dead_groups_stay_until_they_are_dropped() -> None:
     assert shard_reader.driver_state.columns().histories.keys() == {"b", "c"}
 
 
+def test_a_death_is_no_event_again_after_its_group_was_dropped() -> None:
+    """The state still has the death when the group returns, also if the driver has dropped the group by its clock."""
+    shard_reader = ShardReader(StateLimits(KEEP, dead_grace_ms=100))
+    shard_reader.apply(delta_of([*commits(10, 0), *forgets(20, 0)], 0))
+    shard_reader.driver_state.drop_dead(21, now=121)
+    shard_reader.apply(delta_of(commits(119, 0), 2))
+    assert [line(each) for _, each in shard_reader.events.transitions] == ["119 reborn"]
+    (history,) = shard_reader.driver_state.columns().histories.values()
+    assert [each.type for each in history.transitions] == ["created", "dead", "reborn"]
+
+
 def test_groups_dropped_from_the_state_are_dropped_on_the_driver() -> None:
     """The grace period of the state, by the records' timestamps, also removes histories on the driver."""
     shard_reader = ShardReader(StateLimits(KEEP, dead_grace_ms=100))
