@@ -39,6 +39,8 @@ ENDS: Final = pa.schema(
         ("error", NAME),
         # The broker that leads the partition; null if none does, and in the row of a topic.
         ("leader", pa.int32()),
+        # The epoch of the last leader; null if brokers do not report it (before 2.1), and in the row of a topic.
+        ("leader_epoch", pa.int32()),
     ]
 )
 """One row per partition, sorted by topic and partition."""
@@ -163,6 +165,7 @@ class _Poll:
                 self._column(_LOG_START),
                 _dictionary(self._error, [error.value for error in _ERRORS]),
                 pa.array(self._leader.astype(np.int32), mask=self._leader < 0),
+                pa.array(self._epoch.astype(np.int32), mask=self._epoch < 0),
             ],
             schema=ENDS,
         )

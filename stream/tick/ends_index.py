@@ -55,6 +55,7 @@ class EndsIndex:
         self.log_start_offset = self._offsets("log_start_offset")
         self.leader = self._offsets("leader").astype(np.int64)
         """The broker that leads each row; -1: none, or not known."""
+        self._leader_epoch = self._offsets("leader_epoch").astype(np.int32)
 
     def __len__(self) -> int:
         return len(self._place)
@@ -123,8 +124,15 @@ class EndsIndex:
             rows, places = rows[order], places[order]
         high, start = self.high_watermark[rows], self.log_start_offset[rows]
         known = (high >= 0) & (start >= 0)
-        stable = self.last_stable_offset[rows]
-        return PartitionEnds(places, np.maximum(high, 0), np.maximum(start, 0), known, last_stable=stable), rows
+        ends = PartitionEnds(
+            places,
+            np.maximum(high, 0),
+            np.maximum(start, 0),
+            known,
+            last_stable=self.last_stable_offset[rows],
+            leader_epoch=self._leader_epoch[rows],
+        )
+        return ends, rows
 
     def unknown_reasons(self, unknown: Flags, rows: Ints, topics: Sequence[str], topic: Ints) -> NDArray[np.object_]:
         """Return why the ends of the `unknown` elements are not known, None for the others.

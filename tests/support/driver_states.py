@@ -74,12 +74,17 @@ def batch_of(records: Sequence[Timed], position: int) -> RecordColumns:
 def ends_of(
     rows: Sequence[tuple[str, int, int | None, int | None, int | None, str | None]],
     leaders: Mapping[tuple[str, int], int] | None = None,
+    epochs: Mapping[tuple[str, int], int] | None = None,
 ) -> pa.Table:
     """Return ends as the cluster does: topic, partition, high watermark, last stable offset, log start, error.
 
-    `leaders` has the brokers that lead partitions, by topic and partition; all others have no known leader.
+    `leaders` has the brokers that lead partitions, `epochs` their epochs, by topic and partition; all others have no
+    known leader and no known epoch.
     """
-    full = [(*row, (leaders or {}).get(row[:2])) for row in sorted(rows, key=lambda row: row[:2])]
+    full = [
+        (*row, (leaders or {}).get(row[:2]), (epochs or {}).get(row[:2]))
+        for row in sorted(rows, key=lambda row: row[:2])
+    ]
     columns = list(zip(*full, strict=True)) or [()] * len(ENDS)
     arrays = [
         pa.array(column, field.type if not pa.types.is_dictionary(field.type) else pa.string())

@@ -51,7 +51,7 @@ def measure(inputs: HealthInputs, observation: Observation, history: PartitionHi
     out_of_range = offset_out_of_range.mark_truncated(out_of_range, truncated, inputs.origins)
     known = raw_lag.known & ~offset_out_of_range.is_unknown(out_of_range)
     distances = lag.distances(committed, raw_lag, ends)
-    distances = offset_out_of_range.clear_foreign_distances(distances, out_of_range)
+    distances = offset_out_of_range.clear_distances_of_earlier_topics(distances, out_of_range)
     distances = control_records.remove_markers_from_lost(distances, committed, places, tails)
     end = distances.high_watermark
     next_offset = first_unread_offsets(inputs, history.high_watermark, history_row, known, distances.log_start)

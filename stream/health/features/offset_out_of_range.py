@@ -1,9 +1,9 @@
 """Why a committed offset does not fit the log of its partition: the log was truncated, or the topic was recreated.
 
 A commit above the end offset is proof of one of these, because ends are read after commits. Which one follows from the
-topic id (stored with commits from Kafka 4.1 on) and from the leader epoch of the last consumed record. Both also show
-it when the new log has already grown past the old commit, where offsets alone look valid. Where neither is stored, it
-follows from a fall of the end offset that was observed (`PartitionHistory.is_truncated`).
+topic id (stored with commits from Kafka 4.1 on) and from the leader epoch of the last consumed record. The topic id
+also shows it when the new log has already grown past the old commit, where offsets alone look valid. Where neither is
+stored, it follows from a fall of the end offset that was observed (`PartitionHistory.is_truncated`).
 """
 
 from __future__ import annotations
@@ -40,8 +40,6 @@ class CommitOrigins:
 
     leader_epoch: NDArray[np.int32] | None = None
     """Epoch of the last record consumed before the commit; -1 where not known."""
-    epoch_end: Ints | None = None
-    """The end of that epoch by OffsetForLeaderEpoch; -1 where not requested. Useful only where the epochs differ."""
     topic_id: NDArray[np.uint64] | None = None
     """Two numbers per commit (see `topic_ids`), zeros where not known."""
     current_topic_id: NDArray[np.uint64] | None = None
@@ -61,15 +59,12 @@ def topic_ids(ids: pa.FixedSizeBinaryArray) -> NDArray[np.uint64]:
 def classify(committed: Ints, lag: Lag, ends: PartitionEnds, origins: CommitOrigins) -> Codes:
     """Return a code of `NAMES` for each commit, 0 where its offset is in range.
 
-    A commit to an earlier topic has no lag, whatever its offset is. A commit on a log that was truncated and has grown
-    again has a lag, and the code of a truncated log.
+    A commit to an earlier topic has no lag, whatever its offset is.
     """
     same, other = _same_and_other_topic(origins, len(committed))
     commit_epoch, leader_epoch = _epochs(origins, lag, ends)
     both = (commit_epoch >= 0) & (leader_epoch >= 0)
     cut = lag.beyond_end & both & (leader_epoch > commit_epoch)
-    if origins.epoch_end is not None:
-        cut |= (origins.epoch_end >= 0) & (origins.epoch_end < committed)
     code = np.where(lag.beyond_end, _BEYOND, _SOUND).astype(np.int8)
     code[lag.beyond_end & same] = _STALE
     code[lag.beyond_end & ~same & both & (commit_epoch > leader_epoch)] = _RECREATED
@@ -94,10 +89,9 @@ def is_unknown(code: Codes) -> NDArray[np.bool_]:
     return other
 
 
-def clear_foreign_distances(ends: OffsetDistances, code: Codes) -> OffsetDistances:
-    """Return the distances without those from an offset of another log: of an earlier topic, or of a truncated part."""
-    foreign = (code == _RECREATED) | (code == _TRUNCATED)
-    lost, margin = (np.where(foreign, NOT_KNOWN, column) for column in (ends.lost, ends.margin))
+def clear_distances_of_earlier_topics(ends: OffsetDistances, code: Codes) -> OffsetDistances:
+    """Return the distances without those from an offset of an earlier topic of the same name."""
+    lost, margin = (np.where(code == _RECREATED, NOT_KNOWN, column) for column in (ends.lost, ends.margin))
     return dataclasses.replace(ends, lost=lost, margin=margin)
 
 

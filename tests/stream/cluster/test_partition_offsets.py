@@ -78,20 +78,25 @@ class FakeCluster:
 
 
 def rows(cluster: Any, topics: list[str]) -> list[tuple[Any, ...]]:
-    """Read the ends as tuples, without the leaders."""
+    """Read the ends as tuples, without the leaders and their epochs."""
     table = read_ends(cluster, topics)
     assert table.schema == ENDS
     table.validate(full=True)
-    return [tuple(row.values()) for row in table.drop_columns(["leader"]).to_pylist()]
+    return [tuple(row.values()) for row in table.drop_columns(["leader", "leader_epoch"]).to_pylist()]
 
 
 def test_a_row_has_the_leader_of_its_partition() -> None:
-    """Also of a leader that does not answer; null without a leader, and in the row of a topic that is not known."""
+    """Also of a leader that does not answer; null without a leader, and in the row of a topic that is not known.
+
+    The epoch is that of the last leader.
+    """
     cluster = FakeCluster(
         {("t", 0): (2, 0, 5, 9, 0), ("t", 1): (-1, 0, 5, 9, 0), ("t", 2): (3, 0, 5, 9, 0)},
         away={3: TimedOut("x", "y")},
     )
-    assert read_ends(cluster, ["t", "none"])["leader"].to_pylist() == [None, 2, None, 3]
+    ends = read_ends(cluster, ["t", "none"])
+    assert ends["leader"].to_pylist() == [None, 2, None, 3]
+    assert ends["leader_epoch"].to_pylist() == [None, 5, 6, 7]
 
 
 PARTITION = st.tuples(

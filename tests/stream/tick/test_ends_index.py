@@ -73,6 +73,7 @@ def test_the_table_of_a_topic_has_nulls_and_errors() -> None:
             "log_start_offset": None,
             "error": "no_leader",
             "leader": None,
+            "leader_epoch": None,
         }
     ]
     assert len(INDEX.table_of_topic("denied")) == len(INDEX.table_of_topic("other")) == 0

@@ -32,7 +32,6 @@ def said(
     *,
     epoch: int = -1,
     leader: int = -1,
-    epoch_end: int | None = None,
     was: bytes | None = None,
     now: bytes | None = None,
 ) -> str:
@@ -43,7 +42,6 @@ def said(
     )
     origins = CommitOrigins(
         leader_epoch=np.array([epoch], np.int32),
-        epoch_end=None if epoch_end is None else np.array([epoch_end], np.int64),
         topic_id=topic_ids(pa.array([was], pa.binary(16))),
         current_topic_id=topic_ids(pa.array([now], pa.binary(16))),
     )
@@ -55,7 +53,7 @@ def said(
 def test_a_commit_in_range_has_no_code() -> None:
     """It is not above the end, and of the same topic or of a topic without a known id."""
     assert said(50) == ""
-    assert said(100, was=OLD, now=OLD, epoch=3, leader=3, epoch_end=100) == ""
+    assert said(100, was=OLD, now=OLD, epoch=3, leader=3) == ""
 
 
 CASES = {
@@ -70,11 +68,7 @@ CASES = {
     "a new leader of the same topic": (said(101, epoch=4, leader=5, was=OLD, now=OLD), TRUNCATED),
     "the same leader of the same topic": (said(101, epoch=4, leader=4, was=OLD, now=OLD), STALE_END),
     "the same epoch, and no ids": (said(101, epoch=0, leader=0), BEYOND_END),
-    "the epoch ended before the commit, and the log has grown again": (
-        said(90, epoch=4, leader=5, epoch_end=80),
-        TRUNCATED,
-    ),
-    "the epoch ended at the commit": (said(90, epoch=4, leader=5, epoch_end=90), ""),
+    "a new leader, and a log that has grown again": (said(90, epoch=4, leader=5), ""),
 }
 
 
@@ -114,22 +108,16 @@ def test_an_observed_fall_of_the_end_means_a_truncated_log(code: str, topic_id: 
     )
 
 
-FOREIGN = {
-    "recreated": CommitOrigins(
-        topic_id=topic_ids(pa.array([OLD], pa.binary(16))), current_topic_id=topic_ids(pa.array([NEW], pa.binary(16)))
-    ),
-    "truncated": CommitOrigins(epoch_end=np.array([20], np.int64)),
-}
-
-
 @pytest.mark.parametrize("committed", [50, 700], ids=["below the log start", "above it"])
-@pytest.mark.parametrize("word", FOREIGN)
-def test_no_distance_is_measured_from_an_offset_of_another_log(word: str, committed: int) -> None:
+def test_no_distance_is_measured_from_an_offset_of_an_earlier_topic(committed: int) -> None:
     """Neither lost offsets nor a margin: the offset counts records that this log never had."""
     partition = Partition(lambda _: 1_000, [(0, committed)], log_start=lambda _: 100)
     seen = look(Scene([partition]), MINUTE)
     sound = build_without_history(seen, HealthLimits())
     assert (int(sound.ends.lost[0]), int(sound.ends.margin[0])) == (max(100 - committed, 0), max(committed - 100, 0))
-    window = build_without_history(dataclasses.replace(seen, origins=FOREIGN[word]), HealthLimits())
-    assert NAMES[window.out_of_range[0]] == word
+    earlier = CommitOrigins(
+        topic_id=topic_ids(pa.array([OLD], pa.binary(16))), current_topic_id=topic_ids(pa.array([NEW], pa.binary(16)))
+    )
+    window = build_without_history(dataclasses.replace(seen, origins=earlier), HealthLimits())
+    assert NAMES[window.out_of_range[0]] == RECREATED
     assert (int(window.ends.lost[0]), int(window.ends.margin[0])) == (-1, -1)

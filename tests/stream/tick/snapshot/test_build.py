@@ -55,6 +55,21 @@ def test_the_lag_of_a_partition(
 
 
 @pytest.mark.parametrize(
+    ("epoch", "reason"),
+    [(5, "truncated"), (4, "beyond_end"), (3, "recreated"), (None, "beyond_end")],
+    ids=["a later leader", "the same leader", "an earlier leader", "an unknown leader"],
+)
+def test_the_leader_epoch_explains_a_commit_above_the_end(epoch: int | None, reason: str) -> None:
+    """A later leader has truncated the log; an earlier one belongs to another topic of the name."""
+    shard = ShardReader()
+    shard.read([(commit_key("g", "t", 0), commit_value(30, 7, leader_epoch=4))])
+    epochs = {} if epoch is None else {("t", 0): epoch}
+    ends = ends_of([("t", 0, 25, 25, 0, None)], epochs=epochs)
+    (row,) = rows(snapshot.build(shard.driver_state.columns(), ends, 1.0).partitions)
+    assert (row["lag"], row["lag_unknown_reason"]) == (None, reason)
+
+
+@pytest.mark.parametrize(
     ("ends", "reason"),
     [
         ([], "not_asked"),
