@@ -15,6 +15,7 @@ from stream.groups.lifecycle.model import TransitionType
 from stream.groups.membership.model import SIMPLE
 from stream.health.columns import NOT_KNOWN
 from stream.health.inputs import GroupInputs, GroupStage
+from stream.tick.inputs.times import AHEAD_MS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,8 +37,6 @@ _STAGES: Final = {
 }
 """By Kafka's state names, of all group types."""
 _NEVER: Final = -1
-_AHEAD_MS: Final = 60_000
-"""Accepted lead of a broker's clock over the clock of this host."""
 _FOREVER: Final = 1 << 62
 _STATIC: Final = "static:"
 """Prefix of static members in `stream.groups.membership.model.identity`."""
@@ -51,6 +50,8 @@ class _Group:
     since: int
     members: int
     rebalances: int
+    has_all_rebalances: bool
+    """The history has kept all rebalances within the storm window, so `rebalances` is exact."""
     emptied: int
     refilled: int
     static: bool
@@ -85,9 +86,9 @@ class GroupStates:
     ) -> GroupInputs:
         """Return the states of these groups at `now` (ms), in the order of `names`.
 
-        Live rebalances within the last `storm` ms are counted; `rebalances` has the counts of
-        `stream.tick.inputs.rebalance_count`, which may be higher than what histories keep. A group that is described as
-        rebalancing and has no entry in `rebalancing` started to rebalance at this tick.
+        Live rebalances within the last `storm` ms are counted by the times in the history. Where that no longer has all
+        of them, the count of `stream.tick.inputs.rebalance_count` in `rebalances` applies if it is higher. A group that
+        is described as rebalancing and has no entry in `rebalancing` started to rebalance at this tick.
         """
         previous, self._previous = self._previous, {}
         for name in names:
@@ -105,7 +106,10 @@ class GroupStates:
             since=_ints([group.since for group in groups]),
             members=_ints([group.members for group in groups]),
             rebalances=_ints(
-                [max(group.rebalances, rebalances.get(name, 0)) for name, group in zip(names, groups, strict=True)]
+                [
+                    group.rebalances if group.has_all_rebalances else max(group.rebalances, rebalances.get(name, 0))
+                    for name, group in zip(names, groups, strict=True)
+                ]
             ),
             emptied=_ints([group.emptied for group in groups]),
             refilled=_ints([group.refilled for group in groups]),
@@ -147,7 +151,8 @@ def _group(sources: _Sources, now: int, storm: int) -> _Group:
     transitions = () if history is None else history.transitions
     changed, emptied, refilled = _change_times(transitions)
     last = next((each for each in reversed(transitions) if each.type is TransitionType.REBALANCED), None)
-    recent = [each.time for each in transitions if _counts(each) and now - storm < each.time <= now + _AHEAD_MS]
+    recent = [each.time for each in transitions if _counts(each) and now - storm < each.time <= now + AHEAD_MS]
+    has_all = _has_all(history, now - storm)
     in_state_since = _NEVER if history is None or history.since is None else history.since
     recorded = _NEVER if membership is None or membership.state_time is None else membership.state_time
     changed = max(changed, in_state_since)
@@ -158,6 +163,7 @@ def _group(sources: _Sources, now: int, storm: int) -> _Group:
         since=min(max(changed if changed >= 0 else recorded, sources.began), now),
         members=NOT_KNOWN if current is GroupStage.OFFSETS_ONLY else 0 if membership is None else membership.members,
         rebalances=len(recent),
+        has_all_rebalances=has_all,
         emptied=min(emptied, now),
         refilled=min(refilled, now),
         static=membership is not None and any(name.startswith(_STATIC) for name in membership.member_names),
@@ -165,8 +171,15 @@ def _group(sources: _Sources, now: int, storm: int) -> _Group:
         generation=NOT_KNOWN if membership is None or membership.generation is None else membership.generation,
         joined=NOT_KNOWN if last is None else last.joined,
         left=NOT_KNOWN if last is None else last.left,
-        holds_until=min(recent) + storm if recent else _FOREVER,
+        holds_until=min([*recent, *(each.time for each in transitions[:1] if not has_all)], default=_FOREVER) + storm,
     )
+
+
+def _has_all(history: GroupHistory | None, since: int) -> bool:
+    """Return whether a history has kept all transitions after `since` (ms): it dropped none, or kept an older one."""
+    if history is None or sum(history.counts.values()) <= len(history.transitions):
+        return True
+    return any(each.time <= since for each in history.transitions[:1])
 
 
 def _counts(transition: Transition) -> bool:

@@ -20,12 +20,14 @@ from stream.groups.row_order import RowLabels, RowOrder
 from stream.health.columns import NOT_KNOWN
 from stream.health.evaluator import Evaluator
 from stream.health.inputs import NO_COMMIT, NO_OWNER, GroupStage, OpenTransaction
+from stream.health.limits import HealthLimits
 from stream.health.verdict import VERDICTS, Verdict
 from stream.tick.context import UNKNOWN_CLUSTER, LookupResults
 from stream.tick.ends_index import EndsIndex
 from stream.tick.hidden_commits.model import nothing_hidden
 from stream.tick.inputs.builder import InputBuilder
 from stream.tick.inputs.group_state import rebalancing_since
+from stream.tick.inputs.rebalance_count import RebalanceCounter
 from stream.tick.snapshot import build as snapshot
 from tests.stream.groups import written
 from tests.stream.tick.health_inputs import health_inputs
@@ -238,6 +240,20 @@ def test_state_and_dates_of_a_group(
     assert values == {
         name: each + START_MS if name in moments and each >= 0 else each for name, each in expected.items()
     }
+
+
+def test_rebalances_while_the_monitor_was_stopped_are_dated_by_their_records() -> None:
+    """The first tick after an hour sees all of them at once; only those within the last ten minutes count."""
+    shard, hour = ShardReader(StateLimits(60, keep_transitions=32)), 60 * MINUTE
+    for number in range(100):
+        shard.read([(group_key("g"), group_value(number, ["m"], time=-1))], START_MS - hour + number * hour // 100)
+    rebalances = RebalanceCounter(HealthLimits().storm_window, {"g": [(START_MS - hour, 1)]})
+    state = nothing_hidden(shard.driver_state.columns())
+    builder = InputBuilder(rebalances=rebalances)
+    groups = builder.build(state, EndsIndex(ends_of([])), UNKNOWN_CLUSTER, START)[1].groups
+    assert groups.rebalances.tolist() == [16]
+    later = builder.build(state, EndsIndex(ends_of([])), UNKNOWN_CLUSTER, START + 5 * 60)[1].groups
+    assert later.rebalances.tolist() == [8]
 
 
 def test_the_members_that_joined_since_the_last_tick_are_known() -> None:
