@@ -97,6 +97,10 @@ class EndsIndex:
         begin, end = np.searchsorted(self._place, (number << 32, (number + 1) << 32))
         return np.arange(begin, end)
 
+    def topic_error(self, name: str) -> str | None:
+        """Return why a topic could not be described, an `ErrorReason`; None if it was, or was not requested."""
+        return self._topic_errors.get(self._numbers.get(name, -1))
+
     def partitions(self, rows: Ints) -> Ints:
         """Return the partition of each of these rows."""
         return self._place[rows] & _PARTITION

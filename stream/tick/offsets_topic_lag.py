@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from exporters.readmodel import OFFSETS_PARTITIONS, OFFSETS_UNAVAILABLE, OFFSETS_UNAVAILABLE_GROUPS, TIMESTAMP
 from stream.cluster.offsets_topic import NAME
+from stream.cluster.transport.error_codes import ErrorReason
 from stream.groups.instances import EVERY_GROUP
 
 if TYPE_CHECKING:
@@ -77,6 +78,8 @@ class OffsetsTopicLag:
         # By offsets partition with a gap below the high watermark: the last stable offset, and since when (ms).
         self._gaps: dict[int, tuple[int, int]] = {}
         self._unanswered: dict[int, UnansweredPartition] = {}
+        # All partitions of this instance that were ever described: a topic loses none.
+        self._known: frozenset[int] = frozenset()
 
     @property
     def unanswered(self) -> tuple[UnansweredPartition, ...]:
@@ -110,14 +113,19 @@ class OffsetsTopicLag:
         )
 
     def record_unanswered(self, ends: EndsIndex, now: float) -> None:
-        """Record the partitions without a known end offset at `now` (Unix seconds)."""
+        """Record the partitions without a known end offset at `now` (Unix seconds).
+
+        If the topic cannot be described, these are all partitions that are known from earlier polls.
+        """
         table, previous = self._owned_rows(ends), self._unanswered
-        errors = zip(
-            table.column("partition").to_pylist(), table.column("error").cast(pa.string()).to_pylist(), strict=True
+        errors = dict(
+            zip(table.column("partition").to_pylist(), table.column("error").cast(pa.string()).to_pylist(), strict=True)
         )
+        errors |= dict.fromkeys(sorted(self._known - errors.keys()), ends.topic_error(NAME) or str(ErrorReason.OTHER))
+        self._known |= errors.keys()
         self._unanswered = {
             number: UnansweredPartition(number, reason, previous[number].since if number in previous else now)
-            for number, reason in errors
+            for number, reason in errors.items()
             if reason is not None
         }
 
@@ -128,7 +136,8 @@ class OffsetsTopicLag:
         return table.filter(pa.array(map(self._share.owns, table.column("partition").to_pylist()), pa.bool_()))
 
     def _update_gaps(self, partition: list[int], stable: list[int | None], gap: list[int | None], now: int) -> None:
-        previous, self._gaps = self._gaps, {}
+        previous = self._gaps
+        self._gaps = {number: known for number, known in previous.items() if number not in set(partition)}
         for number, stable_offset, offsets in zip(partition, stable, gap, strict=True):
             known = previous.get(number)
             if offsets is None or stable_offset is None:

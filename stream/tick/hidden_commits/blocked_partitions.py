@@ -70,10 +70,11 @@ class BlockedPartitions:
 
     def _update_gaps(self, ends: EndsIndex, now: int) -> None:
         """Record the gaps; a partition whose ends are not known at this tick keeps its gap."""
-        gaps = {}
         rows = ends.rows_of_topic(NAME)
-        columns = (ends.partitions(rows), ends.last_stable_offset[rows], ends.high_watermark[rows])
-        for partition, stable, high in zip(*(column.tolist() for column in columns), strict=True):
+        partitions = ends.partitions(rows).tolist()
+        gaps = {partition: gap for partition, gap in self._gaps.items() if partition not in set(partitions)}
+        columns = (ends.last_stable_offset[rows].tolist(), ends.high_watermark[rows].tolist())
+        for partition, stable, high in zip(partitions, *columns, strict=True):
             previous = self._gaps.get(partition)
             if not self._share.owns(partition):
                 continue

@@ -70,15 +70,20 @@ class ReadPositionTracker:
         partitions = ends.partitions(rows).tolist()
         self._partitions = max([self._partitions, *(partition + 1 for partition in partitions)])
         errors = ends.column("error", rows).to_pylist()
+        for partition in set(range(self._partitions)) - set(partitions):  # the topic could not be described
+            self._record_no_answer(partition, ends.topic_error(NAME), now)
         for partition, end, error in zip(partitions, ends.high_watermark[rows].tolist(), errors, strict=True):
             if end < 0:
-                self._interrupted.add(partition)
-                since, _ = self._unanswered.get(partition, (now, ""))
-                self._unanswered[partition] = since, error or _NO_REASON
+                self._record_no_answer(partition, error, now)
             else:
                 self._unanswered.pop(partition, None)
                 self._record_answer(partition, now)
                 self._record_end(partition, positions.get(partition), end, now)
+
+    def _record_no_answer(self, partition: int, error: str | None, now: int) -> None:
+        self._interrupted.add(partition)
+        since, _ = self._unanswered.get(partition, (now, ""))
+        self._unanswered[partition] = since, error or _NO_REASON
 
     def _record_answer(self, partition: int, now: int) -> None:
         last = self._last_answer.get(partition)

@@ -46,6 +46,18 @@ def test_a_gap_begins_with_its_last_stable_offset(ends: list[tuple[int | None, i
     assert (None if gap_since is None else (gap_since - dt.datetime(1970, 1, 1)).total_seconds()) == since  # noqa: DTZ001 - Arrow's are naive
 
 
+def test_partitions_without_metadata_of_the_topic_do_not_answer() -> None:
+    """A broker that has just started may not know the topic: gaps stay, and each partition has the topic's error."""
+    lag = OffsetsTopicLag(InstanceShare(0, 2))
+    known = EndsIndex(ends_of([(NAME, number, 9, 4, 0, None) for number in range(4)]))
+    lag.update(known, {}, 1.0)
+    assert lag.update(EndsIndex(ends_of([(NAME, -1, None, None, None, "not_found")])), {}, 2.0).num_rows == 0
+    assert lag.unanswered == (UnansweredPartition(0, "not_found", 2.0), UnansweredPartition(2, "not_found", 2.0))
+    (first, second) = lag.update(known, {}, 3.0).to_pylist()
+    assert first["stable_gap_since"] == second["stable_gap_since"] == dt.datetime(1970, 1, 1, 0, 0, 1)  # noqa: DTZ001 - Arrow's are naive
+    assert lag.unanswered == ()
+
+
 def test_distance_and_gap() -> None:
     """The distance is the number of readable offsets, never below 0; without a position it is unknown."""
     table = ends_of([(NAME, 0, 10, 8, 0, None), (NAME, 1, 4, 4, 0, None), (NAME, 2, 4, 4, 0, None)])

@@ -94,6 +94,18 @@ def test_a_partition_is_blocked_after_the_grace_period(
     assert all(topic == NAME and partitions == [0] for topic, partitions in leader.requested)
 
 
+def test_a_partition_stays_blocked_without_metadata_of_the_topic(leader: Leader) -> None:
+    """A broker that has just started may not know the topic; nothing is known then, and no end is logged."""
+    ticks = Ticks()
+    ticks.update(50, 50)
+    with structlog.testing.capture_logs() as lines:
+        blocked = ticks.partitions.update(
+            EndsIndex(ends_of([(NAME, -1, None, None, None, "not_found")])), ticks.now + TICK
+        )
+    assert list(blocked) == [0]
+    assert (lines, len(leader.requested)) == ([], 1)
+
+
 def test_a_blocked_partition_of_another_instance_is_not_looked_up(leader: Leader) -> None:
     """Its hidden records are about groups of that instance."""
     assert Ticks(InstanceShare(1, 2)).update(50, 50) == ()

@@ -155,3 +155,17 @@ def test_the_offsets_partition_of_a_group_is_not_known_before_the_first_ends() -
     assert tracker.offsets_partitions(GROUPS).tolist() == [NEVER] * 4
     tracker.update(ends({0: 100, 1: 100}), {}, NOW)
     assert tracker.offsets_partitions(GROUPS).tolist() == [offsets_partition(name) for name in GROUPS]
+
+
+def test_a_topic_that_cannot_be_described_is_an_outage_of_all_its_partitions() -> None:
+    """A broker that has just started may not know the topic; its groups are then not known to be silent."""
+    tracker = ReadPositionTracker(TICK)
+    tracker.update(ends({0: 5, 1: 5}), {0: 5, 1: 5}, NOW)
+    lost = EndsIndex(pa.Table.from_pylist([{"topic": NAME, "partition": -1, "error": "not_found"}], ENDS))
+    tracker.update(lost, {0: 5, 1: 5}, NOW + TICK)
+    outage = reach(tracker, NOW + TICK).outage
+    assert outage is not None
+    assert (set(outage.since.tolist()), set(outage.reasons.values())) == ({NOW + TICK}, {"not_found"})
+    tracker.update(ends({0: 5, 1: 5}), {0: 5, 1: 5}, NOW + 2 * TICK)
+    found = reach(tracker, NOW + 2 * TICK)
+    assert (found.outage, set(found.answered_since.tolist())) == (None, {NOW + 2 * TICK})
