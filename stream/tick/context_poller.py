@@ -1,7 +1,8 @@
 """Polls the cluster context: topics and their ids, the retention of offsets, group states that the log does not show.
 
-Requests are bounded: the topics that groups use at every tick, the retention every ten minutes, the states of a few
-rebalancing groups per tick. A failed request raises nothing; its facts stay as they were, or are unknown.
+Requests are bounded: the topics that groups use at every tick, the retention every ten minutes (every minute while no
+broker reports it), the states of a few rebalancing groups per tick. A failed request raises nothing; its facts stay as
+they were, or are unknown.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 _log = structlog.get_logger(__name__)
 _RETENTION_SECONDS: Final = 600.0
+_UNKNOWN_RETENTION_SECONDS: Final = 60.0
+"""The same while no broker has reported it."""
 _CLEANUP_SECONDS: Final = 600.0
 _RECENT_MS: Final = 60_000
 """A classic group whose record is younger may be rebalancing although it has no members yet."""
@@ -103,7 +106,9 @@ class ContextPoller:
             retention = read_retention(self._cluster, self._configured.retention_ms, self._configured.check_interval_ms)
             if previous is not None and previous.source == "broker" != retention.source:
                 return previous  # a missing answer changes no setting; the next tick requests it again
-            self._retention, self._retention_due = retention, now + _RETENTION_SECONDS
+            is_known = retention.source == "broker"
+            self._retention = retention
+            self._retention_due = now + (_RETENTION_SECONDS if is_known else _UNKNOWN_RETENTION_SECONDS)
             if previous != retention:
                 _log_retention(retention)
         return self._retention

@@ -132,6 +132,17 @@ def test_retention_is_requested_every_ten_minutes_and_logged_when_it_changes(ans
     assert [line["event"] for line in lines] == ["offsets retention"]
 
 
+def test_an_unknown_retention_is_requested_again_after_a_minute(answers: Answers) -> None:
+    """A broker that did not answer at the start is soon asked again, one that denies it not at every tick."""
+    ticks = Ticks()
+    unknown = answers.retention = OffsetsRetention(None, None, "unknown")
+    assert [ticks.poll(after).retention for after in (0, 10, 50)] == [unknown] * 3
+    assert answers.retentions == 1
+    answers.retention = KEPT
+    assert [ticks.poll(after).retention for after in (61, 71)] == [KEPT, KEPT]
+    assert answers.retentions == 2
+
+
 def test_a_missing_retention_changes_nothing(answers: Answers) -> None:
     """The last answer stays in use, and the next tick sends the request again."""
     ticks = Ticks()
