@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from decoders.events import Event
     from stream.offline.rows import LogRow
 
+_REPLACED: Final = "\ufffd"
 _MAX_GAP_MS: Final = 3_600_000
 """The maximum time between two commits of a partition in one event."""
 
@@ -55,10 +56,10 @@ def timeline(rows: Iterable[LogRow], group: str) -> Iterator[TimelineEvent]:
 
 def records_of_group(rows: Iterable[LogRow], group: str) -> Iterator[LogRow]:
     """Yield the rows of the offsets topic whose key names the group."""
-    needle = group.encode("utf-8", "surrogatepass")
+    # Cheaper than decoding: nearly all rows belong to other groups. U+FFFD may stand for bytes that are not UTF-8.
+    name = b"" if _REPLACED in group else group.encode("utf-8", "surrogatepass")
     for row in rows:
-        # Cheaper than decoding: nearly all rows belong to other groups.
-        if row.topic != OFFSETS_TOPIC or row.key is None or needle not in row.key:
+        if row.topic != OFFSETS_TOPIC or row.key is None or name not in row.key:
             continue
         if _group_of(scalar.decode(row.key, None)) == group:
             yield row

@@ -9,12 +9,19 @@ import pytest
 from stream.offline.capture import CaptureFile
 from stream.offline.timeline import timeline
 from tests.stream.offline.captures import RECORDED, commit, generation, row
-from tests.support.raw import commit_key, group_key
+from tests.support.raw import commit_key, commit_value, group_key
 
 if TYPE_CHECKING:
     from stream.offline.rows import LogRow
 
 HOUR = 3_600_000
+
+
+def test_a_group_name_that_is_no_utf8_is_found_as_it_is_shown() -> None:
+    """Kafka replaces what is not UTF-8, so the bytes of the name are not in the key."""
+    key = b"\0\1\0\2g\xff" + commit_key("", "t", 0)[4:]
+    rows = [row(0, key, commit_value(5, 1)), row(1, commit_key("g", "t", 0), commit_value(6, 1))]
+    assert events_of(rows, "g\ufffd") == [("committed", "t/0 committed at 5")]
 
 
 def events_of(rows: list[LogRow], group: str = "g") -> list[tuple[str, str]]:
