@@ -97,17 +97,18 @@ class EndHistory:
     def observe(self, rows: Ints, time: int, offset: Ints) -> None:
         """Add the end offsets of these rows (without duplicates) at one time.
 
-        An end below the previous one means that the log was truncated: the earlier points are dropped. A time that is
-        not after the previous one (the clock was set back) is ignored.
+        An end below the previous one means that the log was truncated: the earlier points are dropped. If the clock was
+        set back, the points that are not before this time are dropped.
         """
         flat = rows * self._points
         count = self._count[rows]
         last = flat + np.maximum(count - 1, 0)
         times, offsets = self._time.reshape(-1), self._offset.reshape(-1)
-        later = (count == 0) | (times[last] < time)
-        if not later.all():
-            self.observe(rows[later], time, offset[later])
-            return
+        is_later = (count > 0) & (times[last] >= time)
+        if is_later.any():
+            self._drop_from(rows[is_later], time)
+            count = self._count[rows]
+            last = flat + np.maximum(count - 1, 0)
         cut = (count > 0) & (offset < offsets[last])
         if cut.any():
             self.clear(rows[cut])
@@ -252,6 +253,14 @@ class EndHistory:
         at += line[at] <= value
         at -= first
         return at
+
+    def _drop_from(self, rows: Ints, time: int) -> None:
+        """Drop the points at or after a time."""
+        kept = self._search(self._time, rows, np.full(len(rows), time - 1))
+        is_dropped = np.arange(self._points)[None, :] >= kept[:, None]
+        for column in (self._time, self._offset):
+            column[rows] = np.where(is_dropped, _UNUSED, column[rows])
+        self._count[rows] = kept
 
     def _thin(self, rows: Ints, count: Ints, now: int) -> None:
         """Drop points of full rows, and in turn of those that soon will be, so that no tick thins all of them."""

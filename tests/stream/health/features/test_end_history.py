@@ -142,14 +142,17 @@ def test_a_truncated_log_starts_a_new_history() -> None:
     assert history.points(0) == ([60_000], [40])
 
 
-def test_a_clock_that_was_set_back_changes_nothing() -> None:
-    """A tick that is not later than the previous one is ignored, for that row only."""
-    history = EndHistory()
+def test_a_clock_that_was_set_back_drops_the_points_of_its_future() -> None:
+    """Records after the change are dated by the new clock at once, and other rows keep their points."""
+    history = watched([5, 15_000, 25_000], 30_000)
     history.grow(2)
-    history.observe(ROW, 10_000, one(5))
-    history.observe(np.array([0, 1], np.int64), 10_000, np.array([9, 9], np.int64))
-    assert history.points(0) == ([10_000], [5])
-    assert history.points(1) == ([10_000], [9])
+    history.observe(np.array([1]), 40_000, one(9))
+    assert history.points(0) == ([0, 10_000, 20_000, 30_000], [0, 1, 2, 3])
+    history.observe(np.array([0, 1]), 15_000, np.array([4, 10]))
+    assert history.points(0) == ([0, 10_000, 15_000], [0, 1, 4])
+    assert history.points(1) == ([15_000], [10])
+    history.observe(np.array([0]), 25_000, one(5))
+    assert dated(history, 4) == (20_000, BracketQuality.BETWEEN)
 
 
 def test_a_seed_is_prepended_to_the_first_tick() -> None:
