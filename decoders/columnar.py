@@ -19,8 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from decoders.cursors import BinaryColumn, Cursors
-from decoders.schema import versions
-from decoders.tables import classic, offsets
+from decoders.schema import RecordContent, versions
+from decoders.tables import BY_NUMBER, offsets, types_with
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -32,7 +32,11 @@ if TYPE_CHECKING:
     Int64s = npt.NDArray[np.int64]
     Flags = npt.NDArray[np.bool_]
 
-_KEYS: Final = {0: offsets.LEGACY_OFFSET_COMMIT_KEY, 1: offsets.OFFSET_COMMIT_KEY, 2: classic.GROUP_METADATA_KEY}
+_KEYS: Final = {
+    number: key
+    for number in sorted(types_with(RecordContent.OFFSET, RecordContent.CLASSIC_GROUP))
+    if (key := BY_NUMBER[number].key) is not None
+}
 _VALUE: Final = offsets.OFFSET_COMMIT_VALUE
 _MINIMUM_PARTITION: Final = offsets.OFFSET_COMMIT_KEY.struct.fields[-1].minimum or 0
 

@@ -13,6 +13,8 @@ import pyarrow.compute as pc
 from decoders import scalar
 from decoders.cursors import BinaryColumn
 from decoders.errors import DecodeError
+from decoders.schema import RecordContent
+from decoders.tables import types_with
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,7 +22,10 @@ if TYPE_CHECKING:
     from decoders.columnar import KeyColumns
     from decoders.records import Record
 
-_TYPE_1: Final = b"\x00\x01"
+_OFFSET_TYPES: Final = sorted(types_with(RecordContent.OFFSET))
+_CANONICAL_TYPE: Final = _OFFSET_TYPES[-1]
+"""Type 1: brokers since 0.9 write it, and load keys of type 0 into the same entry."""
+_CANONICAL_START: Final = _CANONICAL_TYPE.to_bytes(2, "big")
 LONGEST_NAME: Final = 32767
 """Maximum number of bytes of a string in a key: its length is an int16."""
 
@@ -49,7 +54,7 @@ class DistinctKeys:
     def build(cls, keys: pa.BinaryArray, read: KeyColumns) -> DistinctKeys:
         """Classify keys; the scalar interpreter decodes those that the columnar one declined."""
         role = np.select(
-            [read.declined, read.record_type <= 1],
+            [read.declined, np.isin(read.record_type, _OFFSET_TYPES)],
             [np.int8(RecordRole.UNREADABLE), np.int8(RecordRole.COMMIT)],
             RecordRole.MEMBERSHIP,
         ).astype(np.int8)
@@ -58,7 +63,7 @@ class DistinctKeys:
             record = scalar.decode(keys[at].as_py(), None)
             if isinstance(record, DecodeError):
                 continue
-            if record.type.number <= 1:
+            if record.type.content is RecordContent.OFFSET:
                 role[at], rewritten[at] = RecordRole.COMMIT, _canonical_key(record)
             else:
                 role[at] = RecordRole.MEMBERSHIP
@@ -87,8 +92,9 @@ def group_of_commit_key(key: bytes) -> str:
 def _rewritten_keys(keys: pa.BinaryArray, read: KeyColumns) -> dict[int, bytes]:
     """Return, by index, the canonical form of readable commit keys of type 0 and of those with trailing bytes."""
     lengths = pc.binary_length(keys).to_numpy(zero_copy_only=False)
-    differs = ~read.declined & ((read.record_type == 0) | ((read.record_type == 1) & (read.end != lengths)))
-    return {at: _TYPE_1 + keys[at].as_py()[2 : read.end[at]] for at in np.flatnonzero(differs).tolist()}
+    is_commit, is_canonical = np.isin(read.record_type, _OFFSET_TYPES), read.record_type == _CANONICAL_TYPE
+    differs = ~read.declined & is_commit & (~is_canonical | (read.end != lengths))
+    return {at: _CANONICAL_START + keys[at].as_py()[2 : read.end[at]] for at in np.flatnonzero(differs).tolist()}
 
 
 def _canonical_keys(keys: pa.BinaryArray, rewritten: dict[int, bytes]) -> tuple[pa.BinaryArray, NDArray[np.int64]]:
@@ -111,4 +117,5 @@ def _truncated(name: str) -> bytes:
 def _canonical_key(record: Record) -> bytes:
     group, topic = (_truncated(record.key[name]) for name in ("group", "topic"))
     partition = record.key["partition"].to_bytes(4, "big", signed=True)
-    return b"".join((_TYPE_1, len(group).to_bytes(2, "big"), group, len(topic).to_bytes(2, "big"), topic, partition))
+    names = (part for name in (group, topic) for part in (len(name).to_bytes(2, "big"), name))
+    return b"".join((_CANONICAL_START, *names, partition))

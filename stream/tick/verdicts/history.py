@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 import structlog
 
 from exporters.readmodel import VerdictChange
+from exporters.wording import SEVERITIES
 from stream.health.verdict import Severity
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class VerdictHistory:
                 "verdict changed",
                 group=group,
                 verdict=change.verdict,
-                severity=severity.name.lower(),
+                severity=SEVERITIES[severity],
                 before=change.before,
                 why=change.sentence,
             )

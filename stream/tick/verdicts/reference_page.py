@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Final
 
+from exporters.wording import SEVERITIES
 from stream.health.rules import RULES
 from stream.health.share.rules import SHARE_RULES
 from stream.health.verdict import SEVERITY, VERDICTS, Severity
@@ -129,14 +130,14 @@ def page() -> str:
 
 def _share_rows() -> Iterator[str]:
     for rule in SHARE_RULES:
-        yield f"| `{rule.verdict}` | {rule.severity.name.lower()} | {rule.meaning} | {rule.next_step} |"
+        yield f"| `{rule.verdict}` | {SEVERITIES[rule.severity]} | {rule.meaning} | {rule.next_step} |"
 
 
 def _chapters() -> Iterator[str]:
     rule_of = {rule.verdict: rule for rule in RULES}
     worst_first = [rule_of[verdict] for verdict in reversed(VERDICTS)]
     for severity, meaning in _SEVERITIES.items():
-        yield f"## {severity.name.capitalize()}: {meaning}\n"
+        yield f"## {SEVERITIES[severity].capitalize()}: {meaning}\n"
         yield "| Verdict | Meaning | What to do |\n|---|---|---|"
         for rule in worst_first:
             if SEVERITY[rule.verdict] is severity:
