@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from stream.cluster.records.ranges import ReadTally, unread_ranges
 from stream.cluster.records.read import read_records
 from stream.offline.rows import LogRow, Origin, UnreadableRefusal
+from stream.wording import count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -74,9 +75,9 @@ class LiveTopics:
 def _problems(topic: str, tally: ReadTally) -> Iterator[str]:
     """Yield a line for each kind of batch that could not be decoded and of offsets that were not read."""
     for fault, batches in tally.faults.items():
-        yield f"{topic}: {batches} record batches cannot be decoded ({fault.value})"
+        yield f"{topic}: {count(batches, 'record batch', 'record batches')} cannot be decoded ({fault.value})"
     for reason, offsets in tally.skipped.items():
-        yield f"{topic}: {offsets} offsets were not read ({reason.value})"
+        yield f"{topic}: {count(offsets, 'offset')} not read ({reason.value})"
 
 
 def _offsets_left(ranges: Iterable[OffsetRange]) -> int:

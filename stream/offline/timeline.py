@@ -16,6 +16,7 @@ from decoders.interpret import events
 from decoders.records import Record
 from stream.offline.rows import OFFSETS_TOPIC
 from stream.offline.timeline_membership import MembershipTimeline
+from stream.wording import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -126,7 +127,8 @@ class _TimelineBuilder:
         self._offsets[place] = event.offset
         if previous is not None and event.offset < previous:
             yield from self.flush()
-            text = f"{place} rewound from {previous} to {event.offset}: {previous - event.offset} offsets back"
+            step = count(previous - event.offset, "offset", separators=False)
+            text = f"{place} rewound from {previous} to {event.offset}: {step} back"
             yield TimelineEvent(row.timestamp, row.partition, row.offset, "rewound", text)
             return
         sequence = self._sequences.get(place)

@@ -117,11 +117,17 @@ def _held(situation: ShareSituation) -> str:
     progress = situation.memory.progress
     if progress.finished:
         later = say.count(progress.finished, "later record")
-        return f"; the start offset cannot move past that record, and {later} are finished"
+        are = "is" if progress.finished == 1 else "are"
+        return f"; the start offset cannot move past that record, and {later} {are} finished"
     if progress.returned:
         records = say.count(progress.returned, "record")
-        return f"; {records} came back from a delivery, at most {progress.most_deliveries} deliveries each"
+        return f"; {records} came back from a delivery, at most {_most_deliveries(situation)} each"
     return "; no record has come back from a delivery"
+
+
+def _most_deliveries(situation: ShareSituation) -> str:
+    """Return the highest number of deliveries of a returned record."""
+    return say.count(situation.memory.progress.most_deliveries or 0, "delivery", "deliveries")
 
 
 def _stopped_sentence(situation: ShareSituation) -> str:
@@ -146,9 +152,10 @@ def _rejecting_sentence(situation: ShareSituation) -> str:
 def _redelivering_sentence(situation: ShareSituation) -> str:
     progress = situation.memory.progress
     waiting = say.count(progress.returned or 0, "record")
+    wait = "waits" if progress.returned == 1 else "wait"
     return (
         f"No record was accepted for {say.duration(situation.fruitless_time)}, but deliveries came back; {waiting} "
-        f"wait for another delivery, after at most {progress.most_deliveries} deliveries each."
+        f"{wait} for another delivery, after at most {_most_deliveries(situation)} each."
     )
 
 

@@ -55,7 +55,7 @@ def test_hidden_members_are_not_named() -> None:
     found = finding(hangs(0, 0, 0, fine=(1, 1)), hide_members=True)
     assert found.verdict is V.STOPPED
     assert "Owner of all of them: one member, which owns no other partition." in found.sentence
-    assert "Check whether one member still runs" in found.next_step or "Look what one member waits" in found.next_step
+    assert "Check whether one member still runs" in found.next_step or "Find out what one member" in found.next_step
     assert not re.search(r"orders-[12]|10\.0\.0", f"{found.sentence}{found.next_step}{found.evidence}")
 
 

@@ -44,6 +44,11 @@ def events_of(rows: list[LogRow], group: str = "g") -> list[tuple[str, str]]:
             id="commits without progress are one event",
         ),
         pytest.param(
+            [commit(0, 9), commit(1, 8)],
+            [("committed", "t/0 committed at 9"), ("rewound", "t/0 rewound from 9 to 8: 1 offset back")],
+            id="a rewind by one offset",
+        ),
+        pytest.param(
             [commit(0, 9), commit(1, 4), commit(2, 5)],
             [
                 ("committed", "t/0 committed at 9"),

@@ -33,7 +33,7 @@ def _next_step_of(window: Window, row: int) -> str:
     if client is None:
         return _NEXT_STEP
     if sends_heartbeats(window, row):
-        return f"Look what {client_text(window, client)} waits for (a thread dump), then restart it."
+        return f"Find out what {client_text(window, client)} waits for (take a thread dump), then restart it."
     return f"Check whether {client_text(window, client)} still runs and what it waits for; restart it if it hangs."
 
 

@@ -143,6 +143,30 @@ SENTENCES: list[Any] = [
         ),
     ),
     (
+        "share_stopped",
+        situation(UNKNOWN, [progress(lag=9, finished=1)] * 6, members=-1),
+        (
+            "No record was finished or returned for 5 min, with 9 records not finished from offset 10 on; the start"
+            " offset cannot move past that record, and 1 later record is finished."
+        ),
+    ),
+    (
+        "share_stopped",
+        situation(UNKNOWN, [progress(lag=9, returned=1, most_deliveries=1)] * 6, members=-1),
+        (
+            "No record was finished or returned for 5 min, with 9 records not finished from offset 10 on; 1 record"
+            " came back from a delivery, at most 1 delivery each."
+        ),
+    ),
+    (
+        "share_redelivering",
+        situation(STABLE, [progress(returned=1, most_deliveries=1)]),
+        (
+            "No record was accepted for less than a second, but deliveries came back; 1 record waits for another"
+            " delivery, after at most 1 delivery each."
+        ),
+    ),
+    (
         "share_no_members",
         situation(NO_MEMBERS, [WAITING] * 6),
         "The group has had no members for 5 min, with 40 records not finished from offset 10 on.",
