@@ -16,7 +16,7 @@ from decoders import events as facts
 from decoders import group_events as group_facts
 from decoders import interpret_cluster as cluster
 from decoders import interpret_groups as groups
-from decoders.records import Fields, Record
+from decoders.records import Fields, Record, none_if_unset
 
 if TYPE_CHECKING:
     from decoders.events import Event
@@ -47,21 +47,16 @@ def topic_id_or_none(uuid: bytes) -> bytes | None:
     return uuid if any(uuid) else None
 
 
-def _none_if_unset(number: int) -> int | None:
-    """Return the number, None for Kafka's -1 ("not set")."""
-    return None if number == -1 else number
-
-
 def _offset_committed(key: Fields, value: Fields, *, legacy: bool) -> facts.OffsetCommitted:
     return facts.OffsetCommitted(
         group=key["group"],
         topic=key["topic"],
         partition=key["partition"],
         offset=value["offset"],
-        leader_epoch=_none_if_unset(value["leader_epoch"]),
+        leader_epoch=none_if_unset(value["leader_epoch"]),
         metadata=value["metadata"],
         commit_timestamp=value["commit_timestamp"],
-        expire_timestamp=_none_if_unset(value["expire_timestamp"]),
+        expire_timestamp=none_if_unset(value["expire_timestamp"]),
         topic_id=topic_id_or_none(value["topic_id"]),
         legacy=legacy,
     )
@@ -73,7 +68,7 @@ def _offset_removed(key: Fields, *, legacy: bool) -> facts.OffsetRemoved:
 
 def _classic_member(member: Fields) -> facts.ClassicMember:
     """Return the member. Without a rebalance timeout (v0) brokers use the session timeout."""
-    rebalance_timeout = _none_if_unset(member["rebalance_timeout"])
+    rebalance_timeout = none_if_unset(member["rebalance_timeout"])
     return facts.ClassicMember(
         **{**member, "rebalance_timeout": member["session_timeout"] if rebalance_timeout is None else rebalance_timeout}
     )
@@ -86,7 +81,7 @@ def _classic_group_recorded(key: Fields, value: Fields) -> facts.ClassicGroupRec
         generation=value["generation"],
         protocol=value["protocol"],
         leader=value["leader"],
-        state_timestamp=_none_if_unset(value["current_state_timestamp"]),
+        state_timestamp=none_if_unset(value["current_state_timestamp"]),
         members=tuple(_classic_member(member) for member in value["members"]),
     )
 

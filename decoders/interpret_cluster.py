@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from decoders import cluster_events as facts
+from decoders.records import none_if_unset
 
 if TYPE_CHECKING:
     from decoders.records import Fields
@@ -31,9 +32,9 @@ def transaction(key: Fields, value: Fields) -> facts.TransactionStateRecorded:
         timeout=value["transaction_timeout_ms"],
         partitions=tuple((row["topic"], row["partition_ids"]) for row in partitions),
         last_update_timestamp=value["transaction_last_update_timestamp_ms"],
-        start_timestamp=_none_if_unset(value["transaction_start_timestamp_ms"]),
-        previous_producer_id=_none_if_unset(value["previous_producer_id"]),
-        next_producer_id=_none_if_unset(value["next_producer_id"]),
+        start_timestamp=none_if_unset(value["transaction_start_timestamp_ms"]),
+        previous_producer_id=none_if_unset(value["previous_producer_id"]),
+        next_producer_id=none_if_unset(value["next_producer_id"]),
         client_transaction_version=value["client_transaction_version"],
     )
 
@@ -49,7 +50,7 @@ def share_partition(key: Fields, value: Fields) -> facts.SharePartitionStateReco
         state_epoch=value.get("state_epoch"),
         leader_epoch=value["leader_epoch"],
         start_offset=value["start_offset"],
-        delivery_complete_count=_none_if_unset(value.get("delivery_complete_count", -1)),
+        delivery_complete_count=none_if_unset(value.get("delivery_complete_count", -1)),
         create_timestamp=value.get("create_timestamp"),
         write_timestamp=value.get("write_timestamp"),
         batches=tuple(
@@ -64,7 +65,7 @@ def partition(_key: Fields, value: Fields) -> facts.PartitionRecorded:
     return facts.PartitionRecorded(
         topic_id=value["topic_id"],
         partition=value["partition_id"],
-        leader=_none_if_unset(value["leader"]),
+        leader=none_if_unset(value["leader"]),
         leader_epoch=value["leader_epoch"],
         partition_epoch=value["partition_epoch"],
         replicas=value["replicas"],
@@ -118,8 +119,3 @@ def broker_change(_key: Fields, value: Fields) -> facts.BrokerChanged:
 def broker_fence(value: Fields, *, fenced: bool) -> facts.BrokerChanged:
     """Return the event of a FenceBrokerRecord or UnfenceBrokerRecord."""
     return facts.BrokerChanged(value["id"], value["epoch"], fenced, None)
-
-
-def _none_if_unset(number: int) -> int | None:
-    """Return the number, None for Kafka's -1 ("not set")."""
-    return None if number == -1 else number

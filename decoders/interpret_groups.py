@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders import group_events as facts
+from decoders.records import none_if_unset
 
 if TYPE_CHECKING:
     from decoders.group_events import GroupKind, Tasks, TopicPartitions
@@ -16,13 +17,12 @@ _STREAMS_MEMBER_STATES: Final = {1: "stable", 2: "unrevoked", 3: "unreleased"}  
 
 def group_epoch(kind: GroupKind, key: Fields, value: Fields) -> facts.GroupEpochRecorded:
     """Return the event of types 3, 11 and 17."""
-    validated = value.get("validated_topology_epoch", -1)
     return facts.GroupEpochRecorded(
         group=key["group_id"],
         kind=kind,
         group_epoch=value["epoch"],
         metadata_hash=value.get("metadata_hash") or None,
-        validated_topology_epoch=None if validated == -1 else validated,
+        validated_topology_epoch=none_if_unset(value.get("validated_topology_epoch", -1)),
     )
 
 

@@ -12,6 +12,11 @@ Fields = dict[str, Any]
 """Field name to value: int, bool, str, bytes (also for a uuid: 16 raw bytes), None, a tuple, or nested Fields."""
 
 
+def none_if_unset(number: int) -> int | None:
+    """Return the number, None for Kafka's -1 ("not set")."""
+    return None if number == -1 else number
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Record:
     """One record of an internal topic.

@@ -24,8 +24,7 @@ from decoders.log.batch import CONTROL, CRC_STARTS, FRAME, HEADER, TRANSACTIONAL
 from decoders.log.codecs import DEFAULT_LIMIT
 from decoders.log.columns import headers_of, read_batches
 from decoders.log.errors import Damaged, LogFault
-from decoders.log.frames import MAGIC_AT, BatchBlock
-from decoders.log.legacy import SMALLEST
+from decoders.log.frames import MAGIC_AT, SMALLEST_BY_MAGIC, UP_TO_MAGIC, BatchBlock
 from decoders.log.transactions import transaction_marker
 from decoders.log.vectors import LogColumns, headers_at
 
@@ -40,8 +39,6 @@ if TYPE_CHECKING:
 _LENGTH: Final = struct.Struct(">i")
 _LENGTH_MAGIC_CRC: Final = struct.Struct(">i4xbI")
 """The fields of a batch from its length on; the epoch of the leader between them is not needed."""
-_UP_TO_MAGIC: Final = MAGIC_AT + 1
-_SMALLEST_BY_MAGIC: Final = (*SMALLEST, HEADER.size - FRAME)
 _GREATEST_OFFSET: Final = (1 << 63) - (1 << 32)
 """No batch begins above it, so that no sum of an offset and a delta overflows."""
 
@@ -177,7 +174,7 @@ def _walk(raw: bytes) -> tuple[BatchBlock, Damaged | None]:
     fault: Damaged | None = None
     while fault is None:
         at = _walk_magic_2(raw, at, starts)
-        if size - at < _UP_TO_MAGIC:
+        if size - at < UP_TO_MAGIC:
             break
         frame_size, fault = _checked_frame_size(raw, at)
         if frame_size == 0:
@@ -212,9 +209,9 @@ def _walk_magic_2(raw: bytes, at: int, starts: array.array[int]) -> int:
 def _checked_frame_size(raw: bytes, at: int) -> tuple[int, Damaged | None]:
     """Return the size of the batch at `at`, or 0 and the reason why it is invalid; None if it is only incomplete."""
     magic, length = raw[at + MAGIC_AT], _LENGTH.unpack_from(raw, at + 8)[0]
-    if magic >= len(_SMALLEST_BY_MAGIC):
+    if magic >= len(SMALLEST_BY_MAGIC):
         return 0, Damaged(LogFault.BAD_MAGIC, f"magic {magic}", at)
-    if length < _SMALLEST_BY_MAGIC[magic]:
+    if length < SMALLEST_BY_MAGIC[magic]:
         return 0, Damaged(LogFault.BAD_LENGTH, f"the length of a batch of magic {magic} is {length}", at)
     if at + FRAME + length > len(raw):
         return 0, None

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from decoders.log.batch import RecordBatch, record_batch
+from decoders.log.batch import FRAME, HEADER, RecordBatch, record_batch
 from decoders.log.errors import LogFault
-from decoders.log.legacy import LegacyBatch, legacy_batch
+from decoders.log.legacy import SMALLEST, LegacyBatch, legacy_batch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,6 +16,10 @@ LogBatch = RecordBatch | LegacyBatch
 
 MAGIC_AT: Final = 16
 """The position of the magic byte, which identifies the layout of a batch; the same in all magics."""
+UP_TO_MAGIC: Final = MAGIC_AT + 1
+"""Bytes of a batch up to and including its magic."""
+SMALLEST_BY_MAGIC: Final = (*SMALLEST, HEADER.size - FRAME)
+"""The smallest length (after the frame) of a batch, by magic."""
 _EXPECTED_AT_END: Final = frozenset({LogFault.TORN, LogFault.ZEROS})
 
 

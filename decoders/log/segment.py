@@ -18,8 +18,7 @@ import google_crc32c
 from decoders.log.batch import CRC_STARTS, FRAME, HEADER
 from decoders.log.errors import LogError, LogFault
 from decoders.log.files import open_to_read
-from decoders.log.frames import MAGIC_AT, BatchBlock, LogBatch, Tail
-from decoders.log.legacy import SMALLEST
+from decoders.log.frames import SMALLEST_BY_MAGIC, UP_TO_MAGIC, BatchBlock, LogBatch, Tail
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,12 +27,10 @@ CHUNK: Final = 4 << 20
 """Bytes per read: large enough to make the cost of a read negligible, small enough for many open segments."""
 LARGEST_BATCH: Final = 256 << 20
 """The largest batch in bytes that a reader accepts; the brokers' default limit is one megabyte."""
-_UP_TO_MAGIC: Final = MAGIC_AT + 1
 _FRAME_HEAD: Final = struct.Struct(">qiib")
 """Base offset, length, leader epoch (in message sets: checksum), magic."""
 _BATCH_HEAD: Final = struct.Struct(">qiibIhi")
 """The same and checksum, attributes, last offset delta: the fields that decide whether a batch of magic 2 is valid."""
-_SMALLEST_BY_MAGIC: Final = (*SMALLEST, HEADER.size - FRAME)
 _OFFSETS_PER_SEGMENT: Final = 1 << 31
 
 
@@ -148,7 +145,7 @@ class BatchCursor:
                 self._checked_to += block.ends[-1]
                 return block
             # The chunk has no complete batch: read the size that the batch states, unless the file ends here.
-            needed = FRAME + int(_FRAME_HEAD.unpack_from(chunk)[1]) if len(chunk) >= _UP_TO_MAGIC else 0
+            needed = FRAME + int(_FRAME_HEAD.unpack_from(chunk)[1]) if len(chunk) >= UP_TO_MAGIC else 0
             if self.tail is None and needed <= read_size:
                 self._stop(self._checked_to, LogFault.TORN if chunk else None, "the file ends inside a batch")
             read_size = needed
@@ -160,7 +157,7 @@ class BatchCursor:
         ends: list[int] = []
         while True:
             at = self._valid_run(chunk, starts, ends)
-            size = self._checked_frame_size(chunk, at) if at + _UP_TO_MAGIC <= len(chunk) else 0
+            size = self._checked_frame_size(chunk, at) if at + UP_TO_MAGIC <= len(chunk) else 0
             if size == 0:
                 break
             starts.append(at)
@@ -201,7 +198,7 @@ class BatchCursor:
             self._stop(start, LogFault.ZEROS, "preallocated space")
         elif magic not in {0, 1, 2}:
             self._stop(start, LogFault.BAD_MAGIC, f"magic {magic}")
-        elif length < _SMALLEST_BY_MAGIC[magic]:
+        elif length < SMALLEST_BY_MAGIC[magic]:
             self._stop(start, LogFault.BAD_LENGTH, f"the length of a batch of magic {magic} is {length}")
         elif size > self.segment.size - start:
             self._stop(start, LogFault.TORN, "the file ends inside a batch")
