@@ -32,6 +32,15 @@ def sum_by_owner(values: Ints, owner: Ints, owners: int) -> Ints:
     return total
 
 
+def consecutive_pairs(first: Ints, second: Ints) -> tuple[Ints, Ints]:
+    """Return the number of each row's pair, counted from 0, and the row at which each pair begins.
+
+    A pair is a value of `first` (not negative) with one of `second`; the rows of a pair follow each other.
+    """
+    begins = (np.diff(first, prepend=-1) != 0) | (np.diff(second, prepend=-1) != 0)
+    return np.cumsum(begins) - 1, np.flatnonzero(begins)
+
+
 def find_keys(keys: Ints, wanted: Ints) -> Ints:
     """Return the position of each wanted key in `keys`, -1 where it is not there; `keys` has no duplicates."""
     if not len(keys):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream.health.columns import NOT_KNOWN, max_by_owner
+from stream.health.columns import NOT_KNOWN, consecutive_pairs, max_by_owner
 from stream.health.features import commit_interval
 from stream.health.inputs import NO_COMMIT
 
@@ -86,10 +86,8 @@ def sibling_patience(inputs: HealthInputs, patience: Ints, limits: HealthLimits)
     has a known patience.
     """
     has_progress = (inputs.spans.reached_time > inputs.spans.first_time) & (patience != NOT_KNOWN)
-    is_first = (np.diff(inputs.group, prepend=-1) != 0) | (np.diff(inputs.topic, prepend=-1) != 0)
-    pair = np.cumsum(is_first) - 1
-    pairs = int(pair[-1]) + 1 if len(pair) else 0
-    longest = max_by_owner(patience[has_progress], pair[has_progress], pairs, NOT_KNOWN)[pair]
+    pair, first = consecutive_pairs(inputs.group, inputs.topic)
+    longest = max_by_owner(patience[has_progress], pair[has_progress], len(first), NOT_KNOWN)[pair]
     return np.where(longest == NOT_KNOWN, limits.unlearned, np.clip(longest, limits.restart_grace, limits.unlearned))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from exporters.readmodel import TOPICS
-from stream.health.columns import NOT_KNOWN
+from stream.health.columns import NOT_KNOWN, consecutive_pairs
 from stream.tick.snapshot.groups import RowSums
 from stream.tick.verdicts.columns import greatest_time_lag, words
 
@@ -24,9 +24,7 @@ def topics_table(rows: InputRows, window: Window, member: Ints, evaluated: Evalu
 
     `member` is the number of the member that owns each row, `NO_OWNER` or `NOT_KNOWN`.
     """
-    is_first = (np.diff(rows.group, prepend=-1) != 0) | (np.diff(rows.topic, prepend=-1) != 0)
-    first = np.flatnonzero(is_first)
-    owner = np.cumsum(is_first) - 1
+    owner, first = consecutive_pairs(rows.group, rows.topic)
     sums = RowSums.from_rows(owner, len(first), window, rows.committed)
     columns: dict[str, Any] = {
         "group": words(rows.group[first], rows.groups),

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream import wording as say
-from stream.health.columns import sum_by_owner
+from stream.health.columns import consecutive_pairs, sum_by_owner
 from stream.health.features import lag_trend as trends
 from stream.health.rules.members import client_text, owner_of
 from stream.health.rules.rule import OWNER, Rule, no_rows, unread_text
 from stream.health.verdict import Verdict
 
 if TYPE_CHECKING:
-    from stream.health.columns import Flags, Ints
+    from stream.health.columns import Flags
     from stream.health.features.window import Window
 
 _LEAST_PARTITIONS = 3
@@ -25,21 +25,14 @@ def _matches(window: Window) -> Flags:
     behind = window.behind & (window.trend != trends.FALLS)
     if not behind.any():
         return no_rows(window)
-    topic, topics = _topics(window)
+    topic, first = consecutive_pairs(window.inputs.group, window.inputs.topic)
+    topics = len(first)
     partitions = np.bincount(topic[window.known], minlength=topics)
     others = np.bincount(topic[window.behind], minlength=topics) - 1
     total = sum_by_owner(window.lag, topic, topics)
     is_only_one = behind & (partitions[topic] >= _LEAST_PARTITIONS) & (others[topic] == 0)
     matches: Flags = is_only_one & (window.lag > _SHARE * total[topic])
     return matches
-
-
-def _topics(window: Window) -> tuple[Ints, int]:
-    """Return the number of the (group, topic) of each row, in row order, and how many there are."""
-    inputs = window.inputs
-    new = (np.diff(inputs.group, prepend=-1) != 0) | (np.diff(inputs.topic, prepend=-1) != 0)
-    number = np.cumsum(new) - 1
-    return number, int(number[-1]) + 1 if len(number) else 0
 
 
 def _sentence(window: Window, row: int) -> str:
