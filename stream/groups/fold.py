@@ -87,7 +87,7 @@ class _PartitionFold:
     records: list[MembershipRecords] = dataclasses.field(default_factory=list)
     tombstones: list[OffsetTombstones] = dataclasses.field(default_factory=list)
     aborted: list[AbortedCommits] = dataclasses.field(default_factory=list)
-    """Not joined: a commit between two of them, which is read later, must still be able to part them."""
+    """Not joined before the end: a commit that is read later may lie between two of them."""
     position: int = -1
     time: int = NEVER
 

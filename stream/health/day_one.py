@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _GOES_ON: Final = frozenset({Verdict.FALLING_BEHIND, Verdict.SKEWED})
 """Faults of groups that make progress."""
 _HABITS: Final = 3
-"""A group that pauses regularly is forgotten after so many of its longest pauses."""
+"""A group that pauses regularly is forgotten after this multiple of its longest pause."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

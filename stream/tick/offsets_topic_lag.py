@@ -30,7 +30,7 @@ class UnansweredPartition:
     reason: str
     """An `ErrorReason`."""
     since: float
-    """Unix seconds of the first poll without it."""
+    """When the end offset was first missing (Unix seconds)."""
 
 
 NAMED_GROUPS: Final = 10
@@ -73,7 +73,7 @@ class OffsetsTopicLag:
     """Compares the positions of the reader with the end offsets at each tick, and remembers when each gap began."""
 
     def __init__(self, share: InstanceShare = EVERY_GROUP) -> None:
-        """Compare the partitions of this instance; others are none of its rows."""
+        """Compare the partitions of this instance only."""
         self._share = share
         # By offsets partition with a gap below the high watermark: the last stable offset, and since when (ms).
         self._gaps: dict[int, tuple[int, int]] = {}

@@ -112,7 +112,7 @@ def since(aborts: AbortedCommits, runs: Runs) -> AbortedCommits:
 
 
 def without(aborts: AbortedCommits, keys: pa.BinaryArray) -> AbortedCommits:
-    """Return the rows of all keys but these."""
+    """Return the rows of all keys except these."""
     if not len(aborts) or not len(keys):
         return aborts
     return aborts.take(find_rows(keys, aborts.keys) < 0)
@@ -124,6 +124,6 @@ def of_keys(aborts: AbortedCommits, keys: pa.BinaryArray) -> AbortedCommits:
 
 
 def recent(aborts: AbortedCommits, now: int) -> AbortedCommits:
-    """Return the rows of which `KEPT_MS` before `now` (ms, of the log) do not lie behind the last aborted commit."""
+    """Return the rows whose last aborted commit is at most `KEPT_MS` older than `now` (ms, a time of the log)."""
     old = aborts.last_time < now - KEPT_MS
     return aborts.take(~old) if old.any() else aborts

@@ -19,7 +19,7 @@ _COMMON: Final = 0
 
 @functools.lru_cache(maxsize=4096)
 def topics_of_blob(raw: bytes) -> frozenset[str] | None:
-    """Return the topics in a classic member's subscription; None for bytes that cannot be decoded, also for none.
+    """Return the topics in a classic member's subscription; None for zero bytes and for bytes that cannot be decoded.
 
     As the broker does to find offsets that must not expire (ClassicGroup#computeSubscribedTopics), it decodes the
     fields of version 0 in every version. One member that cannot be decoded makes the topics of the group unknown.

@@ -1,4 +1,4 @@
-"""The words of a common cause: a sentence with its numbers, and the next step."""
+"""The texts of a common cause: a sentence with its numbers, and the next step."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ class CommonCauseTracker:
     def _joined(self, shown: CommonCauseFinding, found: CommonCauseFinding) -> CommonCauseFinding:
         """Return a shown finding, extended by the new groups of the cause that belong to no other finding."""
         others = frozenset[str]().union(*(each.groups for each in self._shown.values() if each.key != shown.key))
-        if found.began > shown.began + self._limits.join:  # a second outbreak with the same value
+        if found.began > shown.began + self._limits.join:  # groups with the same value became unhealthy again
             shown = dataclasses.replace(shown, spread=found.spread, began=found.began, affected=0, compared=0)
         groups = shown.groups | (found.groups - others)
         return dataclasses.replace(

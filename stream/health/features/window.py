@@ -98,7 +98,7 @@ class Window:
     stuck: Flags
     """Idle for longer than its longest pause although the group has settled and a member can read the partition."""
     paused: Flags
-    """Idle for longer than its patience but not stuck. Its pace says nothing about the group."""
+    """Idle for longer than its patience but not stuck. The rates of the row do not show how the group reads."""
     excused: Flags
     """The group could not commit, or its partition could not be read, until recently."""
     undecided: Flags

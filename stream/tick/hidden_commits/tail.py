@@ -65,7 +65,7 @@ class HiddenTail:
         self.unread: int | None = None
         """The offsets from there to the high watermark at the last read; None before the first."""
         self.complete = False
-        """True once it was read to its end; before that it describes an earlier state of the groups."""
+        """True once the partition was read to its end; before that the records give an earlier state of the groups."""
         self.memberships: dict[str, HiddenMembership] = {}
         self._slot_ms = slot_ms
         self._keep_slots = keep_slots

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream.health.columns import NOT_KNOWN
+from stream.health.columns import NOT_KNOWN, consecutive_pairs
 from stream.health.inputs import Subscribers
 from stream.tick.inputs.members import owning_members
 
@@ -47,9 +47,7 @@ class AssignmentInputs:
 
 
 def _assignment(rows: InputRows, state: GroupColumns, context: ClusterContext) -> PartitionAssignment:
-    is_first = (np.diff(rows.group, prepend=-1) != 0) | (np.diff(rows.topic, prepend=-1) != 0)
-    first = np.flatnonzero(is_first)
-    pair = np.cumsum(is_first) - 1
+    pair, first = consecutive_pairs(rows.group, rows.topic)
     topics = [_subscribed_topics(state.memberships.get(group)) for group in rows.groups]
     subscribed = [
         _is_subscribed(rows.topics[topic], topics[group])
@@ -67,9 +65,10 @@ def _assignment(rows: InputRows, state: GroupColumns, context: ClusterContext) -
 
 
 def _subscribers(membership: Membership | None) -> tuple[Subscribers, ...]:
-    """Return the members of a group by what they subscribe to, the most members first; none that subscribe to nothing.
+    """Return the members of a group by subscription, the one with most members first; empty if all subscribe alike.
 
-    The subscriptions of most groups are one object (`topic_set`), so few sets are compared by value.
+    Members without a subscription are left out. The subscriptions of most groups are one object (`topic_set`), so few
+    sets are compared by value.
     """
     by_topics: dict[frozenset[str], list[MemberClient]] = {}
     for client in () if membership is None else membership.clients:

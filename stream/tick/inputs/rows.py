@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from stream.tick.context import ClusterContext
 
 MOST: Final = 100_000
-"""Limit of rows without a commit over all groups, so that a pattern that matches all topics cannot crowd out others."""
+"""Limit of rows without a commit over all groups, because a pattern may match all topics of a cluster."""
 _NO_OFFSETS: Final = "share"
 _LEAST_SIBLINGS: Final = 2
 """Partitions that a group without membership commits if it reads the whole topic."""

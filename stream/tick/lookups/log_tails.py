@@ -147,7 +147,7 @@ class LogTailLookup:
         return tails if valid.all() else tails.take(valid)
 
     def _read(self, requests: Sequence[TailRequest]) -> list[TailRead]:
-        """Return the tails that were read, and those that cannot be read with a reason; not those worth a retry."""
+        """Return the tails that were read, and with a reason those that cannot be read; others are retried."""
         if not requests:
             self._attempts = {}
             return []

@@ -89,7 +89,7 @@ class VerdictEvaluator:
         self._partitions_left_out = 0
 
     def trial_copy(self) -> VerdictEvaluator:
-        """Return a copy for a trial: it knows what this one knows, logs nothing and writes no file."""
+        """Return a copy with the same memory for a trial; it logs nothing and writes no file."""
         trial = copy.deepcopy(self, {id(self._store): None})
         trial.silence()
         return trial

@@ -87,7 +87,10 @@ class VerdictHistory:
         self._drop_unknown_groups(names)
 
     def _log(self, group: str, change: VerdictChange, severity: Severity, logged: int) -> int:
-        """Log a change unless `logged` lines are enough; return 1 if it is worth a line, otherwise 0."""
+        """Log a change, at most `_LOGGED_CHANGES` per tick; return 1 if it is to be logged, also above that, else 0.
+
+        `logged` is the number of changes to be logged at this tick so far.
+        """
         if self.is_silent or (severity < Severity.WARNING and change.before in {None, _UNKNOWN}):
             return 0
         if logged < _LOGGED_CHANGES:
