@@ -13,6 +13,7 @@ from exporters.readmodel import OFFSETS_PARTITIONS, OFFSETS_UNAVAILABLE, OFFSETS
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.transport.error_codes import ErrorReason
 from stream.groups.instances import EVERY_GROUP
+from stream.tick.stable_gaps import StableGaps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -75,8 +76,7 @@ class OffsetsTopicLag:
     def __init__(self, share: InstanceShare = EVERY_GROUP) -> None:
         """Compare the partitions of this instance only."""
         self._share = share
-        # By offsets partition with a gap below the high watermark: the last stable offset, and since when (ms).
-        self._gaps: dict[int, tuple[int, int]] = {}
+        self._stable_gaps = StableGaps(share)
         self._unanswered: dict[int, UnansweredPartition] = {}
         # All partitions of this instance that were ever described: a topic loses none.
         self._known: frozenset[int] = frozenset()
@@ -97,8 +97,8 @@ class OffsetsTopicLag:
         position = pa.array([positions.get(number) for number in partition], pa.int64())
         high, stable = table.column("high_watermark"), table.column("last_stable_offset")
         gap = pc.max_element_wise(pc.subtract(high, stable), pa.scalar(np.int64(0)), skip_nulls=False)
-        self._update_gaps(partition, stable.to_pylist(), gap.to_pylist(), int(now * 1000))
-        since = [self._gaps[number][1] if number in self._gaps else None for number in partition]
+        gaps = self._stable_gaps.update(ends, int(now * 1000))
+        since = [gaps[number].since if number in gaps else None for number in partition]
         return pa.table(
             [
                 pa.array(partition, pa.int32()),
@@ -134,15 +134,3 @@ class OffsetsTopicLag:
         if self._share.is_whole:
             return table
         return table.filter(pa.array(map(self._share.owns, table.column("partition").to_pylist()), pa.bool_()))
-
-    def _update_gaps(self, partition: list[int], stable: list[int | None], gap: list[int | None], now: int) -> None:
-        previous = self._gaps
-        self._gaps = {number: known for number, known in previous.items() if number not in set(partition)}
-        for number, stable_offset, offsets in zip(partition, stable, gap, strict=True):
-            known = previous.get(number)
-            if offsets is None or stable_offset is None:
-                if known is not None:  # no answer: the gap may still exist
-                    self._gaps[number] = known
-            elif offsets:
-                same = known is not None and known[0] == stable_offset
-                self._gaps[number] = known if known is not None and same else (stable_offset, now)

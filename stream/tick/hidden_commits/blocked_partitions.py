@@ -6,7 +6,6 @@ high watermark; a transaction that ends in time moves it. One line is logged whe
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from exporters.timestamps import rfc3339
 from stream.cluster.offsets_topic import NAME
 from stream.groups.instances import EVERY_GROUP
 from stream.tick.hidden_commits.model import BlockedOffsetsPartition
+from stream.tick.stable_gaps import StableGaps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,14 +30,6 @@ if TYPE_CHECKING:
 _log = structlog.get_logger(__name__)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Gap:
-    """A last stable offset below the high watermark, and when (ms) it was first seen there."""
-
-    last_stable: int
-    since: int
-
-
 class BlockedPartitions:
     """Tracks the offsets partitions from tick to tick. Used by the tick thread only."""
 
@@ -45,10 +37,9 @@ class BlockedPartitions:
         self, limits: LookupLimits, transactions: OpenTransactionLookup, share: InstanceShare = EVERY_GROUP
     ) -> None:
         """Track the partitions of this instance."""
-        self._share = share
         self._grace_ms = int(limits.blocked_grace * 1000)
         self._transactions = transactions
-        self._gaps: dict[int, _Gap] = {}
+        self._stable_gaps = StableGaps(share)
         self._blocked: dict[int, BlockedOffsetsPartition] = {}
 
     @property
@@ -58,46 +49,15 @@ class BlockedPartitions:
 
     def update(self, ends: EndsIndex, now: int) -> Mapping[int, BlockedOffsetsPartition]:
         """Return the blocked partitions by number; `ends` were read at `now` (ms)."""
-        self._update_gaps(ends, now)
-        stable = {
-            partition: gap.last_stable for partition, gap in self._gaps.items() if now - gap.since >= self._grace_ms
+        gaps = self._stable_gaps.update(ends, now)
+        lasting = {partition: gap for partition, gap in gaps.items() if now - gap.since >= self._grace_ms}
+        tables = self._transactions.update({(NAME, number): gap.last_stable for number, gap in lasting.items()}, now)
+        blocked = {
+            partition: _blocked_partition(partition, gap.since, tables.get(NAME)) for partition, gap in lasting.items()
         }
-        tables = self._transactions.update({(NAME, partition): offset for partition, offset in stable.items()}, now)
-        blocked = {partition: self._blocked_partition(partition, tables.get(NAME)) for partition in stable}
         self._log_changes(blocked, now)
         self._blocked = blocked
         return blocked
-
-    def _update_gaps(self, ends: EndsIndex, now: int) -> None:
-        """Record the gaps; a partition whose ends are not known at this tick keeps its gap."""
-        rows = ends.rows_of_topic(NAME)
-        partitions = ends.partitions(rows).tolist()
-        gaps = {partition: gap for partition, gap in self._gaps.items() if partition not in set(partitions)}
-        columns = (ends.last_stable_offset[rows].tolist(), ends.high_watermark[rows].tolist())
-        for partition, stable, high in zip(partitions, *columns, strict=True):
-            previous = self._gaps.get(partition)
-            if not self._share.owns(partition):
-                continue
-            if stable < 0 or high < 0:
-                if previous is not None:
-                    gaps[partition] = previous
-            elif stable < high:
-                is_same = previous is not None and previous.last_stable == stable
-                gaps[partition] = previous if previous is not None and is_same else _Gap(stable, now)
-        self._gaps = gaps
-
-    def _blocked_partition(self, partition: int, table: pa.Table | None) -> BlockedOffsetsPartition:
-        """Return a blocked partition with its oldest open transaction, if that is known."""
-        since = self._gaps[partition].since
-        rows = [] if table is None else [row for row in table.to_pylist() if row["partition"] == partition]
-        row = next((row for row in rows if row["start_offset"] is not None), None)
-        if row is None:
-            return BlockedOffsetsPartition(partition, since)
-        # For a hanging transaction, the coordinator may describe a later transaction of the same transactional id.
-        started = row["last_write_time"] if row["hanging"] else row["start_time"]
-        if started is not None:
-            since = min(since, int(started.replace(tzinfo=dt.UTC).timestamp() * 1000))
-        return BlockedOffsetsPartition(partition, since, row["producer_id"], row["transactional_id"], row["hanging"])
 
     def _log_changes(self, blocked: Mapping[int, BlockedOffsetsPartition], now: int) -> None:
         for partition in sorted(blocked.keys() - self._blocked.keys()):
@@ -113,3 +73,16 @@ class BlockedPartitions:
         for partition in sorted(self._blocked.keys() - blocked.keys()):
             seconds = (now - self._blocked[partition].since) / 1000
             _log.info("offsets partition unblocked", offsets_partition=partition, seconds=seconds)
+
+
+def _blocked_partition(partition: int, since: int, table: pa.Table | None) -> BlockedOffsetsPartition:
+    """Return a partition blocked since a time (ms), with its oldest open transaction, if that is known."""
+    rows = [] if table is None else [row for row in table.to_pylist() if row["partition"] == partition]
+    row = next((row for row in rows if row["start_offset"] is not None), None)
+    if row is None:
+        return BlockedOffsetsPartition(partition, since)
+    # For a hanging transaction, the coordinator may describe a later transaction of the same transactional id.
+    started = row["last_write_time"] if row["hanging"] else row["start_time"]
+    if started is not None:
+        since = min(since, int(started.replace(tzinfo=dt.UTC).timestamp() * 1000))
+    return BlockedOffsetsPartition(partition, since, row["producer_id"], row["transactional_id"], row["hanging"])
