@@ -21,6 +21,7 @@ from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import ClusterError
 from stream.cluster_facts.poll import TOPIC_SETTINGS, ClusterPoll
+from stream.cluster_facts.share_groups import NAME as SHARE_STATE_TOPIC
 from stream.config.kafka_login import login_from_options
 from stream.config.metric_selection import selection_from_options
 from stream.groups.instances import EVERY_GROUP
@@ -51,8 +52,8 @@ _RIGHTS: Final = {
     "broker setting": "DescribeConfigs on the cluster",
     "topic setting": "DescribeConfigs on topic *",
     "topic": "Describe on topic *",
-    SHARE_GROUPS_FACT: "Read on topic __share_group_state",
-    SHARE_READ_FACT: "Read on topic __share_group_state",
+    SHARE_GROUPS_FACT: f"Read on topic {SHARE_STATE_TOPIC}",
+    SHARE_READ_FACT: f"Read on topic {SHARE_STATE_TOPIC}",
 }
 """The required right by fact."""
 
@@ -156,6 +157,7 @@ class ClusterWatch:
                     self._poll_once(poll)
                     self._stopping.wait(self._pause())
         except Exception as error:  # noqa: BLE001 -- the job reports connection errors itself
+            self._current = None  # nothing would replace it, and old facts would look current
             _log.warning("cluster polls stopped", cause=str(error))
 
     def _poll_once(self, poll: ClusterPoll) -> None:
@@ -201,7 +203,7 @@ class ClusterWatch:
 
     def _log_denied(self, facts: ClusterFacts) -> None:
         """Log each missing right once."""
-        rights = {_RIGHTS.get(fact, fact) for fact in _facts_without(facts, denied=True)}
+        rights = {_RIGHTS.get(fact, f"the right to read: {fact}") for fact in _facts_without(facts, denied=True)}
         if missing := rights - self._denied:
             self._denied |= missing
             _log.warning(

@@ -209,6 +209,25 @@ def test_a_missing_right_is_named_once(watching: Any, logged: list[Any]) -> None
     assert [line["grant"] for line in logged] == [["Describe on the cluster", "DescribeConfigs on topic *"]]
 
 
+def test_a_missing_right_to_share_groups_does_not_end_the_polls(watching: Any, logged: list[Any]) -> None:
+    """The ACL to read their topic is optional: the line names it, and the next poll is made."""
+    rows = [{"fact": model.SHARE_GROUPS_FACT, "reason": "not_authorized", "amount": 1}]
+    polls = Polls(facts(unknown_facts=table(model.UNKNOWN_FACTS, rows)))
+    with watching(polls) as watch:
+        wait_until(lambda: len(polls.looks) > 3, "some polls")
+        assert watch.current() is not None
+    assert [line["grant"] for line in logged] == [["Read on topic __share_group_state"]]
+
+
+def test_a_fact_without_a_known_right_does_not_end_the_polls(watching: Any, logged: list[Any]) -> None:
+    """A refused fact that has no entry among the rights is logged by its name."""
+    rows = [{"fact": "a new fact", "reason": "not_authorized", "amount": 1}]
+    polls = Polls(facts(unknown_facts=table(model.UNKNOWN_FACTS, rows)))
+    with watching(polls):
+        wait_until(lambda: len(polls.looks) > 3, "some polls")
+    assert [line["grant"] for line in logged] == [["the right to read: a new fact"]]
+
+
 def test_a_connection_that_cannot_be_made(logged: list[Any]) -> None:
     """The cause is logged, and the monitor continues without the facts."""
 
