@@ -85,6 +85,8 @@ class Server:
         pytest.param("Basic YWxpY2U=", 401, id="no colon"),
         pytest.param("Basic !!!", 401, id="not base64"),
         pytest.param("Basic /w==", 401, id="not UTF-8"),
+        pytest.param("Basic \u00e9", 401, id="not ASCII"),
+        pytest.param("Bearer \u00e9", 401, id="token that is not ASCII"),
         pytest.param("Bearer token-2", 401, id="wrong token"),
         pytest.param("Bearer ", 401, id="empty token"),
         pytest.param("Digest token-1", 401, id="another scheme"),
