@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _CHECK_SECONDS: Final = 1.0
+_MOST_READS: Final = 3
 _Version = tuple[int, int, int] | None
 
 
@@ -58,8 +59,8 @@ class WebAccess:
         self._lock = threading.Lock()
         self._checked_at = clock()
         self._config = WebConfig()
-        self._load()
-        self._versions = self._current_versions()
+        self._versions: tuple[_Version, ...] = ()
+        self._load_current()
 
     @property
     def has_tls(self) -> bool:
@@ -82,18 +83,26 @@ class WebAccess:
             if now - self._checked_at < _CHECK_SECONDS:
                 return
             self._checked_at = now
-            versions = self._current_versions()
-            if versions == self._versions:
+            if self._current_versions() == self._versions:
                 return
-            self._versions = versions
             try:
-                self._load()
+                self._load_current()
             except WebConfigError as error:
                 self._on_fault(str(error))
                 return
-            # The new content may name other files.
-            self._versions = self._current_versions()
             self._on_reload()
+
+    def _load_current(self) -> None:
+        """Read the files, and again if one has changed meanwhile. Raises WebConfigError.
+
+        The new content may name other files, whose versions are not known before it was read.
+        """
+        for _ in range(_MOST_READS):
+            # Before the reading: what changes later has another version, and the next check reads it.
+            self._versions = self._current_versions()
+            self._load()
+            if self._current_versions() == self._versions:
+                return
 
     def _load(self) -> None:
         """Read the files into this object. Raises WebConfigError, and then nothing has changed."""

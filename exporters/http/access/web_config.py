@@ -59,8 +59,8 @@ class TlsSettings:
             _check_readable(f"{_TLS}.{key}", file)
         try:
             context.load_cert_chain(self.cert_file, self.key_file, _no_password)
-        except (ssl.SSLError, _PasswordNeededError) as error:
-            what = getattr(error, "reason", None) or "the key is encrypted"
+        except (OSError, _PasswordNeededError) as error:  # ssl.SSLError is among them; or a file was just replaced
+            what = getattr(error, "reason", None) or getattr(error, "strerror", None) or "the key is encrypted"
             raise WebConfigError(
                 f"{_TLS}: {self.cert_file} and {self.key_file} are not a certificate and its key: {what}"
             ) from error
@@ -68,7 +68,7 @@ class TlsSettings:
             _check_readable(f"{_TLS}.client_ca_file", self.client_ca_file)
             try:
                 context.load_verify_locations(self.client_ca_file)
-            except ssl.SSLError as error:
+            except OSError as error:  # ssl.SSLError is among them
                 raise WebConfigError(f"{_TLS}.client_ca_file: {self.client_ca_file} has no certificate") from error
         context.verify_mode = self.client_auth
         return context
@@ -143,9 +143,9 @@ def _section(where: str, content: object, names: Iterable[str]) -> dict[str, Any
 
 
 def _choice(name: str, value: object, choices: Mapping[str, Any]) -> Any:
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise WebConfigError(f"{_TLS}.{name}: {value} is not supported; one of {', '.join(choices)}")
-    return choices[str(value)]
+    return choices[value]
 
 
 def _check_readable(what: str, file: Path) -> None:

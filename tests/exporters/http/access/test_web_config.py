@@ -58,6 +58,11 @@ def test_file_without_settings_changes_nothing(tmp_path: Path, text: str) -> Non
         pytest.param("basic_auth: {}", "basic_auth is not supported", id="misspelt section"),
         pytest.param("http_server_config: {http2: true}", "http_server_config is not supported", id="HTTP/2"),
         pytest.param("tls_server_config: {}", "cert_file is missing", id="TLS without a certificate"),
+        pytest.param(
+            "tls_server_config: {cert_file: a, key_file: b, min_version: [TLS12]}",
+            "min_version: ['TLS12'] is not supported",
+            id="a list of versions",
+        ),
         pytest.param("tls_server_config: {cert_file: a}", "key_file is missing", id="TLS without a key"),
         pytest.param(
             "tls_server_config: {cert_file: a, key_file: b, cipher_suites: [x]}", "cipher_suites is not supported",
