@@ -5,6 +5,7 @@ Reason: docs/decisions/0007-progress-of-tasks-by-datagrams.md.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import threading
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 _LARGEST_DATAGRAM: Final = 65_535
+_CLOSE_SECONDS: Final = 1.0
 SEND_INTERVAL: Final = 0.5
 """Seconds between two reports of a task."""
 
@@ -32,7 +34,8 @@ class ProgressReceiver:
         self._socket = socket.socket(family, socket.SOCK_DGRAM)
         self._socket.bind(address)
         self._closing = False
-        threading.Thread(target=self._receive, name="task-progress", daemon=True).start()
+        self._thread = threading.Thread(target=self._receive, name="task-progress", daemon=True)
+        self._thread.start()
 
     @property
     def port(self) -> int:
@@ -41,8 +44,13 @@ class ProgressReceiver:
         return port
 
     def close(self) -> None:
-        """Stop receiving."""
+        """Stop receiving and release the port."""
         self._closing = True
+        # A socket that is closed while a thread reads from it keeps its port. To shut it down ends the reading, although
+        # the system reports that it has no peer.
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        self._thread.join(_CLOSE_SECONDS)
         self._socket.close()
 
     def _receive(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import queue
 import socket
+import threading
 from typing import TYPE_CHECKING
 
 from stream.spark import task_progress
@@ -29,6 +30,16 @@ def test_positions_are_received_and_other_datagrams_are_ignored() -> None:
             task.sendto(message, ("127.0.0.1", receiver.port))
         assert [received.get(timeout=5), received.get(timeout=5)] == [{3: 17}, {4: 18, 5: 2}]
     assert received.empty()
+
+
+def test_a_closed_receiver_releases_its_port() -> None:
+    """With `job.driver_port` the next start of the query in the same process listens on the same port."""
+    receiver = ProgressReceiver("127.0.0.1", 0, lambda _: None)
+    port = receiver.port
+    receiver.close()
+    with contextlib.closing(ProgressReceiver("127.0.0.1", port, lambda _: None)) as again:
+        assert again.port == port
+    assert not [each for each in threading.enumerate() if each.name == "task-progress"]
 
 
 def test_a_report_has_the_next_position_of_each_partition(monkeypatch: pytest.MonkeyPatch) -> None:
