@@ -68,8 +68,7 @@ class EventQueue:
         except sqlite3.OperationalError as error:  # no space, no rights: the file may be sound
             raise QueueUnavailableError(str(error)) from error
         except sqlite3.DatabaseError as error:
-            self._set_aside(error)
-            self._connection = _connect(self._path)
+            self._connection = self._connect_anew(error)
 
     def close(self) -> None:
         """Close the database."""
@@ -129,6 +128,14 @@ class EventQueue:
             except sqlite3.Error as error:
                 raise QueueUnavailableError(str(error)) from error
 
+    def _connect_anew(self, damage: Exception) -> sqlite3.Connection:
+        """Set the damaged database aside, and return the connection to a new one."""
+        try:
+            self._set_aside(damage)
+            return _connect(self._path)
+        except (sqlite3.Error, OSError) as error:
+            raise QueueUnavailableError(str(error)) from error
+
     def _set_aside(self, error: Exception) -> None:
         aside = self._path.with_suffix(".db.set-aside")
         _log.warning("queue of the webhook set aside; its events are lost", file=str(self._path), why=str(error))
@@ -142,10 +149,12 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
+        connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        # SQLite rolls some transactions back by itself, as on a full volume. A commit may fail and leave its own open.
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
         raise
-    connection.execute("COMMIT")
 
 
 def _connect(path: Path) -> sqlite3.Connection:

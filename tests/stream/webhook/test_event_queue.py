@@ -104,3 +104,39 @@ def test_a_closed_queue_is_an_error_of_the_queue(tmp_path: Path) -> None:
     with pytest.raises(QueueUnavailableError) as raised:
         queue.first()
     assert isinstance(raised.value.__cause__, sqlite3.Error)
+
+
+def test_a_full_volume_is_the_cause_and_ends_with_it(tmp_path: Path) -> None:
+    """SQLite has rolled the transaction back by itself; the queue works again when there is space."""
+    queue = EventQueue(tmp_path, 10)
+    pages = queue._connection.execute("PRAGMA page_count").fetchone()[0]
+    queue._connection.execute(f"PRAGMA max_page_count = {pages}")
+    large = VerdictEvent("id", "a", 1.0, b"x" * 100_000, STALLED)
+    with pytest.raises(QueueUnavailableError, match="full"):
+        queue.append([large])
+    queue._connection.execute(f"PRAGMA max_page_count = {pages + 1000}")
+    queue.append([large])
+    assert drain(queue) == ["a"]
+
+
+def test_a_failed_commit_ends_its_transaction(tmp_path: Path) -> None:
+    """The deferred constraint fails at the commit, as a full volume can; later events are stored."""
+    queue = EventQueue(tmp_path, 10)
+    queue._connection.execute("PRAGMA foreign_keys = ON")
+    queue._connection.executescript(
+        "CREATE TABLE known (id TEXT PRIMARY KEY);"
+        "CREATE TABLE uses (id TEXT REFERENCES known (id) DEFERRABLE INITIALLY DEFERRED);"
+        "CREATE TRIGGER checked AFTER INSERT ON events WHEN NEW.time = 0.0 BEGIN INSERT INTO uses VALUES (NEW.id); END;"
+    )
+    with pytest.raises(QueueUnavailableError, match="FOREIGN KEY"):
+        queue.append([event("a", 0.0)])
+    queue.append([event("b")])
+    assert drain(queue) == ["b"]
+
+
+def test_a_damaged_database_that_cannot_be_set_aside_is_an_error_of_the_queue(tmp_path: Path) -> None:
+    """Errors of files are not raised as they are either."""
+    (tmp_path / FILE).write_bytes(b"no database at all" * 100)
+    (tmp_path / "webhook.db.set-aside").mkdir()
+    with pytest.raises(QueueUnavailableError, match="directory"):
+        EventQueue(tmp_path, 10)
