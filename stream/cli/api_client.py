@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 TIMEOUT_SECONDS: Final = 15.0
 _NOT_FOUND: Final = frozenset({"no such group", "no group reads a topic of this name"})
 _STALE_SECONDS: Final = 60.0
+_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 _ANY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 -- not listened on here
 _ADVICE: Final = "start `lagwarden run`, name a running instance with --url, or read a capture with --capture"
 
@@ -65,13 +66,9 @@ class InstanceClient:
         self._clock = clock
         self._advice = advice
         self._url = url.rstrip("/")
-        parts = urllib.parse.urlsplit(self._url)
-        if parts.scheme not in {"http", "https"} or not parts.hostname:
-            what = f"--url {url} is not an http or https URL"
-            raise Refusal(what, "name an instance such as http://127.0.0.1:10848", ExitCode.USAGE)
         # An instance on this machine is never requested through a proxy of the environment.
-        handlers: list[urllib.request.BaseHandler] = []
-        if _is_loopback(parts.hostname):
+        handlers: list[urllib.request.BaseHandler] = [_LoginKeeper()]
+        if _is_loopback(_host(url)):
             handlers.append(urllib.request.ProxyHandler({}))
         access = instance_login(os.environ if environment is None else environment)
         if access.ca_file is not None:
@@ -116,19 +113,28 @@ class InstanceClient:
 
     def _request(self, path: str) -> Answer | None:
         try:
-            request = urllib.request.Request(self._url + path, headers=self._headers)  # noqa: S310 -- http or https
-            with self._opener.open(request, timeout=TIMEOUT_SECONDS) as response:
-                return self._read(response.read())
-        except urllib.error.HTTPError as error:
-            with error:
-                self._refuse(error.code, self._read(error.read()))
-                return None
+            code, body = self._exchange(path)
         except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", error)
             cause = getattr(reason, "strerror", None) or str(reason) or type(reason).__name__
             raise Refusal(
                 f"no lagwarden answers at {self._url} ({cause})", self._advice, ExitCode.NO_INSTANCE
             ) from error
+        answer = self._read(body)
+        if code == http.HTTPStatus.OK:
+            return answer
+        self._refuse(code, answer)
+        return None
+
+    def _exchange(self, path: str) -> tuple[int, bytes]:
+        """Return status and body of the response to a request. Raises OSError and HTTPException."""
+        request = urllib.request.Request(self._url + path, headers=self._headers)  # noqa: S310 -- http or https
+        try:
+            with self._opener.open(request, timeout=TIMEOUT_SECONDS) as response:
+                return http.HTTPStatus.OK, response.read()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read()
 
     def _refuse(self, code: int, answer: Answer) -> None:
         """Raise the Refusal for a status other than 200; returns for an unknown group or topic."""
@@ -160,6 +166,26 @@ class InstanceClient:
         raise Refusal(what, "check the address and --url", ExitCode.NO_INSTANCE)
 
 
+class _LoginKeeper(urllib.request.HTTPRedirectHandler):
+    """Follows redirects without the login, unless they lead to the same server."""
+
+    def redirect_request(self, req: urllib.request.Request, *rest: Any) -> urllib.request.Request | None:
+        """See HTTPRedirectHandler, which would send all headers on; `rest` ends with the new URL."""
+        redirected = super().redirect_request(req, *rest)
+        if redirected is not None and not keeps_login(req.full_url, redirected.full_url):
+            redirected.remove_header("Authorization")
+        return redirected
+
+
+def keeps_login(url: str, other: str) -> bool:
+    """Return whether a login for one URL may be sent to another: to the same server, or to its default HTTPS port."""
+    first, second = (urllib.parse.urlsplit(each) for each in (url, other))
+    ports = [each.port or _DEFAULT_PORTS.get(each.scheme) for each in (first, second)]
+    is_upgrade = (first.scheme, second.scheme) == ("http", "https") and ports == list(_DEFAULT_PORTS.values())
+    is_same = first.scheme == second.scheme and ports[0] == ports[1]
+    return first.hostname == second.hostname and (is_same or is_upgrade)
+
+
 def note_of_cluster(answer: Answer) -> str:
     """Return a line that names the cluster of the groups; empty if its name is not configured."""
     name = answer.get("cluster_name")
@@ -181,6 +207,19 @@ def _other_instance(answer: Answer) -> Refusal:
     group, part, url = (display_text(str(answer.get(name, ""))) for name in ("group", "instance", "url"))
     advice = f"use --url {url}" if url else "use --url with the address of that instance"
     return Refusal(f"instance {part} monitors groups named {group}, not this one", advice, ExitCode.NO_SUCH_GROUP)
+
+
+def _host(url: str) -> str:
+    """Return the host of an http or https URL. Raises Refusal for another text."""
+    try:
+        parts = urllib.parse.urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError:  # half an IPv6 address, or a port that is no number
+        host = None
+    if not host or parts.scheme not in {"http", "https"}:
+        what = f"--url {url} is not an http or https URL"
+        raise Refusal(what, "name an instance such as http://127.0.0.1:10848", ExitCode.USAGE)
+    return host
 
 
 def _tls(ca_file: Path) -> ssl.SSLContext:

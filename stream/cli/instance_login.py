@@ -41,7 +41,7 @@ def instance_login(environment: Mapping[str, str]) -> InstanceLogin:
     if token_file is not None:
         if user is not None:
             raise Refusal("LAGWARDEN_USER and LAGWARDEN_TOKEN_FILE exclude each other", "unset one", ExitCode.USAGE)
-        return InstanceLogin(f"Bearer {_content('LAGWARDEN_TOKEN_FILE', token_file)}", ca)
+        return InstanceLogin(f"Bearer {_token(token_file)}", ca)
     if user is None:
         return InstanceLogin(None, ca)
     if password is None and password_file is not None:
@@ -49,6 +49,14 @@ def instance_login(environment: Mapping[str, str]) -> InstanceLogin:
     if password is None:
         raise Refusal("LAGWARDEN_USER is set without a password", LOGIN_ADVICE, ExitCode.USAGE)
     return InstanceLogin("Basic " + base64.b64encode(f"{user}:{password}".encode()).decode(), ca)
+
+
+def _token(file: str) -> str:
+    """Return the token in a file. Raises Refusal if it cannot be sent: the error of the HTTP client would print it."""
+    token = _content("LAGWARDEN_TOKEN_FILE", file)
+    if not token.isascii() or not token.isprintable() or len(token.split()) != 1:
+        raise Refusal(f"LAGWARDEN_TOKEN_FILE: {file} must have one word in ASCII", "name another file", ExitCode.USAGE)
+    return token
 
 
 def _content(variable: str, file: str) -> str:

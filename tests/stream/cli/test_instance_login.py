@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import contextlib
+import http.server
+import threading
+from typing import TYPE_CHECKING, ClassVar
 
 import bcrypt
 import pytest
@@ -10,7 +13,7 @@ import pytest
 from exporters.http.access.web_access import WebAccess
 from exporters.http.server import HttpServer
 from exporters.text.exposition import PublishedSnapshot
-from stream.cli.api_client import InstanceClient
+from stream.cli.api_client import InstanceClient, keeps_login
 from stream.cli.instance_login import instance_login
 from stream.errors import ExitCode, Refusal
 from tests.exporters.snapshots import small_snapshot, status
@@ -43,11 +46,17 @@ def instance(certificates: Certificates, tmp_path_factory: pytest.TempPathFactor
 @pytest.fixture
 def files(tmp_path: Path, certificates: Certificates) -> dict[str, str]:
     """Return the paths that the rows below name."""
-    for name, text in (("password", "secret\n"), ("token", "token-1\n"), ("wrong", "x"), ("empty.pem", "")):
-        (tmp_path / name).write_text(text)
-    return {name: str(tmp_path / name) for name in ("password", "token", "wrong", "none", "empty.pem")} | {
-        "ca": str(certificates.authority)
+    texts = {
+        "password": "secret\n",
+        "token": "token-1\n",
+        "wrong": "x",
+        "empty.pem": "",
+        "two-lines": "secret\nsecret",
+        "umlaut": "secret-\u00e4",
     }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    return {name: str(tmp_path / name) for name in (*texts, "none")} | {"ca": str(certificates.authority)}
 
 
 def variables(row: str, files: dict[str, str]) -> dict[str, str]:
@@ -81,6 +90,8 @@ def test_accepted(row: str, instance: str, files: dict[str, str]) -> None:
         pytest.param("USER=alice PASSWORD=secret", "certificate verify failed", ExitCode.NO_INSTANCE, id="authority"),
         pytest.param("USER=alice", "without a password", ExitCode.USAGE, id="no password"),
         pytest.param("USER=alice TOKEN_FILE={token}", "exclude each other", ExitCode.USAGE, id="both"),
+        pytest.param("TOKEN_FILE={two-lines}", "must have one word", ExitCode.USAGE, id="token of two lines"),
+        pytest.param("TOKEN_FILE={umlaut}", "must have one word", ExitCode.USAGE, id="token that is not ASCII"),
         pytest.param("TOKEN_FILE={none}", "cannot be read: No such file", ExitCode.USAGE, id="missing file"),
         pytest.param("CA_FILE={empty.pem}", "no certificate in PEM format", ExitCode.USAGE, id="empty authority"),
         pytest.param("CA_FILE={none}", "No such file", ExitCode.USAGE, id="missing authority"),
@@ -98,3 +109,76 @@ def test_refused(row: str, says: str, code: ExitCode, instance: str, files: dict
 def test_login_is_not_printed() -> None:
     """A debugger or a log of the object has no password."""
     assert "c2Vj" not in repr(instance_login({"LAGWARDEN_USER": "a", "LAGWARDEN_PASSWORD": "secret"}))
+
+
+class _Recorder(http.server.BaseHTTPRequestHandler):
+    """Redirects paths under /old to the same path without it, at `target`; keeps the logins of the other requests."""
+
+    target = ""
+    logins: ClassVar[list[str | None]] = []
+
+    def do_GET(self) -> None:
+        is_old = self.path.startswith("/old/")
+        self.send_response(302 if is_old else 200)
+        if is_old:
+            self.send_header("Location", self.target + self.path.removeprefix("/old"))
+        self.end_headers()
+        if not is_old:
+            self.logins.append(self.headers.get("Authorization"))
+            self.wfile.write(b'{"snapshot_time": "2026-01-01T00:00:00Z", "groups": []}')
+
+    def log_message(self, *_: object) -> None:
+        """Log nothing."""
+
+
+@contextlib.contextmanager
+def recorder(target: str = "") -> Iterator[tuple[str, list[str | None]]]:
+    """Serve with redirects to `target`, by default to itself; yields the URL, and the logins that were received."""
+    handler = type("Handler", (_Recorder,), {"target": target, "logins": []})
+    with http.server.HTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}", handler.logins  # type: ignore[attr-defined]
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_login_is_not_sent_to_another_server(files: dict[str, str]) -> None:
+    """A redirect is followed without it: the token belongs to the server that was named."""
+    with recorder() as (other, received), recorder(other) as (first, _):
+        InstanceClient(f"{first}/old", environment=variables("TOKEN_FILE={token}", files)).groups()
+    assert received == [None]
+
+
+def test_login_follows_a_redirect_of_the_same_server(files: dict[str, str]) -> None:
+    """As that of a proxy from one path to another."""
+    with recorder() as (url, received):
+        InstanceClient(f"{url}/old", environment=variables("TOKEN_FILE={token}", files)).groups()
+    assert received == ["Bearer token-1"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "may"),
+    [
+        ("http://a/x", "http://a/y", True),
+        ("http://a/x", "https://a/x", True),
+        ("http://a:80/x", "https://a:443/x", True),
+        ("https://a/x", "http://a/x", False),
+        ("http://a:8080/x", "https://a/x", False),
+        ("https://a/x", "https://a:8443/x", False),
+        ("https://a/x", "https://b/x", False),
+    ],
+)
+def test_servers_that_get_the_login_after_a_redirect(first: str, second: str, *, may: bool) -> None:
+    """The same one, also from the default port of HTTP to that of HTTPS, but never back."""
+    assert keeps_login(first, second) == may
+
+
+@pytest.mark.parametrize("url", ["http://[::1", "http://[a]:1", "http://a:b", "ftp://a"])
+def test_invalid_url_is_a_usage_error(url: str) -> None:
+    """With what to write instead, and no traceback."""
+    with pytest.raises(Refusal, match="is not an http or https URL") as refused:
+        InstanceClient(url, environment={})
+    assert refused.value.code is ExitCode.USAGE
