@@ -311,3 +311,22 @@ class TestSecrets:
         }
         shown = load(flags={**SERVERS, **login}).masked()["kafka"]["oauth_extensions"]
         assert shown == {"logicalCluster": "lkc", "poolSecret": "**********"}
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "kafka.oauth_token_endpoint",
+        "checkpoint.s3_endpoint",
+        "http.grafana_url",
+        "http.runbook_url",
+        "http.siblings",
+        "webhook.url",
+        "otlp.endpoint",
+    ],
+)
+def test_errors_do_not_print_the_password_of_a_url(key: str) -> None:
+    """A URL with user and password is refused, and the log of the refusal has neither."""
+    found = faults(flags={**SERVERS, key: "https://alice:hunter2@host.example.com/a?b=c"})
+    assert any(each.startswith(f"{key} ") for each in found)
+    assert "hunter2" not in str(found)
