@@ -9,6 +9,7 @@ Threads: every method may be called from any thread; one I/O thread does the wor
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import threading
 import time
@@ -87,6 +88,7 @@ class Cluster:
         self._net = NetworkSelector(**options)
         self._connections = Connections(self._net, authenticator, tls, **options)
         self._exchange = Exchange(self._net, self._connections, login.security_protocol, request_timeout)
+        self._closed = False
         self._net.start()
 
     def __enter__(self) -> Self:
@@ -160,15 +162,24 @@ class Cluster:
         return answers
 
     def close(self) -> None:
-        """Close all connections and end the I/O thread. May be called twice."""
-        if not self._connections.closed:
-            self._run(self._exchange.close, GRACE_SECONDS)
+        """Close all connections and end the I/O thread. May be called twice. Raises nothing.
+
+        An I/O thread that a name lookup blocks, and its sockets, end after the lookup.
+        """
+        if not self._closed and not self._connections.closed:
+            with contextlib.suppress(ClusterError):
+                self._run(self._exchange.close, GRACE_SECONDS)
+        self._closed = True
+        io_thread = self._net._io_thread  # noqa: SLF001 -- None after `stop`, which does not say whether it has ended
         self._net.stop(timeout_ms=1000)
-        self._net.close()
+        if io_thread is None or not io_thread.is_alive():
+            self._net.close()
+        else:
+            threading.Thread(target=_close_after, args=(io_thread, self._net), name="kafka-close", daemon=True).start()
 
     def _run(self, work: Callable[[], Coroutine[Any, Any, Any]], seconds: float) -> Any:
         """Run a coroutine on the I/O thread and wait for it with a limit, because a DNS lookup can block it."""
-        if self._connections.closed:
+        if self._closed or self._connections.closed:
             raise Unreachable("the connection to the cluster is closed", "lagwarden is stopping")
         done = threading.Event()
         future = self._net.call_soon_with_future(work)
@@ -179,3 +190,9 @@ class Cluster:
         if future.exception is not None:
             raise future.exception
         return future.value
+
+
+def _close_after(io_thread: threading.Thread, net: NetworkSelector) -> None:
+    """Close the sockets of an I/O thread when it has ended."""
+    io_thread.join()
+    net.close()

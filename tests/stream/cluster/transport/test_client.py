@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sandbox.waiting import wait_until
 from stream.cluster.transport import requests
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError, CutOff, TimedOut, Unreachable, WrongProtocol
@@ -180,6 +181,18 @@ def test_a_closed_client_raises() -> None:
     cluster.close()
     with pytest.raises(Unreachable, match="is closed"):
         cluster.metadata()
+
+
+def test_a_close_does_not_fail_while_the_io_thread_is_blocked() -> None:
+    """A slow name server blocks it. The close must not replace the error of the request before it."""
+    cluster, released = Cluster(["127.0.0.1:1"]), threading.Event()
+    cluster._net.call_soon_threadsafe(lambda: released.wait(30))
+    cluster.close()
+    with pytest.raises(Unreachable, match="is closed"):
+        cluster.metadata()
+    released.set()
+    wait_until(lambda: not [each for each in threading.enumerate() if each.name == "kafka-close"], "the last sockets")
+    assert cluster._net._selector.get_map() is None
 
 
 @pytest.mark.kafka
