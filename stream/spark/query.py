@@ -134,5 +134,7 @@ class Watchdog:
             silent = time.monotonic() - self._beat
             if silent > self._limit:
                 _log.error("no micro-batch ended within the limit; exiting for a restart", seconds=round(silent))
-                kill_jvm(self._spark)
-                os._exit(ExitCode.WATCHDOG)
+                try:
+                    kill_jvm(self._spark)
+                finally:  # whatever state the session is in
+                    os._exit(ExitCode.WATCHDOG)

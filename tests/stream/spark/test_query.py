@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError
 
+from stream.errors import ExitCode
 from stream.spark import jvm_process
 from stream.spark.query import failure, last_report, stop
 
@@ -68,3 +71,10 @@ def test_repaired_snapshots_of_the_state_are_reported(operators: list[dict[str, 
     report = last_report(query)
     assert report is not None
     assert report.repairs == repairs
+
+
+def test_watchdog_ends_the_process_although_the_jvm_cannot_be_killed() -> None:
+    """A session that has been stopped meanwhile has no gateway any more."""
+    program = "import time; from stream.spark.query import Watchdog; Watchdog(object(), 0.1); time.sleep(30)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60, check=False)
+    assert done.returncode == ExitCode.WATCHDOG
