@@ -82,7 +82,8 @@ def wait_for_log_bounds(
 ) -> LogBounds | None:
     """Return the log bounds of the offsets partitions of `share` as soon as all are known; None if stopped before.
 
-    A partition without a leader is waited for: without its end offset, "caught up" would have no meaning.
+    A partition without a leader is waited for: without its end offset, "caught up" would have no meaning. Raises
+    ClusterErrors that do not end by themselves.
     """
     partitions = set(share.owned(topic.partitions))
     while not stopping.is_set():
@@ -91,11 +92,14 @@ def wait_for_log_bounds(
             missing = sorted(partitions - logs.keys())
             trouble = f"offsets partitions without an end: {missing}" if missing else None
         except ClusterError as error:
+            if not error.passes:
+                raise
             trouble = str(error)
-        status.trouble = trouble
+        previous, status.trouble = status.trouble, trouble
         if trouble is None:
             return logs
-        _log.warning("waiting for the ends of the offsets topic", cause=trouble)
+        if trouble != previous:
+            _log.warning("waiting for the ends of the offsets topic", cause=trouble)
         stopping.wait(_RETRY_SECONDS)
     return None
 

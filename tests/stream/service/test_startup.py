@@ -9,7 +9,7 @@ import pytest
 import structlog
 
 from stream.cluster.offsets_topic import NAME, OffsetsTopic
-from stream.cluster.transport.errors import Unreachable
+from stream.cluster.transport.errors import LoginRefused, Unreachable
 from stream.errors import ExitCode, Refusal
 from stream.groups.instances import InstanceShare
 from stream.service import startup
@@ -111,6 +111,23 @@ def test_the_bounds_of_all_partitions_are_waited_for(status: ServiceStatus, monk
     assert bounds == {0: (1, 10, 9), 1: (0, 5, 5)}
     assert [line["cause"] for line in lines] == [str(AWAY), "offsets partitions without an end: [1]"]
     assert status.trouble is None
+
+
+def test_a_refused_login_ends_the_wait_for_the_bounds(status: ServiceStatus, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in the wait for the topic: it does not end by itself."""
+    monkeypatch.setattr(startup, "read_ends", one_by_one([LoginRefused("login refused", "check the password")]))
+    cluster: Any = FakeCluster()
+    with pytest.raises(LoginRefused):
+        wait_for_log_bounds(cluster, TOPIC, status, threading.Event())
+
+
+def test_a_long_wait_for_the_bounds_is_logged_once(status: ServiceStatus, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not every two seconds for as long as the cause is the same."""
+    monkeypatch.setattr(startup, "read_ends", one_by_one([AWAY] * 20 + [ends_of(BOTH)]))
+    cluster: Any = FakeCluster()
+    with structlog.testing.capture_logs() as lines:
+        wait_for_log_bounds(cluster, TOPIC, status, threading.Event())
+    assert len(lines) == 1
 
 
 def test_only_the_bounds_of_own_partitions_are_waited_for(
