@@ -49,6 +49,8 @@ _CURRENT: Final = "current"
 _FAILED_STARTS: Final = "failed-starts.json"
 """The number of consecutive query failures before a batch ended, with the cause; removed when a batch has ended."""
 _MOST_FAILED_STARTS: Final = 2
+_IS_LOCKED: Final = frozenset({errno.EACCES, errno.EAGAIN})
+"""Errors of a lock that another process has; all others are of a volume that has no locks."""
 _NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
@@ -277,6 +279,8 @@ def _lock_file(folder: Path) -> CheckpointLock:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         handle.close()
+        if error.errno not in _IS_LOCKED:
+            raise _unusable(folder, error) from error
         raise Refusal(
             f"the checkpoint directory {folder} is in use by another lagwarden",
             "stop the other one, or set another directory with --checkpoint-dir",

@@ -178,6 +178,17 @@ def test_checkpoint_of_an_earlier_format_in_use_is_refused(tmp_path: Path) -> No
             pass
 
 
+def test_volume_without_locks_is_not_called_in_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An NFS server without its lock service refuses every lock."""
+
+    def no_locks(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", no_locks)
+    with pytest.raises(Refusal, match="cannot be used: No locks available"), opened(tmp_path):
+        pass
+
+
 def test_layout_is_that_of_the_first_run(tmp_path: Path) -> None:
     """Other wishes in the configuration wait for the next fresh checkpoint: state is spread by the old layout."""
     with opened(tmp_path):
