@@ -46,8 +46,8 @@ class ProgressReceiver:
     def close(self) -> None:
         """Stop receiving and release the port."""
         self._closing = True
-        # A socket that is closed while a thread reads from it keeps its port. The shutdown ends the reading, although the
-        # system answers that the socket has no peer.
+        # A socket that is closed while a thread reads from it keeps its port. The shutdown ends the reading, although
+        # the system answers that the socket has no peer.
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._thread.join(_CLOSE_SECONDS)
