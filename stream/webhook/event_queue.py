@@ -68,7 +68,7 @@ class EventQueue:
         except sqlite3.OperationalError as error:  # no space, no rights: the file may be sound
             raise QueueUnavailableError(str(error)) from error
         except sqlite3.DatabaseError as error:
-            self._connection = self._connect_anew(error)
+            self._connection = self._connect_again(error)
 
     def close(self) -> None:
         """Close the database."""
@@ -128,7 +128,7 @@ class EventQueue:
             except sqlite3.Error as error:
                 raise QueueUnavailableError(str(error)) from error
 
-    def _connect_anew(self, damage: Exception) -> sqlite3.Connection:
+    def _connect_again(self, damage: Exception) -> sqlite3.Connection:
         """Set the damaged database aside, and return the connection to a new one."""
         try:
             self._set_aside(damage)

@@ -1,26 +1,18 @@
-"""One request to the webhook: a POST of an event in the structured mode of CloudEvents, with a limit on its time.
-
-Redirects are not followed, because the token belongs to the configured address. Proxies of the environment are not
-used.
-"""
+"""One request to the webhook: a POST of an event in the structured mode of CloudEvents, with a limit on its time."""
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import email.utils
 import http.client
-import socket
 import ssl
-import threading
 import time
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
 
 from stream.config.secret_sources import SecretUnavailable, read_secret_file
+from stream.http_post import post_within
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 CONTENT_TYPE: Final = "application/cloudevents+json; charset=utf-8"
@@ -58,25 +50,17 @@ class RequestFailedError(Exception):
 def post(target: WebhookTarget, body: bytes) -> WebhookResponse:
     """Send an event and return the response. Raises RequestFailedError; no text contains the token."""
     headers = {"Content-Type": CONTENT_TYPE, "User-Agent": "lagwarden", **_authorization(target)}
-    url = urlsplit(target.url)
-    path = (url.path or "/") + (f"?{url.query}" if url.query else "")
-    deadline = time.monotonic() + target.timeout
     try:
-        with _connected(target) as connection, _cut_off(connection, deadline):
-            connection.request("POST", path, body, headers)
-            response = connection.getresponse()
-            response.read(_MOST_READ)
-            if time.monotonic() >= deadline:  # reading ends without an error when the socket is shut down
-                raise TimeoutError
-            return WebhookResponse(
-                response.status, _seconds(response.headers.get("Retry-After")), response.headers.get("Location")
-            )
+        response = post_within(target.timeout, target.url, body, headers, ca_file=target.ca_file, most_read=_MOST_READ)
+    except TimeoutError:
+        raise RequestFailedError("timeout", f"no response within {target.timeout:g} s") from None
     except ssl.SSLError as error:
         raise RequestFailedError("tls", error.reason or str(error)) from None
     except (OSError, http.client.HTTPException, ValueError) as error:
-        if isinstance(error, TimeoutError) or time.monotonic() >= deadline:
-            raise RequestFailedError("timeout", f"no response within {target.timeout:g} s") from None
         raise RequestFailedError("unreachable", str(error) or type(error).__name__) from None
+    return WebhookResponse(
+        response.status, _seconds(response.headers.get("Retry-After")), response.headers.get("Location")
+    )
 
 
 def _authorization(target: WebhookTarget) -> dict[str, str]:
@@ -89,44 +73,6 @@ def _authorization(target: WebhookTarget) -> dict[str, str]:
     if not token or not all(sign.isascii() and (sign.isalnum() or sign in _TOKEN_MARKS) for sign in token):
         raise RequestFailedError("token", f"{target.token_file} has no bearer token (RFC 6750)")
     return {"Authorization": f"Bearer {token}"}
-
-
-@contextlib.contextmanager
-def _connected(target: WebhookTarget) -> Iterator[http.client.HTTPConnection]:
-    url = urlsplit(target.url)
-    host = url.hostname or ""
-    if url.scheme == "https":
-        context = ssl.create_default_context()
-        if target.ca_file is not None:
-            context.load_verify_locations(target.ca_file)
-        connection: http.client.HTTPConnection = http.client.HTTPSConnection(
-            host, url.port, timeout=target.timeout, context=context
-        )
-    else:
-        connection = http.client.HTTPConnection(host, url.port, timeout=target.timeout)
-    try:
-        connection.connect()
-        yield connection
-    finally:
-        connection.close()
-
-
-@contextlib.contextmanager
-def _cut_off(connection: http.client.HTTPConnection, deadline: float) -> Iterator[None]:
-    """Shut the socket down at the deadline: its own timeout starts again with each byte."""
-    sock = connection.sock
-
-    def shut_down() -> None:
-        with contextlib.suppress(OSError):
-            sock.shutdown(socket.SHUT_RDWR)
-
-    timer = threading.Timer(max(deadline - time.monotonic(), 0.0), shut_down)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
 
 
 def _seconds(retry_after: str | None) -> float | None:

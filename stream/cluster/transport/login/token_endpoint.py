@@ -1,29 +1,23 @@
-"""Tokens from a token endpoint by client credentials: one bounded POST (RFC 6749, section 4.4), no redirects.
-
-Connects directly: proxies of the environment are not used.
-"""
+"""Tokens from a token endpoint by client credentials: one bounded POST (RFC 6749, section 4.4)."""
 
 from __future__ import annotations
 
 import base64
-import contextlib
 import http.client
 import json
 import socket
 import ssl
-import threading
 import time
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote_plus, urlencode, urlsplit
+from urllib.parse import quote_plus, urlencode
 
 from stream.cluster.transport.certificates import certificate_advice
 from stream.cluster.transport.errors import ClusterError, LoginRefused, LoginUnavailable
 from stream.cluster.transport.login.jwt import LONGEST, Token, as_seconds, is_bearer_token, parse_jwt, without_tokens
 from stream.config.secret_sources import SecretUnavailable
+from stream.http_post import post_within
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from stream.config.kafka_login import ClientCredentialsLogin
 
 _LARGEST: Final = 2 * LONGEST
@@ -76,7 +70,6 @@ def _token(name: str, answer: dict[str, Any], started: float) -> Token:
 
 def _post(login: ClientCredentialsLogin, secret: str, name: str) -> tuple[int, str, bytes]:
     """Return status, content type and at most `_LARGEST` + 1 bytes of the answer."""
-    url = urlsplit(login.endpoint)
     form = {"grant_type": "client_credentials"} | ({"scope": login.scope} if login.scope else {})
     client = f"{quote_plus(login.client_id)}:{quote_plus(secret)}".encode()
     headers = {
@@ -84,59 +77,22 @@ def _post(login: ClientCredentialsLogin, secret: str, name: str) -> tuple[int, s
         "Content-Type": "application/x-www-form-urlencoded",
         "Accept": "application/json",
     }
-    target = (url.path or "/") + (f"?{url.query}" if url.query else "")
-    deadline = time.monotonic() + login.timeout
     try:
-        with _connected(login) as connection, _cut_off_at(deadline, connection.sock):
-            connection.request("POST", target, urlencode(form), headers)
-            response = connection.getresponse()
-            body = response.read(_LARGEST + 1)
-            if time.monotonic() >= deadline:  # reading ends without an error when the socket is shut down
-                raise TimeoutError
-            return response.status, response.headers.get_content_type(), body
-    except (OSError, http.client.HTTPException, ValueError) as error:
-        raise _connection_error(name, error, login.timeout, late=time.monotonic() >= deadline) from None
-
-
-@contextlib.contextmanager
-def _connected(login: ClientCredentialsLogin) -> Iterator[http.client.HTTPConnection]:
-    url = urlsplit(login.endpoint)
-    host = url.hostname or ""
-    if url.scheme == "https":
-        context = ssl.create_default_context()
-        if login.ca_file is not None:
-            context.load_verify_locations(login.ca_file)
-        connection: http.client.HTTPConnection = http.client.HTTPSConnection(
-            host, url.port, timeout=login.timeout, context=context
+        response = post_within(
+            login.timeout,
+            login.endpoint,
+            urlencode(form).encode(),
+            headers,
+            ca_file=login.ca_file,
+            most_read=_LARGEST + 1,
         )
-    else:
-        connection = http.client.HTTPConnection(host, url.port, timeout=login.timeout)
-    try:
-        connection.connect()
-        yield connection
-    finally:
-        connection.close()
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise _connection_error(name, error, login.timeout) from None
+    return response.status, response.headers.get_content_type(), response.body
 
 
-@contextlib.contextmanager
-def _cut_off_at(deadline: float, connected: socket.socket) -> Iterator[None]:
-    """Shut the socket down at the deadline: a socket's time-out limits single reads, and an endpoint may drip."""
-
-    def shut() -> None:
-        with contextlib.suppress(OSError):
-            socket.socket.shutdown(connected, socket.SHUT_RDWR)
-
-    timer = threading.Timer(max(0.0, deadline - time.monotonic()), shut)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-
-
-def _connection_error(name: str, error: Exception, timeout: float, *, late: bool) -> ClusterError:
-    if late or isinstance(error, TimeoutError):
+def _connection_error(name: str, error: Exception, timeout: float) -> ClusterError:
+    if isinstance(error, TimeoutError):
         return LoginUnavailable(f"{name} does not answer within {timeout:g} s", _CHECK_ENDPOINT)
     if isinstance(error, ssl.SSLCertVerificationError):
         return LoginUnavailable(
