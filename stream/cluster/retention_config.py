@@ -11,8 +11,6 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any, Final
 
-from kafka.protocol.metadata import ApiVersionsRequest
-
 from stream.cluster.transport import admin_requests
 from stream.cluster.transport.errors import ClusterError
 from stream.groups.expiry.broker_rules import ExpiryRules, OffsetsRetention, Source
@@ -97,10 +95,7 @@ def _read(cluster: Cluster) -> list[_BrokerSettings]:
         )
         for node in nodes
     ]
-    versions = [
-        (node, ApiVersionsRequest(client_software_name="lagwarden", client_software_version="0")) for node in nodes
-    ]
-    answers = cluster.call_all(settings + versions)
+    answers = cluster.call_all(settings + [(node, admin_requests.api_versions()) for node in nodes])
     return [
         dataclasses.replace(_settings(node, answer), rules=_rules(version))
         for node, answer, version in zip(nodes, answers, answers[len(nodes) :], strict=False)

@@ -134,6 +134,14 @@ def test_only_tests_import_tests(tree: str) -> None:
     assert [path for path, names in importers.items() if any(name.split(".")[0] == "tests" for name in names)] == []
 
 
+def test_only_the_transport_imports_the_kafka_client() -> None:
+    """Requests and answers of the library are made and read in `stream.cluster.transport` only."""
+    importers = [
+        path for path in product_modules() if "kafka" in {name.split(".")[0] for name in imported(ROOT / path)}
+    ]
+    assert {path.parent.parts[:3] for path in importers} == {("stream", "cluster", "transport")}
+
+
 def test_the_root_of_stream_has_few_modules() -> None:
     """Only the leaves that every package may import lie at the root of `stream`."""
     assert modules(Path("stream")) == ["errors", "http_post", "logs", "process_memory", "wording"]

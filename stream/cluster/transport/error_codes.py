@@ -1,7 +1,4 @@
-"""The reasons why a value of the cluster is unknown, with their mapping from Kafka's error codes and ClusterErrors.
-
-`partition_offsets` has reasons of its own for end offsets, which the read model exports.
-"""
+"""The reasons why a value of the cluster is unknown, with their mapping from Kafka's error codes and ClusterErrors."""
 
 from __future__ import annotations
 

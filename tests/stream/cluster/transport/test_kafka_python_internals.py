@@ -1,0 +1,99 @@
+"""The parts of kafka-python that `stream.cluster.transport` replaces or uses although they are not documented.
+
+kafka-python may change them in any minor version. Then a correction of `connections` would silently stop working, so
+`pyproject.toml` has an upper bound for kafka-python. Raise the bound only if these tests and those of this folder pass
+with the new version.
+"""
+
+from __future__ import annotations
+
+import inspect
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kafka.net.connection import KafkaConnection
+from kafka.net.manager import KafkaConnectionManager
+from kafka.net.selector import NetworkSelector
+from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
+
+from stream.cluster.transport import connections
+
+PROJECT = Path(__file__).resolve().parents[4] / "pyproject.toml"
+REPLACED: dict[type, tuple[type, dict[str, list[str]]]] = {
+    KafkaTCPTransport: (connections._PlainTransport, {"_read_from_sock": ["self"]}),
+    KafkaSSLTransport: (connections._TlsTransport, {"_read_from_sock": ["self"]}),
+    KafkaConnection: (connections.Connection, {"_sasl_authenticate": ["self", "timeout_at"]}),
+    KafkaConnectionManager: (
+        connections.Connections,
+        {
+            "get_connection": ["self", "node_id"],
+            "_connect": ["self", "node", "conn"],
+            "_build_transport": ["self", "node", "timeout_at"],
+        },
+    ),
+}
+"""By class of the library: our class, and the methods that it replaces, with the arguments that both have."""
+CALLED = {
+    KafkaTCPTransport: {"_sock_recv": ["self"], "abort": ["self", "error"]},
+    KafkaConnection: {
+        "_send_request": ["self", "request", "future", "timeout_at"],
+        "_timeout_at": ["self", "now", "timeout_ms"],
+        "connection_lost": ["self", "exc"],
+    },
+    KafkaConnectionManager: {
+        "connection_delay": ["self", "node_id"],
+        "update_backoff": ["self", "node_id"],
+        "socket_connection_setup_timeout_ms": ["self", "node_id"],
+        "_connect": ["self", "node", "conn", "reset_backoff_on_connect", "timeout_at"],
+    },
+}
+"""The methods of the library that our classes call, with all their arguments."""
+READ = {
+    KafkaTCPTransport: {"_net", "_sock", "_closed", "_read", "_protocol", "last_read"},
+    KafkaConnection: {"net", "_reauth", "_close_future", "_init_future"},
+    KafkaConnectionManager: {"_net", "_conns", "cluster", "config", "broker_version_data"},
+    NetworkSelector: {"_io_thread"},
+}
+"""The attributes that our classes read, which the constructor of the library's class sets."""
+
+
+def arguments(method: Any) -> list[str]:
+    """Return the names of the arguments of a method."""
+    return list(inspect.signature(method).parameters)
+
+
+@pytest.mark.parametrize("theirs", REPLACED, ids=lambda theirs: theirs.__name__)
+def test_the_replaced_methods_exist_with_their_arguments(theirs: type) -> None:
+    """A method that the library no longer has would have no caller."""
+    ours, methods = REPLACED[theirs]
+    for name, given in methods.items():
+        for of in (theirs, ours):
+            assert arguments(getattr(of, name))[: len(given)] == given
+
+
+@pytest.mark.parametrize("theirs", REPLACED, ids=lambda theirs: theirs.__name__)
+def test_every_replaced_method_is_listed(theirs: type) -> None:
+    """A further method or attribute of the library that one of our classes replaces must be added to this test."""
+    ours, methods = REPLACED[theirs]
+    added = {name for of in ours.__mro__ if of.__module__ == connections.__name__ for name in vars(of)}
+    assert {name for name in added if not name.startswith("__") and hasattr(theirs, name)} == set(methods)
+
+
+@pytest.mark.parametrize("theirs", CALLED, ids=lambda theirs: theirs.__name__)
+def test_the_called_methods_have_their_arguments(theirs: type) -> None:
+    """Also the argument `timeout_at`, without which a login has no time limit."""
+    assert {name: arguments(getattr(theirs, name)) for name in CALLED[theirs]} == CALLED[theirs]
+
+
+@pytest.mark.parametrize("theirs", READ, ids=lambda theirs: theirs.__name__)
+def test_the_attributes_that_are_read_exist(theirs: type) -> None:
+    """The constructor of the library sets each of them."""
+    assert READ[theirs] - set(theirs.__init__.__code__.co_names) == set()
+
+
+def test_the_bound_is_the_next_minor_version() -> None:
+    """So that no new minor version is installed before these tests have passed with it."""
+    dependencies = tomllib.loads(PROJECT.read_text())["project"]["dependencies"]
+    assert [each for each in dependencies if each.startswith("kafka-python")] == ["kafka-python>=3.0.12,<3.1"]
