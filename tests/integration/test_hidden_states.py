@@ -6,37 +6,19 @@ The log is read to its last stable offsets, as by the job, and published by the 
 from __future__ import annotations
 
 import contextlib
-import itertools
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-import pyarrow as pa
 import pytest
 
 from sandbox.kafka.broker import Broker
 from sandbox.kafka.tools import delete_group, delete_offsets, describe_groups, describe_state
 from sandbox.kafka.topics import create_topics
 from sandbox.waiting import LIMIT, wait_until
-from stream.cluster.offsets_topic import NAME
-from stream.cluster.records.ranges import unread_ranges
-from stream.cluster.records.read import read_records
 from stream.cluster.transport.client import Cluster
-from stream.groups.expiry.predict import OffsetsRetention
-from stream.groups.fold import Fold, RecordColumns
-from stream.groups.placement import Placement, partition_for
-from stream.groups.reduce import StateLimits, reduce
-from stream.groups.shard import empty_state
-from stream.service.catch_up import CatchUpProgress
-from stream.service.status import RUNNING, ServiceStatus
-from stream.service.ticker import Ticker
-from stream.tick.context_poller import ContextPoller
-from stream.tick.lookups.budget import LookupLimits
-from stream.tick.lookups.scheduler import LookupScheduler
-from stream.tick.publisher import Publisher
-from stream.tick.verdicts.evaluate import VerdictEvaluator
+from stream.groups.placement import partition_for
+from tests.integration.publishing import PARTITIONS, Ticks
 from tests.integration.traffic import commit, commit_in, consumer, join_and_commit
-from tests.support.commits import KEEP, SLOT_MS
 from tests.support.producers import patient_producer
 
 if TYPE_CHECKING:
@@ -44,11 +26,8 @@ if TYPE_CHECKING:
 
     from confluent_kafka import Producer
 
-    from exporters.readmodel import GroupDetail
-
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(400)]
 
-PARTITIONS = 4
 RETENTION_SECONDS, SWEEP_SECONDS = 60, 3
 
 
@@ -82,88 +61,6 @@ def ticks(broker: Broker) -> Iterator[Ticks]:
     with Cluster([broker.bootstrap]) as cluster:
         cluster.connect(LIMIT)
         yield Ticks(cluster)
-
-
-class Ticks:
-    """Reads the offsets topic and publishes, once per call of `tick`."""
-
-    def __init__(self, cluster: Cluster) -> None:
-        self.cluster = cluster
-        self.status = ServiceStatus("1", 60)
-        self.status.phase = RUNNING
-        self.status.progress = CatchUpProgress({}, {})
-        # No grace period, because the transactions here stay open.
-        lookups = LookupScheduler(cluster, LookupLimits(blocked_grace=0.0))
-        self.publisher = Publisher(evaluator=VerdictEvaluator(), lookups=lookups)
-        poller = ContextPoller(cluster, OffsetsRetention(None, None, "unknown"), 50, 10.0)
-        self._ticker = Ticker(self.publisher, self.status, cluster, poller, tick_interval=10, trigger_interval=1)
-        self._states = {partition: empty_state() for partition in range(PARTITIONS)}
-        self._read_to: dict[int, int] = {}
-
-    def tick(self) -> None:
-        """Read up to the last stable offsets, and publish a snapshot."""
-        for fetched in read_records(self.cluster, NAME, unread_ranges(self.cluster, NAME, self._read_to)):
-            self._read_to |= {partition: position - 1 for partition, position in fetched.positions.items()}
-            for partition, rows in itertools.groupby(fetched.rows(), lambda row: row[0]):
-                self._apply(partition, [record for _, record in rows])
-        assert self.status.progress is not None
-        self.status.progress.finish({partition: at + 1 for partition, at in self._read_to.items()})
-        assert self._ticker.tick(current=True) is not None
-
-    def ticks(self, count: int = 3) -> None:
-        """Tick `count` times; three ticks read and show hidden states."""
-        for _ in range(count):
-            self.tick()
-
-    def _apply(self, partition: int, records: list[Any]) -> None:
-        fold = Fold(Placement(1, 1), slot_ms=SLOT_MS, keep_slots=KEEP)
-        fold.add(
-            RecordColumns(
-                np.zeros(len(records), np.int32),
-                np.array([record.offset for record in records], np.int64),
-                np.array([record.timestamp for record in records], np.int64),
-                pa.array([record.key for record in records], pa.binary()),
-                pa.array([record.value for record in records], pa.binary()),
-            )
-        )
-        ((_, delta),) = fold.drain()
-        self._states[partition], change = reduce(self._states[partition], [delta], StateLimits(KEEP))
-        self.publisher.apply([(partition, change)], catching_up=False)
-
-    def group(self, name: str) -> dict[str, Any] | None:
-        """Return the row of a group; None without one."""
-        published = self.publisher.current()
-        assert published is not None
-        return next((row for row in published.snapshot.groups.to_pylist() if row["group"] == name), None)
-
-    def state(self, name: str) -> str | None:
-        """Return the shown state of a group."""
-        row = self.group(name)
-        return None if row is None else row["state"]
-
-    def lags(self, name: str) -> dict[tuple[str, int], int | None]:
-        """Return the lags of a group by topic and partition."""
-        published = self.publisher.current()
-        assert published is not None
-        rows = published.snapshot.partitions.to_pylist()
-        return {(row["topic"], row["partition"]): row["lag"] for row in rows if row["group"] == name}
-
-    def expiry(self, name: str) -> list[Any]:
-        """Return the expiry times of the offsets of a group."""
-        published = self.publisher.current()
-        assert published is not None
-        return [row["offset_expiry_time"] for row in published.snapshot.partitions.to_pylist() if row["group"] == name]
-
-    def detail(self, name: str) -> GroupDetail:
-        """Return the details of a group."""
-        detail = self.publisher.details(name)
-        assert detail is not None
-        return detail
-
-    def checks(self) -> dict[str, int]:
-        """Return the number of offsets per outcome of a prediction, without zeros."""
-        rows = self.status.tick.terminations.checks.to_pylist()
-        return {row["outcome"]: row["offsets"] for row in rows if row["offsets"]}
 
 
 def names_of(partition: int, stem: str, *, count: int) -> list[str]:

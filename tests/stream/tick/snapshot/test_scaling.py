@@ -66,9 +66,30 @@ FOUR: Places = {("t", 0): 10, ("t", 1): 20, ("t", 2): 0, ("t", 3): 40}
         pytest.param(
             {("t", 0): 9, ("u", 0): 5},
             members({"t": (0,), "u": (0,)}, wants=("t", "u"), protocol="range"),
-            14,
+            0,
             1,
             id="the range assignor gives the first partitions of all topics to one member",
+        ),
+        pytest.param(
+            {("t", 0): 9, ("t", 1): 0, ("u", 0): 0, ("u", 1): 5},
+            members({"t": (0, 1), "u": (0, 1)}, wants=("t", "u"), protocol="range"),
+            14,
+            2,
+            id="the range assignor separates partitions of different numbers, of different topics too",
+        ),
+        pytest.param(
+            {("t", 0): 9, ("t", 1): 3, ("u", 0): 5, ("u", 1): 0},
+            members({"t": (0,), "u": (0,)}, {"t": (1,), "u": (1,)}, wants=("t", "u"), protocol="range"),
+            0,
+            2,
+            id="the range assignor with all useful members: no member can help",
+        ),
+        pytest.param(
+            {("t", 0): 9, ("t", 1): 3, ("u", 0): 5, ("u", 1): 0},
+            members({"t": (0,), "u": (0,)}, {"t": (1,)}, wants=("t", "u"), protocol="range"),
+            0,
+            2,
+            id="the range assignor and a partition without lag and owner",
         ),
         pytest.param(
             FOUR | {("old", 0): 99}, members({"t": range(4)}), 70, 4, id="a topic that is no longer read does not count"
