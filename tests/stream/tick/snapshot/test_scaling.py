@@ -170,3 +170,93 @@ def test_members_and_assigned_partitions_are_counted_by_topic() -> None:
         table = snapshot.build(state, ends_of([(*place, 9, 9, 0, None) for place in places]), 1.0, context).topics
         found.append([(row["topic"], row["members"], row["partitions_assigned"]) for row in table.to_pylist()])
     assert found == [[("t", 2, 3), ("u", 1, 1)], [("t", None, None), ("u", None, None)]]
+
+
+def consumer_group(*records: Written) -> list[Written]:
+    """Return a consumer group of two members with two partitions each at epoch 2, then these records."""
+    return [
+        written.group_epoch(2),
+        written.target_epoch(2),
+        written.member("m", "t"),
+        written.member("n", "t", instance="static"),
+        written.stands("m", 2, {written.ORDERS: (0, 1)}),
+        written.stands("n", 2, {written.ORDERS: (2, 3)}),
+        *records,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("records", "expected"),
+    [
+        pytest.param([], (30, 4), id="reconciled"),
+        pytest.param([written.group_epoch(3)], (None, None), id="a target assignment is being computed"),
+        pytest.param(
+            [written.group_epoch(3), written.target_epoch(3), written.target("m", {written.ORDERS: (0, 1, 2)})],
+            (None, None),
+            id="a target that no member has yet",
+        ),
+        pytest.param(
+            [written.stands("m", 2, {written.ORDERS: (0,)}, state=1, gives_up={written.ORDERS: (1,)})],
+            (None, None),
+            id="a member must revoke a partition",
+        ),
+        pytest.param([written.stands("n", -2, {written.ORDERS: (2, 3)})], (None, None), id="a static member is away"),
+        pytest.param([written.gone(written.member("n", "t"))], (30 + 40, 4), id="a member has left its partitions"),
+        pytest.param(
+            [written.member("n", regex="t.*"), written.stands("n", 2, {written.ORDERS: (2,)})],
+            (None, None),
+            id="a partition without an owner, which an expression may match",
+        ),
+    ],
+)
+def test_nothing_is_known_while_a_consumer_group_reconciles(
+    records: list[Written], expected: tuple[int | None, int | None]
+) -> None:
+    """The current assignment counts, not the target; both are equal in a stable group."""
+    names: dict[str, Any] = {"topic_names": {written.ORDERS: "t"}, "partition_counts": {"t": 4}}
+    assert scaling(FOUR, consumer_group(*records), **names) == expected
+
+
+def test_a_static_member_of_a_classic_group_counts_until_it_is_removed() -> None:
+    """Its partitions are not given to others before its session ends."""
+    group = written.classic(
+        *(
+            written.classic_member(
+                name, instance=name, wants=written.subscription("t"), has=written.assignment({"t": parts})
+            )
+            for name, parts in (("a", (0, 1)), ("b", (2, 3)))
+        ),
+        protocol="cooperative-sticky",
+    )
+    assert scaling(FOUR, [group]) == (30, 4)
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        pytest.param(
+            [
+                written.group_epoch(1, kind=11),
+                written.target_epoch(1, kind=12),
+                written.sharer("m", "t"),
+                written.shares("m", 1, {written.ORDERS: (0, 1, 2, 3)}),
+            ],
+            id="a share group, whose members share partitions",
+        ),
+        pytest.param(
+            [
+                written.classic(
+                    written.classic_member(
+                        "w", wants=written.connect_metadata(), has=written.connect_work({"sink": (0,)})
+                    ),
+                    kind="connect",
+                    protocol="sessioned",
+                )
+            ],
+            id="workers of Connect, which have tasks",
+        ),
+    ],
+)
+def test_groups_that_do_not_distribute_partitions_are_not_scalable(records: list[Written]) -> None:
+    """Their lag does not say how many members would help."""
+    assert scaling(FOUR, records, topic_names={written.ORDERS: "t"}) == (None, None)
