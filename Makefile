@@ -65,8 +65,9 @@ coverage: $(STAMP)  ## branch coverage of the quick tests: the whole product, an
 	$(BIN)/coverage report
 	$(BIN)/coverage report --fail-under=95 --include='decoders/*,stream/groups/*,stream/health/*'
 
-cluster: $(STAMP)  ## the chart on a real API server, OTLP to a real collector; both are built from Go modules the first time
+cluster: $(STAMP)  ## the chart on a real API server, OTLP to a real collector, KEDA's scalers; built from Go modules the first time
 	$(BIN)/python -m sandbox.kubernetes.programs
+	$(BIN)/python -m sandbox.keda.program
 	$(BIN)/pytest -v -m cluster
 
 play: setup  ## more than sixty groups, sick and healthy, on a real broker, and what is said of each; six minutes on a quiet machine

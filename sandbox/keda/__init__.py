@@ -1,1 +1,1 @@
-"""What KEDA computes from a ScaledObject, by the Go libraries that it uses."""
+"""What KEDA answers for a ScaledObject, by its own scale handler, scalers and formula."""

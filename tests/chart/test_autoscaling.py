@@ -1,6 +1,6 @@
 """The number of replicas that the queries of docs/autoscaling.md give, by the engine of Prometheus in promtool.
 
-`tests/sandbox/keda` has the formula of the other example, with the same situations.
+`tests/cluster/test_keda.py` has both ScaledObjects by KEDA's own code, with the same situations.
 """
 
 from __future__ import annotations

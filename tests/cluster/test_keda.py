@@ -1,0 +1,194 @@
+"""The ScaledObjects of docs/autoscaling.md, by KEDA's own code, over lagwarden's API and a Prometheus that scrapes it.
+
+`tests/chart/test_autoscaling.py` has the queries with the same situations, by the engine of Prometheus alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import time
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import pytest
+
+from exporters.http.server import HttpServer
+from exporters.text.exposition import PublishedSnapshot
+from sandbox.kafka.broker import Broker
+from sandbox.keda.program import Evaluation, build, evaluate
+from sandbox.ports import LOOPBACK, free_port
+from sandbox.programs.go_program import GoProgramMissingError
+from sandbox.programs.prometheus import Prometheus
+from sandbox.programs.prometheus_tools import ToolMissingError, find_tool
+from sandbox.waiting import wait_until
+from tests.deploy.autoscaling import BY_API, BY_PROMETHEUS, SITUATIONS, Situation
+from tests.exporters.snapshots import snapshot, status
+from tests.integration.traffic import consumer, join_and_commit, make_topic, places
+from tests.support.monitor import Monitor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(3600)]
+
+ON_THE_PAGE: Final = ("http://prometheus.monitoring:9090", "http://lagwarden.kafka:10848", "billing")
+"""The addresses of Prometheus and of lagwarden, and the group."""
+UNKNOWN_BY_PROMETHEUS: Final = "target may be lost, the result is empty"
+UNKNOWN_BY_API: Final = "must point to a numeric value or a string parseable as a Quantity, got Null"
+MISSING_BY_API: Final = "api returned 404"
+GROUPS: Final = {f"billing-{number}": situation for number, situation in enumerate(SITUATIONS)}
+MISSING: Final = "no-such-group"
+
+
+class Services(NamedTuple):
+    """The program of KEDA, and the addresses of Prometheus and lagwarden."""
+
+    keda: Path
+    prometheus: str
+    lagwarden: str
+
+    def by_prometheus(self, group: str, **metadata: str) -> dict[str, Any]:
+        """Return the first ScaledObject of the page for these addresses and a group."""
+        found = copy.deepcopy(BY_PROMETHEUS)
+        (trigger,) = found["spec"]["triggers"]
+        address, _, billing = ON_THE_PAGE
+        assert trigger["metadata"]["serverAddress"] == address
+        assert f'group="{billing}"' in trigger["metadata"]["query"]
+        trigger["metadata"] |= {
+            "serverAddress": self.prometheus,
+            "query": trigger["metadata"]["query"].replace(f'group="{billing}"', f'group="{group}"'),
+            **metadata,
+        }
+        return found
+
+    def by_api(self, group: str) -> dict[str, Any]:
+        """Return the second ScaledObject of the page for this address and a group."""
+        found = copy.deepcopy(BY_API)
+        _, address, billing = ON_THE_PAGE
+        for trigger in found["spec"]["triggers"]:
+            assert trigger["metadata"]["url"] == f"{address}/api/v1/groups/{billing}"
+            trigger["metadata"]["url"] = f"{self.lagwarden}/api/v1/groups/{group}"
+        return found
+
+    def both(self, group: str) -> tuple[Evaluation, Evaluation]:
+        """Return the answers of KEDA for both ScaledObjects of the page."""
+        by_prometheus, by_api = evaluate(self.keda, self.by_prometheus(group), self.by_api(group))
+        return by_prometheus, by_api
+
+    def wanted(self, group: str) -> tuple[float | None, float | None]:
+        """Return the numbers of replicas that KEDA wants by both; None: an error."""
+        by_prometheus, by_api = self.both(group)
+        return by_prometheus.value, by_api.value
+
+
+@pytest.fixture(scope="module")
+def keda() -> Path:
+    """Return the program of KEDA; skip without it or without Prometheus."""
+    try:
+        find_tool("prometheus", fetch=True)
+        return build()
+    except (GoProgramMissingError, ToolMissingError) as error:
+        pytest.skip(str(error))
+
+
+@contextlib.contextmanager
+def scraped(keda: Path, lagwarden: str, folder: Path) -> Iterator[Services]:
+    """Run a Prometheus that scrapes lagwarden.
+
+    KEDA queries the last full second, of which Prometheus has nothing right after the first scrape.
+    """
+    with Prometheus(lagwarden, folder, interval=1) as prometheus:
+        wait_until(
+            lambda: bool(prometheus.query("lagwarden_group_members", int(time.time()))), "a scrape of the groups"
+        )
+        yield Services(keda, prometheus.address, lagwarden)
+
+
+@pytest.fixture(scope="module")
+def services(keda: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
+    """Serve a group for each situation of the table, and scrape them."""
+    rows = [
+        {
+            "group": group,
+            "members": situation.members,
+            "scalable_lag": situation.scalable_lag,
+            "time_lag_max": situation.time_lag,
+        }
+        for group, situation in GROUPS.items()
+    ]
+    published = PublishedSnapshot.build(snapshot(groups=rows))
+    server = HttpServer(LOOPBACK, 0, lambda: published, status)
+    server.start()
+    try:
+        address = f"http://{LOOPBACK}:{server.port}"
+        with scraped(keda, address, tmp_path_factory.mktemp("prometheus")) as found:
+            yield found
+    finally:
+        server.stop()
+
+
+@pytest.mark.parametrize(("group", "situation"), GROUPS.items(), ids=[each.name for each in SITUATIONS])
+def test_keda_wants_the_number_of_replicas(services: Services, group: str, situation: Situation) -> None:
+    """By both ScaledObjects that of the table; an error where something is unknown, so that nothing is scaled."""
+    by_prometheus, by_api = services.both(group)
+    assert (by_prometheus.value, by_api.value) == (situation.wanted, situation.wanted)
+    if situation.wanted is None:
+        assert UNKNOWN_BY_PROMETHEUS in by_prometheus.errors
+        assert UNKNOWN_BY_API in by_api.errors
+
+
+def test_a_missing_group_is_an_error(services: Services) -> None:
+    """A slip in the name of the group scales nothing."""
+    by_prometheus, by_api = services.both(MISSING)
+    assert (by_prometheus.value, by_api.value) == (None, None)
+    assert UNKNOWN_BY_PROMETHEUS in by_prometheus.errors
+    assert MISSING_BY_API in by_api.errors
+
+
+def test_an_absent_series_would_be_zero_by_default(services: Services) -> None:
+    """Without `ignoreNullValues`, KEDA would remove all members of a group that rebalances: the page says so."""
+    (group,) = (name for name, each in GROUPS.items() if each.members is None)
+    example = services.by_prometheus(group)
+    del example["spec"]["triggers"][0]["metadata"]["ignoreNullValues"]
+    assert evaluate(services.keda, example) == [Evaluation(0.0)]
+
+
+def test_unreachable_services_are_an_error(services: Services) -> None:
+    """While Prometheus or lagwarden restarts, nothing is scaled."""
+    closed_port = f"http://{LOOPBACK}:{free_port()}"
+    for answer in services._replace(prometheus=closed_port, lagwarden=closed_port).both("billing-0"):
+        assert answer.value is None
+        assert "connection refused" in answer.errors
+
+
+def test_a_running_lagwarden_scales_only_what_members_can_cure(keda: Path, tmp_path: Path) -> None:
+    """Lag of all partitions of a member; one hot partition of it; a rebalance; and all partitions read."""
+    records = 3000
+    with Broker() as broker:
+        make_topic(broker.bootstrap, "orders", 4, records=records)
+        settings = {"job.tick_interval": "1s"}
+        with (
+            consumer(broker.bootstrap, "orders-reader") as first,
+            consumer(broker.bootstrap, "orders-reader") as second,
+            Monitor(broker.bootstrap, tmp_path, settings) as monitor,
+        ):
+            join_and_commit(first, "orders", dict.fromkeys(range(4), 1))
+            monitor.wait_ready()
+            group, lagwarden = "orders-reader", f"http://{LOOPBACK}:{monitor.port}"
+            with scraped(keda, lagwarden, tmp_path / "prometheus") as services:
+
+                def wait_for(wanted: float | None, what: str) -> None:
+                    monitor.wait_for(lambda: services.wanted(group) == (wanted, wanted), what, 90)
+
+                wait_for(2, "a second member, which would take partitions with lag")
+                first.commit(
+                    offsets=places("orders", {1: records + 1, 2: records + 2, 3: records + 3}), asynchronous=False
+                )
+                wait_for(1, "no second member for one hot partition")
+                second.subscribe(["orders"])
+                second.poll(0.1)
+                wait_for(None, "an error in a rebalance, for which the first member must poll")
+                by_prometheus, by_api = services.both(group)
+                assert UNKNOWN_BY_PROMETHEUS in by_prometheus.errors
+                assert UNKNOWN_BY_API in by_api.errors
