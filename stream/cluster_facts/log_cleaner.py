@@ -19,6 +19,8 @@ import dataclasses
 import math
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from stream import wording as say
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
 
@@ -128,7 +130,8 @@ class CleanerWatch:
             if log.size > allowed:
                 sentence = (
                     f"{_where(replica)} has grown from {_bytes(log.floor)} to {_bytes(log.size)} in"
-                    f" {(time - log.since) / 3600:.1f} h without being compacted, which was due at {_bytes(allowed)}"
+                    f" {say.duration(int((time - log.since) * 1000))} without being compacted, which was due at"
+                    f" {_bytes(allowed)}"
                 )
                 yield _Overdue(log.size - allowed, "growth", replica, sentence)
 

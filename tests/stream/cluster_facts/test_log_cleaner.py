@@ -191,7 +191,7 @@ def test_each_broker_and_sign_has_one_sentence() -> None:
         replicas = {(broker, p): step * (10 + p) * MB * broker for broker in (1, 2) for p in range(3)}
         evidence_by_poll = watch.evaluate(OffsetsPartitionSizes(step * 600, replicas, [], {}), LIMITS)
     one, two = evidence_by_poll
-    assert one.startswith("partition 2 of __consumer_offsets on broker 1 has grown from 0 B to 228.0 MB in 3.2 h")
+    assert one.startswith("partition 2 of __consumer_offsets on broker 1 has grown from 0 B to 228.0 MB in 3 h 10 min")
     assert two.startswith("partition 2 of __consumer_offsets on broker 2 has grown from 0 B to 456.0 MB")
     assert two.endswith("(and 2 more of its partitions)")
 
