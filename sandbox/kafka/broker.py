@@ -17,6 +17,7 @@ from sandbox.kafka.broker_properties import (
     SETTINGS_OF_RELEASES,
     Joining,
     Voting,
+    ZooKeeperAt,
     formatted_folder,
     properties_text,
     renumber,
@@ -48,7 +49,8 @@ class Broker:
     It keeps its ports and its data over restarts. `folder` contains data, properties and log; without one `close`
     removes the temporary folder. `properties` are Kafka's and win over the sandbox's. A broker that `joins` another
     one, which must be running, is node number `node` of its cluster and must be stopped first. `voting` makes it one of
-    several controllers, which start only together (`sandbox.kafka.quorum`). `jars` replace those of the version; `jvm`
+    several controllers, which start only together (`sandbox.kafka.quorum`). With `zookeeper_port` its cluster has
+    ZooKeeper (`sandbox.kafka.zookeeper`), which needs a version before 4. `jars` replace those of the version; `jvm`
     are additional flags.
     """
 
@@ -63,10 +65,15 @@ class Broker:
         joins: Broker | None = None,
         node: int = 2,
         voting: Voting | None = None,
+        zookeeper_port: int | None = None,
         jars: Sequence[Path] | None = None,
         jvm: Sequence[str] = (),
     ) -> None:
-        self._joining = voting if joins is None else Joining(node, joins.controller_port)
+        self._joining: Joining | Voting | ZooKeeperAt | None = voting
+        if joins is not None:
+            self._joining = Joining(node, joins.controller_port)
+        elif zookeeper_port is not None:
+            self._joining = ZooKeeperAt(zookeeper_port)
         self._version = version
         self._own_folder = folder is None
         self.folder: Final = folder or Path(tempfile.mkdtemp(prefix="lagwarden-broker-"))
@@ -195,7 +202,7 @@ class Broker:
 
     def _launch(self) -> bool:
         """Start the process once; returns whether it opened its port."""
-        if not self.data.exists():
+        if not self.data.exists() and not isinstance(self._joining, ZooKeeperAt):
             shutil.copytree(formatted_folder(self.version), self.data)
             if self._joining is not None:
                 renumber(self.data, self._joining.node)
@@ -215,7 +222,8 @@ class Broker:
         return self._is_listening()
 
     def _properties_text(self) -> str:
-        properties = {**SETTINGS_OF_RELEASES.get(self.version, {}), **self._properties}
+        of_release = {} if isinstance(self._joining, ZooKeeperAt) else SETTINGS_OF_RELEASES.get(self.version, {})
+        properties = {**of_release, **self._properties}
         return properties_text(self.data, self._ports or free_port_pair(), properties, self._joining)
 
     def _is_listening(self) -> bool:

@@ -51,7 +51,7 @@ SETTINGS_OF_RELEASES: Final[dict[str, dict[str, str]]] = {
     # Consumer groups of KIP-848 are a preview there. With them, offsets are written by the coordinator of Kafka 4.
     "3.9.2": {"group.coordinator.rebalance.protocols": "classic,consumer"},
 }
-"""Properties of brokers of a release, in addition to SMALL. A release ignores properties that it does not know."""
+"""Properties of brokers of a release with KRaft, in addition to SMALL. A release ignores properties that it does not know."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -78,14 +78,31 @@ class Voting:
         return {"node.id": str(self.node), "controller.quorum.voters": ",".join(voters)}
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class ZooKeeperAt:
+    """The only broker of a cluster whose metadata are in the ZooKeeper server at this port; Kafka 3 only."""
+
+    port: int
+
+    def rows(self) -> dict[str, str]:
+        """Return the properties in place of those of a controller."""
+        return {"broker.id": "1", "zookeeper.connect": f"{LOOPBACK}:{self.port}"}
+
+
 def properties_text(
-    data: Path, ports: tuple[int, int], properties: Mapping[str, str], joining: Joining | Voting | None = None
+    data: Path,
+    ports: tuple[int, int],
+    properties: Mapping[str, str],
+    joining: Joining | Voting | ZooKeeperAt | None = None,
 ) -> str:
     """Return the text of a `server.properties`; `properties` win over the sandbox's own.
 
-    The process is broker and controller, or only a broker when it joins another one.
+    The process is broker and controller, or only a broker when it joins another one or has ZooKeeper.
     """
     port, controller_port = ports
+    if isinstance(joining, ZooKeeperAt):
+        listener = {"listeners": f"PLAINTEXT://{LOOPBACK}:{port}", "log.dirs": str(data)}
+        return _text({**joining.rows(), **listener, **SMALL, **properties})
     rows = {
         "process.roles": "broker,controller",
         "node.id": "1",
@@ -98,6 +115,10 @@ def properties_text(
         **({} if joining is None else joining.rows() if isinstance(joining, Voting) else _joining_rows(port, joining)),
         **properties,
     }
+    return _text(rows)
+
+
+def _text(rows: Mapping[str, str]) -> str:
     return "".join(f"{key}={value}\n" for key, value in rows.items())
 
 

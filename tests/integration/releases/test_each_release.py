@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pytest
 
+from sandbox.kafka.broker import Broker
 from sandbox.kafka.jars import RELEASES
 from sandbox.kafka.tools import run_tool
+from sandbox.kafka.zookeeper import ZooKeeper
 from sandbox.waiting import LIMIT
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.transport.client import Cluster
@@ -33,20 +35,23 @@ from tests.integration.traffic import (
 if TYPE_CHECKING:
     from exporters.cluster.model import ClusterFacts
     from stream.offline.rows import LogRow, RowSource
-    from tests.conftest import MakeBroker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
 CONSOLE: Final = "org.apache.kafka.tools.consumer.ConsoleConsumer"
+QUORUM: Final = {"leader_epoch", "metadata_high_watermark", "quorum_voters", "quorum_voters_behind"}
 RECORDS: Final = {0: 100, 1: 101, 2: 102}
 """Records of each partition of the topic."""
 
 
 class Release(NamedTuple):
-    """A release and its finalized level of `metadata.version`; `classic`: its coordinator is the one of Kafka 3."""
+    """A release and its finalized level of `metadata.version`, which is None with ZooKeeper.
+
+    `classic`: its coordinator is the one of Kafka 3.
+    """
 
     version: str
-    level: int
+    level: int | None
     classic: bool = False
 
     @property
@@ -56,6 +61,7 @@ class Release(NamedTuple):
 
 
 CASES: Final = (
+    Release("3.9.2", None, classic=True),
     Release("3.9.2", 21, classic=True),
     Release("3.9.2", 21),
     Release("4.0.2", 25),
@@ -71,13 +77,17 @@ def test_every_release_is_played() -> None:
     assert [case.version for case in CASES if not case.classic] == [*RELEASES]
 
 
-@pytest.mark.parametrize("release", CASES, ids=lambda case: f"{case.version}{', classic' if case.classic else ''}")
-def test_groups_and_facts_are_those_of_the_tools(make_broker: MakeBroker, release: Release) -> None:
+@pytest.mark.parametrize("release", CASES, ids=lambda case: "-".join(map(str, case)))
+@pytest.mark.usefixtures("make_broker")  # skips without Java
+def test_groups_and_facts_are_those_of_the_tools(release: Release) -> None:
     """Offsets and lags of every kind of group, records on disk, and facts of the cluster; nothing is undecodable."""
-    broker = make_broker(version=release.version, properties=release.properties)
-    bootstrap = broker.bootstrap
-    make_topic(bootstrap, "t", len(RECORDS), records=RECORDS[0])
-    with contextlib.ExitStack() as clients:
+    with contextlib.ExitStack() as servers, contextlib.ExitStack() as clients:
+        zookeeper_port = None if release.level else servers.enter_context(ZooKeeper()).port
+        broker = servers.enter_context(
+            Broker(version=release.version, properties=release.properties, zookeeper_port=zookeeper_port)
+        )
+        bootstrap = broker.bootstrap
+        make_topic(bootstrap, "t", len(RECORDS), records=RECORDS[0])
         expected, kinds = _traffic(bootstrap, clients, release)
         committed, lags = tool_says(bootstrap, release.version)
         assert committed == expected
@@ -161,11 +171,12 @@ def _facts(cluster: Cluster, places: dict[Any, int]) -> ClusterFacts:
 
 
 def _assert_known(facts: ClusterFacts, release: Release) -> None:
-    """Assert that nothing is absent: docs/support.md names only releases before these."""
+    """Assert that nothing is absent but what a cluster with ZooKeeper does not have: a quorum and features."""
     assert facts.unknown_facts.to_pylist() == []
+    assert facts.controller == 1
     (totals,) = facts.cluster_totals.to_pylist()
-    assert None not in totals.values()
+    assert {name for name, value in totals.items() if value is None} == (set() if release.level else QUORUM)
     levels = {row["feature"]: row["level"] for row in facts.features.to_pylist()}
-    assert levels["metadata.version"] == release.level
+    assert levels.get("metadata.version") == release.level
     assert facts.cleaner_suspect is False
     assert facts.mixed_versions == ()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sandbox.kafka.broker import Broker, BrokerError
-from sandbox.kafka.broker_properties import Joining, properties_text, renumber
+from sandbox.kafka.broker_properties import Joining, ZooKeeperAt, properties_text, renumber
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,6 +27,13 @@ def test_joining_broker_is_no_controller(tmp_path: Path) -> None:
     assert found["controller.quorum.voters"] == "1@127.0.0.1:5555"
     assert found["listeners"] == "PLAINTEXT://127.0.0.1:1111"
     assert "CONTROLLER" in found["listener.security.protocol.map"]
+
+
+def test_broker_with_zookeeper_has_no_controller(tmp_path: Path) -> None:
+    """It has one listener and nothing of KRaft, which Kafka would refuse."""
+    found = rows(properties_text(tmp_path, (1111, 2222), {}, ZooKeeperAt(3333)))
+    assert (found["zookeeper.connect"], found["listeners"]) == ("127.0.0.1:3333", "PLAINTEXT://127.0.0.1:1111")
+    assert not found.keys() & {"process.roles", "node.id", "controller.quorum.voters", "controller.listener.names"}
 
 
 def test_copied_log_directory_gets_another_node(tmp_path: Path) -> None:
