@@ -186,6 +186,19 @@ class GroupQuery:
         """True if it filters by client or host, which may be hidden."""
         return self.client is not None or self.host is not None
 
+    def check_verdicts(self, known: Collection[str]) -> None:
+        """Raise GroupQueryError for a verdict that is not one of `known`. Verdicts depend on the rules (health.rules).
+
+        Without any known verdict, as before the first evaluation, every word is accepted.
+        """
+        if not known:
+            return
+        try:
+            for word in self.verdict:
+                _known(word, (*known, UNKNOWN))
+        except ValueError as error:
+            raise GroupQueryError(f"verdict {error}") from None
+
 
 ALL_GROUPS: Final = GroupQuery()
 """Every group, sorted by name."""
@@ -206,11 +219,11 @@ def _parse(parameter: QueryParameter, values: list[str]) -> object:
         return SortKey(word) if parameter.name == "sort" else SortOrder(word)
     if value.isascii() and value.isdecimal() and len(value) < 10 and parameter.least <= int(value) <= MOST_ROWS:
         return int(value)
-    raise ValueError(f"{value}: must be a whole number from {parameter.least} to {MOST_ROWS}")
+    raise ValueError(f"{value or '(empty)'}: must be a whole number from {parameter.least} to {MOST_ROWS}")
 
 
 def _known(word: str, known: tuple[str, ...]) -> str:
-    """Return a word as it is written in `known`, which has all if it is empty. Raises ValueError."""
+    """Return a word as it is written in `known`; any word if that is empty. Raises ValueError."""
     if not known:
         return word
     by_lower = {each.lower(): each for each in known}
@@ -218,4 +231,4 @@ def _known(word: str, known: tuple[str, ...]) -> str:
         return found
     near = difflib.get_close_matches(word.lower(), by_lower, 1)
     hint = f"did you mean {by_lower[near[0]]}?" if near else f"must be one of {', '.join(known)}"
-    raise ValueError(f"{word}: {hint}")
+    raise ValueError(f"{word or '(empty)'}: {hint}")

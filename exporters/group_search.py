@@ -65,6 +65,12 @@ def has_topic(snapshot: Snapshot, topic: str) -> bool:
     return bool(found)
 
 
+def known_verdicts(snapshot: Snapshot) -> list[str]:
+    """Return the verdicts of the rules in use; none before the first evaluation."""
+    verdicts: list[str] = snapshot.verdict_groups.column("verdict").to_pylist()
+    return verdicts
+
+
 def _matching(snapshot: Snapshot, query: GroupQuery, search: MemberSearch | None) -> pa.Table:
     groups = snapshot.groups
     if query.filter:

@@ -9,7 +9,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from exporters.cluster.exposition import ServedMetrics
 from exporters.group_query import GroupQuery, GroupQueryError
-from exporters.group_search import MembersHiddenError, has_topic
+from exporters.group_search import MembersHiddenError, has_topic, known_verdicts
 from exporters.http.api import encode, group_json, groups_json, no_such_group, readiness_json, topic_groups_json
 from exporters.http.event_stream.response import EventStream
 from exporters.http.negotiation import accepts_gzip, preferred_format
@@ -76,6 +76,8 @@ class ApiEndpoints:
         """Respond with a stream of the verdict changes that match the query."""
         try:
             query = GroupQuery.parse(request.query_params.multi_items(), without=NO_EVENT_FILTERS)
+            if published := self._served.current():
+                query.check_verdicts(known_verdicts(published.snapshot))
         except GroupQueryError as error:
             return bad_request(str(error))
         last = request.headers.get("last-event-id")
@@ -90,6 +92,7 @@ class ApiEndpoints:
             return self._no_snapshot()
         try:
             query = GroupQuery.parse(request.query_params.multi_items())
+            query.check_verdicts(known_verdicts(published.snapshot))
         except GroupQueryError as error:
             return bad_request(str(error))
 
@@ -108,6 +111,7 @@ class ApiEndpoints:
             return self._no_snapshot()
         try:
             query = GroupQuery.parse(request.query_params.multi_items(), without=("topic",))
+            query.check_verdicts(known_verdicts(published.snapshot))
         except GroupQueryError as error:
             return bad_request(str(error))
 

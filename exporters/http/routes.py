@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import time
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
 from starlette.applications import Starlette
@@ -28,6 +29,7 @@ from exporters.http.page_endpoints import PageEndpoints
 from exporters.http.rendered_responses import RenderedResponses
 from exporters.http.request_limits import PROBES, RequestLimiter, RequestLimits
 from exporters.http.served_data import ServedData
+from exporters.http.unknown_paths import unknown_method, unknown_path
 from exporters.page.assets import ASSETS
 from exporters.page.links import PageLinks
 
@@ -133,7 +135,11 @@ def build_app(
         Route("/group", pages.group),
         Route("/topic", pages.topic),
     ]
-    return Starlette(routes=routes, middleware=[*limiters, login])
+    return Starlette(
+        routes=routes,
+        middleware=[*limiters, login],
+        exception_handlers={HTTPStatus.NOT_FOUND: unknown_path, HTTPStatus.METHOD_NOT_ALLOWED: unknown_method},
+    )
 
 
 def _stream_limits(connections: ConnectionLimits) -> RequestLimits:

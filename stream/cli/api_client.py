@@ -149,6 +149,8 @@ class InstanceClient:
         if code == http.HTTPStatus.UNAUTHORIZED:
             what = f"lagwarden at {self._url} refuses the login" if self._headers else f"{self._url} needs a login"
             raise Refusal(what, LOGIN_ADVICE, ExitCode.NO_INSTANCE)
+        if code == http.HTTPStatus.BAD_REQUEST and answer.get("error"):
+            raise Refusal(f"lagwarden at {self._url} refuses: {answer['error']}", "", ExitCode.USAGE)
         if code == http.HTTPStatus.FORBIDDEN and answer.get("error"):
             raise Refusal(f"lagwarden at {self._url} refuses: {answer['error']}", "leave it out", ExitCode.USAGE)
         what = f"{self._url} answers with status {code}: {answer.get('error', 'no reason given')}"

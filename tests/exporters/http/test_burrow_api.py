@@ -102,5 +102,8 @@ def test_before_the_first_snapshot() -> None:
 
 
 def test_without_the_option_there_are_no_paths() -> None:
-    """404 of the server."""
-    assert get("/v3/kafka", enabled=False).text == "Not Found"
+    """404 with the option that enables them."""
+    response = get("/v3/kafka", enabled=False)
+    assert response.status_code == 404
+    assert response.json()["error"] is True
+    assert "metrics.compatibility: [burrow]" in response.json()["message"]

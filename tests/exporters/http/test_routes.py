@@ -222,6 +222,42 @@ def test_unknown_paths(path: str) -> None:
     assert b"root:" not in answer.content
 
 
+def test_unknown_paths_name_the_known_ones() -> None:
+    """As JSON below /api, else as text; neither repeats the path, which can have any characters."""
+    for path in ("/api", "/api/v1", "/api/v1/topics", "/api/v1/%3Cb%3E"):
+        answer = client().get(path)
+        assert answer.json() == {"error": "no such path; /api/v1/openapi.json lists the paths of the API"}
+    page = client().get("/apix/%3Cb%3E")
+    assert page.headers["content-type"].startswith("text/plain")
+    assert "/api/v1/openapi.json" in page.text
+    assert "<b>" not in page.text
+
+
+def test_other_methods_are_refused_with_the_allowed_ones() -> None:
+    """As JSON below /api, with the header Allow."""
+    answer = client().request("DELETE", "/api/v1/groups")
+    assert answer.json() == {"error": "no such method; every path only reads, by GET"}
+    assert "GET" in answer.headers["allow"]
+    assert client().request("DELETE", "/metrics").text == "no such method; every path only reads, by GET\n"
+
+
+@pytest.mark.parametrize("path", ["/api/v1/groups", "/api/v1/topics/orders/groups", "/api/v1/events"])
+def test_unknown_verdicts_are_refused(path: str) -> None:
+    """A misspelt verdict would match no group, which looks like good news; `unknown` is always valid."""
+    published = PublishedSnapshot.build(small_snapshot())
+    answer = client(published).get(f"{path}?verdict=stoped")
+    assert answer.status_code == 400
+    assert answer.json() == {"error": "verdict stoped: did you mean stopped?"}
+    if path != "/api/v1/events":  # a stream that does not end
+        assert client(published).get(f"{path}?verdict=unknown,stopped").status_code == 200
+
+
+def test_any_verdict_is_accepted_before_the_first_evaluation() -> None:
+    """The verdicts of the rules are not known yet."""
+    unjudged = PublishedSnapshot.build(snapshot(groups=[{"group": "a"}]))
+    assert client(unjudged).get("/api/v1/groups?verdict=stoped").json()["total"] == 0
+
+
 @pytest.mark.parametrize("path", ["/", "/metrics", "/api/v1/groups", "/api/v1/group", "/group", "/groups/a", "/readyz"])
 def test_all_routes_are_read_only(path: str) -> None:
     """POST is 405."""
