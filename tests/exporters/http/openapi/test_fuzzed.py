@@ -1,42 +1,125 @@
-"""Requests that are generated from the OpenAPI document, valid and invalid, and their responses."""
+"""Requests that are generated from the OpenAPI document, valid and invalid, and their responses.
+
+One server with data is asked with a few requests in each run. `pytest -m long` asks servers in every condition (without
+data, with hidden members, as one of several instances, with a login) with many more.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+import functools
+from typing import TYPE_CHECKING, Any, Final
 
+import pytest
 import schemathesis
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, given, settings
+from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error
-from schemathesis.specs.openapi.checks import response_schema_conformance, status_code_conformance
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
 
 from exporters.cluster.exposition import PublishedCluster
+from exporters.http.access.web_access import Credentials
 from exporters.http.event_stream.recent_events import RecentEvents
+from exporters.http.openapi.operations import OPERATIONS
 from exporters.http.routes import build_app
+from exporters.readmodel import OtherInstance
 from exporters.text.exposition import PublishedSnapshot
 from tests.exporters.cluster_facts import facts
-from tests.exporters.snapshots import NOON, detail, small_snapshot, status
+from tests.exporters.snapshots import HOSTILE_NAMES, NOON, detail, small_snapshot, snapshot, status
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
+    from exporters.http.openapi.operations import ApiOperation
 
 PUBLISHED = PublishedSnapshot.build(small_snapshot())
 CLUSTER = PublishedCluster.build(facts())
 EVENTS = RecentEvents()
 EVENTS.close()  # a stream would not end
-APP = build_app(
-    lambda: dataclasses.replace(PUBLISHED),
-    status,
-    details=lambda name: detail() if name == "billing" else None,
-    cluster=lambda: CLUSTER,
-    events=EVENTS,
-    search=lambda _client, _host: {"billing", "plain"},
-    clock=lambda: NOON / 1000 + 5,
+CATCHING_UP: Final = status(
+    ready=False, phase="catching up", not_ready_reasons=("reading what groups have committed",), snapshot_taken_at=None
 )
-schema = schemathesis.openapi.from_asgi("/api/v1/openapi.json", APP)
+FEW: Final = settings(
+    max_examples=15, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
+)
+MANY: Final = settings(FEW, max_examples=60)
+CHECKS: Final = [
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+]
+
+
+def _app(**changes: Any) -> Starlette:
+    """Return the application of a server with data, with changes to the arguments of build_app."""
+    arguments: dict[str, Any] = {
+        "current": lambda: dataclasses.replace(PUBLISHED),
+        "status": status,
+        "details": lambda name: detail() if name == "billing" else None,
+        "cluster": lambda: CLUSTER,
+        "events": EVENTS,
+        "search": lambda _client, _host: {"billing", "plain"},
+        "clock": lambda: NOON / 1000 + 5,
+    }
+    return build_app(**arguments | changes)
+
+
+EMPTY = PublishedSnapshot.build(snapshot())
+HOSTILE = PublishedSnapshot.build(
+    snapshot(groups=[{"group": name} for name in sorted(HOSTILE_NAMES)], topics=[{"group": "", "topic": "orders"}])
+)
+CONDITIONS: Final[dict[str, dict[str, Any]]] = {
+    "with data": {},
+    "not ready": {"current": lambda: None, "status": lambda: CATCHING_UP, "cluster": lambda: None},
+    "no groups": {"current": lambda: EMPTY, "cluster": lambda: None},
+    "hostile names": {"current": lambda: HOSTILE, "details": lambda _: None},
+    "members hidden": {"search": None},
+    "one of several instances": {
+        "status": functools.partial(status, part="0/2", instances=2, siblings=("http://a:1", "http://b:1")),
+        "other_instance": lambda _: OtherInstance("1/2", "http://b:1"),
+    },
+    "login required": {"credentials": lambda: Credentials(token=b"secret")},
+}
+"""Arguments of build_app by the condition of the server."""
+schema = schemathesis.openapi.from_asgi("/api/v1/openapi.json", _app())
 
 
 @schema.parametrize()
-@settings(max_examples=15, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+@FEW
 def test_any_request_has_a_documented_response(case: schemathesis.Case[Any]) -> None:
     """No request is an internal error, and every response has a documented status code and form."""
-    response = case.call()
-    checks = [not_a_server_error, response_schema_conformance, status_code_conformance]
-    case.validate_response(response, checks=checks)
+    case.validate_response(case.call(), checks=[not_a_server_error, *CHECKS])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_any_request_has_a_documented_response_in_every_condition(condition: str, operation: ApiOperation) -> None:
+    """Also of a server without data, and of one that refuses: 503 and 401 are documented; there is no 500."""
+    schema_of_condition = schemathesis.openapi.from_asgi("/api/v1/openapi.json", _app())
+    schema_of_condition.app = _app(**CONDITIONS[condition])
+    described = schema_of_condition[operation.path]["GET"]
+    requests = described.as_strategy(generation_mode=GenerationMode.POSITIVE)
+    if operation.query:
+        requests |= described.as_strategy(generation_mode=GenerationMode.NEGATIVE)
+    codes = set[int]()
+
+    @given(case=requests)
+    @MANY
+    def every_request(case: schemathesis.Case[Any]) -> None:
+        response = case.call()
+        codes.add(response.status_code)
+        case.validate_response(response, checks=CHECKS)
+
+    every_request()
+    assert 500 not in codes
+    if condition == "login required" and operation.needs_login:
+        assert codes == {401}
+    if condition == "not ready" and operation.path.startswith(("/api/v1/group", "/api/v1/topics", "/api/v1/cluster")):
+        assert codes == {503}
