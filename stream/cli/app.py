@@ -26,11 +26,14 @@ from stream.cli import offline as cli_offline
 from stream.cli.agents import command as cli_agents
 from stream.cli.options import (
     HELP_OPTION_NAMES,
+    MONITOR_PANEL,
+    OTHER_PANEL,
+    READ_PANEL,
     BootstrapServers,
     ConfigFile,
     PlainJson,
     Settings,
-    hide_types_of_flags,
+    hide_types,
     load_config,
 )
 from stream.cli.render.stdout import report_internal_error
@@ -67,7 +70,7 @@ def main_options(
     """Handle the options before the command."""
 
 
-@app.command()
+@app.command(rich_help_panel=MONITOR_PANEL)
 def run(  # noqa: PLR0917 -- typer passes options by name
     bootstrap_servers: BootstrapServers = None,
     config: ConfigFile = None,
@@ -112,7 +115,7 @@ def executor() -> None:
     os.execv(command[0], command)  # noqa: S606 -- the command is Spark's
 
 
-@app.command("check-config")
+@app.command("check-config", rich_help_panel=MONITOR_PANEL)
 def check_config(
     bootstrap_servers: BootstrapServers = None,
     config: ConfigFile = None,
@@ -132,7 +135,6 @@ def check_config(
     return _print_checks(effective) if connect else ExitCode.OK
 
 
-@app.command()
 def version(*, as_json: PlainJson = False) -> None:
     """Print the versions of lagwarden, Python and the libraries that matter in a bug report."""
     names = ("lagwarden", "pyspark", "kafka-python", "pyarrow")
@@ -144,7 +146,6 @@ def version(*, as_json: PlainJson = False) -> None:
         typer.echo(f"{' '.join(own)} ({', '.join(map(' '.join, (python, *libraries)))})")
 
 
-@app.command()
 def metrics(
     *,
     as_json: Annotated[
@@ -184,7 +185,7 @@ def _parse_size(text: str) -> tuple[int, int]:
     return int(match[1]), int(match[2])
 
 
-@app.command()
+@app.command(rich_help_panel=MONITOR_PANEL)
 def acls(
     principal: Annotated[
         str, typer.Option(metavar="USER", help="The principal that lagwarden logs in as.")
@@ -214,7 +215,9 @@ cli_explain.register(app)
 cli_check.register(app)
 cli_agents.register(app)
 cli_offline.register(app)
-app.add_typer(cli_log_find.app)
+app.add_typer(cli_log_find.app, rich_help_panel=READ_PANEL)
+app.command(rich_help_panel=OTHER_PANEL)(metrics)
+app.command(rich_help_panel=OTHER_PANEL)(version)
 
 
 def _print_checks(config: Config) -> int:
@@ -289,7 +292,7 @@ def _command_path(command: Any, words: Sequence[str]) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line, by default that of the process, and return the exit code."""
     command = typer.main.get_command(app)
-    hide_types_of_flags(command)
+    hide_types(command)
     try:
         result = command(args=arguments, prog_name=app.info.name, standalone_mode=False)
     except Refusal as refusal:
@@ -302,7 +305,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         words = sys.argv[1:] if arguments is None else arguments
         path = context.command_path if context else _command_path(command, words)
         text = getattr(error, "format_message", error.__str__)().removeprefix("Invalid value: ").rstrip(".")
-        typer.echo(f"error: {text}; see `{path} --help`", err=True)
+        separator = " " if text.endswith("?") else "; "
+        typer.echo(f"error: {text}{separator}see `{path} --help`", err=True)
         return ExitCode.USAGE
     except (KeyboardInterrupt, typer.Abort):
         return ExitCode.OK

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from exporters.wording import FINE, SEVERITIES
-from stream.cli.options import ConfigFile, InstanceUrl, PlainJson, instance_url
+from stream.cli.completion import complete_groups
+from stream.cli.options import ASK_PANEL, ConfigFile, InstanceUrl, PlainJson, instance_url
 from stream.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -34,12 +35,15 @@ _CODES: Final = {
 
 def register(app: typer.Typer) -> None:
     """Add the command to the command line."""
-    app.command("check")(check)
+    app.command("check", rich_help_panel=ASK_PANEL)(check)
 
 
 def check(
     name: Annotated[
-        str | None, typer.Argument(metavar="GROUP", help="The group; after `--` if it begins with a dash.")
+        str | None,
+        typer.Argument(
+            metavar="GROUP", help="The group; after `--` if it begins with a dash.", autocompletion=complete_groups
+        ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Check all groups that are not dead, instead of one.")] = False,
     as_json: PlainJson = False,
@@ -48,7 +52,8 @@ def check(
 ) -> int:
     """Check a group: exit code 0 if all is well, 60 for a warning, 61 if critical, 62 if it cannot be judged.
 
-    Prints a line for each group with a problem, the worst first, and the number of groups by severity.
+    Prints the group in one line; with --all a line for each group with a problem, the worst first, and the number of
+    groups by severity.
     """
     from stream.cli.api_client import InstanceClient
     from stream.cli.group_source import WORST_FIRST, find_group
@@ -67,7 +72,8 @@ def check(
     if as_json:
         print_lines([printable_json(json.dumps({"severities": numbers, "groups": list(map(_brief, ranked))}))])
     else:
-        print_lines([*map(_line, filter(_is_shown, ranked)), _summary(numbers)])
+        shown = ranked if name is not None else filter(_is_shown, ranked)
+        print_lines([*map(_line, shown), *([_summary(numbers)] if every else [])])
     for note in source.notes:
         typer.echo(f"note: {note}", err=True)
     return next((code for severity, code in _CODES.items() if numbers[severity]), ExitCode.OK)

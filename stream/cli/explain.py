@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stream.cli.options import ConfigFile, GroupName, InstanceUrl, JsonOutput, instance_url
+from stream.cli.completion import GroupName  # noqa: TC001 -- typer reads the annotations
+from stream.cli.options import ASK_PANEL, ConfigFile, InstanceUrl, JsonOutput, instance_url
 from stream.cli.render.stdout import print_api_json
 from stream.errors import ExitCode
 
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the command line."""
-    app.command("explain")(explain)
-    app.command("top")(top)
+    app.command("explain", rich_help_panel=ASK_PANEL)(explain)
+    app.command("top", rich_help_panel=ASK_PANEL)(top)
 
 
 def explain(

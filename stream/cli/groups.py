@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from exporters.group_query import GroupQuery, GroupQueryError, SortKey
+from stream.cli.completion import GroupName, complete_words
 from stream.cli.options import (
+    ASK_PANEL,
     CaptureSource,
     ConfigFile,
-    GroupName,
     InstanceUrl,
     JsonOutput,
     PlainJson,
@@ -42,8 +43,8 @@ groups_app: Final = typer.Typer(help="List groups, or describe one.", rich_marku
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the command line."""
-    app.add_typer(groups_app, name="groups")
-    app.command("history")(history)
+    app.add_typer(groups_app, name="groups", rich_help_panel=ASK_PANEL)
+    app.command("history", rich_help_panel=ASK_PANEL)(history)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -80,13 +81,18 @@ def list_groups(
     context: typer.Context,
     state: Annotated[
         list[str] | None,
-        typer.Option(metavar="STATE", help="Only groups in this state, such as Empty; can be repeated."),
+        typer.Option(
+            metavar="STATE",
+            help="Only groups in this state, such as Empty; can be repeated.",
+            autocompletion=complete_words("state"),
+        ),
     ] = None,
     kind: Annotated[
         list[str] | None,
         typer.Option(
             metavar="KIND",
             help="Only groups of this kind: simple, classic, consumer, share or streams; can be repeated.",
+            autocompletion=complete_words("kind"),
         ),
     ] = None,
     severity: Annotated[
@@ -94,6 +100,7 @@ def list_groups(
         typer.Option(
             metavar="SEVERITY",
             help="Only groups of this severity: critical, warning, notice, unknown or fine; can be repeated.",
+            autocompletion=complete_words("severity"),
         ),
     ] = None,
     verdict: Annotated[
@@ -112,7 +119,12 @@ def list_groups(
         str | None, typer.Option("--filter", metavar="TEXT", help="Only groups whose name contains this text.")
     ] = None,
     sort: Annotated[
-        str, typer.Option(metavar="KEY", help="The order: worst, name, lag, time_lag, members or last_commit.")
+        str,
+        typer.Option(
+            metavar="KEY",
+            help="The order: worst, name, lag, time_lag, members or last_commit.",
+            autocompletion=complete_words("sort"),
+        ),
     ] = SortKey.WORST.value,
     order: Annotated[
         str | None, typer.Option(metavar="ORDER", help="asc or desc; default: asc for names, else desc.")

@@ -20,6 +20,7 @@ import typer
 
 from stream.cli.dump_log import dump_log
 from stream.cli.options import (
+    READ_PANEL,
     ConfigFile,
     LiveCluster,
     LiveClusterConfig,
@@ -61,10 +62,10 @@ _OFFSETS: Final = "__consumer_offsets"
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the command line."""
-    app.command("decode")(decode)
-    app.command("dump-log")(dump_log)
-    app.command("capture")(capture)
-    app.command("replay")(replay)
+    app.command("decode", rich_help_panel=READ_PANEL)(decode)
+    app.command("dump-log", rich_help_panel=READ_PANEL)(dump_log)
+    app.command("capture", rich_help_panel=READ_PANEL)(capture)
+    app.command("replay", rich_help_panel=READ_PANEL)(replay)
 
 
 def decode(

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
     SectionT = TypeVar("SectionT", bound=OptionSection)
 
+MONITOR_PANEL: Final = "Monitor"
+ASK_PANEL: Final = "Ask a running lagwarden"
+READ_PANEL: Final = "Read captures, log directories and records"
+OTHER_PANEL: Final = "Reference"
+"""The panels of the commands in the help, in this order."""
 HELP_OPTION_NAMES: Final = ["-h", "--help"]
 
 BootstrapServers = Annotated[
@@ -52,7 +57,6 @@ LiveClusterConfig = Annotated[
 ]
 """Selects a live cluster as well, so the environment variable of `ConfigFile` does not apply."""
 
-GroupName = Annotated[str, typer.Argument(metavar="GROUP", help="The group; after `--` if it begins with a dash.")]
 InstanceUrl = Annotated[
     str | None,
     typer.Option(
@@ -73,13 +77,18 @@ PlainJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 JsonOutput = Annotated[bool, typer.Option("--json", help="Print JSON, as returned by the HTTP API.")]
 
 
-def hide_types_of_flags(command: Any) -> None:
-    """Omit the type of flags in the help of a command of typer and of its subcommands: each is `<bool>` otherwise."""
+def hide_types(command: Any) -> None:
+    """Omit the types of flags and arguments in the help of a command of typer and of its subcommands.
+
+    They are `<bool>` and `<list[Path]>` otherwise. Options name their value.
+    """
     for option in command.get_params(command.context_class(command, help_option_names=HELP_OPTION_NAMES)):
         if getattr(option, "is_flag", False):
             option.metavar = ""
+        elif option.param_type_name == "argument":
+            option.display_type_rich = lambda **_: None
     for each in getattr(command, "commands", {}).values():
-        hide_types_of_flags(each)
+        hide_types(each)
 
 
 def load_config(

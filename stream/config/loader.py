@@ -258,7 +258,8 @@ def _pydantic_fault(section: str, problem: Mapping[str, Any], in_section: Mappin
     entry = f"entry {inner[0] + 1}, {inner[1]}: " if len(inner) > 1 and isinstance(inner[0], int) else ""
     if problem["type"] == "missing" and not inner:
         variable = environment_variable(f"{section}.{option}")
-        return ConfigFault(f"{section}.{option}", f"is required: set it in the file, {variable}, or --set", "not set")
+        advice = f"is required: set it in the file, in {variable}, or by --set {section}.{option}=VALUE"
+        return ConfigFault(f"{section}.{option}", advice, "not set")
     text = _FIELD_FAULTS.get(problem["type"], problem["msg"]) if entry else problem["msg"]
     text = re.sub(r"^(Input|String|Path|Value) should ", "must ", text.removeprefix("Value error, "))
     return _option_fault(section, str(option), entry + text, in_section)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stream.cli.options import ConfigFile, InstanceUrl, instance_url
+from stream.cli.options import ASK_PANEL, ConfigFile, InstanceUrl, instance_url
 from stream.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the command to the command line."""
-    app.command("mcp")(mcp)
+    app.command("mcp", rich_help_panel=ASK_PANEL)(mcp)
 
 
 def mcp(url: InstanceUrl = None, config: ConfigFile = None) -> int:

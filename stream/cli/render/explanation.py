@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from exporters.wording import duration, evidence_words
+from exporters.wording import FINE, duration, evidence_words
 from stream.cli.group_source import unix_time
 from stream.cli.render.blocks import COLOURS, Sentence, TextBlock, plain_sentence
 from stream.cli.render.group_tables import (
@@ -61,14 +61,15 @@ def _headline(group: Answer, now: float) -> Sentence:
     if group["verdict"] is None:
         return Sentence([name, (" has no verdict yet.", "")])
     colour = COLOURS.get(group["severity"], "")
-    since = _since(group["verdict_since"], now)
+    # A busy group alternates between the fine verdicts, and its history does not have these changes.
+    since = "" if group["severity"] == FINE else _since(group["verdict_since"], now)
     return Sentence([name, (": ", ""), (_verdict(group), colour), (f"{since}.", "")])
 
 
 def _verdict(group: Answer) -> str:
     """Return verdict and severity; the severities `fine` and `unknown` are left out."""
     verdict, severity = _words(group["verdict"]), display_text(group["severity"])
-    return verdict if severity in {"fine", verdict} else f"{verdict} ({severity})"
+    return verdict if severity in {FINE, verdict} else f"{verdict} ({severity})"
 
 
 def _why(group: Answer) -> list[Sentence]:

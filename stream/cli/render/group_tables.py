@@ -25,11 +25,30 @@ _NUMBERS: Final = frozenset((
     "TARGET-ASSIGNMENT-EPOCH", "GROUP-EXPIRES", "GREATEST-LAG", "TIME-LAG",
     "PROGRESS-AGE", "COMMITTED", "END", "START-OFFSET", "FINISHED", "RETURNED", "MOST-DELIVERIES",
 ))  # fmt: skip
+_LESS_IMPORTANT_OF_GROUPS: Final = (
+    "SEVERITY", "TIME-LAG", "MEMBERS", "STATE", "LAST-COMMIT", "PARTITIONS", "EXPIRES", "DEATH-CAUSE", "KIND",
+    "LAG-UNKNOWN",
+)  # fmt: skip
+"""Columns that a narrow terminal drops, the last first."""
+_LESS_IMPORTANT_OF_OFFSETS: Final = (
+    "CLIENT-ID", "COMMIT-AGE", "CURRENT-OFFSET", "LOG-END-OFFSET", "HOST", "EXPIRES", "GROUP", "CONSUMER-ID",
+)  # fmt: skip
+_LESS_IMPORTANT_OF_MEMBERS: Final = (
+    "#PARTITIONS", "HOST", "CURRENT-ASSIGNMENT", "CLIENT-ID", "MEMBER-STATE", "SUBSCRIPTION", "CURRENT-EPOCH",
+    "ASSIGNOR", "GROUP-INSTANCE-ID", "GROUP",
+)  # fmt: skip
+_LESS_IMPORTANT_OF_STATE: Final = (
+    "STATE", "FOR", "#MEMBERS", "KIND", "GENERATION", "GROUP-EXPIRES", "ASSIGNMENT-STRATEGY", "DEATH-CAUSE",
+    "GROUP-EPOCH", "SOURCE", "TARGET-ASSIGNMENT-EPOCH",
+)  # fmt: skip
 _NO_MEMBER: Final[Answer] = {"member_id": None, "client_host": None, "client_id": None}
 
 
 def groups_table(groups: Sequence[Answer], now: float) -> TextTable:
-    """Return a row per group. Columns without any value are left out: verdicts (of a capture), and causes of deaths."""
+    """Return a row per group. Columns without any value are left out: verdicts (of a capture), and causes of deaths.
+
+    A narrow terminal keeps group, verdict and lag the longest.
+    """
     judged = any(group.get("severity") for group in groups)
     deaths = any(group["state"] == "Dead" for group in groups)
     heads = [
@@ -55,6 +74,7 @@ def groups_table(groups: Sequence[Answer], now: float) -> TextTable:
             ]
             for group in groups
         ),
+        spare=_LESS_IMPORTANT_OF_GROUPS,
     )
 
 
@@ -81,7 +101,7 @@ def offsets_table(group: Answer, now: float) -> TextTable:
     rows = (
         _offset_row(group["group"], place, committed.get(place, {}), member, now) for member, place in owned + unowned
     )
-    return _table(heads.split(), rows)
+    return _table(heads.split(), rows, spare=_LESS_IMPORTANT_OF_OFFSETS)
 
 
 def _offset_row(group: str, place: tuple[str, int], row: Answer, member: Answer, now: float) -> list[str]:
@@ -134,6 +154,7 @@ def members_table(group: Answer, *, verbose: bool) -> TextTable:
             ]
             for member in members
         ),
+        spare=_LESS_IMPORTANT_OF_MEMBERS,
     )
 
 
@@ -165,7 +186,7 @@ def state_table(group: Answer, now: float) -> TextTable:
         time_left(group["group_expiry_time"], now),
         _word(group["death_cause"]),
     ]
-    return _table([*heads.split(), "GROUP-EXPIRES", "DEATH-CAUSE"], [row])
+    return _table([*heads.split(), "GROUP-EXPIRES", "DEATH-CAUSE"], [row], spare=_LESS_IMPORTANT_OF_STATE)
 
 
 def transitions_table(transitions: Iterable[Answer]) -> TextTable:
@@ -183,7 +204,7 @@ def transitions_table(transitions: Iterable[Answer]) -> TextTable:
         ]
         for each in transitions
     )
-    return _table(("TIME (UTC)", "WHAT", "CAUSE", "SEEN", "STORY"), rows)
+    return _table(("TIME (UTC)", "WHAT", "CAUSE", "SEEN", "STORY"), rows, spare=("CAUSE", "SEEN"))
 
 
 def verdicts_table(changes: Iterable[Answer]) -> TextTable:
@@ -276,7 +297,11 @@ def topics_table(topics: Iterable[Answer]) -> TextTable:
 
 
 def _table(heads: Sequence[str], rows: Iterable[list[str]], spare: Sequence[str] = ()) -> TextTable:
-    return TextTable([TableColumn(head, right=head in _NUMBERS, spare=head in spare) for head in heads], list(rows))
+    """Return a table. `spare` are the columns that a narrow terminal drops, the last first."""
+    ranks = {head: rank for rank, head in enumerate(spare, start=1)}
+    return TextTable(
+        [TableColumn(head, right=head in _NUMBERS, spare=ranks.get(head, 0)) for head in heads], list(rows)
+    )
 
 
 def _cell(value: Any) -> str:

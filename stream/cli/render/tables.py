@@ -19,11 +19,14 @@ _NAME_WIDTH: Final = 24
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TableColumn:
-    """The head of a column. `right`: cells are right-aligned. `spare`: dropped where a terminal is too narrow."""
+    """The head of a column. `right`: cells are right-aligned.
+
+    `spare` is not 0 if the column is dropped where a terminal is too narrow; the greatest is dropped first.
+    """
 
     head: str
     right: bool = False
-    spare: bool = False
+    spare: int = 0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -62,7 +65,7 @@ def plain_lines(table: TextTable) -> Iterator[str]:
 
 
 def fit_columns(table: TextTable, width: int) -> TextTable:
-    """Return the table without as many spare columns, the last first, as it takes to fit into `width` cells.
+    """Return the table without as many spare columns, the least important first, as it takes to fit into `width` cells.
 
     A name counts with at most 24 cells: it folds if it is longer.
     """
@@ -73,7 +76,7 @@ def fit_columns(table: TextTable, width: int) -> TextTable:
         return widest if table.columns[index].right else min(widest, _NAME_WIDTH)
 
     kept = list(range(len(table.columns)))
-    spare = [index for index in kept if table.columns[index].spare]
+    spare = sorted((index for index in kept if table.columns[index].spare), key=lambda at: table.columns[at].spare)
     while spare and sum(map(column_width, kept)) + 2 * (len(kept) - 1) > width:
         kept.remove(spare.pop())
     return TextTable([table.columns[index] for index in kept], [[row[index] for index in kept] for row in table.rows])

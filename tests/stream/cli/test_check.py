@@ -87,11 +87,11 @@ def test_code_is_that_of_the_worst_group(groups: list[dict[str, Any]], code: Exi
         ),
         ("plain", ExitCode.GROUP_UNKNOWN, "unknown plain unknown: The group has committed no offsets."),
         ("gone", ExitCode.GROUP_UNKNOWN, "unknown gone dead"),
-        ('say "hi"\\\nthere', ExitCode.OK, "1 group: 1 fine"),
+        ('say "hi"\\\nthere', ExitCode.OK, r'fine say "hi"\\nthere caught_up'),
     ],
 )
 def test_one_group(url: str, name: str, code: ExitCode, line: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """A line with severity, name, verdict and sentence; none if all is well."""
+    """A line with severity, name, verdict and sentence, also if all is well."""
     assert cli.main(["check", name, "--url", url]) == code
     assert capsys.readouterr().out.startswith(line)
 

@@ -125,11 +125,11 @@ def test_decode_prints_no_other_format_as_json(capsys: pytest.CaptureFixture[str
 
 @pytest.mark.parametrize("name", ["", *VISIBLE, "log"])
 def test_help_speaks_of_values_and_not_of_types(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """An option names its value (`--topic TOPIC`) and never a type of Python; a flag has no value."""
+    """An option names its value (`--topic TOPIC`), an argument itself, and neither a type of Python."""
     cli.main([*name.split(), "--help"])
-    options = [line for line in capsys.readouterr().out.splitlines() if re.match(r"│ -", line)]
-    assert options
-    assert not [line for line in options if re.search(r"<\w", line)]
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if re.match(r"│ -", line)]
+    assert not [line for line in lines if re.search(r"<\w", line)]
 
 
 @pytest.mark.parametrize("name", VISIBLE)

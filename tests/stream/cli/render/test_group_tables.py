@@ -142,3 +142,22 @@ def test_fields_of_a_member_are_escaped(field: str) -> None:
     lines = list(plain_lines(members_table({"group": "g", "by_member": [member]}, verbose=True)))
     assert "x\\x1b[2J\\x00" in lines[1]
     assert all(line.isprintable() for line in lines)
+
+
+def test_narrow_terminal_keeps_the_columns_of_first_need() -> None:
+    """In 80 cells the table of groups has the verdict, lag and time lag, and no cell of them is folded."""
+    names = ("kind", "state", "members", "partitions", "partitions_lag_unknown", "last_commit_time")
+    judged = {
+        **dict.fromkeys((*names, "death_cause", "first_offset_expiry_time")),
+        "group": "payments-billing-worker",
+        "severity": "critical",
+        "verdict": "losing_data",
+        "lag_sum": 6_234_421,
+        "time_lag_max": 75_000.0,
+        "time_lag_max_exact": False,
+    }
+    table = fit_columns(groups_table([judged], 0.0), 80)
+    heads = [column.head for column in table.columns]
+    assert {"GROUP", "SEVERITY", "VERDICT", "LAG", "TIME-LAG"} <= set(heads)
+    assert "KIND" not in heads
+    assert sum(max(len(head), len(cell)) + 2 for head, cell in zip(heads, table.rows[0], strict=True)) - 2 <= 80

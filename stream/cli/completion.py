@@ -1,0 +1,50 @@
+"""The argument GROUP, and the words with which a shell completes it and the values of filters.
+
+A shell shows no errors here: without an instance there is nothing to complete.
+"""
+
+# ruff: noqa: PLC0415 -- as in `stream.cli.app`
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from stream.cli.options import instance_url
+from stream.errors import Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def complete_words(name: str) -> Callable[[str], list[str]]:
+    """Return the completion of the values of a parameter of the API, which an option has too."""
+
+    def complete(incomplete: str) -> list[str]:
+        from exporters.group_query import PARAMETERS
+
+        words = next(parameter.words for parameter in PARAMETERS if parameter.name == name)
+        return [word for word in map(str, words) if word.startswith(incomplete)]
+
+    return complete
+
+
+def complete_groups(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the groups of the instance that the command would ask. Names that a shell would split are left out."""
+    from exporters.group_query import GroupQuery
+    from stream.cli.api_client import InstanceClient
+
+    try:
+        client = InstanceClient(instance_url(ctx.params.get("url"), ctx.params.get("config")))
+        names = [group["group"] for group in client.groups(GroupQuery(filter=incomplete or None))["groups"]]
+    except Refusal:
+        return []
+    return [name for name in names if name.startswith(incomplete) and name.isprintable() and " " not in name]
+
+
+GroupName = Annotated[
+    str,
+    typer.Argument(
+        metavar="GROUP", help="The group; after `--` if it begins with a dash.", autocompletion=complete_groups
+    ),
+]
