@@ -22,6 +22,7 @@ ATTENTION: Final = ("warning", "critical")
 """The severities of groups that need attention."""
 
 _UNITS: Final = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
+_SIZE_UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 _EVIDENCE_LABELS: Final = {
     "commit_time": "last commit",
     "progress_time": "last progress",
@@ -40,6 +41,8 @@ _EVIDENCE_LABELS: Final = {
     "margin": "offsets of margin",
 }
 """Labels of evidence whose name alone is not clear."""
+_VERDICT_LISTS: Final = ("also",)
+"""Evidence that is verdicts, separated by commas."""
 
 
 def printable(text: str) -> str:
@@ -53,9 +56,8 @@ def phrase(word: str) -> str:
 
 
 def number(value: int) -> str:
-    """Return a number with its digits in groups of three."""
-    # A narrow no-break space: comma and point mean opposite things in different countries.
-    return f"{value:,}".replace(",", "\u202f")
+    """Return a number with its digits in groups of three, separated by commas as in the sentences of verdicts."""
+    return f"{value:,}"
 
 
 def count(value: int, noun: str) -> str:
@@ -64,15 +66,15 @@ def count(value: int, noun: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a duration in its two largest units: `3 d 4 h`, `12 s`, `0.4 s`."""
+    """Return a duration in its two largest units, the second only if it is not 0: `3 d 4 h`, `7 d`, `12 s`, `0.4 s`."""
     if seconds < 10:
         return f"{seconds:.1f} s"
-    rest, parts = int(seconds), list[str]()
+    rest, parts = int(seconds), list[tuple[int, str]]()
     for unit, size in _UNITS:
         amount, rest = divmod(rest, size)
         if amount or parts:
-            parts.append(f"{amount} {unit}")
-    return " ".join(parts[:2])
+            parts.append((amount, unit))
+    return " ".join(f"{amount} {unit}" for amount, unit in parts[:2] if amount)
 
 
 def duration_or_zero(seconds: float) -> str:
@@ -83,6 +85,15 @@ def duration_or_zero(seconds: float) -> str:
 def rate(per_second: float, numbered: Callable[[int], str] = number) -> str:
     """Return a rate per second: whole from 10 on, two digits below. `numbered` formats whole numbers."""
     return f"{numbered(round(per_second))}/s" if per_second >= 10 else f"{per_second:.2g}/s"
+
+
+def size(byte_count: int) -> str:
+    """Return a number of bytes with three digits in the largest binary unit: `1 GiB`, `1,000 KiB`, `1 MiB`."""
+    unit = 0
+    while byte_count >= 1024 ** (unit + 1) and unit < len(_SIZE_UNITS) - 1:
+        unit += 1
+    scaled = byte_count / 1024**unit
+    return f"{scaled:,.0f} {_SIZE_UNITS[unit]}" if scaled >= 100 else f"{scaled:.3g} {_SIZE_UNITS[unit]}"
 
 
 def ago(then: float, now: float) -> str:
@@ -125,13 +136,19 @@ def _evidence_value(name: str, value: EvidenceValue, now: float, numbered: Calla
     if isinstance(value, bool):
         return ("yes" if value else "no"), ""
     if isinstance(value, str):
-        then = _unix_time(value) if name.endswith(("_time", "_since")) else None
-        return (printable(value), "") if then is None else (_when(then, now), printable(value))
+        return _text_of_evidence(name, value, now)
     if name == "time_lag" or name.endswith("_seconds"):
         return duration_or_zero(value), f"{value} s"
     if name.endswith("_rate"):
         return rate(value, numbered), f"{value} per second"
     return (numbered(value) if isinstance(value, int) else f"{value:.4g}"), ""
+
+
+def _text_of_evidence(name: str, value: str, now: float) -> tuple[str, str]:
+    if name in _VERDICT_LISTS:
+        return phrase(value), ""
+    then = _unix_time(value) if name.endswith(("_time", "_since")) else None
+    return (printable(value), "") if then is None else (_when(then, now), printable(value))
 
 
 def _when(then: float, now: float) -> str:

@@ -188,7 +188,7 @@ function sexagesimal(least) {
 }
 
 function count(value) {
-  if (value < 1e5) return Math.round(value).toLocaleString("en").replaceAll(",", "\u202f");
+  if (value < 1e5) return Math.round(value).toLocaleString("en");
   return new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 }).format(value);
 }
 

@@ -13,7 +13,7 @@ from exporters.page.formatting import NONE, badge, known, named, severity_class,
 from exporters.page.html_tree import el
 from exporters.page.monitor_card import is_old
 from exporters.page.overview_tables import group_link, owner_link, table
-from exporters.wording import SEVERITIES, ago, duration, number, printable
+from exporters.wording import SEVERITIES, ago, duration, number, printable, size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -140,9 +140,14 @@ def _about(
 
 
 def _setting(key: str, value: str) -> Content:
-    """Return a configured value; durations in words."""
-    if key.endswith(".ms") and value.isdecimal():
+    """Return a configured value; durations and sizes in words, and -1 as no limit."""
+    unit = key.rpartition(".")[2]
+    if unit == "ms" and value.isdecimal():
         return el("span", duration(int(value) / 1000), title=f"{value} ms")
+    if unit == "bytes" and value.isdecimal():
+        return el("span", size(int(value)), title=f"{value} bytes")
+    if unit in {"ms", "bytes"} and value == "-1":
+        return el("span", "no limit", title=value)
     return printable(value)
 
 
@@ -190,8 +195,9 @@ def _partitions_section(snapshot: Snapshot, name: str) -> Content:
         "section",
         el("h2", "Partitions ", el("small", _shown(len(ends)))),
         table("Partitions", _PARTITIONS, rows, "lines"),
-        el("p", "Share of kept: the part of the kept offsets that the slowest group has not read. At 100 % retention "
-                "removes offsets before the group reads them.", class_="note"),
+        el("p", "Share of kept: the part of the kept offsets that the slowest group has not read. Near 100 %, "
+                "retention is about to remove offsets that the group has not read. It has removed none while the log "
+                "starts at 0.", class_="note"),
         aria_label="Partitions",
     )  # fmt: skip
 
@@ -199,23 +205,27 @@ def _partitions_section(snapshot: Snapshot, name: str) -> Content:
 def _partition(ends: Mapping[str, Any], slowest: Mapping[str, Any] | None) -> Element:
     start, end = ends["log_start_offset"], ends["high_watermark"]
     kept = None if start is None or end is None else end - start
-    numbers = (known(start), known(end), known(kept), known(None if slowest is None else slowest["lag"]))
+    lag = None if slowest is None else slowest["lag"]
+    numbers = (known(start), known(end), known(kept), known(lag))
     group = NONE if slowest is None else el("a", named(slowest["group"]), href=group_link(slowest["group"]))
     return el(
         "tr",
         el("th", number(ends["partition"]), scope="row", class_="number"),
         [el("td", value, class_="number") for value in numbers],
-        el("td", _share(None if slowest is None else slowest["lag"], kept), class_="number"),
+        el("td", _share(lag, kept, removes=bool(start)), class_="number"),
         el("td", group),
         data_key=ends["partition"],
     )
 
 
-def _share(lag: int | None, kept: int | None) -> Content:
-    """Return the unread part of the kept offsets; unknown also if nothing is kept."""
+def _share(lag: int | None, kept: int | None, *, removes: bool) -> Content:
+    """Return the unread part of the kept offsets; unknown also if nothing is kept.
+
+    It is marked if it is almost everything, and retention has removed records (`removes`): a new topic is kept whole.
+    """
     if lag is None or not kept:
         return known(None)
-    return el("span", f"{100 * lag / kept:.3g} %", class_="bad" if lag >= _FULL * kept else None)
+    return el("span", f"{100 * lag / kept:.3g} %", class_="bad" if removes and lag >= _FULL * kept else None)
 
 
 def _shown(total: int) -> str:

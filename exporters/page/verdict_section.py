@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from exporters.page.formatting import badge, known, lasting, listed, named, severity_class
 from exporters.page.group_tables import ROWS, section
 from exporters.page.html_tree import Element, el
-from exporters.wording import ago, duration, evidence_words, number, phrase, printable, utc
+from exporters.wording import FINE, ago, duration, evidence_words, number, phrase, printable, utc
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +25,9 @@ def verdict_card(row: Mapping[str, Any], finding: FindingDetail | None, now: flo
         return None
     sentence = finding.sentence if finding is not None else row["sentence"]
     # The duration is that of the verdict; an earlier verdict may have had the same severity.
-    begun = None if row["verdict_since"] is None else [lasting(row["verdict_since"], now), " \N{MIDDLE DOT} "]
+    # Of a fine one there is none: a busy group alternates between these, and its history does not have the changes.
+    has_duration = row["verdict_since"] is not None and row["severity"] != FINE
+    begun = [lasting(row["verdict_since"], now), " \N{MIDDLE DOT} "] if has_duration else None
     return el(
         "section",
         el(

@@ -130,7 +130,7 @@ def test_the_chart_draws_the_samples(browser: Browser, serve: Serve) -> None:
         page.wait_for("document.querySelectorAll('#chart circle.dot').length === 4")
         assert "before)" in page.run("document.querySelector('#chart .reading').textContent")
         rates = page.run("document.querySelector('#chart figure:last-child .reading').textContent")
-        assert re.match(r"Rate [\d\u202f.]+/s produced, [\d\u202f.]+/s consumed ", rates)
+        assert re.match(r"Rate [\d,.]+/s produced, [\d,.]+/s consumed ", rates)
         assert page.complaints() == []
 
 

@@ -74,7 +74,7 @@ def names(reader: Reader) -> list[str]:
 def test_groups_are_sorted_by_severity() -> None:
     """The worst verdict is first; unknown values are shown as unknown."""
     rows = read(PublishedSnapshot.build(small_snapshot())).tables["Groups"]
-    huge = f"{2**62:_}".replace("_", "\u202f")
+    huge = f"{2**62:,}"
     state = "Stable\xa0described for 1 min 35 s"
     hi = 'say "hi"\\\\nthere'
     least = "\N{GREATER-THAN OR EQUAL TO}\u202f1 min 1 s"
@@ -254,7 +254,7 @@ def test_before_the_first_snapshot_there_is_no_table() -> None:
     assert reader.rows == []
     assert "Not ready" in reader.text
     assert "Reading what groups have committed so far." in reader.text
-    assert "Catching up: 42 % read, 912\u202f346 records/s, 1 min 15 s left" in reader.text
+    assert "Catching up: 42 % read, 912,346 records/s, 1 min 15 s left" in reader.text
 
 
 def test_reasons_of_the_status_are_escaped() -> None:
@@ -277,7 +277,7 @@ def test_the_card_of_the_monitor_is_first_if_it_has_a_problem() -> None:
         read(PublishedSnapshot.build(small_snapshot()), **(CATCHING_UP | {"catch_up_ratio": None})).text,
     ):
         assert text.index("Cluster") < text.index("needs attention")
-    assert "The snapshot is 5 min 0 s old." in read(old).text
+    assert "The snapshot is 5 min old." in read(old).text
 
 
 def test_a_ready_monitor_has_no_progress_bar() -> None:

@@ -27,9 +27,9 @@ def test_each_partition_is_a_cell_in_the_colour_of_its_verdict() -> None:
     """With partition, verdict and lag as its title, in a strip per topic with a summary."""
     rows = [row("a", 0, "ok"), row("a", 1, "stopped", None), row("b", 0, None)]
     text = html(strips_section(rows, SEVERITIES))
-    assert '<a class="cell fine" href="#partition-0-a" title="0: ok, lag 1\u202f200"' in text
+    assert '<a class="cell fine" href="#partition-0-a" title="0: ok, lag 1,200"' in text
     assert '<a class="cell critical" href="#partition-1-a" title="1: stopped, lag unknown"' in text
-    assert '<a class="cell unknown" href="#partition-0-b" title="0: no verdict yet, lag 1\u202f200"' in text
+    assert '<a class="cell unknown" href="#partition-0-b" title="0: no verdict yet, lag 1,200"' in text
     assert 'aria-label="a: 2 partitions, 1 ok, 1 stopped"' in text
     assert 'aria-label="b: 1 partition, 1 no verdict yet"' in text
 

@@ -46,5 +46,5 @@ def test_a_group_without_lag_has_a_line_at_the_bottom() -> None:
 def test_the_chart_has_its_numbers_as_text() -> None:
     """For readers who do not see it."""
     assert sparkline([(0.0, 4), (30.0, 10), (60.0, 5)]).attributes["aria-label"] == (
-        "lag over 1 min 0 s: from 4 to 5, at most 10"
+        "lag over 1 min: from 4 to 5, at most 10"
     )

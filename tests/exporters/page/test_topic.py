@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from exporters.cluster.model import CONFIGS
 from exporters.page.topic import topic_link, topic_page
 from exporters.readmodel import LOG_ENDS, TOPICS, VERDICT_GROUPS, Snapshot
 from exporters.text.exposition import PublishedSnapshot
@@ -75,9 +76,42 @@ def test_owners_have_a_column_if_a_group_has_one() -> None:
 def test_partitions_show_how_much_of_the_kept_log_is_unread() -> None:
     """The share of the slowest group; unknown where nothing is kept or no lag is known."""
     assert read("orders").tables["Partitions"][1:] == [
-        ["0", "1\u202f000", "1\u202f100", "100", "95", "95 %", "b"],
+        ["0", "1,000", "1,100", "100", "95", "95 %", "b"],
         ["1", "5", "5", "0", "unknown", "unknown", "\N{EN DASH}"],
     ]
+
+
+@pytest.mark.parametrize(("start", "marked"), [(1_000, True), (0, False)], ids=["retention has removed", "kept whole"])
+def test_a_share_is_marked_only_if_retention_removes_records(start: int, *, marked: bool) -> None:
+    """Of a topic that is kept whole, unread records are in no danger yet."""
+    data = snapshot(
+        groups=[{"group": "b"}],
+        partitions=[{"group": "b", "topic": "t", "partition": 0, "lag": 95}],
+        topics=[{"group": "b", "topic": "t"}],
+        log_ends=[{"topic": "t", "partition": 0, "high_watermark": start + 100, "log_start_offset": start}],
+    )
+    page = topic_page(PublishedSnapshot.build(data), "t", None, NOW, root="./").html().decode()
+    assert ('<span class="bad">95 %</span>' in page) is marked
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "shown"),
+    [
+        ("retention.ms", "604800000", "7 d"),
+        ("retention.bytes", "-1", "no limit"),
+        ("retention.ms", "-1", "no limit"),
+        ("segment.bytes", "1073741824", "1 GiB"),
+        ("cleanup.policy", "compact", "compact"),
+        ("retention.bytes", "odd", "odd"),
+    ],
+)
+def test_settings_are_in_words(key: str, value: str, shown: str) -> None:
+    """Durations and sizes; the exact value is the title."""
+    known = facts()
+    row = {"scope": "topic", "name": "orders", "key": key, "value": value, "source": "default_config"}
+    known = dataclasses.replace(known, configs=table(CONFIGS, [row]))
+    page = Reader(topic_page(PublishedSnapshot.build(ORDERS), "orders", known, NOW, root="./").html())
+    assert f"{key}{shown}" in page.text
 
 
 def test_the_page_has_the_facts_of_the_cluster() -> None:
