@@ -27,6 +27,8 @@ from exporters.readmodel import (
     TransitionDetail,
     VerdictChange,
 )
+from exporters.timestamps import rfc3339
+from exporters.wording import ATTENTION
 from tests.exporters.cluster_facts import facts
 from tests.exporters.snapshots import table
 
@@ -178,8 +180,11 @@ def _filler(name: str) -> DemoGroup:
     return DemoGroup(name, "ok", "fine", None, "Nothing.", 700, len(name), 0.3, members=2, sick=6)
 
 
-def demo_snapshot(now: float, more: int = 0) -> Snapshot:
-    """Return the snapshot at a time, with `more` further groups that are fine. Lags change with the time."""
+def demo_snapshot(now: float, more: int = 0, end: float | None = None) -> Snapshot:
+    """Return the snapshot at a time, with `more` further groups that are fine. Lags change with the time.
+
+    With `end`, a time, the lags of groups that need attention grow until then, to those of their sentences.
+    """
     demos = sorted([*DEMO_GROUPS, *(_filler(f"team-{at % 40:02}.service-{at:05}") for at in range(more))], key=_name)
     counts: dict[tuple[str, str], int] = {}
     for demo in demos:
@@ -187,7 +192,7 @@ def demo_snapshot(now: float, more: int = 0) -> Snapshot:
     detailed = [demo for demo in demos if demo in DEMO_GROUPS]
     gone = {"group": "retired-v1", "kind": "classic", "state": "Dead", "partitions": 0, "partitions_lag_unknown": 0}
     gone |= {"died_time": _ms(now, 30), "state_since": _ms(now, 30), "death_cause": "expired"}
-    groups = sorted([*(_group(demo, now) for demo in demos), gone], key=lambda row: str(row["group"]))
+    groups = sorted([*(_group(demo, now, end) for demo in demos), gone], key=lambda row: str(row["group"]))
     return Snapshot(
         now,
         table(PARTITIONS, [row for demo in detailed for row in _partitions(demo, now)]),
@@ -213,12 +218,11 @@ def detail_of(name: str, now: float) -> GroupDetail:
         demo.sentence or "Keeps up: 41 offsets unread, the oldest for less than a second.",
         {
             "committed_offset": 48_211,
-            "progress_time": "2026-11-21T16:40:12.000Z",
+            "progress_time": rfc3339(now - demo.minutes * 60 - 2),
             "lag": demo.lag,
             "time_lag": demo.time_lag,
             "patience_seconds": 62.5,
             "consume_rate": 0.0,
-            "transaction": None,
         },
         demo.next_step,
     )
@@ -283,8 +287,10 @@ def _topic(demo: DemoGroup) -> str:
     return demo.group.partition("-")[2] or "things"
 
 
-def _group(demo: DemoGroup, now: float) -> dict[str, Any]:
+def _group(demo: DemoGroup, now: float, end: float | None) -> dict[str, Any]:
     sway = 1 + 0.4 * math.sin(now / 47 + len(demo.group)) + 0.2 * math.sin(now / 11)
+    if end is not None and demo.severity in ATTENTION and demo.time_lag:
+        sway = min(max(1 - (end - now) / demo.time_lag, 0.0), 1.0)
     alone = demo.state == "Empty"
     return {
         "group": demo.group,

@@ -57,9 +57,9 @@ ALL: Final = {
 }
 
 
-def pictured(now: float) -> Snapshot:
-    """Return the demo snapshot of a time, of groups with plain names."""
-    snapshot = demo_snapshot(now, more=MORE)
+def pictured(now: float, end: float) -> Snapshot:
+    """Return the demo snapshot of a time, of groups with plain names; lags grow until `end`."""
+    snapshot = demo_snapshot(now, MORE, end)
     names = snapshot.groups.column("group").cast(pa.string())
     plain = pc.match_substring_regex(names, r"\A[a-z0-9.-]+\z")
     return dataclasses.replace(snapshot, groups=snapshot.groups.filter(plain), taken_at=now)
@@ -73,10 +73,10 @@ def main(arguments: Sequence[str]) -> None:
     folder, pictures = (Path(arguments[0]), ALL) if arguments else (FOLDER, OF_DOCUMENTATION)
     folder.mkdir(parents=True, exist_ok=True)
     now = time.time()
-    with Served(pictured(now - SECONDS)) as served, Browser(program) as browser:
-        served.record(pictured(now - back) for back in range(SECONDS, 0, -STEP))
+    with Served(pictured(now - SECONDS, now)) as served, Browser(program) as browser:
+        served.record(pictured(now - back, now) for back in range(SECONDS, 0, -STEP))
         for name, picture in pictures.items():
-            served.record([pictured(time.time())])
+            served.record([pictured(time.time(), now)])
             with browser.page(width=picture.width, height=picture.height, dark=picture.dark) as page:
                 page.open(served.url + picture.path)
                 page.wait_for(UPDATED)
