@@ -130,7 +130,6 @@ GROUP_METRICS: Final = (
         MetricSource.GROUPS,
         "members",
         ("group",),
-        absent="not in the log, as for a group that only stores offsets",
         preset=Preset.STANDARD,
     ),
     Metric(

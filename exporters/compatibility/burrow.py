@@ -17,7 +17,7 @@ _EXPORTER_PARTITION: Final = ("cluster", "group", "topic", "partition")
 _OWN_GROUP: Final = ("cluster", "consumer_group")
 _OWN_PARTITION: Final = ("cluster", "consumer_group", "topic", "partition")
 _TOPIC_PARTITION: Final = ("cluster", "topic", "partition")
-_READ_ONLY: Final = "Only partitions of topics that a group reads."
+_READ_ONLY: Final = "Only partitions that a group reads."
 _NO_COMMIT: Final = "the group has no committed offset for the partition"
 _NO_LAG: Final = "the group has no commit for the partition, or the cluster returned no offsets for it"
 _NO_GROUP_LAG: Final = "no lag of the group is known"
@@ -74,7 +74,8 @@ BURROW_EXPORTER: Final = Peer(
             _EXPORTER_PARTITION,
             absent=_NO_ENDS,
             instead="lagwarden_topic_partition_end_offset",
-            difference="burrow_exporter writes 0 with version 3 of Burrow's API, which does not have it.",
+            difference="Also for partitions that a member owns without a commit. burrow_exporter writes 0 with version"
+            " 3 of Burrow's API, which does not have it.",
         ),
         PeerMetric(
             "kafka_burrow_total_lag",

@@ -11,7 +11,7 @@ _TOPIC: Final = ("topic",)
 _PARTITION: Final = ("topic", "partition")
 _GROUP_TOPIC: Final = ("consumergroup", "topic")
 _GROUP_PARTITION: Final = ("consumergroup", "topic", "partition")
-_READ_ONLY: Final = "Only partitions of topics that a group reads."
+_READ_ONLY: Final = "Only partitions that a group reads."
 _SHOWN_ONLY: Final = "At most `cluster.partitions_shown` partitions, those with problems first."
 
 _CLUSTER: Final = (
@@ -128,7 +128,6 @@ _SNAPSHOT: Final = (
         _GROUP_PARTITION,
         absent="the group has no committed offset for the topic",
         instead="lagwarden_partition_committed_offset",
-        difference="-1 only for partitions of topics that the group subscribes to or reads whole.",
     ),
     PeerMetric(
         "kafka_consumergroup_current_offset_sum",
@@ -169,7 +168,6 @@ _SNAPSHOT: Final = (
         PeerSource.PEER_GROUPS,
         "members",
         ("consumergroup",),
-        absent="not in the log, as for a group that only stores offsets",
         instead="lagwarden_group_members",
         difference="kafka_exporter writes 0 for groups of the new protocol (KIP-848).",
     ),

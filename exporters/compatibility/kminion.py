@@ -11,12 +11,13 @@ _TOPIC: Final = ("topic_name",)
 _PARTITION: Final = ("topic_name", "partition_id")
 _GROUP: Final = ("group_id",)
 _GROUP_TOPIC: Final = ("group_id", "topic_name")
-_READ_ONLY: Final = "Only partitions of topics that a group reads."
+_READ_ONLY: Final = "Only partitions that a group reads."
 _SUM: Final = "the offset of a partition of the topic is unknown, or no group reads it"
 _NO_SIZES: Final = (
     "Describe is not allowed on the cluster, a broker did not answer or has an offline log directory, or the cluster"
     " has more than 30,000 replicas"
 )
+_CLASSIC_ONLY: Final = "KMinion has no series for groups of the new protocol (KIP-848)."
 _ASSIGNED: Final = "no member owns a partition of the topic, or the assignment is unknown"
 
 _CLUSTER: Final = (
@@ -132,7 +133,8 @@ _SNAPSHOT: Final = (
         ("group_id", "protocol", "protocol_type", "state", "coordinator_id"),
         absent="the state of the group is unknown",
         instead="lagwarden_group_info",
-        difference="The states are read from the log, which has no state PreparingRebalance for classic groups.",
+        difference="The states are read from the log, which has no state PreparingRebalance for classic groups."
+        f" {_CLASSIC_ONLY}",
     ),
     PeerMetric(
         "kminion_kafka_consumer_group_members",
@@ -141,8 +143,8 @@ _SNAPSHOT: Final = (
         PeerSource.PEER_GROUPS,
         "members",
         _GROUP,
-        absent="not in the log, as for a group that only stores offsets",
         instead="lagwarden_group_members",
+        difference=_CLASSIC_ONLY,
     ),
     PeerMetric(
         "kminion_kafka_consumer_group_empty_members",
@@ -153,6 +155,7 @@ _SNAPSHOT: Final = (
         _GROUP,
         absent="every member has a partition, or the assignment is unknown",
         instead="lagwarden_group_members_idle",
+        difference=_CLASSIC_ONLY,
     ),
     PeerMetric(
         "kminion_kafka_consumer_group_topic_members",
@@ -163,6 +166,7 @@ _SNAPSHOT: Final = (
         _GROUP_TOPIC,
         absent=_ASSIGNED,
         instead="lagwarden_group_topic_members",
+        difference=_CLASSIC_ONLY,
     ),
     PeerMetric(
         "kminion_kafka_consumer_group_topic_assigned_partitions",
@@ -173,6 +177,7 @@ _SNAPSHOT: Final = (
         _GROUP_TOPIC,
         absent=_ASSIGNED,
         instead="lagwarden_group_topic_partitions_assigned",
+        difference=_CLASSIC_ONLY,
     ),
     PeerMetric(
         "kminion_kafka_consumer_group_topic_offset_sum",

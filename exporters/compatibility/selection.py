@@ -6,6 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from exporters.compatibility.burrow import BURROW
+from exporters.compatibility.kafka_exporter import KAFKA_EXPORTER
 from exporters.compatibility.peers import PEER_BY_NAME, STATUS_PEERS
 
 if TYPE_CHECKING:
@@ -32,6 +33,11 @@ class PeerSelection:
     def needs_burrow(self) -> bool:
         """True if a metric has the status by Burrow's rules."""
         return not STATUS_PEERS.isdisjoint(self.names)
+
+    @property
+    def needs_every_partition(self) -> bool:
+        """True if a metric has a value for each partition of a topic for which a group has a commit."""
+        return KAFKA_EXPORTER.name in self.names
 
     @property
     def has_burrow_api(self) -> bool:

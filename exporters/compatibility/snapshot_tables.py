@@ -19,12 +19,15 @@ from exporters.readmodel import NAME, Snapshot
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from numpy.typing import NDArray
+
 UNKNOWN_MEMBER: Final = "unknown"
 """The label of kafka-lag-exporter where no member owns the partition (Domain.GroupTopicPartition)."""
 BURROW_CODES: Final = ("NOTFOUND", "OK", "WARN", "ERR", "STOP", "STALL", "REWIND")
 """Burrow's statuses by number (protocol.StatusConstant)."""
 _ERR: Final = BURROW_CODES.index("ERR")
 _STABLE: Final = "Stable"
+_ADDED: Final = "added"
 
 _LABELS: Final = (
     *(("consumergroup", NAME), ("group", NAME), ("group_id", NAME), ("consumer_group", NAME)),
@@ -58,7 +61,7 @@ PEER_PARTITIONS: Final = pa.schema(
         ("burrow_complete_offset", pa.int64()),
     ]
 )
-"""One row per row of PARTITIONS."""
+"""One row per row of PARTITIONS, and with `every_partition` one per other partition of a topic with a commit."""
 
 PEER_GROUP_TOPICS: Final = pa.schema(
     [
@@ -135,13 +138,14 @@ class PeerSnapshot(Snapshot):
     peer_topics: pa.Table = dataclasses.field(default_factory=PEER_TOPICS.empty_table)
 
 
-def peer_snapshot(shown: Snapshot, apart: Snapshot, cluster: str) -> PeerSnapshot:
+def peer_snapshot(shown: Snapshot, apart: Snapshot, cluster: str, *, every_partition: bool = False) -> PeerSnapshot:
     """Return `shown` with the tables of the other exporters, derived from `apart`, in which no group is folded.
 
-    `cluster` is the value of the labels `cluster` and `cluster_name`. Raises ValueError if COMPATIBILITY has rows, but
-    not those of PARTITIONS.
+    `cluster` is the value of the labels `cluster` and `cluster_name`. With `every_partition` a group that has a commit
+    for a topic has a row for each partition of the topic, as kafka_exporter needs it. Raises ValueError if
+    COMPATIBILITY has rows, but not those of PARTITIONS.
     """
-    partitions = _partitions(apart, cluster)
+    partitions = _partitions(apart, cluster, every_partition=every_partition)
     own = {field.name: getattr(shown, field.name) for field in dataclasses.fields(Snapshot)}
     return PeerSnapshot(
         **own,
@@ -153,13 +157,16 @@ def peer_snapshot(shown: Snapshot, apart: Snapshot, cluster: str) -> PeerSnapsho
     )
 
 
-def _partitions(snapshot: Snapshot, cluster: str) -> dict[str, Any]:
+def _partitions(snapshot: Snapshot, cluster: str, *, every_partition: bool) -> dict[str, Any]:
     table = _with_compatibility(snapshot)
+    table = (_with_every_partition if every_partition else _with_no_more_rows)(table)
     group, topic, partition = (_array(table, name) for name in ("group", "topic", "partition"))
     committed, end = _array(table, "committed_offset"), _array(table, "high_watermark")
     # A negative offset was written by a client and means nothing; the lag is unknown.
     difference = pc.if_else(pc.less(committed, 0), None, pc.subtract(end, committed))
     without_commit = pc.and_(pc.is_null(committed), _has_commit_for_topic(group, topic, committed))
+    # The end of an added partition was not asked for, because nothing but -1 depends on it.
+    has_end = pc.or_(pc.is_valid(end), _array(table, _ADDED))
     status = pc.index_in(_array(table, "burrow_status").cast(pa.string()), value_set=pa.array(BURROW_CODES))
     status = status.cast(pa.int64())
     complete = _array(table, "burrow_complete").fill_null(False)
@@ -173,7 +180,7 @@ def _partitions(snapshot: Snapshot, cluster: str) -> dict[str, Any]:
         "owner": _array(table, "owner"),
         "committed_offset": committed,
         "committed_or_minus_one": pc.if_else(without_commit, -1, committed),
-        "end_minus_committed": pc.if_else(pc.and_(without_commit, pc.is_valid(end)), -1, difference),
+        "end_minus_committed": pc.if_else(pc.and_(without_commit, has_end), -1, difference),
         "known_difference": difference,
         "end_minus_committed_or_zero": pc.max_element_wise(difference, pa.scalar(0, pa.int64()), skip_nulls=False),
         "high_watermark": end,
@@ -197,11 +204,48 @@ def _with_compatibility(snapshot: Snapshot) -> pa.Table:
     return table
 
 
+def _with_no_more_rows(table: pa.Table) -> pa.Table:
+    """Return the rows, of which none is added."""
+    return table.append_column(_ADDED, pa.repeat(False, len(table)))
+
+
+def _with_every_partition(table: pa.Table) -> pa.Table:
+    """Return the rows with one more for each missing partition of a topic for which the group has a commit.
+
+    The column `added` tells them; only group, topic, partition and `topic_partitions` of an added row are not null. The
+    order stays, and the partitions of a group and topic are in theirs.
+    """
+    group, topic, committed = (_array(table, name) for name in ("group", "topic", "committed_offset"))
+    partition = _array(table, "partition").to_numpy()
+    count = _array(table, "topic_partitions").fill_null(0).to_numpy()
+    pairs, first, pair = np.unique(_pairs(group, topic), return_index=True, return_inverse=True)
+    has_commit = _has_commit_for_topic(group, topic, committed).to_numpy(zero_copy_only=False)
+    wanted = np.where(has_commit[first], count[first], 0)
+    missing = np.flatnonzero(wanted > np.bincount(pair[partition < count], minlength=len(pairs)))
+    size = wanted[missing]
+    added_pair = np.repeat(missing, size)
+    added_partition = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size)
+    is_new = np.isin(added_pair << 32 | added_partition, pair << 32 | partition, invert=True)
+    added_pair, added_partition = added_pair[is_new], added_partition[is_new]
+    at = pa.array(first[added_pair])
+    kept = {"partition": pa.array(added_partition, pa.int32())}
+    kept |= {name: _array(table, name).take(at) for name in ("group", "topic", "topic_partitions")}
+    added = [kept.get(field.name, pa.nulls(len(at), field.type)) for field in table.schema]
+    both = pa.concat_tables([table, pa.table(added, schema=table.schema)]).unify_dictionaries()
+    order = np.lexsort((np.append(partition, added_partition), first[np.append(pair, added_pair)]))
+    return both.append_column(_ADDED, pa.array(np.arange(len(both)) >= len(table))).take(order)
+
+
+def _pairs(group: pa.Array, topic: pa.Array) -> NDArray[np.int64]:
+    """Return a number per row that is the same for the same group and topic."""
+    numbers: NDArray[np.int64] = (group.indices.to_numpy().astype(np.int64) << 32) | topic.indices.to_numpy()
+    return numbers
+
+
 def _has_commit_for_topic(group: pa.Array, topic: pa.Array, committed: pa.Array) -> pa.Array:
     """Return per row whether the group has a commit for any partition of the topic."""
-    place = (group.indices.to_numpy().astype(np.int64) << 32) | topic.indices.to_numpy()
-    _, pair = np.unique(place, return_inverse=True)
-    commits = np.bincount(pair[committed.is_valid().to_numpy(zero_copy_only=False)], minlength=len(place))
+    _, pair = np.unique(_pairs(group, topic), return_inverse=True)
+    commits = np.bincount(pair[committed.is_valid().to_numpy(zero_copy_only=False)], minlength=len(group))
     return pa.array(commits[pair] > 0)
 
 

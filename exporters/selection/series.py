@@ -148,7 +148,8 @@ class SeriesSelector:
         apart = dead_groups_apart(without_share_numbers(selected))
         shown = dataclasses.replace(self._folder.fold(apart), summary=summary_table(snapshot.groups))
         if self.compatibility.names:
-            shown = peer_snapshot(shown, apart, self.compatibility.cluster)
+            peers = self.compatibility
+            shown = peer_snapshot(shown, apart, peers.cluster, every_partition=peers.needs_every_partition)
         metrics = self._metrics
         if self._budget is not None:
             kept = self._budget.fit({metric: _series_count(shown, metric) for metric in metrics})

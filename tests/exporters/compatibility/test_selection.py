@@ -9,6 +9,7 @@ import pytest
 from exporters.cluster.exposition import PublishedCluster
 from exporters.compatibility.peers import PEERS
 from exporters.compatibility.selection import PeerSelection
+from exporters.compatibility.snapshot_tables import PeerSnapshot
 from exporters.selection.folding import FoldRules
 from exporters.selection.name_filter import NameFilter
 from exporters.selection.series import Granularity, SeriesSelection, SeriesSelector
@@ -48,6 +49,18 @@ def test_an_exporter_named_twice_is_shown_once() -> None:
     """A duplicate sample would fail the whole scrape."""
     twice = shown(SeriesSelection(compatibility=PeerSelection(("burrow", "burrow"), "c")))
     assert len(twice) == len(set(twice))
+
+
+def test_only_kafka_exporter_adds_partitions_without_a_commit() -> None:
+    """Rows for every partition of a topic cost memory, and the others have no value for them."""
+    rows = {}
+    for name in NAMES:
+        selector = SeriesSelector(SeriesSelection(compatibility=PeerSelection((name,), "c")))
+        selected = selector.select(snapshot_at()).shown
+        assert isinstance(selected, PeerSnapshot)
+        rows[name] = len(selected.peer_partitions)
+    own = len(snapshot_at().partitions)
+    assert rows == dict.fromkeys(NAMES, own) | {"kafka_exporter": own + 1}
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -45,13 +45,18 @@ def made(places: dict[Any, Any], ends: dict[Any, Any], counts: dict[str, int | N
 
 
 @examples(100)
-@given(PLACES, ENDS, st.fixed_dictionaries(dict.fromkeys("tu", st.one_of(st.none(), st.integers(1, 3)))))
+@given(
+    places=PLACES,
+    ends=ENDS,
+    counts=st.fixed_dictionaries(dict.fromkeys("tu", st.one_of(st.none(), st.integers(1, 3)))),
+    every_partition=st.booleans(),
+)
 def test_values_follow_the_rules_of_each_exporter(
-    places: dict[Any, Any], ends: dict[Any, Any], counts: dict[str, int | None]
+    places: dict[Any, Any], ends: dict[Any, Any], counts: dict[str, int | None], *, every_partition: bool
 ) -> None:
     """Law: partition, topic and group values are those of the exporters' source code, with null for unknown ones."""
     data = made(places, ends, counts)
-    found = peer_snapshot(data, data, "c")
+    found = peer_snapshot(data, data, "c", every_partition=every_partition)
     by_topic: dict[Any, list[Any]] = collections.defaultdict(list)
     for (group, topic, partition), (committed, owner) in places.items():
         by_topic[group, topic].append((partition, committed, ends.get((topic, partition)), owner))
@@ -64,10 +69,13 @@ def test_values_follow_the_rules_of_each_exporter(
             minus_one = committed is None and is_read and end is not None
             floor = None if lag is None else max(0, lag)
             wanted_rows[group, topic, partition] = (each, -1 if minus_one else lag, floor)
+        others = set(range(counts[topic] or 0)) - {partition for partition, *_ in parts}
+        others = others if is_read and every_partition else set()
+        wanted_rows |= {(group, topic, partition): (-1, -1, None) for partition in others}
         known = [lag for lag in lags if lag is not None]
         owners = [owner for *_, owner in parts if owner is not None]
         wanted_topics[group, topic] = (
-            sum(shown) if is_read else None,
+            sum(shown) - len(others) if is_read else None,
             sum(known) if known else None,
             sum(committed for _, committed, end, _ in parts if None not in (committed, end)) if known else None,
             sum(max(0, lag) for lag in known) if known else None,
@@ -94,6 +102,18 @@ def test_values_follow_the_rules_of_each_exporter(
         values = [ends.get((row["topic_name"], at)) for at in read]
         is_whole = None not in values and len(values) == counts[row["topic_name"]]
         assert row["high_watermark_sum"] == (sum(values) if is_whole else None)
+
+
+def test_added_partitions_stand_in_their_order() -> None:
+    """A group with a commit for one of three partitions has three rows, and other topics follow them as before."""
+    places = {("a", "t", 1): (4, None), ("a", "u", 0): (None, 0), ("b", "t", 0): (2, None)}
+    data = made(places, {("t", 1): 9}, {"t": 3, "u": 2})
+    rows = peer_snapshot(data, data, "c", every_partition=True).peer_partitions.to_pylist()
+    assert [(row["group"], row["topic"], row["partition"], row["committed_or_minus_one"]) for row in rows] == [
+        *(("a", "t", 0, -1), ("a", "t", 1, 4), ("a", "t", 2, -1)),
+        ("a", "u", 0, None),
+        *(("b", "t", 0, 2), ("b", "t", 1, -1), ("b", "t", 2, -1)),
+    ]
 
 
 def test_a_negative_commit_has_no_lag() -> None:
