@@ -15,26 +15,22 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
-import yaml
 
 from sandbox.ports import LOOPBACK
 from sandbox.programs.prometheus import JOB, Prometheus
 from sandbox.programs.prometheus_tools import find_tool
 from sandbox.waiting import wait_until
 from tests.exporters.compatibility.peer_world import NAMES, exposition_text, published
+from tests.exporters.compatibility.published_queries import published_queries, results, write_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 pytestmark = [pytest.mark.chart, pytest.mark.long, pytest.mark.timeout(300)]
 
 SCRAPE: Final = 3
 """Seconds between two scrapes."""
-EVERYTHING: Final = dict.fromkeys(
-    ("topic", "highThroughputTopics", "consumer_group", "consumergroup", "topOffsetCommitters"), ".*"
-)
-"""The variables of dashboards that may have all topics or groups as value."""
 HISTORY: Final = 20 * 60
 STEP: Final = 60
 """Seconds of history before the first scrape, and between its samples."""
@@ -97,52 +93,12 @@ def write_history(peer: str, address: str, folder: Path, begin: float) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def filled(expression: str, values: Mapping[str, str]) -> str:
-    """Replace the variables of a dashboard, `$name` or `${name}`, as Grafana does. Raises KeyError for an unknown one.
-
-    Topics and groups are `All`, unless `values` has others; there is no namespace.
-    """
-    of_variable = EVERYTHING | {"__rate_interval": "1m", "__range_s": "600", "namespace": ""} | values
-    return re.sub(r"\$(?:(\w+)|\{(\w+)\})", lambda found: of_variable[found[1] or found[2]], expression)
-
-
-def published_queries(peer: str, address: str) -> dict[str, str]:
-    """Return each query of an exporter's dashboards and documentation as Prometheus is asked, by source and query."""
-    facts = published(peer)
-    scope = {"instance": address, "cluster_name": facts.get("cluster", "kafka")}
-    return {
-        f"{group['source']}: {expression}": filled(expression, scope | group.get("variables", {}))
-        for group in facts.get("queries", ())
-        for expression in group["expressions"]
-    }
-
-
-def write_rules(groups: Sequence[dict[str, Any]], folder: Path) -> set[str]:
-    """Write published rules as files of Prometheus, one group per source; returns the names of all rules.
-
-    They are recorded without `for`: how long a condition must hold does not depend on the metrics.
-    """
-    folder.mkdir()
-    for number, group in enumerate(groups):
-        content = {"groups": [{"name": group["source"], "interval": f"{SCRAPE}s", "rules": group["rules"]}]}
-        (folder / f"{number}.yaml").write_text(yaml.safe_dump(content))
-    return {rule.get("alert") or rule["record"] for group in groups for rule in group["rules"]}
-
-
-def results(prometheus: Prometheus) -> set[str]:
-    """Return the names of the alerts that fire and of the recorded series that exist. Fails if a rule has an error."""
-    rules = prometheus.rules()
-    assert [rule["lastError"] for rule in rules if rule.get("lastError")] == []
-    recorded = {rule["name"] for rule in rules if rule["type"] == "recording" and prometheus.query(rule["name"])}
-    return recorded | {rule["name"] for rule in rules if rule["type"] == "alerting" and rule["state"] == "firing"}
-
-
 @pytest.mark.parametrize("peer", NAMES)
 def test_every_published_query_and_rule_has_a_result(peer: str, promtool: str, tmp_path: Path) -> None:
     """Prometheus accepts the scrape; each query of a dashboard returns rows, and each rule, loaded as one, fires."""
     assert promtool
     facts, begin = published(peer), time.time()
-    quiet = write_rules(facts.get("rules", ()), tmp_path / "published")
+    quiet = write_rules(facts.get("rules", ()), tmp_path / "published", SCRAPE)
     assert facts.get("queries") or quiet
     texts = [exposition_text(peer, HISTORY // PACE + step).encode() for step in range(STEPS)]
     with served(texts, begin) as address:

@@ -1,0 +1,270 @@
+"""The names of the other exporters at a running monitor: their published queries and rules, and their values.
+
+One broker with groups of several kinds, one `lagwarden run` with all names, and one Prometheus that scrapes it. The
+values are compared with what each exporter's rules make of the brokers' own answers at the same time; programs of the
+exporters are not needed for it (`exporter_rules`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import re
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from exporters.compatibility.migration_pages import generated
+from exporters.compatibility.peers import PEER_BY_NAME
+from sandbox.kafka.broker import Broker
+from sandbox.ports import LOOPBACK
+from sandbox.programs.prometheus import Prometheus
+from sandbox.programs.prometheus_tools import ToolMissingError, find_tool
+from sandbox.waiting import wait_until
+from tests.exporters.compatibility import exporter_rules
+from tests.exporters.compatibility.exporter_rules import ClusterAnswers, Series, parsed, read_answers
+from tests.exporters.compatibility.peer_world import NAMES, published
+from tests.exporters.compatibility.published_queries import published_queries, results, write_rules
+from tests.exporters.compatibility.running_world import DELETED, PeerWorld
+from tests.integration.traffic import offsets_ends
+from tests.support.monitor import Monitor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+pytestmark = [pytest.mark.chart, pytest.mark.long, pytest.mark.timeout(900)]
+
+CLUSTER: Final = "my-cluster"
+"""The cluster that the rule of kafka-lag-exporter names."""
+SCRAPE: Final = 2
+"""Seconds between two scrapes."""
+SETTINGS: Final = {
+    "metrics.compatibility": ",".join(NAMES),
+    "metrics.compatibility_cluster": CLUSTER,
+    "cluster.interval": "5s",
+}
+NOT_HERE: Final = {
+    "core/internal/httpserver/prometheus_test.go": "the offsets of Burrow's own test",
+    "docs/metrics.md (MIT): kminion_kafka_broker_info": "the broker of the documentation's example",
+    "docs/metrics.md (MIT): kminion_kafka_cluster_info": "the cluster of the documentation's example",
+    "docs/metrics.md (MIT): kminion_kafka_topic_info": "the replicas of the documentation's example",
+    "docs/metrics.md (MIT): kminion_kafka_broker_log_dir": "the broker of the documentation's example",
+    "leader_is_preferred": "one broker leads everything",
+    "ISR_not_equal_to_partition": "one broker has every replica",
+    "Kafka_partition_leader_change_rapidly": "one broker leads everything",
+    "KafkaConsumerLag": "needs samples that are fifteen minutes old",
+}
+"""Queries, by a part of their source and text, and rules that have no result in a healthy cluster of one broker."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Running:
+    """All that runs."""
+
+    bootstrap: str
+    world: PeerWorld
+    monitor: Monitor
+    prometheus: Prometheus
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """Start everything."""
+    try:
+        find_tool("prometheus", fetch=True)
+    except ToolMissingError as error:
+        pytest.skip(str(error))
+    folder: Path = tmp_path_factory.mktemp("running")
+    rules = folder / "published"
+    for peer in NAMES:
+        write_rules(published(peer).get("rules", ()), rules / peer, SCRAPE)
+    for file in list(rules.glob("*/*.yaml")):
+        file.rename(rules / f"{file.parent.name}-{file.name}")
+    broker = Broker(properties={"broker.rack": "europe-west1-b"})
+    with broker, PeerWorld(broker.bootstrap) as world, Monitor(broker.bootstrap, folder, SETTINGS) as monitor:
+        monitor.wait_ready()
+        target = f"http://{LOOPBACK}:{monitor.port}"
+        with Prometheus(target, folder / "prometheus", interval=SCRAPE, rules=rules) as prometheus:
+            yield Running(broker.bootstrap, world, monitor, prometheus)
+
+
+def test_published_queries_and_rules_have_results(running: Running) -> None:
+    """Every query returns rows and every rule fires, but for those that need another cluster; none has an error."""
+    running.world.move()
+    address = f"{LOOPBACK}:{running.monitor.port}"
+    empty = {key: text for peer in NAMES for key, text in published_queries(peer, address, CLUSTER).items()}
+    quiet = {
+        rule.get("alert") or rule["record"]
+        for peer in NAMES
+        for group in published(peer).get("rules", ())
+        for rule in group["rules"]
+    }
+
+    def without_result() -> set[str]:
+        for key in [key for key, text in empty.items() if running.prometheus.query(text)]:
+            del empty[key]
+        quiet.difference_update(results(running.prometheus))
+        return {key for key in (*empty, *quiet) if not any(part in key for part in NOT_HERE)}
+
+    with contextlib.suppress(TimeoutError):
+        wait_until(lambda: not without_result(), "every query and rule to have a result", limit=90, pause=1)
+    assert without_result() == set()
+    assert [part for part in NOT_HERE if not any(part in key for key in (*empty, *quiet))] == []
+    assert running.prometheus.scrape_error() is None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Excuse:
+    """A difference that the migration page names with these words: the metrics, and which series of them differ."""
+
+    peer: str
+    metrics: str
+    words: str
+    applies: Callable[[ClusterAnswers, Mapping[str, str]], bool]
+
+
+def _is_unread(answers: ClusterAnswers, labels: Mapping[str, str]) -> bool:
+    partition = labels.get("partition", labels.get("partition_id", ""))
+    return (_topic(labels), int(partition)) not in answers.read
+
+
+def _is_not_read_whole(answers: ClusterAnswers, labels: Mapping[str, str]) -> bool:
+    topic = _topic(labels)
+    return any((topic, number) not in answers.read for number in answers.topics[topic])
+
+
+def _is_read_by_none(answers: ClusterAnswers, labels: Mapping[str, str]) -> bool:
+    return _topic(labels) not in {topic for topic, _ in answers.read}
+
+
+def _has_no_commit(answers: ClusterAnswers, labels: Mapping[str, str]) -> bool:
+    return (_topic(labels), int(labels["partition"])) not in answers.groups[labels["group"]].commits
+
+
+def _is_modern(answers: ClusterAnswers, labels: Mapping[str, str]) -> bool:
+    return answers.groups[labels.get("consumergroup", labels.get("group_id", ""))].is_modern
+
+
+def _topic(labels: Mapping[str, str]) -> str:
+    return labels.get("topic", labels.get("topic_name", ""))
+
+
+_READ_ONLY: Final = "Only partitions that a group reads."
+EXCUSES: Final = (
+    Excuse("kafka_exporter", r"kafka_topic_partition_(current|oldest)_offset", _READ_ONLY, _is_unread),
+    Excuse("kafka_exporter", "kafka_consumergroup_members", "writes 0 for groups of the new protocol", _is_modern),
+    Excuse("kminion", r"kminion_kafka_topic_partition_(high|low)_water_mark", _READ_ONLY, _is_unread),
+    Excuse(
+        "kminion",
+        r"kminion_kafka_topic_(high|low)_water_mark_sum",
+        "Only topics of which groups read all partitions.",
+        _is_not_read_whole,
+    ),
+    Excuse("kminion", "kminion_kafka_topic_info", "Empty for a topic that no group reads", _is_read_by_none),
+    Excuse(
+        "kminion",
+        r"kminion_kafka_consumer_group_(info|members|empty_members|topic_members|topic_assigned_partitions)",
+        "KMinion has no series for groups of the new protocol (KIP-848).",
+        _is_modern,
+    ),
+    Excuse("burrow_exporter", "kafka_burrow_topic_partition_offset", _READ_ONLY, _is_unread),
+    Excuse(
+        "burrow_exporter",
+        "kafka_burrow_partition_max_offset",
+        "Also for partitions that a member owns without a commit.",
+        _has_no_commit,
+    ),
+    Excuse("burrow", "burrow_kafka_topic_partition_offset", _READ_ONLY, _is_unread),
+)
+
+
+def differences(peer: str, wanted: Series, shown: Series, answers: ClusterAnswers) -> tuple[list[str], set[Excuse]]:
+    """Return the differing series that no excuse is about, as text, and the excuses that were needed."""
+    found, used = [], set()
+    for key in sorted(wanted.keys() | shown.keys(), key=str):
+        if wanted.get(key) != shown.get(key):
+            name, labels = key[0], dict(key[1])
+            excuses = {
+                each
+                for each in EXCUSES
+                if each.peer == peer and re.fullmatch(each.metrics, name) and each.applies(answers, labels)
+            }
+            used |= excuses
+            if not excuses:
+                found.append(f"{name}{labels}: the exporter {wanted.get(key)}, lagwarden {shown.get(key)}")
+    return found, used
+
+
+def test_each_difference_is_on_the_migration_page() -> None:
+    """With the words that excuse it here."""
+    assert [each.words for each in EXCUSES if each.words not in generated(PEER_BY_NAME[each.peer])] == []
+
+
+UNKNOWN_LABELS: Final = {"cluster_version", "controller_id", "coordinator_id", "is_controller"}
+"""Labels that lagwarden does not know, or that mean something else with KRaft (docs/migration/kminion.md)."""
+
+
+NOT_COMPARED: Final = {
+    "kafka_exporter": set(),
+    "kafka_lag_exporter": {"kafka_consumergroup_group_lag_seconds", "kafka_consumergroup_group_max_lag_seconds"},
+    "kminion": {
+        "kminion_kafka_broker_log_dir_size_total_bytes",
+        "kminion_kafka_topic_log_dir_size_total_bytes",
+        "kminion_kafka_consumer_group_offset_commits_total",
+    },
+    "burrow_exporter": {"kafka_burrow_partition_status", "kafka_burrow_status"},
+    "burrow": {
+        "burrow_kafka_consumer_status",
+        "burrow_kafka_consumer_current_offset",
+        "burrow_kafka_topic_partition_status",
+    },
+}
+"""Metrics for which `exporter_rules` has no rule."""
+
+
+def wanted_series(peer: str, answers: ClusterAnswers) -> Series:
+    """Return the series of an exporter by its rules."""
+    if peer in {"kafka_exporter", "kminion"}:
+        return getattr(exporter_rules, peer)(answers)  # type: ignore[no-any-return]
+    return getattr(exporter_rules, peer)(answers, CLUSTER)  # type: ignore[no-any-return]
+
+
+def shown_series(peer: str, text: str, names: set[str]) -> Series:
+    """Return lagwarden's series under the names of an exporter, without the labels that it does not know."""
+    own = {metric.name for metric in PEER_BY_NAME[peer].metrics} & names
+    return {
+        (name, frozenset((key, value) for key, value in labels if key not in UNKNOWN_LABELS)): value
+        for (name, labels), value in parsed(text).items()
+        if name in own
+    }
+
+
+def test_values_are_those_of_the_exporters_rules(running: Running) -> None:
+    """Every series of every exporter, but for differences that its migration page names; each of those occurs."""
+    running.world.move()
+    running.monitor.wait_ticks(3)
+    running.world.stand_still()
+    running.monitor.wait_read(offsets_ends(running.bootstrap))
+    answers = read_answers(running.bootstrap)
+    assert DELETED not in answers.groups
+
+    def compare() -> tuple[list[str], set[Excuse]]:
+        text = running.monitor.get("/metrics").text
+        found, used = [], set()
+        for peer in NAMES:
+            wanted = wanted_series(peer, answers)
+            names = {name for name, _ in wanted}
+            assert {metric.name for metric in PEER_BY_NAME[peer].metrics} - names == NOT_COMPARED[peer]
+            shown = shown_series(peer, text, names)
+            of_peer = differences(peer, wanted, shown, answers)
+            found += of_peer[0]
+            used |= of_peer[1]
+        return found, used
+
+    # The facts about the cluster follow with the next poll.
+    with contextlib.suppress(TimeoutError):
+        wait_until(lambda: not compare()[0], "the same series", limit=20, pause=1)
+    found, used = compare()
+    assert not found, "\n".join(found)
+    assert [each for each in EXCUSES if each not in used] == []
