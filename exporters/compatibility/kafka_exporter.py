@@ -184,4 +184,5 @@ KAFKA_EXPORTER: Final = Peer(
         ),
         MissingMetric("kafka_exporter_build_info", "Use `lagwarden_build_info`."),
     ),
+    every_partition=True,
 )

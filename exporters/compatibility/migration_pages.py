@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 
 _BEGIN: Final = "<!-- generated: begin -->\n"
 _END: Final = "<!-- generated: end -->\n"
+_PER_PARTITION: Final = "per partition of a group"
+_PER_EVERY_PARTITION: Final = "per partition of a topic, for each group with a commit in the topic"
 _COSTS: Final = (
-    ("per partition of a group", (PeerSource.PEER_PARTITIONS,)),
+    (_PER_PARTITION, (PeerSource.PEER_PARTITIONS,)),
     ("per topic of a group", (PeerSource.PEER_GROUP_TOPICS,)),
     ("per group", (PeerSource.PEER_GROUPS,)),
     ("per partition of a topic that groups read", (PeerSource.PEER_LOG_ENDS,)),
@@ -96,7 +98,8 @@ def _missing(peer: Peer) -> str:
 
 def _costs(peer: Peer) -> str:
     counts = [(text, sum(metric.source in sources for metric in peer.metrics)) for text, sources in _COSTS]
-    rows = [_row(text, str(count)) for text, count in counts if count]
+    other = {_PER_PARTITION: _PER_EVERY_PARTITION} if peer.every_partition else {}
+    rows = [_row(other.get(text, text), str(count)) for text, count in counts if count]
     return "\n".join(
         [
             "## What the names cost",

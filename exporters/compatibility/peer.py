@@ -34,7 +34,8 @@ class Peer:
     """Another exporter with its metrics.
 
     `name` is the value of `metrics.compatibility`. `unknown_labels` are labels whose value lagwarden does not know,
-    with what it writes instead.
+    with what it writes instead. With `every_partition` it has series for each partition of a topic for which a group
+    has a commit, not only for those that have one.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Peer:
     metrics: tuple[PeerMetric, ...]
     missing: tuple[MissingMetric, ...] = ()
     unknown_labels: tuple[tuple[str, str], ...] = ()
+    every_partition: bool = False
 
     @property
     def snapshot_metrics(self) -> tuple[PeerMetric, ...]:

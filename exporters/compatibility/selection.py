@@ -6,7 +6,6 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from exporters.compatibility.burrow import BURROW
-from exporters.compatibility.kafka_exporter import KAFKA_EXPORTER
 from exporters.compatibility.peers import PEER_BY_NAME, STATUS_PEERS
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ class PeerSelection:
     @property
     def needs_every_partition(self) -> bool:
         """True if a metric has a value for each partition of a topic for which a group has a commit."""
-        return KAFKA_EXPORTER.name in self.names
+        return any(peer.every_partition for peer in self.peers)
 
     @property
     def has_burrow_api(self) -> bool:

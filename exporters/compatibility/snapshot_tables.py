@@ -28,6 +28,11 @@ BURROW_CODES: Final = ("NOTFOUND", "OK", "WARN", "ERR", "STOP", "STALL", "REWIND
 _ERR: Final = BURROW_CODES.index("ERR")
 _STABLE: Final = "Stable"
 _ADDED: Final = "added"
+_USED: Final = (
+    *("group", "topic", "partition", "committed_offset", "high_watermark", "time_lag", "topic_partitions"),
+    *("owner", "member_id", "client_id", "client_host", "burrow_status", "burrow_complete"),
+)
+"""The columns of PARTITIONS and COMPATIBILITY that have a meaning for an exporter."""
 
 _LABELS: Final = (
     *(("consumergroup", NAME), ("group", NAME), ("group_id", NAME), ("consumer_group", NAME)),
@@ -158,7 +163,7 @@ def peer_snapshot(shown: Snapshot, apart: Snapshot, cluster: str, *, every_parti
 
 
 def _partitions(snapshot: Snapshot, cluster: str, *, every_partition: bool) -> dict[str, Any]:
-    table = _with_compatibility(snapshot)
+    table = _with_compatibility(snapshot).select(_USED)
     table = (_with_every_partition if every_partition else _with_no_more_rows)(table)
     group, topic, partition = (_array(table, name) for name in ("group", "topic", "partition"))
     committed, end = _array(table, "committed_offset"), _array(table, "high_watermark")
@@ -222,6 +227,8 @@ def _with_every_partition(table: pa.Table) -> pa.Table:
     has_commit = _has_commit_for_topic(group, topic, committed).to_numpy(zero_copy_only=False)
     wanted = np.where(has_commit[first], count[first], 0)
     missing = np.flatnonzero(wanted > np.bincount(pair[partition < count], minlength=len(pairs)))
+    if not len(missing):
+        return _with_no_more_rows(table)
     size = wanted[missing]
     added_pair = np.repeat(missing, size)
     added_partition = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size)
