@@ -12,6 +12,13 @@ _GROUP: Final = ("cluster_name", "group")
 _GROUP_TOPIC: Final = ("cluster_name", "group", "topic")
 _MEMBER: Final = ("cluster_name", "group", "topic", "partition", "member_host", "consumer_id", "client_id")
 _NOT_A_NUMBER: Final = "Absent where kafka-lag-exporter writes NaN."
+_UNOWNED: Final = (
+    "With partitions that no member owns, which kafka-lag-exporter leaves out as long as the group has members."
+)
+_MEMBER_LABELS: Final = (
+    "`unknown`, as in kafka-lag-exporter, if no member owns it, in a rebalance, and with `http.hide_members`."
+    " Groups of the new protocol (KIP-848) have their members here, where kafka-lag-exporter writes `unknown`."
+)
 _TIME: Final = (
     "The age of the oldest unread record, where kafka-lag-exporter interpolates between its own polls; absent where it"
     " writes NaN."
@@ -51,7 +58,7 @@ KAFKA_LAG_EXPORTER: Final = Peer(
             _MEMBER,
             absent="the group has no committed offset for the partition",
             instead="lagwarden_partition_committed_offset",
-            difference=_NOT_A_NUMBER,
+            difference=f"{_NOT_A_NUMBER} {_UNOWNED}",
         ),
         PeerMetric(
             "kafka_consumergroup_group_lag",
@@ -62,7 +69,7 @@ KAFKA_LAG_EXPORTER: Final = Peer(
             _MEMBER,
             absent="the group has no commit for the partition, or the cluster returned no offsets for it",
             instead="lagwarden_partition_lag",
-            difference=_NOT_A_NUMBER,
+            difference=f"{_NOT_A_NUMBER} {_UNOWNED}",
         ),
         PeerMetric(
             "kafka_consumergroup_group_lag_seconds",
@@ -73,7 +80,7 @@ KAFKA_LAG_EXPORTER: Final = Peer(
             _MEMBER,
             absent="the time lag is unknown",
             instead="lagwarden_partition_time_lag_seconds",
-            difference=_TIME,
+            difference=f"{_TIME} {_UNOWNED}",
         ),
         PeerMetric(
             "kafka_consumergroup_group_max_lag",
@@ -84,7 +91,7 @@ KAFKA_LAG_EXPORTER: Final = Peer(
             _GROUP,
             absent="no lag of the group is known",
             instead="lagwarden_group_lag_max",
-            difference=_NOT_A_NUMBER,
+            difference=f"{_NOT_A_NUMBER} {_UNOWNED}",
         ),
         PeerMetric(
             "kafka_consumergroup_group_max_lag_seconds",
@@ -95,7 +102,7 @@ KAFKA_LAG_EXPORTER: Final = Peer(
             _GROUP,
             absent="no time lag of the group is known",
             instead="lagwarden_group_time_lag_seconds",
-            difference=_TIME,
+            difference=f"{_TIME} {_UNOWNED}",
         ),
         PeerMetric(
             "kafka_consumergroup_group_sum_lag",
@@ -106,7 +113,7 @@ KAFKA_LAG_EXPORTER: Final = Peer(
             _GROUP,
             absent="no lag of the group is known",
             instead="lagwarden_group_lag",
-            difference="Absent where kafka-lag-exporter writes 0 because every lag is NaN.",
+            difference=f"Absent where kafka-lag-exporter writes 0 because every lag is NaN. {_UNOWNED}",
         ),
         PeerMetric(
             "kafka_consumergroup_group_topic_sum_lag",
@@ -117,7 +124,7 @@ KAFKA_LAG_EXPORTER: Final = Peer(
             _GROUP_TOPIC,
             absent="no lag of the group on the topic is known",
             instead="sum by (cluster, group, topic) (lagwarden_partition_lag)",
-            difference="Absent where kafka-lag-exporter writes 0 because every lag is NaN.",
+            difference=f"Absent where kafka-lag-exporter writes 0 because every lag is NaN. {_UNOWNED}",
         ),
     ),
     missing=(
@@ -131,7 +138,7 @@ KAFKA_LAG_EXPORTER: Final = Peer(
         ("cluster_name", "The value of `metrics.compatibility_cluster`, else of `metrics.cluster_name`, else `kafka`."),
         (
             "member_host, consumer_id, client_id",
-            "`unknown`, as in kafka-lag-exporter, if no member owns it, in a rebalance, and with `http.hide_members`.",
+            _MEMBER_LABELS,
         ),
     ),
 )

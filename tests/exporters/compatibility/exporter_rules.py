@@ -2,9 +2,9 @@
 
 `ClusterAnswers` has the answers to the requests that they send (metadata, offsets, groups, commits), read by librdkafka
 and so by no code of lagwarden. The rules are those of kafka_exporter.go, of KMinion's collectors with `scrapeMode:
-adminApi`, of kafka-lag-exporter's Metrics.scala and of Burrow's storage: what each does where a group has no commit, a
-commit is beyond the end, or a broker does not describe a group. Time lags and statuses depend on when an exporter
-polled, sizes on disk are in no answer that librdkafka has: these are not here.
+adminApi`, of kafka-lag-exporter's KafkaClient.scala and of Burrow's storage: what each does where a group has no
+commit, a commit is beyond the end, no member owns a partition, or a broker does not describe a group. Time lags and
+statuses depend on when an exporter polled, sizes on disk are in no answer that librdkafka has: these are not here.
 
 The programs themselves are not run here. kafka_exporter, KMinion, Burrow and burrow_exporter could not be built from
 pinned Go modules, because the module proxy refused them; kafka-lag-exporter is in no package registry.
@@ -242,7 +242,8 @@ def kafka_lag_exporter(answers: ClusterAnswers, cluster: str) -> Series:
             place = {"cluster_name": cluster, "topic": topic, "partition": number}
             _add(series, "kafka_partition_latest_offset", found.high, **place)
             _add(series, "kafka_partition_earliest_offset", found.low, **place)
-    for group, described in answers.groups.items():
+    for group, found_group in answers.groups.items():
+        described = _without_unowned(found_group)
         of_group = {"cluster_name": cluster, "group": group}
         by_topic = {topic: _lags(answers, described, topic) for topic in {topic for topic, _ in described.commits}}
         for topic, lags in by_topic.items():
@@ -302,6 +303,14 @@ def parsed(text: str) -> Series:
         for family in text_string_to_metric_families(text)
         for sample in family.samples
     }
+
+
+def _without_unowned(group: DescribedGroup) -> DescribedGroup:
+    """Return a group as kafka-lag-exporter sees it: if it has members, with what they own, else with its commits."""
+    members = () if group.is_modern else group.members
+    owned = {place for member in members for place in member.owned}
+    commits = {place: offset for place, offset in group.commits.items() if place in owned or not members}
+    return dataclasses.replace(group, members=members, commits=commits)
 
 
 _UNKNOWN: Final = {"member_host": "unknown", "consumer_id": "unknown", "client_id": "unknown"}

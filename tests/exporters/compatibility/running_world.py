@@ -21,6 +21,8 @@ from tests.integration.traffic import commit, delete_groups, make_topic
 
 MOVING: Final = "bigquery-sink"
 """Four members of a classic group on three partitions, which go on committing."""
+UNOWNED: Final = ("trimmed", 0, 12)
+"""A commit of that group for a partition that none of its members owns."""
 MODERN: Final = "modern"
 """A member of a KIP-848 group."""
 STORED: Final = frozenset({"consumergroup-A", "partial", "beyond", "behind-the-start", "up-to-date", "rewinding"})
@@ -67,6 +69,7 @@ class PeerWorld:
         wait_until(lambda: self._has_state(MODERN, "STABLE"), f"the member of {MODERN}")
         wait_until(lambda: self._has_state(MOVING, "STABLE", members=4), f"the members of {MOVING}")
         modern.commit([("orders", partition, 2) for partition in range(3)])
+        self._moving[0].commit([UNOWNED])
         return self
 
     def __exit__(self, *_: object) -> None:

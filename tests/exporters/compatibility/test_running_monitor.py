@@ -142,8 +142,16 @@ def _has_no_commit(answers: ClusterAnswers, labels: Mapping[str, str]) -> bool:
     return (_topic(labels), int(labels["partition"])) not in answers.groups[labels["group"]].commits
 
 
+def _has_unowned(answers: ClusterAnswers, labels: Mapping[str, str]) -> bool:
+    group = answers.groups[labels["group"]]
+    owned = {place for member in group.members for place in member.owned}
+    unowned = set(group.commits) - owned if owned else set()
+    return any(labels.get("topic", topic) == topic for topic, _ in unowned)
+
+
 def _is_modern(answers: ClusterAnswers, labels: Mapping[str, str]) -> bool:
-    return answers.groups[labels.get("consumergroup", labels.get("group_id", ""))].is_modern
+    group = labels.get("consumergroup") or labels.get("group_id") or labels["group"]
+    return answers.groups[group].is_modern
 
 
 def _topic(labels: Mapping[str, str]) -> str:
@@ -154,6 +162,18 @@ _READ_ONLY: Final = "Only partitions that a group reads."
 EXCUSES: Final = (
     Excuse("kafka_exporter", r"kafka_topic_partition_(current|oldest)_offset", _READ_ONLY, _is_unread),
     Excuse("kafka_exporter", "kafka_consumergroup_members", "writes 0 for groups of the new protocol", _is_modern),
+    Excuse(
+        "kafka_lag_exporter",
+        r"kafka_consumergroup_group_(offset|lag|max_lag|sum_lag|topic_sum_lag)",
+        "With partitions that no member owns, which kafka-lag-exporter leaves out",
+        _has_unowned,
+    ),
+    Excuse(
+        "kafka_lag_exporter",
+        r"kafka_consumergroup_group_(offset|lag)",
+        "Groups of the new protocol (KIP-848) have their members here",
+        _is_modern,
+    ),
     Excuse("kminion", r"kminion_kafka_topic_partition_(high|low)_water_mark", _READ_ONLY, _is_unread),
     Excuse(
         "kminion",
