@@ -169,7 +169,7 @@ class VerdictEvaluator:
         self._start(None)
 
     def _save_if_due(self, now: float) -> None:
-        if self._saved_at is None or now - self._saved_at >= _SAVE_SECONDS:
+        if self._saved_at is None or not 0 <= now - self._saved_at < _SAVE_SECONDS:
             if self._saved_at is not None:
                 self.save()
             self._saved_at = now

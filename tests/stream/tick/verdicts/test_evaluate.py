@@ -188,6 +188,16 @@ def test_a_partition_without_any_commit_has_a_row() -> None:
     assert [each[:2] for each in evaluated.partition_findings("g")] == [("t", 1)]
 
 
+def test_verdicts_are_written_although_the_clock_was_set_back(tmp_path: Path) -> None:
+    """The next tick writes them; it does not wait until the clock is where it was."""
+    evaluator, story = VerdictEvaluator(LIMITS, store=VerdictStore(tmp_path)), Story()
+    story.second = 3600
+    story.tick(evaluator)
+    story.second = 0
+    story.tick(evaluator)
+    assert VerdictStore(tmp_path).read() is not None
+
+
 def test_a_rebalance_storm_of_many_members_is_found() -> None:
     """Twenty members rebalance more often than the history keeps transitions; rare rebalances are no storm."""
     names = [written.classic_member(f"m{at}", wants=written.subscription("t")) for at in range(20)]
