@@ -3,8 +3,8 @@
 `ClusterAnswers` has the answers to the requests that they send (metadata, offsets, groups, commits), read by librdkafka
 and so by no code of lagwarden. The rules are those of kafka_exporter.go, of KMinion's collectors with `scrapeMode:
 adminApi`, of kafka-lag-exporter's KafkaClient.scala and of Burrow's storage: what each does where a group has no
-commit, a commit is beyond the end, no member owns a partition, or a broker does not describe a group. Time lags and
-statuses depend on when an exporter polled, sizes on disk are in no answer that librdkafka has: these are not here.
+commit, a commit is beyond the end, no member owns a partition, or a broker does not describe a group. Sizes are those
+of the files on disk. Time lags and statuses depend on when an exporter polled: these are not here.
 
 The programs themselves are not run here. kafka_exporter, KMinion, Burrow and burrow_exporter could not be built from
 pinned Go modules, because the module proxy refused them; kafka-lag-exporter is in no package registry.
@@ -15,13 +15,16 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from confluent_kafka import OFFSET_INVALID, ConsumerGroupTopicPartitions, ConsumerGroupType, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, OffsetSpec
 from prometheus_client.parser import text_string_to_metric_families
 
 from sandbox.waiting import LIMIT
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 Series = dict[tuple[str, frozenset[tuple[str, str]]], float]
 """Values by name and labels."""
@@ -65,13 +68,17 @@ class DescribedPartition:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClusterAnswers:
-    """What the brokers say. `brokers` has host, port and rack by id, `policies` the cleanup policy by topic."""
+    """What the brokers say. `brokers` has host, port and rack by id, `policies` the cleanup policy by topic.
+
+    `sizes` has the bytes of the segments by topic, as they are on the disk of the one broker.
+    """
 
     cluster_id: str
     brokers: dict[int, tuple[str, int, str]]
     partitions: dict[Place, DescribedPartition]
     policies: dict[str, str]
     groups: dict[str, DescribedGroup]
+    sizes: dict[str, int]
 
     @property
     def topics(self) -> dict[str, dict[int, DescribedPartition]]:
@@ -88,8 +95,8 @@ class ClusterAnswers:
         return owned | {place for group in self.groups.values() for place in group.commits}
 
 
-def read_answers(bootstrap: str) -> ClusterAnswers:
-    """Ask the brokers. Raises KafkaException."""
+def read_answers(bootstrap: str, log_directory: Path) -> ClusterAnswers:
+    """Ask the brokers, and measure the files in the log directory of the only one. Raises KafkaException."""
     admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
     cluster = admin.describe_cluster(request_timeout=LIMIT).result(LIMIT)
     metadata = {
@@ -119,7 +126,16 @@ def read_answers(bootstrap: str) -> ClusterAnswers:
             for each, answer in admin.describe_configs(topics).items()
         },
         {name: _described_group(admin, name) for name in _group_names(admin)},
+        _sizes(log_directory, {(place.topic, place.partition) for place in metadata}),
     )
+
+
+def _sizes(log_directory: Path, places: set[Place]) -> dict[str, int]:
+    sizes: collections.Counter[str] = collections.Counter()
+    for topic, partition in places:
+        segments = (log_directory / f"{topic}-{partition}").glob("*.log")
+        sizes[topic] += sum(segment.stat().st_size for segment in segments)
+    return sizes
 
 
 def _group_names(admin: AdminClient) -> list[str]:
@@ -190,16 +206,19 @@ def kafka_exporter(answers: ClusterAnswers) -> Series:
 
 
 def kminion(answers: ClusterAnswers) -> Series:
-    """Return the series of KMinion that asks the Admin API, but for sizes on disk."""
+    """Return the series of KMinion that asks the Admin API."""
     series: Series = {}
     brokers = len(answers.brokers)
     _add(series, "kminion_kafka_cluster_info", 1, broker_count=brokers, cluster_id=answers.cluster_id)
     for broker, (host, port, rack) in answers.brokers.items():
-        _add(series, "kminion_kafka_broker_info", 1, broker_id=broker, address=host, port=port, rack_id=rack)
+        labels: dict[str, str | int] = {"broker_id": broker, "address": host, "port": port, "rack_id": rack}
+        _add(series, "kminion_kafka_broker_info", 1, **labels)
+        _add(series, "kminion_kafka_broker_log_dir_size_total_bytes", sum(answers.sizes.values()), **labels)
+    for topic, size in answers.sizes.items():
+        _add(series, "kminion_kafka_topic_log_dir_size_total_bytes", size, topic_name=topic)
     for topic, partitions in answers.topics.items():
-        replicas = len(partitions[0].replicas)
-        labels = {"partition_count": len(partitions), "replication_factor": replicas}
-        _add(series, "kminion_kafka_topic_info", 1, topic_name=topic, cleanup_policy=answers.policies[topic], **labels)
+        counts = {"partition_count": len(partitions), "replication_factor": len(partitions[0].replicas)}
+        _add(series, "kminion_kafka_topic_info", 1, topic_name=topic, cleanup_policy=answers.policies[topic], **counts)
         for mark in ("low", "high"):
             values = {number: getattr(found, mark) for number, found in partitions.items()}
             for number, value in values.items():

@@ -43,6 +43,8 @@ class PeerWorld:
         self._members = contextlib.ExitStack()
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
+        # Of 500: enough for as long as a test waits.
+        self._rewound = itertools.count(499, -1)
 
     def __enter__(self) -> Self:
         make = self._bootstrap
@@ -96,11 +98,11 @@ class PeerWorld:
 
     def _move(self) -> None:
         """Write and commit; one group commits ever smaller offsets."""
-        for number in itertools.count():
+        for offset in self._rewound:
             self._write("shop-activity", 6)
             for client in self._moving:
                 client.commit()
-            commit(self._bootstrap, REWINDING, "orders", {0: max(0, 9 - number)})
+            commit(self._bootstrap, REWINDING, "payments", {0: max(0, offset)})
             if self._ended.wait(0.5):
                 return
 
