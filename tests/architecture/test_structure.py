@@ -36,6 +36,10 @@ CONTRACTS: Final[dict[str, frozenset[str]]] = {
     "the terminal only in stream.cli and the catch-up bar": frozenset({"stream.cli"}),
 }
 """Import contracts that allow a library in one package. They list the packages in which it is forbidden."""
+KINDS_OF_TESTS: Final = frozenset(
+    {"architecture", "chaos", "chart", "cluster", "container", "integration", "page", "support"}
+)
+"""The folders of `tests` that mirror no package."""
 UNUSED: Final[dict[str, str]] = {}
 """Modules that no module of the product imports, and why. `__main__` modules need no entry."""
 
@@ -140,6 +144,18 @@ def test_only_the_transport_imports_the_kafka_client() -> None:
         path for path in product_modules() if "kafka" in {name.split(".")[0] for name in imported(ROOT / path)}
     ]
     assert {path.parent.parts[:3] for path in importers} == {("stream", "cluster", "transport")}
+
+
+def test_python_files_lie_only_in_the_known_trees() -> None:
+    """A file elsewhere would be in no import contract and in none of these tests; `tests` mirrors the packages."""
+    found = {path.name for path in ROOT.iterdir() if not path.name.startswith(".") and next(path.rglob("*.py"), None)}
+    assert found == set(TREES)
+    assert modules(Path()) == []
+    assert {folder.parts[1] for folder in folders() if len(folder.parts) > 1 and folder.parts[0] == "tests"} == {
+        *TREES[:-1],
+        *KINDS_OF_TESTS,
+    }
+    assert (modules(Path("tests")), modules(Path("deploy"))) == (["conftest"], ["bake_classes"])
 
 
 def test_the_root_of_stream_has_few_modules() -> None:
