@@ -84,7 +84,7 @@ KEDA: Final = CustomDefinitions(
 CUSTOM: Final = {kind: source for source in (OPERATOR, GATEWAY) for kind in source.plurals}
 """Where the CRD of each custom kind of the chart comes from."""
 
-# What pip and Go say when it is the network that is missing, not the file that is wrong.
+# Parts of the errors of pip and Go for a missing network.
 _OFFLINE: Final = ("NewConnectionError", "NameResolution", "timed out", "dial tcp", "No matching distribution")
 
 
@@ -93,7 +93,7 @@ class ToolsError(RuntimeError):
 
 
 class ToolsUnreachableError(ToolsError):
-    """A tool is not there and cannot be had: no network, or no Go."""
+    """A tool is missing and cannot be fetched: no network, or no Go."""
 
 
 def python_tools() -> Path:
@@ -188,7 +188,7 @@ def _run(command: list[str], *, what: str, env: dict[str, str] | None = None, fo
         return done.stdout
     lines = [line.strip() for line in (done.stderr + done.stdout).splitlines() if line.strip()]
     error = ToolsUnreachableError if any(sign in line for line in lines for sign in _OFFLINE) else ToolsError
-    raise error(f"{what}: {lines[-1] if lines else 'it said nothing'}")
+    raise error(f"{what}: {lines[-1] if lines else 'no output'}")
 
 
 if __name__ == "__main__":

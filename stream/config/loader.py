@@ -26,12 +26,11 @@ if TYPE_CHECKING:
 SectionT = TypeVar("SectionT", bound=OptionSection)
 
 PREFIX: Final = "LAGWARDEN_"
-# Variables with the prefix that are not options: the cache directory, and the configuration file itself.
 _OTHER_VARIABLES: Final = frozenset((
     "LAGWARDEN_CACHE", "LAGWARDEN_CONFIG", "LAGWARDEN_URL", "LAGWARDEN_USER", "LAGWARDEN_PASSWORD",
     "LAGWARDEN_PASSWORD_FILE", "LAGWARDEN_TOKEN_FILE", "LAGWARDEN_CA_FILE",
 ))  # fmt: skip
-"""Variables that are no options: of the cache, and of the commands that ask a running instance."""
+"""Variables that are not options: cache directory, configuration file, and those of commands that ask an instance."""
 # Kubernetes sets variables for each service in every pod, and a service may be named lagwarden.
 _SERVICE_LINK: Final = re.compile(r"_SERVICE_(HOST|PORT)(_|$)|_PORT_[0-9]+_(TCP|UDP|SCTP)(_|$)")
 _SERVICE_ADDRESS: Final = re.compile(r"(tcp|udp|sctp)://")

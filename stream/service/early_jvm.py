@@ -89,5 +89,5 @@ def _temporary_folder() -> Iterator[Path]:
 def _class_archive(config: Config) -> ClassArchive | None:
     archive = ClassArchive.existing(config.job.class_archive, metadata.version("pyspark"))
     if archive is None:
-        _log.debug("no archive of the JVM's classes; Spark starts slower", folder=str(config.job.class_archive))
+        _log.debug("archive of the JVM's classes missing; Spark starts slower", folder=str(config.job.class_archive))
     return archive

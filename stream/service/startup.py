@@ -99,7 +99,7 @@ def wait_for_log_bounds(
         if trouble is None:
             return logs
         if trouble != previous:
-            _log.warning("waiting for the ends of the offsets topic", cause=trouble)
+            _log.warning("ends of the offsets topic unknown; trying again", cause=trouble)
         stopping.wait(_RETRY_SECONDS)
     return None
 

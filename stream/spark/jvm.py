@@ -42,7 +42,7 @@ def hush_accumulators() -> None:
     """Make PySpark's accumulator servers log the end of a JVM, instead of printing a traceback."""
 
     def handle_error(_server: object, _request: object, _address: object) -> None:
-        _log.debug("the accumulator connection ended", exc_info=True)
+        _log.debug("accumulator connection ended", exc_info=True)
 
     # Over TCP, and over a Unix socket where the system has them.
     for name in ("AccumulatorTCPServer", "AccumulatorUnixServer"):

@@ -101,7 +101,7 @@ def _stop(query: StreamingQuery) -> None:
         with spark_call("stop the query"):
             query.stop()
     except SparkCallError as error:
-        _log.debug("the query could not be stopped", cause=str(error))
+        _log.debug("query not stopped", cause=str(error))
 
 
 def kill_jvm(spark: SparkSession) -> None:

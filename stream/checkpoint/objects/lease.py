@@ -120,7 +120,9 @@ def _watched(
 ) -> str:
     """Return the version of a lease that its owner does not renew. Raises Refusal if the owner renews it."""
     owner, etag = found
-    _log.info("waiting whether the owner of the checkpoint lives", lock=str(lock), owner=owner, seconds=LEASE_SECONDS)
+    _log.info(
+        "checkpoint locked; waiting for a renewal by its owner", lock=str(lock), owner=owner, seconds=LEASE_SECONDS
+    )
     until = clock() + LEASE_SECONDS
     while clock() < until:
         wait(_WATCH_SECONDS)

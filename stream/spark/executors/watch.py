@@ -64,7 +64,7 @@ class ExecutorWatch:
             while not self._closing.wait(_POLL_SECONDS):
                 self.record(registered_executors(spark))
         except (*GONE_ERRORS, AttributeError):  # the session was stopped
-            _log.debug("executors are not watched any more")
+            _log.debug("watch of the executors ended")
 
     def close(self) -> None:
         """Stop watching, before the session is stopped."""

@@ -63,7 +63,7 @@ def test_state_is_read_again_after_a_stop_and_after_a_kill(
         commit(broker.bootstrap, "second", "t", {1: 1})
         monitor.start().wait_ready()
         assert monitor.events("state restored")
-        assert not monitor.events("waiting whether the owner of the checkpoint lives")
+        assert not monitor.events("checkpoint locked; waiting for a renewal by its owner")
         shown = monitor.wait_read(offsets_ends(broker.bootstrap))
         assert (shown.committed, shown.lags) == tool_says(broker.bootstrap)
 
