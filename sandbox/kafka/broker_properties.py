@@ -51,7 +51,10 @@ SETTINGS_OF_RELEASES: Final[dict[str, dict[str, str]]] = {
     # Consumer groups of KIP-848 are a preview there. With them, offsets are written by the coordinator of Kafka 4.
     "3.9.2": {"group.coordinator.rebalance.protocols": "classic,consumer"},
 }
-"""Properties of brokers of a release with KRaft, in addition to SMALL. A release ignores properties that it does not know."""
+"""Properties of brokers of a release with KRaft, in addition to SMALL.
+
+A release ignores properties that it does not know.
+"""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -23,6 +23,13 @@ if TYPE_CHECKING:
 Range = tuple[int, int]
 """The lowest and the highest supported version."""
 
+FORWARDED: Final = frozenset({19, 20, 30, 31, 33, 37, 38, 39, 40, 43, 44, 45, 46, 49, 51, 55, 57, 64, 67, 80, 81, 94})
+"""Requests that a broker forwards to the controller (`ApiKeys.forwardable` of Kafka 4.4).
+
+While releases are mixed, a broker reports the versions of these that the controller has, too, and its own ones without
+a connection to the controller. So brokers of one release may report different ones, and they are not compared.
+"""
+
 _NAMED: Final = 3
 """The number of differing requests that a sentence names."""
 
@@ -31,7 +38,7 @@ _NAMED: Final = 3
 class BrokerVersions:
     """What one broker supports, and the feature levels of the cluster that it knows."""
 
-    # By the key of the request (org.apache.kafka.common.protocol.ApiKeys).
+    # By the key of the request (org.apache.kafka.common.protocol.ApiKeys), without FORWARDED.
     requests: Mapping[int, Range]
     features: Mapping[str, Range]
     finalized: Mapping[str, int]
@@ -83,7 +90,11 @@ def _versions(answer: Any) -> BrokerVersions | ErrorReason:
     if refused is not None:
         return refused
     return BrokerVersions(
-        requests={each.api_key: (each.min_version, each.max_version) for each in answer.api_keys},
+        requests={
+            each.api_key: (each.min_version, each.max_version)
+            for each in answer.api_keys
+            if each.api_key not in FORWARDED
+        },
         features={each.name: (each.min_version, each.max_version) for each in answer.supported_features or ()},
         finalized={each.name: each.max_version_level for each in answer.finalized_features or ()},
         epoch=None if answer.finalized_features_epoch < 0 else answer.finalized_features_epoch,

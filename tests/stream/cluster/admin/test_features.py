@@ -46,6 +46,24 @@ def test_each_broker_answers_for_itself() -> None:
     }
 
 
+def test_requests_that_are_forwarded_to_the_controller_are_not_compared() -> None:
+    """In an upgrade, a broker of 4.4 has UnregisterController (94) only without a connection to an older controller."""
+    fetch, forwarded = (says(api_key=key, min_version=0, max_version=0) for key in (FETCH, 94))
+    answers: dict[int | None, Any] = {
+        node: says(
+            error_code=0,
+            api_keys=keys,
+            supported_features=None,
+            finalized_features=None,
+            finalized_features_epoch=-1,
+        )
+        for node, keys in ((1, [fetch, forwarded]), (2, [fetch]))
+    }
+    cluster = ScriptedCluster({"ApiVersionsRequest": lambda node, _: answers[node]}, nodes=(1, 2))
+    found = read_versions(cluster, [1, 2])  # type: ignore[arg-type]
+    assert version_sets(found) == [[1, 2]]  # type: ignore[arg-type]
+
+
 def test_the_newest_metadata_have_the_levels() -> None:
     """A broker that is behind reports the levels before the upgrade, or none."""
     assert finalized_features({1: versions(epoch=4, finalized=19), 2: versions(), 3: versions(epoch=None)}) == {
