@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import urllib.parse
 from typing import TYPE_CHECKING, Any, Final
 
@@ -38,6 +39,10 @@ _OF_COMMITS: Final = ("Time lag", "Last commit", "First offset expires", "Group 
 """Facts that follow from committed offsets, which a share group does not have."""
 _SIMILAR: Final = 8
 """Limit of the similar names on the page of a group that does not exist."""
+_COMPARED: Final = 5_000
+"""The most groups whose names are compared letter by letter."""
+_LONGEST: Final = 249
+"""The longest name that is compared letter by letter."""
 
 
 def group_page(
@@ -146,6 +151,8 @@ def _absent(snapshot: Snapshot, name: str, root: str) -> Element:
     """Return the message that the group does not exist, with links to groups with a similar name."""
     names = snapshot.groups.column("group").cast(pa.string())
     similar = names.filter(pc.match_substring(names, name, ignore_case=True))[:_SIMILAR].to_pylist()
+    if not similar and len(names) <= _COMPARED and len(name) <= _LONGEST:
+        similar = difflib.get_close_matches(name, names.to_pylist(), _SIMILAR)
     links = [el("li", el("a", named(other), href=group_link(other, root))) for other in similar]
     return el(
         "section",

@@ -51,7 +51,11 @@ class GroupFilter:
 
     def __bool__(self) -> bool:
         """Return whether the filter excludes any group; order and `start` do not count."""
-        return any(getattr(self, name) for name in ("filter", *TEXTS, *WORDS))
+        return bool(self.conditions())
+
+    def conditions(self) -> list[tuple[str, str]]:
+        """Return the names and values of the filters that are set."""
+        return [(name, value) for name in ("filter", *TEXTS, *WORDS) if (value := getattr(self, name))]
 
     def url_with(self, **changes: str | int | None) -> str:
         """Return the relative URL of this view with changes. `start` is reset unless it is one of them."""

@@ -92,7 +92,8 @@ def group_rates(partitions: pa.Table, names: Sequence[str]) -> Rates:
 def live_section(page: RowsPage, now: float, group_filter: GroupFilter, activity: GroupActivity) -> Element:
     """Return one page of the table of live groups."""
     if not page.total:
-        words = "No live group matches the filter." if group_filter else "There are no live groups."
+        active = ", ".join(f"{name} {printable(value)}" for name, value in group_filter.conditions())
+        words = f"No live group matches the filter: {active}." if active else "There are no live groups."
         return el("section", el("h2", "Groups"), el("p", words, class_="note"), aria_label="Groups")
     total, last = page.total, page.start + len(page.rows)
     note = number(total) if total <= ROWS else f"{number(page.start + 1)} to {number(last)} of {number(total)}"

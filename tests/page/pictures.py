@@ -58,10 +58,10 @@ ALL: Final = {
 
 
 def pictured(now: float, end: float) -> Snapshot:
-    """Return the demo snapshot of a time, of groups with plain names; lags grow until `end`."""
+    """Return the demo snapshot of a time, of groups with plain and short names; lags grow until `end`."""
     snapshot = demo_snapshot(now, MORE, end)
     names = snapshot.groups.column("group").cast(pa.string())
-    plain = pc.match_substring_regex(names, r"\A[a-z0-9.-]+\z")
+    plain = pc.match_substring_regex(names, r"\A[a-z0-9.-]{1,60}\z")
     return dataclasses.replace(snapshot, groups=snapshot.groups.filter(plain), taken_at=now)
 
 

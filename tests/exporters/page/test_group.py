@@ -236,10 +236,12 @@ def test_without_detail_there_are_no_members_and_no_history() -> None:
 
 
 def test_an_unknown_group_has_links_to_similar_names() -> None:
-    """The status code is 404, and groups whose name contains the requested one are linked."""
+    """The status code is 404, and groups with such a part in their name, or with a similar name, are linked."""
     page = group_page(PublishedSnapshot.build(small_snapshot()), "BILL", None, NOW, root="../")
     assert page.code == 404
     assert "../group?name=billing" in Reader(page.html()).links
+    misspelt = group_page(PublishedSnapshot.build(small_snapshot()), "biling", None, NOW, root="../")
+    assert "../group?name=billing" in Reader(misspelt.html()).links
     assert group_page(None, "billing", None, NOW, root="./").code == 503
 
 

@@ -174,7 +174,7 @@ def test_the_filter_selects_groups(group_filter: GroupFilter, shown: list[str]) 
     """Only matching groups are shown; a sentence says if there are none."""
     reader = read(PublishedSnapshot.build(small_snapshot()), group_filter)
     assert names(reader) == shown
-    assert ("No live group matches the filter." in reader.text) == (not shown)
+    assert ("No live group matches the filter: " in reader.text) == (not shown)
 
 
 @pytest.mark.parametrize("start", ["-1", "x", "", "1e3", "\u0663", "9" * 400], ids=ascii)
@@ -360,7 +360,8 @@ def test_the_filter_selects_the_groups_of_a_team() -> None:
         snapshot(groups=[attention("a", "critical", team="x"), attention("b", "warning")])
     )
     assert names(read(published, GroupFilter(owner="x"))) == ["a"]
-    assert "No live group matches the filter." in read(published, GroupFilter(owner="y")).text
+    none = read(published, GroupFilter(owner="y", severity="critcal"))
+    assert "No live group matches the filter: owner y, severity critcal." in none.text
 
 
 def test_a_group_that_raises_no_alert_is_marked() -> None:
