@@ -321,3 +321,11 @@ def test_the_icon_of_a_critical_group_is_red() -> None:
     """That of another group is not."""
     published = PublishedSnapshot.build(small_snapshot())
     assert [group_page(published, name, None, NOW, root="./").alarm for name in ("billing", "plain")] == [True, False]
+
+
+@pytest.mark.parametrize(("severity", "has_duration"), [("fine", False), ("warning", True)])
+def test_a_fine_verdict_has_no_duration(severity: str, *, has_duration: bool) -> None:
+    """A busy group alternates between the fine verdicts, and its history does not have these changes."""
+    row = {"group": "g", "verdict": "v", "severity": severity, "verdict_since": int((NOW - 3_600) * 1000)}
+    page = group_page(PublishedSnapshot.build(snapshot(groups=[row])), "g", None, NOW, root="./")
+    assert ("for 1 h" in Reader(page.html()).text) is has_duration
