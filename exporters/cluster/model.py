@@ -237,7 +237,7 @@ SHARE_GROUPS: Final = pa.schema([("group", NAME), ("partitions", pa.int32()), ("
 """One row per share group; the lag is null if that of a partition is unknown, both if not all partitions are kept."""
 
 SHARE_READS: Final = pa.schema([("read_time", TIMESTAMP)])
-"""One row: when the numbers in SHARE_PARTITIONS and SHARE_GROUPS were read; no row if they are unknown."""
+"""One row: when the numbers in SHARE_PARTITIONS and SHARE_GROUPS were read; no row if there are none."""
 
 SHARE_GROUPS_FACT: Final = "share groups"
 """The fact in UNKNOWN_FACTS if share groups are unknown, and not just absent."""

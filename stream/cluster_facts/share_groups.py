@@ -67,7 +67,7 @@ class ShareGroupTables(NamedTuple):
 NOT_KNOWN: Final = ShareGroupTables(
     SHARE_PARTITIONS.empty_table(), SHARE_GROUPS.empty_table(), SHARE_READS.empty_table()
 )
-"""The tables if share groups are unknown."""
+"""The tables if share groups are unknown, or if there are none."""
 
 
 class ShareGroups:
@@ -104,10 +104,9 @@ class ShareGroups:
 
     def _progress(self, topology: Topology, unknown: Unknown, now: float) -> ShareGroupTables:
         ids = topology.ids()
-        reads = rows_table([(int(now * 1000),)], SHARE_READS)
         if NAME not in ids:
             self._clear()
-            return NOT_KNOWN._replace(reads=reads)
+            return NOT_KNOWN
         self._place_groups(topology)
         self._read_new()
         partitions = self._named({topic_id: name for name, topic_id in ids.items()})
@@ -115,6 +114,7 @@ class ShareGroups:
         unknown["share group record", ErrorReason.INVALID] += self._undecoded
         unknown["share group record", "not_kept"] += self._state.omitted
         unknown["share partition", "not_shown"] += len(partitions) - min(len(partitions), MOST_PARTITIONS)
+        reads = rows_table([(int(now * 1000),)], SHARE_READS)
         return ShareGroupTables(*self._tables(dict(sorted(partitions.items())), ends), reads)
 
     def _place_groups(self, topology: Topology) -> None:

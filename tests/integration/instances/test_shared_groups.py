@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
+from confluent_kafka import Producer
 
 from exporters.catalogue.metrics import METRICS
+from sandbox.clients.java_clients import JavaClients
+from sandbox.kafka.tools import table_rows
+from sandbox.waiting import LIMIT
 from stream.groups.instances import EVERY_GROUP, InstanceShare, owner_of
 from tests.integration.traffic import commit, consumer, join_and_commit, make_topic, offsets_ends
 from tests.support.monitor import Monitor
@@ -20,6 +25,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(900)]
 
+SHARE_TOOL: Final = "org.apache.kafka.tools.consumer.group.ShareGroupCommand"
 PARTITIONS: Final = 5
 INSTANCES: Final = 2
 NAMES: Final = tuple(f"group-{number}" for number in range(20))
@@ -117,3 +123,56 @@ def test_several_instances_show_what_one_shows(make_broker: MakeBroker, tmp_path
         again = second.wait_read(ends)
         assert again.committed == one.committed
         assert again.value("lagwarden_resyncs_total") == 1
+
+
+def _share_lags(monitor: Monitor) -> dict[str, float]:
+    return {labels["group"]: lag for labels, lag in monitor.metrics().rows("lagwarden_share_group_lag")}
+
+
+def _has_finished(monitor: Monitor) -> bool:
+    return not any(_share_lags(monitor).values())
+
+
+def _is_caught_up(monitor: Monitor, path: str) -> bool:
+    return bool(monitor.get(path).json["verdict"] == "caught_up")
+
+
+def test_each_instance_has_the_progress_of_its_share_groups(make_broker: MakeBroker, tmp_path: Path) -> None:
+    """All share groups have a verdict and the lag of Kafka's tool, each on one instance."""
+    broker = make_broker(offsets_partitions=PARTITIONS)
+    make_topic(broker.bootstrap, "jobs", 1)
+    producer = Producer({"bootstrap.servers": broker.bootstrap})
+    names = NAMES[:6]
+    owners = {name: owner_of(name, PARTITIONS, INSTANCES).index for name in names}
+    assert {*owners.values()} == {0, 1}
+    with JavaClients(broker.bootstrap, tmp_path / "java.log") as clients, contextlib.ExitStack() as stack:
+        for name in names:
+            clients.open(name, {"group.id": name}, ["jobs"], kind="share")
+        monitors = [
+            stack.enter_context(instance(broker.bootstrap, tmp_path / str(index), InstanceShare(index, INSTANCES)))
+            for index in range(INSTANCES)
+        ]
+        for monitor in monitors:
+            monitor.wait_ready()
+
+        def all_finished() -> bool:
+            for _ in range(10):
+                producer.produce("jobs", b"x")
+            producer.flush(LIMIT)
+            return all(
+                len(_share_lags(monitor)) == list(owners.values()).count(at) for at, monitor in enumerate(monitors)
+            )
+
+        monitors[0].wait_for(all_finished, "the progress of all share groups", 120)
+        for at, monitor in enumerate(monitors):
+            monitor.wait_for(functools.partial(_has_finished, monitor), "all records finished")
+            assert _share_lags(monitor) == {name: 0 for name in names if owners[name] == at}
+            for name in _share_lags(monitor):
+                path = f"/api/v1/groups/{name}"
+                # The next tick evaluates what the poll has read.
+                is_fine = functools.partial(_is_caught_up, monitor, path)
+                monitor.wait_for(is_fine, f"the verdict of {name}")
+                (row,) = monitor.get(path).json["by_share_partition"]
+                (said,) = table_rows(clients.tool(SHARE_TOOL, "--describe", "--offsets", "--group", name))
+                assert (str(row["start_offset"]), str(row["lag"])) == (said["START-OFFSET"], said["LAG"])
+        assert monitors[1].get("/api/v1/cluster").status == 503

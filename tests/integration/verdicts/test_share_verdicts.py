@@ -122,6 +122,8 @@ def test_sick_share_groups_are_found_and_healthy_ones_are_not(
         assert "The group has 1 member, but no record was finished or returned" in detail["finding"]["sentence"]
         assert detail["finding"]["evidence"]["returned"] > 0, "its lock has expired"
         assert [(each["topic"], each["partition"]) for each in detail["findings"]] == [("jobs", 0)]
+        (row,) = detail["by_share_partition"]
+        assert (row["verdict"], row["start_offset"] + row["lag"] + row["finished"]) == ("share_stopped", row["end"])
         readers = {each["group"]: each for each in monitor.get("/api/v1/topics/jobs/groups").json["groups"]}
         assert readers.keys() == MEMBERS.keys() | {LATE}
         assert {group: readers[group]["verdict"] for group in SICK} == SICK

@@ -1,0 +1,133 @@
+"""What the log of share groups tells of the records in flight, against the leader's own number in JMX (KIP-1103)."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import pytest
+from confluent_kafka import Producer
+
+from sandbox.clients.java_clients import JavaClients
+from sandbox.kafka.tools import ToolError, run_tool, table_rows
+from sandbox.kafka.topics import create_topics
+from sandbox.ports import LOOPBACK, free_port
+from sandbox.waiting import LIMIT, wait_until
+from stream.cluster.topology import read_topology
+from stream.cluster.transport.client import Cluster
+from stream.cluster_facts.share_groups import ShareGroups
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from tests.conftest import MakeBroker
+
+pytestmark = [pytest.mark.kafka, pytest.mark.long, pytest.mark.timeout(400)]
+
+JMX_TOOL: Final = "org.apache.kafka.tools.JmxTool"
+SHARE_TOOL: Final = "org.apache.kafka.tools.consumer.group.ShareGroupCommand"
+IN_FLIGHT: Final = re.compile(r"name=InFlightMessageCount,group=([\w-]+),topic=jobs,partition=0:Value=(\d+)")
+NO_METRIC: Final = "No matched attributes"
+"""What the tool says before the first fetch of a share group."""
+PATIENCE: Final = 120.0
+"""Seconds in which groups form and deliveries end, on a busy machine."""
+# The members of a group hold what they got for longer than this test takes, so the lock must not expire.
+LOCKS: Final = {
+    "group.share.record.lock.duration.ms": "600000",
+    "group.share.max.record.lock.duration.ms": "3600000",
+}
+MEMBERS: Final = {
+    "holds": {"acknowledge": "NEVER"},
+    "releases": {"acknowledge": "RELEASE", "hold.ms": "3000"},
+    "accepts": {"acknowledge": "ACCEPT", "hold.ms": "3000"},
+}
+"""What the member of each group does with the records that it gets."""
+
+
+class Bounds(NamedTuple):
+    """The numbers of a group that the log has: what bounds the records in flight."""
+
+    start_offset: int | None
+    returned: int
+    lag: int | None
+
+
+def jvm_with_jmx(port: int) -> Sequence[str]:
+    """Return the flags of a JVM whose metrics this machine alone can read."""
+    jmx = "-Dcom.sun.management.jmxremote"
+    return (
+        f"{jmx}.port={port}",
+        f"{jmx}.host={LOOPBACK}",
+        f"{jmx}.authenticate=false",
+        f"{jmx}.ssl=false",
+        f"-Djava.rmi.server.hostname={LOOPBACK}",
+    )
+
+
+def in_flight(port: int) -> dict[str, int]:
+    """Return the leader's number of records in flight, by group."""
+    url = f"service:jmx:rmi:///jndi/rmi://{LOOPBACK}:{port}/jmxrmi"
+    name = "kafka.server:type=SharePartitionMetrics,name=InFlightMessageCount,*"
+    words = ("--jmx-url", url, "--object-name", name, "--one-time", "--report-format", "properties")
+    try:
+        said = run_tool(JMX_TOOL, *words)
+    except ToolError as error:
+        if NO_METRIC not in str(error):
+            raise
+        return {}
+    return {group: int(value) for group, value in IN_FLIGHT.findall(said)}
+
+
+def test_records_in_flight_are_between_the_returned_ones_and_the_lag(make_broker: MakeBroker, tmp_path: Path) -> None:
+    """Except of the first records of a group, of which nothing is recorded before their delivery ends."""
+    port = free_port()
+    broker = make_broker(properties=LOCKS, jvm=jvm_with_jmx(port))
+    create_topics(broker.bootstrap, {"jobs": 1})
+    producer = Producer({"bootstrap.servers": broker.bootstrap})
+
+    def produce() -> None:
+        for _ in range(20):
+            producer.produce("jobs", b"x")
+        producer.flush(LIMIT)
+
+    with JavaClients(broker.bootstrap, tmp_path / "java.log") as clients, Cluster([broker.bootstrap]) as cluster:
+        for group, how in MEMBERS.items():
+            config = {"group.id": group, "share.acknowledgement.mode": "explicit", **how}
+            clients.open(group, config, ["jobs"], kind="share")
+        reader = ShareGroups(cluster)
+
+        def rows() -> dict[str, Bounds]:
+            unknown = Counter[tuple[str, str]]()
+            found: list[dict[str, Any]] = reader.poll(
+                read_topology(cluster), unknown, time.time()
+            ).partitions.to_pylist()
+            return {row["group"]: Bounds(row["start_offset"], row["returned"], row["lag"]) for row in found}
+
+        def all_hold() -> bool:
+            produce()
+            leader = in_flight(port)
+            return leader.keys() == MEMBERS.keys() and all(leader.values())
+
+        wait_until(all_hold, "records in flight of all groups", limit=PATIENCE)
+        seen: dict[str, list[tuple[int, int, int]]] = {group: [] for group in MEMBERS}
+
+        def is_between() -> bool:
+            """Compare once; a group that changed while the tool ran is compared the next time."""
+            produce()
+            before, leader, after = rows(), in_flight(port), rows()
+            for group, bounds in before.items():
+                if bounds == after[group] and bounds.lag is not None:
+                    seen[group].append((bounds.returned, leader[group], bounds.lag))
+            return all(len(seen[group]) >= 3 for group in ("releases", "accepts"))
+
+        wait_until(is_between, "three comparisons", limit=PATIENCE)
+        assert all(low <= number <= high for group in seen for low, number, high in seen[group]), seen
+        assert any(low > 0 for low, _, _ in seen["releases"])
+        assert any(number < high for group in seen for _, number, high in seen[group])
+        assert in_flight(port)["holds"] > 0
+        assert rows()["holds"] == Bounds(None, 0, None)
+        (said,) = table_rows(clients.tool(SHARE_TOOL, "--describe", "--offsets", "--group", "holds"))
+        assert (said["START-OFFSET"], said["LAG"]) == (None, None), "no request tells more"
