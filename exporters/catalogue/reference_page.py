@@ -169,7 +169,7 @@ DescribeShareGroupOffsets has a start offset and a lag. A broker writes to `__sh
 the record when the delivery ends: acknowledged, archived, or available again. So a record counts as returned also while
 a member has it for another time, and the lag includes what members have now. InFlightMessageCount is between both,
 `returned_records <= in flight <= lag`, measured with Kafka 4.3.1 by
-`tests/stream/cluster_facts/test_share_in_flight.py`.
+`tests/stream/cluster_facts/test_records_in_flight.py`.
 While members hold the very first records of a partition, nothing is recorded: no start offset, no lag, and neither of
 the bounds.
 
