@@ -22,7 +22,6 @@ SHARE_METRICS: Final = (
         conversion=ValueConversion.TIMESTAMP,
         absent="the cluster never had a share group; or before the first read, without Read on __share_group_state, if "
         "no read succeeded for health.share_pause and for two intervals, and with cluster.interval 0",
-        preset=Preset.STANDARD,
         stability=Stability.EXPERIMENTAL,
     ),
     Metric(
