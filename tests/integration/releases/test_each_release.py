@@ -7,12 +7,13 @@ import time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pytest
+from confluent_kafka.admin import AdminClient
 
 from sandbox.kafka.broker import Broker
 from sandbox.kafka.jars import RELEASES
 from sandbox.kafka.tools import run_tool
 from sandbox.kafka.zookeeper import ZooKeeper
-from sandbox.waiting import LIMIT
+from sandbox.waiting import LIMIT, wait_until
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.transport.client import Cluster
 from stream.cluster_facts.poll import ClusterPoll
@@ -87,6 +88,8 @@ def test_groups_and_facts_are_those_of_the_tools(release: Release) -> None:
             Broker(version=release.version, properties=release.properties, zookeeper_port=zookeeper_port)
         )
         bootstrap = broker.bootstrap
+        # With ZooKeeper the broker opens its port before it knows the controller.
+        wait_until(lambda: _controller(bootstrap) == 1, "the controller")
         make_topic(bootstrap, "t", len(RECORDS), records=RECORDS[0])
         expected, kinds = _traffic(bootstrap, clients, release)
         committed, lags = tool_says(bootstrap, release.version)
@@ -102,6 +105,11 @@ def test_groups_and_facts_are_those_of_the_tools(release: Release) -> None:
         assert [row for row in rows if decode(row).error is not None] == []
         assert rows == _rows(LogFolder(broker.data))
         _assert_known(_facts(cluster, committed), release)
+
+
+def _controller(bootstrap: str) -> int:
+    """Return the controller as a new client sees it, -1 for none."""
+    return AdminClient({"bootstrap.servers": bootstrap, "log_level": 0}).list_topics(timeout=LIMIT).controller_id
 
 
 def _traffic(
