@@ -86,7 +86,8 @@ def test_group_removed_between_listing_and_description_is_described_again(monkey
 def _answer_in_order(monkeypatch: pytest.MonkeyPatch, answers: list[Exception | str]) -> None:
     """Replace the official tool by `answers`; each call takes the first one."""
 
-    def answer(*_arguments: str) -> str:
+    def answer(*_arguments: str, version: str) -> str:
+        assert version == tools.BROKER
         first = answers.pop(0)
         if isinstance(first, Exception):
             raise first
