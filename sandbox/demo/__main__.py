@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from sandbox.demo.run import main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    code = main()
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    # The end of the interpreter would destroy clients of abandoned threads, and librdkafka may wait forever for one.
+    os._exit(code)

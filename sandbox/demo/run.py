@@ -44,6 +44,7 @@ SHOW_LEAST: Final = 10.0
 VERDICTS_KNOWN: Final = 270.0
 """Seconds after which the verdict of every group can be known: a lag must have grown over half of the commit window."""
 LOG_LINES: Final = 30
+_STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 console: Final = Console()
 
@@ -177,6 +178,9 @@ def run(duration: float | None) -> int:
             print(f"demo: {error}\nlagwarden's log ends:\n{tail(process.log)}", file=sys.stderr)
             return 1
         finally:
+            # Each part of the stop has a limit. A second Ctrl-C would leave processes and files behind.
+            for number in _STOP_SIGNALS:
+                signal.signal(number, signal.SIG_IGN)
             step("stopping lagwarden, traffic and broker")
 
 
@@ -197,7 +201,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     # make, a closing terminal and `timeout` send signals for which Python has no clean-up by default, and a shell
     # without job control makes background processes ignore SIGINT, for which it has one.
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in _STOP_SIGNALS:
         signal.signal(number, signal.default_int_handler)
     try:
         return run(options.duration)
