@@ -1,7 +1,8 @@
 """The exit codes of `lagwarden`, and `Refusal`, the exception for errors that the user can fix.
 
 Supervisors, scripts and runbooks distinguish failures by exit code. The codes are an interface: a published code keeps
-its meaning. They stay below 64 and so differ from the codes of shells (126 and above) and of `sysexits.h`.
+its meaning. They stay below 64 and so differ from the codes of shells (126 and above) and of `sysexits.h`; that of an
+interrupt is the one of shells.
 """
 
 from __future__ import annotations
@@ -77,6 +78,8 @@ class ExitCode(enum.IntEnum):
     GROUP_WARNING = 60, "`check`: the worst of the groups has a verdict of severity warning."
     GROUP_CRITICAL = 61, "`check`: the worst of the groups has a verdict of severity critical."
     GROUP_UNKNOWN = 62, "`check`: a group cannot be judged, or is dead; no other one has severity warning or critical."
+
+    INTERRUPTED = 130, "A command was interrupted by SIGINT (Ctrl-C) before it had ended; `run` and `top` stop cleanly."
 
 
 class Refusal(Exception):  # noqa: N818 -- an expected failure, not a program error

@@ -292,8 +292,8 @@ def _command_path(command: Any, words: Sequence[str]) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line, by default that of the process, and return the exit code."""
     command = typer.main.get_command(app)
-    hide_types(command)
     try:
+        hide_types(command)
         result = command(args=arguments, prog_name=app.info.name, standalone_mode=False)
     except Refusal as refusal:
         _print_refusal(refusal)
@@ -308,8 +308,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         separator = " " if text.endswith("?") else "; "
         typer.echo(f"error: {text}{separator}see `{path} --help`", err=True)
         return ExitCode.USAGE
-    except (KeyboardInterrupt, typer.Abort):
-        return ExitCode.OK
+    except (KeyboardInterrupt, typer.Abort):  # typer returns the same code for an interrupt inside of a command
+        return ExitCode.INTERRUPTED
     except Exception as error:  # noqa: BLE001 -- reports every other error
         return _unexpected(error)
     return result if isinstance(result, int) else ExitCode.OK

@@ -33,6 +33,7 @@ def test_exit_codes_do_not_change() -> None:
         "GROUP_WARNING": 60,
         "GROUP_CRITICAL": 61,
         "GROUP_UNKNOWN": 62,
+        "INTERRUPTED": 130,
     }
 
 

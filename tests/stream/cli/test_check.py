@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
+import socket
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -145,3 +149,30 @@ def test_hostile_names_have_one_line_each(capsys: pytest.CaptureFixture[str]) ->
     out = capsys.readouterr().out
     assert len(out.splitlines()) == len(HOSTILE_NAMES) + 1
     assert out.replace("\n", "").isprintable()
+
+
+def test_interrupt_of_the_start_is_no_success(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C before the command begins."""
+
+    def interrupt(_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "hide_types", interrupt)
+    assert cli.main(["check", "--all"]) == ExitCode.INTERRUPTED
+
+
+def test_interrupt_is_no_success() -> None:
+    """Ctrl-C while the instance does not answer: exit code 0 would mean that all is well."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        process = subprocess.Popen([sys.executable, "-m", "stream.cli", "check", "--all", "--url", address])
+        try:
+            silent.settimeout(60)
+            connection, _ = silent.accept()
+            with connection:
+                connection.recv(1)
+                process.send_signal(signal.SIGINT)
+                assert process.wait(60) == ExitCode.INTERRUPTED
+        finally:
+            process.kill()
+            process.wait()
