@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 import yaml
 from pydantic import ValidationError
 
+from stream.config.object_address import shown_address
 from stream.config.options import SECRETS, SECTIONS, Config, OptionSection, contradictions_between
 from stream.config.secret_sources import Secret, SecretEntry, SecretFile, SecretUnavailable, SecretVariable
 from stream.errors import ExitCode, Refusal
@@ -269,7 +270,8 @@ def _option_fault(section: str, option: str, problem: str, in_section: Mapping[s
     setting = in_section.get(option)
     if setting is None:
         return ConfigFault(key, problem, "default or not set")
-    return ConfigFault(key, problem, setting.origin, None if key in _NOT_SHOWN else setting.value)
+    value = shown_address(setting.value) if isinstance(setting.value, str) else setting.value
+    return ConfigFault(key, problem, setting.origin, None if key in _NOT_SHOWN else value)
 
 
 def _suggestion(word: str, choices: Iterable[str]) -> str:

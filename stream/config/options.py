@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -68,6 +69,8 @@ class Config(BaseModel):
             shown[section][option] = {
                 name: STARS if _SECRET_OPTION.search(name) else value for name, value in shown[section][option].items()
             }
+        if self.webhook.url is not None:
+            shown["webhook"]["url"] = _without_path(self.webhook.url)
         return shown
 
 
@@ -97,6 +100,13 @@ def contradictions_between(sections: Mapping[str, OptionSection | None]) -> list
             for name in kafka.secrets_outside_files
         ]
     return found
+
+
+def _without_path(url: str) -> str:
+    """Return scheme, host and port of a URL; path and query may have a token and are shown as stars."""
+    parts = urlsplit(url)
+    origin = f"{parts.scheme}://{parts.netloc}"
+    return f"{origin}/{STARS}" if parts.path.strip("/") or parts.query else origin
 
 
 _SECRET_OPTION: Final = re.compile(r"password|secret|token|credential|jaas|auth|key", re.IGNORECASE)

@@ -14,7 +14,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from stream.config.object_address import SCHEME, ObjectAddress
+from stream.config.object_address import SCHEME, ObjectAddress, shown_address
 from stream.groups.instances import InstanceShare
 
 _UNITS: Final = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
@@ -117,7 +117,9 @@ def parse_checkpoint_dir(value: object) -> object:
     if scheme == SCHEME:
         return ObjectAddress.parse(str(value))
     if scheme != "file" or not path.startswith("/"):
-        raise ValueError(f"{value!r} must be a path, or an address such as s3a://BUCKET/PATH (docs/cluster.md)")
+        raise ValueError(
+            f"{shown_address(str(value))!r} must be a path, or an address such as s3a://BUCKET/PATH (docs/cluster.md)"
+        )
     return path
 
 

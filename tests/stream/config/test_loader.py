@@ -330,3 +330,26 @@ def test_errors_do_not_print_the_password_of_a_url(key: str) -> None:
     found = faults(flags={**SERVERS, key: "https://alice:hunter2@host.example.com/a?b=c"})
     assert any(each.startswith(f"{key} ") for each in found)
     assert "hunter2" not in str(found)
+
+
+@pytest.mark.parametrize("scheme", ["s3a", "s3", "hdfs"])
+@pytest.mark.parametrize("secret", ["hunter2", "hun/ter2"])
+def test_errors_do_not_print_the_login_of_a_checkpoint_address(scheme: str, secret: str) -> None:
+    """Hadoop once took key and secret in the address; a secret of S3 may have slashes."""
+    found = faults(flags={**SERVERS, "checkpoint.dir": f"{scheme}://AKIA:{secret}@bucket/path"})
+    assert len(found) == 1
+    assert f"{scheme}://**********@bucket/path" in found[0]
+    assert not [each for each in ("AKIA", "ter2") if each in found[0]]
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://hooks.example.com:8443/services/hunter2?key=hunter2", "https://hooks.example.com:8443/**********"),
+        ("https://hooks.example.com?key=hunter2", "https://hooks.example.com/**********"),
+        ("http://[::1]:80/", "http://[::1]:80"),
+    ],
+)
+def test_effective_configuration_has_only_the_host_of_the_webhook(url: str, shown: str) -> None:
+    """Receivers often have their token in the path or in the query of the URL."""
+    assert load(flags={**SERVERS, "webhook.url": url}).masked()["webhook"]["url"] == shown
