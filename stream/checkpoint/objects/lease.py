@@ -34,6 +34,9 @@ LEASE_SECONDS: Final = 30.0
 """A lease that was not renewed for so long may be taken over."""
 _RENEW_SECONDS: Final = 8.0
 _WATCH_SECONDS: Final = 2.0
+_MOST_ATTEMPTS: Final = 10
+"""Attempts to write the lease; one fails if another process was faster, or if the store contradicts itself."""
+_RETRY_SECONDS: Final = 1.0
 
 
 class ObjectLease:
@@ -58,19 +61,18 @@ class ObjectLease:
         """
         owner = f"{socket.gethostname()}, process {os.getpid()}, {os.urandom(6).hex()}"
         content = _content(owner)
-        while True:
-            try:
-                etag = lock.store.write_if_absent(lock.key, content)
+        for _ in range(_MOST_ATTEMPTS):
+            etag = _written(lock, content, wait, clock)
+            if etag is not None:
                 break
-            except ConditionFailedError:
-                pass
-            found = _read(lock)
-            if found is None:
-                continue  # deleted between the two requests
-            left = found[1] if found[0] is None else _watched(lock, found, wait, clock)
-            with contextlib.suppress(ConditionFailedError, FileNotFoundError):
-                etag = lock.store.write_if_unchanged(lock.key, content, left)
-                break
+            wait(_RETRY_SECONDS)
+        else:
+            raise Refusal(
+                f"the lock {lock} could not be written in {_MOST_ATTEMPTS} attempts: its store reports an object that"
+                " is missing or changes",
+                "check that the store has conditional writes (docs/object-store.md), and stop other lagwardens",
+                ExitCode.CHECKPOINT_UNUSABLE,
+            )
         _check_conditions(lock, content)
         lease = cls(lock, owner, etag)
         threading.Thread(target=lease.keep, name="lease", daemon=True).start()
@@ -113,6 +115,21 @@ class ObjectLease:
             self._etag = found[1]
         else:
             self._taken = f"{self._lock} was taken over by {found[0] or 'another process'}"
+
+
+def _written(
+    lock: ObjectPath, content: bytes, wait: Callable[[float], object], clock: Callable[[], float]
+) -> str | None:
+    """Return the version of the lease that was written; None if the object changed or was deleted meanwhile."""
+    with contextlib.suppress(ConditionFailedError):
+        return lock.store.write_if_absent(lock.key, content)
+    found = _read(lock)
+    if found is None:
+        return None
+    left = found[1] if found[0] is None else _watched(lock, found, wait, clock)
+    with contextlib.suppress(ConditionFailedError, FileNotFoundError):
+        return lock.store.write_if_unchanged(lock.key, content, left)
+    return None
 
 
 def _watched(

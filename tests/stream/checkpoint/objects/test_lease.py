@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from stream.checkpoint.objects.lease import LEASE_SECONDS, ObjectLease
-from stream.checkpoint.objects.store import ObjectStore, StoreUnavailableError
-from stream.errors import Refusal
+from stream.checkpoint.objects.store import ConditionFailedError, ObjectStore, StoreUnavailableError
+from stream.errors import ExitCode, Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -97,3 +97,21 @@ def test_store_without_conditional_writes_is_refused(root: ObjectPath, monkeypat
     monkeypatch.setattr(ObjectStore, "write_if_absent", write)
     with pytest.raises(Refusal, match="ignores conditional writes"):
         acquired(root)
+
+
+def test_store_that_reports_a_missing_object_is_refused(root: ObjectPath, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The condition fails although there is no object: the process tries again with pauses, and then ends."""
+
+    def fail(*_: object) -> str:
+        raise ConditionFailedError("412")
+
+    monkeypatch.setattr(ObjectStore, "write_if_absent", fail)
+    waits: list[None] = []
+
+    def wait() -> None:
+        waits.append(None)
+        assert len(waits) < 100
+
+    with pytest.raises(Refusal, match="lagwarden/lock could not be written in 10 attempts") as refused:
+        acquired(root, wait)
+    assert (len(waits), refused.value.code) == (10, ExitCode.CHECKPOINT_UNUSABLE)
