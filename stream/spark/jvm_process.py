@@ -43,6 +43,8 @@ _MAIN_CLASS: Final = "org.apache.spark.api.python.PythonGatewayServer"
 _CONNECTION_FILE: Final = "_PYSPARK_DRIVER_CONN_INFO_PATH"
 """The variable with the name of the file to which the JVM writes port and secret of its gateway."""
 _POLL_SECONDS: Final = 0.02
+_BOOT_SECONDS: Final = 300.0
+"""Limit of the time until the JVM accepts connections, which takes some seconds also on a busy machine."""
 _REMEMBERED_LINES: Final = 30
 _END_SECONDS: Final = 2.0
 _REASON_TO_END: Final = re.compile(r"OutOfMemoryError|insufficient memory|fatal error|SIG[A-Z]+ \(0x|^Error: ")
@@ -132,13 +134,23 @@ class JvmProcess:
     def connection(self) -> JvmConnection:
         """Return where the JVM accepts connections, as soon as it does. Raises JvmStartError if it ends before.
 
+        A JVM that does not within the limit is killed, which is a JvmStartError too.
+
         The file has the port as a big-endian integer, and the secret with its length (Spark's PythonGatewayServer).
         """
         file = self._folder / "connection"
+        until = time.monotonic() + _BOOT_SECONDS
         try:
             while not file.exists():
                 if self.process.poll() is not None:
                     raise JvmStartError(self.output.last_line() or describe_exit_code(self.process.returncode))
+                if time.monotonic() >= until:
+                    self.kill()
+                    last = self.output.last_line()
+                    raise JvmStartError(
+                        f"the JVM did not accept a connection within {_BOOT_SECONDS:g} s"
+                        f"{f'; its last output: {last}' if last else ''}"
+                    )
                 time.sleep(_POLL_SECONDS)
             content = file.read_bytes()
         finally:

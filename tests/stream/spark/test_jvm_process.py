@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import struct
 import subprocess
 import sys
@@ -77,6 +78,18 @@ def test_connection_is_read_when_the_jvm_has_written_it(java_is: Callable[[str],
     assert jvm.connection() == JvmConnection(4711, "secret")
     jvm.kill()
     assert not list(tmp_path.glob("lagwarden-jvm-*"))
+
+
+def test_jvm_that_hangs_at_its_start_is_given_up(
+    java_is: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its last output is the only hint; the process is killed."""
+    monkeypatch.setattr(jvm_process, "_BOOT_SECONDS", 0.5)
+    java_is("echo waiting for a lock; exec sleep 20")
+    jvm = JvmProcess.start(OPTIONS)
+    with pytest.raises(JvmStartError, match=r"did not accept a connection within 0\.5 s; .*: waiting for a lock"):
+        jvm.connection()
+    assert jvm.process.returncode == -signal.SIGKILL
 
 
 def test_environment_has_no_spark_home(
