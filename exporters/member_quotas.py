@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -70,6 +71,8 @@ def quotas_of_members(members: Sequence[MemberDetail], quotas: Quotas) -> list[Q
         for client_id, count in clients.items():
             counts.update(dict.fromkeys(_entities(client_id, values), count))
         for value, entity, count in sorted((values[entity], entity, count) for entity, count in counts.items()):
+            if not math.isfinite(value):  # limits nothing, but applies instead of a less specific quota
+                continue
             limit = f"{value:,.10g}{_UNITS[key]} per broker for {_entity_text(entity)} ({key})"
             who = f"{count} of {len(members)} members{_condition(entity, has_users=has_users)}"
             sentence = f"May be throttled by the quota of {limit}: {who}."

@@ -136,13 +136,13 @@ class BrokerDiskRow(TypedDict):
 
 
 class QuotaRow(TypedDict):
-    """A row of QUOTAS."""
+    """A row of QUOTAS. `value` is null for a quota that is no finite number, which limits nothing."""
 
     user: str
     client_id: str
     ip: str
     key: str
-    value: float
+    value: float | None
 
 
 class SharePartitionRow(TypedDict):

@@ -6,6 +6,7 @@ value is `null`, with a reason. Before the first poll, and if polling is disable
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
 import pyarrow.compute as pc
@@ -123,11 +124,19 @@ def _cluster(facts: ClusterFacts) -> ClusterResponse:
         if _total(facts, "reassigning_partitions") is None
         else table_rows(facts.reassignments, ReassignmentRow),
         "versions": _versions(facts),
-        "quotas": None if _total(facts, "quotas") is None else table_rows(facts.quotas, QuotaRow),
+        "quotas": None
+        if _total(facts, "quotas") is None
+        else [_quota(row) for row in table_rows(facts.quotas, QuotaRow)],
         "disks": table_rows(facts.broker_disks, BrokerDiskRow),
         "share_groups": _share_groups(facts),
         "unknown": table_rows(facts.unknown_facts, UnknownFactRow),
     }
+
+
+def _quota(row: QuotaRow) -> QuotaRow:
+    """Return a quota with a value that JSON has: neither NaN nor infinite."""
+    value = row["value"]
+    return row if value is not None and math.isfinite(value) else {**row, "value": None}
 
 
 def _quorum(facts: ClusterFacts) -> QuorumObject | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -139,3 +140,9 @@ def test_an_unknown_group_stays_unknown() -> None:
     """It has no members."""
     published = PublishedCluster.build(facts())
     assert MemberQuotas(lambda _: None, lambda: published)("nope") is None
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_quota_that_is_no_finite_number_is_not_listed(value: float) -> None:
+    """It limits nothing, but applies instead of the less specific one."""
+    assert chosen(("", "app", value), ("", "<default>", 5)) == []

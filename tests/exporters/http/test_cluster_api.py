@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
+import math
 import weakref
 
 import httpx
@@ -279,3 +281,12 @@ def test_the_overview_page_has_the_mixed_versions_of_the_last_poll() -> None:
 
     assert "broker 2 differs from broker 1" in asyncio.run(text(PublishedCluster.build(facts())))
     assert "Mixed versions" not in asyncio.run(text(None))
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_a_quota_that_is_no_finite_number_is_null(value: float) -> None:
+    """JSON has neither NaN nor infinity, and the other facts are shown."""
+    quota = {"user": "", "client_id": "billing-1", "ip": "", "key": "consumer_byte_rate", "value": value}
+    published = PublishedCluster.build(facts(quotas=table(model.QUOTAS, [quota])))
+    body, code = cluster_json(published)
+    assert (json.loads(body)["quotas"], code) == ([{**quota, "value": None}], 200)
