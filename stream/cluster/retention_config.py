@@ -105,6 +105,8 @@ def _read(cluster: Cluster) -> list[_BrokerSettings]:
 def _settings(node: int, answer: Any) -> _BrokerSettings:
     if isinstance(answer, ClusterError):
         return _BrokerSettings(node, error=answer.what)
+    if not answer.results:
+        return _BrokerSettings(node, error="its answer has no settings")
     result = answer.results[0]
     if result.error_code:
         denied = "DescribeConfigs on the cluster is not granted to lagwarden's user"

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tests.conftest import MakeBroker
 
 WEEK: Final = 604_800_000
+NO_RESULTS: Final = -100
 DENIED: Final = "DescribeConfigs on the cluster is not granted to lagwarden's user"
 
 
@@ -81,6 +82,8 @@ class Answers:
                 for key, (_, newest) in BROKER_API_VERSIONS[version].items()
             ]
             return SimpleNamespace(error_code=0, api_keys=keys)
+        if settings == NO_RESULTS:
+            return SimpleNamespace(results=[])
         if isinstance(settings, int):
             return SimpleNamespace(results=[SimpleNamespace(error_code=settings, configs=[])])
         configs = [SimpleNamespace(name=name, value=value) for name, value in settings.items()]
@@ -123,6 +126,14 @@ CASES: Final[list[tuple[str, dict[int, Any], int | None, OffsetsRetention]]] = [
         5,
         OffsetsRetention(
             WEEK, 600_000, "broker", SAME, (f"broker 1 does not report its {RETENTION}: it refuses the connection",)
+        ),
+    ),
+    (
+        "one of two answers without results",
+        {1: (NO_RESULTS, NEW), 2: (settings("10080"), NEW)},
+        5,
+        OffsetsRetention(
+            WEEK, 600_000, "broker", SAME, (f"broker 1 does not report its {RETENTION}: its answer has no settings",)
         ),
     ),
     (
