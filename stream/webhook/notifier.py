@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from stream.errors import ExitCode, Refusal
 from stream.webhook.event_queue import EventQueue, QueueUnavailableError
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from exporters.readmodel import FindingDetail, Snapshot
     from exporters.verdict_event import AnnouncedVerdict, VerdictEvent
     from stream.config.options import WebhookOptions
+
+_MOST_EVENTS: Final = 1000
+"""Changes announced per tick; each costs a finding. After the first start every group that is not fine is one."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -69,13 +72,14 @@ class WebhookNotifier:
     def announce(self, snapshot: Snapshot, finding_of: Callable[[str], FindingDetail | None]) -> Sequence[VerdictEvent]:
         """Queue an event for each verdict that changed, and return them.
 
-        If the queue cannot be written, there are none, and the next call finds the changes again.
+        Of very many, the next calls queue the rest. If the queue cannot be written, there are none, and the next call
+        finds the changes again.
         """
         gaps = self._gaps.update(snapshot)
         try:
             if self._announced is None:
                 self._announced = self._queue.announced()
-            changes = verdict_changes(snapshot, self._announced, gaps)
+            changes = verdict_changes(snapshot, self._announced, gaps)[:_MOST_EVENTS]
             events = verdict_events(snapshot, changes, self._announced, finding_of, self._cluster_id)
             forgotten = list(forgotten_groups(snapshot, self._announced))
             if events or forgotten:

@@ -96,3 +96,19 @@ def test_a_queue_that_cannot_be_opened_is_refused(tmp_path: Path) -> None:
     running = WebhookNotifier.running(WebhookOptions(url="http://127.0.0.1:1/"), tmp_path / "missing", "c1")
     with pytest.raises(Refusal, match="cannot be opened"):
         running.__enter__()
+
+
+def test_very_many_changes_are_announced_by_several_ticks(tmp_path: Path) -> None:
+    """Each event costs a finding: those of one tick are bounded, and none is lost."""
+    verdicts = {f"g{at:04}": "stalled" for at in range(2500)}
+    asked: list[str] = []
+    options = WebhookOptions(url=f"http://127.0.0.1:{free_port()}/")
+
+    def note(group: str) -> None:
+        asked.append(group)
+
+    with WebhookNotifier.running(options, tmp_path, "c1") as notifier:
+        assert notifier is not None
+        counts = [len(notifier.announce(shown(**verdicts), note)) for _ in range(4)]
+    assert counts == [1000, 1000, 500, 0]
+    assert asked == sorted(verdicts)
