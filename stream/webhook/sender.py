@@ -145,7 +145,7 @@ class WebhookSender:
         return f"{url.scheme}://{url.hostname}" + (f":{url.port}" if url.port else "")
 
     def _run(self) -> None:
-        failures, refusals = 0, 0
+        failures, refusals, refused = 0, 0, None
         while not self._stopping.is_set():
             self._wake.clear()
             try:
@@ -153,6 +153,8 @@ class WebhookSender:
                 if event is None:
                     self._wake.wait()
                     continue
+                if event.number != refused:  # the event before it may have been dropped by a full queue
+                    refusals, refused = 0, event.number
                 outcome = self._send(event)
                 refusals += outcome.refused
                 if refusals >= _MOST_REFUSALS:

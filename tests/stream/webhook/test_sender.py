@@ -78,6 +78,27 @@ def test_an_event_that_is_refused_five_times_does_not_block_the_others(tmp_path:
     assert sender.drops() == {"queue_full": 0, "refused": 1}
 
 
+def test_refusals_of_an_event_that_left_the_queue_do_not_count_for_the_next(tmp_path: Path) -> None:
+    """A full queue drops the first event after four refusals; the next one has its own five times."""
+    queues: list[EventQueue] = []
+
+    def answer(number: int) -> tuple[int, dict[str, str]]:
+        if number == 3:
+            first = queues[0].first()
+            assert first is not None
+            queues[0].remove(first)
+        return 422 if number < 7 else 200, {}
+
+    with Receiver(answer) as receiver:
+        with sending(tmp_path, receiver.url) as (queue, sender):
+            queues.append(queue)
+            queue.append([event("a"), event("b")])
+            sender.wake()
+            wait_until(lambda: sender.sent + sender.drops()["refused"] == 1, "the second event")
+        assert receiver.subjects == ["a"] * 4 + ["b"] * 4
+    assert sender.drops()["refused"] == 0
+
+
 def test_a_receiver_that_is_away_gets_its_events_when_it_is_back(tmp_path: Path) -> None:
     """Nothing is lost meanwhile, also over a restart of the sender."""
     port = free_port()
