@@ -43,6 +43,8 @@ __all__ = ["CLASSIC", "SIMPLE", "Member", "Membership", "Memberships"]
 
 _NAMELESS_KEY: Final = CLASSIC_GROUP_TYPE.to_bytes(2, "big") + b"\x00\x00"
 """The key of a classic group with an empty name, to decode a value whose group is already known."""
+_REPLACED: Final = "\ufffd"
+"""What decoding puts in the place of bytes that are not UTF-8."""
 _MAX_SCALAR_KEYS: Final = 32
 """Up to this number of keys, decoding one by one is faster than as a column."""
 _CACHED_GROUPS: Final = 16
@@ -54,6 +56,8 @@ class Memberships:
 
     def __init__(self) -> None:
         self._classic: dict[str, bytes] = {}
+        self._classic_keys: dict[str, bytes] = {}
+        """The keys of classic groups whose name was not valid UTF-8, which cannot be built from the decoded name."""
         self._newer: dict[GroupKind, dict[str, dict[bytes, bytes]]] = {kind: {} for kind in NEWER_KINDS}
         self._cache: dict[str, ModernGroup] = {}
         self._evaluated: dict[str, Membership] = {}
@@ -102,7 +106,7 @@ class Memberships:
 
     def records_of(self, group: str) -> dict[bytes, bytes]:
         """Return a copy of the current membership records of a group, by key."""
-        records = {} if group not in self._classic else {_classic_key(group): self._classic[group]}
+        records = {} if group not in self._classic else {self._classic_key(group): self._classic[group]}
         for groups in self._newer.values():
             records.update(groups.get(group, {}))
         return records
@@ -123,12 +127,7 @@ class Memberships:
         """Apply a record, and return whether it differs from the one that the key had."""
         number = record_type_of(key)
         if number == CLASSIC_GROUP_TYPE:
-            is_new = self._classic.get(group) != value
-            if value is None:
-                self._classic.pop(group, None)
-            else:
-                self._classic[group] = value
-            return is_new
+            return self._apply_classic(group, key, value)
         kind = KIND_OF_TYPE[number]
         groups = self._newer[kind]
         if groups.get(group, {}).get(key) == value:
@@ -147,6 +146,17 @@ class Memberships:
             except Exception:  # noqa: BLE001 - the next evaluation decodes the group again, and records the fault
                 del self._cache[group]
         return True
+
+    def _apply_classic(self, group: str, key: bytes, value: bytes | None) -> bool:
+        is_new = self._classic.get(group) != value
+        if value is None:
+            self._classic.pop(group, None)
+            self._classic_keys.pop(group, None)
+        else:
+            self._classic[group] = value
+            if _REPLACED in group:
+                self._classic_keys[group] = key
+        return is_new
 
     def _evaluate_or_record_fault(self, group: str) -> Membership | None:
         self.faults.pop(group, None)
@@ -191,17 +201,17 @@ class Memberships:
             modern.apply(event)
         return modern
 
+    def _classic_key(self, group: str) -> bytes:
+        name = group.encode("utf-8", "surrogatepass")
+        built = CLASSIC_GROUP_TYPE.to_bytes(2, "big") + len(name).to_bytes(2, "big") + name
+        return self._classic_keys.get(group, built)
+
     def _classic_event(self, group: str) -> ClassicGroupRecorded | None:
         value = self._classic.get(group)
         for event in () if value is None else _events(_NAMELESS_KEY, value):
             if isinstance(event, ClassicGroupRecorded):
                 return event
         return None
-
-
-def _classic_key(group: str) -> bytes:
-    name = group.encode("utf-8", "surrogatepass")
-    return CLASSIC_GROUP_TYPE.to_bytes(2, "big") + len(name).to_bytes(2, "big") + name
 
 
 def _groups_of(column: pa.BinaryArray, keys: list[bytes]) -> list[str | None]:

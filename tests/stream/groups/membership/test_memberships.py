@@ -511,6 +511,17 @@ def test_tombstones_leave_no_trace(written: list[Written]) -> None:
         assert read.by_group.get("g") == membership_after(living.items())
 
 
+@pytest.mark.parametrize("name", [b"g", b"caf\xe9", b"\xed\xa0\x80", "\ufffd".encode()])
+def test_records_of_a_group_have_the_keys_of_the_log(name: bytes) -> None:
+    """Also of a group whose name is not UTF-8: a hidden tombstone has the same key."""
+    key, value = b"\0\2" + struct.pack(">h", len(name)) + name, classic(classic_member("a"))[1]
+    read = memberships([(key, value)])
+    (group,) = read.by_group
+    assert read.records_of(group) == {key: value}
+    read.apply(column([(key, None)]))
+    assert read.records_of(group) == {}
+
+
 def test_apply_returns_the_touched_groups() -> None:
     """Memberships of other groups stay the same objects."""
     read = memberships([classic(), record(3, {"group_id": "h"}, {"epoch": 1})])
