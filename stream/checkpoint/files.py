@@ -60,11 +60,22 @@ def replace_bytes(path: CheckpointPath, content: bytes) -> None:
             handle.flush()
             os.fsync(handle.fileno())
         draft.replace(path)
+        _sync_folder(path.parent)
     except OSError:
         # On a full disk, half a file would take space that others need.
         with contextlib.suppress(OSError):
             draft.unlink(missing_ok=True)
         raise
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a rename in a folder survive a loss of power. Some network volumes cannot; the file is whole there too."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def whole(path: CheckpointPath) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import stat
 import zipfile
 from typing import TYPE_CHECKING
 
@@ -153,3 +155,17 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr("stream.checkpoint.files.os.fsync", full)
     file.write(StoredVerdicts("lagwarden", b"new"))
     assert file.read() == StoredVerdicts("lagwarden", b"old")
+
+
+def test_a_written_file_survives_a_loss_of_power(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file is synced before its rename, and its folder after it."""
+    synced: list[tuple[bool, bool]] = []
+    sync = os.fsync
+
+    def note(handle: int) -> None:
+        synced.append((stat.S_ISDIR(os.fstat(handle).st_mode), (tmp_path / VERDICTS).exists()))
+        sync(handle)
+
+    monkeypatch.setattr("stream.checkpoint.files.os.fsync", note)
+    VerdictStore(tmp_path).write(StoredVerdicts("lagwarden", b"new"))
+    assert synced == [(False, False), (True, True)]
