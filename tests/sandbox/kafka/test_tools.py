@@ -8,6 +8,7 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from sandbox.kafka import tools
+from sandbox.kafka.jars import BROKER
 from sandbox.kafka.topics import create_topics
 from sandbox.waiting import eventually
 
@@ -87,7 +88,7 @@ def _answer_in_order(monkeypatch: pytest.MonkeyPatch, answers: list[Exception | 
     """Replace the official tool by `answers`; each call takes the first one."""
 
     def answer(*_arguments: str, version: str) -> str:
-        assert version == tools.BROKER
+        assert version == BROKER
         first = answers.pop(0)
         if isinstance(first, Exception):
             raise first
