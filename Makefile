@@ -49,7 +49,7 @@ lint: $(STAMP)  ## ruff: rules and format; the word list; code that nothing call
 	$(BIN)/vulture
 
 types: $(STAMP)  ## mypy: strict for the product; names and signatures in the tests
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers auto
 
 contracts: $(STAMP)  ## which package may import which
 	$(BIN)/lint-imports --no-cache

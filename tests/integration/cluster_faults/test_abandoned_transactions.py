@@ -26,7 +26,7 @@ from tests.integration.traffic import commit
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
 TOPICS: Final = ("left-open", "hanging")
 TRANSACTIONAL: Final = 0x10

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sandbox.kafka.broker import Broker
     from tests.conftest import MakeBroker
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
 DAMAGED, SOUND = 0, 1
 """Partitions of the offsets topic."""
@@ -72,7 +72,6 @@ def test_a_partition_that_the_cleaner_gives_up_is_named(make_broker: MakeBroker)
     assert _published_suspect(facts) == b"lagwarden_offsets_topic_cleaner_suspect 1"
 
 
-@pytest.mark.long
 def test_a_dead_cleaner_thread_shows_on_all_partitions(make_broker: MakeBroker) -> None:
     """A batch that seems to need more than the heap ends the thread: all partitions of the broker are evidence.
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tests.conftest import MakeBroker
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark]
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long]
 
 TOPIC: Final = "orders"
 RECORDS: Final = 200
