@@ -32,13 +32,13 @@ _SAMPLE: Final = re.compile(r"^kminion_kafka_consumer_group_topic_partition_lag\
 _LABEL: Final = re.compile(r'(\w+)="([^"]*)"')
 
 
-def binary() -> Path | None:
+def binary(variable: str = VARIABLE) -> Path | None:
     """Return the binary that the variable names; None if it is not set. Raises FileNotFoundError."""
-    named = os.environ.get(VARIABLE)
+    named = os.environ.get(variable)
     if not named:
         return None
     if not Path(named).is_file():
-        raise FileNotFoundError(f"{VARIABLE}: {named} is not a file")
+        raise FileNotFoundError(f"{variable}: {named} is not a file")
     return Path(named)
 
 

@@ -6,9 +6,8 @@ adminApi`, of kafka-lag-exporter's KafkaClient.scala and of Burrow's storage: wh
 commit, a commit is beyond the end, no member owns a partition, or a broker does not describe a group. Sizes are those
 of the files on disk. Time lags and statuses depend on when an exporter polled: these are not here.
 
-The programs themselves are not run here. kafka_exporter, KMinion, Burrow and burrow_exporter could not be built from
-pinned Go modules, because the module proxy refused them; kafka-lag-exporter is in no package registry.
-`test_beside_kminion` runs KMinion if its binary is named.
+`test_running_monitor` compares the rules with the programs of kafka_exporter and KMinion if their binaries are named.
+No package registry has these programs, and none has kafka-lag-exporter, Burrow and burrow_exporter.
 """
 
 from __future__ import annotations
@@ -30,6 +29,7 @@ Series = dict[tuple[str, frozenset[tuple[str, str]]], float]
 """Values by name and labels."""
 Place = tuple[str, int]
 """A topic and a partition."""
+INTERNAL: Final = {"__consumer_offsets", "__transaction_state", "__share_group_state"}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -219,7 +219,8 @@ def kminion(answers: ClusterAnswers) -> Series:
     for topic, partitions in answers.topics.items():
         counts = {"partition_count": len(partitions), "replication_factor": len(partitions[0].replicas)}
         _add(series, "kminion_kafka_topic_info", 1, topic_name=topic, cleanup_policy=answers.policies[topic], **counts)
-        for mark in ("low", "high"):
+        # It requests the offsets of all topics that are not internal.
+        for mark in ("low", "high") if topic not in INTERNAL else ():
             values = {number: getattr(found, mark) for number, found in partitions.items()}
             for number, value in values.items():
                 name = f"kminion_kafka_topic_partition_{mark}_water_mark"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from bench.kminion import binary
 from exporters.compatibility.migration_pages import generated
 from exporters.compatibility.peers import PEER_BY_NAME
 from sandbox.kafka.broker import Broker
@@ -22,6 +23,7 @@ from sandbox.programs.prometheus import Prometheus
 from sandbox.programs.prometheus_tools import ToolMissingError, find_tool
 from sandbox.waiting import wait_until
 from tests.exporters.compatibility import exporter_rules
+from tests.exporters.compatibility.exporter_programs import VARIABLES, running_exporter
 from tests.exporters.compatibility.exporter_rules import ClusterAnswers, Series, parsed, read_answers
 from tests.exporters.compatibility.peer_world import NAMES, published
 from tests.exporters.compatibility.published_queries import published_queries, results, write_rules
@@ -284,3 +286,25 @@ def test_values_are_those_of_the_exporters_rules(running: Running) -> None:
     found, used = compare()
     assert not found, "\n".join(found)
     assert [each for each in EXCUSES if each not in used] == []
+
+
+@pytest.mark.parametrize("peer", VARIABLES)
+def test_the_rules_are_those_of_the_program(peer: str, running: Running, tmp_path: Path) -> None:
+    """The exporter itself has exactly the series that its rules make of the brokers' answers."""
+    program = binary(VARIABLES[peer])
+    if program is None:
+        pytest.skip(f"{VARIABLES[peer]} is not set")
+    running.world.stand_still()
+    wanted = wanted_series(peer, read_answers(running.broker.bootstrap, running.broker.data))
+    names = {name for name, _ in wanted}
+    with running_exporter(peer, program, running.broker.bootstrap, tmp_path) as exporter:
+
+        def different() -> list[str]:
+            shown = shown_series(peer, exporter.metrics(), names)
+            keys = sorted(wanted.keys() | shown.keys(), key=str)
+            return [f"{key}: {wanted.get(key)}, {shown.get(key)}" for key in keys if wanted.get(key) != shown.get(key)]
+
+        with contextlib.suppress(TimeoutError):
+            wait_until(lambda: not different(), "the same series", limit=60, pause=1)
+        found = different()
+    assert not found, "\n".join(found)
