@@ -53,6 +53,12 @@ say "installing $count pinned packages, each checked by its hash (pyspark alone 
 log=$venv/install.log
 pip=("$venv/bin/python" -m pip --disable-pip-version-check --no-input)
 
+# The pinned pip comes first. Before 23.3, pip took the newest release where a package asks for another one with an extra,
+# such as pytest-cov for coverage[toml], and then refused it, because the requirements have no hash of it.
+awk '/^[a-zA-Z0-9]/ { is_pip = /^pip==/ } is_pip' "$requirements" >"$venv/pip.txt"
+"${pip[@]}" install --quiet --require-hashes -r "$venv/pip.txt" >"$log" 2>&1 \
+  || fail "pip failed: $(grep -E '^ERROR|Could not|Connection|timed out' "$log" | tail -1) (check the network; full output: $log)"
+
 # One line per package on the terminal, the full output in the log.
 show='
 /^Collecting /                       { n++; name = $2; sub(/\[.*|[=<>].*/, "", name); printf "  %3d/%d %s\n", n, count, name; fflush() }
@@ -61,7 +67,7 @@ show='
 /^ *Building wheel for .*: started/   { printf "          building %s\n", $4; fflush() }
 /^Installing collected packages/     { print "  installing all of them"; fflush() }
 '
-"${pip[@]}" install --progress-bar off --require-hashes -r "$requirements" 2>&1 | tee "$log" | awk -v count="$count" "$show" \
+"${pip[@]}" install --progress-bar off --require-hashes -r "$requirements" 2>&1 | tee -a "$log" | awk -v count="$count" "$show" \
   || fail "pip failed: $(grep -E '^ERROR|Could not|Connection|timed out' "$log" | tail -1) (check the network; full output: $log)"
 
 say "installing lagwarden itself, editable"

@@ -120,6 +120,19 @@ def test_second_run_installs_nothing(programs: Path, tmp_path: Path) -> None:
     assert len(calls.read_text().splitlines()) > count
 
 
+def test_pinned_pip_installs_the_rest(programs: Path, tmp_path: Path) -> None:
+    """Older ones try newer releases than the pinned ones, for which there is no hash."""
+    venv = tmp_path / "venv"
+    (venv / "bin").mkdir(parents=True)
+    program(venv / "bin", "python", f'echo "$*" >>{tmp_path / "calls"}')
+    assert install(venv, programs, PYTHON=sys.executable).returncode == 0
+    first, second, _ = [call for call in (tmp_path / "calls").read_text().splitlines() if " install " in call]
+    assert first.endswith(f"-r {venv / 'pip.txt'}")
+    assert second.endswith("requirements/dev.txt")
+    (requirement,) = [line for line in (venv / "pip.txt").read_text().splitlines() if not line.startswith(" ")]
+    assert requirement.startswith("pip==")
+
+
 def test_requirements_are_hashed_and_without_addresses() -> None:
     """Every pinned package has a hash, and no requirements file contains an address."""
     for name in ("run.txt", "dev.txt"):
