@@ -13,6 +13,7 @@ _SCATTERED = """
 from pathlib import Path
 
 import numpy as np
+import pyarrow  # used by the release; its libraries take 30 to 60 MB, depending on the system's page cache
 
 from stream import process_memory
 
@@ -41,7 +42,7 @@ def test_dropped_memory_is_released() -> None:
     output = subprocess.run([sys.executable, "-c", _SCATTERED], capture_output=True, text=True, timeout=120, check=True)
     used, left, remaining = (int(number) for number in output.stdout.split())
     assert used > 90_000
-    assert left < used / 3
+    assert left < used / 10
     assert remaining > 9
 
 
