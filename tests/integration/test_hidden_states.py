@@ -151,6 +151,7 @@ def test_static_member_that_returns_behind_an_open_transaction_is_shown(broker: 
     assert ticks.state(group) == tool_states(broker)[group]
 
 
+@pytest.mark.long
 def test_offsets_behind_an_open_transaction_expire_unless_it_commits_them(expiring_broker: Broker) -> None:
     """The expired group is dead; the offset with a pending commit stays, without a predicted or missed expiry."""
     with Cluster([expiring_broker.bootstrap]) as cluster:

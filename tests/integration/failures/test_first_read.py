@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sandbox.kafka.broker import Broker
     from tests.support.scrape import Place
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(500)]
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(500)]
 
 TRAFFIC: Final = Traffic(
     records=1_000_000, groups=300, partitions_per_group=4, topics=3, offsets_partitions=4, log_end=100

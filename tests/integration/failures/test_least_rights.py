@@ -105,6 +105,7 @@ def monitor(broker: Secured) -> Iterator[Monitor]:
         yield made
 
 
+@pytest.mark.long
 def test_the_commands_on_the_page_of_a_group_log_in(
     broker: Secured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

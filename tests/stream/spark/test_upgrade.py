@@ -36,6 +36,7 @@ def test_there_is_a_checkpoint_of_an_earlier_release() -> None:
     assert [archive.name for archive in ARCHIVES] == ["checkpoint-spark-4.2.0.tar.gz"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("archive", ARCHIVES, ids=lambda archive: archive.name.removesuffix(".tar.gz"))
 def test_query_goes_on_from_a_checkpoint_of_an_earlier_release(
     spark: SparkSession, tmp_path: Path, archive: Path
