@@ -82,7 +82,10 @@ class LibrdkafkaClient:
     def __init__(self, bootstrap: str, group: str, spec: ClientSpec, number: int) -> None:
         self.spec = spec
         kind: GroupKind = "consumer" if spec.protocol == "consumer" else "classic"
-        self._member = Member(bootstrap, group, kind, number=number, instance=spec.instance or "")
+        # In the consumer protocol the broker decides these.
+        classic = {"session.timeout.ms": spec.session_ms, "heartbeat.interval.ms": spec.heartbeat_ms}
+        settings = classic if kind == "classic" else {}
+        self._member = Member(bootstrap, group, kind, number=number, instance=spec.instance or "", settings=settings)
         self._member.consumer.subscribe(list(spec.topics))
         self._lock = threading.Lock()
         self._ended = threading.Event()
