@@ -70,7 +70,7 @@ cluster: $(STAMP)  ## the chart on a real API server, OTLP to a real collector, 
 	$(BIN)/python -m sandbox.keda.program
 	$(BIN)/pytest -v -m cluster
 
-play: setup  ## more than sixty groups, sick and healthy, on a real broker, and what is said of each; six minutes on a quiet machine
+play: setup  ## more than sixty groups, sick and healthy, on a real broker, and the verdict of each; six minutes on a quiet machine
 	$(BIN)/pytest -v -m play
 
 chaos: setup  ## kills, broker outages, damaged checkpoints, HTTP abuse, hostile names; five minutes, LONG=1 for more rounds

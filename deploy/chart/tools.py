@@ -148,14 +148,14 @@ def _fetch_crds(source: CustomDefinitions, release: str, target: Path) -> None:
     if go is None:
         raise ToolsUnreachableError(f"no go on PATH: the CRDs of {source.module} come as a Go module")
     with tempfile.TemporaryDirectory() as scratch:
-        said = _run(
+        output = _run(
             [go, "mod", "download", "-json", f"{source.module}@{release}"],
             what=f"go could not fetch {source.module}@{release}",
             # Its own module cache, writable so that it can be removed; and no other toolchain is fetched for it.
             env={"GOMODCACHE": f"{scratch}/modules", "GOFLAGS": "-modcacherw", "GOTOOLCHAIN": "local"},
             folder=scratch,
         )
-        module = json.loads(said)
+        module = json.loads(output)
         if module["Sum"] != source.sums[release]:
             raise ToolsError(f"{source.module}@{release} has the checksum {module['Sum']}, not {source.sums[release]}")
         with zipfile.ZipFile(module["Zip"]) as files:

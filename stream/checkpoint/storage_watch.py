@@ -38,7 +38,7 @@ class StorageWatch:
         self._clock = clock
         self._asked_at: float | None = None
         self._error: str | None = None
-        self._said: str | None = None
+        self._logged_problem: str | None = None
         self._saying = threading.Lock()
         self._closing = threading.Event()
 
@@ -72,9 +72,9 @@ class StorageWatch:
 
     def _log(self, problem: str | None) -> None:
         with self._saying:
-            if problem == self._said:
+            if problem == self._logged_problem:
                 return
-            self._said = problem
+            self._logged_problem = problem
         if problem is None:
             _log.info("checkpoint storage answers again", folder=str(self._folder))
         else:

@@ -67,7 +67,7 @@ def kill(monitor: Monitor, what: Kill, chance: random.Random) -> Outcome:
     ending = monitor.ending(60)
     assert ending.left_behind == (), f"{what} left processes behind"
     allowed = {-signal.SIGKILL} if what.role == "driver" and hit else _ALLOWED[what.phase == "stop"]
-    assert ending.code in allowed, f"{what}: exit code {ending.code}, and it has logged\n{monitor.said}"
+    assert ending.code in allowed, f"{what}: exit code {ending.code}, and it has logged\n{monitor.output}"
     return Outcome(hit, ending.code)
 
 
@@ -123,5 +123,5 @@ def _ends(monitor: Monitor) -> bool:
                 seen.add(monitor.metrics().snapshot)
         return not monitor.running or len(seen) > 2
 
-    wait_until(decided, f"the monitor to end or to go on; it has logged\n{monitor.said}", limit=_LIMIT)
+    wait_until(decided, f"the monitor to end or to go on; it has logged\n{monitor.output}", limit=_LIMIT)
     return not monitor.running

@@ -107,9 +107,9 @@ def test_outage_during_the_catch_up(
         with outage(broker):
             until = time.monotonic() + 10
             while time.monotonic() < until:
-                said = monitor.readiness()
-                assert not said["ready"]
-                assert any("not read to their ends" in reason for reason in said["reasons"]), said
+                readiness = monitor.readiness()
+                assert not readiness["ready"]
+                assert any("not read to their ends" in reason for reason in readiness["reasons"]), readiness
                 assert monitor.get("/api/v1/groups").status == 503
                 assert monitor.metrics().committed == {}
                 time.sleep(0.5)

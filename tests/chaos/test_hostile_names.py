@@ -178,11 +178,11 @@ def test_verbs_about_one_group_print_no_control_character(
         if cluster.get_named("/api/v1/group", name) is None:
             continue
         code = main([*verb, "--url", cluster.url, "--", name])
-        said = capsys.readouterr()
-        assert code == 0, (name, said.err)
-        assert (raw(said.out), raw(said.err)) == ([], []), name
+        captured = capsys.readouterr()
+        assert code == 0, (name, captured.err)
+        assert (raw(captured.out), raw(captured.err)) == ([], []), name
         if "--json" in verb:
-            assert json.loads(said.out)["group"] == name
+            assert json.loads(captured.out)["group"] == name
 
 
 @pytest.mark.parametrize(
@@ -205,9 +205,9 @@ def test_verbs_print_no_control_character(
 ) -> None:
     """Into a pipe, output and errors are only printable characters and line feeds."""
     main([word.replace("{url}", cluster.url).replace("{capture}", str(cluster.capture)) for word in verb])
-    said = capsys.readouterr()
-    assert said.out or said.err
-    assert (raw(said.out), raw(said.err)) == ([], [])
+    captured = capsys.readouterr()
+    assert captured.out or captured.err
+    assert (raw(captured.out), raw(captured.err)) == ([], [])
 
 
 def test_decode_prints_one_json_object_per_record(cluster: HostileCluster, capsys: pytest.CaptureFixture[str]) -> None:
@@ -236,8 +236,8 @@ def test_terminal_output_has_no_sequence_from_names(cluster: HostileCluster, ver
     words = [word.replace("{url}", cluster.url).replace("{capture}", str(cluster.capture)) for word in verb]
     with Program("import sys; from stream.cli.app import main; sys.exit(main(sys.argv[1:]))", *words) as program:
         program.wait_for_end()
-        assert raw(STYLES.sub("", program.said)) == []
-        assert program.said
+        assert raw(STYLES.sub("", program.output)) == []
+        assert program.output
 
 
 def test_top_draws_no_sequence_from_names(cluster: HostileCluster) -> None:
@@ -251,13 +251,13 @@ def test_top_draws_no_sequence_from_names(cluster: HostileCluster) -> None:
         program.press("\r")
         program.wait_for("owned")
         program.press("q")
-        drawn = STYLES.sub("", program.said)
+        drawn = STYLES.sub("", program.output)
     assert raw(drawn) == []
 
 
 def test_the_log_is_json_without_control_characters(cluster: HostileCluster) -> None:
     """Each line of the log is one JSON object for all names."""
-    lines = cluster.monitor.said.splitlines()
+    lines = cluster.monitor.output.splitlines()
     assert lines
     assert [line for line in lines if raw(line)] == []
     assert all(isinstance(json.loads(line), dict) for line in lines if line.startswith("{"))

@@ -196,13 +196,13 @@ def test_requests_byte_by_byte(attacked: Monitor, connections: contextlib.ExitSt
 def test_garbage_on_the_wire(attacked: Monitor, connections: contextlib.ExitStack) -> None:
     """Two hundred connections with invalid bytes are refused, counted, and not logged one by one."""
     chance = random.Random(7)  # noqa: S311 -- garbage that can be repeated
-    before, said = refused(attacked, "bad_request"), len(attacked.lines)
+    before, lines_before = refused(attacked, "bad_request"), len(attacked.lines)
     for number in range(200):
         line = connections.enter_context(connect(attacked, ABUSERS[number % len(ABUSERS)]))
         with contextlib.suppress(OSError):
             line.sendall(chance.randbytes(200) + b"\r\n\r\n")
     wait_until(lambda: refused(attacked, "bad_request") - before > 100, "the garbage to be counted", pause=0.5)
-    assert len(attacked.lines) - said < 20
+    assert len(attacked.lines) - lines_before < 20
 
 
 @pytest.mark.parametrize("path", ["/", "/?filter="])

@@ -55,7 +55,7 @@ def test_resource_usage_is_flat(
             while (passed := (time.monotonic() - began) / 60) < MINUTES:
                 minutes.append(passed)
                 samples.append(sample(monitor))
-                assert monitor.running, monitor.said
+                assert monitor.running, monitor.output
                 time.sleep(60 * MINUTES / SAMPLES)
         finally:
             write_csv(path, minutes, samples)

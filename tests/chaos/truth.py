@@ -14,7 +14,7 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from sandbox.kafka import tools
 from sandbox.waiting import LIMIT, wait_until
-from tests.integration.traffic import broker_says, offsets_ends, tool_says
+from tests.integration.traffic import committed_at_broker, offsets_ends, tool_offsets_and_lags
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -75,7 +75,7 @@ def broker_values(bootstrap: str) -> Values:
         return all(state is not None for state, _ in groups.values())
 
     wait_until(all_at_rest, "all groups to be Stable or Empty", limit=90)
-    committed = broker_says(bootstrap, groups)
+    committed = committed_at_broker(bootstrap, groups)
     starts = _offsets(admin, committed, OffsetSpec.earliest())
     ends = _offsets(admin, committed, OffsetSpec.latest())
     lags = {}
@@ -131,7 +131,7 @@ def compare(monitor: Monitor, bootstrap: str) -> int:
 
 def tool_differences(monitor: Monitor, bootstrap: str) -> list[str]:
     """Return the differences of the monitor from `kafka-consumer-groups`; the traffic must be paused."""
-    committed, lags = tool_says(bootstrap)
+    committed, lags = tool_offsets_and_lags(bootstrap)
     groups: dict[str, tuple[str | None, int | None]] = {
         row.group: (row.state, row.members) for row in tools.describe_state(bootstrap)
     }

@@ -54,7 +54,9 @@ def expected(query: str, wanted: float | None, cluster: str) -> Mapping[str, Any
     return {"expr": query, "eval_time": "1m", "exp_samples": samples}
 
 
-def promtool_says(promtool: str, folder: Path, situations: tuple[Situation, ...], cluster: str = "") -> str | None:
+def promtool_offsets_and_lags(
+    promtool: str, folder: Path, situations: tuple[Situation, ...], cluster: str = ""
+) -> str | None:
     """Return the objections of promtool to the results that the table expects, None without any."""
     tests = [
         {
@@ -73,17 +75,17 @@ def promtool_says(promtool: str, folder: Path, situations: tuple[Situation, ...]
 
 def test_the_queries_give_the_number_of_replicas(promtool: str, tmp_path: Path) -> None:
     """In every situation; no value where something is not known, so that the autoscaler keeps the number."""
-    assert promtool_says(promtool, tmp_path, SITUATIONS) is None
+    assert promtool_offsets_and_lags(promtool, tmp_path, SITUATIONS) is None
 
 
 def test_the_queries_are_of_the_chosen_cluster(promtool: str, tmp_path: Path) -> None:
     """With the matcher of a cluster that the page describes, the group of the same name in another does not count."""
     assert f"`{EAST.replace('east', 'NAME')}`" in PAGE
-    assert promtool_says(promtool, tmp_path, SITUATIONS, EAST) is None
+    assert promtool_offsets_and_lags(promtool, tmp_path, SITUATIONS, EAST) is None
 
 
 def test_a_wrong_number_is_noticed(promtool: str, tmp_path: Path) -> None:
     """The table can fail: a wrong number, and a number where there is none."""
     known, unknown = SITUATIONS[0], SITUATIONS[-1]
     for wrong in (known._replace(wanted=7), unknown._replace(wanted=4)):
-        assert promtool_says(promtool, tmp_path, (wrong,)) is not None
+        assert promtool_offsets_and_lags(promtool, tmp_path, (wrong,)) is not None

@@ -65,7 +65,7 @@ def test_a_module_with_another_checksum_is_refused(go: Any, tmp_path: Path) -> N
 
 
 def test_an_unreachable_network_is_an_error_of_its_own(go: Any) -> None:
-    """A registry that cannot be reached is a reason of its own, with what the client said last."""
+    """A registry that cannot be reached is a reason of its own, with the last line of the client."""
     go("echo 'dial tcp: lookup registry: no such host' >&2; exit 1")
     with pytest.raises(ToolsUnreachableError, match="no such host"):
         custom_schema(RELEASE, "ServiceMonitor")

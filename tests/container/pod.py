@@ -70,7 +70,7 @@ class Pod(Monitor):
         return self._container is not None and self._state["Running"]
 
     @property
-    def said(self) -> str:
+    def output(self) -> str:
         """The output of the container so far."""
         output, errors = self._started_container.get_logs()
         return (output + errors).decode(errors="replace")

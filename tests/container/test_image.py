@@ -13,7 +13,7 @@ import pytest
 from stream.errors import ExitCode
 from tests.chart.rendering import case, merged, render
 from tests.container.pod import Pod
-from tests.integration.traffic import commit, make_topic, tool_says
+from tests.integration.traffic import commit, make_topic, tool_offsets_and_lags
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,12 +64,12 @@ def test_image_runs_read_only_stops_cleanly_and_continues_from_its_volume(
         commit(bootstrap, group, "t", {0: number, 1: number + 1, 2: number + 2})
     with pod_of(image, bootstrap, tmp_path, volume) as pod:
         shown = pod.wait_ready().metrics()
-        assert (shown.committed, shown.lags) == tool_says(bootstrap)
+        assert (shown.committed, shown.lags) == tool_offsets_and_lags(bootstrap)
         assert shown.records_read == 3 * len(GROUPS)
         assert pod.execute("touch", "/opt/lagwarden/mark")[0] != 0
         assert pod.execute("id", "-un") == (0, "lagwarden\n")
         assert pod.execute(*advised(pod)) == (ExitCode.OK, ANY)
-        assert pod.stop_within(OWN_LIMIT) == ExitCode.OK, pod.said
+        assert pod.stop_within(OWN_LIMIT) == ExitCode.OK, pod.output
         assert pod.events("state restored") == []
         # The archive of classes came with the image: no stop is spent on writing one.
         assert [line for line in pod.lines if "classes" in line.get("event", "")] == []
@@ -78,10 +78,10 @@ def test_image_runs_read_only_stops_cleanly_and_continues_from_its_volume(
         commit(bootstrap, GROUPS[0], "t", {0: 40})
         commit(bootstrap, "newcomer", "t", {1: 3})
         shown = pod.start().wait_ready().metrics()
-        assert (shown.committed, shown.lags) == tool_says(bootstrap)
+        assert (shown.committed, shown.lags) == tool_offsets_and_lags(bootstrap)
         assert shown.records_read == 2
         assert len(pod.events("state restored")) == 1
-        assert pod.stop_within(OWN_LIMIT) == ExitCode.OK, pod.said
+        assert pod.stop_within(OWN_LIMIT) == ExitCode.OK, pod.output
 
 
 def test_image_runs_as_any_user_of_the_root_group(
@@ -93,10 +93,10 @@ def test_image_runs_as_any_user_of_the_root_group(
     commit(bootstrap, "g", "t", {0: 2})
     with pod_of(image, bootstrap, tmp_path, volume, user="1000700000:0") as pod:
         shown = pod.wait_ready().metrics()
-        assert (shown.committed, shown.lags) == tool_says(bootstrap)
+        assert (shown.committed, shown.lags) == tool_offsets_and_lags(bootstrap)
         assert pod.execute("id", "-u") == (0, "1000700000\n")
         assert pod.execute("id", "-un")[0] != 0
-        assert pod.stop_within(OWN_LIMIT) == ExitCode.OK, pod.said
+        assert pod.stop_within(OWN_LIMIT) == ExitCode.OK, pod.output
 
 
 def test_image_names_its_packages_and_their_licences(image: str, tmp_path: Path, volume: str) -> None:
@@ -119,11 +119,11 @@ def test_stop_without_kafka_is_clean(image: str, tmp_path: Path, volume: str) ->
     with pod_of(image, "127.0.0.1:1", tmp_path, volume) as pod:
         pod.wait_answering()
         assert pod.get("/readyz").status == 503
-        assert pod.stop_within(OWN_LIMIT) == ExitCode.OK, pod.said
+        assert pod.stop_within(OWN_LIMIT) == ExitCode.OK, pod.output
 
 
 def test_wrong_setting_ends_the_pod_with_one_line(image: str, tmp_path: Path, volume: str) -> None:
     """A setting that does not exist ends the container with its exit code, and the last line names it."""
     with pod_of(image, "127.0.0.1:1", tmp_path, volume, LAGWARDEN_JOB_TRIGER_INTERVAL="5s") as pod:
         assert pod.exit_code() == ExitCode.USAGE
-        assert "LAGWARDEN_JOB_TRIGER_INTERVAL" in pod.said
+        assert "LAGWARDEN_JOB_TRIGER_INTERVAL" in pod.output

@@ -1,4 +1,4 @@
-"""Quotas of members: which of the configured ones may apply, in Kafka's order, and what is said of each."""
+"""Quotas of members: which configured quotas may apply, in Kafka's order, and the sentence about each."""
 
 from __future__ import annotations
 

@@ -2,20 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-import pyarrow as pa
-
-from stream.cluster.offsets_topic import NAME
-from stream.cluster.records.ranges import unread_ranges
-from stream.cluster.records.read import read_records
 from stream.groups.expiry.predict import OffsetsRetention
-from stream.groups.fold import Fold, RecordColumns
-from stream.groups.placement import Placement
-from stream.groups.reduce import StateLimits, reduce
-from stream.groups.shard import empty_state
 from stream.service.catch_up import CatchUpProgress
 from stream.service.status import RUNNING, ServiceStatus
 from stream.service.ticker import Ticker
@@ -24,7 +13,7 @@ from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.scheduler import LookupScheduler
 from stream.tick.publisher import Publisher
 from stream.tick.verdicts.evaluate import VerdictEvaluator
-from tests.support.commits import KEEP, SLOT_MS
+from tests.support.folded_log import FoldedLog
 
 if TYPE_CHECKING:
     from exporters.readmodel import GroupDetail
@@ -47,38 +36,20 @@ class Ticks:
         self.publisher = Publisher(evaluator=VerdictEvaluator(), lookups=lookups)
         poller = ContextPoller(cluster, OffsetsRetention(None, None, "unknown"), 50, 10.0)
         self._ticker = Ticker(self.publisher, self.status, cluster, poller, tick_interval=10, trigger_interval=1)
-        self._states = {partition: empty_state() for partition in range(PARTITIONS)}
-        self._read_to: dict[int, int] = {}
+        self._log = FoldedLog(cluster)
 
     def tick(self) -> None:
         """Read up to the last stable offsets, and publish a snapshot."""
-        for fetched in read_records(self.cluster, NAME, unread_ranges(self.cluster, NAME, self._read_to)):
-            self._read_to |= {partition: position - 1 for partition, position in fetched.positions.items()}
-            for partition, rows in itertools.groupby(fetched.rows(), lambda row: row[0]):
-                self._apply(partition, [record for _, record in rows])
+        for partition, change in self._log.read():
+            self.publisher.apply([(partition, change)], catching_up=False)
         assert self.status.progress is not None
-        self.status.progress.finish({partition: at + 1 for partition, at in self._read_to.items()})
+        self.status.progress.finish(self._log.positions)
         assert self._ticker.tick(current=True) is not None
 
     def ticks(self, count: int = 3) -> None:
         """Tick `count` times; three ticks read and show hidden states."""
         for _ in range(count):
             self.tick()
-
-    def _apply(self, partition: int, records: list[Any]) -> None:
-        fold = Fold(Placement(1, 1), slot_ms=SLOT_MS, keep_slots=KEEP)
-        fold.add(
-            RecordColumns(
-                np.zeros(len(records), np.int32),
-                np.array([record.offset for record in records], np.int64),
-                np.array([record.timestamp for record in records], np.int64),
-                pa.array([record.key for record in records], pa.binary()),
-                pa.array([record.value for record in records], pa.binary()),
-            )
-        )
-        ((_, delta),) = fold.drain()
-        self._states[partition], change = reduce(self._states[partition], [delta], StateLimits(KEEP))
-        self.publisher.apply([(partition, change)], catching_up=False)
 
     def group(self, name: str) -> dict[str, Any] | None:
         """Return the row of a group; None without one."""

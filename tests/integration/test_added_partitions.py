@@ -9,7 +9,7 @@ import pytest
 from sandbox.kafka import tools
 from stream.errors import ExitCode
 from stream.groups.placement import partition_for
-from tests.integration.traffic import OFFSETS_TOPIC, broker_says, commit, make_topic, offsets_ends
+from tests.integration.traffic import OFFSETS_TOPIC, commit, committed_at_broker, make_topic, offsets_ends
 from tests.support.monitor import Monitor
 
 if TYPE_CHECKING:
@@ -54,14 +54,14 @@ def test_added_partitions_are_read_without_a_restart(make_broker: MakeBroker, tm
             commit(broker.bootstrap, name, "t", {0: 7})
         ends = offsets_ends(broker.bootstrap)
         assert any(ends[partition] for partition in range(BEFORE, AFTER))
-        said = broker_says(broker.bootstrap, (*STAYING, *MOVING, *LATE))
+        by_broker = committed_at_broker(broker.bootstrap, (*STAYING, *MOVING, *LATE))
         shown = monitor.wait_read(ends)
-        assert shown.committed == said
+        assert shown.committed == by_broker
         assert shown.offsets_partitions("position").keys() == set(range(AFTER))
         assert monitor.get("/readyz").status == 200
         assert shown.value("lagwarden_resyncs_total") == 0
 
         assert monitor.stop().code == ExitCode.OK
         shown = monitor.start().wait_ready().metrics()
-        assert shown.committed == said
+        assert shown.committed == by_broker
         assert shown.value("lagwarden_resyncs_total") == 0

@@ -11,9 +11,9 @@ from tests.integration.traffic import (
     FAST_RETENTION,
     OFFSETS_TOPIC,
     begin_transaction,
-    broker_says,
     commit,
     commit_in,
+    committed_at_broker,
     end_transaction,
     expire_records,
     make_topic,
@@ -92,4 +92,4 @@ def test_log_tails_without_records_do_not_delay_readiness(make_broker: MakeBroke
         end_transaction(bootstrap, held, commit=False)
         shown = monitor.wait_read(offsets_ends(bootstrap))
         assert set(shown.offsets_partitions("stable_gap").values()) == {0}
-        assert shown.committed == broker_says(bootstrap, [group[number] for number in (1, 2, 4, 5)])
+        assert shown.committed == committed_at_broker(bootstrap, [group[number] for number in (1, 2, 4, 5)])

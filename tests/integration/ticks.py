@@ -7,30 +7,22 @@ given, and follow each other at once.
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import time
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import pyarrow as pa
 
 from sandbox.waiting import LIMIT
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.partition_offsets import read_ends
-from stream.cluster.records.ranges import unread_ranges
-from stream.cluster.records.read import read_records
 from stream.groups.driver_state import DriverState
-from stream.groups.fold import Fold, RecordColumns
-from stream.groups.placement import Placement
-from stream.groups.reduce import StateLimits, reduce
-from stream.groups.shard import empty_state
 from stream.health.evaluator import Evaluator
 from stream.health.verdict import VERDICTS, Verdict
 from stream.tick.context import UNKNOWN_CLUSTER
 from stream.tick.ends_index import EndsIndex
 from stream.tick.lookups.scheduler import LookupScheduler
 from tests.stream.tick.health_inputs import health_inputs
-from tests.support.commits import KEEP, SLOT_MS
+from tests.support.folded_log import FoldedLog
 from tests.support.producers import patient_producer
 
 if TYPE_CHECKING:
@@ -58,34 +50,16 @@ class Monitor:
         self.lookups = LookupScheduler(cluster)
         self.evaluator = Evaluator()
         self.now = time.time()
-        self._states = {partition: empty_state() for partition in range(PARTITIONS)}
+        self._log = FoldedLog(cluster)
         self._driver_state = DriverState()
-        self._read_to: dict[int, int] = {}
         self.hidden: HiddenCommits
         self.results: LookupResults
 
     def read(self) -> GroupColumns:
         """Read new records up to the last stable offsets, and return the state."""
-        for fetched in read_records(self.cluster, NAME, unread_ranges(self.cluster, NAME, self._read_to)):
-            self._read_to |= {partition: position - 1 for partition, position in fetched.positions.items()}
-            for partition, rows in itertools.groupby(fetched.rows(), lambda row: row[0]):
-                self._apply(partition, [record for _, record in rows])
+        for partition, change in self._log.read():
+            self._driver_state.apply(partition, change)
         return self._driver_state.columns()
-
-    def _apply(self, partition: int, records: list[Any]) -> None:
-        fold = Fold(Placement(1, 1), slot_ms=SLOT_MS, keep_slots=KEEP)
-        fold.add(
-            RecordColumns(
-                np.zeros(len(records), np.int32),
-                np.array([record.offset for record in records], np.int64),
-                np.array([record.timestamp for record in records], np.int64),
-                pa.array([record.key for record in records], pa.binary()),
-                pa.array([record.value for record in records], pa.binary()),
-            )
-        )
-        ((_, delta),) = fold.drain()
-        self._states[partition], change = reduce(self._states[partition], [delta], StateLimits(KEEP))
-        self._driver_state.apply(partition, change)
 
     def members(self, group: str, names: Mapping[bytes, str]) -> tuple[Member, ...]:
         """Return the members of a group; `names` are those of topics by id."""

@@ -165,7 +165,7 @@ def topics_of(bootstrap: str) -> set[str]:
     return set(_admin(bootstrap).list_topics(timeout=LIMIT).topics)
 
 
-def tool_says(bootstrap: str, version: str = BROKER) -> tuple[dict[Place, int], dict[Place, int]]:
+def tool_offsets_and_lags(bootstrap: str, version: str = BROKER) -> tuple[dict[Place, int], dict[Place, int]]:
     """Return committed offsets and lags of all groups from Kafka's own tool, for names that its table can show."""
     rows = [row for row in tools.describe_groups(bootstrap, version) if row.current_offset is not None]
     committed, lags = {}, {}
@@ -179,7 +179,7 @@ def tool_says(bootstrap: str, version: str = BROKER) -> tuple[dict[Place, int], 
     return committed, lags
 
 
-def broker_says(bootstrap: str, groups: Collection[str]) -> dict[Place, int]:
+def committed_at_broker(bootstrap: str, groups: Collection[str]) -> dict[Place, int]:
     """Return committed offsets from the group coordinator, for groups with any name."""
     admin = _admin(bootstrap)
     found: dict[Place, int] = {}

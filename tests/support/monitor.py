@@ -189,7 +189,7 @@ class Monitor:
 
         def seen() -> bool:
             if not self.running:
-                raise AssertionError(f"the monitor ended while waiting for {what}:\n{self.said}")
+                raise AssertionError(f"the monitor ended while waiting for {what}:\n{self.output}")
             with contextlib.suppress(OSError):
                 return fact()
             return False
@@ -197,7 +197,7 @@ class Monitor:
         try:
             wait_until(seen, what, limit=limit)
         except TimeoutError as error:
-            raise AssertionError(f"{error}; readiness {self.readiness()}, output\n{self.said}") from error
+            raise AssertionError(f"{error}; readiness {self.readiness()}, output\n{self.output}") from error
 
     def wait_answering(self) -> Self:
         """Wait until the monitor answers over HTTP."""
@@ -242,7 +242,7 @@ class Monitor:
         try:
             wait_until(lambda: not process.running, "the monitor to end", limit=limit, pause=0.05)
         except TimeoutError as error:
-            raise AssertionError(f"{error}; output\n{self.said}") from error
+            raise AssertionError(f"{error}; output\n{self.output}") from error
         seconds = time.monotonic() - began
         # A JVM notices the end of its parent after a moment.
         with contextlib.suppress(TimeoutError):
@@ -263,7 +263,7 @@ class Monitor:
     # --- output ---
 
     @property
-    def said(self) -> str:
+    def output(self) -> str:
         """The output since the last start."""
         with self.log.open("rb") as log:
             log.seek(self._log_start)
@@ -273,7 +273,7 @@ class Monitor:
     def lines(self) -> list[dict[str, Any]]:
         """The log lines since the last start, without other output."""
         found = []
-        for line in self.said.splitlines():
+        for line in self.output.splitlines():
             with contextlib.suppress(json.JSONDecodeError):
                 found.append(json.loads(line))
         return [line for line in found if isinstance(line, dict)]

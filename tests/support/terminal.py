@@ -101,7 +101,7 @@ class Display:
 
 
 class Program:
-    """A Python program on its own pseudo-terminal. `said` is its whole output."""
+    """A Python program on its own pseudo-terminal. `output` is all that the program has written."""
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ class Program:
         # Kept open, so that the mode can be read after the end of the program.
         self._below = below
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self.said = ""
+        self.output = ""
 
     def __enter__(self) -> Self:
         return self
@@ -166,7 +166,7 @@ class Program:
     @property
     def is_as_before(self) -> bool:
         """True when mode, normal screen and cursor of the terminal are restored."""
-        left = self.said.rpartition("\x1b[?1049h")[2]
+        left = self.output.rpartition("\x1b[?1049h")[2]
         back = all(mark in left for mark in ("\x1b[?1049l", "\x1b[?25h", "\x1b[?7h"))
         return back and termios.tcgetattr(self._below) == self.mode
 
@@ -180,7 +180,7 @@ class Program:
         """Read output, waiting at most `seconds` for its beginning."""
         while select.select([self._terminal], [], [], seconds)[0]:
             text = self._decoder.decode(os.read(self._terminal, 65536))
-            self.said += text
+            self.output += text
             self._display.feed(text)
             seconds = 0
 

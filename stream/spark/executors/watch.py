@@ -50,7 +50,7 @@ class ExecutorWatch:
         self._began = self._clock()
         self._ids: frozenset[str] = frozenset()
         self._complete_at = self._began
-        self._said_late = False
+        self._late_logged = False
         self._closing = threading.Event()
         self.count = ExecutorCount(expected, 0, self._began)
         """The executors as of the last poll."""
@@ -78,9 +78,9 @@ class ExecutorWatch:
         if added := ids - self._ids:
             _log.info("executors registered", executors=sorted(added), **numbers)
         if len(ids) >= self._expected:
-            self._complete_at, self._said_late = now, False
-        elif now - self._complete_at >= _LATE_SECONDS and not self._said_late:
-            self._said_late = True
+            self._complete_at, self._late_logged = now, False
+        elif now - self._complete_at >= _LATE_SECONDS and not self._late_logged:
+            self._late_logged = True
             _log.warning("executors missing", seconds=round(now - self._complete_at), **numbers)
         none_since = None if ids else self.count.none_since or now
         self._ids, self.count = ids, ExecutorCount(self._expected, len(ids), none_since)

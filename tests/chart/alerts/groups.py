@@ -23,11 +23,11 @@ def verdict(word: str, severity: str, labels: Mapping[str, str] = GROUP) -> str:
 
 def by_verdict(alert: str, word: str, severity: str, text: Text, *, minutes: int, keep: int, odd: Case) -> list[Case]:
     """Return the stories of an alert on one verdict, which begins in the fifth minute."""
-    said = {verdict(word, severity): "_x10 1x120", LAG: "0x9 300x120", REBALANCES: "0+1x130"}
+    series = {verdict(word, severity): "_x10 1x120", LAG: "0x9 300x120", REBALANCES: "0+1x130"}
     left = 10 + 2 * minutes + 8
     return [
-        Case(alert, Kind.BEFORE, "the verdict is not old enough", said, _at(5 + minutes, less=True)),
-        Case(alert, Kind.AFTER, "the verdict stays", said, f"{5 + minutes}m", [GROUP], text),
+        Case(alert, Kind.BEFORE, "the verdict is not old enough", series, _at(5 + minutes, less=True)),
+        Case(alert, Kind.AFTER, "the verdict stays", series, f"{5 + minutes}m", [GROUP], text),
         odd,
         Case(
             alert,
@@ -49,11 +49,11 @@ def by_verdict(alert: str, word: str, severity: str, text: Text, *, minutes: int
 
 def begins(alert: str, word: str, severity: str, *, minutes: int) -> list[Case]:
     """Return the stories just before and just after of an alert that several verdicts share, for one of them."""
-    said = {verdict(word, severity): "_x10 1x120"}
+    series = {verdict(word, severity): "_x10 1x120"}
     name = word.replace("_", " ")
     return [
-        Case(alert, Kind.BEFORE, f"{name} is not old enough", said, _at(5 + minutes, less=True)),
-        Case(alert, Kind.AFTER, f"{name} stays", said, f"{5 + minutes}m", [GROUP]),
+        Case(alert, Kind.BEFORE, f"{name} is not old enough", series, _at(5 + minutes, less=True)),
+        Case(alert, Kind.AFTER, f"{name} stays", series, f"{5 + minutes}m", [GROUP]),
     ]
 
 

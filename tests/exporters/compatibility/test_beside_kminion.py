@@ -5,12 +5,9 @@ Needs its binary, whose path is in the variable KMINION_BINARY (`bench.kminion`)
 
 from __future__ import annotations
 
-import collections
 import time
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-import numpy as np
-import pyarrow as pa
 import pytest
 import yaml
 from confluent_kafka import Consumer, Producer, TopicPartition
@@ -26,19 +23,13 @@ from sandbox.kafka.topics import create_topics
 from sandbox.ports import LOOPBACK, free_port
 from sandbox.process import GuardedProcess
 from sandbox.waiting import LIMIT, eventually, wait_until
-from stream.cluster.offsets_topic import NAME
 from stream.cluster.partition_offsets import read_ends
-from stream.cluster.records.ranges import unread_ranges
-from stream.cluster.records.read import read_records
 from stream.cluster.transport.client import Cluster
 from stream.cluster_facts.poll import ClusterPoll
 from stream.groups.commits.counts import CommitCounts
 from stream.groups.driver_state import DriverState
-from stream.groups.fold import Fold, RecordColumns
-from stream.groups.placement import Placement
-from stream.groups.reduce import reduce
-from stream.groups.shard import empty_state
 from stream.tick.snapshot.build import build
+from tests.support.folded_log import FoldedLog
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -80,23 +71,9 @@ def series(text: str) -> Series:
 
 def own_text(cluster: Cluster) -> str:
     """Return the text of lagwarden under KMinion's names, from all records of the topic."""
-    state, by_partition = DriverState(CommitCounts()), collections.defaultdict[int, list[Any]](list)
-    for fetched in read_records(cluster, NAME, unread_ranges(cluster, NAME, {})):
-        for partition, record in fetched.rows():
-            by_partition[partition].append(record)
-    for partition, records in by_partition.items():
-        fold = Fold(Placement(1, 1), slot_ms=1000, keep_slots=3)
-        fold.add(
-            RecordColumns(
-                np.zeros(len(records), np.int32),
-                np.array([record.offset for record in records], np.int64),
-                np.array([record.timestamp for record in records], np.int64),
-                pa.array([record.key for record in records], pa.binary()),
-                pa.array([record.value for record in records], pa.binary()),
-            )
-        )
-        ((_, delta),) = fold.drain()
-        state.apply(partition, reduce(empty_state(), [delta], 3)[1])
+    state = DriverState(CommitCounts())
+    for partition, change in FoldedLog(cluster).read():
+        state.apply(partition, change)
     now = time.time()
     snapshot = build(state.columns(), read_ends(cluster, [TOPIC]), now)
     selection = SeriesSelection(compatibility=PeerSelection(("kminion",)))

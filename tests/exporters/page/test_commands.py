@@ -20,10 +20,10 @@ def test_a_shell_reads_the_exact_name(name: str) -> None:
     word = shell_word(name)
     assert word.isprintable()
     # The sentinel keeps line feeds at the end.
-    said = subprocess.run(
+    completed = subprocess.run(
         ["bash", "-c", f"printf %s. {word}"], capture_output=True, check=True, env={"LC_ALL": "C.UTF-8"}
     )
-    assert said.stdout.decode() == f"{name}."
+    assert completed.stdout.decode() == f"{name}."
 
 
 def test_the_commands_of_a_classic_group() -> None:

@@ -329,8 +329,8 @@ def test_common_causes_come_before_the_groups() -> None:
     """Each with its sentence, its next step and links to its groups; without any there is no section."""
     world = snapshot(groups=[attention("billing", "critical")], common_causes=[COMMON_CAUSE])
     text = page(PublishedSnapshot.build(world)).html().decode()
-    said = "17 of 18 groups coordinated by broker 3 stopped within 20 s; 2 are still &lt;unhealthy&gt;."
-    assert said in text
+    sentence = "17 of 18 groups coordinated by broker 3 stopped within 20 s; 2 are still &lt;unhealthy&gt;."
+    assert sentence in text
     assert text.index("Look at this broker.") < text.index("billing is stalled.")
     assert 'href="group?name=a%2Fb"' in text
     assert "Common cause" not in page(PublishedSnapshot.build(small_snapshot())).html().decode()

@@ -92,8 +92,8 @@ def monitor(broker: Broker) -> Iterator[Monitor]:
 
 def tool(broker: Broker, *arguments: str) -> list[dict[str, str]]:
     """Return the table that `kafka-transactions` prints, by header."""
-    said = run_tool("org.apache.kafka.tools.TransactionsCommand", "--bootstrap-server", broker.bootstrap, *arguments)
-    header, *rows = [line.split("\t") for line in said.splitlines() if "\t" in line]
+    output = run_tool("org.apache.kafka.tools.TransactionsCommand", "--bootstrap-server", broker.bootstrap, *arguments)
+    header, *rows = [line.split("\t") for line in output.splitlines() if "\t" in line]
     names = [name.strip() for name in header]
     return [dict(zip(names, (value.strip() for value in row), strict=True)) for row in rows]
 

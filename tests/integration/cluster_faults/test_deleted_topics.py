@@ -95,8 +95,8 @@ def _left(facts: ClusterFacts) -> dict[int, int]:
 
 def _reported(broker: Broker) -> dict[int, list[str]]:
     """Return what `kafka-log-dirs` prints: the partitions of each broker that has any."""
-    said = run_tool("org.apache.kafka.tools.LogDirsCommand", "--bootstrap-server", broker.bootstrap, "--describe")
-    answer: dict[str, Any] = json.loads(next(line for line in said.splitlines() if line.startswith("{")))
+    output = run_tool("org.apache.kafka.tools.LogDirsCommand", "--bootstrap-server", broker.bootstrap, "--describe")
+    answer: dict[str, Any] = json.loads(next(line for line in output.splitlines() if line.startswith("{")))
     found = {
         each["broker"]: sorted(p["partition"] for disk in each["logDirs"] for p in disk["partitions"])
         for each in answer["brokers"]

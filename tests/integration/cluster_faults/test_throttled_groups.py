@@ -126,9 +126,9 @@ def test_a_quota_explains_the_lag_of_its_group(bootstrap: str, members: dict[str
         assert (free["quotas"], stopped["quotas"]) == ([], [])
         assert throttled["lag_sum"] > 0
         assert (free["lag_sum"], stopped["lag_sum"]) == (0, RECORDS - 1)
-        said = {name: _explain(monitor, name) + monitor.get(f"/group?name={name}").text for name in members}
-    assert said["throttled"].count(SENTENCE) == 2, "in the words of the command and on the page"
-    assert ["throttled by" in said[name] for name in ("free", "stopped")] == [False, False]
+        texts = {name: _explain(monitor, name) + monitor.get(f"/group?name={name}").text for name in members}
+    assert texts["throttled"].count(SENTENCE) == 2, "in the words of the command and on the page"
+    assert ["throttled by" in texts[name] for name in ("free", "stopped")] == [False, False]
 
 
 def _group(monitor: Monitor, name: str) -> dict[str, Any]:

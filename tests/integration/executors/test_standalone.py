@@ -16,7 +16,7 @@ import pytest
 from sandbox.demo.workload import Workload
 from sandbox.spark_cluster import StandaloneCluster, make_executor_python
 from stream.errors import ExitCode
-from tests.integration.traffic import commit, make_topic, offsets_ends, tool_says
+from tests.integration.traffic import commit, make_topic, offsets_ends, tool_offsets_and_lags
 from tests.support.monitor import Monitor
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def test_monitor_on_two_workers_agrees_with_the_official_tool(
 
         traffic.pause()
         shown = monitor.wait_read(offsets_ends(broker.bootstrap))
-        committed, lags = tool_says(broker.bootstrap)
+        committed, lags = tool_offsets_and_lags(broker.bootstrap)
         assert {group for group, _, _ in committed} >= set(traffic.groups)
         assert (shown.committed, shown.lags) == (committed, lags)
         assert monitor.stop().code == ExitCode.OK
@@ -92,13 +92,13 @@ def test_monitor_on_two_workers_agrees_with_the_official_tool(
         monitor.start().wait_ready()
         assert monitor.events("state restored")
         shown = monitor.wait_read(offsets_ends(broker.bootstrap))
-        assert (shown.committed, shown.lags) == tool_says(broker.bootstrap)
+        assert (shown.committed, shown.lags) == tool_offsets_and_lags(broker.bootstrap)
 
         workers[1].kill()
         monitor.wait_for(lambda: monitor.metrics().value("lagwarden_executors") == 1, "the loss of a worker")
         commit(broker.bootstrap, "after-the-loss", topic, {0: 1})
         shown = monitor.wait_read(offsets_ends(broker.bootstrap))
-        assert (shown.committed, shown.lags) == tool_says(broker.bootstrap)
+        assert (shown.committed, shown.lags) == tool_offsets_and_lags(broker.bootstrap)
         assert places_of(SECRET, monitor, spark) == []
 
 
@@ -111,7 +111,7 @@ def places_of(secret: str, monitor: Monitor, cluster: StandaloneCluster) -> list
     return found + [process.command for process in monitor.processes if secret in process.command]
 
 
-def test_executors_that_never_come_are_said(
+def test_executors_that_never_register_are_reported(
     spark: StandaloneCluster, python: Path, make_broker: MakeBroker, tmp_path: Path
 ) -> None:
     """A cluster without workers: readiness and metrics say so, and the monitor gets ready when a worker comes."""
@@ -135,7 +135,7 @@ def test_monitor_on_executors_of_this_machine(make_broker: MakeBroker, tmp_path:
     commit(broker.bootstrap, "g", "t", {0: 1, 2: 3})
     with Monitor(broker.bootstrap, tmp_path, {"job.master": "local-cluster[2,1,512]"}) as monitor:
         shown = monitor.wait_ready().wait_read(offsets_ends(broker.bootstrap))
-        assert (shown.committed, shown.lags) == tool_says(broker.bootstrap)
+        assert (shown.committed, shown.lags) == tool_offsets_and_lags(broker.bootstrap)
         assert shown.value("lagwarden_executors") == 2
         assert monitor.stop().code == ExitCode.OK
 
@@ -151,5 +151,5 @@ def test_executors_without_a_package_are_refused_with_its_name(
     python = make_executor_python(tmp_path / "python", without=["cramjam"])
     with Monitor(broker.bootstrap, tmp_path, settings_for(spark, python)) as monitor:
         assert monitor.ending(limit=240).code == ExitCode.SPARK_UNAVAILABLE
-        assert "No module named 'cramjam'" in monitor.said
-        assert "docs/cluster.md" in monitor.said
+        assert "No module named 'cramjam'" in monitor.output
+        assert "docs/cluster.md" in monitor.output

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 def assert_refused(monitor: Monitor, code: ExitCode, *words: str) -> None:
     """Assert that the process ends with the code and one error line with these words."""
     ending = monitor.ending(90)
-    assert (ending.code, ending.left_behind) == (code, ()), monitor.said
-    said = monitor.said
-    assert "Traceback" not in said
-    (line,) = (line for line in said.splitlines() if line.startswith("error: "))
+    assert (ending.code, ending.left_behind) == (code, ()), monitor.output
+    output = monitor.output
+    assert "Traceback" not in output
+    (line,) = (line for line in output.splitlines() if line.startswith("error: "))
     assert [word for word in words if word not in line] == [], line

@@ -65,9 +65,9 @@ def assert_query_failed(monitor: Monitor, ending: Ending, words: str) -> None:
     (line,) = monitor.events("query failed")
     assert words in line["cause"]
     assert "\n" not in line["cause"]
-    assert "Traceback" not in monitor.said
-    assert "str() failed" not in monitor.said
-    assert "internal error of lagwarden" not in monitor.said
+    assert "Traceback" not in monitor.output
+    assert "str() failed" not in monitor.output
+    assert "internal error of lagwarden" not in monitor.output
 
 
 def test_jvm_that_is_killed_is_named_as_the_cause(cluster: Broker, tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_checkpoint_that_is_deleted_under_the_process_ends_it(
         assert (ending.code, ending.left_behind) == (ExitCode.CHECKPOINT_DAMAGED, ())
         (line,) = (line for line in monitor.lines if "checkpoint deleted while in use" in line.get("event", ""))
         assert str(monitor.checkpoint) in line["why"]
-        assert "Traceback" not in monitor.said
+        assert "Traceback" not in monitor.output
 
 
 def test_failed_tick_ends_the_process(cluster: Broker, tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_failed_tick_ends_the_process(cluster: Broker, tmp_path: Path) -> None:
         monitor.wait_ready()
         ending = monitor.ending(60)
         assert (ending.code, ending.left_behind) == (ExitCode.INTERNAL, ())
-        assert "StopIteration" in monitor.said
+        assert "StopIteration" in monitor.output
         assert monitor.events(
             "internal error in the evaluation loop; exiting so that the supervisor restarts the process"
         )

@@ -48,9 +48,9 @@ def test_unknown_option_is_named_with_the_nearest_valid_one(tmp_path: Path) -> N
     """All errors are listed at once, each with the nearest valid name, before any process starts."""
     with Monitor(NOWHERE, tmp_path, {"job.tick_intervall": "5s", "http.port": "zero"}) as monitor:
         assert monitor.ending(60).code == ExitCode.USAGE
-        assert "error: the configuration has 2 errors" in monitor.said
-        assert "did you mean job.tick_interval?" in monitor.said
-        assert "http.port = 'zero'" in monitor.said
+        assert "error: the configuration has 2 errors" in monitor.output
+        assert "did you mean job.tick_interval?" in monitor.output
+        assert "http.port = 'zero'" in monitor.output
         assert monitor.events("serving") == []
         assert not monitor.checkpoint.exists()
 
@@ -151,8 +151,8 @@ def test_refusal_of_the_cluster_is_one_line(
     """The process does not retry: it ends with the cause and the remedy, and never prints the password."""
     with Monitor(secured.sasl, tmp_path, options) as monitor:
         assert_refused(monitor, code, *words)
-        assert "wrong" not in monitor.said
-        assert "bob-secret" not in monitor.said
+        assert "wrong" not in monitor.output
+        assert "bob-secret" not in monitor.output
 
 
 @pytest.mark.long

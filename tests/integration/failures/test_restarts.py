@@ -11,7 +11,15 @@ import pytest
 from sandbox.kafka import tools
 from sandbox.waiting import wait_until
 from stream.checkpoint.manifest import FORMAT
-from tests.integration.traffic import commit, consumer, make_topic, offsets_ends, places, stop_reading, tool_says
+from tests.integration.traffic import (
+    commit,
+    consumer,
+    make_topic,
+    offsets_ends,
+    places,
+    stop_reading,
+    tool_offsets_and_lags,
+)
 from tests.support.monitor import Monitor
 
 if TYPE_CHECKING:
@@ -38,7 +46,7 @@ def group_answer(monitor: Monitor, group: str) -> dict[str, Any]:
 
 def assert_agrees(shown: Metrics, bootstrap: str) -> None:
     """Assert that committed offsets and lags equal those of the official tool."""
-    committed, lags = tool_says(bootstrap)
+    committed, lags = tool_offsets_and_lags(bootstrap)
     assert committed
     assert shown.committed == committed
     assert shown.lags == lags

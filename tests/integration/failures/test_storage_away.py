@@ -8,7 +8,7 @@ import pytest
 
 from stream.errors import ExitCode
 from tests.integration.failures.fuse_mount import FuseMount, MountMissingError
-from tests.integration.traffic import commit, make_topic, offsets_ends, tool_says
+from tests.integration.traffic import commit, make_topic, offsets_ends, tool_offsets_and_lags
 from tests.support.monitor import Monitor
 
 if TYPE_CHECKING:
@@ -59,13 +59,13 @@ def test_storage_that_stops_answering_and_is_lost(mount: FuseMount, make_broker:
         monitor.wait_events(BACK)
         commit(broker.bootstrap, "g", "t", {0: 3})
         shown = monitor.wait_ready().wait_read(offsets_ends(broker.bootstrap))
-        assert (shown.committed, shown.lags) == tool_says(broker.bootstrap)
+        assert (shown.committed, shown.lags) == tool_offsets_and_lags(broker.bootstrap)
         assert [line["cause"] for line in monitor.events(AWAY)] == ["no answer"]
 
         mount.lose()
         commit(broker.bootstrap, "g", "t", {0: 4})
         assert monitor.ending(limit=180).code == ExitCode.QUERY_FAILED
-        assert "Transport endpoint is not connected" in monitor.said
+        assert "Transport endpoint is not connected" in monitor.output
         assert monitor.start().ending(limit=120).code == ExitCode.CHECKPOINT_UNUSABLE
 
         mount.unmount()
@@ -74,5 +74,5 @@ def test_storage_that_stops_answering_and_is_lost(mount: FuseMount, make_broker:
         assert monitor.events("state restored")
         shown = monitor.wait_read(offsets_ends(broker.bootstrap))
         assert shown.committed["g", "t", 0] == 4
-        assert (shown.committed, shown.lags) == tool_says(broker.bootstrap)
+        assert (shown.committed, shown.lags) == tool_offsets_and_lags(broker.bootstrap)
         assert monitor.stop().code == ExitCode.OK

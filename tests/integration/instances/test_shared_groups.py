@@ -176,8 +176,8 @@ def test_each_instance_has_the_progress_of_its_share_groups(make_broker: MakeBro
                 def agrees(monitor: Monitor = monitor, path: str = path, name: str = name) -> bool:
                     """Compare with the tool; the last records may be newer than the last poll."""
                     (row,) = monitor.get(path).json["by_share_partition"]
-                    (said,) = table_rows(clients.tool(SHARE_TOOL, "--describe", "--offsets", "--group", name))
-                    return (str(row["start_offset"]), str(row["lag"])) == (said["START-OFFSET"], said["LAG"])
+                    (by_tool,) = table_rows(clients.tool(SHARE_TOOL, "--describe", "--offsets", "--group", name))
+                    return (str(row["start_offset"]), str(row["lag"])) == (by_tool["START-OFFSET"], by_tool["LAG"])
 
                 monitor.wait_for(agrees, f"{name} as the tool shows it", 60)
         assert monitors[1].get("/api/v1/cluster").status == 503

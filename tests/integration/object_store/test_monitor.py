@@ -9,7 +9,7 @@ import pytest
 from sandbox.kafka.jars import jar_set
 from sandbox.object_store import BUCKET, CREDENTIALS, ObjectStoreServer
 from stream.errors import ExitCode
-from tests.integration.traffic import commit, make_topic, offsets_ends, tool_says
+from tests.integration.traffic import commit, make_topic, offsets_ends, tool_offsets_and_lags
 from tests.support.monitor import START_LIMIT, Monitor
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def test_state_is_read_again_after_a_stop_and_after_a_kill(
     commit(broker.bootstrap, "first", "t", {0: 1, 2: 3})
     with Monitor(broker.bootstrap, tmp_path, settings_for(server)) as monitor:
         shown = monitor.wait_ready().wait_read(offsets_ends(broker.bootstrap))
-        assert (shown.committed, shown.lags) == tool_says(broker.bootstrap)
+        assert (shown.committed, shown.lags) == tool_offsets_and_lags(broker.bootstrap)
         monitor.wait_for(lambda: f"{FOLDER}/spark/commits/0" in server.objects(), "the first batch in the store")
         assert monitor.stop().code == ExitCode.OK
 
@@ -65,7 +65,7 @@ def test_state_is_read_again_after_a_stop_and_after_a_kill(
         assert monitor.events("state restored")
         assert not monitor.events("checkpoint locked; waiting for a renewal by its owner")
         shown = monitor.wait_read(offsets_ends(broker.bootstrap))
-        assert (shown.committed, shown.lags) == tool_says(broker.bootstrap)
+        assert (shown.committed, shown.lags) == tool_offsets_and_lags(broker.bootstrap)
 
         monitor.kill()
         monitor.start().wait_ready()
@@ -73,7 +73,7 @@ def test_state_is_read_again_after_a_stop_and_after_a_kill(
         assert monitor.events("state restored")
         commit(broker.bootstrap, "third", "t", {1: 2})
         shown = monitor.wait_read(offsets_ends(broker.bootstrap))
-        assert (shown.committed, shown.lags) == tool_says(broker.bootstrap)
+        assert (shown.committed, shown.lags) == tool_offsets_and_lags(broker.bootstrap)
         monitor.wait_for(
             lambda: (monitor.metrics().value("lagwarden_checkpoint_bytes") or 0) > 0, "the size of the checkpoint"
         )
@@ -100,11 +100,11 @@ def test_second_monitor_is_refused(server: ObjectStoreServer, make_broker: MakeB
         with Monitor(broker.bootstrap, tmp_path / "second", settings_for(server)) as second:
             ending = second.ending(START_LIMIT)
             assert ending.code == ExitCode.CHECKPOINT_UNUSABLE
-            assert f"s3a://{BUCKET}/{FOLDER} is in use by another lagwarden" in second.said
+            assert f"s3a://{BUCKET}/{FOLDER} is in use by another lagwarden" in second.output
         assert first.stop().code == ExitCode.OK
 
 
-def test_store_that_is_away_is_said(server: ObjectStoreServer, make_broker: MakeBroker, tmp_path: Path) -> None:
+def test_unreachable_store_is_reported(server: ObjectStoreServer, make_broker: MakeBroker, tmp_path: Path) -> None:
     """In the log and in `/readyz`, until it answers again."""
     broker = make_broker()
     make_topic(broker.bootstrap, "t", 1)
@@ -139,7 +139,7 @@ def test_store_that_cannot_be_used_is_one_line(
         Monitor(broker.bootstrap, tmp_path, {**settings_for(server), "log.level": "info", **settings}) as monitor,
     ):
         assert monitor.ending(START_LIMIT).code == ExitCode.CHECKPOINT_UNUSABLE
-        assert monitor.said.count(line) == 1
+        assert monitor.output.count(line) == 1
 
 
 def test_damaged_state_is_set_aside(server: ObjectStoreServer, make_broker: MakeBroker, tmp_path: Path) -> None:
@@ -158,4 +158,4 @@ def test_damaged_state_is_set_aside(server: ObjectStoreServer, make_broker: Make
         monitor.start().wait_ready()
         assert "has no positions" in str(monitor.events("checkpoint set aside; reading the topic from its start"))
         shown = monitor.wait_read(offsets_ends(broker.bootstrap))
-        assert (shown.committed, shown.lags) == tool_says(broker.bootstrap)
+        assert (shown.committed, shown.lags) == tool_offsets_and_lags(broker.bootstrap)

@@ -10,15 +10,15 @@ import pytest
 from sandbox.demo.workload import Workload
 from tests.integration.traffic import (
     begin_transaction,
-    broker_says,
     commit,
     commit_in,
+    committed_at_broker,
     consumer,
     delete_groups,
     end_transaction,
     join_and_commit,
     offsets_ends,
-    tool_says,
+    tool_offsets_and_lags,
 )
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def test_every_kind_of_group_is_shown_as_the_official_tool_shows_it(cluster: Bro
         end_transaction(bootstrap, producer, commit=False)
 
         shown = monitor.wait_read(offsets_ends(bootstrap))
-        committed, lags = tool_says(bootstrap)
+        committed, lags = tool_offsets_and_lags(bootstrap)
         assert {place: offset for place, offset in committed.items() if place[0].startswith("kinds-")} == {
             ("kinds-simple", "t", 0): 0, ("kinds-simple", "t", 1): 50, ("kinds-simple", "t", 2): 102,
             ("kinds-classic", "t", 0): 10, ("kinds-classic", "t", 1): 11, ("kinds-classic", "t", 2): 12,
@@ -91,9 +91,9 @@ def test_names_with_special_characters_are_exact_labels(cluster: Broker, monitor
         commit(bootstrap, name, "t", {0: number + 1})
     try:
         shown = monitor.wait_read(offsets_ends(bootstrap))
-        said = broker_says(bootstrap, ODD_NAMES)
-        assert said == {(name, "t", 0): number + 1 for number, name in enumerate(ODD_NAMES)}
-        assert {place: offset for place, offset in shown.committed.items() if place[0] in ODD_NAMES} == said
+        by_broker = committed_at_broker(bootstrap, ODD_NAMES)
+        assert by_broker == {(name, "t", 0): number + 1 for number, name in enumerate(ODD_NAMES)}
+        assert {place: offset for place, offset in shown.committed.items() if place[0] in ODD_NAMES} == by_broker
     finally:
         delete_groups(bootstrap, ODD_NAMES)  # their names would break the official tool's tables for the other tests
 
@@ -104,7 +104,7 @@ def test_continuous_traffic_agrees_with_the_official_tool(cluster: Broker, monit
         traffic.wait_until_settled()
         traffic.pause()
         shown = monitor.wait_read(offsets_ends(cluster.bootstrap))
-        committed, lags = tool_says(cluster.bootstrap)
+        committed, lags = tool_offsets_and_lags(cluster.bootstrap)
         assert {group for group, _, _ in committed} >= set(traffic.groups)
         assert shown.committed == committed
         assert shown.lags == lags

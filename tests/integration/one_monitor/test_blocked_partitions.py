@@ -9,7 +9,7 @@ import pytest
 
 from sandbox.waiting import LIMIT
 from stream.groups.placement import partition_for
-from tests.integration.traffic import commit, commit_in, tool_says
+from tests.integration.traffic import commit, commit_in, tool_offsets_and_lags
 from tests.support.producers import patient_producer
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def test_groups_behind_an_open_transaction_are_shown_with_hidden_offsets(cluster
         assert shown(monitor, holder) == {("t", 0): (1, False)}
         scraped = monitor.metrics()
         assert scraped.value("lagwarden_group_held_back", group=behind) == 1
-        committed, _ = tool_says(bootstrap)
+        committed, _ = tool_offsets_and_lags(bootstrap)
         assert {place: offset for place, offset in scraped.committed.items() if place[0] in {holder, behind}} == {
             place: offset for place, offset in committed.items() if place[0] in {holder, behind}
         }
@@ -63,7 +63,7 @@ def test_groups_behind_an_open_transaction_are_shown_with_hidden_offsets(cluster
         monitor.wait_for(lambda: shown(monitor, behind)["t", 0] == (65, True), "the next hidden commit")
         monitor.wait_for(lambda: new in monitor.metrics().groups, "the group that was created behind the transaction")
         assert shown(monitor, new) == {("t", 0): (5, True)}
-        assert "abandoned-producer" in monitor.said
+        assert "abandoned-producer" in monitor.output
         ((by, _),) = monitor.metrics().rows("lagwarden_offsets_partition_held_back_info")
         assert (by["transactional_id"], by["hanging"]) == ("abandoned-producer", "false")
     monitor.wait_for(

@@ -20,7 +20,7 @@ from tests.integration.traffic import (
     end_transaction,
     make_topic,
     offsets_ends,
-    tool_says,
+    tool_offsets_and_lags,
     write_raw,
 )
 from tests.support.monitor import Monitor
@@ -124,7 +124,7 @@ def test_random_bytes_among_commits_cost_no_commit(spoilt: Broker, witness: Moni
     commit(spoilt.bootstrap, "among-garbage", "t", {1: 7})
     after = witness.wait_read(offsets_ends(spoilt.bootstrap))
     assert sum(_errors(after).values()) - sum(_errors(before).values()) == len(noise)
-    committed, lags = tool_says(spoilt.bootstrap)
+    committed, lags = tool_offsets_and_lags(spoilt.bootstrap)
     assert committed["among-garbage", "t", 1] == 7
     assert (after.committed, after.lags) == (committed, lags)
 

@@ -30,7 +30,7 @@ from tests.integration.traffic import (
     end_transaction,
     join_and_commit,
     make_topic,
-    tool_says,
+    tool_offsets_and_lags,
 )
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def test_groups_and_facts_are_those_of_the_tools(release: Release) -> None:
         wait_until(lambda: _controller(bootstrap) == 1, "the controller")
         make_topic(bootstrap, "t", len(RECORDS), records=RECORDS[0])
         expected, kinds = _traffic(bootstrap, clients, release)
-        committed, lags = tool_says(bootstrap, release.version)
+        committed, lags = tool_offsets_and_lags(bootstrap, release.version)
         assert committed == expected
         cluster = clients.enter_context(Cluster([bootstrap]))
         cluster.connect(LIMIT)

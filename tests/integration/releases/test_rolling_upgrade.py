@@ -15,7 +15,7 @@ from sandbox.kafka.jars import BROKER
 from sandbox.kafka.quorum import running_quorum
 from sandbox.kafka.tools import run_tool
 from sandbox.waiting import LIMIT, wait_until
-from tests.integration.traffic import offsets_ends, tool_says
+from tests.integration.traffic import offsets_ends, tool_offsets_and_lags
 from tests.support.monitor import Monitor
 
 if TYPE_CHECKING:
@@ -60,7 +60,9 @@ class LiveGroups:
     def catch_up(self) -> None:
         """Stop the producer, and wait until the tool says that both groups have read everything."""
         self._producing = False
-        wait_until(lambda: {*tool_says(self._bootstrap)[1].values()} == {0}, "the groups to read everything")
+        wait_until(
+            lambda: {*tool_offsets_and_lags(self._bootstrap)[1].values()} == {0}, "the groups to read everything"
+        )
 
     def _run(self) -> None:
         producer = Producer({"bootstrap.servers": self._bootstrap, "log_level": 0})
@@ -109,7 +111,7 @@ def test_a_rolling_upgrade_is_shown_and_causes_no_verdict(tmp_path: Path) -> Non
         assert _levels(monitor, bootstrap) == LEVELS[BROKER]
         groups.catch_up()
         shown = monitor.wait_read(offsets_ends(bootstrap))
-        assert (shown.committed, shown.lags) == tool_says(bootstrap)
+        assert (shown.committed, shown.lags) == tool_offsets_and_lags(bootstrap)
         assert {group for group, _, _ in shown.lags} == {f"live-{protocol}" for protocol in PROTOCOLS}
         assert groups.failures == []
         assert (monitor.pid, monitor.running) == (process, True)
@@ -144,9 +146,9 @@ def _wait_in_sync(bootstrap: str) -> None:
 def _assert_versions(monitor: Monitor, brokers: dict[int, Broker], sets: list[list[int]]) -> None:
     """Assert that metric, API and page name these sets of equal brokers, the largest first, as the tool has them."""
     monitor.wait_for(lambda: len(_api_versions(monitor)) == len(sets) - 1 and _known(monitor) == 3, f"versions {sets}")
-    said = tool(API_VERSIONS, brokers[1].bootstrap)
+    output = tool(API_VERSIONS, brokers[1].bootstrap)
     by_ranges: dict[str, list[int]] = {}
-    for node, ranges in sorted(BROKER_BLOCK.findall(said)):
+    for node, ranges in sorted(BROKER_BLOCK.findall(output)):
         by_ranges.setdefault(ranges, []).append(int(node))
     assert sorted(by_ranges.values(), key=lambda nodes: (-len(nodes), nodes)) == sets
     assert monitor.metrics().value("lagwarden_cluster_version_sets") == len(sets)

@@ -1,4 +1,4 @@
-"""Three brokers, one of them killed: one common cause names it, and the groups that it hides are said to be hidden."""
+"""Three brokers, one of them killed: the common cause names this broker and the groups whose state it stores."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import time
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-import pyarrow as pa
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
@@ -19,18 +17,14 @@ from sandbox.waiting import LIMIT, wait_until
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.partition_offsets import read_ends
 from stream.cluster.records.ranges import OffsetRange
-from stream.cluster.records.read import read_records
 from stream.cluster.transport.client import Cluster
 from stream.groups.expiry.predict import OffsetsRetention
-from stream.groups.fold import Fold, RecordColumns
-from stream.groups.placement import Placement, partition_for
-from stream.groups.reduce import StateLimits, reduce
-from stream.groups.shard import empty_state
+from stream.groups.placement import partition_for
 from stream.tick import run_tick
 from stream.tick.context_poller import ContextPoller
 from stream.tick.publisher import Publisher
 from tests.integration.traffic import commit
-from tests.support.commits import KEEP, SLOT_MS
+from tests.support.folded_log import FoldedLog
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,15 +83,14 @@ class Ticks:
         self._cluster = cluster
         self._publisher = Publisher()
         self._poller = ContextPoller(cluster, OffsetsRetention(None, None, "unknown"), 0, TICK)
-        self._states = {partition: empty_state() for partition in range(PARTITIONS)}
-        self._positions = dict.fromkeys(range(PARTITIONS), 0)
+        self._log = FoldedLog(cluster)
         monkeypatch.setattr(run_tick, "time", SimpleNamespace(time=lambda: self.now))
 
     def tick(self) -> Any:
         """Read what is new and run a tick."""
         self.now += TICK
         self._read()
-        return self._publisher.tick(self._cluster, self._poller, self._positions, current=True)
+        return self._publisher.tick(self._cluster, self._poller, self._log.positions, current=True)
 
     def verdicts(self) -> dict[str, str]:
         """Return the verdict of each group at the last tick."""
@@ -110,27 +103,11 @@ class Ticks:
     def _read(self) -> None:
         ends = [row for row in read_ends(self._cluster, [NAME]).to_pylist() if row["error"] is None]
         wanted = [
-            OffsetRange(row["partition"], self._positions[row["partition"]], row["last_stable_offset"]) for row in ends
+            OffsetRange(row["partition"], self._log.positions.get(row["partition"], 0), row["last_stable_offset"])
+            for row in ends
         ]
-        for fetched in read_records(self._cluster, NAME, wanted):
-            self._positions |= fetched.positions
-            for partition, rows in itertools.groupby(fetched.rows(), lambda row: row[0]):
-                self._apply(partition, [record for _, record in rows])
-
-    def _apply(self, partition: int, records: list[Any]) -> None:
-        fold = Fold(Placement(1, 1), slot_ms=SLOT_MS, keep_slots=KEEP)
-        fold.add(
-            RecordColumns(
-                np.zeros(len(records), np.int32),
-                np.array([record.offset for record in records], np.int64),
-                np.array([record.timestamp for record in records], np.int64),
-                pa.array([record.key for record in records], pa.binary()),
-                pa.array([record.value for record in records], pa.binary()),
-            )
-        )
-        ((_, delta),) = fold.drain()
-        self._states[partition], change = reduce(self._states[partition], [delta], StateLimits(KEEP))
-        self._publisher.apply([(partition, change)], catching_up=False)
+        for partition, change in self._log.read(wanted):
+            self._publisher.apply([(partition, change)], catching_up=False)
 
 
 def leaderless(bootstrap: str) -> int:

@@ -76,9 +76,9 @@ def test_missing_go_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_built_programs_are_found_and_not_built_again(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
     """A build stamps the version into both programs, and the next one does not call Go."""
     names = " ".join(package.rpartition("/")[2] for package in PACKAGES)
-    use_go(monkeypatch, cache, f'printf "%s\\n" "$@" > {cache}/said; for name in {names}; do : > "$6$name"; done')
+    use_go(monkeypatch, cache, f'printf "%s\\n" "$@" > {cache}/arguments; for name in {names}; do : > "$6$name"; done')
     build()
-    assert f"version.gitVersion={version()}" in (cache / "said").read_text()
+    assert f"version.gitVersion={version()}" in (cache / "arguments").read_text()
     use_go(monkeypatch, cache, "exit 1")
     build()
     assert [path.exists() for name, path in require_programs().items() if name != "etcd"] == [True, True]

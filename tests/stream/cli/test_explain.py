@@ -170,9 +170,9 @@ def test_a_group_of_another_instance_names_its_address(capfd: pytest.CaptureFixt
     finally:
         server.stop()
     assert code == ExitCode.NO_SUCH_GROUP
-    said = capfd.readouterr().err
-    assert "instance 1/3 monitors groups named elsewhere, not this one" in said
-    assert "use --url http://other:10848" in said
+    errors = capfd.readouterr().err
+    assert "instance 1/3 monitors groups named elsewhere, not this one" in errors
+    assert "use --url http://other:10848" in errors
 
 
 def test_the_groups_of_one_of_several_instances_are_not_all(capfd: pytest.CaptureFixture[str]) -> None:
@@ -182,7 +182,7 @@ def test_the_groups_of_one_of_several_instances_are_not_all(capfd: pytest.Captur
     try:
         for arguments in (["groups"], ["groups", "--json"]):
             assert cli.main([*arguments, "--url", f"http://127.0.0.1:{server.port}"]) == ExitCode.OK
-            said = capfd.readouterr().err
-            assert said.count("these are the groups of instance 1/3; the others: http://a:1, http://c:1") == 1
+            errors = capfd.readouterr().err
+            assert errors.count("these are the groups of instance 1/3; the others: http://a:1, http://c:1") == 1
     finally:
         server.stop()

@@ -227,7 +227,7 @@ class TestGroups:
         assert answer["snapshot_time"] == "2023-11-14T22:13:20.000Z"
         assert [(group["group"], group["lag_sum"]) for group in answer["groups"]] == [("plain", None)]
 
-    def test_common_causes_are_said_first(self, command: CommandRunner) -> None:
+    def test_common_causes_are_printed_first(self, command: CommandRunner) -> None:
         """On stderr, so that a script reads a table; the JSON has them too."""
         world = snapshot(groups=[{"group": "billing", "state": "Stable"}], common_causes=[COMMON_CAUSE])
         with serve(world) as address:

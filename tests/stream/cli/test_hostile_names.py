@@ -62,7 +62,7 @@ def url() -> Iterator[str]:
     server.stop()
 
 
-def said(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
+def output_of(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
     """Run a verb and check everything that it prints."""
     cli.main(arguments)
     out, err = capsys.readouterr()
@@ -85,16 +85,16 @@ def terminal(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.usefixtures("terminal")
 def test_replay_shows_names_and_no_escape_sequences(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The table of groups, and the story of each, as text and as JSON."""
-    out, _ = said(["replay", str(capture)], capsys)
+    out, _ = output_of(["replay", str(capture)], capsys)
     assert "\\x1b]0;owned\\x07" in out.replace("\n", "")
-    said(["replay", str(capture), "--json"], capsys)
+    output_of(["replay", str(capture), "--json"], capsys)
     for name in HOSTILE:
         if "\0" not in name:
-            out, _ = said(["replay", str(capture), "--group", name], capsys)
+            out, _ = output_of(["replay", str(capture), "--group", name], capsys)
             assert "committed at" in out
-            out, _ = said(["replay", str(capture), "--group", name, "--json"], capsys)
+            out, _ = output_of(["replay", str(capture), "--group", name, "--json"], capsys)
             assert json.loads(out)["records"][0]["kind"]
-    said(["replay", str(capture), "--group", "\x1b[2J stranger"], capsys)
+    output_of(["replay", str(capture), "--group", "\x1b[2J stranger"], capsys)
 
 
 @pytest.mark.usefixtures("terminal")
@@ -103,7 +103,7 @@ def test_decode_shows_names_and_no_escape_sequences(
     shape: str, capture: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Every shape; a line of JSON keeps its meaning."""
-    out, _ = said(["decode", "--input", str(capture), "--format", shape], capsys)
+    out, _ = output_of(["decode", "--input", str(capture), "--format", shape], capsys)
     assert out
     if shape.startswith("json"):
         names = {next(iter(json.loads(line)["key"]["data"].values())) for line in out.splitlines()}
@@ -123,7 +123,7 @@ def test_verbs_about_groups_show_names_and_no_escape_sequences(
     names = [None] if verb == ["groups"] else [*(name for name in HOSTILE if "\0" not in name), "\x1b[2J stranger"]
     for source, name, more in itertools.product(sources, names, ([], ["--json"])):
         named = [] if name is None else [name]
-        said([*verb, *named, *source, *more], capsys)
+        output_of([*verb, *named, *source, *more], capsys)
 
 
 def test_a_log_is_dumped_on_a_terminal_without_escape_sequences(
@@ -136,7 +136,7 @@ def test_a_log_is_dumped_on_a_terminal_without_escape_sequences(
     assert cli.main(["dump-log", str(log), "--print-data-log"]) == ExitCode.OK
     assert "\x1b[2J" in capsys.readouterr().out
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    out, _ = said(["dump-log", str(log), "--print-data-log"], capsys)
+    out, _ = output_of(["dump-log", str(log), "--print-data-log"], capsys)
     assert "\\x1b[2J" in out
 
 

@@ -83,11 +83,11 @@ def tool(name: str, broker: Broker, *arguments: str) -> str:
     return run_tool(name, "--bootstrap-server", broker.bootstrap, *arguments)
 
 
-def rows(said: str) -> list[tuple[str, int, int | None, list[int], set[int]]]:
+def rows(output: str) -> list[tuple[str, int, int | None, list[int], set[int]]]:
     """Read what `kafka-topics --describe` printed: topic, partition, leader, replicas, in sync."""
     return sorted(
         (topic, int(p), None if leader == "none" else int(leader), _nodes(replicas), {*_nodes(in_sync)})
-        for topic, p, leader, replicas, in_sync in LINE.findall(said)
+        for topic, p, leader, replicas, in_sync in LINE.findall(output)
     )
 
 
@@ -125,10 +125,10 @@ def test_layout_controller_and_settings(poll: ClusterPoll, brokers: tuple[Broker
         ("broker", "1", ("offsets.retention.minutes", "offsets.topic.segment.bytes", "log.cleaner.enable")),
         ("broker", "2", ("offsets.retention.check.interval.ms",)),
     ):
-        said = tool(
+        output = tool(
             "kafka.admin.ConfigCommand", one, "--describe", "--all", "--entity-type", f"{scope}s", "--entity-name", name
         )
-        theirs = re.findall(r"^  ([\w.]+)=(.*?) sensitive=\w+ synonyms=\{(\w+)?", said, re.MULTILINE)
+        theirs = re.findall(r"^  ([\w.]+)=(.*?) sensitive=\w+ synonyms=\{(\w+)?", output, re.MULTILINE)
         # The first synonym is the one in force; a default that has no name of its own in the broker has none.
         expected = {key: (value, source or "DEFAULT_CONFIG") for key, value, source in theirs}
         for key in wanted:
@@ -139,9 +139,9 @@ def test_layout_controller_and_settings(poll: ClusterPoll, brokers: tuple[Broker
 def test_sizes_on_every_broker(poll: ClusterPoll, brokers: tuple[Broker, Broker]) -> None:
     """The sizes of brokers, of topics and of the offsets topic are the sums of what `kafka-log-dirs` prints."""
 
-    def as_the_tool_says() -> bool:
-        said = tool("org.apache.kafka.tools.LogDirsCommand", brokers[0], "--describe")
-        answer = json.loads(next(line for line in said.splitlines() if line.startswith("{")))
+    def as_the_tool_offsets_and_lags() -> bool:
+        output = tool("org.apache.kafka.tools.LogDirsCommand", brokers[0], "--describe")
+        answer = json.loads(next(line for line in output.splitlines() if line.startswith("{")))
         printed = [
             (each["broker"], p["partition"].rpartition("-")[0], p["size"])
             for each in answer["brokers"]
@@ -159,7 +159,7 @@ def test_sizes_on_every_broker(poll: ClusterPoll, brokers: tuple[Broker, Broker]
         assert facts.cleaner_suspect is False
         return {row["broker"]: row["bytes"] for row in rows} == theirs and min(theirs.values()) > 0
 
-    wait_until(as_the_tool_says, "sizes as the tool has them, between two writes of the coordinator")
+    wait_until(as_the_tool_offsets_and_lags, "sizes as the tool has them, between two writes of the coordinator")
 
 
 def _sums(sizes: Iterable[tuple[Any, int]]) -> dict[Any, int]:

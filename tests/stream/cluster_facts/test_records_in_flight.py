@@ -73,12 +73,12 @@ def in_flight(port: int) -> dict[str, int]:
     name = "kafka.server:type=SharePartitionMetrics,name=InFlightMessageCount,*"
     words = ("--jmx-url", url, "--object-name", name, "--one-time", "--report-format", "properties")
     try:
-        said = run_tool(JMX_TOOL, *words)
+        output = run_tool(JMX_TOOL, *words)
     except ToolError as error:
         if NO_METRIC not in str(error):
             raise
         return {}
-    return {group: int(value) for group, value in IN_FLIGHT.findall(said)}
+    return {group: int(value) for group, value in IN_FLIGHT.findall(output)}
 
 
 def test_records_in_flight_are_between_the_returned_ones_and_the_lag(make_broker: MakeBroker, tmp_path: Path) -> None:
@@ -129,5 +129,5 @@ def test_records_in_flight_are_between_the_returned_ones_and_the_lag(make_broker
         assert any(number < high for group in seen for _, number, high in seen[group])
         assert in_flight(port)["holds"] > 0
         assert rows()["holds"] == Bounds(None, 0, None)
-        (said,) = table_rows(clients.tool(SHARE_TOOL, "--describe", "--offsets", "--group", "holds"))
-        assert (said["START-OFFSET"], said["LAG"]) == (None, None), "no request tells more"
+        (output,) = table_rows(clients.tool(SHARE_TOOL, "--describe", "--offsets", "--group", "holds"))
+        assert (output["START-OFFSET"], output["LAG"]) == (None, None), "no request tells more"

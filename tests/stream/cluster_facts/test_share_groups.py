@@ -243,12 +243,12 @@ def test_lag_is_that_of_the_tool(make_broker: MakeBroker, tmp_path: Path) -> Non
         def agree() -> bool:
             """Compare with the tool, unless the group that hangs gave up records while the tool ran."""
             before = shown()
-            said = "".join(clients.tool(TOOL, "--describe", "--offsets", "--group", group) for group in ACKNOWLEDGE)
+            output = "".join(clients.tool(TOOL, "--describe", "--offsets", "--group", group) for group in ACKNOWLEDGE)
             if shown() != before:
                 return False
             assert before == {
                 (row["GROUP"], row["TOPIC"], row["PARTITION"]): (row["START-OFFSET"], row["LAG"])
-                for row in table_rows(said)
+                for row in table_rows(output)
             }
             return True
 

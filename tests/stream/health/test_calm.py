@@ -302,7 +302,7 @@ def test_a_habit_survives_a_restart_of_the_monitor(restart: int) -> None:
     assert called(before + after) == []
 
 
-def test_the_first_pause_of_a_batch_is_said_to_be_of_an_unknown_habit() -> None:
+def test_the_first_pause_of_a_batch_has_the_verdict_of_an_unknown_habit() -> None:
     """With how long the group is observed, since when it stands still and until when it is not judged."""
     ticks = watch(batch(10, leaves=False), RUN_AT, 70 * MINUTE)
     assert {each.verdict for each in ticks if 30 * MINUTE <= each.time <= 65 * MINUTE} == {V.HABIT_UNKNOWN}

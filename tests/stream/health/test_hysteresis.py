@@ -25,12 +25,12 @@ V = Verdict
 def shown(found: list[Verdict | None], state: ShownVerdicts | None = None) -> list[Verdict]:
     """Feed one row, a finding a tick (None: undecided), and list what is shown after each."""
     state = state or initial_state(1, 0)
-    said = []
+    verdicts = []
     for tick, each in enumerate(found):
         code = UNDECIDED if each is None else CODE[each]
         state = advance(state, np.array([code], np.int8), tick * TICK)
-        said.append(VERDICTS[state.verdict[0]])
-    return said
+        verdicts.append(VERDICTS[state.verdict[0]])
+    return verdicts
 
 
 CASES = {
@@ -100,15 +100,15 @@ def test_a_verdict_must_last_to_be_shown_and_to_be_withdrawn(
 def test_a_fault_is_shown_and_withdrawn_after_the_ticks_of_its_rule(rule: Rule) -> None:
     """Not earlier and not later, and a single good tick in between changes nothing."""
     before, after = [V.OK] * 3, [V.OK] * rule.withdraw
-    said = shown([*before, *[rule.verdict] * rule.confirm, V.OK, rule.verdict, *after])
-    assert said[:-1] == [V.OK] * (2 + rule.confirm) + [rule.verdict] * (2 + rule.withdraw)
-    assert said[-1] is V.OK
+    verdicts = shown([*before, *[rule.verdict] * rule.confirm, V.OK, rule.verdict, *after])
+    assert verdicts[:-1] == [V.OK] * (2 + rule.confirm) + [rule.verdict] * (2 + rule.withdraw)
+    assert verdicts[-1] is V.OK
     assert rule.withdraw >= 2
 
 
-def sickness(said: list[Verdict]) -> list[bool]:
+def sickness(verdicts: list[Verdict]) -> list[bool]:
     """Return which of these are faults."""
-    return [bool(SEVERITIES[CODE[each]] >= Severity.WARNING) for each in said]
+    return [bool(SEVERITIES[CODE[each]] >= Severity.WARNING) for each in verdicts]
 
 
 @given(st.sampled_from(VERDICTS), st.sampled_from(VERDICTS), st.integers(2, 40))

@@ -69,7 +69,7 @@ def test_complete_archive_is_used_by_the_next_start(archive: ClassArchive) -> No
     assert archive.path.read_bytes() == b"classes"
 
 
-def test_archive_is_not_said_to_be_kept_when_the_jvm_wrote_none(archive: ClassArchive) -> None:
+def test_archive_is_not_reported_as_kept_when_the_jvm_wrote_none(archive: ClassArchive) -> None:
     """A JVM may end in good order without one: its exit code says nothing of the archive."""
     assert archive.keep(complete=True) is False
 

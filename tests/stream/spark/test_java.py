@@ -82,7 +82,7 @@ def test_unfit_java_is_skipped_with_one_line(
 
 @pytest.mark.usefixtures("path")
 def test_java_home_without_a_java_is_skipped_with_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A wrong JAVA_HOME is said, and does not stop the start."""
+    """A wrong JAVA_HOME is reported, and does not stop the start."""
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with capture_logs() as lines:
         assert find_java() == packaged_java()

@@ -209,7 +209,7 @@ def _runs(pid: int) -> bool:
     ],
 )
 def test_end_of_the_jvm_is_described(java_is: Callable[[str], None], program: str, end: str) -> None:
-    """By its signal or exit code, and by the line in which it said why."""
+    """The error has its signal or exit code, and the line of its output that gives the reason."""
     java_is(program)
     JvmProcess.start(OPTIONS)
     assert describe_end().startswith(f"Spark's JVM {end}")

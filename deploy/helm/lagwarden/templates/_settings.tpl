@@ -1,6 +1,6 @@
 {{/* How values become lagwarden's settings: the file it reads, and the variables that say where the chart put things. */}}
 
-{{/* Values that are each right but do not go together; said before anything is rendered. */}}
+{{/* Fails before anything is rendered if values that are each valid contradict each other. */}}
 {{- define "lagwarden.contradictions" -}}
 {{- $kafka := .Values.config.kafka -}}
 {{- $protocol := default "PLAINTEXT" $kafka.security_protocol -}}

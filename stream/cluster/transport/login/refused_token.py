@@ -48,17 +48,17 @@ def token_refusal(
         return TokenExpired(
             f"{refused}: it is not valid before {_duration(starts_at - now)} from now", "compare the clocks"
         )
-    said = _quoted(text)
+    reason = _quoted(text)
     if token.claims and (missing := [name for name in _REQUIRED if name not in token.claims]):
         return LoginRefused(
-            f"{refused} ({said}): it has no claim {' and no claim '.join(missing)}", "correct the issuer"
+            f"{refused} ({reason}): it has no claim {' and no claim '.join(missing)}", "correct the issuer"
         )
     changed = [] if accepted is None else [name for name in _COMPARED if _value(token, name) != _value(accepted, name)]
     if accepted is not None and changed:
         changes = [f"{name} is now {_value(token, name)}, not {_value(accepted, name)}" for name in changed]
-        return LoginRefused(f"{refused} ({said}): its {' and its '.join(changes)} as before", _advice(changed))
+        return LoginRefused(f"{refused} ({reason}): its {' and its '.join(changes)} as before", _advice(changed))
     facts = [f"{name} {_value(token, name)}" for name in _COMPARED] if token.claims else ["not a JWT"]
-    return LoginRefused(f"{refused} ({said}): {', '.join(facts)}", _advice(list(_COMPARED)))
+    return LoginRefused(f"{refused} ({reason}): {', '.join(facts)}", _advice(list(_COMPARED)))
 
 
 def _advice(names: list[str]) -> str:

@@ -114,12 +114,12 @@ _FAULTS: Final[tuple[tuple[type[Exception], str], ...]] = (
 
 
 def _status_error(name: str, status: int, text: str) -> ClusterError:
-    said = f"{name} answers {status}{f': {text}' if text else ''}"
+    answer = f"{name} answers {status}{f': {text}' if text else ''}"
     if status in {400, 401, 403}:
-        return LoginRefused(said, _CHECK_CLIENT)
+        return LoginRefused(answer, _CHECK_CLIENT)
     if status == http.client.TOO_MANY_REQUESTS or status >= http.client.INTERNAL_SERVER_ERROR:
-        return LoginUnavailable(said, "see the log of the identity provider; lagwarden keeps trying")
-    return LoginUnavailable(said, _CHECK_URL)
+        return LoginUnavailable(answer, "see the log of the identity provider; lagwarden keeps trying")
+    return LoginUnavailable(answer, _CHECK_URL)
 
 
 def _error_text(body: bytes, secret: str) -> str:

@@ -70,7 +70,7 @@ def test_an_id_of_another_process_is_unknown() -> None:
 
 
 def test_listeners_hear_of_events_and_of_the_end() -> None:
-    """Until they stop listening; nothing is said without an event."""
+    """Until they stop listening; nothing is sent without an event."""
     recent, heard = RecentEvents(), list[bool]()
     with recent.listening(lambda: heard.append(recent.closed)):
         recent.append([])

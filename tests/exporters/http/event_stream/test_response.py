@@ -110,7 +110,7 @@ def test_a_client_continues_after_the_last_event_that_it_got() -> None:
 
 
 @pytest.mark.parametrize(("last", "missed"), [("known", 2), ("of-another-process", None)], ids=["dropped", "restart"])
-def test_what_was_dropped_is_said_in_the_stream(last: str, missed: int | None) -> None:
+def test_dropped_events_are_reported_in_the_stream(last: str, missed: int | None) -> None:
     """With the number of events, if it is known; then follow all events that are left."""
     recent = RecentEvents(most_events=1)
     recent.append([event("a"), event("b"), event("c")])

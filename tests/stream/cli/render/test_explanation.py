@@ -60,7 +60,7 @@ def lines(group: dict[str, Any] | None = None, *, everything: bool = False, **ch
     ],
 )
 def test_a_share_group_has_a_lag_of_records_and_no_commits(numbers: dict[str, int], sentences: list[str]) -> None:
-    """Nothing is said of commits and of their expiration."""
+    """The explanation has no sentence about commits or their expiration."""
     shown = lines(FINE | {"kind": "share", "state": "Stable", "members": 2} | numbers, unowned=None, unsubscribed=None)
     start = shown.index("The group") + 2
     block = [line.strip() for line in shown[start : shown.index("", start)]]

@@ -106,15 +106,15 @@ def test_unknown_group_comes_with_the_nearest_names(name: str, names: list[str],
 
 
 @pytest.mark.parametrize(
-    ("left", "said"), [(-1, "due"), (0, "due"), (61, "1m1s"), (None, "-")], ids=["past", "now", "to come", "never"]
+    ("left", "cell"), [(-1, "due"), (0, "due"), (61, "1m1s"), (None, "-")], ids=["past", "now", "to come", "never"]
 )
-def test_expiry_is_the_remaining_time(left: int | None, said: str) -> None:
+def test_expiry_is_the_remaining_time(left: int | None, cell: str) -> None:
     """An expired offset is due until the next check of the broker. An offset that does not expire has a dash."""
     moment = None if left is None else dt.datetime.fromtimestamp(1000 + left, dt.UTC).isoformat()
     names = ("group", "kind", "state", "members", "partitions", "lag_sum", "partitions_lag_unknown", "last_commit_time")
     group = {**dict.fromkeys(names), "group": "g", "first_offset_expiry_time": moment}
     table = groups_table([group], 1000.0)
-    assert table.rows[0][-1] == said
+    assert table.rows[0][-1] == cell
     assert len(table.rows[0]) == len(table.columns)
 
 

@@ -296,8 +296,8 @@ def test_a_common_cause_is_a_line_above_the_groups() -> None:
     """It comes with an answer and leaves with one."""
 
     async def scenario(session: Session) -> None:
-        said = ({"sentence": "17 of 18 groups coordinated by broker 3 stopped within 20 s."},)
-        await session.receive(PollResult(groups_of(), "2023-11-14T22:13:20.000Z", common_causes=said))
+        common_causes = ({"sentence": "17 of 18 groups coordinated by broker 3 stopped within 20 s."},)
+        await session.receive(PollResult(groups_of(), "2023-11-14T22:13:20.000Z", common_causes=common_causes))
         assert session.lines[1] == "common cause: 17 of 18 groups coordinated by broker 3 stopped within 20 s."
         assert session.lines[4].startswith("billing")
         await session.receive(PollResult(groups_of(), "2023-11-14T22:13:20.000Z"))

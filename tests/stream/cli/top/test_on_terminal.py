@@ -95,7 +95,7 @@ def test_terminal_is_restored_after_a_signal(url: str, how: str | signal.Signals
             program.signal(how)
         assert program.wait_for_end() == 0
         assert program.is_as_before
-        assert "Traceback" not in program.said
+        assert "Traceback" not in program.output
 
 
 def test_terminal_is_restored_before_a_traceback(url: str) -> None:
@@ -103,7 +103,7 @@ def test_terminal_is_restored_before_a_traceback(url: str) -> None:
     with top(url, before=FAULT) as program:
         assert program.wait_for_end() == 1
         assert program.is_as_before
-        shown = program.said.rpartition("\x1b[?1049l")[2]
+        shown = program.output.rpartition("\x1b[?1049l")[2]
         assert "ZeroDivisionError" in shown
         assert shown.rstrip().endswith("please report it with the lines above")
 
@@ -149,5 +149,5 @@ def test_nothing_is_drawn_without_an_instance() -> None:
     """The error is one line on the normal screen, with its own exit code."""
     with top("http://127.0.0.1:9") as program:
         assert program.wait_for_end() == 50
-        assert "error: no lagwarden answers" in program.said
-        assert "\x1b" not in program.said
+        assert "error: no lagwarden answers" in program.output
+        assert "\x1b" not in program.output

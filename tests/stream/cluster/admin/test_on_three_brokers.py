@@ -120,7 +120,7 @@ def test_the_quorum_is_as_the_tool_describes_it(cluster: Cluster, brokers: list[
     brokers[1].kill()
     try:
         wait_until(lambda: _of(quorum(cluster), 2).lag or 0, "the lag of the stopped broker")
-        before, said, after = quorum(cluster), replication(brokers[0].bootstrap), quorum(cluster)
+        before, by_tool, after = quorum(cluster), replication(brokers[0].bootstrap), quorum(cluster)
     finally:
         brokers[1].start()
     assert before.high_watermark is not None
@@ -129,8 +129,8 @@ def test_the_quorum_is_as_the_tool_describes_it(cluster: Cluster, brokers: list[
         (2, QuorumRole.OBSERVER),
         (3, QuorumRole.OBSERVER),
     ]
-    assert {node: each.status for node, each in said.items()} == {1: "Leader", 2: "Observer", 3: "Observer"}
-    for node, each in said.items():
+    assert {node: each.status for node, each in by_tool.items()} == {1: "Leader", 2: "Observer", 3: "Observer"}
+    for node, each in by_tool.items():
         one, other = _of(before, node), _of(after, node)
         assert one.log_end_offset is not None
         assert other.log_end_offset is not None
@@ -142,8 +142,8 @@ def test_the_quorum_is_as_the_tool_describes_it(cluster: Cluster, brokers: list[
     assert _of(before, 1).last_fetch_time is not None
     assert _of(before, 1).last_caught_up_time is not None
     stopped, stopped_later = _of(before, 2), _of(after, 2)
-    assert (stopped.last_fetch_time, stopped.log_end_offset) == (said[2].last_fetch_time, said[2].log_end_offset)
-    assert 0 < (stopped.lag or 0) <= said[2].lag <= (stopped_later.lag or 0)
+    assert (stopped.last_fetch_time, stopped.log_end_offset) == (by_tool[2].last_fetch_time, by_tool[2].log_end_offset)
+    assert 0 < (stopped.lag or 0) <= by_tool[2].lag <= (stopped_later.lag or 0)
     wait_until(lambda: _of(quorum(cluster), 2).lag == 0, "the restarted broker to catch up")
 
 
@@ -207,11 +207,11 @@ def test_quotas_are_those_that_the_tool_describes(cluster: Cluster, brokers: lis
     altered = cluster.call_any(_alter_quotas(QUOTAS))
     assert [entry.error_code for entry in altered.entries] == [0] * len(QUOTAS)
     wait_until(lambda: len(_known_quotas(cluster)) == 4, "all quotas")
-    said = tool(CONFIGS, brokers, "--describe", "--entity-type", "clients")
-    said += tool(CONFIGS, brokers, "--describe", "--entity-type", "users", "--entity-type", "clients")
+    by_tool = tool(CONFIGS, brokers, "--describe", "--entity-type", "clients")
+    by_tool += tool(CONFIGS, brokers, "--describe", "--entity-type", "users", "--entity-type", "clients")
     theirs = {
         Quota(user, "<default>" if default else client, "", *_pair(value))
-        for user, client, default, values in QUOTA.findall(said)
+        for user, client, default, values in QUOTA.findall(by_tool)
         for value in values.split(", ")
     }
     assert set(_known_quotas(cluster)) == theirs

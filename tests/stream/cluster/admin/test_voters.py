@@ -1,4 +1,4 @@
-"""Voters of a real quorum of three that are taken away: what is said of each, and of the quorum without a majority."""
+"""Voters of a real quorum of three stop: the status of each voter, and of the quorum without a majority."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def assert_described(cluster: Cluster, bootstrap: str) -> Quorum:
         return ends(before) == ends(after)
 
     wait_until(is_quiet, "two reads with equal offsets")
-    before, said, after = reads[-1]
-    assert [each.replica for each in before.replicas] == sorted(said)
+    before, by_tool, after = reads[-1]
+    assert [each.replica for each in before.replicas] == sorted(by_tool)
     for one, other in zip(before.replicas, after.replicas, strict=True):
-        tool = said[one.replica]
+        tool = by_tool[one.replica]
         assert (one.role, tool.status) == (
             QuorumRole.VOTER,
             "Leader" if one.replica == before.leader else "Follower",

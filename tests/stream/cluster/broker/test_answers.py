@@ -264,8 +264,8 @@ def test_who_holds_the_offsets_topic_back(cluster: Cluster, broker: Broker) -> N
         None,
     )
     tool = "org.apache.kafka.tools.TransactionsCommand"
-    said = run_tool(tool, "--bootstrap-server", broker.bootstrap, "describe", "--transactional-id", transactional_id)
-    values = dict(zip(*(line.split("\t") for line in said.splitlines()[-2:]), strict=True))
+    output = run_tool(tool, "--bootstrap-server", broker.bootstrap, "describe", "--transactional-id", transactional_id)
+    values = dict(zip(*(line.split("\t") for line in output.splitlines()[-2:]), strict=True))
     assert (values["CoordinatorId"].strip(), values["ProducerId"].strip(), values["ProducerEpoch"].strip()) == (
         str(row["coordinator"]),
         str(row["producer_id"]),

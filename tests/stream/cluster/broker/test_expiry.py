@@ -1,7 +1,7 @@
-"""A real broker forgets within a minute: when, whose and what, against what was predicted.
+"""A real broker removes offsets and groups: each removal has its predicted time and cause.
 
-One broker, one wait: groups of every way to expire, to be deleted and to live on are made side by side, and a small
-driver reads the offsets topic as the job does, batch after batch.
+One broker with a retention of one minute has groups that expire, groups that are deleted and a group that stays. A
+small driver reads the offsets topic as the job does.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ import functools
 import time
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-import pyarrow as pa
 import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
@@ -19,23 +17,17 @@ from confluent_kafka.admin import AdminClient
 from sandbox.clients.members import Member
 from sandbox.kafka.topics import create_topics
 from sandbox.waiting import eventually, wait_until
-from stream.cluster import offsets_topic
 from stream.cluster.retention_config import read_retention
 from stream.cluster.transport.client import Cluster
 from stream.groups.driver_state import DriverState, GroupColumns
 from stream.groups.expiry.causes import RemovalCause, cause_of, transition_sentence
 from stream.groups.expiry.check import ExpiryCheck, PredictionOutcome, predict_removed
 from stream.groups.expiry.predict import NEVER, OffsetsRetention, predict
-from stream.groups.fold import Fold, RecordColumns
 from stream.groups.lifecycle.model import Transition, TransitionType
-from stream.groups.placement import Placement
-from stream.groups.reduce import reduce
-from stream.groups.shard import ShardState, empty_state
-from stream.offline.live import LiveTopics
+from tests.support.folded_log import FoldedLog
 
 if TYPE_CHECKING:
     from stream.groups.driver_state import RemovedOffset
-    from stream.offline.rows import TopicAndPartition
     from tests.conftest import MakeBroker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long, pytest.mark.timeout(240)]
@@ -43,9 +35,9 @@ pytestmark = [pytest.mark.kafka, pytest.mark.long, pytest.mark.timeout(240)]
 MINUTE: Final = 60_000
 INTERVAL: Final = 1_000
 GAP: Final = 10.0
-"""Seconds between commits and leaving: by so much the two clocks of a group differ."""
+"""Seconds between the commits of a group and the leaving of its members: retention can start at either."""
 EARLIEST: Final = 1_000
-"""A tombstone carries the time when its batch was begun, which lies this little (ms) before the broker looked."""
+"""A tombstone has the time when the broker began its batch: at most these milliseconds before the check for expiry."""
 LIMIT: Final = 150.0
 
 EXPIRING: Final = {("classic", "orders"), ("newer", "orders"), ("simple", "orders"), ("living", "left")}
@@ -53,61 +45,45 @@ DELETED: Final = {("deleted", "orders"), ("dropped", "gone")}
 
 
 class Driver:
-    """Reads what was written since the last time, as the job's driver does, and keeps the results."""
+    """Applies new records as the job's driver does, and keeps the results of the expiry check."""
 
     def __init__(self, cluster: Cluster, retention: OffsetsRetention) -> None:
         self.state = DriverState()
-        self.watch = ExpiryCheck()
+        self.expiry_check = ExpiryCheck()
         self.outcomes: dict[tuple[str, str], PredictionOutcome | None] = {}
-        self.forgotten: dict[tuple[str, str], tuple[RemovedOffset, int]] = {}
+        self.removed: dict[tuple[str, str], tuple[RemovedOffset, int]] = {}
         """The removed offsets by group and topic, with the predicted time."""
         self.transitions: list[tuple[str, Transition]] = []
         self._cluster = cluster
         self._retention = retention
-        self._read: dict[TopicAndPartition, int] = {}
-        self._states: dict[int, ShardState] = {}
+        self._log = FoldedLog(cluster)
 
     def step(self) -> GroupColumns:
         """Apply new records, evaluate tombstones with the state before them, and find missing ones."""
         before = self.state.columns()
-        self._take_in(before)
+        self._apply_records(before)
         columns = self.state.columns()
-        hours = predict(columns, self._retention).offset
-        self.watch.update(columns.runs.keys, hours, int(time.time() * 1000), self._retention)
+        predicted = predict(columns, self._retention).offset
+        self.expiry_check.update(columns.runs.keys, predicted, int(time.time() * 1000), self._retention)
         return columns
 
-    def _take_in(self, before: GroupColumns) -> None:
-        fold = Fold(Placement(1, 1), slot_ms=1000, keep_slots=3)
-        rows = list(LiveTopics(self._cluster, [offsets_topic.NAME]).rows(self._read))
-        if not rows:
-            return
-        self._read |= {row.place: row.offset for row in rows}
-        fold.add(
-            RecordColumns(
-                np.array([row.partition for row in rows], np.int32),
-                np.array([row.offset for row in rows], np.int64),
-                np.array([row.timestamp for row in rows], np.int64),
-                pa.array([row.key for row in rows], pa.binary()),
-                pa.array([row.value for row in rows], pa.binary()),
-            )
-        )
-        for shard, delta in fold.drain():
-            self._states[shard], change = reduce(self._states.get(shard, empty_state()), [delta], 3)
-            news = self.state.apply(shard, change)
-            self.transitions += news.transitions
-            hours = predict_removed(news.removed_offsets, before.memberships, self._retention)
-            outcomes = self.watch.record_tombstones(news.removed_offsets, hours, self._retention)
-            for each, hour, outcome in zip(news.removed_offsets, hours.tolist(), outcomes, strict=True):
-                self.forgotten[each.group, each.topic] = each, hour
-                self.outcomes[each.group, each.topic] = outcome
+    def _apply_records(self, before: GroupColumns) -> None:
+        for shard, change in self._log.read():
+            events = self.state.apply(shard, change)
+            self.transitions += events.transitions
+            predicted = predict_removed(events.removed_offsets, before.memberships, self._retention)
+            outcomes = self.expiry_check.record_tombstones(events.removed_offsets, predicted, self._retention)
+            for offset, expiry, outcome in zip(events.removed_offsets, predicted.tolist(), outcomes, strict=True):
+                self.removed[offset.group, offset.topic] = offset, expiry
+                self.outcomes[offset.group, offset.topic] = outcome
 
-    def ends(self) -> dict[str, Transition]:
-        """Return the last removal of each group, of some offsets or of all of it."""
+    def removals(self) -> dict[str, Transition]:
+        """Return the last transition of each group that removed some of its offsets or the whole group."""
         return {name: each for name, each in self.transitions if each.removal is not None}
 
 
 def joined(bootstrap: str, group: str, topics: list[str], kind: str = "classic") -> Member:
-    """Add a member that joins and owns these topics' only partitions."""
+    """Return a new member that owns the only partition of each topic."""
     member = Member(bootstrap, group, kind)  # type: ignore[arg-type] # one of the kinds
     _subscribe(member, topics)
     return member
@@ -129,11 +105,11 @@ def commit(member: Member, *topics: str) -> None:
 
 
 def exists(cluster: Cluster, topic: str) -> bool | None:
-    """Ask the cluster whether a topic is there."""
+    """Return whether the cluster has the topic."""
     return bool(cluster.metadata([topic]).topics[0].error_code == 0)
 
 
-def test_the_broker_forgets_what_was_predicted_when_it_was_predicted(make_broker: MakeBroker) -> None:
+def test_the_broker_removes_each_offset_at_its_predicted_time(make_broker: MakeBroker) -> None:
     """Every tombstone has its predicted time and cause; subscribed topics stay; no other removal is an expiration."""
     settings = {"offsets.retention.minutes": "1", "offsets.retention.check.interval.ms": str(INTERVAL)}
     bootstrap = make_broker(properties=settings).bootstrap
@@ -163,38 +139,42 @@ def test_the_broker_forgets_what_was_predicted_when_it_was_predicted(make_broker
         wait_until(lambda: _empty(driver.step()) >= {"classic", "newer"}, "both groups to be empty")
         columns = driver.state.columns()
         expiry = predict(columns, retention)
-        hours = dict(
+        predicted = dict(
             zip(
                 zip(columns.group.to_pylist(), columns.topic.to_pylist(), strict=True),
                 expiry.offset.tolist(),
                 strict=True,
             )
         )
-        wait_until(lambda: bool(driver.step()) and driver.forgotten.keys() >= EXPIRING, "expiry", limit=LIMIT, pause=1)
-        wait_until(lambda: bool(driver.step()) and _dead(driver) >= {"classic", "newer", "simple"}, "the groups' ends")
+        wait_until(lambda: bool(driver.step()) and driver.removed.keys() >= EXPIRING, "expiry", limit=LIMIT, pause=1)
+        wait_until(
+            lambda: bool(driver.step()) and _dead(driver) >= {"classic", "newer", "simple"}, "the removal of the groups"
+        )
         causes = {
-            name: cause_of(end.removal, retention, functools.partial(exists, cluster))
-            for name, end in driver.ends().items()
-            if end.removal is not None
+            name: cause_of(transition.removal, retention, functools.partial(exists, cluster))
+            for name, transition in driver.removals().items()
+            if transition.removal is not None
         }
-    # What expired did so by the hour that had been predicted long before, and not by the other clock.
+    # Expired offsets were removed at the time predicted before their removal.
     for key in EXPIRING:
-        gone, hour = driver.forgotten[key]
-        assert (key, hour) == (key, hours[key])
-        assert gone.time >= hour - EARLIEST, key
-        assert driver.outcomes[key] is PredictionOutcome.KEPT, (key, gone.time - hour)
+        offset, expiry_time = driver.removed[key]
+        assert (key, expiry_time) == (key, predicted[key])
+        assert offset.time >= expiry_time - EARLIEST, key
+        assert driver.outcomes[key] is PredictionOutcome.KEPT, (key, offset.time - expiry_time)
     emptied = columns.memberships["classic"].state_time
     assert emptied is not None
-    assert hours["classic", "orders"] == emptied + MINUTE > driver.forgotten["classic", "orders"][0].last_time + MINUTE
-    left = driver.state.columns().histories["newer"]
-    when = next(each.time for each in left.transitions if each.type is TransitionType.EMPTIED)
-    assert driver.forgotten["newer", "orders"][0].time < when + MINUTE
-    # The groups themselves.
+    assert (
+        predicted["classic", "orders"] == emptied + MINUTE > driver.removed["classic", "orders"][0].last_time + MINUTE
+    )
+    history = driver.state.columns().histories["newer"]
+    emptied = next(each.time for each in history.transitions if each.type is TransitionType.EMPTIED)
+    assert driver.removed["newer", "orders"][0].time < emptied + MINUTE
+    # Groups are removed at their predicted times.
     names = ["classic", "newer", "simple"]
-    for name, end in zip(names, expiry.for_groups(names)[1].tolist(), strict=True):
-        assert driver.ends()[name].type is TransitionType.DEAD
-        assert driver.ends()[name].time >= end - EARLIEST, name
-    # What is subscribed to is still there, and never goes.
+    for name, predicted_end in zip(names, expiry.for_groups(names)[1].tolist(), strict=True):
+        assert driver.removals()[name].type is TransitionType.DEAD
+        assert driver.removals()[name].time >= predicted_end - EARLIEST, name
+    # Offsets of subscribed topics stay and never expire.
     columns = driver.state.columns()
     kept = predict(columns, retention)
     assert list(zip(columns.group.to_pylist(), columns.topic.to_pylist(), kept.offset.tolist(), strict=True)) == [
@@ -202,20 +182,20 @@ def test_the_broker_forgets_what_was_predicted_when_it_was_predicted(make_broker
     ]
     # No other removal is an expiration.
     assert {key: driver.outcomes[key] for key in DELETED} == dict.fromkeys(DELETED, PredictionOutcome.DELETED)
-    assert driver.forgotten.keys() == EXPIRING | DELETED
+    assert driver.removed.keys() == EXPIRING | DELETED
     none = dict.fromkeys(PredictionOutcome, 0)
-    assert driver.watch.outcomes() == none | {
+    assert driver.expiry_check.outcomes() == none | {
         PredictionOutcome.KEPT: len(EXPIRING),
         PredictionOutcome.DELETED: len(DELETED),
     }
-    assert driver.watch.errors().count == len(EXPIRING)
+    assert driver.expiry_check.errors().count == len(EXPIRING)
     expired = dict.fromkeys(("classic", "newer", "simple", "living", "bare"), RemovalCause.EXPIRED)
     assert causes == {**expired, "deleted": RemovalCause.DELETED, "dropped": RemovalCause.TOPIC_DELETED}
-    said = transition_sentence(driver.ends()["living"], RemovalCause.EXPIRED, retention)
-    assert said.startswith("expired: 1 offset of left, last commit ")
-    assert said.endswith(" UTC, retention 1 min")
-    for each in (*simple.values(), living):
-        each.leave()
+    sentence = transition_sentence(driver.removals()["living"], RemovalCause.EXPIRED, retention)
+    assert sentence.startswith("expired: 1 offset of left, last commit ")
+    assert sentence.endswith(" UTC, retention 1 min")
+    for member in (*simple.values(), living):
+        member.leave()
 
 
 def _empty(columns: GroupColumns) -> set[str]:
@@ -223,4 +203,4 @@ def _empty(columns: GroupColumns) -> set[str]:
 
 
 def _dead(driver: Driver) -> set[str]:
-    return {name for name, each in driver.ends().items() if each.type is TransitionType.DEAD}
+    return {name for name, each in driver.removals().items() if each.type is TransitionType.DEAD}

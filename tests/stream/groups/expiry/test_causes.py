@@ -210,7 +210,7 @@ def happened(what: TransitionType, ending: Removal | None = None, **facts: Any) 
 
 
 ON: Final = "2024-10-04 00:00:00 UTC"
-SAID: Final = [
+SENTENCES: Final = [
     (happened(TransitionType.CREATED), None, None, "first seen"),
     (happened(TransitionType.RECREATED), None, None, "first seen again after its death"),
     (happened(TransitionType.REBALANCED, joined=2, left=1), None, None, "rebalanced: 2 members joined, 1 member left"),
@@ -319,7 +319,9 @@ SAID: Final = [
 ]
 
 
-@pytest.mark.parametrize(("transition", "cause", "retention", "text"), SAID, ids=[row[-1][:60] for row in SAID])
+@pytest.mark.parametrize(
+    ("transition", "cause", "retention", "text"), SENTENCES, ids=[row[-1][:60] for row in SENTENCES]
+)
 def test_sentences_of_transitions(
     transition: Transition, cause: RemovalCause | None, retention: OffsetsRetention | None, text: str
 ) -> None:

@@ -107,7 +107,7 @@ STORIES: list[tuple[str, list[Written], dict[str, Any]]] = [
         {"subscription": ("t",), "assignment": (("t", (0,)),), "unreadable": ()},
     ),
     (
-        "bytes that cannot be read are said to be so: they are not nothing",
+        "bytes that cannot be read are reported as such, not as absent",
         [classic(classic_member("m", wants=b"\0", has=assignment({"t": [0]})[:-5]))],
         {"subscription": (), "assignment": (), "idle": None, "unreadable": ("subscription", "assignment")},
     ),

@@ -94,12 +94,12 @@ STORIES = [
         (("offsets_partition", "7", 9, 9),),
     ),
     Story(
-        "equal in all else, the narrower one is said",
+        "equal in all else, the narrower cause is named",
         [*unhealthy(4, partition="7", coordinator="3", topic="orders", leader="2"), *OTHERS],
         (("offsets_partition", "7", 4, 4),),
     ),
     Story(
-        "equal in all else, the broker that just left is said",
+        "equal in all else, the broker that just left is named",
         [*unhealthy(4, partition="7", coordinator="3", topic="orders", leader="2"), *OTHERS],
         (("leader", "2", 4, 4),),
         event=(Dimension.LEADER, "2"),

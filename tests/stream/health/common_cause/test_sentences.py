@@ -21,7 +21,7 @@ def finding(dimension: Dimension, name: str, groups: int = 17, spread: int = 20_
 
 
 @pytest.mark.parametrize(
-    ("found", "verdicts", "absence", "said"),
+    ("found", "verdicts", "absence", "expected"),
     [
         pytest.param(
             finding(Dimension.COORDINATOR, "3"),
@@ -77,11 +77,11 @@ def finding(dimension: Dimension, name: str, groups: int = 17, spread: int = 20_
         ),
     ],
 )
-def test_a_finding_is_said(
-    found: CommonCauseFinding, verdicts: list[str], absence: BrokerAbsence | None, said: str
+def test_sentence_of_a_finding(
+    found: CommonCauseFinding, verdicts: list[str], absence: BrokerAbsence | None, expected: str
 ) -> None:
     """One sentence has what is shared, what happened, when, and what happened to the broker."""
-    assert sentence(found, verdicts, absence, NOON + 60_000) == said
+    assert sentence(found, verdicts, absence, NOON + 60_000) == expected
 
 
 @pytest.mark.parametrize(

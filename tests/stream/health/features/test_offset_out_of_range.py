@@ -27,7 +27,7 @@ from tests.stream.health.simulator import MINUTE, Partition, Scene, look
 OLD, NEW = bytes(range(16)), bytes(range(1, 17))
 
 
-def said(
+def reason(
     committed: int,
     *,
     epoch: int = -1,
@@ -52,23 +52,23 @@ def said(
 
 def test_a_commit_in_range_has_no_code() -> None:
     """It is not above the end, and of the same topic or of a topic without a known id."""
-    assert said(50) == ""
-    assert said(100, was=OLD, now=OLD, epoch=3, leader=3) == ""
+    assert reason(50) == ""
+    assert reason(100, was=OLD, now=OLD, epoch=3, leader=3) == ""
 
 
 CASES = {
-    "nothing more is known": (said(101), BEYOND_END),
-    "another topic id": (said(101, was=OLD, now=NEW), RECREATED),
-    "another topic id, and the new log has grown past it": (said(50, was=OLD, now=NEW), RECREATED),
-    "an id on one side only": (said(101, was=OLD), BEYOND_END),
-    "the all-zero id of an old broker": (said(101, was=bytes(16), now=NEW), BEYOND_END),
-    "a later epoch than the leader's: an earlier life": (said(101, epoch=9, leader=2), RECREATED),
-    "a later epoch than the leader's, of the same topic": (said(101, epoch=9, leader=2, was=OLD, now=OLD), STALE_END),
-    "a new leader, and a shorter log": (said(101, epoch=4, leader=5), TRUNCATED),
-    "a new leader of the same topic": (said(101, epoch=4, leader=5, was=OLD, now=OLD), TRUNCATED),
-    "the same leader of the same topic": (said(101, epoch=4, leader=4, was=OLD, now=OLD), STALE_END),
-    "the same epoch, and no ids": (said(101, epoch=0, leader=0), BEYOND_END),
-    "a new leader, and a log that has grown again": (said(90, epoch=4, leader=5), ""),
+    "nothing more is known": (reason(101), BEYOND_END),
+    "another topic id": (reason(101, was=OLD, now=NEW), RECREATED),
+    "another topic id, and the new log has grown past it": (reason(50, was=OLD, now=NEW), RECREATED),
+    "an id on one side only": (reason(101, was=OLD), BEYOND_END),
+    "the all-zero id of an old broker": (reason(101, was=bytes(16), now=NEW), BEYOND_END),
+    "a later epoch than the leader's: an earlier life": (reason(101, epoch=9, leader=2), RECREATED),
+    "a later epoch than the leader's, of the same topic": (reason(101, epoch=9, leader=2, was=OLD, now=OLD), STALE_END),
+    "a new leader, and a shorter log": (reason(101, epoch=4, leader=5), TRUNCATED),
+    "a new leader of the same topic": (reason(101, epoch=4, leader=5, was=OLD, now=OLD), TRUNCATED),
+    "the same leader of the same topic": (reason(101, epoch=4, leader=4, was=OLD, now=OLD), STALE_END),
+    "the same epoch, and no ids": (reason(101, epoch=0, leader=0), BEYOND_END),
+    "a new leader, and a log that has grown again": (reason(90, epoch=4, leader=5), ""),
 }
 
 

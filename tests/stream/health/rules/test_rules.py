@@ -1,4 +1,4 @@
-"""Windows made by hand, each with the wanted answer of every single rule, and with the words that are said of it."""
+"""Windows made by hand, each with the expected answer of every rule and the sentence of its verdict."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _Part = TypeVar("_Part")
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """The rows (the first is the one asked about), which rules find it beside `ok`, and what is said."""
+    """The rows (the first one is judged), the rules besides `ok` that apply to it, and the expected sentence."""
 
     story: str
     rows: tuple[Row, ...]
     found: tuple[Verdict, ...]
     """In the order of the rules: the first is the verdict; none: ok."""
-    said: str
+    sentence: str
 
     @property
     def verdict(self) -> Verdict:
@@ -568,7 +568,7 @@ def test_the_sentence_has_the_numbers_of_the_row(case: Case) -> None:
     """One sentence with the measured values."""
     window = pane(*case.rows)
     rule = next(rule for rule in RULES if rule.verdict is case.verdict)
-    assert rule.sentence(window, 0).startswith(case.said)
+    assert rule.sentence(window, 0).startswith(case.sentence)
     assert rule.sentence(window, 0).endswith(".")
 
 

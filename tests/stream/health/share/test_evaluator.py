@@ -41,8 +41,8 @@ def test_one_poll_with_a_fault_keeps_it() -> None:
     """A group that moves once every now and then keeps its verdict."""
     evaluator = ShareEvaluator(HealthLimits(share_pause=MINUTE))
     rows = [progress(lag=40, acknowledged=number) for number in (0, 0, 1, 1, 2)]
-    said = words(evaluator, *(poll(minute, row) for minute, row in enumerate(rows)))
-    assert said == ["unknown", *["share_stopped"] * 4]
+    verdicts = words(evaluator, *(poll(minute, row) for minute, row in enumerate(rows)))
+    assert verdicts == ["unknown", *["share_stopped"] * 4]
 
 
 def test_between_two_polls_nothing_changes() -> None:
@@ -100,7 +100,7 @@ GOOD = [
 
 @pytest.mark.parametrize(("rows", "verdict"), [s[1:] for s in GOOD], ids=[s[0] for s in GOOD])
 def test_a_group_without_a_fault(rows: list[SharePartitionProgress], verdict: Verdict) -> None:
-    """It has a verdict of the other groups; what is unknown is said to be."""
+    """A share group has the verdicts of other groups; a group without any known lag is `unknown`."""
     found = ShareEvaluator().evaluate(poll(0, *rows), groups())[0]
     assert (found.group.verdict, found.code) == (verdict, CODE[verdict])
     assert bool(found.partitions) == any(row.lag is None for row in rows)
@@ -130,16 +130,16 @@ def test_an_unknown_lag_withdraws_nothing() -> None:
     """The end of a partition that has no leader is not known; the fault stays, and the time goes on."""
     evaluator = ShareEvaluator()
     unknown = progress(lag=None)
-    said = words(evaluator, *(poll(minute, row) for minute, row in enumerate([WAITING, *[unknown] * 5, WAITING])))
-    assert said == ["unknown"] * 6 + ["share_stopped"]
+    verdicts = words(evaluator, *(poll(minute, row) for minute, row in enumerate([WAITING, *[unknown] * 5, WAITING])))
+    assert verdicts == ["unknown"] * 6 + ["share_stopped"]
     assert words(evaluator, *(poll(minute, unknown) for minute in range(7, 12))) == ["share_stopped"] * 5
 
 
 def test_partitions_that_are_gone_are_forgotten() -> None:
     """The memory has those of the last poll only."""
     evaluator = ShareEvaluator()
-    said = words(evaluator, poll(0, WAITING, OTHER), poll(5, OTHER), poll(10, WAITING, OTHER))
-    assert said == ["unknown", "share_stopped", "share_stopped"]
+    verdicts = words(evaluator, poll(0, WAITING, OTHER), poll(5, OTHER), poll(10, WAITING, OTHER))
+    assert verdicts == ["unknown", "share_stopped", "share_stopped"]
     found = evaluator.evaluate(poll(10, WAITING, OTHER), groups())[0]
     assert [each.finding.verdict for each in found.partitions] == ["share_stopped", "unknown"]
 

@@ -67,7 +67,7 @@ def test_the_host_of_an_unhealthy_partition_is_that_of_its_owner() -> None:
     assert ("a", "x", True) not in pairs(tick)["client_host"]
 
 
-def test_without_offsets_partitions_nothing_is_said_of_coordinators() -> None:
+def test_without_offsets_partitions_no_cause_names_a_coordinator() -> None:
     """Before the partitions of the offsets topic are known."""
     tick = evaluated_tick_of(GROUPS)
     tick = dataclasses.replace(

@@ -47,7 +47,7 @@ def test_a_finding_is_a_row() -> None:
     assert table["since"].cast(pa.int64()).to_pylist() == [NOW - 30 * SECOND]
 
 
-def test_an_absence_long_before_is_not_said() -> None:
+def test_an_absence_long_before_is_not_named() -> None:
     """Nor that of a broker with the number of an offsets partition."""
     (row,) = causes(FOUND, absences={3: BrokerAbsence(NOW - 3_000 * SECOND, None)}).to_pylist()
     assert "left the cluster" not in row["sentence"]

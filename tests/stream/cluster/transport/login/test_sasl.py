@@ -18,7 +18,7 @@ JWT = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhbGljZSIsImV4cCI6MTkwMDAwMDAwMCwiaWF0Ijoxf
 
 
 class Outcome:
-    """Remembers what a broker said about tokens."""
+    """Stores the answers of a broker about tokens."""
 
     def __init__(self) -> None:
         self.accepted: Token | None = None
