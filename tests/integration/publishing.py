@@ -13,7 +13,7 @@ from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.scheduler import LookupScheduler
 from stream.tick.publisher import Publisher
 from stream.tick.verdicts.evaluate import VerdictEvaluator
-from tests.support.folded_log import FoldedLog
+from tests.integration.folded_log import FoldedLog
 
 if TYPE_CHECKING:
     from exporters.readmodel import GroupDetail

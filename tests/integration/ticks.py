@@ -21,8 +21,8 @@ from stream.health.verdict import VERDICTS, Verdict
 from stream.tick.context import UNKNOWN_CLUSTER
 from stream.tick.ends_index import EndsIndex
 from stream.tick.lookups.scheduler import LookupScheduler
+from tests.integration.folded_log import FoldedLog
 from tests.stream.tick.health_inputs import health_inputs
-from tests.support.folded_log import FoldedLog
 from tests.support.producers import patient_producer
 
 if TYPE_CHECKING:

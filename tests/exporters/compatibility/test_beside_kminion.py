@@ -29,7 +29,7 @@ from stream.cluster_facts.poll import ClusterPoll
 from stream.groups.commits.counts import CommitCounts
 from stream.groups.driver_state import DriverState
 from stream.tick.snapshot.build import build
-from tests.support.folded_log import FoldedLog
+from tests.integration.folded_log import FoldedLog
 
 if TYPE_CHECKING:
     from pathlib import Path

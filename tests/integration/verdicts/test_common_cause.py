@@ -23,8 +23,8 @@ from stream.groups.placement import partition_for
 from stream.tick import run_tick
 from stream.tick.context_poller import ContextPoller
 from stream.tick.publisher import Publisher
+from tests.integration.folded_log import FoldedLog
 from tests.integration.traffic import commit
-from tests.support.folded_log import FoldedLog
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
