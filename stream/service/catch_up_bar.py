@@ -38,7 +38,7 @@ class CatchUpView:
             # The first line comes with the first pace, so that a short catch-up is logged as well.
             self._pace_shown = self._pace_shown or bool(now.rate)
             self._next_line = time.monotonic() + _LINE_SECONDS
-            _log.info("catching up", percent=round(100 * now.ratio, 1), pace=_pace(now))
+            _log.info("catch-up running", percent=round(100 * now.ratio, 1), pace=_pace(now))
 
     def done(self) -> None:
         """Remove the bar."""

@@ -125,7 +125,7 @@ def _http_server(
         ) from error
     scheme = "https" if access.has_tls else "http"
     _log.info(
-        "serving",
+        "http server started",
         address=f"{scheme}://{config.http.host}:{server.port}/",
         metrics="/metrics",
         ready="/readyz",

@@ -50,14 +50,14 @@ def wait_for_offsets_topic(
             if not error.passes:
                 raise
             if status.trouble != str(error):
-                _log.warning("waiting for kafka", cause=str(error))
+                _log.warning("kafka unreachable at startup; trying again", cause=str(error))
             status.trouble = str(error)
         else:
             status.trouble, status.cluster_id = None, cluster.cluster_id
             if topic is not None:
                 return topic
             if status.phase != WAITING:
-                _log.info("waiting: no group has ever committed on this cluster", topic=NAME)
+                _log.info("offsets topic missing; no group has committed on this cluster yet", topic=NAME)
             status.phase = WAITING
         stopping.wait(_RETRY_SECONDS)
     return None

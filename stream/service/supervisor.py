@@ -134,7 +134,7 @@ class QuerySupervisor:
         if not self._must_end_batch or self._status.batches:
             return True
         if self._stop_by is None:
-            _log.info("stopping after the first batch")
+            _log.info("stop requested; waiting for the first batch")
             self._stop_by = time.monotonic() + _FIRST_BATCH_SECONDS
         time.sleep(_CATCH_UP_POLL_SECONDS)
         return time.monotonic() >= self._stop_by
@@ -251,7 +251,7 @@ class QuerySupervisor:
 
     def _stop(self, ticker: threading.Thread) -> None:
         """Wait for the running batch and the running tick, each for a limited time."""
-        _log.info("stopping after the running batch")
+        _log.info("stop requested; waiting for the running batch")
         self._status.phase = STOPPING
         spent = 0.0 if self._stop_by is None else _FIRST_BATCH_SECONDS - max(0.0, self._stop_by - time.monotonic())
         if not stop(self._query, _BATCH_GRACE_SECONDS - spent):
@@ -300,5 +300,5 @@ def end_of_query(failed: SparkFailure, status: ServiceStatus, state: KeptState) 
         raise refusal
     is_of_the_state = state.record_failure(failed, shown=was_ready)
     _log.error("query failed", cause=failed.cause)
-    _log.debug("full error of the query", detail=failed.detail)
+    _log.debug("query error in full", detail=failed.detail)
     return ExitCode.CHECKPOINT_DAMAGED if is_of_the_state else ExitCode.QUERY_FAILED

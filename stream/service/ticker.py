@@ -68,7 +68,7 @@ class Ticker:
                 self._batch_applied.wait(self._batch_wait)
             if self._tick_and_watch(watch):
                 if not is_ready:
-                    _log.info("ready", seconds_from_start=round(time.time() - self._status.started_at, 1))
+                    _log.info("monitor ready", seconds_from_start=round(time.time() - self._status.started_at, 1))
                 is_ready = True
             due = max(due + self._tick_interval, time.monotonic())
         self._publisher.save_verdicts()

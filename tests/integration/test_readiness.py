@@ -54,7 +54,7 @@ def test_monitor_waits_for_the_offsets_topic_and_does_not_create_it(make_broker:
         assert (shown.value("lagwarden_ready"), shown.value("lagwarden_kafka_reachable")) == (0, 1)
         assert shown.groups == set()
         assert topics_of(bootstrap) == {"t"}
-        assert len(monitor.wait_events("waiting: no group has ever committed on this cluster")) == 1
+        assert len(monitor.wait_events("offsets topic missing; no group has committed on this cluster yet")) == 1
 
         commit(bootstrap, "very first", "t", {0: 4})
         monitor.wait_ready()

@@ -51,7 +51,7 @@ def test_unknown_option_is_named_with_the_nearest_valid_one(tmp_path: Path) -> N
         assert "error: the configuration has 2 errors" in monitor.output
         assert "did you mean job.tick_interval?" in monitor.output
         assert "http.port = 'zero'" in monitor.output
-        assert monitor.events("serving") == []
+        assert monitor.events("http server started") == []
         assert not monitor.checkpoint.exists()
 
 

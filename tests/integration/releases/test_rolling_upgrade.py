@@ -117,7 +117,7 @@ def test_a_rolling_upgrade_is_shown_and_causes_no_verdict(tmp_path: Path) -> Non
         assert (monitor.pid, monitor.running) == (process, True)
         assert monitor.events("verdict changed") == []
         assert monitor.events("query failed") == []
-        assert len(monitor.events("serving")) == 1
+        assert len(monitor.events("http server started")) == 1
         assert shown.value("lagwarden_resyncs_total") == 0
 
 

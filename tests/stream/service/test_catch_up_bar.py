@@ -43,7 +43,7 @@ def test_a_log_gets_a_line_every_ten_seconds(monkeypatch: pytest.MonkeyPatch) ->
             now[0] = 100.0 + second
             view.show(CatchUp(0.5, None, None))
     view.done()
-    assert [(line["event"], line["percent"]) for line in lines] == [("catching up", 50.0)] * 2
+    assert [(line["event"], line["percent"]) for line in lines] == [("catch-up running", 50.0)] * 2
 
 
 def test_a_log_gets_its_first_line_with_the_first_rate(monkeypatch: pytest.MonkeyPatch) -> None:
