@@ -18,6 +18,7 @@ const PANELS = [
 
 export class Chart {
   #element;
+  #panels;
   #samples = new Map();
   #marks = [];
   #pointed = null;
@@ -25,6 +26,8 @@ export class Chart {
 
   constructor(element) {
     this.#element = element;
+    const only = element.dataset.panels; // the name of a panel
+    this.#panels = only === undefined ? PANELS : PANELS.filter((panel) => panel.name === only);
     new ResizeObserver(([change]) => {
       if (change.contentRect.width === this.#width) return; // the drawing itself changes the height
       this.#width = change.contentRect.width;
@@ -54,7 +57,7 @@ export class Chart {
     const width = Math.max(this.#width, 240);
     const time = scale(Math.min(samples[0]?.[0] ?? 0, end - 60), end, PAD.left, width - PAD.right);
     const near = this.#pointed === null ? null : nearest(samples, time, this.#pointed);
-    this.#element.replaceChildren(...PANELS.map((panel) => figure(panel, samples, this.#marks, time, width, near)));
+    this.#element.replaceChildren(...this.#panels.map((panel) => figure(panel, samples, this.#marks, time, width, near)));
   }
 }
 

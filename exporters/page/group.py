@@ -37,6 +37,8 @@ _DEAD: Final = "Dead"
 _SHARE: Final = "share"
 _OF_COMMITS: Final = ("Time lag", "Last commit", "First offset expires", "Group expires")
 """Facts that follow from committed offsets, which a share group does not have."""
+_LAG_PANEL: Final = "Lag"
+"""The name of the chart that needs no committed offsets (chart.js)."""
 _SIMILAR: Final = 8
 """Limit of the similar names on the page of a group that does not exist."""
 _COMPARED: Final = 5_000
@@ -78,7 +80,7 @@ def group_page(
     content = [
         _about(snapshot, row, detail, now),
         _outside_links(row, links),
-        None if dead else _chart(),
+        None if dead else _chart(row["kind"]),
         _notes(row, detail),
         findings_section(detail, now) if detail is not None else None,
         topics_section(_of(snapshot.topics, name), severities),
@@ -208,12 +210,12 @@ def _about(snapshot: Snapshot, row: dict[str, Any], detail: GroupDetail | None, 
     ]
 
 
-def _chart() -> Element:
-    """Return the empty element in which the script draws the chart."""
+def _chart(kind: str) -> Element:
+    """Return the empty element in which the script draws the charts; the one of lag only for a share group."""
     return el(
         "section",
         el("h2", "Over time"),
-        el("div", id="chart", data_keep=True),
+        el("div", id="chart", data_keep=True, data_panels=_LAG_PANEL if kind == _SHARE else None),
         el("noscript", el("p", "The chart needs JavaScript.", class_="note")),
         aria_label="Over time",
     )

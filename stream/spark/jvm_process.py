@@ -81,6 +81,10 @@ class JvmStartError(RuntimeError):
     """The JVM did not start, or ended before it accepted a connection; the message is its last output."""
 
 
+class JvmStartTimeoutError(JvmStartError):
+    """The JVM accepted no connection within the limit; the message has the limit and its last output."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class JvmConnection:
     """Where the JVM accepts py4j's connections."""
@@ -147,7 +151,7 @@ class JvmProcess:
                 if time.monotonic() >= until:
                     self.kill()
                     last = self.output.last_line()
-                    raise JvmStartError(
+                    raise JvmStartTimeoutError(
                         f"the JVM did not accept a connection within {_BOOT_SECONDS:g} s"
                         f"{f'; its last output: {last}' if last else ''}"
                     )
@@ -223,9 +227,13 @@ def java_command(options: JvmOptions) -> list[str]:
 
 
 def start_refusal(error: JvmStartError) -> Refusal:
-    """Return the refusal of a start without a usable Java."""
+    """Return the refusal of a start whose JVM did not start, with advice that fits the error."""
     cause = (str(error).strip().splitlines() or [type(error).__name__])[0]
-    advice = f"install Java {OLDEST} to {NEWEST} and set JAVA_HOME, or add it to PATH"
+    advice = (
+        "see whether the machine or the container has too little CPU or memory"
+        if isinstance(error, JvmStartTimeoutError)
+        else f"install Java {OLDEST} to {NEWEST} and set JAVA_HOME, or add it to PATH"
+    )
     return Refusal(f"Spark did not start: {cause}", advice, ExitCode.SPARK_UNAVAILABLE)
 
 

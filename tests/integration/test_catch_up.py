@@ -56,7 +56,9 @@ def test_catch_up_shows_progress_and_continues_after_a_stop(tmp_path: Path) -> N
         assert monitor.get("/readyz").status == 503
         assert "not read to their ends yet" in monitor.reasons()
 
-        monitor.wait_for(lambda: any(line["percent"] for line in monitor.events("catch-up running")), "a line of it", 30)
+        monitor.wait_for(
+            lambda: any(line["percent"] for line in monitor.events("catch-up running")), "a line of it", 30
+        )
 
         ending = monitor.stop()
         assert (ending.code, ending.left_behind) == (ExitCode.OK, ())

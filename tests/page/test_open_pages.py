@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from exporters.readmodel import TOPICS, Snapshot
+from exporters.readmodel import GROUPS, TOPICS, Snapshot
 from tests.exporters.snapshots import HOSTILE_NAMES, small_snapshot, snapshot, table
 from tests.page.demo_data import demo_snapshot, detail_of
 
@@ -132,6 +132,18 @@ def test_the_chart_draws_the_samples(browser: Browser, serve: Serve) -> None:
         rates = page.run("document.querySelector('#chart figure:last-child .reading').textContent")
         assert re.match(r"Rate [\d,.]+/s produced, [\d,.]+/s consumed ", rates)
         assert page.complaints() == []
+
+
+def test_a_share_group_has_only_a_chart_of_its_lag(browser: Browser, serve: Serve) -> None:
+    """The charts of time lag and rates need committed offsets, so they would be empty."""
+    taken = demo_snapshot(time.time())
+    rows = [row | {"kind": "share"} for row in taken.groups.to_pylist()]
+    served = serve(dataclasses.replace(taken, groups=table(GROUPS, rows)))
+    with browser.page() as page:
+        page.open(served.url + GROUP)
+        page.wait_for("document.querySelectorAll('#chart figure').length > 0")
+        names = page.run("[...document.querySelectorAll('#chart figure b')].map((name) => name.textContent)")
+        assert names == ["Lag"]
 
 
 def test_a_lower_bound_is_marked_in_the_chart_too(browser: Browser, serve: Serve) -> None:

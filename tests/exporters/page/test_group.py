@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import urllib.parse
 from typing import TYPE_CHECKING, Any
 
@@ -202,6 +203,14 @@ def test_a_share_group_without_known_progress_says_so() -> None:
     text = read_share(None).text
     assert "The progress of the group in its partitions is not known." in text
     assert not any(words in text for words in ("committed offsets.", "Last commit", "Time lag", "expires"))
+
+
+@pytest.mark.parametrize(("kind", "panels"), [("share", ["Lag"]), ("consumer", [])])
+def test_a_share_group_has_only_a_chart_of_its_lag(kind: str, panels: list[str]) -> None:
+    """The charts of time lag and rates need committed offsets."""
+    published = PublishedSnapshot.build(snapshot(groups=[SHARE_GROUP | {"kind": kind}]))
+    page = group_page(published, "g", None, NOW, root="./").html().decode()
+    assert re.findall(r'data-panels="([^"]*)"', page) == panels
 
 
 def test_the_note_of_a_share_group_names_no_table() -> None:

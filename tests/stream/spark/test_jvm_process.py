@@ -83,13 +83,16 @@ def test_connection_is_read_when_the_jvm_has_written_it(java_is: Callable[[str],
 def test_jvm_that_hangs_at_its_start_is_given_up(
     java_is: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its last output is the only hint; the process is killed."""
+    """The JVM is killed; the error has its last output, and the advice is not to install another Java."""
     monkeypatch.setattr(jvm_process, "_BOOT_SECONDS", 0.5)
     java_is("echo waiting for a lock; exec sleep 20")
     jvm = JvmProcess.start(OPTIONS)
-    with pytest.raises(JvmStartError, match=r"did not accept a connection within 0\.5 s; .*: waiting for a lock"):
+    with pytest.raises(
+        JvmStartError, match=r"did not accept a connection within 0\.5 s; .*: waiting for a lock"
+    ) as hung:
         jvm.connection()
     assert jvm.process.returncode == -signal.SIGKILL
+    assert "CPU or memory" in start_refusal(hung.value).advice
 
 
 def test_environment_has_no_spark_home(
