@@ -14,7 +14,7 @@ NAMES = ("cleanup.policy", "retention.ms")
 
 
 def config(name: str, value: str | None, source: int = 5) -> Any:
-    """One setting of an answer."""
+    """Return one setting of an answer."""
     return says(name=name, value=value, config_source=source)
 
 
@@ -82,7 +82,7 @@ def test_topics_are_requested_in_batches(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_each_broker_is_asked_for_its_own_settings() -> None:
-    """An unreachable or denying broker affects only its own settings."""
+    """A broker that is unreachable or denies the request affects only its own settings."""
     answers = {
         1: says(results=[result("1", config("log.cleaner.enable", "true", 4))]),
         2: AWAY,

@@ -60,7 +60,7 @@ def test_batches_and_the_cache_are_bounded(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_old_brokers_get_one_key_per_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before 3.0 there are no batches: a limited number of keys is looked up, the others are NOT_ASKED."""
+    """Brokers before 3.0 have no batches: a limited number of keys is looked up, the other keys are NOT_ASKED."""
     monkeypatch.setattr("stream.cluster.coordinators._SINGLE_KEYS", 3)
 
     def single(_: int | None, request: Any) -> Any:
@@ -72,14 +72,14 @@ def test_old_brokers_get_one_key_per_request(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_the_first_failure_of_an_old_broker_ends_the_lookup() -> None:
-    """Each further lookup would probably wait as long."""
+    """No key is looked up after a failure, because each lookup would probably wait as long."""
     answers = iter([TOO_OLD, says(error_code=0, node_id=1), SILENT])
     coordinators = Coordinators(ScriptedCluster({FIND: lambda *_: next(answers)}))  # type: ignore[arg-type]
     assert coordinators.find(["a", "b", "c"]) == {"a": 1, "b": ErrorReason.TIMED_OUT, "c": ErrorReason.NOT_ASKED}
 
 
 def test_an_unreachable_cluster_is_the_reason_of_every_key() -> None:
-    """Nothing is raised."""
+    """An unreachable cluster raises no exception; every key has the reason."""
     coordinators = Coordinators(ScriptedCluster({FIND: lambda *_: AWAY}))  # type: ignore[arg-type]
     assert coordinators.find(["a", "b"]) == {"a": ErrorReason.UNREACHABLE, "b": ErrorReason.UNREACHABLE}
     assert coordinators.find([]) == {}

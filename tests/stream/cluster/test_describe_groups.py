@@ -99,13 +99,13 @@ def ask(
     ],
 )
 def test_a_group_has_its_described_state_or_a_reason(answer: Any, wanted: DescribedGroup) -> None:
-    """A state is never guessed."""
+    """A group without a known state has a reason; a state is never guessed."""
     groups, _ = ask(lambda *_: says(groups=[answer]), ["g"])
     assert groups["g"] == wanted
 
 
 def test_requests_and_calls_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each group has a result, also beyond the limit."""
+    """Each group has a result; a group beyond the limit is NOT_ASKED."""
     monkeypatch.setattr("stream.cluster.describe_groups.MOST_GROUPS", 5)
     monkeypatch.setattr("stream.cluster.describe_groups._GROUPS_AT_ONCE", 2)
     names = [f"g{n}" for n in range(7)]
@@ -118,14 +118,14 @@ def test_requests_and_calls_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_denied_group_does_not_affect_the_others() -> None:
-    """The others are described."""
+    """The other groups are described."""
     groups, _ = ask(everyone, ["a", "denied", "b"])
     assert [groups[name].state for name in ("a", "denied", "b")] == ["Stable", None, "Stable"]
     assert groups["denied"].reason == ErrorReason.NOT_AUTHORIZED
 
 
 def test_a_moved_coordinator_is_looked_up_again() -> None:
-    """It is looked up and called once more within the same call."""
+    """A moved coordinator is looked up and called once more within the same call."""
     move = MovingCoordinator()
     groups, cluster = ask(move.describe, ["a", "b"], move.find)
     assert [described.state for described in groups.values()] == ["Stable", "Stable"]
@@ -141,7 +141,7 @@ def test_a_coordinator_that_moves_twice_is_not_looked_up_again() -> None:
 
 @pytest.mark.parametrize(("failure", "reason"), [(AWAY, ErrorReason.UNREACHABLE), (SILENT, ErrorReason.TIMED_OUT)])
 def test_an_unreachable_coordinator_is_looked_up_by_the_next_call(failure: Any, reason: ErrorReason) -> None:
-    """This call does not wait for it again; the next call does not start with the unreachable broker."""
+    """The current call does not try the coordinator again; the next call begins with a lookup."""
     cluster = ScriptedCluster({FIND: at_node_one, DESCRIBE: lambda *_: failure})
     coordinators = Coordinators(cluster)  # type: ignore[arg-type]
     for looks in (1, 2):

@@ -81,13 +81,13 @@ def test_all_batches_are_read_to_the_end() -> None:
 
 @pytest.mark.parametrize(("limits", "position"), [({"seconds": 1.0}, 2), ({"most_bytes": 100}, 2)], ids=str)
 def test_the_read_stops_at_its_limits(limits: dict[str, Any], position: int) -> None:
-    """The rest is counted as unread; the next call continues."""
+    """The remaining records are counted as unread; the next call continues."""
     found = read({"Metadata": topic_of(1), "FetchRequest": log(*BATCHES)}, {0: 0}, **limits)
     assert (found[-1].position, found[-1].unread) == (position, len(BATCHES) - position)
 
 
 def test_a_log_that_ends_at_the_position_is_read() -> None:
-    """Also if compaction has removed the last offsets, so that the high watermark is above them."""
+    """A log is complete even if compaction has removed the last offsets below the high watermark."""
     (part,) = read({"Metadata": topic_of(1), "FetchRequest": log(b"", b"", b"")}, {0: 1})
     assert (part.position, part.unread) == (1, 0)
 
@@ -110,5 +110,5 @@ def test_a_log_without_the_position_is_marked() -> None:
     ids=["no broker", "no leader", "unreachable leader", "moved leader", "malformed batch"],
 )
 def test_a_partition_that_cannot_be_read_is_left_out(answers: Answers) -> None:
-    """Nothing is raised; the next call retries."""
+    """A failed read raises no exception; the next call retries."""
     assert read(answers, {0: 0}) == []

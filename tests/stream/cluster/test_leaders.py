@@ -45,13 +45,13 @@ def test_each_partition_has_a_leader_or_a_reason() -> None:
 
 
 def test_topics_are_requested_in_batches() -> None:
-    """The size of an answer is bounded."""
+    """A request has a bounded number of topics, so that the size of its answer is bounded."""
     cluster = ScriptedCluster({"Metadata": describe})
     find_leaders(cluster, [f"t{n}" for n in range(12_000)])  # type: ignore[arg-type]
     assert [len(names) for _, names in cluster.asked] == [5_000, 5_000, 2_000]
 
 
 def test_an_unreachable_cluster_raises() -> None:
-    """The error is not a value here."""
+    """The lookup raises Unreachable and returns no reason."""
     with pytest.raises(Unreachable):
         find_leaders(ScriptedCluster({"Metadata": lambda *_: AWAY}), ["t"])  # type: ignore[arg-type]

@@ -31,7 +31,7 @@ def read(answers: dict[int, Any]) -> tuple[list[tuple[Any, ...]], dict[int, int 
 
 
 def test_every_replica_has_a_row() -> None:
-    """Brokers with several disks, and a copy that is being moved to another one."""
+    """Replicas on several disks, and a copy that is being moved to another disk, have a row each."""
     one = says(error_code=0, results=[disk("/b", {1: 20}), disk("/a", {0: 10}), disk("/c", {0: 4}, future=True)])
     rows, sums = read({2: says(error_code=0, results=[disk("/a", {1: 21, 0: 0})]), 1: one})
     assert rows == [
@@ -66,8 +66,8 @@ def test_rows_of_one_topic_include_errors() -> None:
         pytest.param(says(error_code=0, results=[]), "not_authorized", id="denied by an older broker without an error"),
     ],
 )
-def test_a_broker_that_cannot_tell(answer: Any, reason: str) -> None:
-    """Its size is None, not 0, and the others have sizes."""
+def test_a_broker_without_an_answer(answer: Any, reason: str) -> None:
+    """The size of a broker without an answer is None, not 0; the other brokers have sizes."""
     rows, sums = read({1: answer, 2: says(error_code=0, results=[disk("/a", {0: 5})])})
     assert rows == [(1, None, None, None, None, None, reason), (2, TOPIC, 0, "/a", 5, False, None)]
     assert sums == {1: None, 2: 5}
@@ -81,5 +81,5 @@ def test_a_failed_disk_makes_the_sum_unknown() -> None:
 
 
 def test_a_broker_without_replicas() -> None:
-    """It has no row."""
+    """A broker without replicas has no row."""
     assert read({1: says(error_code=0, results=[disk("/a", {})])}) == ([], {})

@@ -38,15 +38,15 @@ def ended(at: int, producer: int, *, committed: bool) -> Piece:
 
 
 def compacted(at: int, kept: Sequence[int], count: int) -> Piece:
-    """Write a batch of which compaction has left some records only."""
+    """Write a batch in which compaction has left only some records."""
     return at + count, write.batch(at, [write.Rec(n, n, b"k", b"v") for n in kept], last_offset_delta=count - 1)
 
 
 class Leader(ScriptedCluster):
     """One broker that leads all partitions of the topics, and fetches as brokers do.
 
-    At least one batch for the first partition that has any, whole ones as far as the bounds allow, and then a piece of
-    the next one.
+    An answer has at least one batch of the first partition with records, whole batches up to the limits, and then a
+    piece of the next batch.
     """
 
     def __init__(
@@ -130,20 +130,20 @@ def read(leader: Leader, *wanted: TailRequest, **bounds: Any) -> list[TailRead]:
     ],
 )
 def test_what_is_data(log: list[Piece], data_from: int, data_end: int) -> None:
-    """The last record that a reader of committed records is or may be given."""
+    """Data ends with the last record that a read_committed consumer receives or may receive."""
     end = max(log[-1][0], data_from + 1)
     (found,) = read(Leader({("t", 0): log}), TailRequest("t", 0, data_from, end))
     assert (found.data_end, found.reason) == (data_end, None)
 
 
-def test_what_came_after_the_end_is_none_of_it() -> None:
-    """The partition may have grown between the two questions."""
+def test_records_after_the_end_are_ignored() -> None:
+    """Records that were appended after the end was read are not part of the tail."""
     (found,) = read(Leader({("t", 0): [plain(0, 2), ended(2, 7, committed=True), plain(3)]}), TailRequest("t", 0, 2, 3))
     assert found.data_end == 2
 
 
 def test_many_tails_in_few_requests() -> None:
-    """One request per leader is enough where tails are short."""
+    """Short tails need one request per leader."""
     logs = {("t", p): [plain(0), ended(1, p, committed=True)] for p in range(100)}
     leader = Leader(logs)
     found = read(leader, *(TailRequest("t", p, 1, 2) for p in range(100)))
@@ -155,8 +155,8 @@ def test_many_tails_in_few_requests() -> None:
     st.lists(st.sampled_from(["plain", "large", "aborted", "committed"]), min_size=1, max_size=8),
     st.lists(st.integers(0, 4), min_size=1, max_size=6),
 )
-def test_bounds_of_a_request_change_no_answer(kinds: list[str], starts: list[int]) -> None:
-    """Whatever a leader leaves out of an answer is asked for again, alone."""
+def test_limits_of_a_request_do_not_change_the_answers(kinds: list[str], starts: list[int]) -> None:
+    """A partition that is missing in an answer is requested again, alone."""
     log: list[Piece] = []
     at = 0
     for number, kind in enumerate(kinds):
@@ -174,7 +174,7 @@ def test_bounds_of_a_request_change_no_answer(kinds: list[str], starts: list[int
 
 
 def test_a_tail_that_is_too_large() -> None:
-    """One that is not read to its end holds data where a record was seen; with markers only, that is unknown."""
+    """A tail that is not read to its end has data if a record was seen; if only markers were seen, that is unknown."""
     log = [plain(n, 1, size=1_200_000) for n in range(20)]
     markers = [ended(n, 7, committed=True) for n in range(600)]
     leader = Leader({("t", 0): log, ("t", 1): markers})
@@ -184,7 +184,7 @@ def test_a_tail_that_is_too_large() -> None:
 
 
 def test_time_is_bounded() -> None:
-    """After the limit nothing more is begun."""
+    """No request starts after the time limit."""
     log = [plain(n, 1, size=1_200_000) for n in range(4)]
     leader = Leader({("t", 0): log, ("t", 1): log})
     time = iter(range(100))
@@ -202,7 +202,7 @@ def test_time_is_bounded() -> None:
     ],
 )
 def test_one_partition_that_fails(error: Any, reason: ErrorReason | None) -> None:
-    """It says why; the others are read all the same."""
+    """The partition has no data end, and a reason if its error is a failure; the other partitions are read."""
     logs = {("t", p): [plain(0), ended(1, 7, committed=True)] for p in range(3)}
     wanted = [TailRequest("t", p, 1, 2) for p in range(3)]
     found = read(Leader(logs, {("t", 1): error}), *wanted, TailRequest("gone", 0, 0, 1))
@@ -220,14 +220,14 @@ def test_one_partition_that_fails(error: Any, reason: ErrorReason | None) -> Non
     ids=["away", "too old"],
 )
 def test_a_leader_that_does_not_answer(refusal: Any, reason: ErrorReason) -> None:
-    """A failure is a value."""
+    """A failure is returned as a reason; no exception is raised."""
     leader = Leader({("t", 0): [plain(0)]})
     leader.refusal = refusal
     assert [each.reason for each in read(leader, TailRequest("t", 0, 0, 1))] == [reason]
 
 
 def test_a_batch_that_cannot_be_read() -> None:
-    """It is no reason to stop; what it holds is not known."""
+    """A damaged batch raises no exception; the data of its tail is unknown."""
     after, raw = compacted(0, [0], 3)
     damaged = raw[:-1] + bytes([raw[-1] ^ 0x7F])
     (found,) = read(Leader({("t", 0): [(after, damaged)]}), TailRequest("t", 0, 0, 3))

@@ -1,4 +1,4 @@
-"""Offsets at points in time: one answer per row asked for, in its order, whatever the brokers do."""
+"""Tests of offsets for timestamps: each requested row has one answer, in order, whatever the brokers do."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def metadata(_: int | None, names: list[str]) -> Any:
 
 
 def offset_at(topic: str, partition: int, time: int) -> tuple[int, int, int, int]:
-    """Make up offset, record time, epoch and error code of an answer; what is too late has none."""
+    """Return offset, record time, epoch and error code of an answer; a time after 1,000 has no record."""
     if time > 1_000:
         return -1, -1, -1, 0
     if (topic, partition) == ("c", 3):
@@ -43,7 +43,7 @@ def offset_at(topic: str, partition: int, time: int) -> tuple[int, int, int, int
 
 
 def leader(node: int | None, request: Any) -> Any:
-    """Answer as the leader of what is asked for, and see that it is asked rightly."""
+    """Answer as the leader of the requested partitions, and check the request."""
     topics = []
     for topic in reversed(request.topics):
         asked = [p.partition_index for p in topic.partitions]
@@ -66,7 +66,7 @@ def leader(node: int | None, request: Any) -> Any:
 
 
 def wanted(rows: list[tuple[str, int, int]]) -> pa.Table:
-    """Make a table of what is asked for."""
+    """Return a table of the requested rows."""
     columns = [list(column) for column in zip(*rows, strict=True)] or [[], [], []]
     return pa.table([pa.array(values, field.type) for values, field in zip(columns, WANTED, strict=True)], WANTED)
 
@@ -108,7 +108,7 @@ ROWS = st.lists(
 
 @given(ROWS, st.sets(st.integers(0, 2)), st.integers(1, 4))
 def test_each_row_has_its_answer(rows: list[tuple[str, int, int]], away: set[int], at_once: int) -> None:
-    """In the order asked, a partition as often as asked, each failure in the rows that it concerns."""
+    """Answers have the order of the rows, also for repeated partitions; a failure affects only its own rows."""
     answers = {
         "Metadata": metadata,
         LIST: lambda node, request: AWAY if node in away else leader(node, request),
@@ -119,7 +119,7 @@ def test_each_row_has_its_answer(rows: list[tuple[str, int, int]], away: set[int
 
 
 def test_one_request_at_a_time_for_each_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A request's time limit starts when the broker gets to it, not when the one before it is still under way."""
+    """A request's time limit begins when the broker can process it, not while another request is in progress."""
     monkeypatch.setattr("stream.cluster.offsets_for_times._PARTITIONS_AT_ONCE", 1)
     turns = []
 
@@ -135,8 +135,8 @@ def test_one_request_at_a_time_for_each_broker(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     ("failure", "reason"), [(AWAY, "unreachable"), (SILENT, "timed_out"), (TOO_OLD, "unsupported")]
 )
-def test_the_newest_record_is_asked_apart(failure: Any, reason: str) -> None:
-    """A broker that does not know that question still answers the others."""
+def test_the_newest_record_is_requested_separately(failure: Any, reason: str) -> None:
+    """A broker that does not support NEWEST still answers the other requests."""
     answers = {
         "Metadata": metadata,
         LIST: lambda node, request: failure if request._min_version == 7 else leader(node, request),
@@ -147,14 +147,14 @@ def test_the_newest_record_is_asked_apart(failure: Any, reason: str) -> None:
     ]
 
 
-def test_what_a_broker_leaves_out_is_unknown() -> None:
-    """A row without an answer is no row without an error."""
+def test_a_row_missing_in_an_answer_is_unknown() -> None:
+    """A row without an answer has an error."""
     cluster = ScriptedCluster({"Metadata": metadata, LIST: lambda *_: says(topics=[])})
     assert read(cluster, [("a", 0, 1)]) == [("a", 0, 1, None, None, None, "other")]
 
 
-def test_nothing_asked() -> None:
-    """No rows, no request."""
+def test_no_rows_need_no_request() -> None:
+    """An empty table sends no request."""
     cluster = ScriptedCluster({})
     assert read(cluster, []) == []
     assert cluster.asked == []

@@ -33,8 +33,8 @@ def commit(bootstrap: str, seconds: float = 30.0) -> None:
     consumer.close()
 
 
-def test_absent_then_there(make_broker: MakeBroker) -> None:
-    """A new cluster has no such topic, however often one asks; the first commit makes it, and it keeps its id."""
+def test_the_topic_is_absent_until_the_first_commit(make_broker: MakeBroker) -> None:
+    """Lookups do not create the topic; the first commit creates it, and its description does not change."""
     broker = make_broker(offsets_partitions=3, properties={"auto.create.topics.enable": "true"})
     with Cluster([broker.bootstrap]) as cluster:
         assert [offsets_topic.describe(cluster) for _ in range(3)] == [None] * 3

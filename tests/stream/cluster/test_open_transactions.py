@@ -62,7 +62,7 @@ def about(name: str, number: int, state: str = "Ongoing", partitions: tuple[int,
 
 
 class World:
-    """Two brokers: what leaders, coordinators and their descriptions answer; each may be changed, or fail."""
+    """Two brokers with answers of leaders, of coordinators and about transactions, each of which can be replaced."""
 
     def __init__(self) -> None:
         self.leaders: list[dict[int, Any]] = [{1: producers({0: [producer(7)], 3: []}), 2: producers({1: []})}]
@@ -90,7 +90,7 @@ class World:
 
 
 def test_an_open_transaction_is_described_completely() -> None:
-    """All columns are known."""
+    """All columns of the row are known."""
     world = World()
     assert world.read(0) == [
         {
@@ -127,7 +127,7 @@ def test_the_oldest_transaction_is_the_first_row() -> None:
 
 
 def test_no_open_transaction_has_no_row() -> None:
-    """No coordinator gets a request."""
+    """A partition without an open transaction causes no request to a coordinator."""
     world = World()
     assert world.read(1, 3) == []
     assert world.cluster.count("ListTransactionsRequest") == 0
@@ -144,7 +144,7 @@ def test_no_open_transaction_has_no_row() -> None:
     ],
 )
 def test_a_transaction_hangs_if_its_coordinator_will_not_end_it(described: Any, *, hanging: bool) -> None:
-    """The leader is asked a second time before."""
+    """A transaction is marked as hanging only after a second request to the leader."""
     world = World()
     world.described = says(transaction_states=[described])
     assert [row["hanging"] for row in world.read(0)] == [hanging]
@@ -160,7 +160,7 @@ def test_a_transaction_hangs_if_its_coordinator_will_not_end_it(described: Any, 
     ],
 )
 def test_a_transaction_that_ended_in_between_does_not_hang(second_answer: Any, hanging: list[bool | None]) -> None:
-    """It may end between the requests to the leader and to the coordinator."""
+    """A transaction may end between the requests to the leader and to the coordinator."""
     world = World()
     world.described = says(transaction_states=[about("payments", 7, "CompleteCommit")])
     world.leaders.append({1: second_answer})
@@ -197,7 +197,7 @@ def test_a_producer_without_transactional_id_has_a_reason(first: Any, second: An
     ],
 )
 def test_a_transaction_that_cannot_be_described(described: Any, error: str) -> None:
-    """Its transactional id is kept."""
+    """A transaction without a description keeps its transactional id and has a reason."""
     world = World()
     world.described = described
     (row,) = world.read(0)
@@ -206,7 +206,7 @@ def test_a_transaction_that_cannot_be_described(described: Any, error: str) -> N
 
 
 def test_a_partition_without_an_answer_has_a_reason() -> None:
-    """The other partitions are not affected."""
+    """A partition without an answer does not affect the other partitions."""
     world = World()
     world.leaders = [{1: producers({0: [producer(7)]}, {3: 29}), 2: AWAY}]
     rows = {row["partition"]: (row["producer_id"], row["error"]) for row in world.read(3, 2, 1, 0, 9, 0)}
@@ -220,13 +220,13 @@ def test_a_partition_without_an_answer_has_a_reason() -> None:
 
 
 def test_a_partition_missing_in_the_answer_has_a_reason() -> None:
-    """It is distinguished from one without open transactions."""
+    """A partition that is missing in an answer is distinguished from a partition without open transactions."""
     world = World()
     world.leaders = [{1: says(topics=[])}]
     assert [(row["partition"], row["error"]) for row in world.read(0)] == [(0, "other")]
 
 
 def test_an_unreachable_cluster_raises() -> None:
-    """Nothing is known about any partition."""
+    """The read raises Unreachable, because no partition is known."""
     with pytest.raises(Unreachable):
         read_open_transactions(ScriptedCluster({"Metadata": lambda *_: AWAY}), TOPIC, [0])  # type: ignore[arg-type]

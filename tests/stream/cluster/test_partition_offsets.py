@@ -37,7 +37,7 @@ class FakeCluster:
     partitions: dict[tuple[str, int], tuple[int, int, int, int, int]]
     topic_errors: dict[str, int] = dataclasses.field(default_factory=dict)
     away: dict[int, ClusterError] = dataclasses.field(default_factory=dict)
-    # What a broker leaves out of its answer.
+    # The partitions that a broker leaves out of its answer.
     forgets: set[tuple[str, int]] = dataclasses.field(default_factory=set)
     requests: int = 0
 
@@ -86,7 +86,7 @@ def rows(cluster: Any, topics: list[str]) -> list[tuple[Any, ...]]:
 
 
 def test_a_row_has_the_leader_of_its_partition() -> None:
-    """Also of a leader that does not answer; null without a leader, and in the row of a topic that is not known.
+    """A row has its leader even if the leader does not answer; without a leader or a known topic it has null.
 
     The epoch is that of the last leader.
     """
@@ -113,7 +113,7 @@ TABLE = st.dictionaries(st.tuples(st.sampled_from(["a", "b", "b-c", "é"]), st.i
 def test_each_partition_has_one_row_with_all_or_a_reason(
     partitions: dict[tuple[str, int], tuple[int, int, int, int, int]], asked: list[str], away: set[int]
 ) -> None:
-    """One sorted row per partition, with three offsets or an error, whatever the cluster answers."""
+    """Each partition has one sorted row with three offsets or an error, whatever the cluster answers."""
     cluster = FakeCluster(partitions, away={node: TimedOut("x", "y") for node in away})
     found = rows(cluster, asked)
     known = {topic for topic, _ in partitions}
@@ -137,13 +137,13 @@ def test_each_partition_has_one_row_with_all_or_a_reason(
     ],
 )  # fmt: skip
 def test_each_error_code_has_a_reason(code: int, error: str) -> None:
-    """An unknown code is an error too."""
+    """An unknown code is the reason `other`."""
     cluster = FakeCluster({("t", 0): (1, 0, 5, 9, code), ("t", 1): (1, 0, 5, 9, 0)})
     assert rows(cluster, ["t"]) == [("t", 0, None, None, None, error), ("t", 1, 9, 5, 0, None)]
 
 
 def test_topic_errors_have_one_row_each() -> None:
-    """A topic that cannot be described has an error; the others are not affected."""
+    """A topic that cannot be described has an error; the other topics are not affected."""
     cluster = FakeCluster({("good", 0): (1, 0, 0, 0, 0)}, topic_errors={"denied": 29, "bad name": 17, "new": 5})
     assert rows(cluster, ["good", "denied", "gone", "bad name", "new"]) == [
         ("bad name", -1, None, None, None, "invalid"),
@@ -155,20 +155,20 @@ def test_topic_errors_have_one_row_each() -> None:
 
 
 def test_a_partition_missing_in_an_answer_is_unknown() -> None:
-    """Its offsets are null, not 0."""
+    """The offsets of a partition that is missing in an answer are null, not 0."""
     cluster = FakeCluster({("t", 0): (1, 0, 1, 2, 0), ("t", 1): (1, 0, 1, 2, 0)}, forgets={("t", 1)})
     assert rows(cluster, ["t"])[1] == ("t", 1, None, None, None, "other")
 
 
 @pytest.mark.parametrize(("failure", "error"), [(TimedOut, "timed_out"), (Unreachable, "unreachable")])
 def test_an_unreachable_broker_affects_only_its_partitions(failure: type[ClusterError], error: str) -> None:
-    """One broker of two does not answer; the rows of the other are complete."""
+    """One of two brokers does not answer; the rows of the other broker are complete."""
     cluster = FakeCluster({("t", 0): (1, 0, 1, 2, 0), ("t", 1): (2, 0, 1, 2, 0)}, away={2: failure("x", "y")})
     assert [(row[1], row[2], row[5]) for row in rows(cluster, ["t"])] == [(0, 2, None), (1, None, error)]
 
 
 def test_the_number_of_requests_depends_on_brokers_only() -> None:
-    """Three requests for each broker that leads a partition."""
+    """Each broker that leads a partition gets three requests."""
     cluster = FakeCluster({("t", p): (p % 3, 0, 0, p, 0) for p in range(3000)})
     assert [row[2] for row in rows(cluster, ["t"])] == list(range(3000))
     assert cluster.requests == 9
@@ -185,7 +185,7 @@ def test_partitions_of_a_leader_are_requested_in_batches(monkeypatch: pytest.Mon
 
 
 def test_no_topics_need_no_request() -> None:
-    """The table is empty and has the schema."""
+    """Without topics, the table is empty and has the schema."""
     cluster = FakeCluster({})
     assert rows(cluster, []) == []
     assert cluster.requests == 0
@@ -196,7 +196,7 @@ class TestBroker:
     """Tests with real brokers."""
 
     def test_offsets_are_those_of_the_log(self, broker: Broker) -> None:
-        """Records, deleted records and an open transaction."""
+        """The offsets reflect records, deleted records and an open transaction."""
         create_topics(broker.bootstrap, {"ends-a": 3, "ends-b": 1})
         plain = Producer({"bootstrap.servers": broker.bootstrap})
         for _ in range(5):
@@ -213,7 +213,7 @@ class TestBroker:
         with Cluster([broker.bootstrap]) as cluster:
             found = rows(cluster, ["ends-b", "ends-a", "ends-none", "bad name!"])
             held.abort_transaction(30)
-            # The marker that ends the transaction takes an offset; the coordinator writes it when it gets to it.
+            # The marker that ends the transaction takes an offset; the coordinator writes it asynchronously.
             wait_until(lambda: rows(cluster, ["ends-a"])[1] == ("ends-a", 1, 7, 7, 2, None))
         assert found == [
             ("bad name!", -1, None, None, None, "invalid"),
@@ -225,7 +225,7 @@ class TestBroker:
         ]
 
     def test_added_partitions_and_deleted_topics_are_found(self, broker: Broker) -> None:
-        """The next poll has the new partitions, and then an unknown topic."""
+        """The next poll returns the added partitions; a deleted topic is not found."""
         admin = AdminClient({"bootstrap.servers": broker.bootstrap})
         create_topics(broker.bootstrap, {"ends-grow": 1})
         with Cluster([broker.bootstrap]) as cluster:
@@ -239,7 +239,7 @@ class TestBroker:
             wait_until(lambda: rows(cluster, ["ends-grow"]) == gone)
 
     def test_an_unreachable_cluster_raises(self, make_broker: MakeBroker) -> None:
-        """There are no rows without metadata."""
+        """Without metadata the read raises Unreachable; after the restart of the broker it succeeds."""
         broker = make_broker()
         create_topics(broker.bootstrap, {"t": 1})
         with Cluster([broker.bootstrap], request_timeout=2) as cluster:
@@ -255,7 +255,7 @@ class TestBroker:
     def test_a_broker_that_pauses_stops_and_restarts_affects_only_its_partitions(
         self, make_broker: MakeBroker, tmp_path: Path, freeze: Callable[[Broker], None]
     ) -> None:
-        """Its partitions have errors, the others stay known, and the next poll after the restart is complete."""
+        """Only partitions of the second broker have errors, and the next poll after its restart is complete."""
         first = make_broker()
         with second_broker(first, tmp_path) as second:
             servers = [first.bootstrap, second.bootstrap]

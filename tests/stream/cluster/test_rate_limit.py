@@ -34,7 +34,7 @@ def test_groups_whose_state_may_not_be_in_the_log_are_candidates(membership: Mem
 
 
 def test_the_longest_waiting_group_is_first() -> None:
-    """A group that was never selected waits since it was first a candidate."""
+    """A group that was never selected has waited since it first was a candidate."""
     budget = RequestBudget(per_second=0.2, most=2, again_ms=1_000)
     assert budget.choose(["a", "b", "c"], 0) == ["a", "b"]
     assert budget.choose(["a", "b", "c", "d"], 10_000) == ["c", "a"]
@@ -51,7 +51,7 @@ def test_a_clock_set_back_excludes_no_group() -> None:
 
 @given(STEPS, st.sampled_from([0.0, 0.3, 2.0, 50.0]), st.integers(0, 5), st.sampled_from([0, 1_000, 30_000]))
 def test_the_rate_is_never_exceeded(steps: list[tuple[int, set[str]]], rate: float, most: int, again_ms: int) -> None:
-    """In every interval no more groups are selected than available, and none too early."""
+    """No interval has more selected groups than the rate allows, and no group is selected again too early."""
     budget = RequestBudget(per_second=rate, most=most, again_ms=again_ms)
     now, chosen = 0, []
     last: dict[str, int] = {}
@@ -72,7 +72,7 @@ def test_the_rate_is_never_exceeded(steps: list[tuple[int, set[str]]], rate: flo
 
 @given(st.integers(1, 40), st.integers(1, 5), st.integers(0, 30))
 def test_every_candidate_is_selected(groups: int, most: int, strangers: int) -> None:
-    """With N groups, each is selected within a bounded number of rounds, also if new ones appear."""
+    """Each of N candidates is selected within a bounded number of rounds, also if new candidates appear."""
     budget = RequestBudget(per_second=most, most=most, again_ms=0)
     old = [f"old{n}" for n in range(groups)]
     asked = set()

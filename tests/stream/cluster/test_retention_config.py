@@ -52,7 +52,7 @@ DENIED: Final = "DescribeConfigs on the cluster is not granted to lagwarden's us
     ],
 )
 def test_rules_are_recognised_by_the_requests_that_a_broker_knows(version: tuple[int, ...], rules: ExpiryRules) -> None:
-    """On both sides of each boundary, by the ranges that brokers of that version advertise."""
+    """The request versions that a broker advertises identify its rules, on both sides of each version boundary."""
     assert rules_of({request: newest for request, (_, newest) in BROKER_API_VERSIONS[version].items()}) is rules
 
 
@@ -64,7 +64,7 @@ class Answers:
         self.brokers = [SimpleNamespace(node=node) for node in brokers]
 
     def metadata(self) -> None:
-        """Answer, or be away as a whole."""
+        """Answer, or raise Unreachable if there are no brokers."""
         if not self._answers:
             raise Unreachable("nothing listens there", "start it")
 
@@ -196,13 +196,13 @@ CASES: Final[list[tuple[str, dict[int, Any], int | None, OffsetsRetention]]] = [
 def test_settings_of_all_brokers_are_combined(
     brokers: dict[int, Any], configured: int | None, expected: OffsetsRetention
 ) -> None:
-    """The values, their source and the remarks."""
+    """The result has the combined values, their source and the remarks."""
     cluster = cast("Cluster", Answers(brokers))
     assert read_retention(cluster, configured, None if configured is None else 77) == expected
 
 
 def test_an_unreachable_cluster_leaves_the_configured_values() -> None:
-    """An unreachable cluster is not an error here."""
+    """An unreachable cluster raises no exception; without configured values the retention is unknown."""
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         with Cluster([f"127.0.0.1:{closed.getsockname()[1]}"], request_timeout=1) as cluster:
@@ -214,12 +214,12 @@ class TestBroker:
     """Tests with a real broker."""
 
     def test_defaults(self, broker: Broker) -> None:
-        """A week and ten minutes."""
+        """The defaults of a broker are a retention of a week and a check interval of ten minutes."""
         with Cluster([broker.bootstrap]) as cluster:
             assert read_retention(cluster, 5) == OffsetsRetention(WEEK, 600_000, "broker")
 
     def test_each_setting_has_one_form(self, broker: Broker) -> None:
-        """Only these two of the broker's settings are about offset expiration."""
+        """A broker has one setting for the retention, and one setting for the check interval."""
         with Cluster([broker.bootstrap]) as cluster:
             cluster.connect(10)
             names = [RETENTION, CHECK_INTERVAL, "offsets.retention.ms", "offsets.retention.check.interval.minutes"]
@@ -227,7 +227,7 @@ class TestBroker:
         assert {each.name for each in answer.results[0].configs} == {RETENTION, CHECK_INTERVAL}
 
     def test_a_missing_right_is_named(self, make_broker: MakeBroker) -> None:
-        """Without DescribeConfigs on the cluster the configured value applies."""
+        """Without DescribeConfigs on the cluster, the configured value applies, and a remark names the right."""
         broker = make_broker(
             properties={
                 "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",

@@ -81,7 +81,7 @@ def test_every_partition_has_its_facts(topics: dict[str, list[Partition]]) -> No
 
 
 def test_a_skewed_topic() -> None:
-    """Four partitions on two of four brokers, three of them led by one."""
+    """The topic has four partitions on two of four brokers; one broker leads three of the partitions."""
     rows: list[Partition] = [(0, [0, 1], [0, 1]), (0, [0, 1], [0, 1]), (0, [1, 0], [0, 1]), (1, [1, 0], [1])]
     assert topic_facts(layout({"t": rows}, 4)).to_pylist() == [
         {
@@ -112,7 +112,7 @@ def test_a_skewed_topic() -> None:
     ],
 )
 def test_replicas_in_sync_against_the_minimum(min_isr: int, at_min: int, under_min: int) -> None:
-    """At the minimum, one more loss closes the partition to producers with acks=all; under it, it is closed."""
+    """At the minimum, the loss of one more replica ends writes with acks=all; under it, such writes already fail."""
     rows: list[Partition] = [
         (0, [0, 1, 2], [0, 1, 2]),
         (0, [0, 1, 2], [0, 1]),
@@ -165,7 +165,7 @@ def spread(*brokers: int) -> list[Partition]:
     ],
 )
 def test_skew_and_spread(rows: list[Partition], brokers: int, skewed: int, leaders: int, share: int) -> None:
-    """The formulas of CMAK in its integer percents, odd layouts included."""
+    """The integer percents are those of CMAK's formulas, also for odd layouts."""
     (found,) = topic_facts(layout({"t": rows}, brokers)).to_pylist()
     percents = (
         found["brokers_skewed_percent"],

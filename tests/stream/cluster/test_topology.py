@@ -46,7 +46,7 @@ def layout(*described: Any, topics: Collection[str] | None = None, controller: A
     by_name = {each.name: each for each in described}
 
     def metadata(_: int | None, asked: Collection[str] | None) -> Any:
-        # A broker answers in no order that would help.
+        # A broker answers in an order that is not defined.
         described = [by_name[name] for name in (by_name if asked is None else asked)]
         return says(topics=described[::-1], controller_id=2)
 
@@ -60,9 +60,9 @@ def layout(*described: Any, topics: Collection[str] | None = None, controller: A
 
 
 def test_all_topics_and_partitions_are_read() -> None:
-    """Topics by name with id and count, partitions in order, a missing leader and a missing id as null.
+    """Topics are sorted and have id and partition count; partitions are sorted; a missing leader or id is null.
 
-    That one partition has no leader is the partition's affair: the topic is described all the same.
+    A partition without a leader does not affect the description of its topic.
     """
     gone_leader = partition(1, -1, leader_epoch=-1, isr_nodes=[2], offline_replicas=[1])
     found, _ = layout(
@@ -118,7 +118,7 @@ def test_tables_without_rows_keep_their_schemas(topics: list[str] | None) -> Non
 def test_the_controller_is_known_or_has_a_reason(
     answer: Any, controller: int | None, error: ErrorReason | None
 ) -> None:
-    """The metadata name it only with ZooKeeper."""
+    """The metadata name the controller only with ZooKeeper."""
     found, _ = layout(topic("t", partition(0)), controller=answer)
     assert (found.controller, found.controller_error) == (controller, error)
     assert found.partitions.num_rows == 1
@@ -126,7 +126,7 @@ def test_the_controller_is_known_or_has_a_reason(
 
 
 def test_brief_reads_ids_and_counts_only() -> None:
-    """It sends one request."""
+    """A brief read sends one request."""
     cluster = ScriptedCluster({"Metadata": lambda *_: says(topics=[topic("t", partition(0))], controller_id=1)})
     found = read_topology(cluster, ["t"], brief=True)  # type: ignore[arg-type]
     assert (found.ids(), found.topics["partitions"].to_pylist()) == ({"t": ID.bytes}, [1])
@@ -135,7 +135,7 @@ def test_brief_reads_ids_and_counts_only() -> None:
 
 
 def test_an_unreachable_cluster_raises() -> None:
-    """There is no topology without metadata."""
+    """The read raises Unreachable, because there is no topology without metadata."""
     away: Callable[..., Any] = lambda *_: AWAY  # noqa: E731 -- one word for one line
     with pytest.raises(Unreachable):
         read_topology(ScriptedCluster({"Metadata": away}))  # type: ignore[arg-type]

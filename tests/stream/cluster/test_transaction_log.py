@@ -38,7 +38,7 @@ def read(
 def test_the_newest_record_decides_if_a_transaction_is_open(
     monkeypatch: pytest.MonkeyPatch, statuses: list[int | None], *, open_: bool
 ) -> None:
-    """The last record of a transactional id counts."""
+    """The last record of a transactional id determines its state."""
     found = read(monkeypatch, [record("id", status=status) for status in statuses])
     assert [each.transactional_id for each in found.on("t", 0)] == (["id"] if open_ else [])
 
@@ -57,7 +57,7 @@ def test_the_oldest_transaction_of_a_partition_comes_first(monkeypatch: pytest.M
 
 
 def test_a_producer_is_identified_by_any_of_its_records(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its transactional id may have another producer by now, and may even have expired."""
+    """The transactional id of a producer may have a newer producer, or may have expired."""
     found = read(
         monkeypatch,
         [record("moved", 7), record("moved", 8, COMPLETE_COMMIT), record("gone", 9), record("gone", status=None)],
@@ -70,7 +70,7 @@ def test_a_producer_is_identified_by_any_of_its_records(monkeypatch: pytest.Monk
 
 
 def test_undecodable_records_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No bytes raise an error."""
+    """Undecodable records raise no exception."""
     spoiled = [LogRecord(0, 0, None, b""), LogRecord(0, 0, b"\0\7", b"x"), LogRecord(0, 0, b"\0\0\0\1x", b"\0\0\1")]
     found = read(monkeypatch, [*spoiled, record("id")])
     assert (found.undecoded, list(found.open)) == (3, ["id"])

@@ -1,4 +1,4 @@
-"""Records that a client or a damaged log may bring: valid ones with odd fields, and spoiled ones."""
+"""Records that a client or a damaged log may contain: valid records with odd fields, and corrupted records."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _commit(chance: random.Random) -> tuple[bytes, bytes]:
 
 
 def _classic(chance: random.Random) -> tuple[bytes, bytes]:
-    """Return a classic group whose members wrote whatever they liked into their two blobs."""
+    """Return a classic group whose members may have any bytes as subscription and assignment."""
     members = [_member(chance, number) for number in range(chance.randrange(4))]
     _, value = written.classic(
         *members, generation=chance.choice(NUMBERS), kind=chance.choice(_KINDS), time=chance.choice(TIMES)
@@ -93,7 +93,7 @@ def _huge_assignment() -> bytes:
 
 
 def _any_type(chance: random.Random) -> tuple[bytes, bytes | None]:
-    """Return a record of any type about one of the groups, its other fields any value that the type allows."""
+    """Return a record of any type about one of the groups; its other fields have any value that the type allows."""
     row = chance.choice(_LIVING)
     assert row.key is not None
     fields = random_fields(chance, row.key.struct, 0)

@@ -42,7 +42,7 @@ class Answers:
             monkeypatch.setattr(context_poller, name, getattr(self, name))
 
     def read_topology(self, _: Cluster, names: set[str], *, brief: bool) -> Any:
-        """Answer like the cluster: what is not there is not found."""
+        """Answer like the cluster: a topic that does not exist is not found."""
         assert brief, "a tick needs no replicas"
         if self.away:
             raise Unreachable("away", "")
@@ -64,7 +64,7 @@ class Answers:
         return {group: DescribedGroup(group, self.states.get(group, "Stable")) for group in groups}
 
     def read_retention(self, _: Cluster, *_configured: int | None) -> OffsetsRetention:
-        """Count."""
+        """Count the request, and return the retention."""
         self.retentions += 1
         return self.retention
 
@@ -105,7 +105,7 @@ def test_a_topic_exists_or_does_not_or_is_unknown(answers: Answers) -> None:
 
 
 def test_a_recreated_topic_is_logged_and_its_old_id_keeps_its_name_while_referenced(answers: Answers) -> None:
-    """One line when the id changes; the old id keeps its name while a commit has it."""
+    """A new id is logged once; the old id keeps its name while a commit has it."""
     ticks = Ticks()
     ticks.read([(commit_key("g", "t", 1), commit_value(1, 1, version=4, topic_id=ID))], NOON)
     ticks.poll()
@@ -124,7 +124,7 @@ def test_a_recreated_topic_is_logged_and_its_old_id_keeps_its_name_while_referen
 
 
 def test_retention_is_requested_every_ten_minutes_and_logged_when_it_changes(answers: Answers) -> None:
-    """The first answer is logged, an equal one is not."""
+    """The first answer is logged, and an equal answer is not."""
     ticks = Ticks()
     with structlog.testing.capture_logs() as lines:
         assert {ticks.poll(after).retention for after in (0, 10, 590, 601, 1300)} == {KEPT}
@@ -133,7 +133,7 @@ def test_retention_is_requested_every_ten_minutes_and_logged_when_it_changes(ans
 
 
 def test_an_unknown_retention_is_requested_again_after_a_minute(answers: Answers) -> None:
-    """A broker that did not answer at the start is soon asked again, one that denies it not at every tick."""
+    """A broker that does not answer, or denies the request, gets it again after a minute, not at every tick."""
     ticks = Ticks()
     unknown = answers.retention = OffsetsRetention(None, None, "unknown")
     assert [ticks.poll(after).retention for after in (0, 10, 50)] == [unknown] * 3
@@ -155,7 +155,7 @@ def test_a_missing_retention_changes_nothing(answers: Answers) -> None:
 
 
 def test_a_described_rebalance_is_used_until_a_newer_record(answers: Answers) -> None:
-    """Only states that no record shows are used, and a newer record ends them."""
+    """Only described states that no record shows are used, and a newer record ends their use."""
     ticks = Ticks()
     assert ticks.poll().described_states == {}, "Stable is what the log says"
     answers.states["g"] = "PreparingRebalance"
@@ -166,7 +166,7 @@ def test_a_described_rebalance_is_used_until_a_newer_record(answers: Answers) ->
 
 
 def test_the_start_of_a_rebalance_is_the_first_tick_that_saw_it(answers: Answers) -> None:
-    """It stays the same until the group no longer rebalances."""
+    """The start stays the same until the group no longer rebalances."""
     ticks = Ticks()
     answers.states["g"] = "PreparingRebalance"
     assert ticks.poll(10).rebalancing_since == {"g": int((NOON + 10) * 1000)}
@@ -176,7 +176,7 @@ def test_the_start_of_a_rebalance_is_the_first_tick_that_saw_it(answers: Answers
 
 
 def test_describe_requests_are_bounded(answers: Answers) -> None:
-    """A limited number of groups per tick, in turn; never groups without membership or of newer types."""
+    """Each tick describes a limited number of groups in turn, but no groups without membership or of newer types."""
     ticks = Ticks(per_tick=2)
     ticks.read([(group_key(f"g{n}"), group_value(1, ["m"])) for n in range(4)], NOON - 60)
     ticks.read([(commit_key("simple", "t", 0), commit_value(1, 1))], NOON - 60)

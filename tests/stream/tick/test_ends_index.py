@@ -50,20 +50,20 @@ def test_rows_are_found_by_name_in_any_numbering() -> None:
 
 
 def test_a_topic_that_could_not_be_described_was_requested() -> None:
-    """It is in no list of described topics and has no rows."""
+    """A topic that could not be described is in no list of described topics and has no rows."""
     assert INDEX.described_topics == ["a", "b"]
     assert INDEX.were_requested(["a", "denied", "other"]).tolist() == [True, True, False]
     assert len(INDEX.rows_of_topic("denied")) == 0
 
 
 def test_rows_of_a_topic_are_sorted_by_partition() -> None:
-    """A topic that was not requested has none."""
+    """A topic that was not requested has no rows."""
     assert INDEX.partitions(INDEX.rows_of_topic("a")).tolist() == [0, 2]
     assert len(INDEX.rows_of_topic("other")) == 0
 
 
 def test_the_table_of_a_topic_has_nulls_and_errors() -> None:
-    """It has the rows of the polled table, without those of other topics."""
+    """The table has the rows of the polled table, without those of other topics."""
     assert INDEX.table_of_topic("b").to_pylist() == [
         {
             "topic": "b",
@@ -81,7 +81,7 @@ def test_the_table_of_a_topic_has_nulls_and_errors() -> None:
 
 @pytest.mark.parametrize("table", [ends_of([]), ENDS.empty_table()], ids=["no rows", "no chunks"])
 def test_an_empty_table_finds_nothing(table: Any) -> None:
-    """No lookup fails."""
+    """Lookups in an empty table raise no exception and return no rows."""
     nothing, none = EndsIndex(table), np.empty(0, np.int64)
     assert (len(nothing), nothing.described_topics) == (0, [])
     assert nothing.rows(["a"], np.zeros(1, np.int64), np.zeros(1, np.int64)).tolist() == [-1]
@@ -92,7 +92,7 @@ def test_an_empty_table_finds_nothing(table: Any) -> None:
 
 @pytest.mark.parametrize(("rows", "reason"), [row[1:] for row in REASONS], ids=[row[0] for row in REASONS])
 def test_every_unknown_end_has_a_reason(rows: list[Any], reason: str | None) -> None:
-    """A known end has none."""
+    """A known end has no reason."""
     index, topic, partition = EndsIndex(ends_of(rows)), np.array([0]), np.array([0], np.int32)
     ends, _ = index.partition_ends(["t", "u"])
     found = lags.lag(np.array([5]), lags.place(topic, partition), ends)
@@ -117,7 +117,7 @@ def test_the_order_of_the_table_does_not_matter(order: list[int]) -> None:
 
 
 def test_partition_ends_are_numbered_by_the_given_topics() -> None:
-    """They are sorted by place, and each refers to its row of the index; other topics are left out."""
+    """The ends are sorted by place, and each refers to its row of the index; other topics are left out."""
     ends, rows = INDEX.partition_ends(["b", "unused", "a"])
     assert ends.place.tolist() == [1, 2 << 32, (2 << 32) + 2]
     assert ends.known.tolist() == [False, True, True]

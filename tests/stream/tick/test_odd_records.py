@@ -141,7 +141,7 @@ def render_everything(rows: Sequence[LogRow]) -> None:
 
 
 def check(seed: int) -> None:
-    """Check all of this on the records of one seed."""
+    """Check ticks, answers and commands on the records of one seed."""
     chance = random.Random(seed)  # noqa: S311  # makes records, keeps no secret
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(run_tick, "read_ends", lambda _cluster, _topics: some_ends(chance))
@@ -154,7 +154,7 @@ def check(seed: int) -> None:
 @given(st.integers(0, 2**32))
 @examples(20)
 def test_no_tick_no_answer_and_no_command_fails_on_odd_records(seed: int) -> None:
-    """Ticks publish all groups, every URL answers, every table is rendered."""
+    """Ticks publish all groups, every URL answers, and every table is rendered."""
     check(seed)
 
 
@@ -164,5 +164,5 @@ def test_no_tick_no_answer_and_no_command_fails_on_odd_records(seed: int) -> Non
 @given(seed=st.integers(0, 2**32))
 @examples(4)
 def test_nothing_fails_on_very_many_odd_records(part: int, seed: int) -> None:
-    """The same with hundreds of other seeds in the long profile, in parts that can run at the same time."""
+    """Hundreds of other seeds pass the same checks in the long profile, in parts that can run at the same time."""
     check(seed + ((part + 1) << 33))

@@ -22,7 +22,7 @@ from stream.tick.offsets_topic_lag import (
 )
 from tests.support.driver_states import ends_of
 
-# The story, (high watermark, last stable offset) at each second, and since when the gap stands at the last.
+# The story, (high watermark, last stable offset) at each second, and the start of the gap at the last second.
 STORIES: list[tuple[str, list[tuple[int | None, int | None]], int | None]] = [
     ("no gap", [(5, 5), (6, 6)], None),
     ("a gap from the first poll", [(5, 3), (6, 3), (7, 3)], 0),
@@ -36,7 +36,7 @@ STORIES: list[tuple[str, list[tuple[int | None, int | None]], int | None]] = [
 
 @pytest.mark.parametrize(("ends", "since"), [s[1:] for s in STORIES], ids=[s[0] for s in STORIES])
 def test_a_gap_begins_with_its_last_stable_offset(ends: list[tuple[int | None, int | None]], since: int | None) -> None:
-    """It is as old as the last stable offset below the high watermark."""
+    """A gap is as old as the last stable offset below the high watermark."""
     partitions, row = OffsetsTopicLag(), dict[str, Any]()
     for second, (high, stable) in enumerate(ends):
         error = "no_leader" if high is None else None
@@ -70,7 +70,7 @@ def test_distance_and_gap() -> None:
 
 
 def test_partitions_of_other_instances_are_none_of_the_rows() -> None:
-    """Neither those that answer nor those that do not: their own instance shows them."""
+    """Partitions of other instances have no rows, with or without an answer: their own instance shows them."""
     table = ends_of([(NAME, 0, 4, 4, 0, None), (NAME, 1, 9, 4, 0, None), (NAME, 2, None, None, None, "no_leader")])
     lags = [OffsetsTopicLag(InstanceShare(index, 2)) for index in range(2)]
     rows = [lag.update(EndsIndex(table), {0: 4, 1: 4}, 1.0).to_pylist() for lag in lags]
@@ -79,7 +79,7 @@ def test_partitions_of_other_instances_are_none_of_the_rows() -> None:
 
 
 def test_an_unanswered_partition_keeps_the_time_of_its_first_poll() -> None:
-    """It has the current reason; a partition that answers again is no longer listed."""
+    """An unanswered partition has the current reason; a partition that answers again is no longer listed."""
     partitions = OffsetsTopicLag()
     unanswered = []
     for second, errors in enumerate([(None, None), ("no_leader", None), ("timed_out", "no_leader"), (None, None)]):
@@ -97,7 +97,7 @@ def test_an_unanswered_partition_keeps_the_time_of_its_first_poll() -> None:
 
 
 def test_a_partition_without_an_end_hides_its_live_groups() -> None:
-    """Their number is known, and since when; a dead group is not hidden by anything."""
+    """The partition has the number of its live groups and the start of its outage; dead groups do not count."""
     tick: Any = types.SimpleNamespace(
         inputs=types.SimpleNamespace(offsets_partition=np.array([0, 1, 1, 1, -1])),
         alive=np.array([True, True, True, False, True]),
@@ -111,7 +111,7 @@ def test_a_partition_without_an_end_hides_its_live_groups() -> None:
 
 
 def test_the_first_groups_of_a_partition_without_an_end_are_named() -> None:
-    """At most ten per partition, by name; a dead group is not among them."""
+    """At most ten groups per partition are listed, by name; a dead group is not among them."""
     groups = [f"g{number:02}" for number in range(14)]
     tick: Any = types.SimpleNamespace(
         inputs=types.SimpleNamespace(

@@ -102,7 +102,7 @@ def test_a_tick_publishes_what_was_applied_before_it(ends: Ends, status: Service
 
 
 def test_the_last_snapshot_stays_while_kafka_is_unreachable(ends: Ends, status: ServiceStatus) -> None:
-    """A missing answer changes nothing that is published; the status shows it until Kafka answers again."""
+    """Without an answer, the published snapshot does not change; the status has the failure until Kafka answers."""
     publisher = Publisher()
     publisher.apply([(0, shard_of(4).change)], catching_up=False)
     tick(publisher, status)
@@ -122,7 +122,7 @@ def test_the_last_snapshot_stays_while_kafka_is_unreachable(ends: Ends, status: 
 def test_an_offsets_partition_without_a_leader_makes_the_monitor_not_ready(
     ends: Ends, status: ServiceStatus, phase: str
 ) -> None:
-    """At once during the catch-up, later after the freshness limit; until the first answer."""
+    """In the catch-up, readiness ends at once, later after the freshness limit; the first answer restores it."""
     publisher, whole = Publisher(), ends.rows
     tick(publisher, status)
     status.phase, now = phase, time.time()
@@ -141,7 +141,7 @@ def test_an_offsets_partition_without_a_leader_makes_the_monitor_not_ready(
 
 
 def test_the_lag_of_the_reader_on_the_offsets_topic_is_shown(ends: Ends, status: ServiceStatus) -> None:
-    """The distance is what could have been read; the gap is what an open transaction hides."""
+    """The distance is the number of readable offsets; the gap is the number that an open transaction hides."""
     publisher = Publisher()
     tick(publisher, status)
     rows = status.monitor_status().offsets_partitions.to_pylist()
@@ -155,7 +155,7 @@ def test_the_lag_of_the_reader_on_the_offsets_topic_is_shown(ends: Ends, status:
 def test_positions_are_those_before_the_ends(
     ends: Ends, status: ServiceStatus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A busy reader passes the end offsets during a long tick: that must not poll like a truncated topic."""
+    """A busy reader passes the end offsets during a long tick: that must not look like a truncated topic."""
     progress = status.progress = CatchUpProgress({0: 90, 1: 5}, {0: 90, 1: 5})
     publisher = Publisher()
 
@@ -172,7 +172,10 @@ def test_positions_are_those_before_the_ends(
 
 
 def test_details_are_those_of_the_published_snapshot(ends: Ends, status: ServiceStatus) -> None:  # noqa: ARG001 - replaces the request
-    """They have members and history; None before the first snapshot, for an unknown group, after the grace period."""
+    """Details have members and history.
+
+    Details are None before the first snapshot, for an unknown group, and after the grace period.
+    """
     publisher = Publisher(dead_grace=3600.0)
     now, shard = int(time.time() * 1000), ShardReader()
     publisher.apply([(0, shard.read([(group_key("g"), group_value(1, ["m"]))], time=now - 3000))], catching_up=False)
@@ -203,7 +206,7 @@ def test_details_are_those_of_the_published_snapshot(ends: Ends, status: Service
 
 
 def test_a_finished_tick_answers_as_before(ends: Ends) -> None:
-    """It is packed then, and packed once."""
+    """A finished tick is packed, and packed only once."""
     publisher = Publisher()
     ends.rows = [("t", 0, 4, 4, 2, None), (NAME, 0, 100, 90, 0, None)]
     publisher.apply([(0, shard_of(1).change)], catching_up=False)
@@ -257,7 +260,7 @@ def text_of(published: PublishedSnapshot) -> bytes:
 
 
 def test_commits_are_counted_over_the_life_of_the_process(ends: Ends, status: ServiceStatus) -> None:
-    """From the end of the catch-up on, over a state that is set aside and read again, and not for a dead group."""
+    """Commits count from the end of the catch-up on, also over a state that is read again, but not for a dead group."""
     assert ends.rows
     # The times of the records are those of 1970.
     publisher, shard = Publisher(dead_grace=1e10), shard_of(1)

@@ -98,7 +98,7 @@ class Monitor:
         return {row["group"]: row for row in published.snapshot.groups.drop_columns(["verdict_since"]).to_pylist()}
 
     def ask(self, path: str) -> httpx.Response:
-        """Ask for an address."""
+        """Request a path of the HTTP server."""
         app = build_app(
             self.publisher.current,
             self.status.monitor_status,
@@ -168,7 +168,7 @@ PLACES: list[Any] = [
 def test_a_group_that_cannot_be_evaluated_is_unknown_and_the_others_are_published(
     owner: Any, name: str, is_bad: Callable[..., bool], monitor: Monitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Wherever the evaluation fails: the other groups are right; the faulty one is logged, counted and explained."""
+    """Wherever the evaluation fails, the other groups are right; the faulty group is logged, counted and explained."""
     monkeypatch.setattr(owner, name, raising(getattr(owner, name), is_bad))
     with structlog.testing.capture_logs() as lines:
         groups = monitor.tick()
@@ -211,7 +211,7 @@ def test_api_and_page_explain_the_error(monitor: Monitor, monkeypatch: pytest.Mo
 
 
 def test_the_next_ticks_do_not_search_again(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They leave the group out, do not log it again, and publish the same numbers."""
+    """The next ticks leave the group out, do not log it again, and publish the same numbers."""
     fail_for_c(monkeypatch)
     before = monitor.tick()
     searches = []
@@ -252,7 +252,7 @@ def test_a_trial_that_fails_doubles_the_time_to_the_next(monitor: Monitor, monke
 
 
 def test_a_group_is_tried_again_after_ten_minutes(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The cause of the error may lie outside of the log."""
+    """The cause of the error may be outside of the log."""
     with monkeypatch.context() as patch:
         fail_for_c(patch)
         monitor.tick()
@@ -299,7 +299,7 @@ def test_an_error_without_any_group_fails_the_tick(monitor: Monitor, monkeypatch
 
 
 def test_a_removal_that_cannot_be_evaluated_is_counted(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its cause is unknown; other deaths get theirs."""
+    """The cause of a removal that cannot be evaluated is unknown; other deaths get their causes."""
     monitor.tick()
     for group in "bc":
         monitor.read(commit_key(group, "t", 0), None)
@@ -338,7 +338,7 @@ def real_prediction() -> Callable[..., Any]:
 
 
 def test_a_detail_that_fails_is_answered_with_500(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only API and page of this group answer 500; the error is shown, counted and logged once per minute."""
+    """Only API and page of the group answer 500; the error is shown, counted and logged once per minute."""
     monitor.tick()
     monkeypatch.setattr(Memberships, "members", raising(Memberships.members, lambda _, group, *__: group == "c"))
     with structlog.testing.capture_logs() as lines:
@@ -355,7 +355,7 @@ def test_a_detail_that_fails_is_answered_with_500(monitor: Monitor, monkeypatch:
 
 
 def test_a_removed_group_leaves_the_quarantine(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is not shown once it is dead and its grace period has passed."""
+    """A dead group is not shown and not counted once its grace period has passed."""
     fail_for_c(monkeypatch)
     monitor.tick()
     monitor.read(commit_key("c", "t", 0), None)

@@ -1,4 +1,4 @@
-"""One tick: the order of its steps, and what its result has."""
+"""Tests of one tick: the order of its steps, and the content of its result."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def tick(monkeypatch: pytest.MonkeyPatch) -> Tick:
 
 
 def test_the_steps_of_a_tick_are_in_order(tick: Tick) -> None:
-    """End offsets are read after the state and the hidden commits; the search of offset times is left to the caller."""
+    """End offsets are read after the state and the hidden commits; the caller starts the search of offset times."""
     tick.run()
     assert tick.calls == [
         "copy state",
@@ -106,14 +106,14 @@ def test_the_steps_of_a_tick_are_in_order(tick: Tick) -> None:
 
 
 def test_a_tick_requests_the_topics_and_records_that_lookups_need(tick: Tick) -> None:
-    """In addition to the topics of commits and the offsets topic."""
+    """A tick also requests the topics of commits and the offsets topic."""
     tick.run()
     assert tick.topics == {"t", "hidden", NAME}
     assert tick.records_of == {"g"}
 
 
 def test_the_result_shows_the_overlaid_state(tick: Tick) -> None:
-    """With the hidden commits, not the state of the log; the status has the numbers of the same tick."""
+    """The result has the hidden commits, not the state of the log; the status has the numbers of the same tick."""
     result = tick.run()
     assert result.evaluated.hidden.state is not tick.state
     partitions = result.published.snapshot.partitions
@@ -134,7 +134,7 @@ def test_an_unreachable_cluster_ends_the_tick_before_the_evaluation(tick: Tick) 
 
 
 def test_a_trial_publishes_and_requests_nothing(tick: Tick) -> None:
-    """It evaluates a part of the groups with the inputs of the last tick."""
+    """A trial evaluates a part of the groups with the inputs of the last tick."""
     tick.run()
     tick.calls.clear()
     changes = tick.parts.evaluator.changes_of("g")

@@ -34,7 +34,7 @@ def polled(
 ) -> ClusterFacts:
     """Return the facts of a poll at that minute: group `g` with these lags in the partitions of `orders`.
 
-    `partitions` are all that it has; None: these.
+    `partitions` is the number of all partitions of the group; None means these.
     """
     rows = [
         {
@@ -82,7 +82,7 @@ class Monitor:
 
     @property
     def published(self) -> PublishedSnapshot:
-        """What the last tick published."""
+        """Return what the last tick published."""
         published = self.publisher.current()
         assert published is not None
         return published
@@ -106,7 +106,7 @@ def monitor(monkeypatch: pytest.MonkeyPatch) -> Monitor:
 
 
 def test_a_stopped_share_group_is_shown_everywhere(monitor: Monitor) -> None:
-    """Table, metrics, legend, finding with evidence, findings of partitions, and history."""
+    """Table, metrics, legend, finding with evidence, findings of partitions, and history show the verdict."""
     assert monitor.tick(polled(0, 40, 7, 0))["verdict"] == "unknown"
     row = monitor.tick(polled(5, 40, 7, 0))
     assert (row["verdict"], row["severity"], row["verdict_partitions"]) == ("share_stopped", "critical", 2)
@@ -133,7 +133,7 @@ def test_a_stopped_share_group_is_shown_everywhere(monitor: Monitor) -> None:
 
 
 def test_a_healthy_share_group_is_fine(monitor: Monitor) -> None:
-    """It has a verdict as other groups have, and no sentence."""
+    """A healthy share group has a verdict, as other groups have, and no sentence."""
     row = monitor.tick(polled(0, 0, 0))
     assert (row["verdict"], row["severity"], row["sentence"]) == ("caught_up", "fine", None)
     detail = monitor.publisher.details("g")
@@ -142,7 +142,7 @@ def test_a_healthy_share_group_is_fine(monitor: Monitor) -> None:
 
 
 def test_a_share_group_has_its_lag_and_its_topics(monitor: Monitor) -> None:
-    """The records that are not finished, as far as they are known; a topic has its own verdict."""
+    """The lag is the number of known records that are not finished; a topic has its own verdict."""
     monitor.tick(polled(0, 40, 7, None, 0))
     row = monitor.tick(polled(5, 40, 7, None, 0))
     assert {name: row[name] for name in NUMBERS} == dict(zip(NUMBERS, (4, 47, 40, 1), strict=True))
@@ -152,8 +152,8 @@ def test_a_share_group_has_its_lag_and_its_topics(monitor: Monitor) -> None:
     assert monitor.readers("others") == []
 
 
-def test_its_lag_is_not_among_the_metrics_about_committed_offsets(monitor: Monitor) -> None:
-    """`lagwarden_share_group_lag` has it: a sum over `lagwarden_group_lag` stays a sum of offsets."""
+def test_the_lag_of_share_groups_is_not_among_the_metrics_about_committed_offsets(monitor: Monitor) -> None:
+    """`lagwarden_share_group_lag` has the lag of share groups; a sum of `lagwarden_group_lag` is a sum of offsets."""
     monitor.tick(polled(0, 40))
     text = monitor.metrics()
     assert 'lagwarden_group_members{group="g"} 1' in text
@@ -162,7 +162,7 @@ def test_its_lag_is_not_among_the_metrics_about_committed_offsets(monitor: Monit
 
 
 def test_a_topic_is_read_by_a_share_group_whose_progress_is_not_known(monitor: Monitor) -> None:
-    """By the subscription of its members, or by those of its partitions that are known; without any number."""
+    """The topic follows from the subscription of the members or from known partitions; the row has no numbers."""
     for found in (None, polled(0, unknown="not_authorized"), polled(1, 40, partitions=2)):
         row = monitor.tick(found)
         assert {row[name] for name in NUMBERS} == {None}
@@ -171,7 +171,7 @@ def test_a_topic_is_read_by_a_share_group_whose_progress_is_not_known(monitor: M
 
 
 def test_a_fault_older_than_the_monitor_raises_no_alert(monitor: Monitor) -> None:
-    """As for other groups: it is shown. Once the group has moved, the next fault does."""
+    """As for other groups, an old fault is shown; once the group has made progress, the next fault raises an alert."""
     first = int(time.time()) - BEGIN
     assert [monitor.tick(polled(first // 60 + minute, 40))["unpaged"] for minute in (0, 5)] == [False, True]
     monitor.tick(polled(first // 60 + 6, 30, finished=1))
@@ -180,7 +180,7 @@ def test_a_fault_older_than_the_monitor_raises_no_alert(monitor: Monitor) -> Non
 
 
 def test_without_the_right_a_share_group_is_unknown_and_says_why(monitor: Monitor) -> None:
-    """It is not fine, and no fault either."""
+    """A share group whose progress is unknown is neither fine nor faulty."""
     row = monitor.tick(polled(0, unknown="not_authorized"))
     assert (row["verdict"], row["severity"]) == ("unknown", "unknown")
     assert "(not_authorized)" in row["sentence"]

@@ -1,4 +1,4 @@
-"""Gaps below the high watermark: since when the last stable offset of a partition stays in place."""
+"""Gaps below the high watermark: the time since which the last stable offset of a partition has not moved."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Ends = tuple[int | None, int | None]
     ],
 )
 def test_a_gap_is_as_old_as_its_last_stable_offset(ends: list[Ends], gap: StableGap | None) -> None:
-    """What is not known at a tick changes nothing."""
+    """An offset that is unknown at a tick does not change the gap."""
     gaps, known = StableGaps(EVERY_GROUP), {}
     for tick, (high, stable) in enumerate(ends):
         known = dict(gaps.update(EndsIndex(ends_of([(NAME, 0, high, stable, 0, None)])), 10 * tick))
@@ -33,6 +33,6 @@ def test_a_gap_is_as_old_as_its_last_stable_offset(ends: list[Ends], gap: Stable
 
 
 def test_partitions_of_other_instances_have_no_gaps() -> None:
-    """Their own instance tracks them."""
+    """Each instance tracks the gaps of its own partitions."""
     ends = EndsIndex(ends_of([(NAME, number, 9, 4, 0, None) for number in range(4)]))
     assert list(StableGaps(InstanceShare(1, 2)).update(ends, 0)) == [1, 3]

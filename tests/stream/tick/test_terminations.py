@@ -49,13 +49,13 @@ class Life:
 
     @property
     def cause(self) -> str:
-        """The published cause of the group's death."""
+        """Return the published cause of the group's death."""
         life = self.shard.driver_state.columns().histories["g"]
         return str(self.context.decided_cause("g", life.transitions[-1]))
 
 
 def counts(table: Any) -> dict[str, int]:
-    """Read a table of names and counts; zeros left out."""
+    """Return a table of names and counts as a mapping, without zeros."""
     names, numbers = (column.to_pylist() for column in table.columns)
     return {name: number for name, number in zip(names, numbers, strict=True) if number}
 
@@ -106,7 +106,7 @@ def test_a_recreated_topic_does_not_hide_the_deletion_of_the_previous_one() -> N
 
 
 def test_stored_removals_get_a_cause_after_a_restart_and_are_not_counted() -> None:
-    """Their topics are requested at the first tick, because no other group may use them."""
+    """The topics of stored removals are requested at the first tick, because no other group may use them."""
     life = Life()
     life.read([(commit_key("g", "t", 0), None)], DAY)
     life.terminations, life.topics = Terminations(), {"t": 0}
@@ -135,7 +135,7 @@ def test_a_death_while_the_monitor_was_down_is_counted_after_the_restart() -> No
 
 
 def test_an_expired_offset_is_missing_only_while_all_records_are_read() -> None:
-    """Two retention checks and a minute after its expiry; not while the reader is behind."""
+    """An offset is missing two retention checks and a minute after its expiry, but not while the reader is behind."""
     life = Life()
     expiry = 7 * DAY
     late = expiry + 2 * 600_000 + 61_000
@@ -156,7 +156,7 @@ def test_prediction_errors_are_those_of_expired_offsets() -> None:
 
 
 def test_many_deaths_at_once_make_few_log_lines() -> None:
-    """Twenty are logged by name, the others as a number."""
+    """Twenty deaths are logged by name, the others as a number."""
     life = Life()
     names = [f"g-{number}" for number in range(50)]
     life.read([(group_key(name), group_value(1, [])) for name in names], 10)
@@ -169,7 +169,7 @@ def test_many_deaths_at_once_make_few_log_lines() -> None:
 
 
 def test_a_tombstone_hidden_by_a_transaction_is_not_missing() -> None:
-    """Nor late when it is read after all; one that never arrives is missing later."""
+    """A hidden tombstone is not late when it is read; a tombstone that never arrives is missing later."""
     for arrives in (True, False):
         life = Life()
         life.tick(1000)
@@ -210,7 +210,7 @@ def test_offsets_of_living_groups_that_are_removed_early_are_forgotten(
     recreated: dict[str, int],
     is_forgotten: bool,  # noqa: FBT001 - a column of the table
 ) -> None:
-    """With the time of the tombstone."""
+    """A forgotten offset has the time of its tombstone."""
     life = Life()
     if records:
         life.read(records, 500)

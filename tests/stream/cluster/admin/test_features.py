@@ -47,7 +47,7 @@ def test_each_broker_answers_for_itself() -> None:
 
 
 def test_requests_that_are_forwarded_to_the_controller_are_not_compared() -> None:
-    """In an upgrade, a broker of 4.4 has UnregisterController (94) only without a connection to an older controller."""
+    """During an upgrade, a 4.4 broker has UnregisterController (94) only if no older controller is connected."""
     fetch, forwarded = (says(api_key=key, min_version=0, max_version=0) for key in (FETCH, 94))
     answers: dict[int | None, Any] = {
         node: says(
@@ -81,7 +81,7 @@ def test_equal_brokers_are_one_set() -> None:
 
 
 def test_brokers_that_differ_are_named_with_the_difference() -> None:
-    """The largest set is the measure; feature ranges and the first requests are named."""
+    """Each smaller set is compared with the largest set; feature ranges and the first requests are named."""
     requests = {FETCH: (4, 16), LIST_OFFSETS: (1, 2), OFFSET_COMMIT: (2, 9), 9_999: (0, 0)}
     mixed = {
         **{node: versions() for node in (1, 3, 6)},
@@ -96,7 +96,7 @@ def test_brokers_that_differ_are_named_with_the_difference() -> None:
 
 
 def test_a_feature_that_a_broker_does_not_know() -> None:
-    """It is named as not supported."""
+    """A feature that a broker does not know is named as not supported."""
     without = BrokerVersions(versions().requests, {}, {}, None)
     assert mixed_versions({1: versions(), 2: without}) == [
         "broker 2 differs from broker 1: metadata.version not supported instead of 7 to 27"

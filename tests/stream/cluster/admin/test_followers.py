@@ -40,7 +40,7 @@ def read(offsets: dict[tuple[int | None, int], Any], followers: list[Follower]) 
 
 
 def test_only_live_followers_out_of_sync_are_looked_up() -> None:
-    """Not those in sync, on a broker that is away, on a failed disk, or without a leader."""
+    """Followers that are in sync, on an unavailable broker, on a failed disk or without a leader are not looked up."""
     topology = layout({"a": [(0, [0, 1], [0, 1]), (0, [0, 1, 2, 7], [0])], "b": [(None, [0, 1], [])]}, brokers=3)
     assert followers_out_of_sync(topology) == [Follower("a", 1, 1, 0), Follower("a", 1, 2, 0)]
     failed = pa.array([[], [2], []], topology.partitions.schema.field("offline").type)
@@ -50,7 +50,7 @@ def test_only_live_followers_out_of_sync_are_looked_up() -> None:
 
 
 def test_the_lag_is_the_distance_to_the_high_watermark() -> None:
-    """The leader reports its high watermark, the follower its log end, which may be beyond by then."""
+    """The lag is the leader's high watermark minus the follower's log end offset, and 0 if the follower is ahead."""
     offsets = {(1, -1): {0: 100}, (2, -2): {0: 58}, (2, -1): {1: 10}, (1, -2): {1: 12}}
     assert read(offsets, [ONE, OTHER]) == [FollowerLag("t", 0, 2, 42), FollowerLag("t", 1, 1, 0)]
 
@@ -66,12 +66,12 @@ def test_the_lag_is_the_distance_to_the_high_watermark() -> None:
     ],
 )
 def test_a_failure_is_a_reason(leader: Any, follower: Any, reason: ErrorReason) -> None:
-    """An unknown distance is not 0."""
+    """The lag is None, not 0, if the leader or the follower returns no offset."""
     assert read({(1, -1): leader, (2, -2): follower}, [ONE]) == [FollowerLag("t", 0, 2, None, reason)]
 
 
 def test_the_number_of_followers_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The others are not looked up."""
+    """Followers beyond the limit are not looked up."""
     monkeypatch.setattr("stream.cluster.admin.followers.MOST_FOLLOWERS", 1)
     assert len(read({(1, -1): {0: 1}, (2, -2): {0: 1}}, [ONE, OTHER])) == 1
     assert read({}, []) == []

@@ -75,7 +75,7 @@ UNRELEASED = {"unstable.api.versions.enable": "true", "unstable.feature.versions
 def brokers(broker: Broker) -> Iterator[list[Broker]]:
     """Return three brokers of one cluster; the first is also the only controller, the third is of another version.
 
-    The shared broker is only asked for so that a machine without Java skips.
+    The fixture `broker` is requested only so that a machine without Java skips the tests.
     """
     assert broker.running
     with (
@@ -109,9 +109,9 @@ def quorum(cluster: Cluster) -> Quorum:
 
 
 def test_the_quorum_is_as_the_tool_describes_it(cluster: Cluster, brokers: list[Broker]) -> None:
-    """Leader, epoch, roles and directories; offsets and times lie between those of two reads around the tool's.
+    """Leader, epoch, roles and directories are equal; offsets and times lie between reads before and after the tool.
 
-    A stopped broker stays an observer for a while; its distance grows, and it has fetched last when it stopped.
+    A stopped broker stays an observer for a while; its lag grows, and its last fetch time does not change.
     """
     status = tool(QUORUM, brokers, "describe", "--status")
     found = quorum(cluster)
@@ -152,7 +152,7 @@ def _of(found: Quorum, node: int) -> QuorumReplica:
 
 
 def test_reassignments_are_those_that_the_tool_lists(cluster: Cluster, brokers: list[Broker], tmp_path: Path) -> None:
-    """None, then two slow ones with replicas that are added and removed, and none after they are cancelled."""
+    """There is no reassignment, then two slow ones that add and remove replicas, and none after they are cancelled."""
     admin = AdminClient({"bootstrap.servers": brokers[0].bootstrap})
     for done in admin.create_topics([NewTopic("to-move", 2, replica_assignment=[[1, 2], [2, 1]])]).values():
         done.result(LIMIT)
@@ -202,7 +202,7 @@ def _fill(broker: Broker, topic: str, partitions: int) -> None:
 
 
 def test_quotas_are_those_that_the_tool_describes(cluster: Cluster, brokers: list[Broker]) -> None:
-    """Of a client, of a user and client, and of all clients without a quota of their own."""
+    """The quotas of a client, of a user and client, and of the default client are those of the tool."""
     assert read_quotas(cluster) == []
     altered = cluster.call_any(_alter_quotas(QUOTAS))
     assert [entry.error_code for entry in altered.entries] == [0] * len(QUOTAS)
@@ -244,7 +244,7 @@ def _pair(text: str) -> tuple[str, float]:
 
 
 def test_features_are_those_that_the_tool_describes(cluster: Cluster, brokers: list[Broker]) -> None:
-    """The finalized levels of the cluster; the tool has names for the levels of `metadata.version`."""
+    """The finalized levels are those of the tool, which has names for the levels of `metadata.version`."""
     versions = {
         node: each for node, each in read_versions(cluster, [1, 2, 3]).items() if isinstance(each, BrokerVersions)
     }
@@ -262,7 +262,7 @@ def test_features_are_those_that_the_tool_describes(cluster: Cluster, brokers: l
 
 
 def test_a_broker_of_another_version_is_named(cluster: Cluster) -> None:
-    """The third broker supports unreleased requests and features, the others are equal."""
+    """The third broker supports unreleased requests and features; the other brokers are equal."""
     versions = {
         node: each for node, each in read_versions(cluster, [1, 2, 3]).items() if isinstance(each, BrokerVersions)
     }
@@ -272,7 +272,7 @@ def test_a_broker_of_another_version_is_named(cluster: Cluster) -> None:
 
 
 def test_log_find_gives_the_answers_of_list_offsets_on_each_broker(cluster: Cluster, brokers: list[Broker]) -> None:
-    """For every timestamp, the files of a leader and of its followers give what ListOffsets of the leader gives."""
+    """For every timestamp, the files of each replica give the record that ListOffsets of the leader returns."""
     create_topics(brokers[0].bootstrap, {"t": 1})
     for number in range(GROUPS):
         commit(brokers[0].bootstrap, f"g-{number}", "t", {0: number})

@@ -39,7 +39,7 @@ def read(answer: Any) -> Quorum | ErrorReason:
 
 
 def test_voters_and_observers_have_their_distance_to_the_leader() -> None:
-    """Voters come first; the lag is in records behind the end of the leader, which is beyond the high watermark."""
+    """Voters come first; the lag is the distance to the leader's log end offset, which is beyond the high watermark."""
     found = answered([state(2, 88, 5), state(1, 100, 9)], [state(11, 100, 8)])
     assert found == Quorum(
         leader=1,
@@ -54,7 +54,7 @@ def test_voters_and_observers_have_their_distance_to_the_leader() -> None:
 
 
 def test_what_the_leader_does_not_know_is_none() -> None:
-    """A voter that has not fetched has no offset, lag and times; a broker before 3.9 reports no directories."""
+    """A voter that has not fetched has no offset, lag or times; a broker before 3.9 reports no directories."""
     found = answered([state(1, 100, 9, None), state(3, -1, -1, uuid.UUID(int=0))], [])
     assert isinstance(found, Quorum)
     assert found.replicas[0].directory is None
@@ -72,7 +72,7 @@ def test_what_the_leader_does_not_know_is_none() -> None:
     ],
 )
 def test_voters_that_do_not_follow_are_counted(fetched: int, caught_up: int, behind: int) -> None:
-    """By the clock of the leader; an observer is no voter."""
+    """The clock of the leader decides which voters follow; an observer is not a voter."""
     voter = state(2, 88, fetched)
     voter.last_caught_up_timestamp = caught_up
     found = answered([state(1, 100, 100_000), voter, state(3, 100, 99_500)], [state(11, 1, 5)])
@@ -82,14 +82,14 @@ def test_voters_that_do_not_follow_are_counted(fetched: int, caught_up: int, beh
 
 @pytest.mark.parametrize(("fields", "own"), [({"leader_id": -1}, 9), ({}, -1)], ids=["no leader", "before Kafka 3.3"])
 def test_without_the_leaders_clock_it_is_unknown_who_follows(fields: dict[str, int], own: int) -> None:
-    """The number of voters is known nevertheless."""
+    """The number of voters is known; the number of voters that do not follow is unknown."""
     found = answered([state(1, 100, own), state(2, 100, own)], [], **fields)
     assert isinstance(found, Quorum)
     assert (found.voters, found.voters_behind) == (2, None)
 
 
 def test_without_a_leader_no_lag_is_known() -> None:
-    """During an election the offsets are known, and the distance is not."""
+    """During an election the offsets are known, but the lag is unknown."""
     found = answered([state(1, 100, 9)], [], leader_id=-1)
     assert isinstance(found, Quorum)
     assert (found.leader, found.replicas[0].lag) == (None, None)
@@ -97,7 +97,7 @@ def test_without_a_leader_no_lag_is_known() -> None:
 
 @pytest.mark.parametrize("order", [1, -1], ids=["old first", "new first"])
 def test_a_replaced_disk_counts_once(order: int) -> None:
-    """Of two directories of a node, the one that fetched last is kept."""
+    """If a node has two directories, the directory that fetched last is kept."""
     both = [state(11, 50, 10, DISK), state(11, 99, 20, NEW_DISK)][::order]
     found = answered([state(1, 100, 9)], both)
     assert isinstance(found, Quorum)
@@ -114,10 +114,10 @@ def test_a_replaced_disk_counts_once(order: int) -> None:
     ],
 )
 def test_a_failure_is_a_reason(answer: Any, reason: ErrorReason) -> None:
-    """Nothing is raised."""
+    """A failed request returns its reason and raises no exception."""
     assert read(answer) is reason
 
 
 def test_an_error_of_the_partition_is_a_reason() -> None:
-    """A node that is not the leader any more refuses for the partition."""
+    """A node that is no longer the leader returns an error for the partition."""
     assert answered([], [], error_code=6) is ErrorReason.LEADER_CHANGED

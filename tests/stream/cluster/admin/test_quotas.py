@@ -40,7 +40,7 @@ def test_each_value_has_its_entity() -> None:
 
 
 def test_no_quota_is_an_empty_list() -> None:
-    """That is known, and no error."""
+    """An answer without quotas is an empty list, not an error."""
     assert read(says(error_code=0, entries=[])) == []
 
 
@@ -53,5 +53,5 @@ def test_no_quota_is_an_empty_list() -> None:
     ],
 )
 def test_a_failure_is_a_reason_and_no_empty_list(answer: Any, reason: ErrorReason) -> None:
-    """Nothing is raised."""
+    """A failed request returns its reason and raises no exception."""
     assert read(answer) is reason

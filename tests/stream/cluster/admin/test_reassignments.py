@@ -20,7 +20,7 @@ def moving(name: str, *partitions: tuple[int, list[int], list[int], list[int]]) 
 
 
 def test_reassignments_are_sorted_by_topic_and_partition() -> None:
-    """Each has its replicas, and those that are being added and removed."""
+    """Each reassignment has its replicas, and the replicas that are being added and removed."""
     answer = says(
         error_code=0,
         topics=[moving("b", (1, [1, 2, 3], [3], [1]), (0, [1, 2], [], [2])), moving("a", (7, [4], [], []))],
@@ -34,7 +34,7 @@ def test_reassignments_are_sorted_by_topic_and_partition() -> None:
 
 
 def test_with_zookeeper_the_controller_is_asked() -> None:
-    """Any other broker refuses."""
+    """A broker that is not the controller refuses the request, which is then sent to the controller."""
     cluster = ScriptedCluster(
         {
             "ListPartitionReassignmentsRequest": lambda node, _: (
@@ -56,6 +56,6 @@ def test_with_zookeeper_the_controller_is_asked() -> None:
     ],
 )
 def test_a_failure_is_a_reason_and_no_empty_list(answer: Any, reason: ErrorReason) -> None:
-    """Nothing is raised, and an unknown number is not 0."""
+    """A failed request returns its reason and raises no exception; an unknown number is not 0."""
     cluster = ScriptedCluster({"ListPartitionReassignmentsRequest": lambda *_: answer})
     assert read_reassignments(cluster, None) is reason  # type: ignore[arg-type]

@@ -75,10 +75,10 @@ def lags(found: Quorum) -> dict[int, int | None]:
 
 
 def test_voters_that_stop_and_return(broker: Broker) -> None:
-    """All follow; one is killed; a second one, and the quorum has no leader; they return, and all follow again.
+    """A stopped voter is counted, two stopped voters leave no leader, and all voters follow again after their restart.
 
-    Leader, voters and the lag of each are those of Kafka's tool. The shared broker is asked for so that a machine
-    without Java skips.
+    The leader, the voters and the lag of each voter are those of Kafka's tool. The fixture `broker` is requested only
+    so that a machine without Java skips the test.
     """
     assert broker.running
     with running_quorum(properties=QUIET) as brokers, Cluster([each.bootstrap for each in brokers.values()]) as cluster:

@@ -1,6 +1,6 @@
-"""All questions to the cluster on one real broker, each answer compared with another client or Kafka's own tool.
+"""All requests to the cluster on one real broker; each answer is compared with another client or Kafka's own tool.
 
-One broker and one connection for the whole module; every test uses topics and groups of its own.
+The module has one broker and one connection; every test uses topics and groups of its own.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def cluster(broker: Broker) -> Iterator[Cluster]:
 
 @pytest.fixture(scope="module")
 def admin(broker: Broker) -> AdminClient:
-    """Return Kafka's other client, whose answers are compared."""
+    """Return the other client, librdkafka's, whose answers are compared."""
     return AdminClient({"bootstrap.servers": broker.bootstrap})
 
 
@@ -79,15 +79,15 @@ def commit(bootstrap: str, group: str, offsets: dict[tuple[str, int], int]) -> N
 
 @contextlib.contextmanager
 def member(bootstrap: str, group: str, topic: str) -> Iterator[Consumer]:
-    """Run a consumer that gives its partitions back only while it polls."""
+    """Run a consumer whose partitions are revoked only while it polls."""
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group, "enable.auto.commit": False})
     consumer.subscribe([topic], on_revoke=lambda *_: None)
     yield consumer
     consumer.close()
 
 
-def test_any_broker_will_do(broker: Broker) -> None:
-    """A question that any can answer passes over one that is silent and one that is not there."""
+def test_any_available_broker_answers(broker: Broker) -> None:
+    """A request that any broker can answer skips silent and unreachable brokers; without any, it raises Unreachable."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         servers = [f"127.0.0.1:{silent.getsockname()[1]}", "127.0.0.1:1", broker.bootstrap]
         with Cluster(servers, request_timeout=6) as fresh:
@@ -145,7 +145,7 @@ def test_a_recreated_topic_has_a_new_id(cluster: Cluster, admin: AdminClient, br
 
 
 def test_settings_of_topics_and_brokers(cluster: Cluster, admin: AdminClient, broker: Broker) -> None:
-    """Values and sources are those of the other client, and a change shows with its source."""
+    """Values are those of the other client; each setting has a source or a reason; a changed value is read."""
     resource = ConfigResource(ResourceType.TOPIC, OFFSETS_TOPIC)
     expected = admin.describe_configs([resource])[resource].result(LIMIT)
     ours = read_topic_config(cluster, OFFSETS_TOPIC)
@@ -177,7 +177,7 @@ def test_settings_of_topics_and_brokers(cluster: Cluster, admin: AdminClient, br
 
 
 def test_states_of_groups(cluster: Cluster, admin: AdminClient, broker: Broker) -> None:
-    """A simple group, a stable one and one that rebalances are described as the other client has them."""
+    """A simple, a stable and a rebalancing group have the states that the other client reports."""
     create_topics(broker.bootstrap, {"on-states": 2})
     commit(broker.bootstrap, "on-simple", {("on-states", 0): 3})
     coordinators = Coordinators(cluster)
@@ -208,14 +208,14 @@ def test_states_of_groups(cluster: Cluster, admin: AdminClient, broker: Broker) 
 
 
 def test_offsets_at_times(cluster: Cluster, admin: AdminClient, broker: Broker) -> None:
-    """First offsets at a time, ends, starts and the newest record are those of the other client."""
+    """First offsets at a time are those of the other client; log ends, log starts and newest records are returned."""
     topic = "on-times"
     create_topics(broker.bootstrap, {topic: 2})
     producer = Producer({"bootstrap.servers": broker.bootstrap})
     now = int(time.time() * 1000) - 100_000
     for n in range(20):
         producer.produce(topic, b"x", partition=0, timestamp=now + n * 1_000)
-        producer.flush(LIMIT)  # a batch each, so that the time index has something to say
+        producer.flush(LIMIT)  # each record has its own batch, so that the time index can distinguish them
     asked = [LATEST, EARLIEST, NEWEST, now - 1, now, now + 4_001, now + 19_000, now + 19_001]
     rows = [{"topic": topic, "partition": p, "time": at} for at in asked for p in (0, 1)]
     rows.append({"topic": topic, "partition": 2, "time": now})
@@ -241,8 +241,8 @@ def test_offsets_at_times(cluster: Cluster, admin: AdminClient, broker: Broker) 
         assert expected.offset == (-1 if ours is None else ours)
 
 
-def test_who_holds_the_offsets_topic_back(cluster: Cluster, broker: Broker) -> None:
-    """An open transaction with an offset of a group is named with producer, id and start; ended, it is gone."""
+def test_open_transactions_of_the_offsets_topic(cluster: Cluster, broker: Broker) -> None:
+    """An open transaction with a group's offset has producer, id and start; after its end it is not returned."""
     create_topics(broker.bootstrap, {"on-held": 1})
     group, transactional_id = "on-held", "on-holder"
     before = int(time.time() * 1000)
@@ -282,7 +282,7 @@ def test_who_holds_the_offsets_topic_back(cluster: Cluster, broker: Broker) -> N
 
 
 def test_sizes_on_disk(cluster: Cluster, broker: Broker) -> None:
-    """Every replica of the offsets topic with the size that the files have."""
+    """Every replica of the offsets topic has the size of its files."""
 
     def as_on_disk() -> bool:
         found = read_replica_sizes(cluster, {OFFSETS_TOPIC: range(4)})

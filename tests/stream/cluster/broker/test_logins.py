@@ -52,7 +52,7 @@ pytestmark = pytest.mark.kafka
 
 SECRET = "hunter2"
 SESSION_SECONDS = 4.0
-"""The longest session of the listeners OAUTH and SCRAM: connections must log in again before (KIP-368)."""
+"""The longest session of the listeners OAUTH and SCRAM: connections must log in again before its end (KIP-368)."""
 
 _OAUTH = "org.apache.kafka.common.security.oauthbearer"
 _SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
@@ -145,7 +145,7 @@ def _properties(secured: Secured) -> dict[str, str]:
 
 @pytest.fixture
 def secured(broker: Secured) -> Iterator[Secured]:
-    """Return the broker; the identity provider is as at the start again afterwards."""
+    """Return the broker; the identity provider is reset after the test."""
     issuer, key = broker.issuer, broker.issuer.key
     yield broker
     issuer.key, issuer.answer, issuer.claims, issuer.lifetime = key, None, {}, 300.0
@@ -159,7 +159,7 @@ def set_password(secured: Secured, password: str) -> None:
     admin.alter_user_scram_credentials([UserScramCredentialUpsertion("alice", info, password.encode())])[
         "alice"
     ].result(30)
-    # Brokers apply it later than they answer.
+    # Brokers apply a password later than they answer.
     secret = SecretFile(secured.write("applied-password", password))
     login = KafkaLogin(PasswordLogin("SCRAM-SHA-256", "alice", secret))
 
@@ -212,7 +212,7 @@ class TestTokens:
     """OAUTHBEARER with Kafka's own validator."""
 
     def test_client_credentials(self, secured: Secured) -> None:
-        """A token of the endpoint is accepted; a second client of the process uses the same one."""
+        """A token of the endpoint is accepted; a second client of the process uses the same token."""
         asked = len(secured.issuer.requests)
         login = secured.client_credentials(scope="first-test")
         for _ in range(2):
@@ -247,7 +247,7 @@ class TestTokens:
     def test_refused_token(
         self, secured: Secured, claims: dict[str, Any], key: str | None, kind: type[LoginRefused], text: str
     ) -> None:
-        """The broker only says `invalid_token`; the line has the claim that does not fit, and the file."""
+        """The broker reports only `invalid_token`; the error names the claim that does not match, and the file."""
         if key is not None:
             secured.issuer.new_key(key, publish=False)
         login = secured.token_file(secured.issuer.token(**claims))
@@ -261,7 +261,7 @@ class TestTokens:
         ("content", "text"), [(None, "cannot be read"), ("", "is empty"), ("hunter2", "is not a JWT")], ids=str
     )
     def test_unusable_token_file(self, secured: Secured, content: str | None, text: str) -> None:
-        """The file is named, nothing is sent, and the login is tried again when the file is there."""
+        """The error has the fault of the file; nothing is sent, and the login is retried when the file exists."""
         login = secured.token_file(content or "")
         if content is None:
             (secured.folder / "token").unlink()
@@ -282,17 +282,17 @@ class TestTokens:
     def test_endpoint_without_a_token(
         self, secured: Secured, answer: Answer, kind: type[ClusterError], text: str
     ) -> None:
-        """The endpoint is to blame, not the broker."""
+        """The error names the endpoint as the cause, not the broker."""
         secured.issuer.answer = lambda: answer
         error = refusal(secured, "OAUTH", secured.client_credentials(scope=f"{answer.status}{answer.body[:9]!r}"))
         assert type(error) is kind
         assert text in error.what
 
     @pytest.mark.long
-    def test_everything_goes_wrong_and_recovers(self, secured: Secured) -> None:
-        """One client meets a wrong audience, a wrong key, an endpoint that is away and an expired secret in turn.
+    def test_a_client_recovers_from_each_fault(self, secured: Secured) -> None:
+        """One client has a wrong audience, a wrong key, an unavailable endpoint and an expired secret, in turn.
 
-        Each has its line, and when it ends the same client works again.
+        Each fault has its error message, and after the end of a fault the same client works again.
         """
         issuer = secured.issuer
         first = issuer.key
@@ -325,7 +325,7 @@ class TestTokens:
                 wait_until(lambda: _works(cluster), "the recovery", limit=20)
 
     def test_new_signing_key_that_the_broker_knows(self, secured: Secured) -> None:
-        """A published key is fetched by the broker; the client does nothing."""
+        """The broker fetches a published key; the client needs no change."""
         secured.issuer.lifetime = 1.0
         with connected(secured, "OAUTH", secured.client_credentials(scope="keys")) as cluster:
             secured.issuer.new_key("second")
@@ -348,7 +348,7 @@ class TestSessions:
 
     @pytest.mark.parametrize("kind", ["endpoint", "file", "scram"])
     def test_one_connection_outlives_many_sessions(self, secured: Secured, kind: str) -> None:
-        """Requests go on over one connection for three sessions, with fresh tokens and the current password."""
+        """Requests continue over one connection for three sessions, with fresh tokens and the current password."""
         secured.issuer.lifetime = SESSION_SECONDS
         asked = len(secured.issuer.requests)
         listener, login = {
@@ -371,11 +371,11 @@ class TestSessions:
             assert len(secured.issuer.requests) - asked >= 3
 
     def test_failed_renewal_closes_the_connection_and_says_why(self, secured: Secured) -> None:
-        """When the second login of a connection fails, the next request has its cause."""
+        """If the second login of a connection fails, the next request raises the cause of that failure."""
         secured.issuer.lifetime = SESSION_SECONDS
         with connected(secured, "OAUTH", secured.token_file(secured.issuer.token())) as cluster:
             cluster.metadata()
-            secured.issuer.lifetime = 60.0  # it must not expire before the connection logs in again
+            secured.issuer.lifetime = 60.0  # the new token must not expire before the connection logs in again
             secured.write("token", secured.issuer.token(aud="other"))
             found: list[str] = []
             wait_until(lambda: found.append(str(error_of(cluster))) or "audience" in found[-1], "the error", limit=20)
@@ -388,7 +388,7 @@ class TestPasswords:
     """Passwords that change while the client runs."""
 
     def test_rotated_password(self, secured: Secured) -> None:
-        """The old one is refused with the file's name; the new one in the file is used without a restart."""
+        """The old password is refused and the error names the file; the new password is used without a restart."""
         try:
             with connected(secured, "SCRAM", secured.scram(SECRET)) as cluster:
                 set_password(secured, "second-password")
@@ -400,7 +400,7 @@ class TestPasswords:
             set_password(secured, SECRET)
 
     def test_password_file_that_is_gone(self, secured: Secured) -> None:
-        """The option and the file are named."""
+        """The error names the option and the file."""
         login = secured.scram(SECRET)
         (secured.folder / "password").unlink()
         error = refusal(secured, "SCRAM", login)
@@ -412,7 +412,7 @@ class TestCertificates:
     """Client certificates that change while the client runs."""
 
     def test_rotated_client_certificate(self, secured: Secured, tmp_path: Path) -> None:
-        """An expired certificate is refused by the broker; the next connection uses the new one."""
+        """The broker refuses an expired certificate; the next connection uses the new certificate."""
         files = secured.certificates
         _expired_certificate(files, tmp_path)
         tls = TlsFiles(files.authority, tmp_path / "client.crt", tmp_path / "client.key")
@@ -437,7 +437,7 @@ def _expired_certificate(files: Certificates, folder: Path) -> None:
 
 
 def test_no_log_line_has_a_secret(secured: Secured) -> None:
-    """At level debug, with the library's own lines, successful and refused logins of every kind."""
+    """At level debug, neither our lines nor the library's have a secret, for accepted and refused logins."""
     written = io.StringIO()
     token = secured.issuer.token()
     bad_token = secured.issuer.token(aud="other")
@@ -465,7 +465,7 @@ def test_no_log_line_has_a_secret(secured: Secured) -> None:
 def test_check_config_shows_the_cause(
     secured: Secured, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`check-config --connect` prints the line and ends with its code; with a good token it names the client."""
+    """`check-config --connect` prints the error and exits with its code; with a valid secret it names the client."""
     secret = secured.write("client-secret", "wrong-secret")
     monkeypatch.setenv("LAGWARDEN_KAFKA_OAUTH_CLIENT_SECRET_FILE", str(secret))
     flags = {

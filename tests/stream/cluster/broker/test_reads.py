@@ -65,7 +65,7 @@ def consumed(bootstrap: str, topic: str, ends: dict[int, int]) -> list[Row]:
 
 
 def rows_of(cluster: Cluster, topic: str, wanted: list[OffsetRange] | None = None, *, rows: int = 0) -> list[Row]:
-    """Return what the product reads, by partition and offset; nothing may be counted."""
+    """Return what the product reads, by partition and offset; no faults and no skipped offsets may be counted."""
     tally = ReadTally()
     ranges = wanted or unread_ranges(cluster, topic, {})
     found = [
@@ -87,7 +87,10 @@ def small_responses(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_everything_is_read_that_a_consumer_reads(
     broker: Broker, response_bytes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All codecs, records of more than a megabyte, committed, aborted and open transactions, in any range."""
+    """The read returns the records that a consumer reads, for whole partitions and for ranges of offsets.
+
+    The topic has all codecs, a record of more than a megabyte, and committed, aborted and open transactions.
+    """
     monkeypatch.setattr(read, "RESPONSE_BYTES", response_bytes)
     topic = f"reads-{response_bytes}"
     create_topics(broker.bootstrap, {topic: 3}, {"max.message.bytes": "4000000"})
@@ -143,7 +146,7 @@ def _pause(broker: Broker) -> None:
 @pytest.mark.usefixtures("small_responses")
 @pytest.mark.parametrize("fault", [_restart, _kill, _pause], ids=["restart", "kill", "pause"])
 def test_a_read_survives_a_broker_that_is_away(make_broker: MakeBroker, fault: Callable[[Broker], None]) -> None:
-    """It waits and continues where it was: every record is returned once."""
+    """The read waits for the broker and continues at its position: every record is returned once."""
     broker = make_broker()
     create_topics(broker.bootstrap, {"t": 2})
     for partition in range(2):
@@ -160,7 +163,7 @@ def test_a_read_survives_a_broker_that_is_away(make_broker: MakeBroker, fault: C
 
 @pytest.mark.usefixtures("small_responses")
 def test_a_read_ends_with_its_reason_when_the_broker_stays_away(make_broker: MakeBroker) -> None:
-    """After the limit the error names the broker; the positions say what was returned."""
+    """After the limit the error names the broker; the positions show which records were returned."""
     broker = make_broker()
     create_topics(broker.bootstrap, {"t": 1})
     produce(broker.bootstrap, "t", 0, 3_000)
@@ -183,7 +186,7 @@ def two_brokers(make_broker: MakeBroker) -> Iterator[tuple[Broker, Broker]]:
 
 @pytest.mark.usefixtures("small_responses")
 def test_a_read_follows_the_leader(two_brokers: tuple[Broker, Broker]) -> None:
-    """When the leader stops, the follower takes over, and the read goes on with it."""
+    """If the leader stops, the follower becomes the leader, and the read continues with it."""
     first, second = two_brokers
     create_topic_led_by(first.bootstrap, "t", leader=2, followers=[1])
     produce(first.bootstrap, "t", 0, 3_000, acks="all")

@@ -1,4 +1,4 @@
-"""A broker with logins, certificates and rights: every refusal has its name."""
+"""A broker with logins, certificates and rights: every refusal has its own error."""
 
 # ruff: noqa: S105 -- the passwords of test users
 from __future__ import annotations
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.kafka
 
 PASSWORD = 'al"ice\\ secret'
-"""With a quote, a backslash and a blank: what breaks a login that is put together as text."""
+"""The password has a quote, a backslash and a blank, which break a login that is built as text."""
 
 _JAAS = "org.apache.kafka.common.security"
 _USERS = (
@@ -194,7 +194,7 @@ def refused(flags: dict[str, Any]) -> ClusterError:
     ("listener", "mechanism"), [("SASL", "PLAIN"), ("SASL", "SCRAM-SHA-256"), ("SASLTLS", "SCRAM-SHA-512")]
 )
 def test_a_password_logs_in(secured: Secured, listener: str, mechanism: str) -> None:
-    """With and without TLS; the topic is described."""
+    """A password logs in with and without TLS, and the topic is described."""
     flags = secured.login(listener, "alice", PASSWORD, mechanism)
     with connected(flags) as cluster:
         topic = offsets_topic.describe(cluster)
@@ -204,7 +204,7 @@ def test_a_password_logs_in(secured: Secured, listener: str, mechanism: str) -> 
 
 @pytest.mark.parametrize("key", ["client", "client-locked"])
 def test_the_client_shows_its_certificate(secured: Secured, key: str) -> None:
-    """Mutual TLS with a plain and with an encrypted key, from PEM files."""
+    """Mutual TLS works with a plain and with an encrypted key from PEM files."""
     files = secured.certificates
     flags = secured.flags(
         "MTLS",
@@ -221,7 +221,7 @@ def test_the_client_shows_its_certificate(secured: Secured, key: str) -> None:
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256"])
 @pytest.mark.parametrize("user", ["alice", "unknown-user"])
 def test_wrong_password_says_so(secured: Secured, mechanism: str, user: str) -> None:
-    """The error has the broker's own message, although the broker closes the connection; it has no password."""
+    """The error has the broker's own message, although the broker closes the connection, but not the password."""
     error = refused(secured.login("SASL", user, "wrong-secret", mechanism))
     assert type(error) is LoginRefused
     assert "Authentication failed" in error.what
@@ -256,7 +256,7 @@ def test_wrong_password_says_so(secured: Secured, mechanism: str, user: str) -> 
 def test_wrong_listener_is_named(
     secured: Secured, listener: str, options: dict[str, Any], kind: type[ClusterError], text: str
 ) -> None:
-    """Each way to meet the wrong listener has its sentence, and waiting is not advised."""
+    """Each kind of wrong listener has its own message, and the error is permanent."""
     options = {name: secured.certificates.authority if value == "CA" else value for name, value in options.items()}
     error = refused(secured.flags(listener, **options))
     assert type(error) is kind
@@ -265,21 +265,21 @@ def test_wrong_listener_is_named(
 
 
 def test_login_to_a_listener_without_one(secured: Secured) -> None:
-    """Credentials offered to a plain listener are a wrong protocol, not a wrong password."""
+    """A login to a listener without authentication is a wrong protocol, not a wrong password."""
     error = refused(secured.login("PLAIN", "alice", PASSWORD))
     assert type(error) is WrongProtocol
     assert "does not accept a login" in error.what
 
 
 def test_mechanism_that_is_not_offered(secured: Secured) -> None:
-    """The mechanism is named as what does not fit."""
+    """The error names the mechanism as the cause."""
     error = refused(secured.login("SASLTLS", "alice", PASSWORD, "SCRAM-SHA-256"))
     assert type(error) is LoginRefused
     assert "mechanism" in error.what
 
 
 def test_certificate_of_another_host(secured: Secured) -> None:
-    """The name is checked; who turns that off gets through."""
+    """The host name is checked, unless `kafka.ssl_verify_hostname` is false."""
     login = secured.login("SASLTLS", "alice", PASSWORD, "SCRAM-SHA-512")
     login |= {"kafka.bootstrap_servers": f"{LOOPBACK}:{secured.ports['SASLTLS']}"}  # the certificate says localhost
     error = refused(login)
@@ -294,14 +294,14 @@ class TestRights:
 
     @pytest.mark.parametrize("user", ["bob", "eve"])
     def test_offsets_topic_that_may_not_be_read(self, secured: Secured, user: str) -> None:
-        """A topic that must not be described or not be read is refused before Spark starts."""
+        """A topic that may not be described or may not be read is refused before Spark starts."""
         with connected(secured.login("SASL", user, f"{user}-secret")) as cluster, pytest.raises(NotAuthorised) as error:
             offsets_topic.describe(cluster)
         assert "__consumer_offsets" in error.value.what
         assert "lagwarden acls" in error.value.advice
 
     def test_denied_topic_beside_a_good_one(self, secured: Secured) -> None:
-        """The good topic keeps its numbers; a denied one and one that does not exist look alike to a stranger."""
+        """The permitted topic has its offsets; without rights, denied and absent topics have the same error."""
         with connected(secured.login("SASL", "alice", PASSWORD)) as cluster:
             found = read_ends(cluster, ["open", "closed", "absent"]).to_pylist()
         assert [(row["topic"], row["partition"], row["high_watermark"], row["error"]) for row in found] == [
@@ -310,8 +310,8 @@ class TestRights:
             ("open", 0, 0, None),
         ]
 
-    def test_a_user_without_rights_learns_that_it_has_none(self, secured: Secured) -> None:
-        """No question raises, and none takes a denial for an answer; bob may describe the offsets topic only."""
+    def test_each_denied_request_has_its_reason(self, secured: Secured) -> None:
+        """No request raises, and each denied request is reported as denied; bob may describe the offsets topic only."""
         with connected(secured.login("SASL", "bob", "bob-secret")) as cluster:
             layout = read_topology(cluster)
             named = read_topology(cluster, ["open", NAME])
@@ -333,7 +333,7 @@ class TestRights:
         assert [(tail.data_end, tail.reason) for tail in tails] == [(None, ErrorReason.NOT_AUTHORIZED)] * 2
 
     def test_the_watch_of_a_user_without_rights(self, secured: Secured) -> None:
-        """Denied facts are counted and have no series, the missing rights are logged once, other facts are known."""
+        """Denied facts are counted and have no series; the missing rights are logged once; other facts are known."""
         flags = {**secured.login("SASL", "bob", "bob-secret"), "metrics.preset": "full"}
         watch = ClusterWatch.from_config(load(flags=flags), lambda: None)
         with structlog.testing.capture_logs() as lines, watch:
@@ -352,10 +352,11 @@ class TestRights:
         assert "lagwarden_offsets_topic_cleaner_suspect" not in shown
 
     def test_a_transactional_id_that_may_not_be_described(self, secured: Secured) -> None:
-        """Alice may read the offsets topic, and learns from its leader who holds it back, but not by which name.
+        """The transaction log has the transactional id that the leader of the offsets topic does not report.
 
-        The topic `held` she may not even read. The id of the one and the transaction of the other are in the log of the
-        transactions, and so is that the coordinator is going to end it.
+        Alice may read the offsets topic, and its leader reports the producer of the open transaction. She may not
+        describe the transactional id, and she may not read the topic `held`. The transaction log has the transactional
+        id and the transaction of both topics, and shows that the coordinator will end the transaction.
         """
         bootstrap = f"{LOOPBACK}:{secured.ports['PLAIN']}"
         producer = Producer({"bootstrap.servers": bootstrap, "transactional.id": "secret-id"})
@@ -392,7 +393,7 @@ class TestRights:
         (("eve", "eve-secret"), ExitCode.NOT_AUTHORISED, "no right to Read topic __consumer_offsets"),
     ],
 )
-def test_check_config_says_what_run_would_meet(  # noqa: PLR0917 -- pytest passes them by name
+def test_check_config_reports_what_run_would_report(  # noqa: PLR0917 -- pytest passes them by name
     secured: Secured,
     login: tuple[str, str],
     code: ExitCode,
@@ -401,7 +402,7 @@ def test_check_config_says_what_run_would_meet(  # noqa: PLR0917 -- pytest passe
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Login and rights are tried on the cluster, each outcome with its own exit code; no secret is printed."""
+    """Login and rights are checked on the cluster; each outcome has its own exit code; no secret is printed."""
     flags = secured.login("SASL", *login)
     flags |= {"http.port": 0, "checkpoint.dir": tmp_path / "checkpoint"}
     monkeypatch.setenv("LAGWARDEN_KAFKA_SASL_PASSWORD", flags.pop("kafka.sasl_password"))

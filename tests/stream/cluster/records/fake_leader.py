@@ -1,4 +1,4 @@
-"""A cluster that returns scripted answers to fetches, with a clock that only pauses move."""
+"""A cluster that returns scripted answers to fetches, with a clock that advances only in pauses."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Part:
 
 @dataclasses.dataclass(frozen=True)
 class Reply:
-    """A response: a part per partition; partitions that are not in it are not mentioned."""
+    """A response with a part per partition; other partitions are not mentioned."""
 
     parts: Mapping[int, Part] = dataclasses.field(default_factory=dict)
     error: int = 0
@@ -64,10 +64,10 @@ class Asked:
 
 
 class FakeLeader:
-    """A cluster whose leaders give these replies, one per request in the order of the requests.
+    """A cluster whose leaders return these replies, one per request in the order of the requests.
 
-    `leaders` has the leader of each partition, one mapping per metadata request (the last one is kept); a ClusterError
-    instead is raised. Node -1 means no leader. The epoch of a leader is its number plus 100.
+    `leaders` has the leader of each partition, one mapping per metadata request (the last one is kept); an element that
+    is a ClusterError is raised. Node -1 means no leader. The epoch of a leader is its number plus 100.
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class FakeLeader:
         assert list(wanted) == sorted(wanted)
         epochs = {each.partition: each.current_leader_epoch for each in topic.partitions}
         self.asked.append(Asked(self.now, node, wanted, epochs))
-        # A script that is over lets time pass, so that limits end the read.
+        # Without further replies every partition has an error, so that the limit ends the read.
         reply = self._replies.pop(0) if self._replies else Reply({partition: Part(error=6) for partition in wanted})
         if isinstance(reply, ClusterError):
             return reply

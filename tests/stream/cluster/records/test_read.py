@@ -1,4 +1,4 @@
-"""Tests of the fetch loop: every committed record once, in order, whatever the leaders answer."""
+"""Tests of the fetch loop: it returns every committed record once, in order, whatever the leaders answer."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass
 class Result:
-    """What a read returned."""
+    """The result of a read."""
 
     offsets: dict[int, list[int]]
     tally: ReadTally
@@ -141,7 +141,7 @@ def test_committed_records_are_returned_once_in_order(
     positions: list[int],
     ahead: bool,  # noqa: FBT001
 ) -> None:
-    """Errors that end by themselves are retried; the next fetch begins after the last valid batch."""
+    """Transient errors are retried; the next fetch begins after the last valid batch."""
     leader = FakeLeader(replies)
     result = run(leader, ahead=ahead)
     assert result.offsets == {0: offsets}
@@ -151,7 +151,7 @@ def test_committed_records_are_returned_once_in_order(
 
 @pytest.mark.parametrize("ahead", [False, True])
 def test_aborted_records_are_given_with_their_producer(ahead: bool) -> None:  # noqa: FBT001
-    """They are none of the returned records, and each of them is given once."""
+    """Aborted records are not among the returned records; each is passed once to `on_aborted` with its producer."""
     first = in_transaction(0, 7, 3) + batch(3) + write.marker(4, 7, committed=False)
     second = in_transaction(5, 8, 2) + write.marker(7, 8, committed=False) + batch(8, 2)
     replies = [only(first, aborted=((7, 0),)), only(second, aborted=((8, 5),))]
@@ -169,7 +169,7 @@ def test_a_read_can_start_inside_a_batch() -> None:
 
 
 def test_a_range_without_offsets_needs_no_request() -> None:
-    """Nothing is looked up for a partition that is already read."""
+    """A partition that is already read needs no lookup and no fetch."""
     leader = FakeLeader([])
     assert run(leader, {0: (5, 5)}).offsets == {}
     assert (leader.asked, leader.lookups) == ([], 0)
@@ -184,7 +184,7 @@ def parts(**by_partition: bytes | Part) -> Reply:
 
 
 def test_all_partitions_of_a_leader_are_one_request() -> None:
-    """Each request has the partitions that are left, in ascending order."""
+    """Each request has the partitions that are not yet read to their ends, in ascending order."""
     leader = FakeLeader(
         [parts(p0=batch(0, 10), p1=batch(0, 4), p2=b""), parts(p1=batch(4, 6), p2=batch(0, 3)), parts(p2=batch(3, 7))],
         [{0: 1, 1: 1, 2: 1}],
@@ -195,21 +195,21 @@ def test_all_partitions_of_a_leader_are_one_request() -> None:
 
 
 def test_each_leader_is_asked_for_its_partitions() -> None:
-    """One request per leader and round."""
+    """Each leader gets one request per round."""
     leader = FakeLeader([parts(p0=batch(0, 10)), parts(p1=batch(0, 10))], [{0: 1, 1: 2}])
     assert run(leader, {0: (0, 10), 1: (0, 10)}).offsets == {0: ALL, 1: ALL}
     assert [(each.node, each.positions) for each in leader.asked] == [(1, {0: 0}), (2, {1: 0})]
 
 
 def test_no_records_beside_a_full_answer_are_no_end() -> None:
-    """A broker that stops at the size limit returns nothing of the later partitions: they are fetched again."""
+    """A broker that stops at the size limit returns no records of the later partitions, which are fetched again."""
     leader = FakeLeader([parts(p0=batch(0, 10), p1=b""), parts(p1=batch(0, 10))], [{0: 1, 1: 1}])
     assert run(leader, {0: (0, 10), 1: (0, 10)}).offsets == {0: ALL, 1: ALL}
     assert leader.now == 0
 
 
 def test_partitions_without_a_leader_do_not_hold_up_the_others() -> None:
-    """The others are read at once; the partition follows when it has a leader."""
+    """Partitions with a leader are read at once; a partition without a leader is read when it has one."""
     leader = FakeLeader(
         [parts(p1=batch(0, 5)), parts(p1=batch(5, 5)), parts(p0=batch(0, 10))],
         [{0: -1, 1: 1}, {0: -1, 1: 1}, {0: 2, 1: 1}],
@@ -221,7 +221,7 @@ def test_partitions_without_a_leader_do_not_hold_up_the_others() -> None:
 
 
 def test_a_moved_partition_is_fetched_from_its_new_leader() -> None:
-    """Only the partition with the error is looked up; the epoch of the new leader is sent."""
+    """The leader of the partition is looked up again, and the fetch has the epoch of the new leader."""
     leader = FakeLeader(
         [parts(p0=Part(error=6), p1=batch(0, 5)), parts(p1=batch(5, 5)), parts(p0=batch(0, 10))],
         [{0: 1, 1: 1}, {0: 2, 1: 1}],
@@ -231,14 +231,14 @@ def test_a_moved_partition_is_fetched_from_its_new_leader() -> None:
 
 
 def test_throttling_is_obeyed() -> None:
-    """The next request to the broker waits as long as it says, and an answer without partitions is then no failure."""
+    """The next request waits for the throttle time; a throttled answer without partitions is not a failure."""
     leader = FakeLeader([Reply(throttle_ms=700), Reply({0: Part(batch(0, 4))}, throttle_ms=300), only(batch(4, 6))])
     assert run(leader).offsets == {0: ALL}
     assert [round(each.at, 3) for each in leader.asked] == [0, 0.7, 1.0]
 
 
 def test_pauses_between_attempts_grow() -> None:
-    """A quarter of a second at first, a second at most."""
+    """The first pause is a quarter of a second, and the longest pause is a second."""
     leader = FakeLeader([only(error=6)] * 5 + [only(batch(0, 10))])
     run(leader)
     assert [each.at for each in leader.asked] == [0, 0.25, 0.75, 1.75, 2.75, 3.75]
@@ -247,7 +247,7 @@ def test_pauses_between_attempts_grow() -> None:
 @pytest.mark.parametrize("rows", [0, 7, 1_000])
 @pytest.mark.parametrize("ahead", [False, True])
 def test_records_are_put_together_over_partitions(rows: int, ahead: bool) -> None:  # noqa: FBT001
-    """A caller with a fixed cost per call gets many records at once; positions say how far each partition is read."""
+    """A caller with a fixed cost per call gets many records at once; positions show how far each partition is read."""
     replies = [parts(p0=batch(0, 10), p1=batch(0, 2)), parts(p1=batch(2, 8))]
     result = run(FakeLeader(replies, [{0: 1, 1: 1}]), {0: (0, 10), 1: (0, 10)}, rows=rows, ahead=ahead)
     assert result.offsets == {0: ALL, 1: ALL}
@@ -265,7 +265,7 @@ def test_large_answers_are_returned_in_pieces(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_few_large_records_are_returned_early(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Records are not put together beyond a number of bytes."""
+    """Records of several answers are put together only up to a number of bytes."""
     monkeypatch.setattr(read, "_LARGEST", 4)
     result = run(FakeLeader([only(batch(0, 4)), only(batch(4, 6))]), rows=1_000)
     assert [each.positions for each in result.pieces if each.positions] == [{0: 4}, {0: 10}, {0: 10}]
@@ -285,7 +285,7 @@ def test_few_large_records_are_returned_early(monkeypatch: pytest.MonkeyPatch) -
 def test_a_position_out_of_range_moves_to_the_log_start(
     ends: tuple[int, int], replies: list[Reply], offsets: list[int], skipped: dict[SkipReason, int]
 ) -> None:
-    """What retention deleted is counted, and reading goes on."""
+    """Records that retention deleted are counted, and the read continues."""
     leader = FakeLeader([only(error=1), *replies], ends=[{0: ends}])
     result = run(leader)
     assert result.offsets.get(0, []) == offsets
@@ -293,13 +293,13 @@ def test_a_position_out_of_range_moves_to_the_log_start(
 
 
 def test_a_log_that_ends_below_the_position_ends_the_range() -> None:
-    """The log was truncated, or the topic created again: the rest of the range is counted."""
+    """The log was truncated, or the topic was created again: the rest of the range is counted."""
     result = run(FakeLeader([only(error=1)], ends=[{0: (0, 3)}]), {0: (6, 10)})
     assert (result.offsets, result.tally.skipped) == ({}, {SkipReason.TRUNCATED: 4})
 
 
 def test_a_log_that_ends_below_the_range_is_given_up_after_the_limit() -> None:
-    """A new leader may not know the high watermark yet; one that never reaches the end lost the records."""
+    """A new leader may not know the high watermark yet; a leader that never reaches the end has lost the records."""
     leader = FakeLeader([only(batch(0, 4)), *[only(last_stable=4)] * 1000])
     result = run(leader)
     assert (result.offsets, result.tally.skipped) == ({0: ALL[:4]}, {SkipReason.TRUNCATED: 6})
@@ -307,7 +307,7 @@ def test_a_log_that_ends_below_the_range_is_given_up_after_the_limit() -> None:
 
 
 def test_unknown_ends_are_asked_again() -> None:
-    """The position moves when a broker says where the log begins."""
+    """The position moves when a broker returns the log start offset."""
     leader = FakeLeader([only(error=1), only(batch(5, 5))], ends=[{0: "no_leader"}, {}, {0: (5, 12)}])
     assert run(leader).offsets == {0: ALL[5:]}
 
@@ -321,7 +321,7 @@ def damaged(raw: bytes) -> bytes:
 
 
 def test_a_damaged_batch_is_skipped_after_three_attempts() -> None:
-    """Its fault and its offsets are counted, and the records behind it are read."""
+    """The fault and the offsets of the batch are counted, and the records after it are read."""
     raw = damaged(batch(0, 3)) + batch(3, 7)
     leader = FakeLeader([only(raw), only(raw), only(raw), only(batch(3, 7))])
     result = run(leader)
@@ -331,7 +331,7 @@ def test_a_damaged_batch_is_skipped_after_three_attempts() -> None:
 
 
 def test_damage_without_a_batch_behind_it_is_skipped_by_growing_steps() -> None:
-    """A log of which nothing can be read does not hold up a read for ever."""
+    """A log without a readable batch does not block a read forever."""
     leader = FakeLeader([only(bytes(100), last_stable=2_000)] * 100)
     result = run(leader, {0: (0, 1_000)})
     assert result.tally.skipped == {SkipReason.DAMAGED: 1_000}
@@ -339,7 +339,7 @@ def test_damage_without_a_batch_behind_it_is_skipped_by_growing_steps() -> None:
 
 
 def test_batches_that_cannot_be_decoded_are_counted() -> None:
-    """A batch with a valid checksum and damaged content is passed, and the others are read."""
+    """A batch with a valid checksum and damaged content is counted, and the read continues after it."""
     raw = batch(0, 2) + write.batch(2, [write.Rec(0, 0, b"k", b"2")], count=5) + batch(3, 7)
     result = run(FakeLeader([only(raw)]))
     assert result.offsets == {0: ALL}
@@ -370,7 +370,7 @@ def test_records_below_the_position_are_no_progress() -> None:
     ],
 )
 def test_permanent_errors_are_raised_at_once(leader: FakeLeader, error: type[ClusterError], reason: str) -> None:
-    """Waiting would not help."""
+    """A retry cannot succeed, so the error is raised without a pause."""
     with pytest.raises(error, match=reason):
         run(leader)
     assert leader.now == 0
@@ -392,14 +392,14 @@ def test_permanent_errors_are_raised_at_once(leader: FakeLeader, error: type[Clu
     ],
 )
 def test_a_read_without_progress_ends_with_its_reason(leader: FakeLeader, reason: str) -> None:
-    """Two minutes after the last progress, not earlier."""
+    """The read ends two minutes after its last progress, not earlier."""
     with pytest.raises(ClusterError, match=reason):
         run(leader)
     assert 120 <= leader.now < 123
 
 
 def test_the_other_partitions_are_read_before_a_read_fails() -> None:
-    """A partition without a leader ends the read when nothing else is left."""
+    """A partition without a leader ends the read when no other partition is left."""
     slow = [Reply({1: Part(batch(n))}, throttle_ms=50_000) for n in range(10)]
     leader = FakeLeader(slow, [{0: -1, 1: 1}])
     with pytest.raises(Unreachable, match="partition 0"):
@@ -408,7 +408,7 @@ def test_the_other_partitions_are_read_before_a_read_fails() -> None:
 
 
 def test_a_caller_continues_after_an_error() -> None:
-    """The positions say what was returned; nothing is returned twice."""
+    """The positions show which records were returned; no record is returned twice."""
     wanted = [OffsetRange(0, 0, 10)]
     seen: list[int] = []
     for leader in (FakeLeader([only(batch(0, 4)), only(error=29)]), FakeLeader([only(batch(0, 10))])):
@@ -420,12 +420,12 @@ def test_a_caller_continues_after_an_error() -> None:
     assert seen == ALL
 
 
-# Any history, cut anywhere.
+# Any log, and answers that end anywhere.
 
 
 @given(data=st.data(), rng=st.randoms(use_true_random=True))
 def test_any_answers_return_every_record_once(data: st.DataObject, rng: Random) -> None:
-    """Logs of three partitions, served by a broker with a size limit that cuts answers and fails at random."""
+    """The read is complete although the broker cuts answers at a size limit and fails at random."""
     logs = {partition: data.draw(st.lists(st.integers(1, 4), max_size=6)) for partition in range(3)}
     leader = _Broker(logs, rng)
     wanted = {partition: (data.draw(st.integers(0, sum(sizes))), sum(sizes)) for partition, sizes in logs.items()}
@@ -436,7 +436,7 @@ def test_any_answers_return_every_record_once(data: st.DataObject, rng: Random) 
 
 
 class _Broker(FakeLeader):
-    """Serves logs as a broker does: in the order of the request, the first batch whole, then cut at a limit."""
+    """Serves logs as a broker does: in the order of the request, with a whole first batch, then cut at a limit."""
 
     def __init__(self, logs: Mapping[int, Sequence[int]], rng: Random) -> None:
         super().__init__([], [dict.fromkeys(logs, 1)])
@@ -472,7 +472,7 @@ class _Broker(FakeLeader):
 
 @given(data=st.data(), rng=st.randoms(use_true_random=True))
 def test_any_bytes_end_a_read(data: st.DataObject, rng: Random) -> None:
-    """Whatever a leader returns, a read ends: at the end of its range, or with a ClusterError after its limit."""
+    """For any bytes of a leader, a read ends at the end of its range, or with a ClusterError after its limit."""
     sizes = data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=8))
     leader = _Broker({0: sizes}, rng)
     leader.damage()
@@ -496,7 +496,7 @@ def test_any_bytes_end_a_read(data: st.DataObject, rng: Random) -> None:
 
 
 def test_ranges_end_at_the_last_stable_offset(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They begin at the log start offset or after the last read offset."""
+    """Ranges begin at the log start offset or after the last read offset."""
     rows = [("t", 0, 20, 15, 3, None), ("t", 1, 9, 9, 0, None)]
     monkeypatch.setattr(ranges, "read_ends", lambda *_: ends_of(rows))
     assert unread_ranges(cast("Cluster", None), "t", {1: 6}) == [OffsetRange(0, 3, 15), OffsetRange(1, 7, 9)]
@@ -506,7 +506,7 @@ def test_ranges_end_at_the_last_stable_offset(monkeypatch: pytest.MonkeyPatch) -
 def test_a_partition_with_unknown_ends_is_refused(
     monkeypatch: pytest.MonkeyPatch, word: str, error: type[Exception]
 ) -> None:
-    """The read would be incomplete without an error."""
+    """Unknown ends raise an error, because the read would be incomplete."""
     monkeypatch.setattr(ranges, "read_ends", lambda *_: ends_of([("t", 0, None, None, None, word)]))
     with pytest.raises(error):
         unread_ranges(cast("Cluster", None), "t", {})

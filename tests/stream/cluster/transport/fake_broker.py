@@ -1,4 +1,4 @@
-"""A listener that speaks as much of Kafka's protocol as a login needs, for answers that no real broker gives."""
+"""A listener with the part of Kafka's protocol that a login needs, for answers that no real broker gives."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class FakeBroker:
 
     @property
     def address(self) -> str:
-        """The address as host:port."""
+        """Return the address as host:port."""
         return f"{LOOPBACK}:{self._server.getsockname()[1]}"
 
     def __enter__(self) -> Self:
@@ -92,7 +92,7 @@ class FakeBroker:
                 frame = received.read(*struct.unpack(">i", received.read(4)))
                 key, version, correlation = struct.unpack_from(">hhi", frame)
                 kind, highest = _APIS[key]
-                if version > highest:  # as a broker answers an ApiVersions request of the future (KIP-511)
+                if version > highest:  # as a broker answers an unknown version of ApiVersions (KIP-511)
                     response: Any = self._api_versions(error=35)
                     version = 0
                 else:

@@ -30,7 +30,7 @@ LOOPBACK = "127.0.0.1"
 
 @contextlib.contextmanager
 def impostor(answer: Callable[[socket.socket], None]) -> Iterator[str]:
-    """Listen on a free port and treat each connection by a function; gives the address."""
+    """Listen on a free port, call a function for each connection, and yield the address."""
     with socket.create_server((LOOPBACK, 0)) as server:
         open_connections: list[socket.socket] = []
 
@@ -51,7 +51,7 @@ def impostor(answer: Callable[[socket.socket], None]) -> Iterator[str]:
 
 
 def says(*words: bytes) -> Callable[[socket.socket], None]:
-    """Read a request, answer with these bytes and hang up."""
+    """Return a function that reads a request, answers with these bytes and closes the connection."""
 
     def answer(connection: socket.socket) -> None:
         connection.recv(4096)
@@ -72,7 +72,7 @@ LOGIN = KafkaLogin(PasswordLogin("PLAIN", "u", SecretValue("p")))
 
 
 def refusal(server: str, seconds: float = 1.0, login: KafkaLogin = PLAIN) -> ClusterError:
-    """Ask a server for metadata and give the error it ends in."""
+    """Request metadata from a server, and return the error."""
     with Cluster([server], login, request_timeout=seconds) as cluster, pytest.raises(ClusterError) as refused:
         cluster.metadata()
     return refused.value
@@ -139,12 +139,12 @@ def test_a_refused_connection_is_unreachable() -> None:
 
 
 def test_unknown_host() -> None:
-    """A name that does not resolve is named as that."""
+    """The error states that the name cannot be resolved."""
     assert "cannot be resolved" in refusal("no-such-host.invalid:9092", 5.0).what
 
 
 def test_a_permanent_cause_has_priority() -> None:
-    """With one unreachable address and one of the wrong protocol, the latter is reported."""
+    """If one address is unreachable and one has the wrong protocol, the wrong protocol is reported."""
     with socket.socket() as closed, impostor(says(b"HTTP/1.1 400 Bad Request\r\n\r\n")) as web:
         closed.bind((LOOPBACK, 0))
         servers = [web, f"{LOOPBACK}:{closed.getsockname()[1]}"]
@@ -153,7 +153,7 @@ def test_a_permanent_cause_has_priority() -> None:
 
 
 def test_connect_gives_up_at_its_limit_but_not_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Retriable errors are retried; the last one is raised."""
+    """Retriable errors are retried; the last error is raised."""
     monkeypatch.setattr("stream.cluster.transport.client._RETRY_SECONDS", 0.05)
     tries = 0
 
@@ -168,14 +168,14 @@ def test_connect_gives_up_at_its_limit_but_not_before(monkeypatch: pytest.Monkey
 
 
 def test_a_request_that_cannot_be_encoded_does_not_hang() -> None:
-    """The library loses such a request while a connection is being made; the guard around it ends the wait."""
+    """The library loses such a request while it connects; the client's guard ends the wait."""
     with impostor(silent) as server, Cluster([server], request_timeout=1) as cluster:
         answers = cluster.call_all([(1, "no request at all")])
     assert isinstance(answers[0], ClusterError)
 
 
 def test_a_closed_client_raises() -> None:
-    """It raises instead of waiting, also after a second close."""
+    """A closed client raises instead of waiting, also after a second close."""
     cluster = Cluster(["127.0.0.1:1"])
     cluster.close()
     cluster.close()
@@ -184,7 +184,7 @@ def test_a_closed_client_raises() -> None:
 
 
 def test_a_close_does_not_fail_while_the_io_thread_is_blocked() -> None:
-    """A slow name server blocks it. The close must not replace the error of the request before it."""
+    """A slow name server blocks the I/O thread; the close must not replace the error of the previous request."""
     cluster, released = Cluster(["127.0.0.1:1"]), threading.Event()
     cluster._net.call_soon_threadsafe(lambda: released.wait(30))
     cluster.close()
@@ -200,7 +200,7 @@ class TestBroker:
     """Tests with a broker that answers, stops and restarts."""
 
     def test_metadata_have_the_cluster_id_and_the_brokers(self, broker: Broker) -> None:
-        """One metadata request is enough."""
+        """One metadata request returns the cluster id and the brokers."""
         with Cluster([broker.bootstrap]) as cluster:
             assert cluster.cluster_id is None
             cluster.connect(10)
@@ -208,13 +208,13 @@ class TestBroker:
             assert [(each.node, each.host, each.port) for each in cluster.brokers] == [(1, LOOPBACK, broker.port)]
 
     def test_one_reachable_address_is_enough(self, broker: Broker) -> None:
-        """Unreachable addresses have no effect while one answers."""
+        """Unreachable addresses have no effect while one address answers."""
         with Cluster(["127.0.0.1:1", "no-such-host.invalid:1", broker.bootstrap]) as cluster:
             cluster.metadata()
             assert cluster.cluster_id
 
     def test_a_metadata_request_creates_no_topic(self, make_broker: MakeBroker) -> None:
-        """Auto-creation is not requested from the broker."""
+        """The request does not allow the broker to create topics."""
         broker = make_broker(properties={"auto.create.topics.enable": "true"})
         with Cluster([broker.bootstrap]) as cluster:
             for _ in range(2):
@@ -228,7 +228,7 @@ class TestBroker:
             assert set(answers) == {cluster.cluster_id}
 
     def test_an_unknown_broker_does_not_affect_other_answers(self, broker: Broker) -> None:
-        """Its error takes the place of its answer only."""
+        """The error of an unknown broker replaces only its own answer."""
         with Cluster([broker.bootstrap]) as cluster:
             cluster.connect(10)
             answers = cluster.call_all([(1, requests.metadata([])), (77, requests.metadata([])), (1, "nonsense")])
@@ -237,7 +237,7 @@ class TestBroker:
         assert isinstance(answers[2], ClusterError)
 
     def test_a_restarted_broker_is_found_by_the_next_call(self, make_broker: MakeBroker) -> None:
-        """While it is down, every call fails at once with the cause."""
+        """While the broker is down, every call fails at once with the cause."""
         broker = make_broker()
         with Cluster([broker.bootstrap], request_timeout=5) as cluster:
             cluster.connect(10)
@@ -254,7 +254,7 @@ class TestBroker:
     def test_a_paused_broker_causes_one_time_out(
         self, make_broker: MakeBroker, freeze: Callable[[Broker], None]
     ) -> None:
-        """After it is resumed, calls are answered again."""
+        """Calls are answered again after the broker is resumed."""
         broker = make_broker()
         with Cluster([broker.bootstrap], request_timeout=1) as cluster:
             cluster.connect(10)
@@ -262,7 +262,7 @@ class TestBroker:
             before = time.monotonic()
             with pytest.raises(TimedOut):
                 cluster.metadata()
-            # A generous bound: the point is that it ends at all.
+            # The bound is generous, because the call only has to end.
             assert time.monotonic() - before < 30
             broker.resume()
             cluster.connect(10)
@@ -270,7 +270,7 @@ class TestBroker:
     def test_a_broken_connection_is_unreachable(
         self, make_broker: MakeBroker, freeze: Callable[[Broker], None]
     ) -> None:
-        """The first call after a kill meets the broken connection or the closed port, and both are Unreachable."""
+        """A call in progress while its broker is killed ends with CutOff."""
         broker = make_broker()
         with Cluster([broker.bootstrap], request_timeout=2) as cluster:
             cluster.connect(10)

@@ -80,7 +80,7 @@ def test_a_cluster_error_is_returned_unchanged() -> None:
     assert causes.named(error, "elsewhere:1", "SSL") is error
 
 
-def test_only_what_may_pass_is_retriable() -> None:
+def test_only_temporary_errors_are_retriable() -> None:
     """`run` waits for an unreachable broker and for a valid token; a wrong password is permanent."""
     waiting = {each: each.code for each in _all_kinds(errors.ClusterError) if each.passes}
     assert waiting == {
@@ -105,7 +105,7 @@ def test_only_what_may_pass_is_retriable() -> None:
     ],
 )
 def test_each_fault_of_a_certificate_has_its_advice(reason: str, advice: str) -> None:
-    """OpenSSL's reason is quoted, and the advice fits it."""
+    """The error quotes the reason of OpenSSL, and its advice fits the reason."""
     found = causes.named(_unverified(reason), "broker-7:9092", "SSL")
     assert type(found) is errors.TlsRefused
     assert reason in found.what
@@ -113,7 +113,7 @@ def test_each_fault_of_a_certificate_has_its_advice(reason: str, advice: str) ->
 
 
 def test_a_login_that_waits_for_a_token_does_not_blame_the_broker() -> None:
-    """The error names the place of the credentials, and may pass."""
+    """The error names the token endpoint and is retriable."""
     found = causes.login_waits("broker-7:9092", "the token endpoint https://login.test/token")
     assert "waits for the token endpoint https://login.test/token" in found.what
     assert found.passes

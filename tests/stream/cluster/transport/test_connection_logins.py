@@ -1,4 +1,4 @@
-"""When and with what a connection logs in, and what it makes of answers that no real broker gives."""
+"""Tests of the logins of a connection: their times and credentials, and answers that no real broker gives."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def password(tmp_path: Path) -> KafkaLogin:
 
 
 def test_a_session_is_renewed_with_the_current_password(password: KafkaLogin, tmp_path: Path) -> None:
-    """The same connection logs in again before its session ends, with what the file has then."""
+    """The same connection logs in again before its session ends, with the current content of the file."""
     with FakeBroker(accepting) as broker, Cluster([broker.address], password) as cluster:
         cluster.metadata()
         cluster.metadata()
@@ -56,7 +56,7 @@ def test_a_session_is_renewed_with_the_current_password(password: KafkaLogin, tm
 
 
 def test_a_new_connection_uses_the_current_password(password: KafkaLogin, tmp_path: Path) -> None:
-    """After a refusal the next attempt reads the file again, without a new client."""
+    """After a refusal, the next attempt of the same client reads the file again."""
 
     def check(message: bytes) -> Login:
         return Login() if message == b"\0alice\0second" else Login(error=58, text="Authentication failed")
@@ -69,15 +69,15 @@ def test_a_new_connection_uses_the_current_password(password: KafkaLogin, tmp_pa
         cluster.connect(10)
 
 
-def test_mechanism_that_is_not_offered_is_answered_with_the_offer(password: KafkaLogin) -> None:
-    """The enabled mechanisms are named."""
+def test_the_error_of_a_disabled_mechanism_names_the_enabled_ones(password: KafkaLogin) -> None:
+    """The error names the mechanisms that the broker offers."""
     with FakeBroker(accepting, ("SCRAM-SHA-512", "GSSAPI")) as broker:
         error = refused(broker, password)
     assert "does not offer the SASL mechanism but SCRAM-SHA-512, GSSAPI" in error.what
 
 
 def test_wrong_scram_messages_end_the_login() -> None:
-    """A broker that cannot prove that it knows the password gets no more than the first message."""
+    """A broker that cannot prove that it knows the password receives only the first message."""
     with FakeBroker(lambda _: Login(b"v=bm8="), ("SCRAM-SHA-256",)) as broker:
         error = refused(broker, KafkaLogin(PasswordLogin("SCRAM-SHA-256", "alice", SecretValue("secret"))))
         assert len(broker.messages) == 1
@@ -86,8 +86,8 @@ def test_wrong_scram_messages_end_the_login() -> None:
     assert "secret" not in str(error)
 
 
-def test_broker_that_quotes_the_token_is_not_quoted(tmp_path: Path) -> None:
-    """The words of another validator are shown without the token."""
+def test_a_token_in_a_message_of_the_broker_is_not_shown(tmp_path: Path) -> None:
+    """The message of another validator is shown without the token."""
     (tmp_path / "token").write_text(JWT)
     words = f"Token validation failed for {JWT} (ErrId: 4f1)"
     with FakeBroker(lambda _: Login(error=58, text=words)) as broker:
@@ -97,7 +97,7 @@ def test_broker_that_quotes_the_token_is_not_quoted(tmp_path: Path) -> None:
 
 
 def test_slow_endpoint_does_not_blame_the_broker() -> None:
-    """While the token is awaited, the error names the endpoint; the request ends in time, and the token is used."""
+    """A request that waits for the token ends in time with the name of the endpoint; the token is used afterwards."""
     with TokenIssuer("alice", "s") as issuer, FakeBroker(accepting) as broker:
         token = issuer.token()
         issuer.answer = lambda: Answer(200, f'{{"access_token": "{token}"}}'.encode(), hold=3.0)
@@ -110,7 +110,7 @@ def test_slow_endpoint_does_not_blame_the_broker() -> None:
 
 
 def test_library_prints_no_login_at_level_debug(password: KafkaLogin) -> None:
-    """The library's loggers that print requests stay silent; its other lines are written."""
+    """The library's loggers that print requests write nothing; its other lines are written."""
     written = io.StringIO()
     handlers = logging.getLogger().handlers[:]
     try:

@@ -83,17 +83,17 @@ def test_every_replaced_method_is_listed(theirs: type) -> None:
 
 @pytest.mark.parametrize("theirs", CALLED, ids=lambda theirs: theirs.__name__)
 def test_the_called_methods_have_their_arguments(theirs: type) -> None:
-    """Also the argument `timeout_at`, without which a login has no time limit."""
+    """The arguments include `timeout_at`, without which a login has no time limit."""
     assert {name: arguments(getattr(theirs, name)) for name in CALLED[theirs]} == CALLED[theirs]
 
 
 @pytest.mark.parametrize("theirs", READ, ids=lambda theirs: theirs.__name__)
 def test_the_attributes_that_are_read_exist(theirs: type) -> None:
-    """The constructor of the library sets each of them."""
+    """The constructors of the library's classes set all attributes that our classes read."""
     assert READ[theirs] - set(theirs.__init__.__code__.co_names) == set()
 
 
 def test_the_bound_is_the_next_minor_version() -> None:
-    """So that no new minor version is installed before these tests have passed with it."""
+    """The bound prevents the installation of a new minor version before these tests have passed with it."""
     dependencies = tomllib.loads(PROJECT.read_text())["project"]["dependencies"]
     assert [each for each in dependencies if each.startswith("kafka-python")] == ["kafka-python>=3.0.12,<3.1"]

@@ -34,7 +34,7 @@ REQUESTS: dict[str, Any] = {
     "sizes of all": admin_requests.describe_log_dirs(None),
     "sizes": admin_requests.describe_log_dirs({"t": [0, 1]}),
 }
-# What the first version that has the field is, and what it must be in every version sent.
+# By request: the first version that has the field, the field, and its value in every version sent.
 SAYS: dict[str, tuple[int, str, Any]] = {
     "metadata of all topics": (1, "topics", None),
     "metadata of some topics": (4, "allow_auto_topic_creation", False),
@@ -64,7 +64,7 @@ def test_a_request_can_be_encoded_in_every_version(name: str) -> None:
     for version in versions(request):
         raw = copy.copy(request).encode(version=version)
         read = type(request).decode(raw, version=version)
-        read._header = None  # what is decoded without one cannot be encoded else
+        read._header = None  # a request that was decoded without a header cannot be encoded otherwise
         assert read.encode(version=version) == raw
         if name in SAYS:
             since, field, value = SAYS[name]

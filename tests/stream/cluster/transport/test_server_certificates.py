@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def tls_server(certificate: Path, key: Path) -> Iterator[int]:
-    """Listen with a certificate, and hang up after each handshake; gives the port."""
+    """Listen with a certificate, close each connection after its handshake, and yield the port."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -66,7 +66,7 @@ def expired(certificates: Certificates, tmp_path_factory: pytest.TempPathFactory
 
 
 def test_expired_certificate(certificates: Certificates, expired: Path) -> None:
-    """The certificate has to be renewed on the broker."""
+    """The advice is to renew the certificate."""
     with tls_server(expired, certificates.key("broker")) as port:
         error = refusal(f"localhost:{port}", TlsFiles(certificates.authority))
     assert "certificate has expired" in error.what
@@ -74,7 +74,7 @@ def test_expired_certificate(certificates: Certificates, expired: Path) -> None:
 
 
 def test_unknown_authority(certificates: Certificates) -> None:
-    """The option with the authorities is named."""
+    """The advice names the option with the authorities."""
     with tls_server(certificates.certificate("broker"), certificates.key("broker")) as port:
         error = refusal(f"localhost:{port}", TlsFiles())
     assert "unable to get local issuer certificate" in error.what
@@ -82,7 +82,7 @@ def test_unknown_authority(certificates: Certificates) -> None:
 
 
 def test_wrong_host(certificates: Certificates) -> None:
-    """The address has to be a name in the certificate."""
+    """The advice names the option with the address, which has to be a name in the certificate."""
     with tls_server(certificates.certificate("broker"), certificates.key("broker")) as port:
         error = refusal(f"127.0.0.1:{port}", TlsFiles(certificates.authority))
     assert "IP address mismatch" in error.what
@@ -90,7 +90,7 @@ def test_wrong_host(certificates: Certificates) -> None:
 
 
 def test_authority_that_follows_is_read_without_a_new_client(certificates: Certificates, tmp_path: Path) -> None:
-    """A CA file that gets the right authority while the client runs ends the refusals."""
+    """A CA file that gets the right authority while the client runs ends the TLS errors."""
     path = tmp_path / "ca.crt"
     shutil.copy(certificates.certificate("client"), path)
     with (

@@ -1,4 +1,4 @@
-"""Common causes of ticks: a broker that dies takes the leaders of its partitions along."""
+"""Common causes of ticks: the partitions of a broker that dies have no leader."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class Ticks:
         return self._analysis.update(evaluated, evaluated.inputs.ends, context, self._now)
 
 
-def test_a_broker_that_dies_is_one_finding_until_its_groups_are_well() -> None:
-    """It names the broker that led the partitions, which have no leader now."""
+def test_a_broker_that_dies_is_one_finding_until_its_groups_recover() -> None:
+    """The finding names the broker that led the partitions, which have no leader now."""
     ticks = Ticks()
     assert ticks.tick(LED | OTHERS).findings == ()
     assert ticks.tick(LOST | OTHERS, ALL - {3}).findings == ()
@@ -47,7 +47,7 @@ def test_a_broker_that_dies_is_one_finding_until_its_groups_are_well() -> None:
 
 
 def test_healthy_groups_have_no_finding() -> None:
-    """Nor have two unhealthy ones."""
+    """Healthy groups have no finding, and two unhealthy groups have none either."""
     ticks = Ticks()
     two = dict(list(LOST.items())[:2])
     for _ in range(3):

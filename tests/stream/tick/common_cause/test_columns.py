@@ -1,4 +1,4 @@
-"""What groups share, from an evaluated tick."""
+"""Tests of the values that groups share, from an evaluated tick."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def pairs(evaluated: EvaluatedTick) -> dict[str, set[tuple[str, str, bool]]]:
 
 
 def test_a_group_has_its_values_in_all_dimensions() -> None:
-    """Topic, leader, offsets partition, coordinator and host."""
+    """The dimensions are topic, leader, offsets partition, coordinator and host."""
     assert pairs(evaluated_tick_of(GROUPS)) == {
         "topic": {("a", "orders", True), ("b", "orders", False), ("c", "payments", False)},
         "leader": {("a", "3", True), ("b", "3", False), ("c", "1", False)},
@@ -54,7 +54,7 @@ def test_a_group_has_its_values_in_all_dimensions() -> None:
 
 
 def test_the_host_of_an_unhealthy_partition_is_that_of_its_owner() -> None:
-    """Not those of the other members of the group."""
+    """The hosts of other members of the group are not those of the partition."""
     tick = evaluated_tick_of(GROUPS)
     inputs = dataclasses.replace(
         tick.evaluation.window.inputs,
@@ -68,7 +68,7 @@ def test_the_host_of_an_unhealthy_partition_is_that_of_its_owner() -> None:
 
 
 def test_without_offsets_partitions_no_cause_names_a_coordinator() -> None:
-    """Before the partitions of the offsets topic are known."""
+    """No group has a coordinator before the partitions of the offsets topic are known."""
     tick = evaluated_tick_of(GROUPS)
     tick = dataclasses.replace(
         tick, inputs=dataclasses.replace(tick.inputs, offsets_partition=np.full(3, -1, np.int64))

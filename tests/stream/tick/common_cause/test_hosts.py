@@ -1,4 +1,4 @@
-"""The hosts that the members of groups had lately."""
+"""Tests of the recent hosts of the members of groups."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def membership(*hosts: str) -> Membership:
 
 
 def test_a_host_is_remembered_after_its_members_left() -> None:
-    """A failed host leaves its groups empty; after a quarter of an hour it is forgotten."""
+    """A failed host leaves its groups empty; the host is kept for a quarter of an hour."""
     recent = RecentHosts()
     recent.update({"g": membership("a", "b")}, 0)
     recent.update({"g": membership("b")}, MINUTE)
@@ -27,7 +27,7 @@ def test_a_host_is_remembered_after_its_members_left() -> None:
 
 
 def test_a_group_that_is_gone_has_no_hosts() -> None:
-    """Nor one that was never known."""
+    """A removed group and a group that was never known have no hosts."""
     recent = RecentHosts()
     recent.update({"g": membership("a")}, 0)
     recent.update({"other": membership("b")}, 1)

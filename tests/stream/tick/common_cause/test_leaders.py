@@ -1,4 +1,4 @@
-"""The leaders that partitions had lately."""
+"""Tests of the recent leaders of partitions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def leaders_after(*ticks: tuple[int, Leaders]) -> dict[str, tuple[int, int]]:
 
 
 def test_the_leader_of_a_partition_without_a_leader_is_the_last_one() -> None:
-    """A partition that never had one has none."""
+    """A partition that never had a leader has none."""
     assert leaders_after((0, {("t", 0): 3, ("t", 1): None}), (1, {("t", 0): None, ("t", 1): None})) == {
         "t-0": (3, -1),
         "t-1": (-1, -1),
@@ -39,7 +39,7 @@ def test_the_leader_of_a_partition_without_a_leader_is_the_last_one() -> None:
 
 
 def test_the_leader_before_an_election_is_remembered_for_a_while() -> None:
-    """Also if there was no leader in between."""
+    """The previous leader is kept for a quarter of an hour, also if there was no leader in between."""
     ticks = [(0, {("t", 0): 3}), (1, {("t", 0): None}), (MINUTE, {("t", 0): 1})]
     assert leaders_after(*ticks) == {"t-0": (1, 3)}
     assert leaders_after(*ticks, (10 * MINUTE, {("t", 0): 1})) == {"t-0": (1, 3)}
@@ -47,14 +47,14 @@ def test_the_leader_before_an_election_is_remembered_for_a_while() -> None:
 
 
 def test_partitions_that_come_and_go_do_not_mix_up_the_others() -> None:
-    """Rows and numbers of topics move when a topic appears."""
+    """A new topic changes the rows and numbers of other topics, but not their leaders."""
     first: Leaders = {("b", 0): 1, ("b", 1): 2}
     second: Leaders = {("a", 0): 5, ("b", 0): None, ("b", 1): 3}
     assert leaders_after((0, first), (1, second)) == {"a-0": (5, -1), "b-0": (1, -1), "b-1": (3, 2)}
 
 
 def test_a_row_that_is_not_in_the_ends_has_no_leader() -> None:
-    """Neither before the first tick nor after it."""
+    """A row that is not in the ends has no leader, before and after the first tick."""
     recent = RecentLeaders()
     rows = np.array([-1], np.int64)
     assert [column.tolist() for column in recent.of(rows)] == [[-1], [-1]]

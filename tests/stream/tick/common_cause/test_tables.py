@@ -27,7 +27,7 @@ def causes(*found: CommonCauseFinding, absences: Any = ABSENCES) -> pa.Table:
 
 
 def test_a_finding_is_a_row() -> None:
-    """With its groups, its numbers and its words."""
+    """A row has the groups, the numbers and the sentence of its finding."""
     table = causes(FOUND)
     assert table.schema == COMMON_CAUSES
     (row,) = table.drop_columns(["since"]).to_pylist()
@@ -48,15 +48,15 @@ def test_a_finding_is_a_row() -> None:
 
 
 def test_an_absence_long_before_is_not_named() -> None:
-    """Nor that of a broker with the number of an offsets partition."""
+    """Neither an old absence nor that of a broker with the number of an offsets partition is in the sentence."""
     (row,) = causes(FOUND, absences={3: BrokerAbsence(NOW - 3_000 * SECOND, None)}).to_pylist()
     assert "left the cluster" not in row["sentence"]
     (row,) = causes(dataclasses.replace(FOUND, dimension=Dimension.OFFSETS_PARTITION)).to_pylist()
     assert "left the cluster" not in row["sentence"]
 
 
-def test_a_host_is_in_the_words_and_not_in_the_label() -> None:
-    """Two hosts have two labels."""
+def test_a_host_is_in_the_sentence_and_not_in_the_label() -> None:
+    """Two hosts have two labels without their addresses."""
     hosts = [
         dataclasses.replace(FOUND, dimension=Dimension.CLIENT_HOST, name=name) for name in ("10.0.0.7", "10.0.0.8")
     ]
@@ -67,7 +67,7 @@ def test_a_host_is_in_the_words_and_not_in_the_label() -> None:
 
 
 def test_hosts_can_be_hidden() -> None:
-    """As the names of members are; a broker keeps its name."""
+    """A hidden host has a number instead of its name, as a hidden member has; a broker keeps its name."""
     host = dataclasses.replace(FOUND, dimension=Dimension.CLIENT_HOST, name="10.0.0.7")
     report = CommonCauseReport((FOUND, host), ABSENCES)
     broker, hidden = common_causes_table(report, evaluated_tick_of(GROUPS), NOW / 1000, hide_hosts=True).to_pylist()
@@ -76,7 +76,7 @@ def test_hosts_can_be_hidden() -> None:
 
 
 def test_covered_groups_are_sorted_by_name() -> None:
-    """Each with the finding that explains it; no findings, no rows."""
+    """Each covered group has the finding that explains it; without findings, there are no rows."""
     other = CommonCauseFinding(Dimension.TOPIC, "t", frozenset("c"), 3, 4, NOW, 0)
     table = covered_groups_table(CommonCauseReport((FOUND, other)))
     assert table.schema == COVERED_GROUPS

@@ -31,7 +31,7 @@ TICK = 10_000
 
 
 class Leader:
-    """Answers with one open transaction per partition."""
+    """A leader that answers with one open transaction per partition."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.requested: list[tuple[str, list[int]]] = []
@@ -89,13 +89,13 @@ class Ticks:
 def test_a_partition_is_blocked_after_the_grace_period(
     leader: Leader, stable: list[int | None], *, is_blocked: bool
 ) -> None:
-    """Its last stable offset is unchanged and below the high watermark."""
+    """The last stable offset of a blocked partition is unchanged and below the high watermark."""
     assert [each.offsets_partition for each in Ticks().update(*stable)] == [0] * is_blocked
     assert all(topic == NAME and partitions == [0] for topic, partitions in leader.requested)
 
 
 def test_a_partition_stays_blocked_without_metadata_of_the_topic(leader: Leader) -> None:
-    """A broker that has just started may not know the topic; nothing is known then, and no end is logged."""
+    """A broker that has just started may not know the topic; the partition stays blocked, and no end is logged."""
     ticks = Ticks()
     ticks.update(50, 50)
     with structlog.testing.capture_logs() as lines:
@@ -107,14 +107,14 @@ def test_a_partition_stays_blocked_without_metadata_of_the_topic(leader: Leader)
 
 
 def test_a_blocked_partition_of_another_instance_is_not_looked_up(leader: Leader) -> None:
-    """Its hidden records are about groups of that instance."""
+    """The hidden records of the partition belong to groups of the other instance."""
     assert Ticks(InstanceShare(1, 2)).update(50, 50) == ()
     assert leader.requested == []
     assert len(Ticks(InstanceShare(0, 2)).update(50, 50)) == 1
 
 
 def test_a_blocked_partition_has_its_oldest_transaction(leader: Leader) -> None:
-    """It is blocked since the start of the transaction, or since the gap was first seen if that is earlier."""
+    """A partition is blocked since the start of the transaction, or since the gap was first seen if that is earlier."""
     before, after = (dt.datetime.fromtimestamp(NOON / 1000 + s, dt.UTC).replace(tzinfo=None) for s in (-3600, 3600))
     assert leader.row is not None
     leader.row |= {"start_time": before, "last_write_time": after, "hanging": False}
@@ -127,7 +127,7 @@ def test_a_blocked_partition_has_its_oldest_transaction(leader: Leader) -> None:
     "away", [True, False], ids=["no broker answers", "the leader of the partition does not answer"]
 )
 def test_a_partition_is_blocked_without_a_known_transaction(leader: Leader, *, away: bool) -> None:
-    """Producer and transactional id are not known."""
+    """The producer and the transactional id are unknown."""
     leader.away, leader.row = away, None
     assert Ticks().update(50, 50) == (BlockedOffsetsPartition(0, NOON),)
 

@@ -1,4 +1,4 @@
-"""Hidden groups: read behind the last stable offset, shown as not yet stable, and from the log again afterwards."""
+"""Hidden groups: commits behind the last stable offset are shown as not yet stable until the job has read them."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_nothing_is_read_while_no_partition_is_blocked(cluster: Cluster) -> None
 
 
 def test_a_blocked_partition_is_read_from_the_next_tick_on(cluster: Cluster) -> None:
-    """What is read before the ends is shown with them, with its own commit time; each read continues the last one."""
+    """Commits that are read before the ends are shown with them, with their own times; reads continue the last one."""
     cluster.commit(GROUP, 30, hidden=True)
     before = cluster.tick(0)
     assert (before.unread_groups, before.read_groups) == (frozenset({GROUP}), frozenset())
@@ -155,14 +155,14 @@ def test_a_blocked_partition_is_read_from_the_next_tick_on(cluster: Cluster) -> 
 
 
 def test_a_partition_without_new_records_changes_nothing(cluster: Cluster) -> None:
-    """The group counts as read."""
+    """A group without new records counts as read."""
     cluster.tick(0)
     shown = cluster.tick(0)
     assert (shown.read_groups, bool(shown.is_hidden.any())) == (frozenset({GROUP}), False)
 
 
 def test_the_log_counts_again_once_the_job_has_read_it(cluster: Cluster) -> None:
-    """The hidden commits stay valid until then; the job has the same result."""
+    """Hidden commits stay valid until the job has read the log; the job then has the same result."""
     cluster.tick(0)
     cluster.commit(GROUP, 30, hidden=True)
     cluster.commit(GROUP, 25, hidden=True)
@@ -174,7 +174,7 @@ def test_the_log_counts_again_once_the_job_has_read_it(cluster: Cluster) -> None
 
 
 def test_commits_are_counted_once_while_the_job_reads_them_in_part(cluster: Cluster) -> None:
-    """Offsets and counts do not go back, also of an offset that the job did not know."""
+    """Offsets and counts do not decrease, also for a partition that the job did not know."""
     cluster.tick(0)
     cluster.ends.append(("new", 0, 9, 9, 0, None))
     for offset in (30, 40, 50):
@@ -192,7 +192,7 @@ def test_commits_are_counted_once_while_the_job_reads_them_in_part(cluster: Clus
 
 
 def test_a_position_that_the_job_has_passed_adds_nothing(cluster: Cluster) -> None:
-    """A commit that the job has read, and later ones that are not hidden, are not overridden."""
+    """Hidden commits do not override a commit that the job has read, or later commits that are not hidden."""
     cluster.tick(0)
     cluster.commit(GROUP, 30, hidden=True)
     cluster.tick(0)
@@ -202,7 +202,7 @@ def test_a_position_that_the_job_has_passed_adds_nothing(cluster: Cluster) -> No
 
 
 def test_hidden_commits_expire_after_the_partition_is_unblocked(cluster: Cluster) -> None:
-    """Such as those of a topic that was created again, whose job reads other offsets."""
+    """Hidden commits expire if the job does not read them, as after the topic was created again."""
     cluster.commit(GROUP, 30, hidden=True)
     cluster.tick(0)
     cluster.tick(0)
@@ -211,7 +211,7 @@ def test_hidden_commits_expire_after_the_partition_is_unblocked(cluster: Cluster
 
 
 def test_a_commit_of_a_partition_that_is_not_in_the_log_gets_a_row(cluster: Cluster) -> None:
-    """It gets one once its ends are known; the order of the rows is the same object from tick to tick."""
+    """The partition gets a row once its ends are known; the row order is the same object from tick to tick."""
     cluster.commit(GROUP, 7, topic="new", hidden=True)
     cluster.tick(0)
     assert (GROUP, "new") not in offsets(cluster.tick(0)), "the ends of that topic were not requested"
@@ -226,7 +226,7 @@ def test_a_commit_of_a_partition_that_is_not_in_the_log_gets_a_row(cluster: Clus
 
 
 def test_a_partition_that_is_not_read_to_its_end_stays_unread(cluster: Cluster) -> None:
-    """What was read is shown only if it was complete once; the offsets that were not read are counted."""
+    """Commits are shown only after one complete read; the offsets that were not read are counted."""
     cluster.unread = 5
     cluster.commit(GROUP, 30, hidden=True)
     cluster.tick(0)
@@ -242,7 +242,7 @@ def test_a_partition_that_is_not_read_to_its_end_stays_unread(cluster: Cluster) 
 
 
 def test_a_partition_whose_leader_does_not_answer_is_unread(cluster: Cluster) -> None:
-    """What was read before stays; its groups may have committed since."""
+    """Commits that were read before stay; the groups are unread, because they may have committed since."""
     cluster.commit(GROUP, 30, hidden=True)
     cluster.tick(0)
     cluster.tick(0)
@@ -252,7 +252,7 @@ def test_a_partition_whose_leader_does_not_answer_is_unread(cluster: Cluster) ->
 
 
 def test_share_groups_are_not_among_the_groups(cluster: Cluster) -> None:
-    """Their offsets are in another topic; a group with members and without commits is one."""
+    """Share groups have their offsets in another topic; a group with members and without commits is included."""
     share, members = IN_0[1], IN_0[2]
     record = written.record(11, {"group_id": share}, {"epoch": 1})
     cluster.shard.read([record])
@@ -267,7 +267,7 @@ def records_of_group(*records: tuple[bytes, bytes | None]) -> list[tuple[bytes, 
 
 
 def test_a_deleted_group_is_dead_at_once(cluster: Cluster) -> None:
-    """Its offset is removed although the job cannot read the tombstone; its history has the evidence."""
+    """The offset is removed although the job cannot read the tombstone; the history of the group has the evidence."""
     cluster.tick(0)
     cluster.write((commit_key(GROUP, "t", 0), None))
     cluster.tick(0)
@@ -297,7 +297,7 @@ def test_a_deleted_offset_returns_with_its_next_commit(cluster: Cluster) -> None
 
 
 def test_a_deletion_counts_until_the_job_has_read_it(cluster: Cluster) -> None:
-    """Then it is dropped, and the log has the same deletion."""
+    """The hidden deletion is dropped when the job has read it, and the log has the same deletion."""
     cluster.tick(0)
     cluster.write((commit_key(GROUP, "t", 0), None))
     cluster.tick(0)
@@ -308,7 +308,7 @@ def test_a_deletion_counts_until_the_job_has_read_it(cluster: Cluster) -> None:
 
 
 def test_hidden_membership_records_are_applied(cluster: Cluster) -> None:
-    """A static member leaves before the transaction and returns behind it; its details are available."""
+    """A static member leaves before the transaction and returns behind it; the details of the member are available."""
     left = [
         written.group_epoch(2),
         written.member("m", "t", instance="i"),
@@ -335,7 +335,7 @@ def test_hidden_membership_records_are_applied(cluster: Cluster) -> None:
 
 
 def test_a_classic_group_without_its_record_is_a_simple_group(cluster: Cluster) -> None:
-    """It keeps its offsets and is Empty."""
+    """A group without its record keeps its offsets and is Empty."""
     cluster.shard.read([(group_key(GROUP), group_value(1, ["m"]))])
     cluster.tick(0)
     cluster.write((group_key(GROUP), None))
@@ -347,7 +347,7 @@ def test_a_classic_group_without_its_record_is_a_simple_group(cluster: Cluster) 
 
 
 def test_a_group_created_behind_the_transaction_is_shown(cluster: Cluster) -> None:
-    """The job has read none of its records; it is shown with members and offsets."""
+    """The group is shown with members and offsets, although the job has read none of its records."""
     created = IN_0[3]
     cluster.tick(0)
     cluster.write((group_key(created), group_value(1, ["m"])))
@@ -360,7 +360,7 @@ def test_a_group_created_behind_the_transaction_is_shown(cluster: Cluster) -> No
 
 
 def test_a_simple_group_created_behind_the_transaction_is_shown(cluster: Cluster) -> None:
-    """It is Empty since its first commit; a dead group that commits again exists again."""
+    """A new simple group is Empty since its first commit; a dead group that commits again exists again."""
     created = IN_0[3]
     cluster.shard.read([(commit_key(GROUP, "t", 0), None)], time=NOON + 1)
     assert cluster.tick(0).state.histories[GROUP].died == NOON + 1
@@ -377,7 +377,7 @@ def test_a_simple_group_created_behind_the_transaction_is_shown(cluster: Cluster
 
 
 def test_pending_commits_are_known_by_key(cluster: Cluster) -> None:
-    """As long as their transaction is open; a group that has only a pending commit is not dead."""
+    """A commit is pending while its transaction is open; a group that has only a pending commit is not dead."""
     cluster.tick(0)
     cluster.write((commit_key(GROUP, "t", 0), None))
     cluster.write((commit_key(GROUP, "t", 0), commit_value(40, NOON)), producer=5)
@@ -392,7 +392,7 @@ def test_pending_commits_are_known_by_key(cluster: Cluster) -> None:
 
 
 def test_a_commit_whose_marker_the_job_has_read_first_is_not_deleted(cluster: Cluster) -> None:
-    """The hidden part ends before the marker: it knows the commit as pending, behind a tombstone."""
+    """In the hidden part, which ends before the marker, the commit is pending behind a tombstone."""
     cluster.tick(0)
     cluster.write((commit_key(GROUP, "t", 0), None))
     cluster.write((commit_key(GROUP, "t", 0), commit_value(40, NOON)), producer=5)
@@ -403,7 +403,7 @@ def test_a_commit_whose_marker_the_job_has_read_first_is_not_deleted(cluster: Cl
 
 
 def test_a_truncated_log_is_read_again(cluster: Cluster) -> None:
-    """The part that was read before is dropped."""
+    """The records that were read before the truncation are dropped."""
     cluster.tick(0)
     cluster.write((commit_key(GROUP, "t", 0), None))
     cluster.tick(0)
@@ -414,7 +414,7 @@ def test_a_truncated_log_is_read_again(cluster: Cluster) -> None:
 
 
 def test_memberships_count_once_the_partition_was_read_to_its_end(cluster: Cluster) -> None:
-    """A part of it would be an old state of the group; after that, an incomplete read keeps what was read."""
+    """A part of the records would be an old state of the group; a later incomplete read keeps the memberships."""
     cluster.unread = 1
     cluster.tick(0)
     cluster.write((group_key(GROUP), group_value(1, ["m"])))
@@ -427,7 +427,7 @@ def test_memberships_count_once_the_partition_was_read_to_its_end(cluster: Clust
 
 
 def test_the_hidden_part_is_read_again_behind_a_new_last_stable_offset(cluster: Cluster) -> None:
-    """The next transaction blocks the partition at an offset past what was read."""
+    """The next transaction blocks the partition at an offset beyond the records that were read."""
     cluster.tick(0)
     cluster.write((commit_key(GROUP, "t", 0), None))
     cluster.tick(0)

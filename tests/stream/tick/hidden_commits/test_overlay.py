@@ -49,7 +49,7 @@ def offsets_of(state: GroupColumns) -> dict[Key, int]:
 @examples(30)
 @given(st.dictionaries(KEYS, st.integers(0, 9), min_size=1), st.dictionaries(KEYS, st.integers(10, 19), min_size=1))
 def test_each_commit_is_in_its_own_row(log: dict[Key, int], more: dict[Key, int]) -> None:
-    """In any order; names, ranks and keys of the rows agree, and slots stay with their rows."""
+    """The rows may have any order; names, ranks and keys of the rows agree, and slots stay with their rows."""
     shard = ShardReader()
     shard.read([(commit_key(*key), commit_value(offset, 1_000)) for key, offset in log.items()], time=1_000)
     state = shard.driver_state.columns()
@@ -79,7 +79,7 @@ def test_each_commit_is_in_its_own_row(log: dict[Key, int], more: dict[Key, int]
 
 
 def test_without_a_new_row_the_row_order_is_the_same_object() -> None:
-    """So are the names of groups and topics."""
+    """The row order and the names of groups and topics are those of the given driver state."""
     shard = ShardReader()
     shard.read([(commit_key("a", "t", 0), commit_value(1, 1))])
     state = shard.driver_state.columns()
@@ -93,13 +93,13 @@ def test_without_a_new_row_the_row_order_is_the_same_object() -> None:
 
 
 def test_names_are_decoded_from_keys() -> None:
-    """Long and non-ASCII names, and the highest partition."""
+    """Long and non-ASCII names, and the highest partition, are decoded."""
     group, topic, partition = decode_names(pa.array([commit_key("ü" * 99, "t.x", 2**31 - 1)], pa.binary()))
     assert (group.to_pylist(), topic.to_pylist(), partition.tolist()) == (["ü" * 99], ["t.x"], [2**31 - 1])
 
 
 def test_a_run_that_the_job_has_begun_follows_the_row_from_before() -> None:
-    """Its commits are counted once; without that row, the log counts until it has the whole run."""
+    """The commits of the run are counted once; without the earlier row, the log counts until it has the whole run."""
     key = ("a", "t", 0)
     records = [(offset, commit_key(*key), commit_value(offset, offset)) for offset in (1, 2, 3)]
     shard, overlay = ShardReader(), Overlay(KEEP)
@@ -120,7 +120,7 @@ def test_a_run_that_the_job_has_begun_follows_the_row_from_before() -> None:
 
 
 def test_a_run_that_begins_with_a_tombstone_needs_no_row_from_before() -> None:
-    """It voids the row of the log, of which the job has read a part."""
+    """The tombstone voids the row of the log, although the job has read a part of the run."""
     key = ("a", "t", 0)
     values = (commit_value(1, 1), None, commit_value(2, 2), commit_value(3, 3))
     records = [(at, commit_key(*key), value) for at, value in enumerate(values)]

@@ -1,4 +1,4 @@
-"""The part of an offsets partition behind its last stable offset: the same result as the job will have of it."""
+"""The part of an offsets partition behind its last stable offset: the job will have the same result."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from tests.support.driver_states import Raw
 
 KEY = commit_key("g", "t", 0)
-"""Of record type 1: the canonical key of its run."""
+"""The canonical key of a run is the key of record type 1."""
 
 
 class Tail:
-    """A tail from offset 100 on, and what is written to it; each method reads at once."""
+    """A tail from offset 100 on and its writer; each method writes and reads at once."""
 
     def __init__(self) -> None:
         self.tail = HiddenTail(100, SLOT_MS, KEEP)
@@ -46,7 +46,7 @@ class Tail:
 
     @property
     def offsets(self) -> dict[bytes, int]:
-        """The committed offsets that count."""
+        """Return the committed offsets that count."""
         return offsets_of(self.tail.runs)
 
 
@@ -57,7 +57,7 @@ def offsets_of(runs: Runs) -> dict[bytes, int]:
 
 
 def test_a_commit_of_no_transaction_is_final() -> None:
-    """With its own time and position, as from the log."""
+    """The commit has its own time and position, as from the log."""
     written = Tail()
     written.write(KEY, commit_value(5, 77))
     spans = written.tail.runs.spans
@@ -66,7 +66,7 @@ def test_a_commit_of_no_transaction_is_final() -> None:
 
 
 def test_an_offset_is_deleted_until_it_is_committed_again() -> None:
-    """The newest record of its key counts, of type 1 or 0."""
+    """The newest record of a key counts, whether its type is 1 or 0."""
     written = Tail()
     written.write(KEY, None)
     assert dict(written.tail.deleted) == {KEY: NewestRecord(100, 100)}
@@ -76,7 +76,7 @@ def test_an_offset_is_deleted_until_it_is_committed_again() -> None:
 
 @pytest.mark.parametrize("committed", [True, False])
 def test_a_commit_of_an_open_transaction_is_pending_until_the_marker(*, committed: bool) -> None:
-    """A committed one then counts; an aborted one does not."""
+    """After the marker, a committed commit counts and an aborted commit does not."""
     written = Tail()
     written.write(KEY, None)
     written.write(KEY, commit_value(5, 1), producer=7)
@@ -89,7 +89,7 @@ def test_a_commit_of_an_open_transaction_is_pending_until_the_marker(*, committe
 
 
 def test_a_marker_does_not_replace_a_newer_commit() -> None:
-    """As in OffsetMetadataManager: the greater position counts, and the offset stays pending until the marker."""
+    """As in OffsetMetadataManager, the greater position counts, and the offset stays pending until the marker."""
     written = Tail()
     written.write(KEY, commit_value(5, 1), producer=7)
     written.write(KEY, commit_value(9, 1))
@@ -98,8 +98,8 @@ def test_a_marker_does_not_replace_a_newer_commit() -> None:
     assert (written.tail.pending, written.offsets) == (frozenset(), {KEY: 9})
 
 
-def test_a_tombstone_cancels_what_is_pending() -> None:
-    """As in OffsetMetadataManager: the marker does not restore the commit, also not after a newer commit."""
+def test_a_tombstone_cancels_a_pending_commit() -> None:
+    """As in OffsetMetadataManager, the marker does not restore the commit."""
     written = Tail()
     written.write(KEY, commit_value(5, 1), producer=7)
     written.write(KEY, None)
@@ -109,7 +109,7 @@ def test_a_tombstone_cancels_what_is_pending() -> None:
 
 
 def test_membership_records_are_kept_by_group_and_key() -> None:
-    """The newest value of each key, with tombstones; records that cannot be decoded are left out."""
+    """Each key has its newest value or tombstone; records that cannot be decoded are left out."""
     written = Tail()
     written.write(group_key("g"), group_value(1, ["m"]))
     written.write(group_key("g"), group_value(2, []))
@@ -126,7 +126,7 @@ def test_membership_records_are_kept_by_group_and_key() -> None:
 
 
 def test_a_tail_is_complete_once_it_was_read_to_its_end() -> None:
-    """It stays so; how much the last read left is known."""
+    """A complete tail stays complete; the number of offsets that the last read left is known."""
     written = Tail()
     seen = []
     for unread in (5, 0, 3):
@@ -148,7 +148,7 @@ STEPS = st.lists(
 
 
 class Stable:
-    """The same records as a reader of committed records has them after all transactions, in plain Python."""
+    """The same records as a read_committed consumer has them after all transactions, in plain Python."""
 
     def __init__(self) -> None:
         self.rows: list[tuple[int, Raw]] = []
@@ -179,9 +179,10 @@ class Stable:
 def test_the_fold_of_a_tail_is_the_fold_of_its_records_once_they_are_stable(
     steps: Sequence[tuple[str, int, int | None]], cuts: set[int]
 ) -> None:
-    """For any split into responses: offsets, positions, deletions and members; also counts, if commits are in order.
+    """The results are equal for any split into responses; counts are equal if commits are in order.
 
-    A commit that is older than another one of its offset when its marker is read may not be counted.
+    Offsets, positions, deletions and members are equal in any case. A commit that is older than another commit of its
+    offset when its marker is read may not be counted.
     """
     tail, writer, stable = HiddenTail(100, SLOT_MS, KEEP), HiddenWriter(100), Stable()
     for number, (step, at, producer) in enumerate([*steps, ("commit_marker", 0, 1), ("abort_marker", 0, 2)]):

@@ -22,7 +22,7 @@ def aborts_of(*rows: tuple[str, str, int, int]) -> AbortedCommits:
 
 
 def test_aborted_commits_are_found_by_row() -> None:
-    """With commits before them, or, where a member subscribes to the topic, without any."""
+    """Aborted commits have a row if the partition has commits or a member subscribes to the topic; others have none."""
     shard = shard_of([("g", "t", 1), ("h", "t", 0)], classic("t"))
     rows = RowFinder().find(shard.driver_state.columns(), context_of(t=3))
     aborts = aborts_of(("h", "t", 0, 100), ("g", "t", 2, 200), ("g", "other", 0, 300), ("z", "t", 0, 400))
@@ -35,7 +35,7 @@ def test_aborted_commits_are_found_by_row() -> None:
 
 
 def test_the_newest_of_two_shards_counts() -> None:
-    """A group whose coordinator moved may have aborted commits in its former shard."""
+    """The newest aborted commits count; a group whose coordinator moved may have older ones in its former shard."""
     rows = RowFinder().find(shard_of([("g", "t", 1)]).driver_state.columns(), context_of(t=3))
     for times in ((100, 200), (200, 100)):
         found = aborts_by_row(rows, aborts_of(*(("g", "t", 1, time) for time in times)))

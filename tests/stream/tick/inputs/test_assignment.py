@@ -15,7 +15,7 @@ from tests.support.raw import commit_key, commit_value
 
 
 def test_the_assignment_is_reused_until_a_state_changes() -> None:
-    """A commit does not change it; a described rebalance and a new assignment do."""
+    """A commit does not change the assignment; a described rebalance and a new assignment do."""
     shard, finder, assignment = ShardReader(), RowFinder(), AssignmentInputs()
 
     def owner(described: dict[str, str]) -> list[int]:
@@ -38,7 +38,7 @@ def test_the_assignment_is_reused_until_a_state_changes() -> None:
 
 
 def test_members_are_listed_by_subscription_if_these_differ() -> None:
-    """The most frequent subscription first; members that subscribe to nothing are in no list."""
+    """The most frequent subscription is first; members that subscribe to nothing are in no list."""
     shard, finder = ShardReader(), RowFinder()
     shard.read([(commit_key("g", "t", 0), commit_value(1, 1))])
 

@@ -51,13 +51,13 @@ V = Verdict
 
 @dataclasses.dataclass(frozen=True)
 class Story:
-    """What a group does; seconds count from `START`."""
+    """The actions of a group; seconds count from `START`."""
 
     commit: Callable[[int], int | None]
-    """The offset that it commits at each tick, if any."""
+    """The offset that the group commits at each tick, if any."""
     records: Mapping[int, Written] = dataclasses.field(default_factory=dict)
     described: str | None = None
-    """Its state in DescribeGroups from 600 on."""
+    """The state of the group in DescribeGroups from 600 on."""
     topic: str = "t"
     """The topic; all commits are for its partition 0."""
     live_from: int = 0
@@ -69,7 +69,7 @@ def until(last: int) -> Callable[[int], int | None]:
 
 
 def back(second: int) -> int:
-    """Commit five seconds behind the end; from 600 on, ten minutes behind it."""
+    """Return an offset five seconds behind the end; from 600 on, ten minutes behind it."""
     return end(second - 5) if second < 600 else end(second - 600)
 
 
@@ -243,7 +243,7 @@ def test_state_and_dates_of_a_group(
 
 
 def test_rebalances_while_the_monitor_was_stopped_are_dated_by_their_records() -> None:
-    """The first tick after an hour sees all of them at once; only those within the last ten minutes count."""
+    """The first tick after an hour sees all rebalances at once; only those within the last ten minutes count."""
     shard, hour = ShardReader(StateLimits(60, keep_transitions=32)), 60 * MINUTE
     for number in range(100):
         shard.read([(group_key("g"), group_value(number, ["m"], time=-1))], START_MS - hour + number * hour // 100)
@@ -257,7 +257,7 @@ def test_rebalances_while_the_monitor_was_stopped_are_dated_by_their_records() -
 
 
 def test_the_members_that_joined_since_the_last_tick_are_known() -> None:
-    """By the number of their group, as many as the history of the group counts."""
+    """The members are listed by the number of their group, as many as the history of the group counts."""
     shard, builder = ShardReader(), InputBuilder()
     for second, record in enumerate([generation(1, "m"), generation(2, "m", "n")]):
         shard.read([renamed(record, "g")], START_MS + second * 1000)
@@ -304,8 +304,8 @@ def test_the_stage_of_every_group_type(records: list[Raw], stage: GroupStage, st
     assert int(groups.members[0]) == (NOT_KNOWN if stage is GroupStage.OFFSETS_ONLY else 1)
 
 
-def test_share_groups_are_pointed_to_their_own_topic() -> None:
-    """They commit no offsets; the sentence names the topic that has them, and the next step the tool of Kafka."""
+def test_share_groups_refer_to_their_own_topic() -> None:
+    """Share groups commit no offsets; the sentence names the topic with their state, and the next step Kafka's tool."""
     shard = ShardReader()
     shard.read([written.group_epoch(2, kind=11), written.sharer("m", "orders")], START_MS)
     share = Evaluator().evaluate(health_inputs(shard.driver_state.columns(), ends_of([]), START))
@@ -320,7 +320,7 @@ def test_share_groups_are_pointed_to_their_own_topic() -> None:
 
 
 def test_a_group_without_a_history_is_dated_by_its_record() -> None:
-    """Such a group is from before histories were stored; its record has the broker's time of the state."""
+    """A group from before histories were stored has a record with the broker's time of its state."""
     shard = ShardReader()
     shard.read([(group_key("g"), group_value(1, ["m"], time=START_MS - 9))], START_MS)
     state = dataclasses.replace(shard.driver_state.columns(), histories={})
@@ -329,7 +329,7 @@ def test_a_group_without_a_history_is_dated_by_its_record() -> None:
 
 
 def test_a_dead_group_has_no_members_and_no_rows() -> None:
-    """It stays among the groups as long as the read model shows it."""
+    """A dead group stays among the groups as long as the read model shows it."""
     shard = ShardReader()
     shard.read([(group_key("g"), ALIVE), (commit_key("g", "t", 0), commit_value(1, 1))], START_MS)
     shard.read([(group_key("g"), None), (commit_key("g", "t", 0), None)], START_MS + 1000)
@@ -339,7 +339,7 @@ def test_a_dead_group_has_no_members_and_no_rows() -> None:
 
 
 def test_subscriptions_and_owners_by_names_and_by_ids() -> None:
-    """No owner, a member by its number, or not known: an id without a name, a group that reassigns."""
+    """An owner is the number of a member, none, or unknown: for an id without a name, and during a reassignment."""
     own = written.stands("m", 2, {written.ORDERS: (0, 9)})
     alone: list[Raw] = [written.group_epoch(2), written.member("m", "orders"), written.target_epoch(2), own]
     rows = [(topic, number) for topic in ("orders", "payments") for number in (0, 1, 9)]
@@ -368,7 +368,7 @@ def test_subscriptions_and_owners_by_names_and_by_ids() -> None:
 
 
 def test_context_and_lookups_become_columns() -> None:
-    """Expiry and retention by row, transactions by place, recreated topics by number; what is not known is -1."""
+    """Expiry and retention are by row, transactions by place, recreated topics by number; unknown values are -1."""
     shard = ShardReader()
     commits = [("h", "b", 1, 70), ("g", "c", 0, 60), ("g", "a", 0, 50)]
     shard.read([(commit_key(g, t, p), commit_value(1, time)) for g, t, p, time in commits], START_MS)
@@ -409,7 +409,7 @@ def test_context_and_lookups_become_columns() -> None:
 
 
 def test_ends_are_sorted_by_place() -> None:
-    """Topics that no group uses and topics that could not be described have none; a missing offset is not known."""
+    """Topics that no group uses, or that could not be described, have no ends; a missing offset is unknown."""
     shard = ShardReader()
     shard.read([(commit_key("g", topic, 0), commit_value(1, 1)) for topic in "ab"], START_MS)
     ends = ends_of(
@@ -431,7 +431,7 @@ def test_ends_are_sorted_by_place() -> None:
 
 
 def test_without_groups_nothing_is_evaluated() -> None:
-    """No groups, no rows, no ends, and no error."""
+    """Without groups there are no rows, no ends and no error."""
     inputs = health_inputs(ShardReader().driver_state.columns(), ends_of([]), START)
     result = Evaluator().evaluate(inputs)
     assert (len(inputs), inputs.groups.names, len(inputs.ends.place), len(result.group_verdict)) == (0, (), 0, 0)
@@ -441,7 +441,7 @@ PLACES = st.tuples(st.sampled_from(["b", "a", "é"]), st.sampled_from(["y", "x"]
 
 
 def test_a_group_whose_ends_were_never_known_is_unknown() -> None:
-    """Its only topic does not exist from the first tick on."""
+    """The only topic of the group does not exist from the first tick on."""
     shard = ShardReader()
     shard.read([(commit_key("g", "t", 0), commit_value(5, START_MS))], time=START_MS)
     evaluator = Evaluator(LIMITS)

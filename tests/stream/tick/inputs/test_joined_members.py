@@ -1,4 +1,4 @@
-"""Who joined a group last, from tick to tick."""
+"""Tests of the members that joined a group last, from tick to tick."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def group(*clients: MemberClient, generation: int = 1) -> Membership:
 
 
 def test_members_that_were_not_there_at_the_last_tick_have_joined() -> None:
-    """Until the next rebalance; the number is that of the group in the list of this tick."""
+    """Members have joined until the next rebalance; the number is that of the group in the list of the current tick."""
     joined = JoinedMembers()
     assert joined.update(["g"], {"g": group(A)}) == {}
     second = group(A, B, C, generation=2)
@@ -30,7 +30,7 @@ def test_members_that_were_not_there_at_the_last_tick_have_joined() -> None:
 
 
 def test_no_member_has_joined_at_the_first_tick_with_a_group() -> None:
-    """The members may be old; and a group that was gone is a new one."""
+    """The members of a new group may be old; a group that was removed and returns is a new group."""
     joined = JoinedMembers()
     assert joined.update(["g"], {"g": group(A, B)}) == {}
     assert joined.update(["g"], {}) == {}
@@ -38,7 +38,7 @@ def test_no_member_has_joined_at_the_first_tick_with_a_group() -> None:
 
 
 def test_a_static_member_that_rejoins_has_not_joined() -> None:
-    """Its member id is new, its instance is not."""
+    """The member id of a static member that rejoins is new, its instance id is not."""
     joined = JoinedMembers()
     old = dataclasses.replace(A, instance_id="i-1")
     joined.update(["g"], {"g": group(old)})

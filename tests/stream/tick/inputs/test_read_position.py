@@ -1,4 +1,4 @@
-"""How far the offsets topic is read, per row, and since when its partitions answer."""
+"""Tests of the read position of the offsets topic, per row, and of the time since which its partitions answer."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ def offsets_partition(name: str) -> int:
 
 
 def test_the_groups_are_in_both_partitions() -> None:
-    """The tests below compare the two partitions."""
+    """The groups are in both partitions, because the tests below compare the two."""
     assert {offsets_partition(name) for name in GROUPS} == {0, 1}
 
 
 def test_a_partition_read_to_its_end_is_read_until_now() -> None:
-    """The other one, with ten unread offsets, is read until the last tick whose end offset has been reached."""
+    """A partition with unread offsets is read until the last tick whose end offset has been reached."""
     tracker = ReadPositionTracker(TICK)
     tracker.update(ends({0: 100, 1: 100}), {0: 100, 1: 100}, NOW)
     tracker.update(ends({0: 100, 1: 110}), {0: 100, 1: 105}, NOW + TICK)
@@ -70,7 +70,7 @@ def test_a_partition_read_to_its_end_is_read_until_now() -> None:
 
 
 def test_a_reader_that_catches_up_is_dated_by_ticks() -> None:
-    """The position falls back to three ticks behind the end, then catches up to one."""
+    """The position falls back to three ticks behind the end, then catches up to one tick behind it."""
     tracker, until = ReadPositionTracker(TICK), []
     for number, position in enumerate((10, 10, 10, 10, 32, 50)):
         now = NOW + number * TICK
@@ -89,7 +89,7 @@ def test_the_newest_commit_of_a_partition_is_a_lower_bound() -> None:
 
 
 def test_a_fetched_row_is_known_until_now_and_dates_no_other() -> None:
-    """The coordinator's answer says nothing about other groups in the log."""
+    """An answer of the coordinator does not date other groups in the log."""
     tracker = ReadPositionTracker(TICK)
     tracker.update(ends({0: 100, 1: 100}), {0: 100, 1: 100}, NOW)
     tracker.update(ends({0: 200, 1: 200}), {0: 100, 1: 100}, NOW + TICK)
@@ -107,7 +107,7 @@ def test_a_fetched_row_is_known_until_now_and_dates_no_other() -> None:
     ],
 )
 def test_an_interruption_ends_with_the_first_answer(pause: int, since: int, *, unanswered: bool) -> None:
-    """An interruption is a tick without an end offset of the partition, or more than three ticks without any."""
+    """An interruption is a tick without an end offset of the partition, or a pause of more than three ticks."""
     tracker = ReadPositionTracker(TICK)
     tracker.update(ends({0: 100, 1: 100}), {0: 100, 1: 100}, NOW)
     if unanswered:
@@ -133,7 +133,7 @@ def test_without_any_end_offset_all_commits_are_known_until_now() -> None:
 
 
 def test_a_partition_without_an_end_has_an_outage_since_the_first_tick_without_it() -> None:
-    """Its groups have the time and the reason, those of the other partition have none; it ends with an answer."""
+    """Groups of the partition have the time and the reason, other groups have none; the outage ends with an answer."""
     tracker = ReadPositionTracker(TICK)
     for number, end in enumerate((100, None, None, 100)):
         now = NOW + number * TICK
@@ -150,7 +150,7 @@ def test_a_partition_without_an_end_has_an_outage_since_the_first_tick_without_i
 
 
 def test_the_offsets_partition_of_a_group_is_not_known_before_the_first_ends() -> None:
-    """It depends on the number of partitions."""
+    """The offsets partition depends on the number of partitions."""
     tracker = ReadPositionTracker(TICK)
     assert tracker.offsets_partitions(GROUPS).tolist() == [NEVER] * 4
     tracker.update(ends({0: 100, 1: 100}), {}, NOW)
@@ -158,7 +158,7 @@ def test_the_offsets_partition_of_a_group_is_not_known_before_the_first_ends() -
 
 
 def test_a_topic_that_cannot_be_described_is_an_outage_of_all_its_partitions() -> None:
-    """A broker that has just started may not know the topic; its groups are then not known to be silent."""
+    """A broker that has just started may not know the topic; all groups have an outage until the next answer."""
     tracker = ReadPositionTracker(TICK)
     tracker.update(ends({0: 5, 1: 5}), {0: 5, 1: 5}, NOW)
     lost = EndsIndex(pa.Table.from_pylist([{"topic": NAME, "partition": -1, "error": "not_found"}], ENDS))

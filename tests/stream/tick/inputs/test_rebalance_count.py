@@ -33,7 +33,7 @@ STORIES = [
 
 @pytest.mark.parametrize(("counts", "expected"), [s[1:] for s in STORIES], ids=[s[0] for s in STORIES])
 def test_recent_rebalances_are_a_difference_of_counts(counts: list[int], expected: int) -> None:
-    """Those within the window before the last tick."""
+    """The rebalances within the window before the last tick are counted."""
     rebalances = RebalanceCounter(WINDOW)
     recent = 0
     for tick, count in enumerate(counts):
@@ -42,7 +42,7 @@ def test_recent_rebalances_are_a_difference_of_counts(counts: list[int], expecte
 
 
 def test_counting_continues_after_a_restart() -> None:
-    """Rebalances before the restart count, and those during it."""
+    """Rebalances before the restart and during the restart are counted."""
     first = RebalanceCounter(WINDOW)
     first.update({"g": history(40), "quiet": history(3)}, 0)
     first.update({"g": history(60), "quiet": history(3)}, 10)
@@ -56,7 +56,7 @@ def test_counting_continues_after_a_restart() -> None:
 
 
 def test_a_removed_group_is_dropped() -> None:
-    """A group of the same name starts at zero."""
+    """A new group of the same name starts at zero."""
     rebalances = RebalanceCounter(WINDOW)
     rebalances.update({"g": history(1)}, 0)
     rebalances.update({"g": history(5)}, 10)
@@ -65,7 +65,7 @@ def test_a_removed_group_is_dropped() -> None:
 
 
 def test_a_clock_that_was_set_back_restarts_the_count() -> None:
-    """Nothing is counted twice."""
+    """No rebalance is counted twice."""
     rebalances = RebalanceCounter(WINDOW)
     rebalances.update({"g": history(1)}, 1000)
     assert dict(rebalances.update({"g": history(5)}, 500)) == {"g": 0}

@@ -104,7 +104,7 @@ STORIES: list[tuple[str, list[Place], list[Raw], ClusterContext, list[Place]]] =
 def test_rows_without_a_commit(
     commits: list[Place], records: list[Raw], context: ClusterContext, uncommitted: list[Place]
 ) -> None:
-    """Each case has the rows of its commits, and these."""
+    """Each case has the rows of its commits, and the listed rows without a commit."""
     state = shard_of(commits, *records).driver_state.columns()
     rows = RowFinder().find(state, context)
     assert [each for each, known in zip(named(rows), rows.committed, strict=True) if not known] == uncommitted
@@ -148,7 +148,7 @@ def test_rows_beyond_the_limit_are_omitted_and_counted() -> None:
 
 
 def test_unchanged_rows_are_the_same_object() -> None:
-    """A commit changes no row; a member, a partition or a new key does."""
+    """A commit does not change the rows; a member, a partition or a new key does."""
     shard = shard_of([("g", "t", 0)], classic("t"))
     finder = RowFinder()
     before = finder.find(shard.driver_state.columns(), context_of(t=2))

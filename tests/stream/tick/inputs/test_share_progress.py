@@ -1,4 +1,4 @@
-"""The facts about share groups of a poll, as health takes them."""
+"""Tests of the facts about share groups of a poll, as inputs of health."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def counted(group: str, partitions: int | None) -> dict[str, object]:
 
 
 def test_a_group_has_its_partitions() -> None:
-    """What is not known is None. The time is that of the read, which may be older than the poll."""
+    """Unknown values are None. The time is that of the read, which may be older than the poll."""
     reads = table(model.SHARE_READS, [{"read_time": 7_500}])
     polled = facts(share_groups=table(model.SHARE_GROUPS, [counted("jobs", 2)]), taken_at=9.0, share_reads=reads)
     found = share_progress(polled)
@@ -30,7 +30,7 @@ def test_a_group_has_its_partitions() -> None:
 
 
 def test_a_group_with_partitions_that_are_not_shown_is_not_known() -> None:
-    """Neither is one of which not all partitions are kept."""
+    """A group is unknown if not all of its partitions are kept, or their number is unknown; its topics are known."""
     for partitions in (3, None):
         polled = facts(share_groups=table(model.SHARE_GROUPS, [counted("jobs", partitions)]))
         assert share_progress(polled).groups == {}
@@ -38,14 +38,14 @@ def test_a_group_with_partitions_that_are_not_shown_is_not_known() -> None:
 
 
 def test_the_reason_why_nothing_is_known() -> None:
-    """As the poll counted it."""
+    """The reason is that of the unknown fact in the poll."""
     unknown = [{"fact": model.SHARE_GROUPS_FACT, "reason": "not_authorized", "amount": 1}]
     found = share_progress(facts(unknown_facts=table(model.UNKNOWN_FACTS, unknown)))
     assert (found.unknown_reason, found.groups) == ("not_authorized", {})
 
 
 def test_a_poll_is_converted_once() -> None:
-    """Until the next poll the progress is the same object; discarded facts are none."""
+    """The progress is the same object until the next poll; discarded facts have no progress."""
     polls = [None, (first := facts()), first, facts(), None]
     reader = ShareProgressReader(iter(polls).__next__)
     found = [reader.current() for _ in polls]

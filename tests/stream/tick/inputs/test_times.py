@@ -1,4 +1,4 @@
-"""Odd times of commits: none in the future or before 1970 reaches health, and the read model marks them."""
+"""Tests of odd commit times: none in the future or before 1970 reaches health, and the read model marks them."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_commit_time_in_the_future_does_not_hide_that_a_group_stopped(commit_t
 
 @pytest.mark.parametrize("commit_time", ODD)
 def test_an_odd_commit_time_is_marked_and_replaced(commit_time: int) -> None:
-    """The commit time is when the commit was first seen, or null; partition, group and metric say that it is odd."""
+    """The commit time is the time of its first sight, or null; partition, group and metric mark it as odd."""
     evaluator, shard = VerdictEvaluator(), one_group(commit_time)
     for tick in range(3):
         shown = snapshot_at(evaluator, shard, NOW + tick * TICK, 10)
@@ -98,7 +98,7 @@ def test_times_that_can_be_right_are_not_odd() -> None:
 
 
 def test_the_time_of_first_sight_is_kept_while_rows_change() -> None:
-    """A commit in the future keeps it when rows are added; a new commit has a new one."""
+    """A commit in the future keeps its time when rows are added; a new commit has a new time."""
     shard, builder = one_group(2**62), InputBuilder()
 
     def commit_times(now: int) -> list[int]:
@@ -114,7 +114,7 @@ def test_the_time_of_first_sight_is_kept_while_rows_change() -> None:
 
 
 def test_slots_in_the_future_are_left_out() -> None:
-    """The commit window of health ends now."""
+    """The commit window of health ends at the current time."""
     shard = one_group(NOW)
     shard.read([(commit_key("g", "t", 0), commit_value(6, 2**62))], time=NOW)
     inputs = inputs_at(InputBuilder(), shard, NOW)
@@ -159,7 +159,7 @@ def test_an_expiry_stored_by_a_client_is_clamped_and_marked() -> None:
     assert (row["offset_expiry_time"], row["odd_time"]) == (LATEST, True)
 
 
-def test_a_commit_at_the_end_of_time_never_expires_early() -> None:
+def test_a_commit_with_the_latest_time_never_expires_early() -> None:
     """The sum of commit time and retention does not wrap into the past."""
     around = dataclasses.replace(
         UNKNOWN_CLUSTER, retention=dataclasses.replace(UNKNOWN_CLUSTER.retention, retention_ms=604_800_000)

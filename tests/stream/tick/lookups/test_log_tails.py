@@ -29,7 +29,7 @@ TOPICS = ["orders", "payments"]
 
 
 class Brokers:
-    """Answers tail reads with a data end or an error; records the requests."""
+    """Brokers that answer tail reads with a data end or an error, and record the requests."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.requests: list[TailRequest] = []
@@ -131,7 +131,7 @@ def test_places_are_numbered_by_the_given_topics(brokers: Brokers) -> None:
 
 
 def test_the_shortest_tails_are_read_first_up_to_the_limit(brokers: Brokers) -> None:
-    """The others can be scheduled again at the next tick."""
+    """The other tails can be scheduled again at the next tick."""
     tails = new_lookup(LookupLimits(tails=1))
     tails.schedule(window(Row(committed=9_000, end=10_003, lag=1_003), Row(topic="payments", end=10_003, lag=1)))
     tails.update(TOPICS, ends(orders=10_003, payments=10_003))
@@ -154,7 +154,7 @@ UNREADABLE = pytest.mark.parametrize(
 def test_a_tail_that_cannot_be_read_has_a_reason(
     brokers: Brokers, reason: ErrorReason | None, attempts: int, word: str
 ) -> None:
-    """Nothing is known of its content."""
+    """The content of an unreadable tail is unknown."""
     brokers.data_end, brokers.reason = None, reason
     tails = new_lookup()
     for attempt in range(1, attempts + 2):
@@ -205,7 +205,7 @@ def test_an_unreadable_tail_is_retried_later(brokers: Brokers) -> None:
 
 
 def test_the_reason_stays_when_the_partition_grows(brokers: Brokers) -> None:
-    """Otherwise the group would look stuck at the tick at which a record arrives."""
+    """Without the reason, the group would look stuck at the tick at which a record arrives."""
     brokers.data_end, brokers.reason = None, ErrorReason.NOT_AUTHORIZED
     tails = new_lookup()
     tails.schedule(window(ROW))
@@ -214,7 +214,7 @@ def test_the_reason_stays_when_the_partition_grows(brokers: Brokers) -> None:
 
 
 def test_an_unreadable_tail_that_is_not_in_use_is_dropped(brokers: Brokers) -> None:
-    """Its groups have advanced, and its retry is due."""
+    """A tail is dropped when its groups have advanced and its retry is due."""
     brokers.data_end, brokers.reason = None, ErrorReason.NOT_AUTHORIZED
     clock = [0.0]
     tails = LogTailLookup(no_cluster(), LookupLimits(slow_refresh=600), lambda: clock[0])
@@ -248,7 +248,7 @@ def test_a_tail_above_the_end_is_dropped(brokers: Brokers) -> None:
 
 
 def test_an_unreachable_cluster_makes_no_tail_unreadable(brokers: Brokers) -> None:
-    """The number of attempts does not matter."""
+    """A tail can be read after any number of attempts on an unreachable cluster."""
     brokers.away = True
     tails = new_lookup()
     for _ in range(5):
@@ -260,7 +260,7 @@ def test_an_unreachable_cluster_makes_no_tail_unreadable(brokers: Brokers) -> No
 
 
 def test_names_of_deleted_topics_are_dropped(brokers: Brokers, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Short-lived topics must not fill the memory."""
+    """The number of stored names is bounded, also with many short-lived topics."""
     monkeypatch.setattr(lookup, "_SPARE_NAMES", 5)
     tails = new_lookup()
     for number in range(40):

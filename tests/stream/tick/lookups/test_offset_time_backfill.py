@@ -79,7 +79,7 @@ def inputs_of(committed: dict[tuple[str, int], int], end: int = 10_000, log_star
 
 
 def test_the_history_covers_hours(log: Log) -> None:
-    """Every answer is the end offset at that time; before the first record it was 0."""
+    """Every answer is the end offset at its time, which is 0 before the first record."""
     answers = log.backfill(inputs_of({("t", 0): 5}))
     assert answers is not None
     times, offsets = answers
@@ -112,7 +112,7 @@ def test_nothing_is_known_before_the_log_start(log: Log) -> None:
 
 
 def test_no_later_record_and_no_answer(log: Log) -> None:
-    """A partition at rest has had its end offset for long; one without a leader has no history."""
+    """A partition at rest has no later record; a partition without a leader has no answer."""
     log.lasts = 10_000
     log.errors = {("t", 1): "no_leader"}
     inputs = inputs_of({("t", 0): 5, ("t", 1): 5})
@@ -124,7 +124,7 @@ def test_no_later_record_and_no_answer(log: Log) -> None:
 
 
 def test_partitions_with_unread_records_come_first(log: Log) -> None:
-    """With more partitions than the limit allows, fewer times are requested, and some partitions get none."""
+    """With more partitions than the limit allows, fewer times are requested, and some partitions have no request."""
     inputs = inputs_of({("t", p): 10_000 if p % 2 else 5 for p in range(8)})
     answers = log.backfill(inputs, backfill_lookups=6 * len(COARSE))
     assert answers is not None
@@ -135,7 +135,7 @@ def test_partitions_with_unread_records_come_first(log: Log) -> None:
 
 
 def test_empty_partitions_are_not_requested(log: Log) -> None:
-    """They have no history."""
+    """Empty partitions have no history."""
     assert log.backfill(inputs_of({("t", 0): 0}, end=0)) is None
     assert log.requests == []
 

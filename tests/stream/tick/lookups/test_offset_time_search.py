@@ -35,7 +35,7 @@ def every(seconds: float, records: int) -> Callable[[int], int]:
 
 
 class Brokers:
-    """Answer for partitions of the topic `orders`, each with a function from time to end offset."""
+    """Brokers of the topic `orders`; each partition has a function from time to end offset."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *ends: Callable[[int], int], log_start: int = 0) -> None:
         self.sent = [_sent(end) for end in ends]
@@ -124,7 +124,7 @@ def test_an_unknown_age_is_found_to_within_a_tick(
 
 
 def test_a_history_starts_at_the_first_record_that_retention_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is known of the time before."""
+    """Nothing is known about the time before the first record that retention left."""
     brokers = Brokers(monkeypatch, evenly(1), log_start=9_000)
     ticks = Ticks([still(evenly(1), 10, log_start=9_000)])
     (age,) = ticks.tick(6)
@@ -134,7 +134,7 @@ def test_a_history_starts_at_the_first_record_that_retention_left(monkeypatch: p
 
 
 def test_a_group_that_makes_progress_is_searched_once_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its oldest unread record changes at every tick."""
+    """The oldest unread record of the group changes at every tick."""
     brokers = Brokers(monkeypatch, evenly(2))
     commits = [(t, 1_000 + t // SECOND) for t in range(0, 5 * MINUTE, TICK)]
     ticks = Ticks([Partition(lambda t: evenly(2)(min(t, 0)), commits)])
@@ -147,7 +147,7 @@ def test_a_group_that_makes_progress_is_searched_once_a_minute(monkeypatch: pyte
 
 
 def test_partitions_without_known_unread_records_are_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The three cases: everything read, ends not known, never committed."""
+    """Nothing is searched if everything is read, the ends are unknown, or the group has never committed."""
     brokers = Brokers(monkeypatch, *[evenly(2)] * 3)
     whole = evenly(2)(0)
     unknown = dataclasses.replace(still(evenly(2), 5), known=lambda _: False)
@@ -157,7 +157,7 @@ def test_partitions_without_known_unread_records_are_not_searched(monkeypatch: p
 
 
 def test_requests_per_tick_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every partition is searched in the end."""
+    """Every partition is searched within a bounded number of ticks."""
     ends = [evenly(2)] * 5
     brokers = Brokers(monkeypatch, *ends)
     ticks = Ticks([still(end, 3_000 + 100 * number) for number, end in enumerate(ends)], time_lookups=2)
@@ -170,7 +170,7 @@ def test_requests_per_tick_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("failure", ["unreachable", "denied"])
 def test_without_an_answer_the_age_stays_a_lower_bound(monkeypatch: pytest.MonkeyPatch, failure: str) -> None:
-    """Nothing raises and no age is invented; the search of a partition that never answers ends."""
+    """The search raises no exception and makes up no age; it ends for a partition that never answers."""
     brokers = Brokers(monkeypatch, evenly(2))
     brokers.away, brokers.error = failure == "unreachable", "not_authorized"
     ticks = Ticks([still(evenly(2), 3_000)])

@@ -26,7 +26,7 @@ TICK = 10_000
 
 
 class Leaders:
-    """Answer with a producer whose id is the number of the partition, after `takes` seconds."""
+    """Leaders that answer with a producer whose id is the number of the partition, after `takes` seconds."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.requested: list[tuple[str, tuple[int, ...]]] = []
@@ -41,7 +41,7 @@ class Leaders:
         return pa.Table.from_pylist(rows, schema=OPEN_TRANSACTIONS)
 
     def new_lookup(self, **limits: Any) -> OpenTransactionLookup:
-        """Return a lookup that requests these."""
+        """Return a lookup with these limits that sends its requests to these leaders."""
         return OpenTransactionLookup(no_cluster(), LookupLimits(**limits), lambda: self.time)
 
 
@@ -57,7 +57,7 @@ def producers(tables: dict[str, pa.Table]) -> dict[str, list[int]]:
 
 
 def test_a_result_is_cached_while_the_last_stable_offset_stays(leaders: Leaders) -> None:
-    """It is refreshed after a minute, at once when the offset has moved, and dropped when no longer blocked."""
+    """A result is refreshed after a minute or a new offset, and dropped when the partition is no longer blocked."""
     transactions = leaders.new_lookup()
     for tick in range(5):
         assert producers(transactions.update({("t", 1): 50, ("t", 2): 60}, NOON + tick * TICK)) == {"t": [1, 2]}
@@ -79,7 +79,7 @@ def test_topics_and_partitions_per_tick_are_limited(leaders: Leaders) -> None:
 
 
 def test_the_time_per_tick_is_limited(leaders: Leaders) -> None:
-    """With slow leaders fewer topics are requested, but at least one."""
+    """With slow leaders, a tick requests fewer topics, but at least one."""
     leaders.takes = 5.0
     transactions = leaders.new_lookup()
     for tick in range(3):
@@ -88,7 +88,7 @@ def test_the_time_per_tick_is_limited(leaders: Leaders) -> None:
 
 
 def test_blocked_partitions_are_sorted_by_urgency() -> None:
-    """Partitions whose group has read up to the last stable offset come first, then the longest blocked ones."""
+    """Partitions whose group has read up to the last stable offset come first, then those that are blocked longest."""
     window = pane(
         Row(topic="busy", stable=10_390, held_for=5 * SECOND, stable_lag=0),
         Row(topic="free"),
@@ -104,7 +104,7 @@ def test_blocked_partitions_are_sorted_by_urgency() -> None:
 
 
 def test_a_partition_of_several_groups_occurs_once() -> None:
-    """It is requested once."""
+    """The partition is requested once."""
     rows = [Row(group=name, stable=10_000, held_for=20 * SECOND, stable_lag=0) for name in "ab"]
     window = pane(*rows)
     window = dataclasses.replace(window, inputs=dataclasses.replace(window.inputs, partition=np.zeros(2, np.int32)))

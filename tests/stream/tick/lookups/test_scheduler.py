@@ -69,7 +69,7 @@ def unreachable() -> ScriptedCluster:
 
 
 def test_no_lookup_raises_while_the_cluster_is_unreachable(unreachable: ScriptedCluster) -> None:
-    """Nothing is known; the requests were sent."""
+    """No lookup has a result, although the requests were sent."""
     ticks = Ticks(unreachable)
     ticks.ends = [("t", 0, 100, 90, 0, None), (NAME, 0, 9, 5, 0, None)]
     for _ in range(4):
@@ -86,7 +86,7 @@ def test_no_lookup_raises_while_the_cluster_is_unreachable(unreachable: Scripted
 
 
 def test_a_marker_at_the_end_is_no_lag(unreachable: ScriptedCluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One tick finds the tail at rest, the next one reads it: nothing is unread."""
+    """One tick finds the tail at rest, and the next tick reads the tail: nothing is unread."""
     requests: list[TailRequest] = []
 
     def read(_: object, wanted: Sequence[TailRequest], **__: Any) -> list[TailRead]:
@@ -120,7 +120,7 @@ def test_transactions_of_blocked_partitions_are_looked_up(
 
 
 def test_hidden_commits_are_read_before_the_ends(unreachable: ScriptedCluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are read from the tick after the one that found the partition blocked, and used at once."""
+    """Hidden commits are read from the tick after the one that found the partition blocked, and used at once."""
     log = HiddenWriter(5)
     monkeypatch.setattr("stream.tick.hidden_commits.groups.read_hidden", lambda *_, **__: iter([log.part()]))
     ticks = Ticks(unreachable)

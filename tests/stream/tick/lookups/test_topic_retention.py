@@ -53,7 +53,7 @@ def test_retention_follows_from_the_configs(policy: str | None, retention: str |
 def test_a_topic_is_gapless_if_it_is_known_not_to_be_compacted(
     policy: str | None, *, gapless: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Until its policy is known, and when it is gone, it is not."""
+    """A topic is not gapless before its policy is known, and after it is no longer used."""
     monkeypatch.setattr(lookup, "read_topic_configs", lambda *_: {"orders": settings(policy, "1000")})
     retention = TopicRetentionLookup(no_cluster(), LookupLimits())
     assert not retention.gapless
@@ -118,7 +118,7 @@ def test_topics_per_tick_are_limited(brokers: Brokers) -> None:
     ],
 )
 def test_a_topic_without_an_answer_has_no_entry(brokers: Brokers, reason: ErrorReason, requests: int) -> None:
-    """No default is assumed."""
+    """Without an answer, no default is assumed."""
     brokers.reason = reason
     retention = new_lookup()
     assert [retention.update(["a"], NOON + 10 * tick) for tick in range(3)] == [{}] * 3
@@ -126,7 +126,7 @@ def test_a_topic_without_an_answer_has_no_entry(brokers: Brokers, reason: ErrorR
 
 
 def test_an_unreachable_broker_keeps_the_cached_value(brokers: Brokers) -> None:
-    """A denied request drops it, because the config may have changed since."""
+    """A denied request drops the cached value, because the config may have changed since."""
     retention = new_lookup()
     retention.update(["a"], NOON)
     brokers.reason = ErrorReason.TIMED_OUT

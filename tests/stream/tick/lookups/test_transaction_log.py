@@ -64,7 +64,7 @@ class Ticks:
 
 
 def test_a_complete_answer_starts_no_scan(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leader and coordinator named the transaction."""
+    """No scan is needed if leader and coordinator have returned the transaction."""
     ticks = Ticks(monkeypatch, record("other"))
     ticks.answer = NAMED
     assert ticks.tick(3)["transactional_id"] == "named"

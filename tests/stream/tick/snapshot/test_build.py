@@ -1,4 +1,4 @@
-"""The snapshot: lag where it is known, a reason where it is not, groups summed, everything sorted."""
+"""Tests of the snapshot: known lags, reasons for unknown lags, sums of groups, and the order of all rows."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def rows(table: Any) -> list[dict[str, Any]]:
 def test_the_lag_of_a_partition(
     committed: int, end: tuple[int | None, int | None, str | None], lag: int | None, reason: str | None
 ) -> None:
-    """It is the lag of the story, or none with a reason."""
+    """The lag of a partition is that of the story, or null with a reason."""
     shard = ShardReader()
     shard.read([(commit_key("g", "t", 0), commit_value(committed, 7))])
     high, start, error = end
@@ -60,7 +60,7 @@ def test_the_lag_of_a_partition(
     ids=["a later leader", "the same leader", "an earlier leader", "an unknown leader"],
 )
 def test_the_leader_epoch_explains_a_commit_above_the_end(epoch: int | None, reason: str) -> None:
-    """A later leader has truncated the log; an earlier one belongs to another topic of the name."""
+    """A later leader has truncated the log; an earlier leader belongs to another topic of the name."""
     shard = ShardReader()
     shard.read([(commit_key("g", "t", 0), commit_value(30, 7, leader_epoch=4))])
     epochs = {} if epoch is None else {("t", 0): epoch}
@@ -81,7 +81,7 @@ def test_the_leader_epoch_explains_a_commit_above_the_end(epoch: int | None, rea
     ids=["no answer yet", "unknown topic", "not authorized", "no such partition", "an answer for other topics"],
 )
 def test_a_partition_that_the_cluster_does_not_know(ends: list[Any], reason: str) -> None:
-    """It has no numbers, and one reason."""
+    """A partition that the cluster does not know has no numbers, and one reason."""
     shard = ShardReader()
     shard.read([(commit_key("g", "t", 0), commit_value(3, 7))])
     (row,) = rows(snapshot.build(shard.driver_state.columns(), ends_of(ends), 1.0).partitions)
@@ -90,7 +90,7 @@ def test_a_partition_that_the_cluster_does_not_know(ends: list[Any], reason: str
 
 
 def test_group_sums_cover_known_partitions() -> None:
-    """Sum and maximum of the known lags; partitions with unknown lag are counted by reason."""
+    """Sum and maximum are those of the known lags; partitions with unknown lag are counted by reason."""
     shard = ShardReader()
     shard.read(
         [
@@ -111,7 +111,7 @@ def test_group_sums_cover_known_partitions() -> None:
 
 
 def test_the_offsets_of_a_partition_are_there_once() -> None:
-    """However many groups read it; an end below the last stable offset, which is asked later, is no gap."""
+    """Several groups share one row; an end below the last stable offset, which is requested later, is no gap."""
     shard = ShardReader()
     shard.read([(commit_key(group, "a", at), commit_value(1, 50)) for group in "gh" for at in (1, 0)])
     shard.read([(commit_key("h", "b", at), commit_value(1, 50)) for at in (0, 1)])
@@ -127,7 +127,7 @@ def test_the_offsets_of_a_partition_are_there_once() -> None:
 
 
 def test_rebalances_are_counted_from_the_first_record() -> None:
-    """A group that has had none has 0."""
+    """A group without any rebalance has 0."""
     shard = ShardReader()
     shard.read([(commit_key("g", "t", 0), commit_value(1, 50)), (commit_key("h", "t", 0), commit_value(1, 50))])
     for number in (1, 2, 3):
@@ -137,7 +137,7 @@ def test_rebalances_are_counted_from_the_first_record() -> None:
 
 
 def test_lost_offsets_are_summed_where_they_are_known() -> None:
-    """Over the partitions of a group; a group without a known one has no sum, and no group has one unevaluated."""
+    """The sum is over the partitions of a group; it is null if no loss is known, and without an evaluation."""
     shard = ShardReader()
     shard.read([(commit_key("g", "t", at), commit_value(10, 50)) for at in range(3)])
     shard.read([(commit_key("h", "gone", 0), commit_value(10, 50))])
@@ -152,7 +152,7 @@ def test_lost_offsets_are_summed_where_they_are_known() -> None:
 
 
 def test_type_and_state_come_from_the_membership_records() -> None:
-    """Stable with members, Empty without; a group with only offsets is simple; newer types combine their records."""
+    """Groups are Stable with members, Empty without, simple with offsets only; newer types combine their records."""
     shard = ShardReader()
     member = bytes.fromhex("00000002720263032f68020274000000012c08756e69666f726d00")
     consumer = (b"\x00\x05\x00\x01k\x00\x02m1", member)
@@ -232,7 +232,7 @@ def test_tables_are_sorted_typed_and_agree(commits: list[tuple[str, str, int, in
 
 @pytest.mark.parametrize("offset", [-1, -1001, -(2**63)])
 def test_a_negative_offset_has_no_lag(offset: int) -> None:
-    """A broker treats such a commit as none: the lag is unknown, with its own reason."""
+    """A broker treats a negative offset as no commit: the lag is unknown, with its own reason."""
     shard = ShardReader()
     shard.read([(commit_key("g", "t", 0), commit_value(offset, 1)), (commit_key("g", "t", 1), commit_value(0, 1))])
     ends = ends_of([("t", partition, 10, 10, 0, None) for partition in range(2)])

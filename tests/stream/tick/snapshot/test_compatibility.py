@@ -82,12 +82,15 @@ def test_hidden_members_are_counted_but_not_named() -> None:
 
 @pytest.mark.parametrize("column", ["burrow_status", "burrow_complete"])
 def test_statuses_are_null_without_burrows_rules(column: str) -> None:
-    """Only two exporters show them."""
+    """Only two exporters show the statuses."""
     assert {row[column] for row in rows(with_burrow=False)} == {None}
 
 
 def test_the_commits_of_burrows_windows_are_added_on_request() -> None:
-    """The newest last; a partition without a commit has none. They are as long as the windows of the responses."""
+    """The newest commit is last; a partition without a commit has none.
+
+    The windows are as long as the windows of the responses.
+    """
     assert {row["burrow_window"] for row in rows()} == {None}
     found = {f"{row['topic']}-{row['partition']}": row["burrow_window"] for row in rows(with_windows=True)}
     assert found == {

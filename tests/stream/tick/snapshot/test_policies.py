@@ -35,7 +35,7 @@ def test_the_first_owner_that_matches_applies() -> None:
 
 
 def test_every_window_applies_and_the_last_end_counts() -> None:
-    """Unlike owners, windows of several patterns add up; closed ones have no effect."""
+    """Unlike owners, windows of several patterns add up; closed windows have no effect."""
     windows = (
         ("a.*", SingleWindow(NOW - 10, NOW + 60)),
         (".*", SingleWindow(NOW - 10, NOW + 30)),
@@ -49,7 +49,7 @@ def test_every_window_applies_and_the_last_end_counts() -> None:
 
 
 def test_the_first_silence_that_holds_applies() -> None:
-    """With its reason, and its end if it has one; a silence whose end has passed leaves the group to the next one."""
+    """The group has the reason of the silence, and its end if it has one; a silence that has ended does not apply."""
     silences = (
         ("a.*", Silence("over", NOW)),
         ("ab", Silence("move to the new cluster", NOW + 60)),
@@ -69,7 +69,7 @@ def test_without_policies_nothing_is_added() -> None:
 
 
 def test_a_common_cause_has_the_number_of_its_groups_that_raise_no_alert() -> None:
-    """Those in maintenance or silenced, and those whose faults are not paged, each once; others do not count."""
+    """Groups in maintenance, silenced groups and groups whose faults are not paged count once each; others do not."""
     groups: list[dict[str, Any]] = [
         {"group": "both", "unpaged": True},
         {"group": "old", "unpaged": True},

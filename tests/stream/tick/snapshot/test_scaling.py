@@ -1,4 +1,4 @@
-"""The lag that more members would cure, and the number of members that can have work."""
+"""Tests of the lag that more members would reduce, and of the number of members that can have partitions."""
 
 from __future__ import annotations
 
@@ -116,23 +116,23 @@ FOUR: Places = {("t", 0): 10, ("t", 1): 20, ("t", 2): 0, ("t", 3): 40}
 def test_only_lag_that_a_member_could_take_is_scalable(
     places: Places, group: Written, scalable: int | None, useful: int | None
 ) -> None:
-    """Two partitions with lag of one owner are curable, the only one of an owner is not; unknown is null, not 0."""
+    """Two partitions with lag of one owner are scalable, the only one of an owner is not; unknown is null, not 0."""
     assert scaling(places, [group]) == (scalable, useful)
 
 
 def test_a_group_that_only_stores_offsets_is_not_scalable() -> None:
-    """It has no members, and members would not read its partitions."""
+    """A group with only offsets has no members, and members would not read its partitions."""
     assert scaling(FOUR, []) == (None, None)
 
 
 def test_nothing_is_known_during_a_rebalance() -> None:
-    """The owners change."""
+    """The owners change during a rebalance."""
     described = {"described_states": {"g": "PreparingRebalance"}}
     assert scaling(FOUR, [members({"t": range(4)})], **described) == (None, None)
 
 
 def test_partitions_without_a_commit_count_as_places_for_members() -> None:
-    """They have no lag."""
+    """Partitions without a commit have no lag."""
     assert scaling({("t", 0): 10}, [members({"t": (0, 1, 2)})], partition_counts={"t": 3}) == (0, 3)
 
 
@@ -218,7 +218,7 @@ def test_nothing_is_known_while_a_consumer_group_reconciles(
 
 
 def test_a_static_member_of_a_classic_group_counts_until_it_is_removed() -> None:
-    """Its partitions are not given to others before its session ends."""
+    """The partitions of a static member are not assigned to other members before its session ends."""
     group = written.classic(
         *(
             written.classic_member(
@@ -258,5 +258,5 @@ def test_a_static_member_of_a_classic_group_counts_until_it_is_removed() -> None
     ],
 )
 def test_groups_that_do_not_distribute_partitions_are_not_scalable(records: list[Written]) -> None:
-    """Their lag does not say how many members would help."""
+    """The lag of share groups and of Connect workers does not show how many members would help."""
     assert scaling(FOUR, records, topic_names={written.ORDERS: "t"}) == (None, None)

@@ -37,7 +37,7 @@ def found(cluster: ClusterContext, *subscribed: str, rows: int = 0) -> list[Shar
 
 
 def test_a_topic_has_the_known_lags_of_its_partitions() -> None:
-    """A partition without a start offset is none of its partitions, and one whose lag is unknown."""
+    """A partition without a start offset does not count as a partition, but its lag counts as unknown."""
     rows = [
         partition("a", 0, 5, 10),
         partition("a", 1, 0, 3),
@@ -51,7 +51,7 @@ def test_a_topic_has_the_known_lags_of_its_partitions() -> None:
 
 
 def test_subscribed_topics_are_read_without_any_progress() -> None:
-    """Unless they do not exist; nothing is known of them."""
+    """Subscribed topics without progress have no numbers; topics that do not exist are left out."""
     assert found(context(partition("a", 0, 5, 0)), "b", "gone", "new") == [
         ShareTopic("jobs", "a", 1, 0, 0, 0),
         ShareTopic("jobs", "b"),
@@ -61,17 +61,17 @@ def test_subscribed_topics_are_read_without_any_progress() -> None:
 
 
 def test_a_group_with_unknown_partitions_has_topics_without_numbers() -> None:
-    """Its known partitions are not all of them."""
+    """The known partitions of the group are not all of its partitions."""
     assert found(context(incomplete={"jobs": frozenset({"a"})})) == [ShareTopic("jobs", "a")]
 
 
-def test_a_group_with_commits_is_left_to_them() -> None:
-    """It would have two rows of one topic."""
+def test_a_group_with_commits_has_no_share_topics() -> None:
+    """With share topics, a group with commits would have two rows of one topic."""
     assert found(context(partition("a", 0, 5, 10)), "b", rows=1) == []
 
 
 def test_topics_are_sorted_among_those_of_other_groups() -> None:
-    """By group and topic; other columns stay."""
+    """The rows are sorted by group and topic; other columns stay."""
     others = table(
         TOPICS, [{"group": "classic", "topic": "t", "members": 1}, {"group": "z", "topic": "a", "lag_sum": 4}]
     )

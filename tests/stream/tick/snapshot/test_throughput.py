@@ -14,7 +14,7 @@ NAN = float("nan")
 
 
 class _Rows(SimpleNamespace):
-    """Stands for four rows."""
+    """A stand-in for four rows."""
 
     def __len__(self) -> int:
         return 4
@@ -36,18 +36,18 @@ def slots(*rows: tuple[int, int, int]) -> Slots:
     ],
 )
 def test_the_mean_time_between_commits(rows: list[tuple[int, int, int]], expected: int) -> None:
-    """From the last commit of the first slot to the last commit of the last slot."""
+    """The mean is over the time from the last commit of the first slot to the last commit of the last slot."""
     assert commit_intervals(slots(*rows), 1).tolist() == [expected]
 
 
 def test_each_row_has_its_own_interval() -> None:
-    """A row without slots has none."""
+    """A row without slots has no interval."""
     found = commit_intervals(slots((0, 0, 1), (0, 4000, 2), (2, 0, 1), (2, 9000, 1)), 3)
     assert found.tolist() == [2000, -1, 9000]
 
 
 def test_a_group_has_the_shortest_interval_and_the_greatest_unread_share() -> None:
-    """Of its partitions where they are known; a group without any has neither."""
+    """The values are over the partitions of a group where they are known; a group without any has neither."""
     rows = _Rows(groups=["a", "b", "c"], group=np.array([0, 0, 1, 1]), committed=np.array([True] * 3 + [False]))
     window = _Rows(
         inputs=SimpleNamespace(slots=slots((0, 0, 1), (0, 9000, 1), (1, 0, 1), (1, 2000, 1))),
@@ -72,7 +72,7 @@ def test_a_group_has_the_shortest_interval_and_the_greatest_unread_share() -> No
     ],
 )
 def test_hot_partitions(rates: list[float], expected: list[float | None]) -> None:
-    """Those that grow at least three times as fast as the mean of the others of their topic."""
+    """A hot partition grows at least three times as fast as the mean of the other partitions of its topic."""
     topic = np.zeros(len(rates), np.int64)
     assert hot_ratios(topic, np.array(rates, np.float64)).to_pylist() == expected
 

@@ -68,7 +68,7 @@ def test_numbers_of_partitions() -> None:
 
 
 def test_a_steady_trend_has_a_word() -> None:
-    """It is not null."""
+    """The trend `steady` is not null."""
     columns = partition_columns(evaluated_tick(Row(trend=0), verdicts=["ok"]))
     assert columns["trend"].to_pylist() == ["steady"]
 
@@ -84,7 +84,10 @@ def test_without_a_commit_the_time_lag_is_a_lower_bound() -> None:
 
 
 def test_a_group_has_its_worst_verdict() -> None:
-    """With the number of its partitions, time and sentence; a fine verdict has no sentence, a dead group no verdict."""
+    """A group has the partitions, the time and the sentence of its worst verdict; a fine verdict has no sentence.
+
+    A dead group has no verdict.
+    """
     found = evaluated_tick(
         dataclasses.replace(FAR, group="a", stuck=True),
         dataclasses.replace(NEAR, group="a"),
@@ -120,7 +123,7 @@ def test_a_group_has_its_worst_verdict() -> None:
 
 
 def test_a_topic_has_its_worst_verdict() -> None:
-    """One row per group and topic, in the order of the rows."""
+    """The table has one row per group and topic, in the order of the rows."""
     found = evaluated_tick(
         dataclasses.replace(FAR, group="a", topic="t"),
         dataclasses.replace(DONE, group="a", topic="t"),
@@ -153,7 +156,7 @@ def test_a_topic_has_its_worst_verdict() -> None:
 
 
 def test_without_an_evaluation_there_are_no_columns() -> None:
-    """The read model has nulls then."""
+    """Without an evaluation, the read model has nulls."""
     assert partition_columns(None) == {}
     assert group_columns(None) == {}
     assert groups_by_verdict(None) == VERDICT_GROUPS.empty_table()
@@ -182,7 +185,7 @@ def test_no_rows_give_empty_columns() -> None:
 
 @pytest.mark.parametrize("rules", [EvaluationResult, BurrowResult], ids=["lagwarden", "burrow"])
 def test_every_verdict_has_a_legend(rules: type[Evaluation]) -> None:
-    """A meaning and a next step, both sentences, in the order of the verdicts."""
+    """The legend has a meaning and a next step, both as sentences, in the order of the verdicts."""
     assert len(rules.legend) == len(rules.verdict_names)
     for text in itertools.chain(*rules.legend):
         assert text.endswith((".", ")"))
@@ -194,7 +197,7 @@ def test_every_verdict_has_a_legend(rules: type[Evaluation]) -> None:
 
 @pytest.mark.parametrize("verdict", VERDICTS, ids=str)
 def test_every_verdict_reaches_the_tables(verdict: str) -> None:
-    """Each has its word and severity."""
+    """Each verdict has its word and its severity."""
     found = evaluated_tick(Row(), verdicts=[verdict])
     assert partition_columns(found)["verdict"].to_pylist() == [verdict]
     assert group_columns(found)["severity"].to_pylist()[0] in SEVERITIES

@@ -124,8 +124,8 @@ def test_a_verdict_and_its_date_survive_a_restart(tmp_path: Path) -> None:
     assert sum(each["groups"] for each in second.changes_table().to_pylist()) == 0
 
 
-def test_a_restart_is_no_first_look(tmp_path: Path) -> None:
-    """What stopped while a monitor watched is paged, also by the next process; a new monitor finds it too old."""
+def test_a_fault_before_a_restart_is_paged(tmp_path: Path) -> None:
+    """A group that stops while a monitor runs is paged, also by the next process; a new monitor does not page it."""
     (tmp_path / "new").mkdir()
     first = VerdictEvaluator(LIMITS, store=VerdictStore(tmp_path))
     story = Story(600)
@@ -143,7 +143,7 @@ def test_a_restart_is_no_first_look(tmp_path: Path) -> None:
 
 
 def test_a_healthy_group_is_not_unknown_after_a_restart(tmp_path: Path) -> None:
-    """A fine verdict stays until enough is known."""
+    """A fine verdict stays until enough data is known."""
     first = VerdictEvaluator(LIMITS, store=VerdictStore(tmp_path))
     story = Story(10_000)
     assert row(story.run(first, 600)[1].groups)["verdict"] == "ok"
@@ -174,7 +174,7 @@ def test_discarded_verdicts_are_not_stored(tmp_path: Path) -> None:
 
 
 def test_a_partition_without_any_commit_has_a_row() -> None:
-    """Partition 1 of a subscribed topic gets records and no commit: no lag, but a verdict."""
+    """Partition 1 of a subscribed topic gets records and no commit: it has no lag, but a verdict."""
     evaluated, shown = Story(10_000).run(VerdictEvaluator(LIMITS), 900, partitions=2)
     partition = row(shown.partitions, 1)
     assert (partition["partition"], partition["committed_offset"], partition["commit_time"]) == (1, None, None)
@@ -189,7 +189,7 @@ def test_a_partition_without_any_commit_has_a_row() -> None:
 
 
 def test_verdicts_are_written_although_the_clock_was_set_back(tmp_path: Path) -> None:
-    """The next tick writes them; it does not wait until the clock is where it was."""
+    """The next tick writes the verdicts; it does not wait until the clock reaches its previous time."""
     evaluator, story = VerdictEvaluator(LIMITS, store=VerdictStore(tmp_path)), Story()
     story.second = 3600
     story.tick(evaluator)
@@ -214,7 +214,7 @@ def test_a_rebalance_storm_of_many_members_is_found() -> None:
 
 
 def test_a_dead_group_has_no_verdict() -> None:
-    """In its grace period it is shown as dead, without a verdict."""
+    """A group in its grace period is shown as dead, without a verdict."""
     evaluator, story = VerdictEvaluator(LIMITS), Story(600)
     story.run(evaluator, 700)
     story.shard.read([(group_key("g"), None), (commit_key("g", "t", 0), None)], (START + 701) * 1000)
@@ -278,7 +278,7 @@ def before_the_read(state: GroupColumns) -> HiddenCommits:
 
 
 def test_a_hidden_group_gets_no_bad_verdict() -> None:
-    """It may have read on behind the open transaction: its last verdict stays."""
+    """A hidden group may have made progress behind the open transaction, so its last verdict stays."""
     story = Story(600)
     evaluator = VerdictEvaluator(LIMITS)
     story.run(evaluator, 600)
@@ -299,7 +299,7 @@ def test_hidden_commits_are_marked() -> None:
 
 
 def test_burrow_rules_have_their_own_verdicts() -> None:
-    """Their verdicts, roll-up and severities replace ours; a partition without a commit is NOTFOUND."""
+    """Burrow's verdicts, roll-up and severities replace ours; a partition without a commit is NOTFOUND."""
     evaluator = VerdictEvaluator(LIMITS, rules="burrow")
     story = Story(600)
     assert row(story.run(evaluator, 600)[1].groups)["verdict"] == "WARN", "its lag was never lower than at the start"

@@ -87,7 +87,7 @@ def test_recorded_changes(shown: list[Verdict], changes: list[tuple[str | None, 
 
 
 def test_the_newest_changes_are_kept() -> None:
-    """As many as configured, oldest first."""
+    """As many changes as configured are kept, oldest first."""
     history = VerdictHistory(2)
     for second, verdict in enumerate([V.OK, V.STOPPED, V.OK, V.STALLED]):
         record(history, second, g=verdict)
@@ -95,7 +95,7 @@ def test_the_newest_changes_are_kept() -> None:
 
 
 def test_stored_changes_are_continued() -> None:
-    """A restart is no change; a change during the downtime is one."""
+    """A restart is no change; a new verdict after the downtime is a change."""
     stored = {"g": [VerdictChange(1, None, "ok", "."), VerdictChange(2, "ok", "stopped", ".")]}
     history = VerdictHistory(9, stored)
     record(history, 50, g=V.STOPPED)

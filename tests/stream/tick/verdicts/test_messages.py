@@ -25,7 +25,7 @@ from tests.stream.health.panes import Row, judged, pane
     ],
 )
 def test_evidence_is_in_seconds_and_timestamps(name: str, value: Value, converted: tuple[str, Value]) -> None:
-    """Nothing is in milliseconds."""
+    """No value of the evidence is in milliseconds."""
     found = Finding("stopped", Severity.CRITICAL, 1_500, "It stands.", {name: value}, "Look.")
     detail = finding(found)
     assert dict(detail.evidence) == dict([converted])
@@ -45,7 +45,7 @@ def _with(name: str) -> Finding:
 
 
 def test_the_worst_partitions_of_a_group_are_first() -> None:
-    """By severity, verdict and lag; without fine ones and those of other groups."""
+    """The findings are sorted by severity, verdict and lag; fine partitions and other groups are left out."""
     window = pane(
         Row(group="a", stuck=True, lag=9),
         Row(group="b", lag=0),

@@ -45,7 +45,7 @@ STORED = st.builds(
 
 @given(stored=STORED)
 def test_written_verdicts_are_read_back(tmp_path_factory: pytest.TempPathFactory, stored: StoredVerdicts) -> None:
-    """With any group names, also those with lone surrogates."""
+    """The verdicts may have any group names, also those with lone surrogates."""
     file = VerdictStore(tmp_path_factory.mktemp("checkpoint"))
     file.write(StoredVerdicts("another", b"before"))
     file.write(stored)
@@ -85,7 +85,7 @@ COMPLETE: dict[str, object] = {"about": {"format": FORMAT, "rules": "lagwarden"}
     ],
 )
 def test_a_foreign_file_is_set_aside(tmp_path: Path, members: dict[str, object]) -> None:
-    """It gets another name, and a new file can be written."""
+    """A foreign file gets another name, and a new file can be written."""
     content = archive(tmp_path, **members)
     _is_set_aside(tmp_path, content)
 
@@ -94,7 +94,7 @@ def test_a_foreign_file_is_set_aside(tmp_path: Path, members: dict[str, object])
     "cut", [0, 1, 20, 0.5, -1], ids=["empty", "one byte", "the head", "the half", "all but a byte"]
 )
 def test_a_broken_file_is_set_aside(tmp_path: Path, cut: float) -> None:
-    """As after a full disk or a power failure."""
+    """A file that is cut off, as after a full disk or a power failure, gets another name."""
     file = VerdictStore(tmp_path)
     file.write(StoredVerdicts("lagwarden", b"shown" * 99))
     content = (tmp_path / VERDICTS).read_bytes()
@@ -122,7 +122,7 @@ def _is_set_aside(folder: Path, content: bytes) -> None:
 
 
 def test_a_folder_without_write_access_is_logged_once(tmp_path: Path) -> None:
-    """The job continues."""
+    """A failed write raises no exception, so that the job continues."""
     files = SideFiles()
     file = VerdictStore(tmp_path / "gone", files)
     with structlog.testing.capture_logs() as lines:
@@ -135,7 +135,7 @@ def test_a_folder_without_write_access_is_logged_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("room", [0, 10, 300])
 def test_a_full_disk_keeps_the_old_file(tmp_path: Path, room: int) -> None:
-    """Nothing is raised, the old file stays, and no partial new file takes up space."""
+    """The write raises no exception, the old file stays, and no partial new file takes up space."""
     file = VerdictStore(tmp_path)
     file.write(StoredVerdicts("lagwarden", b"old"))
     with structlog.testing.capture_logs(), full_after(room):
@@ -145,7 +145,7 @@ def test_a_full_disk_keeps_the_old_file(tmp_path: Path, room: int) -> None:
 
 
 def test_an_interrupted_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The new file replaces it only when it is complete."""
+    """The new file replaces the old file only when it is complete."""
     file = VerdictStore(tmp_path)
     file.write(StoredVerdicts("lagwarden", b"old"))
 

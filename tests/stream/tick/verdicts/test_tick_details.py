@@ -24,7 +24,7 @@ def test_details_keep_the_findings_and_drop_the_commits() -> None:
 
 
 def test_an_unknown_or_dead_group_has_no_findings() -> None:
-    """Neither before the tick is packed nor after it."""
+    """An unknown or dead group has no findings before the tick is packed, and none after it."""
     evaluated, _ = Story(600).run(VerdictEvaluator(LIMITS), 900)
     dead = dataclasses.replace(evaluated, alive=~evaluated.alive)
     for tick, group in ((evaluated, "stranger"), (evaluated, "a"), (dead, "g")):

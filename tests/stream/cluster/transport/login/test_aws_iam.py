@@ -37,7 +37,7 @@ def no_aws(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatc
     ],
 )
 def test_region_is_in_the_name_of_a_broker(host: str, region: str) -> None:
-    """An option replaces it, for custom host names."""
+    """The host name of an MSK broker has the region; for custom host names, the option has the region."""
     assert region_of(host, None) == region
     assert region_of("kafka.example.com", "eu-west-1") == "eu-west-1"
 
@@ -49,7 +49,7 @@ def test_other_host_names_need_the_option() -> None:
 
 
 def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without botocore the error says what to install, when the client is made."""
+    """Without botocore, creating the client raises an error with the package to install."""
     monkeypatch.setitem(sys.modules, "botocore.session", None)
     with pytest.raises(LoginRefused, match=r"pip install lagwarden\[msk\]"):
         authenticator_for(AwsIamLogin())
@@ -68,7 +68,7 @@ def test_credentials_of_the_process_sign_the_login(no_aws: pytest.MonkeyPatch) -
 
 
 def test_process_without_credentials(no_aws: pytest.MonkeyPatch) -> None:
-    """The error says where credentials can come from, and may pass."""
+    """The error states that the process has no credentials, and is retriable."""
     pytest.importorskip("botocore", reason="the extra msk is not installed")
     assert no_aws
     with pytest.raises(LoginUnavailable, match="has no AWS credentials"):

@@ -1,4 +1,4 @@
-"""Tokens: what is a JWT, its claims, and texts without tokens."""
+"""Tests of tokens: the form of a JWT, its claims, and texts without tokens."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def jwt(claims: Any, header: Any = None) -> str:
 
 
 def test_claims_and_expiration_are_read() -> None:
-    """`exp` is the end of the token; its repr shows neither text nor claims."""
+    """`exp` is the expiration of the token; the repr of a token shows neither text nor claims."""
     token = parse_jwt(jwt({"exp": 1_900_000_000, "aud": ["kafka"], "sub": "alice"}))
     assert (token.expires_at, token.claims["aud"], token.header["kid"]) == (1_900_000_000.0, ["kafka"], "k")
     assert repr(token) == "Token(expires_at=1900000000.0)"
@@ -37,7 +37,7 @@ def test_unsecured_token_is_a_jwt() -> None:
 
 @pytest.mark.parametrize("value", [None, "1900000000", True, [], float("nan"), float("inf"), 10**400], ids=repr)
 def test_time_that_is_no_number_is_unknown(value: Any) -> None:
-    """An `exp` of another type, or beyond all calendars, is no expiration."""
+    """An `exp` of another type, or one that is not finite or too large, is no expiration."""
     assert as_seconds(value) is None
 
 
@@ -57,7 +57,7 @@ def test_time_that_is_no_number_is_unknown(value: Any) -> None:
     ],
 )
 def test_anything_else_is_no_jwt(text: str) -> None:
-    """The error says so without the text, which may be a secret."""
+    """The error does not contain the text, which may be a secret."""
     with pytest.raises(ValueError, match=r"^not a JWT$") as refused:
         parse_jwt(text)
     assert refused.value.__cause__ is None
@@ -74,12 +74,12 @@ def test_parsing_has_no_other_error(text: str) -> None:
 
 @pytest.mark.parametrize(("text", "usable"), [("abc-._~+/=", True), ("", False), ("a b", False), ("a\x01", False)])
 def test_characters_of_a_bearer_token(text: str, usable: bool) -> None:  # noqa: FBT001 -- a row
-    """A token cannot break out of the SASL message."""
+    """A token with a character that could end its field in the SASL message is not usable."""
     assert is_bearer_token(text) is usable
 
 
 def test_tokens_in_a_text_become_stars() -> None:
-    """A broker's message that quotes the token is shown without it."""
+    """A broker's message that contains a token is shown without the token."""
     token = jwt({"sub": "alice"})
     assert without_tokens(f"JsonWebSignature{{..}}->{token} rejected") == "JsonWebSignature{..}->********** rejected"
     assert without_tokens("keystore.p12 was not found") == "keystore.p12 was not found"

@@ -1,4 +1,4 @@
-"""Why a broker refuses a token: what the claims, the clock and the last accepted token say."""
+"""Tests of the reasons why a broker refuses a token, from its claims, the clock and the last accepted token."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_first_login(refused: Token, kind: type[LoginRefused], cause: str) -> No
     ],
 )
 def test_change_since_the_last_accepted_token_is_the_cause(refused: Token, cause: str, option: str) -> None:
-    """A running monitor knows a good token: the difference is named with the broker's option."""
+    """The error names the difference from the last accepted token, with the broker's option."""
     error = explained(refused, accepted=token())
     assert cause in error.what
     assert option in error.advice
@@ -88,18 +88,18 @@ def test_change_since_the_last_accepted_token_is_the_cause(refused: Token, cause
     ],
 )
 def test_words_of_the_broker(text: str, shown: str) -> None:
-    """Status or text, on one short line, without tokens."""
+    """The error has the status or the text of the broker, on one short line without tokens."""
     error = explained(token(), text)
     assert shown in error.what
     assert error.what.isprintable()
 
 
 def test_claims_are_shortened() -> None:
-    """A claim of a megabyte does not fill the log."""
+    """An error about a claim of a megabyte has less than 800 characters."""
     assert len(str(explained(token(aud="x" * 1_000_000)))) < 800
 
 
-def test_only_a_question_of_time_may_pass() -> None:
-    """`run` waits for the next token when this one is over, and ends when the issuer is the wrong one."""
+def test_only_an_expired_token_is_retriable() -> None:
+    """`run` waits for the next token after an expired one, and ends after a token for another audience."""
     assert explained(token(exp=NOW - 1)).passes
     assert not explained(token(aud="other")).passes

@@ -1,4 +1,4 @@
-"""A token is renewed before it expires, once for all connections, and survives an endpoint that is away."""
+"""A token is renewed before it expires, once for all connections, and is used while the endpoint is unavailable."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class Endpoint:
         return self.token.get().text
 
 
-def test_a_token_serves_all_logins_until_four_fifths_of_its_life() -> None:
-    """The first login at 80 % of the lifetime gets a new token, which is before KIP-368 repeats a login (85 %)."""
+def test_a_token_is_used_for_four_fifths_of_its_lifetime() -> None:
+    """The first login at 80 % of the lifetime gets a new token; KIP-368 repeats a login later, at 85 %."""
     endpoint = Endpoint()
     assert [endpoint.got(), endpoint.got(79), endpoint.got(1), endpoint.got(79)] == [
         *("token-1", "token-1"),
@@ -45,8 +45,8 @@ def test_a_token_serves_all_logins_until_four_fifths_of_its_life() -> None:
     ]
 
 
-def test_an_endpoint_that_is_away_costs_nothing_while_the_token_is_valid() -> None:
-    """The old token is used to its end; the failure is logged once, with the time that is left."""
+def test_a_valid_token_is_used_while_the_endpoint_is_away() -> None:
+    """The old token is used until it expires; the failure is logged once, with the time of expiration."""
     endpoint = Endpoint()
     endpoint.got()
     endpoint.answer = AWAY
@@ -61,7 +61,7 @@ def test_an_endpoint_that_is_away_costs_nothing_while_the_token_is_valid() -> No
 
 
 def test_failed_requests_are_not_repeated_at_once() -> None:
-    """Fifty connections without a token ask the endpoint once in three seconds and get the same error."""
+    """Fifty connections without a token send one request in three seconds and get the same error."""
     endpoint = Endpoint()
     endpoint.answer = AWAY
     for _ in range(50):
@@ -73,7 +73,7 @@ def test_failed_requests_are_not_repeated_at_once() -> None:
 
 
 def test_a_refused_token_is_replaced() -> None:
-    """The next login gets a new token, but not a new one in less than three seconds."""
+    """A new token is requested three seconds after the last request; a late refusal of the old token is ignored."""
     endpoint = Endpoint()
     refused = endpoint.token.get()
     endpoint.token.refuse(refused)
@@ -84,7 +84,7 @@ def test_a_refused_token_is_replaced() -> None:
 
 
 def test_a_refused_token_does_not_hide_that_the_endpoint_is_away() -> None:
-    """Without a new token the cause is the endpoint, not the old token."""
+    """Without a new token, the error names the endpoint as the cause, not the old token."""
     endpoint = Endpoint()
     endpoint.token.refuse(endpoint.token.get())
     endpoint.answer = AWAY

@@ -1,4 +1,4 @@
-"""The messages of each login, against the RFCs and the library's own implementation."""
+"""The messages of each login, compared with the RFCs and the library's own implementation."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Outcome:
 
 
 def test_plain_is_one_message() -> None:
-    """RFC 4616: an empty authorisation id, user and password, each after a zero byte."""
+    """The message has an empty authorisation id, the user and the password, each after a zero byte (RFC 4616)."""
     exchange = PlainExchange("alice", "pä:ss", "file /pw")
     assert exchange.first() == "\0alice\0pä:ss".encode()
     assert exchange.reply(b"") is None
@@ -77,7 +77,7 @@ class ScramServer:
 @pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "SCRAM-SHA-512"])
 @given(name=st.text(st.characters(codec="utf-8"), min_size=1), password=st.text(st.characters(codec="utf-8")))
 def test_scram_proves_the_password_both_ways(mechanism: str, name: str, password: str) -> None:
-    """Any user name reaches the server, also with a comma or an equals sign, and the proofs agree."""
+    """Any user name is sent to the server, also with a comma or an equals sign, and the proofs agree."""
     exchange, server = ScramExchange(mechanism, name, password, "file /pw"), ScramServer(password, mechanism)
     final = exchange.reply(server.first(exchange.first()))
     assert final is not None
@@ -91,7 +91,7 @@ def test_scram_proves_the_password_both_ways(mechanism: str, name: str, password
     "challenge", [b"", b"e=no", b"r=x,s=c2FsdA==,i=4096", b"r=", b"hello", b"\xff", b"s=c2FsdA==,i=4096"], ids=repr
 )
 def test_wrong_scram_messages_are_value_errors(challenge: bytes) -> None:
-    """A server that does not speak SCRAM, or that answers to another client, ends the login."""
+    """A challenge that is not SCRAM, or that answers another client, raises an error without the password."""
     exchange = ScramExchange("SCRAM-SHA-256", "alice", "secret", "file /pw")
     exchange.first()
     with pytest.raises(ValueError, match=r".") as refused:
@@ -99,8 +99,8 @@ def test_wrong_scram_messages_are_value_errors(challenge: bytes) -> None:
     assert "secret" not in str(refused.value)
 
 
-def test_server_that_does_not_know_the_password_is_noticed() -> None:
-    """An impostor cannot make up the server's proof."""
+def test_a_server_without_the_password_is_detected() -> None:
+    """A server without the password cannot create a valid signature."""
     exchange = ScramExchange("SCRAM-SHA-256", "alice", "secret", "file /pw")
     exchange.reply(ScramServer("other", "SCRAM-SHA-256").first(exchange.first()))
     with pytest.raises(ValueError, match="wrong signature"):
@@ -109,7 +109,7 @@ def test_server_that_does_not_know_the_password_is_noticed() -> None:
 
 @pytest.mark.parametrize("kind", ["plain", "scram"])
 def test_refused_password_names_its_place(kind: str) -> None:
-    """The broker's words, the options and the file; not the password."""
+    """The error has the broker's message, the option and the file, but not the password."""
     exchange = (
         PlainExchange("alice", "hunter2", "file /run/pw")
         if kind == "plain"
@@ -123,13 +123,13 @@ def test_refused_password_names_its_place(kind: str) -> None:
 
 
 def test_token_message() -> None:
-    """RFC 7628 with Kafka's extensions (KIP-342)."""
+    """The message has the form of RFC 7628 with Kafka's extensions (KIP-342)."""
     exchange = TokenExchange(parse_jwt(JWT), [("logicalCluster", "lkc-1")], "the token file /t", Outcome())
     assert exchange.first() == f"n,,\x01auth=Bearer {JWT}\x01logicalCluster=lkc-1\x01\x01".encode()
 
 
 def test_accepted_token_is_remembered() -> None:
-    """An empty challenge ends the login."""
+    """An empty challenge ends the login, and the token is the last accepted one."""
     token, outcome = parse_jwt(JWT), Outcome()
     assert TokenExchange(token, (), "the token file /t", outcome).reply(b"") is None
     assert outcome.accepted is token
@@ -147,7 +147,7 @@ def test_refused_token_is_answered_and_explained() -> None:
 
 
 def test_aws_answer_is_checked() -> None:
-    """The broker answers with a JSON object; anything else is no login."""
+    """The broker answers with a JSON object; any other answer is an error."""
     exchange = AwsIamExchange(b"{}")
     assert exchange.first() == b"{}"
     assert exchange.reply(b'{"version":"2020_10_22","request-id":"1"}') is None

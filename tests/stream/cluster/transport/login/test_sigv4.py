@@ -18,7 +18,7 @@ TEXT = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1)
 
 
 def test_published_example() -> None:
-    """The example of AWS's documentation: "Authenticating Requests: Using Query Parameters"."""
+    """The signature is that of AWS's documentation: "Authenticating Requests: Using Query Parameters"."""
     keys = AwsKeys("AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY")
     moment = calendar.timegm(time.strptime("20130524T000000Z", "%Y%m%dT%H%M%SZ"))
     scope = SigningScope("us-east-1", "s3", moment, 86400)
@@ -35,7 +35,7 @@ def test_published_example() -> None:
     now=st.datetimes(dt.datetime(2000, 1, 1)),  # noqa: DTZ001 -- in UTC
 )
 def test_login_message_is_that_of_the_library(keys: AwsKeys, region: str, host: str, now: dt.datetime) -> None:
-    """kafka-python has the message of MSK too; both are equal but for the name of the client."""
+    """The message for MSK is that of kafka-python, except for the name of the client."""
     with mock.patch("kafka.net.sasl.msk.datetime.datetime") as clock:
         clock.now.return_value = now
         theirs = AwsMskIamClient(host, keys.access, keys.secret, region, keys.session).first_message()
@@ -44,10 +44,10 @@ def test_login_message_is_that_of_the_library(keys: AwsKeys, region: str, host: 
 
 
 def sorted_message(message: bytes) -> list[bytes]:
-    """Return the fields of a message in any order."""
+    """Return the sorted fields of a message."""
     return sorted(message.strip(b"{}").split(b',"'))
 
 
 def test_keys_are_not_in_their_repr() -> None:
-    """Only the id of the access key is shown."""
+    """The repr of the keys shows only the id of the access key."""
     assert repr(AwsKeys("AKIA", "hunter2", "hunter2")) == "AwsKeys(access='AKIA')"

@@ -38,7 +38,7 @@ def mounted(certificates: Certificates, tmp_path: Path) -> TlsFiles:
 
 
 def test_authorities_and_host_name(certificates: Certificates) -> None:
-    """The given authority only, and the host name unless that is turned off."""
+    """Only the given authority is trusted, and the host name is checked unless the option disables that."""
     context = TlsContext(TlsFiles(authorities=certificates.authority)).current()
     assert subjects(context) == [((("commonName", "test-ca"),),)]
     assert context.check_hostname
@@ -47,13 +47,13 @@ def test_authorities_and_host_name(certificates: Certificates) -> None:
 
 
 def test_unchanged_files_are_read_once(mounted: TlsFiles) -> None:
-    """Connections share a context."""
+    """Connections share one context."""
     context = TlsContext(mounted)
     assert context.current() is context.current()
 
 
 def test_rotated_files_are_used_by_the_next_connection(mounted: TlsFiles, certificates: Certificates) -> None:
-    """The link moves to a folder with the new version, as a mounted Secret does."""
+    """The link moves to a folder with new files, as in a mounted Secret, and the next connection has a new context."""
     assert mounted.authorities is not None
     data = mounted.authorities.parent
     context = TlsContext(mounted)
@@ -68,7 +68,7 @@ def test_rotated_files_are_used_by_the_next_connection(mounted: TlsFiles, certif
 
 
 def test_half_rotated_files_fail_until_they_match(mounted: TlsFiles, certificates: Certificates) -> None:
-    """A new certificate beside the old key is an error that ends when the key follows."""
+    """A new certificate with the old key is an error until the key is replaced too."""
     assert mounted.certificate is not None
     assert mounted.key is not None
     context = TlsContext(mounted)
@@ -82,7 +82,7 @@ def test_half_rotated_files_fail_until_they_match(mounted: TlsFiles, certificate
 
 
 def test_removed_file_is_named(mounted: TlsFiles) -> None:
-    """The option, the path and the reason."""
+    """The error has the option, the path and the reason."""
     assert mounted.key is not None
     context = TlsContext(mounted)
     context.current()
@@ -104,7 +104,7 @@ def test_removed_file_is_named(mounted: TlsFiles) -> None:
 def test_unusable_files_are_named_before_a_connection(
     certificates: Certificates, change: dict[str, Any], option: str, tmp_path: Path
 ) -> None:
-    """The client is not made: `run` ends with a usage error instead of an error per connection."""
+    """The client is not created: `run` ends with a usage error instead of an error per connection."""
     given: dict[str, Any] = {
         "authorities": certificates.authority,
         "certificate": certificates.certificate("client"),
@@ -122,7 +122,7 @@ def test_unusable_files_are_named_before_a_connection(
 
 
 def test_encrypted_key_opens_with_its_password(certificates: Certificates) -> None:
-    """The password is read from its place."""
+    """A key is decrypted with the configured password."""
     files = TlsFiles(
         certificates.authority,
         certificates.certificate("client"),

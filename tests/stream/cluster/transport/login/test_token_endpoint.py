@@ -1,4 +1,4 @@
-"""One request to a token endpoint: the form, the token, and one line for each fault."""
+"""One request to a token endpoint: the form, the token, and one error message for each fault."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_opaque_token(issuer: TokenIssuer, lifetime: dict[str, Any], expires: bo
 def test_each_wrong_answer_has_its_line(
     issuer: TokenIssuer, answer: Answer, kind: type[LoginRefused | LoginUnavailable], text: str
 ) -> None:
-    """The line has the URL and the fault, and the advice names an option or says to wait."""
+    """The error has the URL and the fault on one line, and its advice names an option or a wait."""
     issuer.answer = lambda: answer
     with pytest.raises(kind) as refused:
         fetch_token(login_at(issuer))
@@ -97,7 +97,7 @@ def test_each_wrong_answer_has_its_line(
 
 
 def test_wrong_secret_is_refused(issuer: TokenIssuer) -> None:
-    """The error names the options and not the secret."""
+    """The error names the option, but not the secret."""
     with pytest.raises(LoginRefused, match="invalid_client") as refused:
         fetch_token(login_at(issuer, client_secret=SecretValue("wrong-hunter2")))
     assert "kafka.oauth_client_secret" in refused.value.advice
@@ -116,8 +116,8 @@ def test_an_endpoint_that_repeats_the_secret_is_not_quoted(issuer: TokenIssuer, 
     assert refused.value.what.isprintable()
 
 
-def test_an_expired_token_is_a_question_of_clocks(issuer: TokenIssuer) -> None:
-    """A token that is over when it arrives is not sent to a broker."""
+def test_an_expired_token_of_the_endpoint_is_refused(issuer: TokenIssuer) -> None:
+    """A token that is expired on arrival is not sent to a broker; the advice names the clocks."""
     issuer.lifetime = -90.0
     with pytest.raises(LoginUnavailable, match=r"expired 9\d s ago") as refused:
         fetch_token(login_at(issuer))
@@ -132,14 +132,14 @@ def test_an_expired_token_is_a_question_of_clocks(issuer: TokenIssuer) -> None:
     ],
 )
 def test_slow_endpoint_is_given_up(issuer: TokenIssuer, answer: Answer) -> None:
-    """The whole request has one time limit, also if bytes keep coming."""
+    """The whole request has one time limit, also if bytes continue to arrive."""
     issuer.answer = lambda: answer
     with pytest.raises(LoginUnavailable, match=r"does not answer within 0\.4 s"):
         fetch_token(login_at(issuer, timeout=0.4))
 
 
 def test_endpoint_that_is_away(issuer: TokenIssuer) -> None:
-    """Nothing listens, the name does not exist, or something else answers: three lines, and each may pass."""
+    """A closed port, an unknown host name and a server without TLS have different, retriable errors."""
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{closed.getsockname()[1]}/token"
@@ -152,7 +152,7 @@ def test_endpoint_that_is_away(issuer: TokenIssuer) -> None:
 
 
 def test_secret_file_that_is_gone(issuer: TokenIssuer, tmp_path: Path) -> None:
-    """The option and the file are named, and nothing is sent."""
+    """The error names the option and the file, and nothing is sent."""
     with pytest.raises(LoginUnavailable, match=r"kafka\.oauth_client_secret: .*/secret cannot be read"):
         fetch_token(login_at(issuer, client_secret=SecretFile(tmp_path / "secret")))
     assert issuer.requests == []
@@ -162,7 +162,7 @@ class TestHttps:
     """The certificate of the endpoint is verified."""
 
     def test_extra_authority(self, certificates: Certificates) -> None:
-        """With `ca_file` the endpoint's own authority is trusted; without, the error says what to set."""
+        """With `ca_file` the endpoint's own authority is trusted; without it, the advice names the option to set."""
         with TokenIssuer("c", SECRET, certificates.both("broker")) as issuer:
             assert fetch_token(login_at(issuer, ca_file=certificates.authority)).claims["sub"] == "c"
             with pytest.raises(LoginUnavailable, match=r"certificate .* is not accepted: unable to get") as refused:

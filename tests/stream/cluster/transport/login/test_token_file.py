@@ -1,4 +1,4 @@
-"""A token file is read at each login; every fault of it is one line."""
+"""A token file is read at each login; every fault of the file is one line."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ JWT = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhbGljZSIsImV4cCI6MTkwMDAwMDAwMH0."
 
 
 @pytest.mark.parametrize("content", [JWT, f"{JWT}\n", f"\n  {JWT}\r\n"])
-def test_the_token_is_read_without_what_stands_around_it(tmp_path: Path, content: str) -> None:
-    """Line breaks and blanks are no part of the token."""
+def test_line_breaks_and_blanks_around_the_token_are_removed(tmp_path: Path, content: str) -> None:
+    """The token is read without the line breaks and blanks around it."""
     path = tmp_path / "token"
     path.write_text(content)
     token = read_token_file(path)
@@ -36,7 +36,7 @@ def test_the_token_is_read_without_what_stands_around_it(tmp_path: Path, content
     ],
 )
 def test_unusable_file_is_named(tmp_path: Path, content: bytes | None, problem: str) -> None:
-    """The error has path and reason, no content, and may pass."""
+    """The error has the path and the reason, but not the content, and is retriable."""
     path = tmp_path / "token"
     if content is not None:
         path.write_bytes(content)
@@ -50,6 +50,6 @@ def test_unusable_file_is_named(tmp_path: Path, content: bytes | None, problem: 
 
 
 def test_a_folder_is_named(tmp_path: Path) -> None:
-    """The mount itself instead of a file in it is a common mistake."""
+    """If a mount is configured instead of a file in it, the error states that the mount is a directory."""
     with pytest.raises(LoginUnavailable, match="Is a directory"):
         read_token_file(tmp_path)
