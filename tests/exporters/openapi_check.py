@@ -46,7 +46,7 @@ def documented(path: str) -> str | None:
 def validator(path: str, code: int) -> jsonschema_rs.Validator:
     """Return the validator of the JSON of a response. Raises KeyError if the document does not have the status code.
 
-    For a stream it is that of the data of one event.
+    The validator for a stream is that of the data of one event.
     """
     content = document()["paths"][path]["get"]["responses"][str(code)]["content"]
     if "application/json" in content:
@@ -57,7 +57,7 @@ def validator(path: str, code: int) -> jsonschema_rs.Validator:
 
 
 def check_response(response: httpx.Response) -> None:
-    """Fail if a GET operation of the document has another response than the document says."""
+    """Fail if a GET operation of the document has another response than the document declares."""
     content_type = response.headers.get("content-type", "")  # a redirect has none
     if not content_type.startswith(STREAM):
         check_json(response.request.url.path, response.status_code, content_type, response.text)

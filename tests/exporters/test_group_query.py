@@ -1,4 +1,4 @@
-"""Queries over groups: what is accepted, what is refused, and the way back to parameters."""
+"""Queries over groups: what is accepted, what is refused, and how a query becomes parameters."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ QUERIES = st.builds(
 
 @given(QUERIES)
 def test_a_query_is_the_one_of_its_parameters(query: GroupQuery) -> None:
-    """Round trip through the parameters of a URL."""
+    """Parsing the parameters of a query returns the query."""
     assert GroupQuery.parse(query.pairs()) == query
 
 
-def test_the_query_of_no_parameters_is_every_group_by_name() -> None:
-    """Nothing is filtered, and there is one page."""
+def test_a_query_without_parameters_is_every_group_by_name() -> None:
+    """A query without parameters filters nothing and has one page."""
     assert GroupQuery.parse([]) == ALL_GROUPS
     assert list(ALL_GROUPS.pairs()) == []
 
 
 @pytest.mark.parametrize("text", ["stable,dead", " Stable , DEAD,", "STABLE,dead,stable"])
 def test_words_are_separated_by_commas_in_any_case(text: str) -> None:
-    """They become the words of Kafka's tools, each once."""
+    """Words with commas between them become the words of Kafka's tools in any case, each once."""
     assert GroupQuery.parse([("state", text)]).state == ("Stable", "Dead")
 
 
@@ -72,14 +72,14 @@ def test_words_are_separated_by_commas_in_any_case(text: str) -> None:
     ],
 )
 def test_an_invalid_query_is_refused(pairs: list[tuple[str, str]], error: str) -> None:
-    """The error has the value and what is allowed."""
+    """The error of an invalid query has the value and what is allowed."""
     with pytest.raises(GroupQueryError) as refusal:
         GroupQuery.parse(pairs)
     assert error in str(refusal.value)
 
 
 def test_all_errors_are_reported_at_once() -> None:
-    """One per parameter."""
+    """The message has one error per parameter."""
     with pytest.raises(GroupQueryError, match=r"sort x: .*; limit y: .*; no parameter 'z'"):
         GroupQuery.parse([("sort", "x"), ("limit", "y"), ("z", "")])
 
@@ -92,7 +92,7 @@ def test_a_parameter_of_the_path_is_not_known() -> None:
 
 @pytest.mark.parametrize("parameter", PARAMETERS, ids=lambda parameter: parameter.name)
 def test_every_parameter_has_a_valid_example(parameter: QueryParameter) -> None:
-    """The documentation shows it."""
+    """Each parameter has a valid example, which the documentation shows."""
     pairs = [(parameter.name, str(parameter.example))]
     assert parameter.description.endswith(".")
     assert getattr(GroupQuery.parse(pairs), parameter.name) in {
@@ -112,5 +112,5 @@ def test_every_parameter_has_a_valid_example(parameter: QueryParameter) -> None:
     ],
 )
 def test_the_greatest_comes_first_but_names_are_in_their_order(query: GroupQuery, descending: bool) -> None:  # noqa: FBT001  # a table
-    """Unless the direction is given."""
+    """The greatest value is first and names are in their order, unless the direction is given."""
     assert query.descending is descending

@@ -121,7 +121,7 @@ def test_order(sort: SortKey, order: SortOrder | None, found: str) -> None:
 
 @given(st.integers(1, 8), st.sampled_from(SortKey), st.sampled_from([None, *SortOrder]))
 def test_the_pages_together_are_all_groups(limit: int, sort: SortKey, order: SortOrder | None) -> None:
-    """Each page begins at `next` of the previous one; all have the number of all matching groups."""
+    """Each page begins at `next` of the previous one; all pages have the number of all matching groups."""
     whole = names(select_groups(world(), GroupQuery(sort=sort, order=order)))
     found, start = list[str](), 0
     while start is not None:
@@ -134,13 +134,13 @@ def test_the_pages_together_are_all_groups(limit: int, sort: SortKey, order: Sor
 
 
 def test_a_page_behind_the_last_one_is_empty() -> None:
-    """It is no error: groups may have disappeared since the previous page."""
+    """A page behind the last one is no error, because groups may have disappeared since the previous page."""
     page = select_groups(world(), GroupQuery(start=6, limit=2))
     assert (len(page.groups), page.total, page.next) == (0, 6, None)
 
 
 def test_members_are_searched_by_client_and_host() -> None:
-    """The search returns groups; one that is not in the snapshot is ignored."""
+    """The search returns groups; a group that is not in the snapshot is ignored."""
     asked = []
 
     def search(client: str | None, host: str | None) -> frozenset[str]:
@@ -155,13 +155,13 @@ def test_members_are_searched_by_client_and_host() -> None:
 
 @pytest.mark.parametrize("query", [GroupQuery(client="app"), GroupQuery(host="x")], ids=["client", "host"])
 def test_hidden_members_cannot_be_searched(query: GroupQuery) -> None:
-    """A filter that is ignored would return every group."""
+    """A filter by hidden members is an error, because a filter that is ignored would return every group."""
     with pytest.raises(MembersHiddenError):
         select_groups(world(), query)
 
 
 def test_a_snapshot_without_groups() -> None:
-    """Has an empty page, whatever the order."""
+    """A snapshot without groups has an empty page, whatever the order."""
     for sort in SortKey:
         assert select_groups(snapshot(), GroupQuery(sort=sort, filter="x", topic="y")).total == 0
 

@@ -1,4 +1,4 @@
-"""Hidden members: nothing of API, pages and commands tells who they are, and everything else is there."""
+"""Hidden members: API, pages and commands do not show who they are, and show everything else."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def hidden(*members: MemberDetail) -> GroupDetail:
 
 @pytest.mark.parametrize("shown", [detail(members=(WHO,)), hidden(WHO)], ids=["shown", "hidden"])
 def test_no_reader_sees_who_a_member_is(shown: GroupDetail) -> None:
-    """Neither the API nor the page nor the tables of the commands have one of the words; without hiding all have."""
+    """API, page and tables of the commands do not show who a hidden member is; without hiding all of them do."""
     published = PublishedSnapshot.build(small_snapshot())
     answer = group_json(published.snapshot, "billing", shown)
     assert answer is not None
@@ -49,8 +49,8 @@ def test_no_reader_sees_who_a_member_is(shown: GroupDetail) -> None:
     assert all("orders" in text for text in seen)
 
 
-def test_what_a_member_does_stays() -> None:
-    """Assignment, subscription, epoch and state of each member are those of the group."""
+def test_a_hidden_member_keeps_all_but_its_identity() -> None:
+    """Assignment, subscription, epoch and state of a hidden member are those of the group."""
     assert [_without_identity(each) for each in hidden(*detail().members).members] == [
         _without_identity(each) for each in detail().members
     ]
@@ -73,17 +73,17 @@ def test_members_have_different_names(ids: list[str]) -> None:
 
 
 def test_names_are_of_one_process() -> None:
-    """Another process has other names, so that a reader cannot collect what an id is called."""
+    """Another process has other names, so that a reader cannot collect the names of an id."""
     assert hidden(WHO).members[0].member_id != hidden(WHO).members[0].member_id
 
 
 def test_a_static_member_is_still_static() -> None:
-    """A member has a static id if it had one."""
+    """A hidden member has a static id if the member had one."""
     static, dynamic = hidden(WHO, member("other")).members
     assert static.instance_id is not None
     assert dynamic.instance_id is None
 
 
 def test_an_unknown_group_stays_unknown() -> None:
-    """There is nothing to hide."""
+    """An unknown group has nothing to hide."""
     assert HiddenMembers(lambda _: None)("nope") is None

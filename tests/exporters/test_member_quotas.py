@@ -53,13 +53,13 @@ IN_ORDER: list[Row] = [
 
 @pytest.mark.parametrize("first", range(len(IN_ORDER)))
 def test_the_first_quota_in_the_order_of_kafka_applies(first: int) -> None:
-    """Users before clients, and a name before the default."""
+    """A quota of a user has precedence over one of a client, and a name over the default."""
     assert chosen(*IN_ORDER[first:]) == [IN_ORDER[first][:2]]
     assert chosen(*reversed(IN_ORDER[first:])) == [IN_ORDER[first][:2]]
 
 
 def test_the_most_specific_quota_of_each_user_may_apply() -> None:
-    """The user of a member is not known. That of another client id does not apply."""
+    """The user of a member is unknown, so a quota of each user may apply; that of another client id does not."""
     rows: list[Row] = [
         ("alice", "app", 9),
         ("alice", "", 1),
@@ -71,7 +71,7 @@ def test_the_most_specific_quota_of_each_user_may_apply() -> None:
 
 
 def test_few_of_many_users_are_listed() -> None:
-    """Those whose quota names the client id, then the lowest."""
+    """Quotas that name the client id are listed first, then the lowest ones."""
     rows: list[Row] = [(f"user-{at}", "", 10.0 - at) for at in range(9)]
     assert chosen(*rows, ("named", "app", 90)) == [("user-8", ""), ("user-7", ""), ("named", "app")]
 
@@ -114,21 +114,21 @@ def test_sentences_name_the_entity_and_the_condition(rows: list[Row], text: str)
 
 
 def test_a_quota_of_requests_slows_consumers_too() -> None:
-    """Its unit is percent; quotas of producers, of controller requests and of addresses are left out."""
+    """The unit of a request quota is percent; quotas of producers, controller requests and addresses are left out."""
     (quota,) = found(("", "app", 12.5), key="request_percentage") or ()
     assert "the quota of 12.5% of a thread per broker" in quota.sentence
     assert found(("", "app", 1), key="producer_byte_rate") == ()
     assert found(("", "app", 1), key="controller_mutation_rate") == ()
 
 
-def test_no_quota_is_known() -> None:
-    """That is an empty tuple."""
+def test_no_quota_is_an_empty_tuple() -> None:
+    """The quotas of a group to which no quota applies are an empty tuple, not None."""
     assert found() == ()
     assert found(("", "other", 1)) == ()
 
 
 def test_unknown_quotas_are_absent() -> None:
-    """They are unknown without the right, before the first poll, and if the facts have only some of many."""
+    """Quotas are unknown without the right to them, before the first poll, and if the facts have only some of many."""
     totals = [table(model.CLUSTER_TOTALS, [{"quotas": number}]) for number in (None, 501)]
     assert [found(("", "app", 1), cluster_totals=each) for each in totals] == [None, None]
     shown = MemberQuotas(detail, lambda: None)("billing")
@@ -137,12 +137,12 @@ def test_unknown_quotas_are_absent() -> None:
 
 
 def test_an_unknown_group_stays_unknown() -> None:
-    """It has no members."""
+    """An unknown group has no members and no detail."""
     published = PublishedCluster.build(facts())
     assert MemberQuotas(lambda _: None, lambda: published)("nope") is None
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_a_quota_that_is_no_finite_number_is_not_listed(value: float) -> None:
-    """It limits nothing, but applies instead of the less specific one."""
+    """A quota of NaN or infinity limits nothing, but applies instead of a less specific one."""
     assert chosen(("", "app", value), ("", "<default>", 5)) == []

@@ -21,7 +21,7 @@ from exporters.timestamps import EARLIEST_MS, LATEST_MS, clamp_ms, rfc3339
     ],
 )
 def test_a_time_is_written_as_rfc_3339(unix_seconds: float, text: str) -> None:
-    """In UTC with three decimals, clamped to the years 1 to 9999."""
+    """A time is in UTC with three decimals, and is clamped to the years 1 to 9999."""
     assert rfc3339(unix_seconds) == text
 
 

@@ -27,7 +27,7 @@ DASH = "\N{EN DASH}"
     ],
 )
 def test_a_duration_has_its_two_largest_units(seconds: float, words: str) -> None:
-    """Below ten seconds it has one decimal."""
+    """A duration below ten seconds has one decimal."""
     assert duration(seconds) == words
 
 
@@ -41,19 +41,19 @@ def test_partitions_are_written_as_ranges(partitions: tuple[int, ...], words: st
 
 
 def test_a_time_outside_the_range_of_dates_is_a_number() -> None:
-    """The time of a damaged record is no error."""
+    """The time of a damaged record is not an error."""
     assert utc(9e18) == "9e+18"
     assert utc(1_700_000_000.5) == "2023-11-14 22:13:20"
 
 
 @pytest.mark.parametrize(("per_second", "words"), [(0.0, "0/s"), (0.25, "0.25/s"), (9.96, "10/s"), (1234.5, "1,234/s")])
 def test_a_rate_below_ten_has_two_digits(per_second: float, words: str) -> None:
-    """From ten on it is a whole number."""
+    """A rate from ten on is a whole number."""
     assert rate(per_second) == words
 
 
 def test_evidence_has_labels_words_and_exact_values() -> None:
-    """The name has the unit: times become ages, seconds durations, rates are per second."""
+    """The name of a value has its unit: times become ages, seconds become durations, and rates are per second."""
     evidence = {
         "commit_time": "2023-11-14T22:12:50.000Z",
         "offset_expiry_time": "2023-11-14T23:13:25.000Z",
@@ -98,10 +98,10 @@ def test_a_printable_text_has_only_printable_characters(text: str) -> None:
     ],
 )
 def test_a_size_has_three_digits_in_a_binary_unit(byte_count: int, words: str) -> None:
-    """The last unit has as many digits as it takes."""
+    """A size in the last unit has as many digits as it needs."""
     assert size(byte_count) == words
 
 
 def test_evidence_that_is_verdicts_is_in_words() -> None:
-    """As in the badge of a verdict."""
+    """Verdicts in evidence are written in words, as in the badge of a verdict."""
     assert list(evidence_words({"also": "skewed, falling_behind"}, 0.0)) == [("also", "skewed, falling behind", "")]

@@ -168,7 +168,7 @@ def test_every_column_is_exported_or_has_a_reason() -> None:
 
 @every_metric
 def test_name_follows_the_conventions(metric: Metric) -> None:
-    """Lower case with one prefix, the suffix of the kind, the unit, and no reserved suffix."""
+    """A name is lower case, with one prefix, the suffix of its kind and its unit, and no reserved suffix."""
     assert re.fullmatch(r"lagwarden(_[a-z]+)+", metric.name)
     assert metric.name.endswith("_total") == (metric.kind is MetricKind.COUNTER)
     assert metric.name.endswith("_info") == (metric.kind is MetricKind.INFO)
@@ -181,7 +181,7 @@ def test_name_follows_the_conventions(metric: Metric) -> None:
 
 @every_metric
 def test_information_is_always_one(metric: Metric) -> None:
-    """An info metric is always 1; so are verdicts and common causes, whose labels are a state."""
+    """Info metrics and the metrics of verdicts and common causes, whose labels are a state, are always 1."""
     is_state = metric.column in {"verdict", "dimension"}
     assert (metric.kind is MetricKind.INFO or is_state) == (metric.conversion is ValueConversion.ONE)
 
@@ -224,7 +224,7 @@ def test_reference_page_names_every_metric_once() -> None:
 
 @every_metric
 def test_reference_page_and_description_have_stability_and_preset(metric: Metric) -> None:
-    """A reader of the page and a program see what may change, and which preset shows the metric."""
+    """The reference page and the description have the stability of a metric and the preset that shows it."""
     paragraph = markdown().partition(f"### `{metric.name}`\n")[2].partition("\n### ")[0]
     assert f"- {metric.stability}" in paragraph
     (described,) = (each for each in descriptions() if each["name"] == metric.name)
@@ -235,7 +235,7 @@ def test_reference_page_and_description_have_stability_and_preset(metric: Metric
 
 
 def test_a_prefix_has_one_subject() -> None:
-    """`lagwarden_topic_*` is about topics, `lagwarden_group_*` about groups."""
+    """`lagwarden_topic_*` metrics are about topics, and `lagwarden_group_*` metrics are about groups."""
     for metric in METRICS:
         if metric.name.startswith("lagwarden_topic_"):
             assert metric.labels[0] == "topic", metric.name
@@ -244,7 +244,7 @@ def test_a_prefix_has_one_subject() -> None:
 
 
 def test_what_scrapers_rely_on_is_stable() -> None:
-    """The metrics of the smaller presets are stable, but for folding, owners, paging, scaling and disks."""
+    """The metrics of the smaller presets are stable, except those of folding, owners, paging, scaling and disks."""
     assert {
         metric.name
         for metric in METRICS
@@ -269,7 +269,7 @@ def test_what_scrapers_rely_on_is_stable() -> None:
     ],
 )
 def test_a_preset_is_within_its_promise(preset: Preset, per_partition: int, per_group: int) -> None:
-    """The promised bounds; series per topic of a group exist only instead of those per partition."""
+    """A preset has the promised bounds; series per topic of a group exist only instead of those per partition."""
     bound = SeriesBound.of_preset(preset)
     assert bound.per_partition <= per_partition
     assert bound.per_group <= per_group
@@ -280,7 +280,7 @@ def test_a_preset_is_within_its_promise(preset: Preset, per_partition: int, per_
 
 
 def test_series_beyond_the_bound_are_named_by_the_page() -> None:
-    """What a group may have in addition in `standard`: an owner, maintenance, an old fault, and common causes."""
+    """The page names what a group in `standard` may add: an owner, maintenance, an old fault, and common causes."""
     counted = {MetricSource.GROUPS, MetricSource.TARGETS, MetricSource.PARTITIONS, MetricSource.DEAD_GROUPS}
     # A partition with an unknown lag has no series of its lag, and a folded row stands for several groups.
     instead = {MetricSource.UNKNOWN_LAGS, MetricSource.FOLDED_GROUPS}
@@ -299,7 +299,7 @@ def test_series_beyond_the_bound_are_named_by_the_page() -> None:
 
 
 def test_a_preset_has_all_series_of_the_smaller_ones() -> None:
-    """From lean to full, no metric is lost, at any granularity."""
+    """Each preset from lean to full has all metrics of the smaller ones at any granularity."""
     for hidden in ((), ("partition",), ("partition", "topic")):
         shown = [{metric for metric in METRICS if metric.is_in(preset, hidden)} for preset in Preset]
         assert shown[0] < shown[1] < shown[2]
@@ -307,7 +307,7 @@ def test_a_preset_has_all_series_of_the_smaller_ones() -> None:
 
 
 def test_the_estimate_multiplies_the_bounds() -> None:
-    """2,000 groups with 17 partitions each; transitions of a live group are of all types but one."""
+    """The estimate is for 2,000 groups of 17 partitions; a live group has all types of transitions but one."""
     assert SeriesBound(Preset.FULL, per_partition=12, per_group=30, per_topic=2).series(2000, 17) == 472_000
     lines = estimate_lines(2000, 17)
     assert [line.split()[0] for line in lines] == ["preset", *Preset]

@@ -30,7 +30,7 @@ def samples(exposition: Exposition) -> dict[str, float]:
 
 
 def test_every_known_value_has_a_sample() -> None:
-    """Each metric with its labels; a null has no sample."""
+    """Each metric has samples with its labels; a null value has no sample."""
     assert samples(render(facts())) == {
         'lagwarden_broker_info{broker="1",host="kafka-1",port="9092",rack="eu-1a"}': 1,
         'lagwarden_broker_info{broker="2",host="kafka-2",port="9092",rack=""}': 1,
@@ -115,7 +115,7 @@ def test_every_known_value_has_a_sample() -> None:
 
 
 def test_a_poll_without_results_has_only_its_own_series() -> None:
-    """All other metrics are absent."""
+    """A poll without results has no metrics other than those of the poll itself."""
     tables = {
         field.name: getattr(facts(), field.name).slice(0, 0)
         for field in dataclasses.fields(facts())
@@ -142,7 +142,7 @@ def test_joined_with_a_snapshot(form: ExpositionFormat) -> None:
 
 
 def test_joined_with_the_empty_exposition() -> None:
-    """Before the first snapshot there are only the metrics of the cluster, which names can select."""
+    """Only the metrics of the cluster exist before the first snapshot, and names can select them."""
     alone = join_expositions(EMPTY, PublishedCluster.build(facts()).exposition)
     assert text(alone) == text(render(facts()))
     chosen = b"".join(map(bytes, alone.plain(ExpositionFormat.TEXT, {"lagwarden_controller"})))  # type: ignore[arg-type]

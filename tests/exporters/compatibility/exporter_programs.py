@@ -1,6 +1,6 @@
 """Programs of other exporters, if variables name their binaries: `KAFKA_EXPORTER_BINARY`, `KMINION_BINARY`.
 
-They are not part of this project, and no package registry has them.
+These programs are not part of this project, and no package registry has them.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ class RunningExporter:
 
 @contextlib.contextmanager
 def running_exporter(exporter: str, program: Path, bootstrap: str, folder: Path) -> Iterator[RunningExporter]:
-    """Run an exporter on a cluster; KMinion asks the Admin API."""
+    """Run an exporter on a cluster; KMinion uses the Admin API."""
     port = free_port()
     command, environment = [str(program)], {}
     if exporter == "kafka_exporter":
-        # Otherwise it sends each scrape through a channel that it may stop reading before the last series.
+        # By default the exporter sends each scrape through a channel that it may stop reading before the last series.
         command += ["--concurrent.enable", f"--kafka.server={bootstrap}", f"--web.listen-address={LOOPBACK}:{port}"]
     else:
         config = folder / "kminion.yaml"

@@ -68,9 +68,10 @@ class DescribedPartition:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClusterAnswers:
-    """What the brokers say. `brokers` has host, port and rack by id, `policies` the cleanup policy by topic.
+    """The answers of the brokers.
 
-    `sizes` has the bytes of the segments by topic, as they are on the disk of the one broker.
+    `brokers` has host, port and rack by id, `policies` the cleanup policy by topic, and `sizes` the bytes of the
+    segments by topic, as they are on the disk of the one broker.
     """
 
     cluster_id: str
@@ -191,7 +192,7 @@ def kafka_exporter(answers: ClusterAnswers) -> Series:
         members = 0 if described.is_modern else len(described.members)
         _add(series, "kafka_consumergroup_members", members, consumergroup=group)
         for topic in {topic for topic, _ in described.commits}:
-            # It asks for the commits of all partitions of the cluster, and shows topics with one.
+            # kafka_exporter requests the commits of all partitions of the cluster, and shows topics with one.
             ends = {number: found.high for number, found in answers.topics[topic].items()}
             offsets = {number: described.commits.get((topic, number), -1) for number in ends}
             lags = {number: -1 if offset == -1 else ends[number] - offset for number, offset in offsets.items()}
@@ -219,7 +220,7 @@ def kminion(answers: ClusterAnswers) -> Series:
     for topic, partitions in answers.topics.items():
         counts = {"partition_count": len(partitions), "replication_factor": len(partitions[0].replicas)}
         _add(series, "kminion_kafka_topic_info", 1, topic_name=topic, cleanup_policy=answers.policies[topic], **counts)
-        # It requests the offsets of all topics that are not internal.
+        # KMinion requests the offsets of all topics that are not internal.
         for mark in ("low", "high") if topic not in INTERNAL else ():
             values = {number: getattr(found, mark) for number, found in partitions.items()}
             for number, value in values.items():
@@ -326,7 +327,7 @@ def parsed(text: str) -> Series:
 
 
 def _without_unowned(group: DescribedGroup) -> DescribedGroup:
-    """Return a group as kafka-lag-exporter sees it: if it has members, with what they own, else with its commits."""
+    """Return a group as kafka-lag-exporter sees it: with what its members own, or without members with its commits."""
     members = () if group.is_modern else group.members
     owned = {place for member in members for place in member.owned}
     commits = {place: offset for place, offset in group.commits.items() if place in owned or not members}

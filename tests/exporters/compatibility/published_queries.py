@@ -1,4 +1,4 @@
-"""What other exporters publish as Prometheus is asked: the queries of their dashboards, and their rules as files."""
+"""What other exporters publish: the queries of their dashboards as Prometheus gets them, and their rules as files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def filled(expression: str, values: Mapping[str, str]) -> str:
 
 
 def published_queries(peer: str, address: str, cluster: str | None = None) -> dict[str, str]:
-    """Return each query of an exporter's dashboards and documentation as Prometheus is asked, by source and query.
+    """Return each query of an exporter's dashboards and documentation as Prometheus gets it, by source and query.
 
     `cluster` is the value of the variable of the cluster, by default the one that the queries name.
     """
@@ -47,7 +47,7 @@ def published_queries(peer: str, address: str, cluster: str | None = None) -> di
 def write_rules(groups: Sequence[dict[str, Any]], folder: Path, seconds: int) -> set[str]:
     """Write published rules as files of Prometheus, one group per source; returns the names of all rules.
 
-    They are evaluated every `seconds`, and without `for`: how long a condition must hold is no fact of the metrics.
+    Prometheus evaluates the rules every `seconds`, without `for`: how long a condition must hold is no fact of metrics.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for number, group in enumerate(groups):

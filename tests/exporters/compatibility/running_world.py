@@ -20,7 +20,7 @@ from sandbox.waiting import LIMIT, wait_until
 from tests.integration.traffic import commit, delete_groups, make_topic
 
 MOVING: Final = "bigquery-sink"
-"""Four members of a classic group on three partitions, which go on committing."""
+"""Four members of a classic group on three partitions, which continue to commit."""
 UNOWNED: Final = ("trimmed", 0, 12)
 """A commit of that group for a partition that none of its members owns."""
 MODERN: Final = "modern"
@@ -97,7 +97,7 @@ class PeerWorld:
         return client
 
     def _move(self) -> None:
-        """Write and commit; one group commits ever smaller offsets."""
+        """Write and commit; one group commits smaller and smaller offsets."""
         for offset in self._rewound:
             self._write("shop-activity", 6)
             for client in self._moving:

@@ -1,6 +1,6 @@
-"""KMinion itself as second opinion: on one real broker, its series and those under its names have the same values.
+"""The program of KMinion as a reference: on one real broker, its series and those of lagwarden have the same values.
 
-Needs its binary, whose path is in the variable KMINION_BINARY (`bench.kminion`).
+The test needs the binary of KMinion; the variable KMINION_BINARY has its path (`bench.kminion`).
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def own_text(cluster: Cluster) -> str:
 
 
 def test_sizes_commits_and_lags_are_those_of_kminion(broker: Broker, tmp_path: Path) -> None:
-    """It reads the same topic from its start, and asks the same broker."""
+    """KMinion reads the same topic from its start and asks the same broker, so its values are the same."""
     program = binary()
     if program is None:
         pytest.skip(f"{VARIABLE} is not set")

@@ -40,19 +40,19 @@ def known(partition: int, name: str, lag: int = 5) -> dict[str, Any]:
     [(["OK"], "OK"), (["OK", "WARN"], "WARN"), (["WARN", "STALL"], "ERR"), (["REWIND"], "ERR"), (["STOP"], "ERR")],
 )
 def test_the_status_of_a_group_is_that_of_its_worst_partition(names: list[str], expected: str) -> None:
-    """STOP, STALL and REWIND count as ERR."""
+    """A group has the status of its worst partition; STOP, STALL and REWIND count as ERR."""
     assert status(*(known(at, name) for at, name in enumerate(names)))["status"] == expected
 
 
 def test_the_completeness_of_a_group_has_the_digits_of_a_float32() -> None:
-    """A whole number has no fraction, as Go writes it."""
+    """The completeness is a float32 as Go writes it: a whole number has no fraction."""
     full = place("g", "t", 0, 10, 20, burrow_status="OK", burrow_window=[commit(10, at, 5) for at in range(10)])
     assert status(full, known(1, "OK"), known(2, "OK"))["complete"] == 0.33333334
     assert str(status(full)["complete"]) == "1"
 
 
 def test_an_unknown_lag_is_null() -> None:
-    """It is left out of the sum, which is null if no lag is known."""
+    """An unknown lag is null and is left out of the sum; the sum is null if no lag is known."""
     silent = place("g", "t", 0, 10, None, burrow_status="OK", burrow_window=[commit(10, 0, None)])
     found = status(silent)
     assert (found["partitions"][0]["current_lag"], found["totallag"]) == (None, None)
@@ -62,19 +62,19 @@ def test_an_unknown_lag_is_null() -> None:
 
 
 def test_a_commit_beyond_the_end_has_no_lag() -> None:
-    """Burrow reads ends and commits at different times."""
+    """A commit beyond the end has a lag of 0, because Burrow reads ends and commits at different times."""
     assert status(known(0, "OK", lag=-3))["totallag"] == 0
 
 
 def test_an_unknown_end_is_no_offset_of_the_topic() -> None:
-    """As in Burrow, and a topic without any is not found."""
+    """The offsets of a topic omit unknown ends, as in Burrow; a topic without a known end is not found."""
     rows = [place("g", "t", 0, 1, None), place("g", "t", 1, 1, 9), place("g", "u", 0, 1, None)]
     assert json.loads(topic_detail(REQUEST, world(rows), "t")[0])["offsets"] == [9]
     assert topic_detail(REQUEST, world(rows), "u")[1] == 404
 
 
 def test_hidden_members_have_empty_names() -> None:
-    """As partitions without an owner in Burrow."""
+    """A hidden member has an empty owner and client id, as a partition without an owner has in Burrow."""
     hidden = place("g", "t", 0, 1, 2, burrow_status="OK", burrow_window=[commit(1, 0, 1)], owner=3)
     body, _ = consumer_detail(REQUEST, world([hidden]), "g")
     (partition,) = json.loads(body)["topics"]["t"]
@@ -82,6 +82,6 @@ def test_hidden_members_have_empty_names() -> None:
 
 
 def test_an_empty_snapshot_has_no_groups() -> None:
-    """Every group is not found then."""
+    """An empty snapshot lists no groups, and no group is found in it."""
     assert json.loads(consumer_list(REQUEST, snapshot())[0])["consumers"] == []
     assert consumer_status(REQUEST, snapshot(), EU, "g", all_partitions=True)[1] == 404

@@ -20,7 +20,7 @@ every_peer = pytest.mark.parametrize("peer", PEERS, ids=lambda peer: peer.name)
 
 
 def test_each_exporter_has_a_page_that_the_readme_links() -> None:
-    """A page per exporter and no other, each in the README."""
+    """Each exporter has a page, no other page exists, and the README links to each page."""
     assert {path.name for path in PAGES.iterdir()} == {f"{name}.md" for name in PEER_BY_NAME}
     readme = (PAGES.parents[1] / "README.md").read_text("utf-8")
     assert set(re.findall(r"docs/migration/(\w+)\.md", readme)) == set(PEER_BY_NAME)
@@ -35,7 +35,7 @@ def test_page_is_in_step(peer: Peer) -> None:
 
 @every_peer
 def test_page_says_what_a_user_needs(peer: Peer) -> None:
-    """What maps to what, what is missing, what it costs, what is better, and how to run both."""
+    """A page says what maps to what, what is missing, what the names cost, what is better, and how to run both."""
     page = (PAGES / f"{peer.name}.md").read_text("utf-8")
     wanted = ("What maps to what", "What is missing", "What the names cost", "What is better", "How to run both")
     found = re.findall(r"^## (.+)$", page, re.MULTILINE)
@@ -49,7 +49,7 @@ def test_page_says_what_a_user_needs(peer: Peer) -> None:
 
 @every_peer
 def test_writing_keeps_the_rest_of_a_page(peer: Peer, tmp_path: pathlib.Path) -> None:
-    """Only the part between the markers is replaced."""
+    """Writing a page replaces only the part between the markers."""
     page = tmp_path / f"{peer.name}.md"
     page.write_text("# Mine\n<!-- generated: begin -->\nold\n<!-- generated: end -->\nkept\n", "utf-8")
     write_pages([page])
@@ -61,6 +61,6 @@ def test_writing_keeps_the_rest_of_a_page(peer: Peer, tmp_path: pathlib.Path) ->
 
 
 def test_a_page_without_markers_is_refused() -> None:
-    """Nothing is appended to a page that is not meant for it."""
+    """A page without markers raises ValueError, because it is not meant for generated text."""
     with pytest.raises(ValueError, match="needs the lines"):
         updated("# Page\n", PEERS[0])

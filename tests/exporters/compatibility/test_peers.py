@@ -49,7 +49,7 @@ def test_the_exporters_are_those_with_published_facts() -> None:
 
 @every_peer
 def test_names_and_labels_are_exactly_the_published_ones(peer: Peer) -> None:
-    """Each published metric has a row with its labels in their order, or is named as missing; no other has a row."""
+    """Each published metric has a row with its labels in order, or is named as missing; no other metric has a row."""
     facts = published(peer.name)
     assert facts["project"] == peer.project
     missing = {each.name for each in peer.missing}
@@ -79,7 +79,7 @@ def test_each_row_is_documented(metric: PeerMetric) -> None:
 
 @every_metric
 def test_metric_to_use_instead_has_the_same_subject(metric: PeerMetric) -> None:
-    """A series per topic has one per topic instead, and no series is of something that the other one does not name."""
+    """The metric to use instead has no subject that the other metric lacks, and lacks at most its group."""
     labels = {each.name: each.labels for each in METRICS}
     if metric.instead not in labels:
         return  # an expression, or several metrics
@@ -97,13 +97,13 @@ def test_missing_metrics_refer_to_existing_ones() -> None:
 
 
 def test_no_name_is_used_twice() -> None:
-    """All exporters can be shown together, beside lagwarden's own metrics."""
+    """No two metrics have the same name, so all exporters can be shown together, beside lagwarden's own metrics."""
     names = [metric.name for peer in PEERS for metric in peer.metrics] + [metric.name for metric in METRICS]
     assert len(set(names)) == len(names)
 
 
 def test_burrow_statuses_are_computed_only_for_exporters_that_show_them() -> None:
-    """Burrow's rules cost time at each tick."""
+    """Only burrow and burrow_exporter need Burrow's statuses, whose rules cost time at each tick."""
     assert {"burrow_exporter", "burrow"} == STATUS_PEERS
     assert not PeerSelection(("kminion", "kafka_exporter")).needs_burrow
     assert PeerSelection(("kminion", "burrow")).needs_burrow

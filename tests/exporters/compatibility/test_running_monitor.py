@@ -62,7 +62,7 @@ NOT_HERE: Final = {
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Running:
-    """All that runs."""
+    """The broker with its groups, the monitor, and Prometheus, all running."""
 
     broker: Broker
     world: PeerWorld
@@ -92,7 +92,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 
 def test_published_queries_and_rules_have_results(running: Running) -> None:
-    """Every query returns rows and every rule fires, but for those that need another cluster; none has an error."""
+    """Every query returns rows and every rule fires, except those that need another cluster; none has an error."""
     running.world.move()
     address = f"{LOOPBACK}:{running.monitor.port}"
     empty = {key: text for peer in NAMES for key, text in published_queries(peer, address, CLUSTER).items()}
@@ -219,7 +219,7 @@ def differences(peer: str, wanted: Series, shown: Series, answers: ClusterAnswer
 
 
 def test_each_difference_is_on_the_migration_page() -> None:
-    """With the words that excuse it here."""
+    """The migration page of an exporter has the words of each excused difference."""
     assert [each.words for each in EXCUSES if each.words not in generated(PEER_BY_NAME[each.peer])] == []
 
 
@@ -259,7 +259,7 @@ def shown_series(peer: str, text: str, names: set[str]) -> Series:
 
 
 def test_values_are_those_of_the_exporters_rules(running: Running) -> None:
-    """Every series of every exporter, but for differences that its migration page names; each of those occurs."""
+    """Every series has the value of the exporter's rules, except the differences on its page, each of which occurs."""
     running.world.move()
     running.monitor.wait_ticks(3)
     running.world.stand_still()

@@ -32,13 +32,13 @@ def shown(selection: SeriesSelection) -> list[str]:
 
 
 def test_no_other_name_is_shown_by_default() -> None:
-    """The price is paid only by who asks for it."""
+    """No metric has a name of another exporter unless the configuration selects it."""
     families = PublishedCluster.build(facts()).exposition.families
     assert not ALL_NAMES & {*shown(SeriesSelection()), *(family.metric.name for family in families)}
 
 
 def test_own_metrics_stay_and_come_first() -> None:
-    """The names of an exporter are added behind lagwarden's own, which are the same as without them."""
+    """The names of an exporter are added after lagwarden's own metrics, which stay the same."""
     own = shown(SeriesSelection())
     both = shown(SeriesSelection(compatibility=PeerSelection(("kminion",), "c")))
     assert both[: len(own)] == own
@@ -46,13 +46,13 @@ def test_own_metrics_stay_and_come_first() -> None:
 
 
 def test_an_exporter_named_twice_is_shown_once() -> None:
-    """A duplicate sample would fail the whole scrape."""
+    """An exporter that is named twice has each metric once: a duplicate sample would fail the whole scrape."""
     twice = shown(SeriesSelection(compatibility=PeerSelection(("burrow", "burrow"), "c")))
     assert len(twice) == len(set(twice))
 
 
 def test_only_kafka_exporter_adds_partitions_without_a_commit() -> None:
-    """Rows for every partition of a topic cost memory, and the others have no value for them."""
+    """Only kafka_exporter has rows for partitions without a commit; they cost memory, and the others have no value."""
     rows = {}
     for name in NAMES:
         selector = SeriesSelector(SeriesSelection(compatibility=PeerSelection((name,), "c")))
@@ -69,7 +69,7 @@ def test_only_kafka_exporter_adds_partitions_without_a_commit() -> None:
     [(Granularity.TOPIC, {"partition", "partition_id"}), (Granularity.GROUP, {"topic", "topic_name", "partition"})],
 )
 def test_granularity_applies_to_every_spelling(name: str, granularity: Granularity, hidden: set[str]) -> None:
-    """Without series per partition or topic there are none under another label either."""
+    """A granularity without partitions or topics also removes the labels that other exporters use for them."""
     text = exposition_text(name, granularity=granularity)
     assert text
     assert not hidden & set(re.findall(r"[{,](\w+)=", text))
@@ -85,19 +85,19 @@ def test_patterns_select_groups_and_topics() -> None:
 
 
 def test_folded_groups_keep_their_names() -> None:
-    """Another exporter shows each group; its alert rules name single groups."""
+    """Another exporter's names are not folded, because its alert rules name single groups."""
     text = exposition_text("kafka_exporter", fold=FoldRules((".*",)))
     assert 'kafka_consumergroup_members{consumergroup="bigquery-sink"} 3\n' in text
     assert names_in(text) == names_in(exposition_text("kafka_exporter"))
 
 
 def test_dead_groups_have_no_series() -> None:
-    """A group that died is gone for every other exporter."""
+    """A dead group has no series under the names of any other exporter."""
     assert not any('"gone"' in exposition_text(name) for name in NAMES)
 
 
 def test_the_budget_drops_them_first() -> None:
-    """Under a budget for lagwarden's own series only, all of those stay and all others are dropped and counted."""
+    """A budget for lagwarden's own series keeps all of them; metrics of other exporters are dropped and counted."""
     own = PublishedSnapshot.build(snapshot_at()).exposition
     budget = (own.series * 4 + 2) // 3 + 1
     selector = SeriesSelector(SeriesSelection(budget=budget, compatibility=PeerSelection(NAMES, "c")))

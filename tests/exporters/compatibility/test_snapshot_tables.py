@@ -117,14 +117,14 @@ def test_added_partitions_stand_in_their_order() -> None:
 
 
 def test_a_negative_commit_has_no_lag() -> None:
-    """A client can commit any number; the difference to the end means nothing then."""
+    """A negative commit has no lag: a client can commit any number, and its difference to the end means nothing."""
     data = made({("a", "t", 0): (-5, None)}, {("t", 0): 10}, {"t": 1})
     (row,) = peer_snapshot(data, data, "c").peer_partitions.to_pylist()
     assert (row["committed_offset"], row["end_minus_committed"], row["end_minus_committed_or_zero"]) == (-5, None, None)
 
 
 def test_group_status_is_that_of_the_worst_partition() -> None:
-    """As in Burrow, STOP, STALL and REWIND of a partition are ERR of its group; burrow_exporter adds 1."""
+    """A group with a partition in STOP, STALL or REWIND is ERR, as in Burrow; burrow_exporter adds 1."""
     shown = peer_snapshot(snapshot_at(), snapshot_at(), "c").peer_groups.to_pylist()
     found = {row["group"]: (row["burrow_status"], row["burrow_exporter_status"]) for row in shown}
     assert found["bigquery-sink"] == (2, 3)
@@ -144,7 +144,7 @@ def test_without_the_table_of_a_tick_members_are_unknown() -> None:
 
 
 def test_rows_of_another_snapshot_are_refused() -> None:
-    """Owners and statuses belong to the rows of the same snapshot."""
+    """Owners and statuses must belong to the rows of the same snapshot; another number of rows raises ValueError."""
     data = dataclasses.replace(snapshot_at(), compatibility=snapshot_at().compatibility.slice(1))
     with pytest.raises(ValueError, match="11 rows and PARTITIONS has 12"):
         peer_snapshot(data, data, "c")

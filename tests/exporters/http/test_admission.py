@@ -12,7 +12,7 @@ from exporters.http.admission import Admission, ConnectionLimits, RefusalReason,
 
 @dataclasses.dataclass(eq=False)
 class FakeConnection:
-    """A connection whose state the test sets. `expendable` None: a request is running."""
+    """A connection whose state the test sets; `expendable` is None while a request is running."""
 
     address: str
     expendable: float | None = None
@@ -34,7 +34,7 @@ def counts(admission: Admission) -> dict[str, int]:
 
 
 def test_below_the_limits_every_connection_is_admitted() -> None:
-    """Nothing is evicted, and a connection that its client closes frees its place."""
+    """No connection is evicted below the limits, and a connection that its client closes frees its place."""
     admission = Admission(ConnectionLimits(total=3, per_address=2))
     connections = [FakeConnection("a", 1.0), FakeConnection("a", 2.0), FakeConnection("b", 3.0)]
     assert [admission.admit(each) for each in connections] == [True] * 3
@@ -47,7 +47,7 @@ def test_below_the_limits_every_connection_is_admitted() -> None:
 
 
 def test_at_the_limit_of_an_address_its_longest_idle_connection_is_evicted() -> None:
-    """Connections of other addresses stay open."""
+    """An address at its limit loses its longest idle connection; connections of other addresses stay open."""
     admission = Admission(ConnectionLimits(total=10, per_address=3))
     other = FakeConnection("b", 0.0)
     connections = [FakeConnection("a", 5.0), FakeConnection("a", 2.0), FakeConnection("a", None)]
@@ -61,7 +61,7 @@ def test_at_the_limit_of_an_address_its_longest_idle_connection_is_evicted() -> 
 
 
 def test_at_the_total_limit_the_address_with_the_most_connections_loses_one() -> None:
-    """A client with few connections is admitted while another address floods."""
+    """A client with few connections is admitted while another address opens many."""
     admission = Admission(ConnectionLimits(total=4, per_address=3))
     flood = [FakeConnection("flood", at) for at in (1.0, 2.0, 3.0)]
     scraper = FakeConnection("prometheus", 0.0)
@@ -73,7 +73,7 @@ def test_at_the_total_limit_the_address_with_the_most_connections_loses_one() ->
 
 
 def test_running_requests_are_not_interrupted() -> None:
-    """If nothing can be evicted, the new connection is refused and counted."""
+    """A new connection is refused and counted if all other connections have running requests."""
     admission = Admission(ConnectionLimits(total=2, per_address=1))
     for address in ("a", "b"):
         assert admission.admit(FakeConnection(address, None))
@@ -84,7 +84,7 @@ def test_running_requests_are_not_interrupted() -> None:
 
 
 def test_if_the_largest_address_is_busy_another_idle_connection_is_evicted() -> None:
-    """At the total limit any idle connection can be evicted."""
+    """Any idle connection can be evicted at the total limit."""
     admission = Admission(ConnectionLimits(total=3, per_address=2))
     idle = FakeConnection("b", 1.0)
     for each in (FakeConnection("a", None), FakeConnection("a", None), idle):
@@ -94,7 +94,7 @@ def test_if_the_largest_address_is_busy_another_idle_connection_is_evicted() -> 
 
 
 def test_every_reason_has_a_row_from_the_start() -> None:
-    """`rate()` needs a sample before the first refusal."""
+    """Each reason has a row with 0 at the start, because `rate()` needs a sample before the first refusal."""
     assert {
         row["reason"]: row["refusals"] for row in Admission(ConnectionLimits()).table().to_pylist()
     } == dict.fromkeys(RefusalReason, 0)
@@ -112,5 +112,5 @@ def test_every_reason_has_a_row_from_the_start() -> None:
     ],
 )
 def test_the_key_of_a_client(host: str | None, key: str) -> None:
-    """An IPv4 address, or a /64 network of IPv6, all of which a single host can have."""
+    """The key is an IPv4 address, or a /64 network of IPv6, because a single host can have all of its addresses."""
     assert address_key(host) == key

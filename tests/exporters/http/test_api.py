@@ -43,7 +43,7 @@ def zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 @pytest.mark.usefixtures("zone")
 def test_groups_have_every_column_of_the_read_model() -> None:
-    """All groups, sorted, with all columns; numbers are exact, times in UTC, unknown values null."""
+    """All groups are sorted and have all columns; numbers are exact, times are in UTC, unknown values are null."""
     answer = json.loads(groups_json(PublishedSnapshot.build(small_snapshot())))
     assert answer["snapshot_time"] == "2023-11-14T22:13:20.000Z"
     assert [group["group"] for group in answer["groups"]] == ["billing", "gone", "plain", 'say "hi"\\\nthere']
@@ -55,7 +55,7 @@ def test_groups_have_every_column_of_the_read_model() -> None:
 
 
 def test_groups_have_the_name_of_their_cluster() -> None:
-    """Only if it is configured."""
+    """Groups have the name of their cluster only if it is configured."""
     named, unnamed = (
         json.loads(groups_json(PublishedSnapshot.build(small_snapshot()), status=status(cluster_name=name)))
         for name in ("eu-1", None)
@@ -81,7 +81,7 @@ def test_a_group_has_its_partitions_and_reasons() -> None:
 
 @pytest.mark.usefixtures("zone")
 def test_a_share_group_has_its_partitions() -> None:
-    """With the time of their numbers; a group without known partitions has neither."""
+    """A share group has its partitions with the time of their numbers; both are null if they are unknown."""
     known = detail(share_partitions=(share_partition(3),), share_progress_time=NOON / 1000)
     answer = json.loads(group_json(small_snapshot(), "billing", known) or b"")
     assert answer["share_progress_time"] == "2023-11-14T22:13:20.000Z"
@@ -140,7 +140,7 @@ def test_a_group_has_its_members_and_history() -> None:
 
 
 def test_a_group_has_its_findings() -> None:
-    """The finding of the group, those of its partitions, its topics, and the changes of its verdict."""
+    """A group has its finding, those of its partitions, its topics, and the changes of its verdict."""
     answer = json.loads(group_json(small_snapshot(), "billing", detail()) or b"")
     assert answer["finding"] == {
         "verdict": "stopped",
@@ -169,7 +169,7 @@ def test_a_group_has_its_findings() -> None:
 
 
 def test_a_group_has_the_quotas_of_its_members() -> None:
-    """An empty list says that no quota applies."""
+    """A group lists the quotas of its members; an empty list says that no quota applies."""
     quota = QuotaDetail("", "app", "consumer_byte_rate", 1024.0, 3, "May be throttled.")
     answer = json.loads(group_json(small_snapshot(), "billing", detail(quotas=(quota,))) or b"")
     assert answer["quotas"] == [dataclasses.asdict(quota)]
@@ -177,7 +177,7 @@ def test_a_group_has_the_quotas_of_its_members() -> None:
 
 
 def test_an_unknown_detail_is_null() -> None:
-    """Without a detail its fields are null; unknown subscriptions are null, not an empty list."""
+    """The fields of an unknown detail are null; unknown subscriptions are null, not an empty list."""
     answer = json.loads(group_json(small_snapshot(), "billing") or b"")
     unknown = ("by_member", "transitions", "unowned", "unsubscribed", "finding", "findings", "verdicts", "quotas",
                "by_share_partition", "share_progress_time")  # fmt: skip
@@ -198,7 +198,7 @@ def test_a_group_is_found_by_its_exact_name(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["bill", "billing ", "BILLING", ""])
 def test_an_unknown_group_has_no_response(name: str) -> None:
-    """Only the exact name matches."""
+    """A group is found only by its exact name."""
     assert group_json(small_snapshot(), name) is None
     assert group_json(snapshot(), name) is None
 
@@ -235,6 +235,6 @@ def test_readiness_has_the_reasons() -> None:
 
 
 def test_nan_is_an_error() -> None:
-    """JSON has no NaN, so encoding it fails instead of every reader."""
+    """Encoding NaN raises ValueError, because JSON has no NaN and every reader would fail."""
     with pytest.raises(ValueError, match="not JSON compliant"):
         encode({"lag": float("nan")})

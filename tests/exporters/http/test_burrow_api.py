@@ -49,7 +49,7 @@ def ordered(value: Any) -> Any:
 
 @pytest.mark.parametrize("path", GOLDEN)
 def test_each_response_is_that_of_burrow(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same fields in the same order with the same values; errors with their status code."""
+    """A response has the same fields in the same order with the same values; an error has its status code."""
     monkeypatch.setattr(socket, "gethostname", lambda: "monitor-1")
     response = get(path)
     expected = GOLDEN[path]
@@ -60,14 +60,14 @@ def test_each_response_is_that_of_burrow(path: str, monkeypatch: pytest.MonkeyPa
 
 
 def test_every_path_has_a_recorded_response() -> None:
-    """Also those of unknown clusters, groups and topics."""
+    """Every path has a recorded response, also for unknown clusters, groups and topics."""
     own = {path for path in GOLDEN if path.startswith("/v3/kafka/eu/") or path == "/v3/kafka"}
     assert {path.count("/") for path in own} == {2, 4, 5, 6}
     assert len(GOLDEN) == 17
 
 
 def test_the_migration_page_has_every_path() -> None:
-    """And no other one."""
+    """The migration page has exactly the paths of the application."""
     page = (pathlib.Path(__file__).parents[3] / "docs/migration/burrow.md").read_text("utf-8")
     app = build_app(lambda: None, status, burrow=EU)
     paths = {route.path for route in app.routes if isinstance(route, Route) and route.path.startswith("/v3/kafka")}
@@ -78,7 +78,7 @@ def test_the_migration_page_has_every_path() -> None:
 
 @pytest.mark.parametrize("path", ["/v3/kafka/us/consumer/billing/status", "/v3/kafka/us/consumer/billing/lag"])
 def test_a_group_of_another_cluster_is_not_found(path: str) -> None:
-    """Its status has the name of that cluster."""
+    """The status of a group of another cluster is NOTFOUND, with the name of that cluster."""
     response = get(path)
     assert response.status_code == 404
     assert (response.json()["status"]["cluster"], response.json()["status"]["status"]) == ("us", "NOTFOUND")
@@ -86,7 +86,7 @@ def test_a_group_of_another_cluster_is_not_found(path: str) -> None:
 
 @pytest.mark.parametrize("path", ["/v3", "/v3/config", "/v3/kafka/eu/consumer/billing/offsets", "/v3/admin/loglevel"])
 def test_other_paths_are_refused_as_burrow_does(path: str) -> None:
-    """404 with Burrow's text for them."""
+    """Any other path is a redirect, or 404 with Burrow's text."""
     response = get(path)
     assert response.status_code in {404, 307}
     if response.status_code == 404:
@@ -94,7 +94,7 @@ def test_other_paths_are_refused_as_burrow_does(path: str) -> None:
 
 
 def test_before_the_first_snapshot() -> None:
-    """503 in the form of Burrow's errors; the list of clusters is known."""
+    """Before the first snapshot groups are 503 in the form of Burrow's errors; the list of clusters is known."""
     response = get("/v3/kafka/eu/consumer", None)
     assert response.status_code == 503
     assert (response.json()["error"], response.json()["message"]) == (True, "no snapshot yet")
@@ -102,7 +102,7 @@ def test_before_the_first_snapshot() -> None:
 
 
 def test_without_the_option_there_are_no_paths() -> None:
-    """404 with the option that enables them."""
+    """A path is 404 without the option, and the error names the option that enables the paths."""
     response = get("/v3/kafka", enabled=False)
     assert response.status_code == 404
     assert response.json()["error"] is True

@@ -32,7 +32,7 @@ def get(path: str, published: PublishedCluster | None) -> httpx.Response:
 
 
 def test_the_cluster() -> None:
-    """Brokers with settings, controller, totals, the offsets topic with evidence, and unknown facts."""
+    """The response has brokers with settings, controller, totals, offsets topic with evidence, and unknown facts."""
     answer = get("/api/v1/cluster", PublishedCluster.build(facts()))
     assert answer.status_code == 200
     assert answer.json() == {
@@ -182,7 +182,7 @@ def test_the_cluster() -> None:
 
 
 def test_an_unknown_controller_is_null() -> None:
-    """Also for each broker it is null, not false."""
+    """An unknown controller is null; for each broker `controller` is null, too, not false."""
     polled = facts(controller=None, controller_unknown_reason="not_authorized")
     answer = get("/api/v1/cluster", PublishedCluster.build(polled)).json()
     assert (answer["controller"], answer["controller_unknown_reason"]) == (None, "not_authorized")
@@ -190,7 +190,7 @@ def test_an_unknown_controller_is_null() -> None:
 
 
 def test_share_groups_that_are_unknown_are_null() -> None:
-    """Without the right to read their topic there is no list; a cluster without share groups has an empty one."""
+    """The list is null without the right to read the topic of share groups; without share groups it is empty."""
     unknown = table(model.UNKNOWN_FACTS, [{"fact": "share groups", "reason": "not_authorized", "amount": 1}])
     nothing = facts().share_partitions.slice(0, 0)
     polled = facts(share_partitions=nothing, unknown_facts=unknown)
@@ -200,14 +200,14 @@ def test_share_groups_that_are_unknown_are_null() -> None:
 
 
 def test_unknown_facts_about_the_cluster_are_null() -> None:
-    """An unknown list of reassignments or quotas is null, not empty; so are the quorum and the versions."""
+    """Unknown lists of reassignments and quotas are null, not empty; an unknown quorum and versions are null."""
     nothing = facts().cluster_totals.slice(0, 0)
     answer = get("/api/v1/cluster", PublishedCluster.build(facts(cluster_totals=nothing))).json()
     assert {answer[name] for name in ("quorum", "reassignments", "versions")} == {answer["quotas"]} == {None}
 
 
 def test_a_topic() -> None:
-    """Totals, settings and every partition with its brokers; a missing leader is null."""
+    """A topic has totals, settings and every partition with its brokers; a missing leader is null."""
     answer = get("/api/v1/topics/orders", PublishedCluster.build(facts())).json()
     assert (answer["topic"], answer["partitions"], answer["leaders_skewed_ratio"]) == ("orders", 2, 0.33)
     assert answer["bytes"] == 4096
@@ -232,7 +232,7 @@ def test_a_topic() -> None:
 
 
 def test_a_topic_without_series_has_a_response() -> None:
-    """`cluster.partitions_shown` limits only series."""
+    """A topic without series has a response, because `cluster.partitions_shown` limits only series."""
     polled = facts(partitions_shown=facts().partitions_shown.slice(0, 0))
     assert len(get("/api/v1/topics/orders", PublishedCluster.build(polled)).json()["by_partition"]) == 2
 
@@ -247,14 +247,14 @@ def test_a_topic_without_series_has_a_response() -> None:
     ],
 )
 def test_unknown_facts_have_a_status_code(path: str, *, published: bool, code: int) -> None:
-    """503 before the first poll, 404 for an unknown topic, each with an error message in JSON."""
+    """A request is 503 before the first poll and 404 for an unknown topic, with an error message in JSON."""
     answer = get(path, PublishedCluster.build(facts()) if published else None)
     assert answer.status_code == code
     assert answer.json()["error"]
 
 
 def test_metrics_of_the_cluster_need_no_snapshot() -> None:
-    """They are in `/metrics` before any group is known."""
+    """`/metrics` has the metrics of the cluster before any group is known."""
     text = get("/metrics", PublishedCluster.build(facts())).text
     assert 'lagwarden_controller{broker="3000"} 1\n' in text
     assert "lagwarden_controller{" not in get("/metrics", None).text
@@ -271,7 +271,7 @@ def test_a_replaced_poll_is_freed() -> None:
 
 
 def test_the_overview_page_has_the_mixed_versions_of_the_last_poll() -> None:
-    """The page is built from the facts that the API serves; before the first poll it has no such line."""
+    """The page has the mixed versions that the API serves; before the first poll the page has no such line."""
     snapshot = PublishedSnapshot.build(small_snapshot())
 
     async def text(published: PublishedCluster | None) -> str:
@@ -285,7 +285,7 @@ def test_the_overview_page_has_the_mixed_versions_of_the_last_poll() -> None:
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_a_quota_that_is_no_finite_number_is_null(value: float) -> None:
-    """JSON has neither NaN nor infinity, and the other facts are shown."""
+    """A quota of NaN or infinity is null, because JSON has neither; the other facts are shown."""
     quota = {"user": "", "client_id": "billing-1", "ip": "", "key": "consumer_byte_rate", "value": value}
     published = PublishedCluster.build(facts(quotas=table(model.QUOTAS, [quota])))
     body, code = cluster_json(published)

@@ -83,7 +83,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
 
 
 def test_the_oldest_idle_connections_of_an_address_are_evicted() -> None:
-    """A flood from one address closes its own oldest connections; that of another address stays open."""
+    """A flood from one address closes its own oldest connections; a connection of another address stays open."""
     with serving() as server, contextlib.ExitStack() as stack:
         kept = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30, source_address=(SCRAPER, 0))
         stack.callback(kept.close)
@@ -115,7 +115,7 @@ def test_many_addresses_share_the_total() -> None:
 
 
 def test_a_client_that_reads_nothing_is_closed(large: PublishedSnapshot, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forty clients that send requests and do not read are closed after the period; others are served meanwhile."""
+    """Clients that send requests and do not read are closed after the period; other clients are served meanwhile."""
     monkeypatch.setattr(connection, "PROGRESS_SECONDS", 1.0)
     with serving(large) as server, contextlib.ExitStack() as stack:
         lines = [stack.enter_context(connect(server)) for _ in range(40)]
@@ -132,7 +132,7 @@ def test_a_client_that_reads_nothing_is_closed(large: PublishedSnapshot, monkeyp
 def test_a_client_that_reads_slowly_gets_the_whole_response(
     large: PublishedSnapshot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The pace is limited, not the total time."""
+    """The server limits the pace of reading, not its total time."""
     monkeypatch.setattr(connection, "PROGRESS_SECONDS", 0.5)
     with serving(large) as server, connect(server) as line:
         line.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
@@ -145,7 +145,7 @@ def test_a_client_that_reads_slowly_gets_the_whole_response(
 
 
 def test_pipelined_requests_that_are_never_read_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also if no single response is large."""
+    """A client that never reads is closed even if no single response to its pipelined requests is large."""
     monkeypatch.setattr(connection, "PROGRESS_SECONDS", 0.5)
     with serving() as server, connect(server) as line:
         line.settimeout(0.2)
@@ -159,7 +159,7 @@ def test_pipelined_requests_that_are_never_read_are_closed(monkeypatch: pytest.M
 def test_if_nothing_can_be_evicted_a_connection_is_refused(
     large: PublishedSnapshot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With 503 and a `Retry-After` header."""
+    """A new connection gets 503 and a `Retry-After` header if no connection can be evicted."""
     monkeypatch.setattr(connection, "STALLED_SECONDS", 3600.0)
     bounds = ConnectionLimits(total=60, per_address=10)
     server = HttpServer("127.0.0.1", 0, lambda: large, status, limits=bounds)
@@ -178,7 +178,7 @@ def test_if_nothing_can_be_evicted_a_connection_is_refused(
 
 
 def test_incomplete_requests_are_closed_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A request that does not arrive completely in time is closed."""
+    """A connection whose request does not arrive completely in time is closed and counted."""
     monkeypatch.setattr(connection, "REQUEST_SECONDS", 0.2)
     with serving() as server, connect(server) as line:
         line.sendall(b"GET /met")

@@ -41,7 +41,7 @@ BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
     ],
 )
 def test_format(accept: str, form: ExpositionFormat) -> None:
-    """The format that the header prefers, otherwise the text format."""
+    """The response has the format that the header prefers, otherwise the text format."""
     assert preferred_format(accept) is form
 
 

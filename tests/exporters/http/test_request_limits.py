@@ -49,7 +49,7 @@ class BlockedApp:
 
 @pytest.mark.parametrize(("path", "answer"), [("/metrics", 503), ("/livez", 200), ("/readyz", 200)])
 def test_probes_are_exempt_from_the_limits(path: str, answer: int) -> None:
-    """Beyond the limit a request gets 503 at once; liveness and readiness are still served."""
+    """A request beyond the limit gets 503 at once; liveness and readiness are still served."""
 
     async def flood() -> tuple[int, list[int]]:
         blocked = BlockedApp()
@@ -81,7 +81,7 @@ def test_a_failed_request_releases_its_place() -> None:
 
 
 def test_one_address_cannot_use_all_places() -> None:
-    """An address has a share; others are served, and the first request of an address even beyond the total."""
+    """An address has a limited share, so others are served; the first request of an address may exceed the total."""
 
     async def crowd() -> tuple[list[int], int]:
         blocked = BlockedApp()

@@ -80,12 +80,12 @@ def client(published: PublishedSnapshot | None = None, **changes: Any) -> Client
 
 @pytest.mark.parametrize("changes", [{}, CATCHING_UP, CONNECTING], ids=["running", "catching up", "connecting"])
 def test_liveness_is_independent_of_kafka_and_snapshots(changes: dict[str, Any]) -> None:
-    """A restart would not help if Kafka is unreachable or the monitor is not ready."""
+    """Liveness is 200 in every phase: a restart would not help if Kafka is unreachable or the monitor not ready."""
     assert client(**changes).get("/livez").status_code == 200
 
 
 def test_readiness() -> None:
-    """Ready is 200; not ready is 503 with the reasons."""
+    """A ready monitor is 200; a monitor that is not ready is 503 with the reasons."""
     assert client().get("/readyz").status_code == 200
     answer = client(**CATCHING_UP).get("/readyz")
     assert answer.status_code == 503
@@ -93,7 +93,7 @@ def test_readiness() -> None:
 
 
 def test_before_the_first_snapshot_there_are_only_metrics_of_the_monitor() -> None:
-    """No series about groups, but the progress of the catch-up."""
+    """Before the first snapshot, `/metrics` has the progress of the catch-up, but no series about groups."""
     answer = client(**CATCHING_UP).get("/metrics")
     assert answer.status_code == 200
     assert "lagwarden_catch_up_ratio 0.425\n" in answer.text
@@ -132,7 +132,7 @@ def test_metrics_by_name() -> None:
 
 
 def test_series_of_the_cluster_that_are_left_out_are_counted() -> None:
-    """Beside those of the snapshot, under the same names."""
+    """One metric counts the left-out series of the snapshot and those of the cluster."""
     _, budget = SeriesSelection(budget=40).budgets
     cluster = PublishedCluster.build(facts(), EVERYTHING, budget)
     app = Client(build_app(lambda: PublishedSnapshot.build(small_snapshot()), status, cluster=lambda: cluster))
@@ -159,7 +159,7 @@ def test_a_removed_group_is_absent_from_the_next_scrape() -> None:
 
 @pytest.mark.parametrize("path", ["/api/v1/groups", "/api/v1/groups/billing", "/api/v1/group?name=billing"])
 def test_groups_before_the_first_snapshot(path: str) -> None:
-    """503 with the reasons, not an empty list and not 404."""
+    """A request for groups is 503 with the phase before the first snapshot, not an empty list and not 404."""
     answer = client(**CATCHING_UP).get(path)
     assert answer.status_code == 503
     assert answer.json()["phase"] == "catching up"
@@ -176,7 +176,7 @@ def test_groups() -> None:
 @pytest.mark.parametrize("name", HOSTILE_NAMES, ids=ascii)
 @pytest.mark.parametrize("address", ["/api/v1/groups/", "/api/v1/group?name="], ids=["path", "query"])
 def test_any_group_can_be_requested(address: str, name: str) -> None:
-    """Percent-encoded, every name reaches its group, also slashes, line feeds and the empty name."""
+    """Every percent-encoded name reaches its group, also slashes, line feeds and the empty name."""
     app = client(PublishedSnapshot.build(snapshot(groups=[{"group": other} for other in HOSTILE_NAMES])))
     answer = app.get(address + urllib.parse.quote(name, safe=""))
     assert answer.status_code == 200
@@ -201,14 +201,14 @@ def test_a_group_has_its_detail() -> None:
 
 
 def test_a_request_without_a_name_is_a_bad_request() -> None:
-    """The error has the syntax; it is not the group with the empty name."""
+    """The error has the syntax; a request without a name is not one for the group with the empty name."""
     answer = client(PublishedSnapshot.build(snapshot(groups=[{"group": ""}]))).get("/api/v1/group")
     assert answer.status_code == 400
     assert "?name=" in answer.json()["error"]
 
 
 def test_unknown_group() -> None:
-    """404 with the requested name."""
+    """An unknown group is 404 with the requested name."""
     answer = client(PublishedSnapshot.build(small_snapshot())).get("/api/v1/groups/no%2Fsuch%0Agroup")
     assert answer.status_code == 404
     assert answer.json() == {"error": "no such group", "group": "no/such\ngroup"}
@@ -216,14 +216,14 @@ def test_unknown_group() -> None:
 
 @pytest.mark.parametrize("path", ["/nothing", "/metrics/x", "/api/v1", "/livez/", "/..%2f..%2fetc/passwd"])
 def test_unknown_paths(path: str) -> None:
-    """An unknown path is 404, also one that leaves the directory."""
+    """An unknown path is 404 or a redirect, also if it leaves the directory."""
     answer = client().get(path)
     assert answer.status_code in {404, 307}
     assert b"root:" not in answer.content
 
 
 def test_unknown_paths_name_the_known_ones() -> None:
-    """As JSON below /api, else as text; neither repeats the path, which can have any characters."""
+    """The error is JSON below /api, else text; neither repeats the path, which can have any characters."""
     for path in ("/api", "/api/v1", "/api/v1/topics", "/api/v1/%3Cb%3E"):
         answer = client().get(path)
         assert answer.json() == {"error": "no such path; /api/v1/openapi.json lists the paths of the API"}
@@ -234,7 +234,7 @@ def test_unknown_paths_name_the_known_ones() -> None:
 
 
 def test_other_methods_are_refused_with_the_allowed_ones() -> None:
-    """As JSON below /api, with the header Allow."""
+    """The error is JSON below /api, and text elsewhere; the header Allow has the allowed methods."""
     answer = client().request("DELETE", "/api/v1/groups")
     assert answer.json() == {"error": "no such method; every path only reads, by GET"}
     assert "GET" in answer.headers["allow"]
@@ -243,7 +243,7 @@ def test_other_methods_are_refused_with_the_allowed_ones() -> None:
 
 @pytest.mark.parametrize("path", ["/api/v1/groups", "/api/v1/topics/orders/groups", "/api/v1/events"])
 def test_unknown_verdicts_are_refused(path: str) -> None:
-    """A misspelt verdict would match no group, which looks like good news; `unknown` is always valid."""
+    """A misspelt verdict is 400, because it would match no group as if all were fine; `unknown` is always valid."""
     published = PublishedSnapshot.build(small_snapshot())
     answer = client(published).get(f"{path}?verdict=stoped")
     assert answer.status_code == 400
@@ -253,20 +253,20 @@ def test_unknown_verdicts_are_refused(path: str) -> None:
 
 
 def test_any_verdict_is_accepted_before_the_first_evaluation() -> None:
-    """The verdicts of the rules are not known yet."""
+    """Before the first evaluation the verdicts of the rules are not known, so any verdict is accepted."""
     unjudged = PublishedSnapshot.build(snapshot(groups=[{"group": "a"}]))
     assert client(unjudged).get("/api/v1/groups?verdict=stoped").json()["total"] == 0
 
 
 @pytest.mark.parametrize("path", ["/", "/metrics", "/api/v1/groups", "/api/v1/group", "/group", "/groups/a", "/readyz"])
 def test_all_routes_are_read_only(path: str) -> None:
-    """POST is 405."""
+    """A POST request is 405."""
     assert client().request("POST", path).status_code == 405
 
 
 @pytest.mark.parametrize("address", ["/", "/group?name=billing", "/topic?name=orders", "/group?name=nothing"])
 def test_every_page_has_the_name_of_the_cluster(address: str) -> None:
-    """In its header and in the title of the tab; in neither without a name."""
+    """A page has the configured name in its header and in the title of the tab; without a name, neither has one."""
     for name in ("eu <1>", None):
         links = PageLinks(cluster_name=name)
         app = Client(build_app(lambda: PublishedSnapshot.build(small_snapshot()), status, links=links))
@@ -317,7 +317,7 @@ def test_a_page_has_a_view_for_the_script(address: str, code: int) -> None:
 
 
 def test_every_request_records_the_snapshot_for_the_charts() -> None:
-    """Also a scrape does."""
+    """Every request, also a scrape, records the snapshot for the charts."""
     holder = [PublishedSnapshot.build(small_snapshot())]
     app = Client(build_app(lambda: holder[0], status))
     app.get("/metrics")
@@ -348,7 +348,7 @@ def test_the_overview_can_be_filtered_without_a_script() -> None:
     ],
 )
 def test_the_links_of_a_group_page_are_relative(address: str, root: str) -> None:
-    """They are relative to the requested path, so that a path prefix of a proxy is kept."""
+    """Links are relative to the requested path, so that a path prefix of a proxy is kept."""
     page = client(PublishedSnapshot.build(snapshot(groups=[{"group": "billing"}, {"group": "a/b"}]))).get(address)
     assert page.status_code == 200
     assert page.headers["content-type"] == "text/html; charset=utf-8"
@@ -362,7 +362,7 @@ def test_the_links_of_a_group_page_are_relative(address: str, root: str) -> None
     ids=["unknown group", "no snapshot yet"],
 )
 def test_the_page_of_an_unknown_group(changes: dict[str, Any], published: bool, code: int) -> None:  # noqa: FBT001  # a table
-    """A page with the same status code as the API."""
+    """The page of an unknown group has the same status code as the API."""
     app = client(PublishedSnapshot.build(small_snapshot()) if published else None, **changes)
     assert app.get("/group?name=unknown").status_code == code
 
@@ -374,7 +374,7 @@ def found(answer: httpx.Response) -> list[str]:
 
 
 def test_groups_of_a_query() -> None:
-    """Filters, order and page; `total` counts all pages, `next` begins the following one."""
+    """A query has filters, order and page; `total` counts all pages, and `next` begins the following page."""
     app = client(PublishedSnapshot.build(small_snapshot()))
     assert found(app.get("/api/v1/groups?kind=classic&state=stable,dead")) == ["billing", "gone"]
     first = app.get("/api/v1/groups?sort=worst&limit=3")
@@ -387,7 +387,7 @@ def test_groups_of_a_query() -> None:
 
 @pytest.mark.parametrize("path", ["/api/v1/groups", "/api/v1/topics/orders/groups"])
 def test_an_invalid_query_is_a_bad_request(path: str) -> None:
-    """The error has the parameter: a misspelt filter does not match every group."""
+    """The error names the parameter: a misspelt filter does not match every group."""
     answer = client(PublishedSnapshot.build(small_snapshot())).get(f"{path}?severty=critical")
     assert answer.status_code == 400
     assert "severty" in answer.json()["error"]
@@ -403,7 +403,7 @@ def test_hidden_members_cannot_be_guessed(path: str, parameter: str) -> None:
 
 
 def test_groups_of_a_client() -> None:
-    """The search for members returns the groups."""
+    """A filter by client and host returns the groups that the search for members finds."""
     app = build_app(
         lambda: PublishedSnapshot.build(small_snapshot()),
         status,
@@ -414,7 +414,7 @@ def test_groups_of_a_client() -> None:
 
 
 def test_groups_that_read_a_topic() -> None:
-    """Each with the numbers of this topic, and state, severity and team of the group."""
+    """A group has its numbers of this topic, and its own state, severity and team."""
     answer = client(PublishedSnapshot.build(small_snapshot())).get("/api/v1/topics/orders/groups")
     assert found(answer) == ["billing"]
     row = answer.json()["groups"][0]
@@ -424,7 +424,7 @@ def test_groups_that_read_a_topic() -> None:
 
 
 def test_groups_of_a_topic_that_none_reads() -> None:
-    """An empty list if the cluster has the topic, otherwise 404."""
+    """The list is empty if the cluster has the topic; otherwise the response is 404."""
     cluster = PublishedCluster.build(facts())
     app = Client(build_app(lambda: PublishedSnapshot.build(snapshot()), status, cluster=lambda: cluster))
     assert found(app.get("/api/v1/topics/orders/groups")) == []
@@ -435,12 +435,12 @@ def test_groups_of_a_topic_that_none_reads() -> None:
 
 
 def test_groups_of_a_topic_before_the_first_snapshot() -> None:
-    """503 with the phase."""
+    """The response has the phase before the first snapshot."""
     assert client(**CATCHING_UP).get("/api/v1/topics/orders/groups").json()["phase"] == "catching up"
 
 
 def test_a_group_of_another_instance_is_answered_with_its_address() -> None:
-    """API and page say which instance has it, with a link; a group of this instance is shown as ever."""
+    """The API and the page link the instance that has the group; a group of this instance is shown as usual."""
     owner = OtherInstance("1/3", "http://other:10848")
     published = PublishedSnapshot.build(small_snapshot())
     app = Client(build_app(lambda: published, status, other_instance=lambda name: owner if name == "a&b" else None))
@@ -460,7 +460,7 @@ def test_a_group_of_another_instance_is_answered_with_its_address() -> None:
 
 
 def test_the_groups_of_one_of_several_instances_name_the_others() -> None:
-    """The part and the addresses of all; a single instance has neither."""
+    """A response has the part and the addresses of all instances; that of a single instance has neither."""
     urls = ("http://a:1", "http://b:1")
     shared = client(PublishedSnapshot.build(small_snapshot()), part="1/2", instances=2, siblings=urls)
     answer = shared.get("/api/v1/groups").json()

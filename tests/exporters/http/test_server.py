@@ -82,7 +82,7 @@ def test_an_encoded_name_reaches_its_group() -> None:
 
 
 def test_a_port_in_use_is_an_error() -> None:
-    """`start` raises it, with the address and advice; no thread is left running."""
+    """`start` raises an error with the address and advice if the port is in use; no thread is left running."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         threads = threading.active_count()
@@ -96,7 +96,7 @@ def test_a_port_in_use_is_an_error() -> None:
 
 @pytest.mark.parametrize("host", ["203.0.113.7", "no-such-host.invalid"], ids=["not of this machine", "unknown host"])
 def test_an_unavailable_address_is_an_error(host: str) -> None:
-    """Any other reason raises the same class, with the message of the system."""
+    """An address that is unavailable for another reason raises the same class with the message of the system."""
     with pytest.raises(AddressUnavailableError, match=f"cannot listen on {host} port 0: .+; choose another"):
         HttpServer(host, 0, lambda: None, status).start()
 
@@ -132,7 +132,7 @@ def _is_closed(line: socket.socket, sends: bytes) -> bool:
 
 
 def test_an_incomplete_request_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also one that continues byte by byte; a client with complete requests keeps its connection."""
+    """A connection whose request stays incomplete is closed, also if bytes arrive; one with complete requests stays."""
     monkeypatch.setattr(connection, "REQUEST_SECONDS", 0.5)
     with serving(None) as server, contextlib.ExitStack() as stack:
         address = ("127.0.0.1", server.port)
@@ -152,7 +152,7 @@ def _alive(client: http.client.HTTPConnection) -> bool:
 
 
 def test_bytes_that_are_not_http_are_refused() -> None:
-    """They get 400 and are counted; the next request is served."""
+    """Bytes that are not HTTP get 400 and are counted; the next request is served."""
     with serving(None) as server:
         with socket.create_connection(("127.0.0.1", server.port), timeout=30) as line:
             line.sendall(b"\x00\xff\x16\x03 not http\r\n\r\n")
@@ -203,7 +203,7 @@ def test_a_failing_status_affects_one_response() -> None:
 def test_the_end_of_a_response_is_sent_at_once(
     small: tuple[PublishedSnapshot, HttpServer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Connections have TCP_NODELAY: without it the last bytes may wait for the client's acknowledgement."""
+    """Connections have TCP_NODELAY; without it the last bytes may wait for the client's acknowledgement."""
     seen: list[int] = []
     made = connection.LimitedConnection.connection_made
 

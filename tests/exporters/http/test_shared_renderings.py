@@ -80,7 +80,7 @@ def test_results_expire() -> None:
 
 
 def test_a_failure_is_not_kept() -> None:
-    """The next request renders again."""
+    """The next request after a failure renders again."""
 
     def fail() -> str:
         raise LookupError
@@ -95,7 +95,7 @@ def test_a_failure_is_not_kept() -> None:
 
 
 def test_a_disconnect_does_not_cancel_the_rendering_of_others() -> None:
-    """The first client may disconnect while others wait for the same rendering."""
+    """A rendering continues for the other clients if the first one disconnects."""
 
     async def both() -> str:
         renderings = SharedRenderings[str]()

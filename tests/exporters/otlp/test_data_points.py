@@ -59,7 +59,7 @@ def unusual_snapshot() -> Snapshot:
 @pytest.mark.parametrize("changes", [{}, CATCHING_UP, CONNECTING], ids=["running", "catching up", "connecting"])
 @pytest.mark.parametrize("of", [small_snapshot(), unusual_snapshot(), None], ids=["small", "unusual names", "none"])
 def test_every_series_of_a_scrape_is_a_data_point_and_no_other(of: Snapshot | None, changes: dict[str, Any]) -> None:
-    """With the same names, labels and values; those of the process change from moment to moment."""
+    """Data points have the names, labels and values of a scrape, except values of the process, which change."""
     shown = served(None if of is None else PublishedSnapshot.build(of), status(**changes))
     expected, found = scraped(scrape(shown)), received(requests(shown, of))
     assert found.keys() == expected.keys()
@@ -69,7 +69,7 @@ def test_every_series_of_a_scrape_is_a_data_point_and_no_other(of: Snapshot | No
 
 
 def test_the_name_of_the_cluster_is_an_attribute_of_every_data_point() -> None:
-    """The data points are still the series of a scrape, also histograms and those of the process."""
+    """Every data point has the name, also of histograms and of the process; the series are those of a scrape."""
     of = small_snapshot()
     selection = SeriesSelection(cluster="eu-1")
     own = status(cluster_name="eu-1", expiry_error_seconds=Histogram((1.0,), (2,), 2, 1.0))
@@ -82,7 +82,7 @@ def test_the_name_of_the_cluster_is_an_attribute_of_every_data_point() -> None:
 
 
 def test_the_selection_of_series_applies() -> None:
-    """A metric that the budget leaves out has no data point, and the count of those left out is the same."""
+    """A metric that the budget leaves out has no data point, and its count of left-out series has one."""
     selector = SeriesSelector(SeriesSelection(budget=20))
     of = small_snapshot()
     published = PublishedSnapshot.build(of, selector)
@@ -94,7 +94,7 @@ def test_the_selection_of_series_applies() -> None:
 
 
 def test_each_metric_has_the_type_the_help_and_the_unit_of_its_row() -> None:
-    """A counter is a cumulative monotonic sum, a gauge or an info a gauge."""
+    """A counter is a cumulative monotonic sum; a gauge and an info are gauges."""
     of = small_snapshot()
     kinds = {
         MetricKind.COUNTER: "sum",
@@ -114,7 +114,7 @@ def test_each_metric_has_the_type_the_help_and_the_unit_of_its_row() -> None:
 
 
 def test_counters_start_when_they_were_zero() -> None:
-    """Those of the process with it, those from the log when the group was created; gauges have no start."""
+    """Counters of the process start with it, and those of a group at its creation; gauges have no start."""
     of = small_snapshot()
     created = {row["group"]: row["created_time"] for row in of.groups.select(["group", "created_time"]).to_pylist()}
     own = status(started_at=NOW - 500.0)
@@ -138,7 +138,7 @@ def test_counters_start_when_they_were_zero() -> None:
 
 @pytest.mark.parametrize("most_points", [1, 7, 10_000])
 def test_a_request_has_at_most_so_many_data_points(most_points: int) -> None:
-    """A large metric continues in the next request; together they have all series."""
+    """A large metric continues in the next request; all requests together have all series."""
     of = small_snapshot()
     shown = served(PublishedSnapshot.build(of), status())
     bodies = requests(shown, of, most_points)
@@ -151,7 +151,7 @@ def test_a_request_has_at_most_so_many_data_points(most_points: int) -> None:
 
 
 def test_a_histogram_with_a_negative_bound_has_no_sum() -> None:
-    """As in OpenMetrics: its sum could decrease."""
+    """A histogram with a negative bound has no sum, as in OpenMetrics, because its sum could decrease."""
     own = status(expiry_error_seconds=Histogram((-10.0, 0.0), (1, 3), 4, -5.0))
     found = received(requests(served(None, own), None))
     name = "lagwarden_expiry_error_seconds"

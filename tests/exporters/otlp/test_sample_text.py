@@ -25,17 +25,17 @@ def read(text: bytes, size: int = 1 << 20) -> list[tuple[dict[str, str], float]]
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_unusual_names_are_read_as_they_are(size: int) -> None:
-    """However the text is cut; an empty label is missing."""
+    """Names are read exactly, however the text is cut; an empty label is missing."""
     expected = [({**({"group": name} if name else {}), "topic": "t"}, row) for row, name in enumerate(HOSTILE_NAMES)]
     assert read(rendered(list(HOSTILE_NAMES)), size) == expected
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1)))
 def test_reading_is_the_inverse_of_rendering(names: list[str]) -> None:
-    """For any text in a label."""
+    """Reading rendered samples returns the label, whatever its text."""
     assert [labels["group"] for labels, _ in read(rendered(names))] == names
 
 
 def test_a_sample_without_labels_has_none() -> None:
-    """Fractions, exponents and negative numbers are values."""
+    """A sample without labels is read; fractions, exponents and negative numbers are values."""
     assert read(b"m 1.5\nm -2e3\nm 7\n") == [({}, 1.5), ({}, -2000.0), ({}, 7.0)]

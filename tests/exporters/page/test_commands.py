@@ -16,7 +16,7 @@ BROKERS = ("a:9092", "b:9092")
 
 @pytest.mark.parametrize("name", [*HOSTILE_NAMES, "$(id)", "`id`", "a'b", "it\\'s\n"], ids=ascii)
 def test_a_shell_reads_the_exact_name(name: str) -> None:
-    """As one word of bash, without any expansion; the command is one line of printable text."""
+    """Bash reads a quoted name as one word without expansion; the command is one line of printable text."""
     word = shell_word(name)
     assert word.isprintable()
     # The sentinel keeps line feeds at the end.
@@ -27,7 +27,7 @@ def test_a_shell_reads_the_exact_name(name: str) -> None:
 
 
 def test_the_commands_of_a_classic_group() -> None:
-    """Explanation, description, and the preview of a reset, all with the brokers and the group."""
+    """A classic group has explanation, description and preview of a reset; Kafka's tool gets brokers and group."""
     tool = "bin/kafka-consumer-groups.sh --bootstrap-server a:9092,b:9092 --group 'my group'"
     assert [command for _, command in group_commands({"group": "my group", "kind": "classic"}, BROKERS)] == [
         "lagwarden explain 'my group'",
@@ -40,14 +40,14 @@ def test_the_commands_of_a_classic_group() -> None:
     ("kind", "tool"), [("share", "bin/kafka-share-groups.sh"), ("streams", "bin/kafka-streams-groups.sh")]
 )
 def test_groups_of_other_kinds_have_their_own_tool(kind: str, tool: str) -> None:
-    """And no preview, because consumers' offsets are not theirs."""
+    """Share and Streams groups have their own tool, and no preview of a reset of consumers' offsets."""
     commands = [command for _, command in group_commands({"group": "g", "kind": kind}, ())]
     assert commands == ["lagwarden explain g", f"{tool} --bootstrap-server localhost:9092 --group g --describe"]
 
 
 @pytest.mark.parametrize("kind", ["classic", "share", "streams"])
 def test_the_tools_log_in_with_a_file_where_the_brokers_need_it(kind: str) -> None:
-    """Each command of Kafka names the file; lagwarden's own asks lagwarden."""
+    """Each command of Kafka names the file; the command of lagwarden queries lagwarden."""
     row = {"group": "g", "kind": kind}
     explain, *others = (command for _, command in group_commands(row, BROKERS, "client.properties"))
     assert "--command-config" not in explain
@@ -61,7 +61,7 @@ def test_the_tools_log_in_with_a_file_where_the_brokers_need_it(kind: str) -> No
 
 
 def test_the_script_adds_the_address_of_lagwarden() -> None:
-    """To its own command only; without the script the command is complete, too."""
+    """The script adds the address only to lagwarden's own command, which is complete without the script, too."""
     explain, describe, _ = (
         item for item in html(commands_section({"group": "g", "kind": None}, PageLinks(), "../")).split("<li>")[1:]
     )
@@ -70,7 +70,7 @@ def test_the_script_adds_the_address_of_lagwarden() -> None:
 
 
 def test_a_name_with_a_dash_is_no_option() -> None:
-    """The name is not read as an option of the command."""
+    """The tools do not read a name that begins with a dash as an option."""
     explain, describe, _ = (command for _, command in group_commands({"group": "-x", "kind": None}, BROKERS))
     assert explain == "lagwarden explain -- -x"
     assert " --group=-x " in describe

@@ -21,7 +21,7 @@ DASH = "\N{EN DASH}"
     ],
 )
 def test_an_expiry_is_the_time_left(left: int, words: str, highlighted: bool) -> None:  # noqa: FBT001  # a table
-    """It is highlighted within the last day; without a prediction it is a dash."""
+    """An expiry within the last day is highlighted; an expiry without a prediction is a dash."""
     shown = html(expiry(int((NOW + left) * 1000), NOW))
     assert f">{words}<" in shown
     assert ('class="warn"' in shown) == highlighted
@@ -39,12 +39,12 @@ def test_an_expiry_is_the_time_left(left: int, words: str, highlighted: bool) ->
     ],
 )
 def test_time_lag(seconds: float | None, exact: bool | None, words: str) -> None:  # noqa: FBT001  # a table
-    """A lower bound is marked; 0 means that nothing is unread; unknown is not a number."""
+    """A lower bound is marked; 0 means that nothing is unread; an unknown time lag is not a number."""
     shown = time_lag(seconds, exact=exact)
     assert (shown if isinstance(shown, str) else "".join(map(str, shown.children))) == words
 
 
 @pytest.mark.parametrize("severity", [None, "", "worse", '"><script>'])
 def test_an_invalid_severity_looks_like_unknown(severity: str | None) -> None:
-    """Any other word than a severity gets no CSS class."""
+    """Any word that is not a severity has the CSS class of unknown."""
     assert badge("odd", severity).attributes["class"] == "badge unknown"

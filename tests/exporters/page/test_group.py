@@ -31,7 +31,7 @@ def read(name: str = "billing", found: GroupDetail | None = None, data: Snapshot
 
 
 def test_facts_of_the_group() -> None:
-    """State with its duration and its source, numbers, and only the facts that its kind has."""
+    """The page has the state with its duration and its source, numbers, and only the facts of the group's kind."""
     page = read(found=detail())
     for text in (
         "Stable\xa0described for 1 min 35 s",
@@ -46,7 +46,7 @@ def test_facts_of_the_group() -> None:
 
 
 def test_members_with_their_assignment() -> None:
-    """Each member with client, host and assignment; a member that is away or idle is marked."""
+    """Each member has client, host and assignment; a member that is away or idle is marked."""
     assert read(found=detail()).tables["Members"][1:] == [
         ["app-1", "app", "/10.0.0.1rack eu-1", "Stable", "9", f"orders 0{DASH}2, 7", "orders"],
         ["app-2static pod-2", "app", "/10.0.0.1", "away", DASH, "orders 3", "orders"],
@@ -55,7 +55,7 @@ def test_members_with_their_assignment() -> None:
 
 
 def test_the_verdict_with_evidence_and_next_step() -> None:
-    """Verdict with its duration, sentence, next step and evidence; angle brackets are text."""
+    """The verdict has its duration, sentence, next step and evidence; angle brackets are text."""
     page = read(found=detail())
     assert "stopped for 35 s · critical1 of 2 partitions; orders-0: No commit for 30 s" in page.text
     assert "longest to expect: <unread>." in page.text
@@ -65,14 +65,14 @@ def test_the_verdict_with_evidence_and_next_step() -> None:
 
 
 def test_without_detail_the_verdict_is_that_of_the_snapshot() -> None:
-    """It has the sentence but no next step. A group without a verdict has no card."""
+    """A verdict without detail has its sentence but no next step; a group without a verdict has no card."""
     assert "stopped for 35 s · critical1 of 2 partitions; orders-0: No commit for 30 s: 1 offset unread." in read().text
     assert "What to do" not in read().text
     assert "Verdict" not in read("gone").tables
 
 
 def test_partitions_that_are_not_fine_have_their_sentence() -> None:
-    """The next step is shown only if it differs from that of the group."""
+    """The next step of a partition is shown only if it differs from that of the group."""
     rows = read(found=detail()).tables["Partitions that are not fine"][1:]
     assert [row[:4] for row in rows] == [["orders", "0", "stopped", "35 s"], ["orders", "1", "unknown", "unknown"]]
     assert "See whether the consumer" not in rows[0][4]
@@ -80,7 +80,7 @@ def test_partitions_that_are_not_fine_have_their_sentence() -> None:
 
 
 def test_a_group_with_several_topics_has_a_table_of_topics() -> None:
-    """One topic needs no table: the facts of the group are the same."""
+    """A group with one topic needs no table of topics, because the facts of the group are the same."""
     assert "Topics" not in read(found=detail()).tables
     topics = [{"group": "g", "topic": name, "lag_sum": 5, "verdict": "ok"} for name in ("a", "b")]
     page = read("g", data=snapshot(groups=[{"group": "g"}], topics=topics))
@@ -91,7 +91,7 @@ def test_a_group_with_several_topics_has_a_table_of_topics() -> None:
 
 
 def test_partitions_with_their_owners() -> None:
-    """Each partition with verdict, lag or the reason why it is unknown, rates, ages, expiry and owner."""
+    """A partition has verdict, lag or the reason why it is unknown, rates, ages, expiry and owner."""
     huge, end = (f"{2**62 + more:,}" for more in (0, 41))
     least = "\N{GREATER-THAN OR EQUAL TO}\u202f1 min 1 s"
     assert read(found=detail()).tables["Partitions"][1:] == [
@@ -108,7 +108,7 @@ def test_partitions_with_their_owners() -> None:
 
 @pytest.mark.parametrize(("later", "text"), [(5, "ago."), (300, "ago: out of date.")], ids=["recent", "old"])
 def test_an_old_snapshot_is_marked_as_out_of_date(later: int, text: str) -> None:
-    """The page of a group shows it in words, as the overview does."""
+    """The page of a group says in words that its snapshot is out of date, as the overview does."""
     page = group_page(PublishedSnapshot.build(small_snapshot()), "billing", detail(), NOON / 1000 + later, root="./")
     assert text in Reader(page.html()).text
 
@@ -134,7 +134,7 @@ def test_a_hidden_commit_is_marked() -> None:
 
 
 def test_quotas_explain_lag_only() -> None:
-    """A note on the page of a group with lag; the quota of a group without lag explains nothing."""
+    """A group with lag has a note about its quotas; the quota of a group without lag explains nothing."""
     quota = QuotaDetail("", "<b>", "consumer_byte_rate", 10.0, 1, "May be throttled: <b>.")
     groups = [snapshot(groups=[{"group": "billing", "lag_sum": lag}]) for lag in (5, 0, None)]
     pages = [read(found=detail(quotas=(quota,)), data=data).text for data in groups]
@@ -142,7 +142,7 @@ def test_quotas_explain_lag_only() -> None:
 
 
 def test_the_history_is_sorted_with_the_latest_first() -> None:
-    """Transitions and verdict changes in one table; replayed transitions are marked."""
+    """One table has transitions and verdict changes; replayed transitions are marked."""
     sentence = "1 of 2 partitions; orders-0: No commit for 30 s, where 20 s is the longest to expect: <unread>."
     assert read(found=detail()).tables["History"][1:] == [
         ["2023-11-14 22:12:50", "35 s ago", "verdict ok \N{RIGHTWARDS ARROW} stopped", sentence],
@@ -177,7 +177,7 @@ def read_share(partitions: tuple[SharePartitionDetail, ...] | None) -> Reader:
 
 
 def test_a_share_group_has_a_row_per_partition() -> None:
-    """Its verdict and progress with their age; what is not known is marked, and without returns there is a dash."""
+    """A row has verdict and progress with their age; unknown values are marked, and without returns it has a dash."""
     page = read_share((share_partition(0), UNDELIVERED))
     heads, first, second = page.tables["Partitions"]
     assert dict(zip(heads, first, strict=True)) == {
@@ -199,7 +199,7 @@ def test_a_share_group_has_a_row_per_partition() -> None:
 
 
 def test_a_share_group_without_known_progress_says_so() -> None:
-    """Its page has no facts of offsets that it never commits."""
+    """The page of a share group without known progress has no facts of offsets that the group never commits."""
     text = read_share(None).text
     assert "The progress of the group in its partitions is not known." in text
     assert not any(words in text for words in ("committed offsets.", "Last commit", "Time lag", "expires"))
@@ -214,13 +214,13 @@ def test_a_share_group_has_only_a_chart_of_its_lag(kind: str, panels: list[str])
 
 
 def test_the_note_of_a_share_group_names_no_table() -> None:
-    """It has no reasons per partition."""
+    """The note about unknown lags names no table, because a share group has no reasons per partition."""
     text = read("g", data=snapshot(groups=[{"group": "g", "kind": "share", "partitions_lag_unknown": 2}])).text
     assert "The lag of 2 partitions is unknown; no delivery has ended yet, or it is not recorded." in text
 
 
 def test_problems_have_a_note() -> None:
-    """Partitions without owner, topics without subscriber, unknown lags; no note without a problem."""
+    """Unowned partitions, unsubscribed topics and unknown lags each have a note; without a problem no note is shown."""
     text = read(found=detail()).text
     assert f"Subscribed partitions without an owner: orders 4{DASH}6." in text
     assert "Topics with committed offsets that no member subscribes to: old." in text
@@ -229,7 +229,7 @@ def test_problems_have_a_note() -> None:
 
 
 def test_a_dead_group_has_its_cause_of_death() -> None:
-    """Also without detail and partitions the page has time and cause."""
+    """The page of a dead group has the time and the cause, also without detail and partitions."""
     text = read("gone").text
     assert "Died 35 s ago: topic deleted." in text
     assert "The group has no committed offsets." in text
@@ -237,7 +237,7 @@ def test_a_dead_group_has_its_cause_of_death() -> None:
 
 
 def test_without_detail_there_are_no_members_and_no_history() -> None:
-    """Unknown members are omitted; a group that is known to have no members has a sentence."""
+    """Unknown members and history are omitted; a group that is known to have no members has a sentence."""
     assert not {"Members", "History"} & read().tables.keys()
     empty = read(found=detail(members=(), transitions=(), verdicts=()))
     assert "The group has no members." in empty.text
@@ -245,7 +245,7 @@ def test_without_detail_there_are_no_members_and_no_history() -> None:
 
 
 def test_an_unknown_group_has_links_to_similar_names() -> None:
-    """The status code is 404, and groups with such a part in their name, or with a similar name, are linked."""
+    """The page is 404 and links groups whose name has the requested name as a part, or is similar."""
     page = group_page(PublishedSnapshot.build(small_snapshot()), "BILL", None, NOW, root="../")
     assert page.code == 404
     assert "../group?name=billing" in Reader(page.html()).links
@@ -274,7 +274,7 @@ def test_a_name_is_only_text(name: str) -> None:
 
 
 def test_long_tables_are_limited() -> None:
-    """A table has at most ROWS rows, with the total."""
+    """A table has at most ROWS rows, and the page has the total."""
     data = snapshot([{"group": "g", "topic": "t", "partition": at} for at in range(ROWS + 5)], [{"group": "g"}])
     page = read("g", data=data)
     assert len(page.tables["Partitions"]) == 1 + ROWS
@@ -282,7 +282,7 @@ def test_long_tables_are_limited() -> None:
 
 
 def test_an_old_fault_has_a_note() -> None:
-    """A group whose fault raises no alert says so, others do not."""
+    """A group whose fault raises no alert has a note; another group has none."""
     row = {"group": "g", "kind": "classic", "state": "Stable"}
     words = "raises no alert until the group has recovered"
     assert words in read("g", data=snapshot(groups=[{**row, "unpaged": True}])).text
@@ -290,7 +290,7 @@ def test_an_old_fault_has_a_note() -> None:
 
 
 def test_the_owner_and_the_maintenance_of_the_group() -> None:
-    """Its labels are facts, its link opens, and a note has the end of the window; without them, nothing is shown."""
+    """The page has labels and link of the owner, and the end of the maintenance; without them, nothing is shown."""
     link = "https://wiki.example.com/a?b=c&d=%22"
     owned = {"team": "payments", "tier": "1", "link": link, "maintenance_until": NOON + 60_000}
     row = {"group": "g", "kind": "classic", "state": "Stable"}
@@ -303,7 +303,7 @@ def test_the_owner_and_the_maintenance_of_the_group() -> None:
 
 
 def test_the_silence_of_the_group() -> None:
-    """A note has its reason, and its end if it has one."""
+    """A note has the reason of the silence, and its end if there is one."""
     row = {"group": "g", "kind": "classic", "state": "Stable", "silence_reason": "retired <soon>"}
     assert "Silenced (retired <soon>): the verdict is shown" in read("g", data=snapshot(groups=[row])).text
     ending = {**row, "silence_until": NOON + 60_000}
@@ -311,7 +311,7 @@ def test_the_silence_of_the_group() -> None:
 
 
 def test_a_group_links_to_other_services_if_they_are_configured() -> None:
-    """To its dashboard and to the runbook of its verdict; without the options there are no links."""
+    """A group links to its dashboard and to the runbook of its verdict; without the options there are no links."""
     published = PublishedSnapshot.build(small_snapshot())
     links = PageLinks("https://grafana.example", "https://git.example/main", ("a:9092",))
     page = Reader(group_page(published, "billing", None, NOW, root="./", links=links).html())
@@ -322,12 +322,12 @@ def test_a_group_links_to_other_services_if_they_are_configured() -> None:
 
 
 def test_a_group_links_to_the_pages_of_its_topics() -> None:
-    """In the table of its partitions."""
+    """The table of partitions links to the pages of their topics."""
     assert "./topic?name=orders" in read().links
 
 
 def test_the_icon_of_a_critical_group_is_red() -> None:
-    """That of another group is not."""
+    """The icon of a group that is not critical is not red."""
     published = PublishedSnapshot.build(small_snapshot())
     assert [group_page(published, name, None, NOW, root="./").alarm for name in ("billing", "plain")] == [True, False]
 

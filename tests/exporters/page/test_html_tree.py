@@ -43,13 +43,13 @@ def test_html_has_the_elements_and_the_text_of_the_tree(content: Content) -> Non
 
 
 def test_adjacent_texts_are_merged() -> None:
-    """As in a parsed document, so that the script finds the expected nodes."""
+    """Adjacent texts are merged as in a parsed document, so that the script finds the expected nodes."""
     assert tree(el("p", "a", None, ["", ["b"], "c"], el("br"), "d")) == [["p", {}, ["abc", ["br", {}, []], "d"]]]
     assert "br" in VOID
 
 
 def test_attributes() -> None:
-    """Names that are reserved in Python have an underscore; True has no value, False and None are omitted."""
+    """A name that is reserved in Python has an underscore; True has no value, False and None are omitted."""
     made = el("a", class_="x", aria_label='"', hidden=True, href=None, tabindex=0, data_keep=False)
     assert isinstance(made, Element)
     assert html(made) == '<a class="x" aria-label="&quot;" hidden="" tabindex="0"></a>'

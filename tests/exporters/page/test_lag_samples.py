@@ -19,7 +19,7 @@ def lag_snapshot(second: int, *names: str, lag: int | None = 7) -> Snapshot:
 
 
 def test_the_samples_of_a_group_are_in_order() -> None:
-    """The oldest is first, an unknown lag is None; a snapshot without the group has no sample."""
+    """The oldest sample is first, and an unknown lag is None; a snapshot without the group has no sample."""
     samples = LagSamples()
     for each in (lag_snapshot(0, "a", "b"), lag_snapshot(10, "b"), lag_snapshot(20, "a", "b", lag=None)):
         samples.record(each)
@@ -30,7 +30,7 @@ def test_the_samples_of_a_group_are_in_order() -> None:
 
 
 def test_the_rates_of_a_group_are_the_sums_of_its_partitions() -> None:
-    """Over the partitions where a rate is known; unknown if there is none, and for a group without partitions."""
+    """A rate is the sum of the known rates of the partitions; without a known rate or a partition it is unknown."""
     rows = [
         {"group": "a", "topic": "t", "partition": 0, "produce_rate": 5.0, "consume_rate": 4.5},
         {"group": "a", "topic": "t", "partition": 1, "produce_rate": 2.5, "consume_rate": None},
@@ -46,7 +46,7 @@ def test_the_rates_of_a_group_are_the_sums_of_its_partitions() -> None:
 
 
 def test_a_snapshot_is_recorded_once() -> None:
-    """Recording it again, or an older one, has no effect."""
+    """Recording a snapshot again, or an older one, has no effect."""
     samples = LagSamples()
     for second in (0, 10, 10, 0, 10):
         samples.record(lag_snapshot(second, "a"))
@@ -54,7 +54,7 @@ def test_a_snapshot_is_recorded_once() -> None:
 
 
 def test_the_oldest_snapshots_are_dropped_at_the_limits() -> None:
-    """Number and size are limited; the newest snapshot is kept whatever its size."""
+    """The number and the size of samples are limited; the newest snapshot is kept whatever its size."""
     samples = LagSamples()
     for second in range(SAMPLES + 5):
         samples.record(lag_snapshot(second, "a"))
@@ -66,7 +66,7 @@ def test_the_oldest_snapshots_are_dropped_at_the_limits() -> None:
 
 
 def test_trends_are_the_lags_of_several_groups() -> None:
-    """Unknown where a snapshot does not have the group; the names may be in any order."""
+    """A lag is unknown where a snapshot does not have the group; the names may be in any order."""
     samples = LagSamples()
     for each in (lag_snapshot(0, "a", "b"), lag_snapshot(10, "b", lag=9), lag_snapshot(20, "a", "b", lag=None)):
         samples.record(each)
@@ -80,7 +80,7 @@ def test_trends_are_the_lags_of_several_groups() -> None:
 
 
 def test_a_trend_has_few_points_and_the_newest() -> None:
-    """Of many snapshots every so many are used, counted from the newest."""
+    """A trend of many snapshots uses every n-th one, counted from the newest."""
     samples = LagSamples()
     for second in range(TREND_POINTS * 2 + 1):
         samples.record(lag_snapshot(second, "a", lag=second))

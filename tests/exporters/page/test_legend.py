@@ -20,7 +20,7 @@ LEGEND = "Legend of the verdicts"
 
 
 def test_the_legend_has_every_verdict_the_worst_first() -> None:
-    """Also verdicts that no group has now, each with severity, meaning and what to do."""
+    """Each verdict has severity, meaning and what to do, also a verdict that no group has now."""
     page = overview_page(PublishedSnapshot.build(snapshot([], verdict_groups=VERDICTS)), status(), NOON, GroupFilter())
     assert Reader(page.html()).tables[LEGEND] == [
         ["Verdict", "Severity", "Meaning", "What to do"],
@@ -32,12 +32,12 @@ def test_the_legend_has_every_verdict_the_worst_first() -> None:
 
 
 def test_the_legend_is_not_sent_with_every_update() -> None:
-    """It does not change: the script does not touch it, and an opened legend stays open."""
+    """The legend does not change: the script does not touch it, and an opened legend stays open."""
     page = overview_page(PublishedSnapshot.build(snapshot([], verdict_groups=VERDICTS)), status(), NOON, GroupFilter())
     assert LEGEND not in json.dumps(json.loads(page.view()))
 
 
 def test_there_is_no_legend_before_the_first_evaluation() -> None:
-    """No verdicts are known then."""
+    """No verdicts are known before the first evaluation, so the page has no legend."""
     page = overview_page(PublishedSnapshot.build(snapshot([])), status(), NOON, GroupFilter())
     assert LEGEND not in Reader(page.html()).tables

@@ -102,7 +102,7 @@ def test_groups_are_sorted_by_severity() -> None:
 
 
 def test_groups_of_one_severity_are_sorted_by_time_lag() -> None:
-    """Then by lag, then by name; unknown values are last."""
+    """Groups of one severity are sorted by time lag, then by lag, then by name; unknown values are last."""
     groups = [
         attention("a", "warning", time_lag_max=5.0, lag_sum=9),
         attention("b", "warning", time_lag_max=60.0, lag_sum=1),
@@ -115,7 +115,7 @@ def test_groups_of_one_severity_are_sorted_by_time_lag() -> None:
 
 
 def test_groups_that_need_attention_have_their_sentence() -> None:
-    """Groups of severity warning and critical, the worst first; not those of notice and unknown."""
+    """Groups of severity warning and critical are listed, the worst first; those of notice and unknown are not."""
     groups = [attention(name, name) for name in sorted(SEVERITIES)]
     text = read(PublishedSnapshot.build(snapshot(groups=groups))).text
     section = text.partition("Need attention")[2].partition("Groups")[0]
@@ -138,7 +138,7 @@ def test_groups_that_need_attention_have_their_sentence() -> None:
     ],
 )
 def test_headline_and_title_summarize_the_severities(severities: list[str | None], headline: str, title: str) -> None:
-    """The heading counts the groups that need attention, the title of the tab names their severities."""
+    """The heading counts the groups that need attention, and the title of the tab names their severities."""
     groups = [{"group": str(at), "severity": severity} for at, severity in enumerate(severities)]
     shown = page(PublishedSnapshot.build(snapshot(groups=groups)))
     assert headline in Reader(shown.html()).text
@@ -146,7 +146,7 @@ def test_headline_and_title_summarize_the_severities(severities: list[str | None
 
 
 def test_counts_link_to_their_groups() -> None:
-    """Groups are counted by severity, verdict and state; each count links to its groups, an active one to all."""
+    """Severities, verdicts and states have counts that link to their groups; an active count links to all groups."""
     reader = read(PublishedSnapshot.build(small_snapshot()))
     assert "1 critical0 warning0 notice1 unknown1 fine" in reader.text
     assert "1 stopped" in reader.text
@@ -171,7 +171,7 @@ def test_counts_link_to_their_groups() -> None:
     ],
 )
 def test_the_filter_selects_groups(group_filter: GroupFilter, shown: list[str]) -> None:
-    """Only matching groups are shown; a sentence says if there are none."""
+    """Only matching groups are shown; if there are none, a sentence says so."""
     reader = read(PublishedSnapshot.build(small_snapshot()), group_filter)
     assert names(reader) == shown
     assert ("No live group matches the filter: " in reader.text) == (not shown)
@@ -192,7 +192,7 @@ def test_a_filter_survives_its_url() -> None:
 
 
 def test_many_groups_are_divided_into_pages() -> None:
-    """With the total and a link to the next page; a start after the end shows the last page."""
+    """A page has the total and a link to the next page; a start after the end shows the last page."""
     data = PublishedSnapshot.build(
         snapshot(groups=[{"group": f"{at:05}", "lag_sum": at} for at in range(ROWS * 2 + 7)])
     )
@@ -208,7 +208,7 @@ def test_many_groups_are_divided_into_pages() -> None:
 
 
 def test_the_groups_that_need_attention_are_limited() -> None:
-    """Only the worst are shown, with the total."""
+    """Only the worst groups are shown, with the total."""
     groups = [attention(f"g{at:03}", "critical", lag_sum=at) for at in range(ATTENTION_ROWS + 3)]
     text = read(PublishedSnapshot.build(snapshot(groups=groups))).text
     assert f"the worst {ATTENTION_ROWS} of {ATTENTION_ROWS + 3}" in text
@@ -217,7 +217,7 @@ def test_the_groups_that_need_attention_are_limited() -> None:
 
 
 def test_dead_groups_have_their_own_table() -> None:
-    """With the cause and the time of death, the latest first; they are not in the table of live groups."""
+    """The table has cause and time of death, the latest first; live groups have another table."""
     dead = [
         {"group": f"d{at}", "state": "Dead", "died_time": NOON - at * 60_000, "death_cause": "expired"} for at in (2, 1)
     ]
@@ -266,7 +266,7 @@ def test_reasons_of_the_status_are_escaped() -> None:
 
 
 def test_the_card_of_the_monitor_is_first_if_it_has_a_problem() -> None:
-    """The age of the snapshot is always shown; an old one is reported before the groups."""
+    """The age of the snapshot is always shown; an old snapshot is reported before the groups."""
     fresh = read(PublishedSnapshot.build(small_snapshot())).text
     assert "Snapshot taken 5.0 s ago." in fresh
     assert fresh.index("needs attention") < fresh.index("Cluster")
@@ -286,7 +286,7 @@ def test_a_ready_monitor_has_no_progress_bar() -> None:
 
 
 def test_a_cluster_without_groups_has_a_sentence() -> None:
-    """There is no empty table."""
+    """The page says that no group has committed an offset or has members, and has no empty table."""
     assert "No group has committed an offset or has members." in read(PublishedSnapshot.build(snapshot())).text
 
 
@@ -326,7 +326,7 @@ def test_the_view_has_the_content_of_the_document() -> None:
 
 
 def test_common_causes_come_before_the_groups() -> None:
-    """Each with its sentence, its next step and links to its groups; without any there is no section."""
+    """A common cause has its sentence, its next step and links to its groups; without one there is no section."""
     world = snapshot(groups=[attention("billing", "critical")], common_causes=[COMMON_CAUSE])
     text = page(PublishedSnapshot.build(world)).html().decode()
     sentence = "17 of 18 groups coordinated by broker 3 stopped within 20 s; 2 are still &lt;unhealthy&gt;."
@@ -337,7 +337,7 @@ def test_common_causes_come_before_the_groups() -> None:
 
 
 def test_a_common_cause_names_some_of_its_groups() -> None:
-    """The number of the other groups is shown."""
+    """A common cause links some of its groups and shows the number of the other groups."""
     cause = COMMON_CAUSE | {"groups": [f"g{number}" for number in range(CAUSE_GROUPS + 5)]}
     text = page(PublishedSnapshot.build(snapshot(groups=[attention("g0", "critical")], common_causes=[cause]))).html()
     assert text.count(b'href="group?name=g') == CAUSE_GROUPS + 2
@@ -345,7 +345,7 @@ def test_a_common_cause_names_some_of_its_groups() -> None:
 
 
 def test_teams_are_shown_and_link_to_their_groups() -> None:
-    """A column of the table and a fact of groups that need attention; without owners there is no such column."""
+    """The team is a column of the table and a fact of groups that need attention; without owners it has no column."""
     owned = attention("a", "critical", team="payments & co", lag_sum=1)
     reader = read(PublishedSnapshot.build(snapshot(groups=[owned, attention("b", "warning", lag_sum=2)])))
     assert "payments & co" in reader.text
@@ -355,7 +355,7 @@ def test_teams_are_shown_and_link_to_their_groups() -> None:
 
 
 def test_the_filter_selects_the_groups_of_a_team() -> None:
-    """As a column of the address; the page of another team does not have them."""
+    """The filter by owner selects the groups of a team; the page of another team does not have them."""
     published = PublishedSnapshot.build(
         snapshot(groups=[attention("a", "critical", team="x"), attention("b", "warning")])
     )
@@ -365,7 +365,7 @@ def test_the_filter_selects_the_groups_of_a_team() -> None:
 
 
 def test_a_group_that_raises_no_alert_is_marked() -> None:
-    """Beside the verdict of its old fault; other groups are not marked."""
+    """The mark is beside the verdict of the old fault; other groups are not marked."""
     documents = [
         page(PublishedSnapshot.build(snapshot(groups=[attention("a", "critical", unpaged=unpaged)]))).html().decode()
         for unpaged in (True, False)
@@ -374,7 +374,7 @@ def test_a_group_that_raises_no_alert_is_marked() -> None:
 
 
 def test_a_group_in_maintenance_is_marked() -> None:
-    """Beside its verdict, which is still shown, with the end of the window."""
+    """The mark is beside the verdict, which is still shown, and has the end of the window."""
     row = attention("a", "critical", maintenance_until=NOON + 60_000)
     document = page(PublishedSnapshot.build(snapshot(groups=[row]))).html().decode()
     assert "in maintenance" in document
@@ -386,7 +386,7 @@ def test_a_group_in_maintenance_is_marked() -> None:
 
 
 def test_a_silenced_group_is_marked() -> None:
-    """Beside its verdict, which is still shown, with the reason."""
+    """The mark is beside the verdict, which is still shown, and has the reason."""
     row = attention("a", "critical", silence_reason='"retired"')
     document = page(PublishedSnapshot.build(snapshot(groups=[row]))).html().decode()
     assert 'title="&quot;retired&quot;">silenced<' in document
@@ -395,7 +395,7 @@ def test_a_silenced_group_is_marked() -> None:
 
 
 def test_the_other_instances_are_linked() -> None:
-    """Each by its part; this instance is in the footer, and a single one is not mentioned."""
+    """Each other instance is linked by its part; this instance is in the footer, and a single one is not mentioned."""
     urls = ("http://a:1", "http://b:1", "http://c:1")
     shared = read(PublishedSnapshot.build(small_snapshot()), part="1/3", instances=3, siblings=urls)
     assert {"http://a:1/", "http://c:1/"} <= set(shared.links)
@@ -416,12 +416,12 @@ def test_the_other_instances_are_linked() -> None:
     ],
 )
 def test_groups_are_filtered_by_topic_client_host_and_owner(group_filter: GroupFilter, shown: list[str]) -> None:
-    """Each by its exact text; all filters must match."""
+    """A filter matches only its exact text, and all filters must match."""
     assert names(read(PublishedSnapshot.build(small_snapshot()), group_filter)) == shown
 
 
 def test_hidden_members_cannot_be_searched() -> None:
-    """Without a search there are no inputs for client and host, and an address with one shows no group."""
+    """A page without a search has no inputs for client and host, and a filter by one of them shows no group."""
     published = PublishedSnapshot.build(small_snapshot())
     hidden = Reader(overview_page(published, status(), NOW, GroupFilter()).html())
     assert "Topic" in hidden.text
@@ -439,7 +439,7 @@ def current_order(group_filter: GroupFilter) -> str:
 
 
 def test_columns_sort_the_groups() -> None:
-    """A head links to the order by its column; the current one has its direction, and its link reverses it."""
+    """A table head links to the order by its column; the current head has a direction, and its link reverses it."""
     groups = [{"group": name, "lag_sum": lag} for name, lag in (("b", 5), ("a", 7), ("c", None))]
     published = PublishedSnapshot.build(snapshot(groups=groups))
     assert names(read(published, GroupFilter(sort=SortKey.LAG))) == ["a", "b", "c"]
@@ -454,14 +454,14 @@ def test_columns_sort_the_groups() -> None:
 
 
 def test_a_group_that_needs_attention_keeps_its_place_in_every_order() -> None:
-    """The list of these groups is always the worst first."""
+    """The list of groups that need attention is always the worst first."""
     groups = [attention("a", "warning"), attention("b", "critical")]
     text = read(PublishedSnapshot.build(snapshot(groups=groups)), GroupFilter(sort=SortKey.NAME)).text
     assert text.index("b is stalled.") < text.index("a is stalled.")
 
 
 def test_rates_are_sums_over_the_partitions() -> None:
-    """Of those whose rate is known; unknown if none is."""
+    """A rate is the sum over the partitions whose rate is known, and unknown if none is."""
     rows = [
         {"group": "a", "topic": "t", "partition": 0, "produce_rate": 20.0, "consume_rate": 11.0},
         {"group": "a", "topic": "t", "partition": 1, "produce_rate": 10.0, "consume_rate": None},
@@ -473,7 +473,7 @@ def test_rates_are_sums_over_the_partitions() -> None:
 
 
 def test_the_icon_is_red_if_a_group_is_critical() -> None:
-    """Else it is not; the view has it, too."""
+    """The icon is red only if a group is critical; the view has the same icon."""
     icons = [
         page(PublishedSnapshot.build(snapshot(groups=[attention("a", severity)]))).icon
         for severity in ("critical", "warning")
@@ -484,7 +484,7 @@ def test_the_icon_is_red_if_a_group_is_critical() -> None:
 
 
 def test_mixed_versions_are_named() -> None:
-    """One line for each set of brokers that differs; none if all are equal, or if nothing is known of them."""
+    """Each set of brokers that differs has a line; there is none if all are equal, or if nothing is known of them."""
     published = PublishedSnapshot.build(small_snapshot())
     sentence = "broker 2 differs from broker 1: metadata.version 7 to 25 instead of 7 to 27"
     texts = [

@@ -24,7 +24,7 @@ def row(topic: str, partition: int, verdict: str | None, lag: int | None = 1_200
 
 
 def test_each_partition_is_a_cell_in_the_colour_of_its_verdict() -> None:
-    """With partition, verdict and lag as its title, in a strip per topic with a summary."""
+    """The title of a cell has partition, verdict and lag; each topic has a strip with a summary."""
     rows = [row("a", 0, "ok"), row("a", 1, "stopped", None), row("b", 0, None)]
     text = html(strips_section(rows, SEVERITIES))
     assert '<a class="cell fine" href="#partition-0-a" title="0: ok, lag 1,200"' in text
@@ -47,12 +47,12 @@ def test_each_cell_links_to_the_row_of_its_partition(topic: str) -> None:
 
 
 def test_one_partition_needs_no_strip() -> None:
-    """Nor does a group without partitions."""
+    """A group with one partition or without partitions has no strip."""
     assert [strips_section(rows, SEVERITIES) for rows in ([], [row("a", 0, "ok")])] == [None, None]
 
 
 def test_the_cells_are_limited() -> None:
-    """The number of the others is shown."""
+    """The strip has at most CELLS cells and the number of the other partitions."""
     text = html(strips_section([row("a", at, "ok") for at in range(CELLS + 2)], SEVERITIES))
     assert text.count('class="cell') == CELLS
     assert "2 partitions more" in text

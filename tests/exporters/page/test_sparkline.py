@@ -16,7 +16,7 @@ def path(points: list[LagPoint]) -> str:
 
 
 def test_the_line_uses_the_whole_width_and_begins_at_zero() -> None:
-    """The greatest lag is at the top, no lag at the bottom."""
+    """The greatest lag is at the top, and a lag of 0 is at the bottom."""
     assert path([(0.0, 0), (30.0, 10), (60.0, 5)]) == f"M0.0,{HEIGHT - 1:.1f}L40.0,1.0L{WIDTH:.1f},9.0"
 
 
@@ -34,17 +34,17 @@ def test_unknown_lags_are_gaps(points: list[LagPoint]) -> None:
 
 @pytest.mark.parametrize("points", [[], [(0.0, 1)], [(0.0, 1), (30.0, None)]], ids=["none", "one", "one known"])
 def test_a_single_lag_is_no_trend(points: list[LagPoint]) -> None:
-    """A dash stands for it."""
+    """A dash stands for fewer than two known lags."""
     assert sparkline(points).tag == "span"
 
 
 def test_a_group_without_lag_has_a_line_at_the_bottom() -> None:
-    """A lag of 0 is known, not a missing value."""
+    """A lag of 0 is a known value, not a missing one."""
     assert path([(0.0, 0), (30.0, 0)]) == "M0.0,17.0L80.0,17.0"
 
 
 def test_the_chart_has_its_numbers_as_text() -> None:
-    """For readers who do not see it."""
+    """The chart has its numbers as text for readers who do not see it."""
     assert sparkline([(0.0, 4), (30.0, 10), (60.0, 5)]).attributes["aria-label"] == (
         "lag over 1 min: from 4 to 5, at most 10"
     )

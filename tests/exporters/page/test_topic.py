@@ -55,7 +55,7 @@ def read(name: str, data: Snapshot = ORDERS) -> Reader:
 
 
 def test_the_groups_of_a_topic_are_shown_the_worst_first() -> None:
-    """With their numbers of this topic only, and links to their pages."""
+    """Each group has its numbers of this topic only, and a link to its page."""
     page = read("orders")
     assert [row[:4] for row in page.tables["Groups"][1:]] == [["b", "stopped", "95", "95"], ["a", "ok", "30", "30"]]
     assert {"group?name=a", "group?name=b"} <= set(page.links)
@@ -64,7 +64,7 @@ def test_the_groups_of_a_topic_are_shown_the_worst_first() -> None:
 
 
 def test_owners_have_a_column_if_a_group_has_one() -> None:
-    """An empty column would look like a fault."""
+    """A table without owners has no column for them, because an empty column would look like a fault."""
     data = dataclasses.replace(
         ORDERS, groups=snapshot(groups=[{"group": name, "state": "Stable"} for name in ("a", "b")]).groups
     )
@@ -74,7 +74,7 @@ def test_owners_have_a_column_if_a_group_has_one() -> None:
 
 
 def test_partitions_show_how_much_of_the_kept_log_is_unread() -> None:
-    """The share of the slowest group; unknown where nothing is kept or no lag is known."""
+    """The share is that of the slowest group; it is unknown if nothing is kept or no lag is known."""
     assert read("orders").tables["Partitions"][1:] == [
         ["0", "1,000", "1,100", "100", "95", "95 %", "b"],
         ["1", "5", "5", "0", "unknown", "unknown", "\N{EN DASH}"],
@@ -83,7 +83,7 @@ def test_partitions_show_how_much_of_the_kept_log_is_unread() -> None:
 
 @pytest.mark.parametrize(("start", "marked"), [(1_000, True), (0, False)], ids=["retention has removed", "kept whole"])
 def test_a_share_is_marked_only_if_retention_removes_records(start: int, *, marked: bool) -> None:
-    """Of a topic that is kept whole, unread records are in no danger yet."""
+    """Unread records of a topic whose whole log is kept are in no danger yet."""
     data = snapshot(
         groups=[{"group": "b"}],
         partitions=[{"group": "b", "topic": "t", "partition": 0, "lag": 95}],
@@ -106,7 +106,7 @@ def test_a_share_is_marked_only_if_retention_removes_records(start: int, *, mark
     ],
 )
 def test_settings_are_in_words(key: str, value: str, shown: str) -> None:
-    """Durations and sizes; the exact value is the title."""
+    """Durations and sizes are shown in words, and the exact value is the title."""
     known = facts()
     row = {"scope": "topic", "name": "orders", "key": key, "value": value, "source": "default_config"}
     known = dataclasses.replace(known, configs=table(CONFIGS, [row]))
@@ -115,7 +115,7 @@ def test_settings_are_in_words(key: str, value: str, shown: str) -> None:
 
 
 def test_the_page_has_the_facts_of_the_cluster() -> None:
-    """Partitions, replication and configuration, also of a topic that no group reads."""
+    """The page has partitions, replication and configuration, also of a topic that no group reads."""
     published = PublishedSnapshot.build(snapshot())
     page = Reader(topic_page(published, "orders", facts(), NOW, root="./").html())
     assert "Replication factor" in page.text
@@ -123,7 +123,7 @@ def test_the_page_has_the_facts_of_the_cluster() -> None:
 
 
 def test_an_unknown_topic_is_not_found() -> None:
-    """404 with the name; before the first snapshot 503."""
+    """An unknown topic is 404 with its name; before the first snapshot it is 503."""
     missing = topic_page(PublishedSnapshot.build(small_snapshot()), "nowhere", facts(), NOW, root="./")
     assert missing.code == 404
     assert "No group reads a topic named nowhere." in Reader(missing.html()).text
@@ -139,7 +139,7 @@ def test_the_icon_is_red_if_a_group_is_critical_in_the_topic() -> None:
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES, ids=ascii)
 def test_a_topic_of_any_name_has_a_page(name: str) -> None:
-    """Its link has the exact name, and the page shows the name as text."""
+    """The link to a topic has the exact name, and the page shows the name as text."""
     query = urllib.parse.parse_qs(topic_link(name).partition("?")[2], keep_blank_values=True)
     assert query == {"name": [name]}
     row = {"group": "g", "topic": name, "partitions": 1}

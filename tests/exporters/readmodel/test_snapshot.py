@@ -8,7 +8,7 @@ from tests.exporters.snapshots import snapshot, table
 
 
 def test_fine_verdicts_are_those_of_severity_fine() -> None:
-    """Their names in the order of the table; those of other severities are left out."""
+    """The names are in the order of the table; verdicts of other severities are left out."""
     rows = [
         {"verdict": "ok", "severity": "fine", "groups": 3},
         {"verdict": "stopped", "severity": "critical", "groups": 0},
@@ -22,7 +22,7 @@ def test_fine_verdicts_are_those_of_severity_fine() -> None:
 
 
 def test_there_are_no_fine_verdicts_before_the_first_evaluation() -> None:
-    """The table of verdicts is then empty, and has its columns."""
+    """The table of verdicts is empty before the first evaluation, and has its columns."""
     taken = snapshot()
     new = Snapshot(taken.taken_at, taken.partitions, taken.groups, taken.unknown_lags)
     assert new.verdict_groups.equals(empty(VERDICT_GROUPS))

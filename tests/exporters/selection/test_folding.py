@@ -67,7 +67,10 @@ def names(shown: Snapshot) -> list[str]:
 
 
 def test_a_folded_row_has_sums_and_the_worst() -> None:
-    """Sum of lag, lost offsets, members and partitions; greatest lag and time lag; worst verdict and its beginning."""
+    """A row has the sums of lag, lost offsets, members and partitions, and the greatest lag and time lag.
+
+    The verdict of the row is the worst one, with the time at which it began.
+    """
     shown = folded(
         world(
             group("orders"),
@@ -95,8 +98,8 @@ def test_a_folded_row_has_sums_and_the_worst() -> None:
     assert shown.folded_groups.to_pylist() == [{"group": CONSOLE, "groups": 3}]
 
 
-def test_what_is_unknown_of_all_groups_is_unknown_of_the_row() -> None:
-    """A sum over nothing is not 0."""
+def test_a_value_that_is_unknown_for_all_groups_is_unknown_for_the_row() -> None:
+    """A value that is unknown for all groups is unknown for the row, because a sum over nothing is not 0."""
     unknown = dict.fromkeys(("lag_sum", "lag_max", "time_lag_max", "members", "verdict", "severity", "verdict_since"))
     shown = folded(world(*(group(f"console-consumer-{at}", **unknown) for at in range(2))), FoldRules(generated_from=2))
     (row,) = shown.groups.to_pylist()
@@ -104,7 +107,7 @@ def test_what_is_unknown_of_all_groups_is_unknown_of_the_row() -> None:
 
 
 def test_folded_groups_have_no_finer_series_and_no_counters() -> None:
-    """Their partitions, topics and transitions go; unknown lags are added up; the shortest target applies."""
+    """Folded groups lose partitions, topics and transitions; unknown lags are added; the shortest target applies."""
     shown = folded(world(group("orders"), *consoles(3)), FoldRules(generated_from=3))
     for finer in (shown.partitions, shown.topics, shown.transitions):
         assert finer.column("group").to_pylist() == ["orders"]
@@ -143,12 +146,12 @@ def test_folded_groups_have_no_finer_series_and_no_counters() -> None:
     ],
 )
 def test_rules_choose_the_groups(rules: FoldRules, groups: list[dict[str, Any]], shown: list[str]) -> None:
-    """No name occurs twice: equal series would make Prometheus refuse the scrape."""
+    """No name occurs twice, because equal series would make Prometheus refuse the scrape."""
     assert sorted(names(folded(world(*groups), rules))) == sorted(shown)
 
 
 def test_dead_groups_of_a_pattern_have_no_series() -> None:
-    """They do not count for the rule, and go with their pattern."""
+    """Dead groups do not count for the rule, and have no series if their pattern is folded."""
     dead = [
         group(f"console-consumer-{at}", state="Dead", died_time=NOON, death_cause="expired") for at in range(100, 103)
     ]
@@ -158,7 +161,7 @@ def test_dead_groups_of_a_pattern_have_no_series() -> None:
 
 
 def test_a_pattern_stays_folded_until_half_of_the_groups_are_gone() -> None:
-    """Folding does not alternate while the number of groups is about the limit."""
+    """Folding does not alternate while the number of groups is near the limit."""
     folder = GroupFolder(FoldRules(generated_from=10))
     seen = [len(names(folder.fold(world(*consoles(number))))) for number in (9, 10, 9, 5, 4, 9, 10)]
     assert seen == [9, 1, 1, 1, 4, 9, 1]
@@ -179,7 +182,7 @@ def test_folding_keeps_the_total(present: list[str], limit: int) -> None:
 
 
 def test_a_folded_row_is_rendered_as_a_group() -> None:
-    """Rules and dashboards need no other names for it; the API has every group."""
+    """Rules and dashboards need no other names for a folded row; the API has every group."""
     selection = SeriesSelection(Preset.LEAN, fold=FoldRules(generated_from=2))
     published = PublishedSnapshot.build(world(group("orders"), *consoles(2)), SeriesSelector(selection))
     text = b"".join(bytes(part) for part in published.exposition.plain(ExpositionFormat.TEXT)).decode()
@@ -191,7 +194,7 @@ def test_a_folded_row_is_rendered_as_a_group() -> None:
 
 
 def test_a_folded_row_has_the_labels_that_all_owners_share() -> None:
-    """A label that differs, or that one group does not have, is not shown; without any, there is no owner."""
+    """A label that differs, or that one group does not have, is not shown; a row without labels has no owner."""
     owners = [{"team": "dev", "tier": "3", "link": "https://a"}, {"team": "dev", "tier": "2"}, {"team": "dev"}]
     shown = owned(*(group(f"console-consumer-{at}", **labels) for at, labels in enumerate(owners)))
     assert shown.owners.to_pylist() == [
@@ -204,7 +207,10 @@ def test_a_folded_row_has_the_labels_that_all_owners_share() -> None:
 
 
 def test_a_folded_row_is_in_maintenance_while_all_of_its_groups_are() -> None:
-    """Or are silenced. Otherwise an alert on a group outside of the window would be muted."""
+    """A row is in maintenance if each of its groups is in maintenance or silenced.
+
+    Otherwise an alert on a group outside of the window would be muted.
+    """
     until = {"maintenance_until": NOON}
     every = [group(f"console-consumer-{at}", **until) for at in range(3)]
     assert owned(*every).maintenance.to_pylist() == [{"group": CONSOLE, "in_maintenance": True}]
@@ -214,7 +220,7 @@ def test_a_folded_row_is_in_maintenance_while_all_of_its_groups_are() -> None:
 
 
 def test_a_folded_row_is_unpaged_while_every_fault_of_its_groups_is_old() -> None:
-    """A new fault of any of them is paged; groups without a fault do not count."""
+    """A new fault of any group of the row is paged; groups without a fault do not count."""
     old = [group(f"console-consumer-{at}", verdict="stopped", severity="critical", unpaged=True) for at in range(3)]
     new = group("console-consumer-9", verdict="stopped", severity="critical", unpaged=False)
     well = group("console-consumer-8", verdict="ok", severity="fine", unpaged=False)

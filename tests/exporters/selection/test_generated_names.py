@@ -42,13 +42,13 @@ if TYPE_CHECKING:
     ],
 )
 def test_generated_parts_become_a_wildcard(name: str, pattern: str | None) -> None:
-    """The pattern has the fixed parts; a name without generated parts has none."""
+    """The pattern has the fixed parts of a name; a name without generated parts has no pattern."""
     assert pattern_of(name) == pattern
 
 
 @given(st.sampled_from(["ci", "load test", "größe"]), st.uuids(), st.uuids())
 def test_names_that_differ_in_a_uuid_have_one_pattern(prefix: str, one: uuid.UUID, other: uuid.UUID) -> None:
-    """Law: whatever the digits of the UUID are."""
+    """Law: the pattern of a name does not depend on the digits of its UUID."""
     assert pattern_of(f"{prefix}-{one}") == pattern_of(f"{prefix}-{other}") == f"{prefix}-{WILDCARD}"
 
 

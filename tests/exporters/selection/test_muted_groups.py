@@ -7,7 +7,10 @@ from tests.exporters.snapshots import NOON, snapshot
 
 
 def test_a_window_and_a_silence_mute() -> None:
-    """Each alone, and both together. The end of a silence does not matter: only one that holds is in the row."""
+    """A window and a silence mute a group, each alone or both together.
+
+    The end of a silence does not matter, because a row has only a silence that is in force.
+    """
     groups = [
         {"group": "both", "maintenance_until": NOON, "silence_reason": "retired"},
         {"group": "neither"},

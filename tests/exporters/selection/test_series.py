@@ -75,7 +75,7 @@ def samples(shown: Snapshot, selection: SeriesSelection = EVERYTHING) -> list[An
 @pytest.mark.parametrize("form", ExpositionFormat, ids=lambda form: form.name.lower())
 @pytest.mark.parametrize("preset", Preset)
 def test_the_name_of_the_cluster_is_the_only_difference(preset: Preset, form: ExpositionFormat) -> None:
-    """Law: with a name, the text is that without it, byte for byte, but for the first label of each series.
+    """Law: with a name, the text is that without it, byte for byte, except for the first label of each series.
 
     Series of another exporter with an own label `cluster` are the same.
     """
@@ -107,7 +107,7 @@ def with_label(line: bytes, label: str) -> bytes:
 
 
 def test_the_default_selection_has_all_series() -> None:
-    """Without configuration, the text is that of all metrics."""
+    """The text without configuration is that of all metrics."""
     plain = PublishedSnapshot.build(small_snapshot()).exposition.plain(ExpositionFormat.TEXT)
     assert PublishedSnapshot.build(small_snapshot(), SeriesSelector()).exposition.plain(ExpositionFormat.TEXT) == plain
 
@@ -135,7 +135,7 @@ def test_a_preset_never_exceeds_its_bound(
 ) -> None:
     """Law: whatever is known of groups and partitions, the series are at most those that the estimate counts.
 
-    Those of configured owners and maintenance windows come on top, at most one each per group.
+    Configured owners and maintenance windows add at most one series each per group.
     """
     data = full_snapshot(places)
     selection = SeriesSelection(preset, targets=((".*", 1.0),) if with_targets else ())
@@ -209,12 +209,12 @@ TOPIC_LAG = frozenset({"lagwarden_group_topic_lag"})
     ],
 )
 def test_preset_then_names_then_granularity(selection: SeriesSelection, names: frozenset[str], *, shown: bool) -> None:
-    """The order of precedence of the options."""
+    """Names have precedence over the preset, and granularity has precedence over names."""
     assert {selection.shows(metric) for metric in SNAPSHOT_METRICS if metric.name in names} == {shown}
 
 
 def test_the_summary_counts_all_groups() -> None:
-    """Also those that a pattern denies; groups whose value is unknown do not count."""
+    """The summary counts groups that a pattern denies, too; groups whose value is unknown do not count."""
     data = snapshot(
         groups=[
             {"group": "a", "held_back": True, "odd_times": 3},
@@ -252,7 +252,7 @@ def test_groups_are_selected_by_name(name_filter: NameFilter, shown: set[str]) -
 
 
 def test_a_denied_topic_stays_in_the_sums_of_its_group() -> None:
-    """It has no series, but the values of the group include it."""
+    """A denied topic has no series, but the values of the group include it."""
     chosen = samples(lag_snapshot(), SeriesSelection(topics=NameFilter(deny=("topic-0",))))
     assert {sample.labels["topic"] for sample in chosen if "topic" in sample.labels} == {"topic-1"}
     assert {s.labels["group"]: s.value for s in chosen if s.name == "lagwarden_group_lag"} == {
@@ -320,7 +320,7 @@ def test_the_budget_is_a_bound(groups: int, partitions: int, budget: int) -> Non
 
 @given(st.integers(0, 5), st.integers(0, 5), st.sampled_from(Preset), st.sampled_from(Granularity))
 def test_a_dead_group_has_one_series(living: int, dead: int, preset: Preset, granularity: Granularity) -> None:
-    """Law: with every preset and granularity, and also if the group has a history and a target."""
+    """Law: a dead group has one series with every preset and granularity, also with a history and a target."""
     selection = SeriesSelection(preset, granularity=granularity, targets=((".*", 30.0),))
     alone = samples(lag_snapshot(living), selection)
     both = samples(with_dead_groups(lag_snapshot(living), dead), selection)
@@ -331,7 +331,7 @@ def test_a_dead_group_has_one_series(living: int, dead: int, preset: Preset, gra
 
 
 def test_the_series_of_dead_groups_are_left_out_first() -> None:
-    """Before any series of a live group, counted, and back when they fit."""
+    """Series of dead groups are left out before any of a live group, are counted, and return when they fit."""
     few = PublishedSnapshot.build(lag_snapshot(3)).exposition.series
     selector = SeriesSelector(within(few + 10))
     crowded = with_dead_groups(lag_snapshot(3), 82)
@@ -360,7 +360,7 @@ def with_dead_groups(shown: Snapshot, dead: int) -> Snapshot:
 
 
 def test_the_least_important_metric_is_left_out_first() -> None:
-    """With a shrinking budget whole metrics are left out by importance; of the partition metrics lag is the last."""
+    """A shrinking budget leaves out whole metrics by importance; of the partition metrics lag is the last."""
     total = PublishedSnapshot.build(lag_snapshot()).exposition.series
     assert left_out(lag_snapshot(), total) == ([], total)
     dropped = [set(left_out(lag_snapshot(), total - 12 * step - 1)[0]) for step in range(4)]
@@ -383,7 +383,7 @@ def test_series_left_out_are_summed_and_return_below_the_limit() -> None:
 
 
 def test_no_limit_drops_nothing() -> None:
-    """Without a budget all metrics are selected, and nothing is counted."""
+    """A selection without a budget has all metrics, and nothing is counted."""
     selector = SeriesSelector()
     assert selector.select(lag_snapshot(30)).metrics == SNAPSHOT_METRICS
     assert len(selector.dropped) == 0
@@ -417,14 +417,14 @@ def test_every_ranked_column_has_a_metric() -> None:
 def test_a_group_has_the_target_of_the_first_pattern_that_matches(
     targets: tuple[tuple[str, float], ...], found: dict[str, float]
 ) -> None:
-    """In the order of the configuration; a group without a match has no target."""
+    """Patterns apply in the order of the configuration; a group without a match has no target."""
     groups = snapshot(groups=[{"group": name} for name in ("audit", "billing", "billing-batch")]).groups
     rows = target_table(groups, targets).to_pylist()
     assert {row["group"]: row["time_lag_target"] for row in rows} == found
 
 
 def test_a_target_has_the_labels_of_the_time_lag() -> None:
-    """Alert rules compare both."""
+    """A target has the labels of the time lag, because alert rules compare both."""
     chosen = samples(small_snapshot(), SeriesSelection(targets=(("bill.*", 30.0),)))
     assert [(s.labels, s.value) for s in chosen if s.name == "lagwarden_group_target_seconds"] == [
         ({"group": "billing"}, 30.0)
@@ -454,7 +454,7 @@ def test_topics_of_the_cluster_are_selected(selection: SeriesSelection, labels: 
 
 
 def test_the_budget_has_a_quarter_for_the_cluster() -> None:
-    """The least important metrics are left out, whole, and counted; without a budget all are shown."""
+    """The least important metrics are left out whole and are counted; without a budget all are shown."""
     everything = PublishedCluster.build(facts()).exposition
     _, budget = SeriesSelection(budget=40).budgets
     published = PublishedCluster.build(facts(), EVERYTHING, budget)
@@ -496,13 +496,13 @@ def test_an_owner_is_shown_with_the_labels_that_it_has() -> None:
 
 
 def test_a_silenced_group_is_muted_like_one_in_maintenance() -> None:
-    """The rules know one series for both."""
+    """The rules know one series for silences and maintenance windows."""
     found = policy_samples({"group": "legacy", "state": "Stable", "silence_reason": "retired"})
     assert found == [{"name": "lagwarden_group_maintenance", "group": "legacy"}]
 
 
 def test_a_dead_group_keeps_its_owner() -> None:
-    """The alert that it died reaches its team, and does not fire in a planned maintenance."""
+    """The alert on a dead group reaches its team, and does not fire in a planned maintenance."""
     found = policy_samples({"group": "billing", "state": "Dead", "died_time": NOON, **OWNED})
     assert [sample["group"] for sample in found] == ["billing", "billing"]
 
@@ -514,7 +514,7 @@ def test_owners_of_excluded_groups_are_not_shown() -> None:
 
 
 def test_owners_are_left_out_after_the_metrics_of_groups() -> None:
-    """Alerts without owners would reach other receivers, and fire in a maintenance: other metrics go first."""
+    """Other metrics are left out first: alerts without owners would reach other receivers and fire in a maintenance."""
     shown = snapshot(
         groups=[
             {"group": f"g{at}", "state": "Stable", "members": 1, "lag_sum": 1, "unpaged": True, **OWNED}

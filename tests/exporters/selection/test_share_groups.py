@@ -9,7 +9,7 @@ OWN = {"members": 2, "lag_sum": 7, "lag_max": 4, "partitions": 3, "partitions_la
 
 
 def test_only_share_groups_lose_their_numbers() -> None:
-    """Members and all other columns stay, and so do groups of other and of unknown kinds."""
+    """Share groups keep members and all other columns; groups of other and of unknown kinds do not change."""
     kinds = {"a": "classic", "s": "share", "u": None}
     world = snapshot(
         groups=[{"group": name, "kind": kind, **OWN} for name, kind in kinds.items()],
@@ -23,6 +23,6 @@ def test_only_share_groups_lose_their_numbers() -> None:
 
 
 def test_without_share_groups_the_snapshot_stays_as_it_is() -> None:
-    """Nothing is copied."""
+    """A snapshot without share groups is returned itself, without a copy."""
     world = snapshot(groups=[{"group": "a", "kind": "classic", **OWN}])
     assert without_share_numbers(world) is world

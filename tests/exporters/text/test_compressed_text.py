@@ -62,7 +62,7 @@ def test_a_text_can_be_added_in_parts(texts: list[bytes]) -> None:
 
 @pytest.mark.parametrize("over", [0, 1], ids=["at the limit", "one byte longer"])
 def test_a_long_text_is_kept_only_compressed(monkeypatch: pytest.MonkeyPatch, over: int) -> None:
-    """Up to the limit the plain text is kept; a longer one is inflated for each reader, with its length known."""
+    """Up to the limit the plain text is kept; a longer text is inflated for each reader, with its length known."""
     monkeypatch.setattr(compressed_text, "KEPT_PLAIN", 100_000)
     text = bytes(range(250)) * 400 + b"x" * over
     plain = CompressedText.compress(text).plain
@@ -82,7 +82,7 @@ def test_a_text_is_inflated_in_slices() -> None:
 
 
 def test_the_empty_checksum_is_neutral() -> None:
-    """It is the checksum of no texts, and it does not change a text that follows."""
+    """The empty checksum is that of no texts, and it does not change a text that follows."""
     assert total_checksum([]) == EMPTY_CHECKSUM
     checksum = CompressedText.compress(b"text").checksum
     assert EMPTY_CHECKSUM.then(checksum) == checksum

@@ -143,7 +143,7 @@ def test_hostile_names_are_escaped(form: ExpositionFormat) -> None:
 
 
 def test_fine_verdicts_of_the_snapshot_have_no_partition_series() -> None:
-    """The snapshot has the severity of each verdict: whatever the rules name them, fine verdicts leave no sample."""
+    """The snapshot has the severity of each verdict: fine verdicts leave no sample, whatever the rules name them."""
     partitions = [{"group": "g", "topic": "t", "partition": at, "verdict": word} for at, word in enumerate(("A", "B"))]
     for fine, shown in (("A", "B"), ("B", "A")):
         severities = [{"verdict": word, "severity": "fine" if word == fine else "critical"} for word in ("A", "B")]
@@ -184,7 +184,7 @@ def test_long_texts_are_complete_without_gzip(form: ExpositionFormat, monkeypatc
 
 @both_formats
 def test_gzip_is_one_member_that_ends_with_the_last_text(form: ExpositionFormat) -> None:
-    """A single gzip member: some readers stop after the first one."""
+    """The response is a single gzip member, because some readers stop after the first one."""
     exposition = render(small_snapshot())
     live = render_self_metrics(status(), NOON / 1000, form)
     inflate = zlib.decompressobj(zlib.MAX_WBITS | 16)
@@ -220,13 +220,13 @@ def test_a_metric_without_samples_has_no_comment_lines() -> None:
 
 
 def test_the_empty_exposition_is_a_valid_gzip_member() -> None:
-    """Before the first snapshot it has only the last text."""
+    """An exposition before the first snapshot has only the last text."""
     assert gzip.decompress(b"".join(EMPTY.gzipped(ExpositionFormat.TEXT, b"live\n"))) == b"live\n"
     assert gzip.decompress(b"".join(gzipped(b""))) == b""
 
 
 def test_a_published_snapshot_is_compared_by_identity() -> None:
-    """It has the snapshot and its own bytes, and can be the key of a cache."""
+    """A published snapshot has its snapshot and its own bytes, and can be the key of a cache."""
     data = small_snapshot()
     published = PublishedSnapshot.build(data)
     assert published.snapshot is data
@@ -238,7 +238,7 @@ def test_a_published_snapshot_is_compared_by_identity() -> None:
 
 @pytest.mark.parametrize("metric", SNAPSHOT_METRICS, ids=lambda metric: metric.name)
 def test_comment_lines_name_the_type(metric: Any) -> None:
-    """In the text format an info is a gauge with its suffix; OpenMetrics has the family and its unit."""
+    """The text format has an info as a gauge with its suffix; OpenMetrics has the family and its unit."""
     text = comment_lines(metric, ExpositionFormat.TEXT).decode()
     openmetrics = comment_lines(metric, ExpositionFormat.OPENMETRICS).decode()
     kind = "gauge" if metric.kind is MetricKind.INFO else metric.kind.value
@@ -249,7 +249,7 @@ def test_comment_lines_name_the_type(metric: Any) -> None:
 
 
 def test_a_common_cause_and_its_groups_have_series() -> None:
-    """The finding with the number of its groups, and each of these groups."""
+    """A common cause has a series with the number of its groups, and each of these groups has a series."""
     text = text_of(render(snapshot(common_causes=[COMMON_CAUSE])), ExpositionFormat.TEXT)
     assert [line for line in text.splitlines() if not line.startswith("#")] == [
         'lagwarden_common_cause_groups{dimension="coordinator",key="3"} 2',

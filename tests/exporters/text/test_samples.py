@@ -55,7 +55,7 @@ def test_dictionary_and_plain_columns_give_the_same_labels(names: list[str | Non
 
 
 def test_labels_are_in_the_order_of_the_catalogue() -> None:
-    """They are joined by commas; numbers are quoted like names."""
+    """Labels are joined by commas, and numbers are quoted like names."""
     rows = pa.table({"partition": pa.array([3], pa.int32()), "group": ["g"], "topic": ["t"]})
     assert label_texts(rows, ["group", "topic", "partition"]).to_pylist() == ['{group="g",topic="t",partition="3"} ']
 
@@ -74,7 +74,7 @@ def test_without_labels_there_is_only_a_space() -> None:
     ],
 )
 def test_the_name_of_the_cluster_is_a_label_of_each_row(labels: list[str], text: str) -> None:
-    """It is escaped like other names, and no series has the label twice."""
+    """The name of the cluster is escaped like other names, and no series has the label twice."""
     rows = pa.table({"group": ["g", "g"], "cluster": ["prod", "prod"]})
     assert label_texts(rows, labels, 'a"b\\').to_pylist() == [text, text]
 
@@ -99,7 +99,7 @@ def test_information_is_one_if_the_column_has_a_value() -> None:
 
 
 def test_a_row_without_a_value_has_no_line() -> None:
-    """The count is the number of lines."""
+    """The count of a text is the number of its lines."""
     rows = pa.table({"a": ["x", "y", "z"], "value": [1, None, 3]})
     labels = label_texts(rows, ["a"])
     assert sample_lines(metric(labels=("a",)), labels, rows) == (b'm{a="x"} 1\nm{a="z"} 3\n', 2)
@@ -113,7 +113,7 @@ def test_a_column_without_values_has_no_text(column: pa.Array) -> None:
 
 
 def test_severities_are_ranked() -> None:
-    """From 0 for fine to 4 for critical; null and any other word have no value."""
+    """The ranks are from 0 for fine to 4 for critical; null and any other word have no value."""
     words = ["critical", "fine", None, "unknown", "notice", "warning", "awful"]
     column = pa.array(words, pa.string()).dictionary_encode()
     assert values(column, ValueConversion.RANK) == ["4", "0", None, "1", "2", "3", None]
@@ -133,5 +133,5 @@ def test_omitted_values_have_no_sample() -> None:
 
 
 def test_a_flag_is_one_or_zero() -> None:
-    """Null has no value."""
+    """A flag is 1 or 0, and null has no value."""
     assert values(pa.array([True, False, None]), ValueConversion.NUMBER) == ["1", "0", None]

@@ -34,7 +34,7 @@ def samples(
 @pytest.mark.parametrize("form", ExpositionFormat, ids=lambda form: form.name.lower())
 @pytest.mark.parametrize("changes", [{}, CATCHING_UP, CONNECTING], ids=["running", "catching up", "connecting"])
 def test_the_text_can_be_parsed_in_every_phase(changes: dict[str, Any], form: ExpositionFormat) -> None:
-    """Also with unknown values; no metric about groups is in it."""
+    """The text can be parsed with unknown values, too; no metric about groups is in the text."""
     read = samples(changes, form=form)
     assert read["lagwarden_ready"] == (1 if not changes else 0)
     assert "process_start_time_seconds" in read
@@ -43,7 +43,7 @@ def test_the_text_can_be_parsed_in_every_phase(changes: dict[str, Any], form: Ex
 
 @pytest.mark.parametrize("form", ExpositionFormat, ids=lambda form: form.name.lower())
 def test_the_name_of_the_cluster_is_a_label_of_every_sample(form: ExpositionFormat) -> None:
-    """Also of histograms and of the process; without a name no sample has the label."""
+    """Samples of histograms and of the process have the label, too; without a name no sample has the label."""
     histogram = Histogram((1.0, 5.0), (2, 3), 4, 9.0)
     parse = parse_text if form is ExpositionFormat.TEXT else parse_openmetrics
 
@@ -157,7 +157,7 @@ def test_counters_are_exact() -> None:
 
 
 def test_the_catch_up_has_ratio_speed_and_remaining_time() -> None:
-    """During the initial catch-up all three are present."""
+    """Ratio, speed and remaining time are present during the initial catch-up."""
     read = samples(CATCHING_UP)
     assert read["lagwarden_catch_up_ratio"] == 0.425
     assert read["lagwarden_catch_up_records_per_second"] == 912_345.5
@@ -192,7 +192,7 @@ def test_unknown_is_absent() -> None:
     ],
 )
 def test_the_age_is_that_at_the_scrape(later: float, age: float) -> None:
-    """It increases from scrape to scrape without a new snapshot, and is never negative."""
+    """The age increases from scrape to scrape without a new snapshot, and is never negative."""
     assert samples({}, now=NOW + later)["lagwarden_snapshot_age_seconds"] == age
 
 
@@ -234,7 +234,7 @@ def test_histograms_follow_the_formats(
     openmetrics_sums: bool,  # noqa: FBT001  # a table
     form: ExpositionFormat,
 ) -> None:
-    """The last bucket is infinity with all observations; OpenMetrics has no sum and count with negative bounds."""
+    """The last bucket is +Inf with all observations; OpenMetrics has no sum and count with negative bounds."""
     read = samples({"expiry_error_seconds": histogram}, form=form)
     found = {name.removeprefix("lagwarden_expiry_error_seconds"): read[name] for name in read if "expiry_error" in name}
     buckets = zip((*map(float, histogram.bounds), "+Inf"), (*histogram.cumulative, histogram.count), strict=True)

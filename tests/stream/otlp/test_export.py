@@ -15,7 +15,7 @@ from tests.stream.otlp.otlp_receiver import OtlpReceiver
 
 
 def test_nothing_is_sent_without_an_endpoint() -> None:
-    """And the packages of OpenTelemetry are not needed."""
+    """An export without an endpoint sends nothing and does not need the packages of OpenTelemetry."""
     status = ServiceStatus("0.1.0", 60.0)
     with otlp_export(OtlpOptions(), lambda: None, lambda: None, status.monitor_status) as status.otlp:
         assert status.otlp is None
@@ -23,7 +23,7 @@ def test_nothing_is_sent_without_an_endpoint() -> None:
 
 
 def test_the_monitor_exports_before_the_first_snapshot() -> None:
-    """The metrics about itself, as a scrape has them; the counters are part of the status."""
+    """The export has the metrics of the monitor itself, as a scrape has them; the status has its counters."""
     status = ServiceStatus("0.1.0", 60.0)
     with OtlpReceiver() as receiver:
         options = OtlpOptions(endpoint=receiver.url, interval=1)
@@ -34,7 +34,7 @@ def test_the_monitor_exports_before_the_first_snapshot() -> None:
 
 
 def test_the_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before anything is started."""
+    """A missing extra is an error before anything is started."""
     for name in [each for each in sys.modules if each.startswith("stream.otlp")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http", None)

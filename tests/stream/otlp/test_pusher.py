@@ -57,7 +57,7 @@ def serving() -> Iterator[HttpServer]:
 
 
 def test_the_receiver_gets_every_series_of_a_scrape() -> None:
-    """Each value of `/metrics` of the same moment, but those of the process, which change between the two."""
+    """The values are those of `/metrics` at the same time, except values of the process, which change in between."""
     with OtlpReceiver() as receiver, serving() as server:
         source = MetricsSource(lambda: PUBLISHED, lambda: CLUSTER, server.status)
         own = OtlpPusher(source, OtlpTarget(receiver.url))
@@ -74,7 +74,7 @@ def test_the_receiver_gets_every_series_of_a_scrape() -> None:
 
 
 def test_variables_of_opentelemetry_have_no_effect(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are meant for an application of the same environment: its token must not reach another receiver."""
+    """The variables are for an application of the same environment, whose token must not reach another receiver."""
     for name, value in {
         "EXPORTER_OTLP_HEADERS": "authorization=Bearer other",
         "EXPORTER_OTLP_METRICS_HEADERS": "x-tenant=other",
@@ -114,7 +114,7 @@ def test_the_resource_names_the_service_and_the_instance() -> None:
 
 
 def test_exports_follow_each_other_at_the_interval() -> None:
-    """On a thread of its own, the first one at once."""
+    """The exports run on a thread of their own, the first one at once."""
     before = set(threading.enumerate())
     with OtlpReceiver() as receiver:
         with pusher(receiver.url, interval=0.05) as own:
@@ -123,8 +123,8 @@ def test_exports_follow_each_other_at_the_interval() -> None:
         assert "otlp" not in {thread.name for thread in set(threading.enumerate()) - before}
 
 
-def test_a_receiver_that_comes_back_gets_the_present_values() -> None:
-    """A failure is logged once and counted each time; so is the end of the failures."""
+def test_a_receiver_that_is_available_again_gets_the_present_values() -> None:
+    """A failure is logged once and counted each time; the end of the failures is logged once."""
     port = free_port()
     with structlog.testing.capture_logs() as logs:
         own = pusher(f"http://127.0.0.1:{port}/v1/metrics?token=secret", timeout=0.3)
@@ -152,7 +152,7 @@ def test_a_failed_request_ends_the_export(status_code: int, reason: str) -> None
 
 
 def test_a_request_that_may_succeed_later_is_repeated_within_the_timeout() -> None:
-    """After a 503 with Retry-After, as the protocol of OTLP says."""
+    """A request is repeated after a 503 with Retry-After, as the protocol of OTLP specifies."""
     with OtlpReceiver(lambda number: (503 if number == 0 else 200, {"Retry-After": "0"}, b"")) as receiver:
         own = pusher(receiver.url)
         assert own.export()
@@ -162,7 +162,7 @@ def test_a_request_that_may_succeed_later_is_repeated_within_the_timeout() -> No
 
 
 def test_rejected_data_points_do_not_end_the_export() -> None:
-    """They are not counted as sent, and the export is not complete."""
+    """Rejected data points are not counted as sent, and the export is not complete."""
     partial = ExportMetricsPartialSuccess(rejected_data_points=2, error_message="too old")
     body = ExportMetricsServiceResponse(partial_success=partial).SerializeToString()
     with OtlpReceiver(lambda _: (200, {}, body)) as receiver:
@@ -178,7 +178,7 @@ def test_rejected_data_points_do_not_end_the_export() -> None:
 
 
 def test_an_error_of_the_source_is_counted_and_does_not_end_the_exports() -> None:
-    """As an internal error."""
+    """An error of the source is counted as an internal error, and the next export is complete."""
     calls = []
 
     def current() -> PublishedSnapshot | None:
@@ -195,7 +195,7 @@ def test_an_error_of_the_source_is_counted_and_does_not_end_the_exports() -> Non
 
 
 def test_a_slow_receiver_does_not_delay_the_end_of_the_process() -> None:
-    """A running request is not waited for to its end."""
+    """The end of the process does not wait for the end of a running request."""
     with OtlpReceiver(delay=20) as receiver:
         with pusher(receiver.url, timeout=60) as own:
             wait_until(lambda: len(receiver.bodies) == 1, "a request")

@@ -37,14 +37,14 @@ _EMPTY = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\xff\x03\x00\x00\x00\x00\x00\x00\
     ],
 )
 def test_a_status_is_a_success_or_has_a_reason(status: int, reason: str | None) -> None:
-    """The cause names the status."""
+    """The cause of a failure names the status."""
     with OtlpReceiver(lambda _: (status, {}, b"")) as receiver, OtlpSession() as session:
         session.request("POST", receiver.url, data=_EMPTY, timeout=10)
     assert session.outcome == RequestOutcome(reason, f"status {status}" if reason else "")
 
 
 def test_a_redirect_is_a_failure_and_not_followed() -> None:
-    """The SDK would take it for a success, and the token belongs to the configured address."""
+    """The SDK would take a redirect for a success, and the token belongs to the configured address."""
     with OtlpReceiver(lambda _: (307, {"Location": "/elsewhere"}, b"")) as receiver, OtlpSession() as session:
         with pytest.raises(RefusedRequestError, match=r"set otlp\.endpoint"):
             session.request("POST", receiver.url, data=_EMPTY, timeout=10, allow_redirects=False)
@@ -53,7 +53,7 @@ def test_a_redirect_is_a_failure_and_not_followed() -> None:
 
 
 def test_rejected_data_points_are_in_the_outcome() -> None:
-    """A receiver may accept a request in part; it says how many points it rejected, and why."""
+    """A receiver that accepts a request in part reports how many points it rejected, and why."""
     partial = ExportMetricsPartialSuccess(rejected_data_points=3, error_message="too old")
     body = ExportMetricsServiceResponse(partial_success=partial).SerializeToString()
     with OtlpReceiver(lambda _: (200, {}, body)) as receiver, OtlpSession() as session:
@@ -62,14 +62,14 @@ def test_rejected_data_points_are_in_the_outcome() -> None:
 
 
 def test_a_response_that_is_no_protobuf_is_a_success() -> None:
-    """The status says so."""
+    """The status decides whether a response is a success, not its body."""
     with OtlpReceiver(lambda _: (200, {}, b"thank you")) as receiver, OtlpSession() as session:
         session.request("POST", receiver.url, data=_EMPTY, timeout=10)
     assert session.outcome == RequestOutcome()
 
 
-def test_a_receiver_that_is_away_is_unreachable() -> None:
-    """The cause is the error of the system."""
+def test_a_receiver_that_does_not_listen_is_unreachable() -> None:
+    """The cause is the error of the operating system."""
     with OtlpSession() as session, pytest.raises(requests.ConnectionError):
         session.request("POST", f"http://127.0.0.1:{free_port()}/v1/metrics", data=_EMPTY, timeout=10)
     assert session.outcome.reason == "unreachable"
@@ -77,7 +77,7 @@ def test_a_receiver_that_is_away_is_unreachable() -> None:
 
 
 def test_a_receiver_that_does_not_respond_is_a_timeout() -> None:
-    """It is given up after the timeout."""
+    """A request without a response fails after the timeout."""
     with OtlpReceiver(delay=2) as receiver, OtlpSession() as session:
         with pytest.raises(requests.Timeout):
             session.request("POST", receiver.url, data=_EMPTY, timeout=0.2)
@@ -85,7 +85,7 @@ def test_a_receiver_that_does_not_respond_is_a_timeout() -> None:
 
 
 def test_plain_http_behind_https_is_a_failure_of_tls() -> None:
-    """The cause has no URL."""
+    """The cause of a TLS failure has no URL."""
     with OtlpReceiver() as receiver, OtlpSession() as session:
         with pytest.raises(requests.exceptions.SSLError):
             session.request("POST", receiver.url.replace("http:", "https:"), data=_EMPTY, timeout=10)
@@ -94,7 +94,7 @@ def test_plain_http_behind_https_is_a_failure_of_tls() -> None:
 
 
 def test_headers_are_read_from_the_file_for_each_request(tmp_path: Path) -> None:
-    """A new token is used at once."""
+    """A request has the new token as soon as the file has it."""
     file = tmp_path / "headers"
     with OtlpReceiver() as receiver, OtlpSession(file) as session:
         for token in ("one", "two"):
@@ -106,7 +106,7 @@ def test_headers_are_read_from_the_file_for_each_request(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("content", [None, "no separator", "Bad name: 1", ": secret", "X: f\xfcr"])
 def test_no_request_is_sent_without_valid_headers(tmp_path: Path, content: str | None) -> None:
-    """A missing file, or a line that is no header; the cause does not have the line."""
+    """A missing file, or a line that is no header, is an error; its cause does not have the line."""
     file = tmp_path / "headers"
     if content is not None:
         file.write_text(content, encoding="utf-8")
@@ -119,5 +119,5 @@ def test_no_request_is_sent_without_valid_headers(tmp_path: Path, content: str |
 
 
 def test_lines_are_headers() -> None:
-    """Empty lines are skipped; a value may have colons."""
+    """A line is a header; empty lines are skipped, and a value may have colons."""
     assert parse_headers("A: b:c\n\n  X-Y :  z \n") == {"A": "b:c", "X-Y": "z"}

@@ -53,7 +53,7 @@ def changes(recent: RecentEvents) -> list[tuple[str, str | None, str | None]]:
 
 
 def test_without_a_webhook_each_change_is_streamed_once() -> None:
-    """The first snapshot is an event for each group that is not fine; groups that disappear are forgotten."""
+    """The first snapshot makes an event for each group that is not fine; groups that disappear are forgotten."""
     recent = RecentEvents()
     announcer = VerdictAnnouncer(recent, "c1")
     for verdicts in ({"a": "stalled", "b": "ok"}, {"a": "stalled", "b": "ok"}, {"a": "ok", "b": "stopped"}, {}, {}):
@@ -68,7 +68,10 @@ def test_without_a_webhook_each_change_is_streamed_once() -> None:
 
 
 def test_no_more_events_are_made_than_the_stream_keeps() -> None:
-    """Each event costs a finding. Those that were not made count as missed ones, and their groups as announced."""
+    """Events that the stream would not keep are not made, because each event costs a finding.
+
+    Those events count as missed, and their verdicts as announced.
+    """
     recent, asked = RecentEvents(), []
 
     def finding_of(name: str) -> None:
@@ -85,7 +88,10 @@ def test_no_more_events_are_made_than_the_stream_keeps() -> None:
 
 
 def test_with_a_webhook_the_stream_has_its_events(tmp_path: Path) -> None:
-    """With the same ids, so that a receiver of both recognizes them; a restart does not announce a verdict again."""
+    """Stream and webhook have the same ids, so that a receiver of both recognizes an event.
+
+    A restart does not announce a verdict again.
+    """
     options = WebhookOptions(url=f"http://127.0.0.1:{free_port()}/")
     with WebhookNotifier.running(options, tmp_path, "c1") as notifier:
         first = RecentEvents()
@@ -103,7 +109,7 @@ def test_with_a_webhook_the_stream_has_its_events(tmp_path: Path) -> None:
 
 
 def test_a_restart_is_no_change_of_a_verdict(tmp_path: Path) -> None:
-    """A verdict that is unknown for a while after it and then as before is no event: nothing became of the group."""
+    """A verdict that is unknown for a while after a restart, and then as before, makes no event."""
     options = WebhookOptions(url=f"http://127.0.0.1:{free_port()}/")
     with WebhookNotifier.running(options, tmp_path, "c1") as notifier:
         VerdictAnnouncer(RecentEvents(), "c1", notifier).announce(after(0, shown(a="stopped")), lambda _: None)
@@ -121,7 +127,7 @@ def test_a_restart_is_no_change_of_a_verdict(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("with_webhook", [False, True])
 def test_a_verdict_that_stays_unknown_is_an_event(tmp_path: Path, *, with_webhook: bool) -> None:
-    """Once, after five minutes without a break."""
+    """A verdict that is unknown for five minutes without a break makes one event."""
     options = WebhookOptions(url=f"http://127.0.0.1:{free_port()}/" if with_webhook else None)
     with WebhookNotifier.running(options, tmp_path, "c1") as notifier:
         recent = RecentEvents()
@@ -134,7 +140,7 @@ def test_a_verdict_that_stays_unknown_is_an_event(tmp_path: Path, *, with_webhoo
 
 
 def test_events_have_the_form_of_the_openapi_document() -> None:
-    """Every field is declared, and none is missing."""
+    """The document declares every field of an event, and every event has all of them."""
     recent = RecentEvents()
     announcer = VerdictAnnouncer(recent, "c1")
     announcer.announce(shown(a="stalled", b="stopped"), lambda _: None)

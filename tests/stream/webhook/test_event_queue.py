@@ -36,8 +36,8 @@ def drain(queue: EventQueue) -> list[str]:
     return groups
 
 
-def test_events_leave_in_the_order_in_which_they_came(tmp_path: Path) -> None:
-    """Over several ticks; the oldest one has the time that the alert compares."""
+def test_events_are_removed_in_the_order_in_which_they_were_added(tmp_path: Path) -> None:
+    """Events of several ticks are in order; the size has the time of the oldest one, which the alert compares."""
     queue = EventQueue(tmp_path, 10)
     queue.append([event("b", 5.0), event("a", 5.0)])
     queue.append([event("c", 9.0)])
@@ -47,7 +47,10 @@ def test_events_leave_in_the_order_in_which_they_came(tmp_path: Path) -> None:
 
 
 def test_beyond_the_limit_the_oldest_are_dropped(tmp_path: Path) -> None:
-    """Their number is returned, to be counted; an event that was dropped while it was sent is not removed again."""
+    """`append` returns the number of dropped events, to count them.
+
+    An event that was dropped while it was sent is not removed again.
+    """
     queue = EventQueue(tmp_path, 2)
     assert queue.append([event("a"), event("b")]) == 0
     sending = queue.first()
@@ -58,7 +61,7 @@ def test_beyond_the_limit_the_oldest_are_dropped(tmp_path: Path) -> None:
 
 
 def test_a_restart_keeps_events_and_announced_verdicts(tmp_path: Path) -> None:
-    """Also if the process is killed: nothing is written when the queue is closed. Names may have lone surrogates."""
+    """A killed process loses nothing, because closing the queue writes nothing; names may have lone surrogates."""
     queue = EventQueue(tmp_path, 10)
     queue.append([event("a"), event("\ud800")])
     again = EventQueue(tmp_path, 10)
@@ -71,7 +74,7 @@ def test_a_restart_keeps_events_and_announced_verdicts(tmp_path: Path) -> None:
 
 
 def test_events_and_announced_verdicts_are_stored_together_or_not_at_all(tmp_path: Path) -> None:
-    """An error in the middle leaves neither; the next tick then finds the change again."""
+    """An error in the middle stores neither events nor verdicts; the next tick then finds the change again."""
     queue = EventQueue(tmp_path, 10)
     broken = VerdictEvent("id", "b", 1.0, b"", AnnouncedVerdict(None, None))  # type: ignore[arg-type]
     with pytest.raises(QueueUnavailableError):
@@ -83,7 +86,7 @@ def test_events_and_announced_verdicts_are_stored_together_or_not_at_all(tmp_pat
 
 @pytest.mark.parametrize("content", [b"no database at all" * 100, b"SQLite format 3\x00" + b"\xff" * 5000])
 def test_a_damaged_database_is_set_aside(tmp_path: Path, content: bytes) -> None:
-    """The file is kept beside it, and a new one is begun."""
+    """The damaged file is kept under another name, and a new one is begun."""
     (tmp_path / FILE).write_bytes(content)
     queue = EventQueue(tmp_path, 10)
     queue.append([event("a")])
@@ -92,13 +95,13 @@ def test_a_damaged_database_is_set_aside(tmp_path: Path, content: bytes) -> None
 
 
 def test_a_folder_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
-    """The text has the cause; a sound file is not set aside."""
+    """The error has the cause; an undamaged file is not set aside."""
     with pytest.raises(QueueUnavailableError, match="unable to open"):
         EventQueue(tmp_path / "missing", 10)
 
 
 def test_a_closed_queue_is_an_error_of_the_queue(tmp_path: Path) -> None:
-    """Errors of the database are not raised as they are."""
+    """An error of the database is the cause of the raised error, and is not raised itself."""
     queue = EventQueue(tmp_path, 10)
     queue.close()
     with pytest.raises(QueueUnavailableError) as raised:
@@ -106,8 +109,8 @@ def test_a_closed_queue_is_an_error_of_the_queue(tmp_path: Path) -> None:
     assert isinstance(raised.value.__cause__, sqlite3.Error)
 
 
-def test_a_full_volume_is_the_cause_and_ends_with_it(tmp_path: Path) -> None:
-    """SQLite has rolled the transaction back by itself; the queue works again when there is space."""
+def test_a_full_volume_is_an_error_until_there_is_space(tmp_path: Path) -> None:
+    """SQLite rolls the transaction back by itself; the queue works again when there is space."""
     queue = EventQueue(tmp_path, 10)
     pages = queue._connection.execute("PRAGMA page_count").fetchone()[0]
     queue._connection.execute(f"PRAGMA max_page_count = {pages}")
@@ -120,7 +123,7 @@ def test_a_full_volume_is_the_cause_and_ends_with_it(tmp_path: Path) -> None:
 
 
 def test_a_failed_commit_ends_its_transaction(tmp_path: Path) -> None:
-    """The deferred constraint fails at the commit, as a full volume can; later events are stored."""
+    """A deferred constraint fails at the commit, as a full volume can; later events are stored."""
     queue = EventQueue(tmp_path, 10)
     queue._connection.execute("PRAGMA foreign_keys = ON")
     queue._connection.executescript(
@@ -135,7 +138,7 @@ def test_a_failed_commit_ends_its_transaction(tmp_path: Path) -> None:
 
 
 def test_a_damaged_database_that_cannot_be_set_aside_is_an_error_of_the_queue(tmp_path: Path) -> None:
-    """Errors of files are not raised as they are either."""
+    """An error of the file system is raised as an error of the queue, too."""
     (tmp_path / FILE).write_bytes(b"no database at all" * 100)
     (tmp_path / "webhook.db.set-aside").mkdir()
     with pytest.raises(QueueUnavailableError, match="directory"):

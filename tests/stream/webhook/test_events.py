@@ -58,8 +58,8 @@ def test_which_changes_are_events(
     assert [[each["before"], each["verdict"]] for each in data] == ([] if change is None else [change])
 
 
-def test_a_group_that_disappears_is_an_event_if_it_was_sick() -> None:
-    """So that a receiver can close what it opened; a fine one is only forgotten."""
+def test_a_group_that_disappears_is_an_event_if_it_was_not_fine() -> None:
+    """The event lets a receiver close what it opened; a fine group is only forgotten."""
     shown, announced = snapshot(groups=[]), {"a": STALLED, "b": OK}
     (event,) = events(shown, announced)
     assert (event.group, event.announced) == ("a", None)
@@ -68,7 +68,7 @@ def test_a_group_that_disappears_is_an_event_if_it_was_sick() -> None:
 
 
 def test_an_event_is_a_cloud_event_with_everything_about_the_change() -> None:
-    """All required attributes of CloudEvents 1.0, the finding, the owner, and what mutes its alerts."""
+    """An event has all required attributes of CloudEvents 1.0, finding, owner, and what mutes its alerts."""
     row = group("billing", "stalled", "critical", verdict_since=NOON - 5000, sentence="It is stalled.")
     owned = {
         "team": "payments",
@@ -130,14 +130,14 @@ def test_an_event_is_a_cloud_event_with_everything_about_the_change() -> None:
     ],
     ids=lambda fault: next(iter(fault)),
 )
-def test_what_is_no_cloud_event(fault: dict[str, Any]) -> None:
-    """The schema that judges the events above refuses each violation of the specification."""
+def test_an_event_that_violates_the_specification_is_refused(fault: dict[str, Any]) -> None:
+    """The schema that checks the events of these tests refuses each violation of the specification."""
     (event,) = events(snapshot(groups=[group("g", "stalled", "critical")]))
     assert not cloud_event_validator().is_valid({**json.loads(event.body), **fault})
 
 
 def test_each_change_has_its_own_id() -> None:
-    """The same change of the same snapshot has the same id; another group, cluster, verdict or time another one."""
+    """The same change of the same snapshot has the same id; another group, cluster, verdict or time has another."""
     shown = snapshot(groups=[group("g", "stalled", "critical")])
     other = snapshot(groups=[group("h", "stalled", "critical")])
     later = dataclasses.replace(shown, taken_at=shown.taken_at + 10)
@@ -149,7 +149,7 @@ def test_each_change_has_its_own_id() -> None:
 
 
 def test_names_of_groups_may_be_anything() -> None:
-    """A lone surrogate is escaped; an empty name has no subject, which CloudEvents does not allow to be empty."""
+    """An event has the exact name; an empty name has no subject, which CloudEvents does not allow to be empty."""
     rows = [group("", "stalled", "critical"), group('say "hi"\n\u202e', "stalled", "critical")]
     bodies = [json.loads(event.body) for event in events(snapshot(groups=rows))]
     assert [body["data"]["group"] for body in bodies] == ["", 'say "hi"\n\u202e']

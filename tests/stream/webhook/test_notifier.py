@@ -35,7 +35,7 @@ def announce(notifier: WebhookNotifier | None, **verdicts: str) -> WebhookNotifi
 
 
 def test_without_a_url_there_is_no_webhook(tmp_path: Path) -> None:
-    """Nothing is written either."""
+    """Options without a URL start no webhook and write no file."""
     with WebhookNotifier.running(WebhookOptions(), tmp_path, "c1") as notifier:
         assert notifier is None
     assert list(tmp_path.iterdir()) == []
@@ -58,7 +58,7 @@ def test_each_change_is_sent_once(tmp_path: Path) -> None:
 
 
 def test_changes_while_the_receiver_is_away_arrive_after_a_restart(tmp_path: Path) -> None:
-    """In order; also what changed between two processes."""
+    """The changes arrive in order, also a change between two processes."""
     port = free_port()
     options = WebhookOptions(url=f"http://127.0.0.1:{port}/")
     with WebhookNotifier.running(options, tmp_path, "c1") as notifier:
@@ -72,7 +72,7 @@ def test_changes_while_the_receiver_is_away_arrive_after_a_restart(tmp_path: Pat
 
 
 def test_dropped_events_are_counted(tmp_path: Path) -> None:
-    """With a queue for one event, the newest change is what the receiver gets."""
+    """A queue for one event keeps the newest change and counts the dropped one."""
     options = WebhookOptions(url=f"http://127.0.0.1:{free_port()}/", queue=1)
     with WebhookNotifier.running(options, tmp_path, "c1") as notifier:
         status = announce(announce(notifier, a="stalled"), a="stopped").status()
@@ -80,7 +80,7 @@ def test_dropped_events_are_counted(tmp_path: Path) -> None:
 
 
 def test_a_change_that_cannot_be_stored_is_found_again(tmp_path: Path) -> None:
-    """A tick goes on without its events; the next one queues them."""
+    """A tick continues without its events if they cannot be stored, and the next tick queues them."""
     options = WebhookOptions(url=f"http://127.0.0.1:{free_port()}/")
     with WebhookNotifier.running(options, tmp_path, "c1") as notifier:
         announce(notifier, a="ok")
@@ -92,14 +92,14 @@ def test_a_change_that_cannot_be_stored_is_found_again(tmp_path: Path) -> None:
 
 
 def test_a_queue_that_cannot_be_opened_is_refused(tmp_path: Path) -> None:
-    """A webhook that is configured and silent would be worse."""
+    """The start is refused, because a webhook that is configured and sends nothing would be worse."""
     running = WebhookNotifier.running(WebhookOptions(url="http://127.0.0.1:1/"), tmp_path / "missing", "c1")
     with pytest.raises(Refusal, match="cannot be opened"):
         running.__enter__()
 
 
 def test_very_many_changes_are_announced_by_several_ticks(tmp_path: Path) -> None:
-    """Each event costs a finding: those of one tick are bounded, and none is lost."""
+    """Each event costs a finding, so the events of one tick are bounded; no event is lost."""
     verdicts = {f"g{at:04}": "stalled" for at in range(2500)}
     asked: list[str] = []
     options = WebhookOptions(url=f"http://127.0.0.1:{free_port()}/")

@@ -31,27 +31,27 @@ def test_an_event_is_posted_with_the_token_of_the_file(tmp_path: Path) -> None:
     [("7", 7.0), ("soon", None), ("-5", None), ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0), ("9" * 400, float("inf"))],
 )
 def test_retry_after_is_read(header: str, seconds: float | None) -> None:
-    """As seconds or as a date; what is neither is ignored."""
+    """Retry-After is read as seconds or as a date; a value that is neither is ignored."""
     with Receiver(lambda _: (429, {"Retry-After": header})) as receiver:
         assert post(WebhookTarget(receiver.url), b"{}").retry_after == seconds
 
 
 def test_a_redirect_is_not_followed() -> None:
-    """Its status and address are the response; the other server receives nothing, above all no token."""
+    """A response has the status and address of the redirect; the other server receives nothing, above all no token."""
     with Receiver() as other, Receiver(lambda _: (307, {"Location": other.url})) as receiver:
         assert post(WebhookTarget(receiver.url), b"{}") == WebhookResponse(307, None, other.url)
         assert other.events == []
 
 
 def test_no_server_is_unreachable() -> None:
-    """The reason is one of those that are counted."""
+    """The reason of the failure is one of those that are counted."""
     with pytest.raises(RequestFailedError) as failed:
         post(WebhookTarget(f"http://127.0.0.1:{free_port()}"), b"{}")
     assert failed.value.reason == "unreachable"
 
 
 def test_a_slow_server_is_cut_off() -> None:
-    """The limit is that of the whole request."""
+    """The time limit is that of the whole request."""
     with Receiver(delay=3) as receiver, pytest.raises(RequestFailedError) as failed:
         post(WebhookTarget(receiver.url, timeout=0.2), b"{}")
     assert failed.value.reason == "timeout"
@@ -66,7 +66,7 @@ def test_a_server_without_tls_is_a_tls_error() -> None:
 
 @pytest.mark.parametrize("content", [None, "", "two words", "a\r\nHost: b"])
 def test_a_token_file_without_a_token_sends_nothing(tmp_path: Path, content: str | None) -> None:
-    """Missing, empty, or with characters that could end the header."""
+    """No request is sent if the token is missing, empty, or has characters that could end the header."""
     file = tmp_path / "token"
     if content is not None:
         file.write_text(content)

@@ -37,7 +37,7 @@ def sending(folder: Path, url: str, timeout: float = 10.0) -> Iterator[tuple[Eve
 
 
 def test_events_arrive_in_order(tmp_path: Path) -> None:
-    """Those that waited at the start, and those that are added later."""
+    """Events that waited at the start arrive first, and then events that are added later."""
     with Receiver() as receiver:
         queue = EventQueue(tmp_path, 100)
         queue.append([event("a"), event("b")])
@@ -54,7 +54,7 @@ def test_events_arrive_in_order(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("status", [301, 307, 401, 403, 404, 408, 429, 500, 503])
 def test_an_event_is_sent_again_until_it_is_accepted(tmp_path: Path, status: int) -> None:
-    """Also after a status that an operator must repair: the event stays first, and each failure is counted."""
+    """An event stays first, also after a status that an operator must repair, and each failure is counted."""
     with Receiver(lambda number: (status if number < 6 else 202, {"Location": "/", "Retry-After": "0"})) as receiver:
         with sending(tmp_path, receiver.url) as (queue, sender):
             queue.append([event("a"), event("b")])
@@ -68,7 +68,7 @@ def test_an_event_is_sent_again_until_it_is_accepted(tmp_path: Path, status: int
 
 
 def test_an_event_that_is_refused_five_times_does_not_block_the_others(tmp_path: Path) -> None:
-    """It is dropped and counted; the next one has its own five times."""
+    """The refused event is dropped and counted; the next event has five attempts of its own."""
     with Receiver(lambda number: (422 if number < 9 else 200, {})) as receiver:
         with sending(tmp_path, receiver.url) as (queue, sender):
             queue.append([event("a"), event("b")])
@@ -79,7 +79,7 @@ def test_an_event_that_is_refused_five_times_does_not_block_the_others(tmp_path:
 
 
 def test_refusals_of_an_event_that_left_the_queue_do_not_count_for_the_next(tmp_path: Path) -> None:
-    """A full queue drops the first event after four refusals; the next one has its own five times."""
+    """A full queue drops the first event after four refusals; the next event has five attempts of its own."""
     queues: list[EventQueue] = []
 
     def answer(number: int) -> tuple[int, dict[str, str]]:
@@ -99,8 +99,8 @@ def test_refusals_of_an_event_that_left_the_queue_do_not_count_for_the_next(tmp_
     assert sender.drops()["refused"] == 0
 
 
-def test_a_receiver_that_is_away_gets_its_events_when_it_is_back(tmp_path: Path) -> None:
-    """Nothing is lost meanwhile, also over a restart of the sender."""
+def test_a_receiver_gets_its_events_when_it_is_available_again(tmp_path: Path) -> None:
+    """No event is lost meanwhile, even if the sender is restarted."""
     port = free_port()
     with sending(tmp_path, f"http://127.0.0.1:{port}/") as (queue, sender):
         queue.append([event("a")])
@@ -114,7 +114,7 @@ def test_a_receiver_that_is_away_gets_its_events_when_it_is_back(tmp_path: Path)
 
 
 def test_a_slow_receiver_does_not_delay_the_stop_and_gets_the_event_again(tmp_path: Path) -> None:
-    """A request that is cut off is tried again with the same id: at least once."""
+    """A request that is cut off is sent again with the same id, so an event is sent at least once."""
     with Receiver(delay=1) as slow, sending(tmp_path, slow.url, timeout=0.2) as (queue, sender):
         queue.append([event("a")])
         sender.wake()
@@ -131,7 +131,7 @@ def test_every_status_has_a_reason_or_is_a_success(status: int) -> None:
 
 
 def test_pauses_grow_and_have_a_limit() -> None:
-    """Doubled from 1 s to five minutes; Retry-After only makes them longer, up to an hour."""
+    """A pause doubles from 1 s to five minutes; Retry-After only makes it longer, up to an hour."""
     assert [pause_seconds(failures, None) for failures in (1, 2, 3, 9, 10, 10**6)] == [1, 2, 4, 256, 300, 300]
     assert pause_seconds(1, 60.0) == 60
     assert pause_seconds(9, 60.0) == 256

@@ -93,7 +93,7 @@ class Server:
     ],
 )
 def test_answer(header: str | None, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Refusals are counted."""
+    """A request with valid credentials gets 200, any other request gets 401, and refusals are counted."""
     server = Server(BOTH, monkeypatch)
     assert server.run([header]) == [status]
     assert server.refused == (status != 200)
@@ -101,18 +101,18 @@ def test_answer(header: str | None, status: int, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("path", ["/livez", "/readyz"])
 def test_probes_need_no_login(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A kubelet sends no credentials."""
+    """The paths of the probes need no login, because a kubelet sends no credentials."""
     assert Server(BOTH, monkeypatch).run([None], path) == [200]
 
 
 @pytest.mark.parametrize("path", ["/livez/", "/readyz/x", "/", "/api/v1/groups", "/groups/a", "/page.css"])
 def test_all_other_paths_need_one(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also paths that only begin like those of the probes."""
+    """Every other path needs a login, even a path that only begins like that of a probe."""
     assert Server(BOTH, monkeypatch).run([None], path) == [401]
 
 
 def test_nothing_configured_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without users and token every request is answered."""
+    """Every request is answered if neither users nor a token are configured."""
     assert Server(Credentials(), monkeypatch).run([None, "Bearer x", basic("a", "b")]) == [200, 200, 200]
 
 
@@ -127,19 +127,19 @@ def test_nothing_configured_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_challenge_names_what_is_accepted(
     credentials: Credentials, challenge: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A browser asks for a password only if there are users."""
+    """The challenge names the accepted schemes: a browser asks for a password only if there are users."""
     assert asyncio.run(Server(credentials, monkeypatch).get(None)) == (401, challenge)
 
 
 def test_right_password_is_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A hash takes 50 ms on purpose; a scraper comes every few seconds."""
+    """A right password is hashed once: a hash takes 50 ms on purpose, and a scraper sends it every few seconds."""
     server = Server(BOTH, monkeypatch)
     assert server.run([basic("alice", "wonder:land")] * 5) == [200] * 5
     assert server.checks == 1
 
 
 def test_wrong_password_is_checked_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And a user who does not exist takes the same time as one who does."""
+    """Each wrong password is hashed, so that a user who does not exist takes the same time as one who does."""
     server = Server(BOTH, monkeypatch)
     assert server.run([basic("alice", "no"), basic("alice", "no"), basic("bob", "no")]) == [401] * 3
     assert server.checks == 3
@@ -159,7 +159,7 @@ def test_changed_credentials_apply_at_once(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_flood_of_wrong_passwords_does_not_delay_a_known_client(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wrong ones wait for each other, and above eight of them are refused at once; a known client does not wait."""
+    """Checks of wrong passwords wait for each other, more than eight get 503, and a known client does not wait."""
     server = Server(BOTH, monkeypatch)
     good = basic("alice", "wonder:land")
 

@@ -98,7 +98,7 @@ def wait_for(condition: Any) -> None:
 
 
 def test_requests_are_answered(tmp_path: Path, certificates: Certificates) -> None:
-    """Several on one connection, with the newest version of TLS."""
+    """One connection serves several requests, with the newest version of TLS."""
     with tls_server(tmp_path, certificates) as served, served.connect() as line:
         assert line.version() == "TLSv1.3"
         client = http.client.HTTPConnection("localhost")
@@ -111,7 +111,7 @@ def test_requests_are_answered(tmp_path: Path, certificates: Certificates) -> No
 
 
 def test_request_in_the_flight_of_the_handshake(tmp_path: Path, certificates: Certificates) -> None:
-    """A client may send its request together with the end of the handshake: nothing of it is lost."""
+    """A request that a client sends together with the end of the handshake is not lost."""
     with tls_server(tmp_path, certificates) as served:
         for _ in range(20):
             context = ssl.create_default_context(cafile=certificates.authority)
@@ -136,7 +136,7 @@ def test_request_in_the_flight_of_the_handshake(tmp_path: Path, certificates: Ce
 
 
 def test_large_answer_arrives_whole(tmp_path: Path, certificates: Certificates) -> None:
-    """Many times larger than all buffers."""
+    """A response that is many times larger than all buffers arrives completely."""
     world = PublishedSnapshot.build(
         snapshot(groups=[{"group": f"{at:0249}", "lag_sum": 1, "lag_max": 1} for at in range(20_000)])
     )
@@ -147,7 +147,7 @@ def test_large_answer_arrives_whole(tmp_path: Path, certificates: Certificates) 
 
 
 def test_plain_text_is_not_answered(tmp_path: Path, certificates: Certificates) -> None:
-    """Not even with a redirect: the request was readable on the way."""
+    """A plain HTTP request gets no response, not even a redirect, because the network could read the request."""
     with tls_server(tmp_path, certificates) as served:
         with served.plain() as line:
             line.sendall(b"GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n")
@@ -156,7 +156,7 @@ def test_plain_text_is_not_answered(tmp_path: Path, certificates: Certificates) 
 
 
 def test_old_versions_are_refused(tmp_path: Path, certificates: Certificates) -> None:
-    """`min_version` applies."""
+    """A client whose TLS version is below `min_version` is refused."""
     with tls_server(tmp_path, certificates, "  min_version: TLS13\n") as served:
         with pytest.raises(ssl.SSLError):
             served.connect(maximum_version=ssl.TLSVersion.TLSv1_2)
@@ -164,7 +164,7 @@ def test_old_versions_are_refused(tmp_path: Path, certificates: Certificates) ->
 
 
 def test_client_certificate_is_required(tmp_path: Path, certificates: Certificates) -> None:
-    """Of the named authority; without one there is no answer."""
+    """A client needs a certificate of the configured authority; a client without one gets no response."""
     more = "  client_ca_file: ca.crt\n  client_auth_type: RequireAndVerifyClientCert\n"
     with tls_server(tmp_path, certificates, more) as served:
         assert served.get("/livez", served.connect(client="client"))[0] == 200
@@ -173,7 +173,7 @@ def test_client_certificate_is_required(tmp_path: Path, certificates: Certificat
 
 
 def test_users_and_tls_together(tmp_path: Path, certificates: Certificates) -> None:
-    """urllib, as many scripts use it: with the password it gets the answer, without it 401."""
+    """urllib, which many scripts use, gets the response with the password; a request without it gets 401."""
     with tls_server(tmp_path, certificates, f"basic_auth_users: {{alice: {USER}}}\n") as served:
         url = f"https://localhost:{served.server.port}/metrics"
         context = ssl.create_default_context(cafile=certificates.authority)
@@ -191,7 +191,7 @@ def test_users_and_tls_together(tmp_path: Path, certificates: Certificates) -> N
 
 
 def test_renewed_certificate_is_used_without_a_restart(tmp_path: Path, certificates: Certificates) -> None:
-    """For new connections; an open one goes on with the old."""
+    """New connections use the renewed certificate; an open connection continues with the old one."""
     with tls_server(tmp_path, certificates) as served:
         before = served.connect()
         shutil.copy(certificates.certificate("client"), tmp_path / "tls.crt")
@@ -213,7 +213,7 @@ def test_renewed_certificate_is_used_without_a_restart(tmp_path: Path, certifica
 def test_unusable_certificate_is_named(
     tmp_path: Path, certificates: Certificates, change: dict[str, str | None], says: str
 ) -> None:
-    """At the start it is refused; a running server keeps the one that it has."""
+    """An unusable certificate is refused at the start; a running server keeps its previous certificate."""
     with tls_server(tmp_path, certificates) as served:
         for name, key in change.items():
             (tmp_path / name).unlink()
@@ -226,7 +226,7 @@ def test_unusable_certificate_is_named(
 
 
 def test_tls_is_not_switched_off_while_running(tmp_path: Path, certificates: Certificates) -> None:
-    """Clients would send their passwords in clear text."""
+    """A running server keeps TLS if it is removed from the file: clients would send passwords in clear text."""
     with tls_server(tmp_path, certificates) as served:
         (tmp_path / "web.yaml").write_text("")
         served.now[0] += 1.0
@@ -234,7 +234,7 @@ def test_tls_is_not_switched_off_while_running(tmp_path: Path, certificates: Cer
 
 
 def test_unfinished_handshakes_are_bounded(tmp_path: Path, certificates: Certificates) -> None:
-    """They count as connections, so the oldest is closed for a newer one; another address is served meanwhile."""
+    """Unfinished handshakes count as connections: a newer one closes the oldest, and other addresses are served."""
     with tls_server(tmp_path, certificates) as served, contextlib.ExitStack() as stack:
         lines = [stack.enter_context(served.plain()) for _ in range(3 * LIMITS.per_address)]
         wait_for(lambda: served.refusals("idle") == 2 * LIMITS.per_address)
@@ -246,7 +246,7 @@ def test_unfinished_handshakes_are_bounded(tmp_path: Path, certificates: Certifi
 def test_handshake_has_a_time_limit(
     tmp_path: Path, certificates: Certificates, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A client that sends nothing is closed, and counted."""
+    """The connection of a client that sends nothing is closed and counted."""
     monkeypatch.setattr(tls_handshake, "HANDSHAKE_SECONDS", 0.2)
     with tls_server(tmp_path, certificates) as served, served.plain() as line:
         line.settimeout(30)
@@ -258,7 +258,7 @@ def test_handshake_has_a_time_limit(
 def test_client_that_reads_nothing_is_closed(
     tmp_path: Path, certificates: Certificates, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The pace of reading is measured over TLS, too."""
+    """A client that reads nothing is closed, because the pace of reading is also measured over TLS."""
     from exporters.http import connection  # noqa: PLC0415 -- patched here only
 
     monkeypatch.setattr(connection, "PROGRESS_SECONDS", 0.3)
@@ -273,7 +273,7 @@ def test_client_that_reads_nothing_is_closed(
 def test_garbage_instead_of_a_handshake(
     tmp_path: Path, certificates: Certificates, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Any bytes, from many clients at once: each is closed, and the next client is served."""
+    """Many clients send arbitrary bytes at once: each connection is closed, and the next client is served."""
     # Some of the bytes begin a message that never ends. The last client must be able to make its handshake in time.
     monkeypatch.setattr(tls_handshake, "HANDSHAKE_SECONDS", 2.0)
     with tls_server(tmp_path, certificates) as served:

@@ -1,4 +1,4 @@
-"""The files of TLS and logins are followed while the server runs."""
+"""The files of TLS and logins are read again if they change while the server runs."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def files(tmp_path: Path) -> Files:
 
 
 def test_nothing_is_needed_without_files() -> None:
-    """Neither TLS nor a login."""
+    """Access without files needs neither TLS nor a login."""
     access = WebAccess()
     assert access.credentials() == Credentials()
     assert not access.credentials().needed
@@ -55,14 +55,14 @@ def test_nothing_is_needed_without_files() -> None:
 
 
 def test_credentials_of_the_files(files: Files) -> None:
-    """The token has no line feed. Neither is printed."""
+    """The token is read without its line feed; neither the token nor a hash is printed."""
     assert files.access.credentials() == Credentials({"alice": FIRST.encode()}, b"token-1")
     assert "token-1" not in repr(files.access.credentials())
     assert FIRST not in repr(files.access.credentials())
 
 
 def test_changed_files_are_read_again(files: Files) -> None:
-    """Each change once."""
+    """Each change of a file is read once."""
     files.config.write_text(f"basic_auth_users: {{alice: {SECOND}, bob: {FIRST}}}")
     assert set(files.later().users) == {"alice", "bob"}
     files.token.write_text("another-token")
@@ -88,14 +88,14 @@ def test_a_change_while_the_files_are_read_is_noticed(files: Files, monkeypatch:
 
 
 def test_files_are_looked_at_once_per_second(files: Files) -> None:
-    """Not for every request."""
+    """The files are checked for changes once per second, not for every request."""
     files.token.write_text("another-token")
     files.now += 0.9
     assert files.access.credentials().token == b"token-1"
 
 
 def test_mounted_secret_is_replaced_by_a_link(tmp_path: Path) -> None:
-    """Kubernetes replaces the link to the folder; the new file may have the same time and size."""
+    """The file is read again if Kubernetes replaces the link to its folder; its time and size may stay the same."""
     for number in (1, 2):
         (tmp_path / str(number)).mkdir()
         (tmp_path / str(number) / "token").write_text(f"token-{number}")
@@ -118,7 +118,7 @@ def test_mounted_secret_is_replaced_by_a_link(tmp_path: Path) -> None:
     ],
 )
 def test_unusable_change_leaves_the_previous_content_in_force(files: Files, text: str | None, says: str) -> None:
-    """It is reported once, not at each request, and the next good content applies."""
+    """An unusable change is reported once, not at each request, and the next good content applies."""
     before = files.access.credentials()
     if text is None:
         files.config.unlink()
@@ -134,7 +134,7 @@ def test_unusable_change_leaves_the_previous_content_in_force(files: Files, text
 
 @pytest.mark.parametrize("text", ["", "two words\n"], ids=["empty", "two words"])
 def test_unusable_token_is_refused(tmp_path: Path, text: str) -> None:
-    """An empty token would let everybody in who sends an empty one."""
+    """A token must have one word, because an empty token would accept every client that sends an empty one."""
     (tmp_path / "token").write_text(text)
     with pytest.raises(WebConfigError, match="must have one word"):
         WebAccess(token_file=tmp_path / "token")

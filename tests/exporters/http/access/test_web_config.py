@@ -24,7 +24,7 @@ def write(folder: Path, text: str) -> Path:
 
 
 def test_users_and_their_hashes(tmp_path: Path) -> None:
-    """As `htpasswd -nB` prints them; they are not printed with the configuration."""
+    """Users have hashes as `htpasswd -nB` prints them; the configuration does not print the hashes."""
     config = read_web_config(write(tmp_path, f"basic_auth_users:\n  alice: {HASH}\n  bob: {HASH}\n"))
     assert config.users == {"alice": HASH.encode(), "bob": HASH.encode()}
     assert config.tls is None
@@ -32,7 +32,7 @@ def test_users_and_their_hashes(tmp_path: Path) -> None:
 
 
 def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
-    """So a mounted secret can have the file and its certificates."""
+    """Paths are relative to the file, so that a mounted secret can have the file and its certificates."""
     text = (
         "tls_server_config: {cert_file: tls.crt, key_file: /keys/tls.key, client_ca_file: ca.crt,"
         " client_auth_type: RequireAndVerifyClientCert, min_version: TLS13}"
@@ -45,7 +45,7 @@ def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "{}", "tls_server_config:\nbasic_auth_users:\n"], ids=["empty", "map", "null"])
 def test_file_without_settings_changes_nothing(tmp_path: Path, text: str) -> None:
-    """No TLS and no users."""
+    """A file without settings configures neither TLS nor users."""
     config = read_web_config(write(tmp_path, text))
     assert (config.tls, dict(config.users)) == (None, {})
 
@@ -86,7 +86,7 @@ def test_file_without_settings_changes_nothing(tmp_path: Path, text: str) -> Non
     ],
 )  # fmt: skip
 def test_unusable_file_is_refused(tmp_path: Path, text: str, says: str) -> None:
-    """In one line, without what may be a password."""
+    """The error is one line without any text that may be a password."""
     with pytest.raises(WebConfigError) as refused:
         read_web_config(write(tmp_path, text))
     assert says in str(refused.value)
@@ -95,6 +95,6 @@ def test_unusable_file_is_refused(tmp_path: Path, text: str, says: str) -> None:
 
 
 def test_missing_file(tmp_path: Path) -> None:
-    """The reason is the system's."""
+    """The error of a missing file has the reason of the operating system."""
     with pytest.raises(WebConfigError, match="cannot be read: No such file"):
         read_web_config(tmp_path / "none.yaml")

@@ -19,7 +19,7 @@ def names(recent: RecentEvents, position: EventPosition, most: int = 100) -> lis
 
 
 def test_a_reader_gets_every_event_once() -> None:
-    """It reads from its position in parts of any size."""
+    """A reader reads every event once from its position, in parts of any size."""
     recent = RecentEvents()
     start = recent.end()
     recent.append(events("a", "b", "c"))
@@ -32,7 +32,7 @@ def test_a_reader_gets_every_event_once() -> None:
 
 @pytest.mark.parametrize("recent", [RecentEvents(most_events=2), RecentEvents(most_bytes=20)], ids=["events", "bytes"])
 def test_the_oldest_events_are_dropped_and_counted(recent: RecentEvents) -> None:
-    """By their number and by their size."""
+    """The oldest events are dropped beyond a number or a size of events, and are counted."""
     start = recent.end()
     recent.append(events("a", "b"))
     recent.append(events("c", "d", "e"))
@@ -42,7 +42,7 @@ def test_the_oldest_events_are_dropped_and_counted(recent: RecentEvents) -> None
 
 
 def test_a_reader_continues_after_the_event_that_it_knows() -> None:
-    """Without a gap, or with the number of dropped events in between."""
+    """A reader continues after its last event without a gap, or with the number of events dropped in between."""
     recent = RecentEvents(most_events=2)
     recent.append(events("a", "b", "c", "d"))
     assert recent.after(recent.event_id(3)) == EventPosition(3, 0)
@@ -53,7 +53,7 @@ def test_a_reader_continues_after_the_event_that_it_knows() -> None:
 
 @pytest.mark.parametrize("number", ["", "x", "-1", "²", "9" * 5000, "5", "1-1"])
 def test_an_unknown_id_continues_with_the_oldest_event(number: str) -> None:
-    """What was missed is not known then."""
+    """A reader with an unknown id continues with the oldest event; the number of missed events is unknown."""
     recent = RecentEvents(most_events=3)
     recent.append(events("a", "b", "c", "d"))
     position = recent.after(recent.event_id(0)[:-1] + number)
@@ -62,15 +62,15 @@ def test_an_unknown_id_continues_with_the_oldest_event(number: str) -> None:
 
 
 def test_an_id_of_another_process_is_unknown() -> None:
-    """Its numbers mean other events."""
+    """An id of another process is unknown, because its numbers mean other events."""
     one, other = RecentEvents(), RecentEvents()
     one.append(events("a"))
     other.append(events("b"))
     assert other.after(one.event_id(1)) == EventPosition(0, None)
 
 
-def test_listeners_hear_of_events_and_of_the_end() -> None:
-    """Until they stop listening; nothing is sent without an event."""
+def test_listeners_are_called_for_events_and_for_the_end() -> None:
+    """A listener is called for events and for the end until it stops listening; an empty append causes no call."""
     recent, heard = RecentEvents(), list[bool]()
     with recent.listening(lambda: heard.append(recent.closed)):
         recent.append([])

@@ -100,7 +100,7 @@ def test_each_event_is_a_message_with_an_id() -> None:
 
 
 def test_a_client_continues_after_the_last_event_that_it_got() -> None:
-    """What happened in between is sent at once."""
+    """A client that continues gets the events after its last one at once, and then new events."""
     recent = RecentEvents()
     recent.append([event("a"), event("b"), event("c")])
     with serving(recent) as server, streaming(server, Last_Event_ID=recent.event_id(1)) as stream:
@@ -111,7 +111,7 @@ def test_a_client_continues_after_the_last_event_that_it_got() -> None:
 
 @pytest.mark.parametrize(("last", "missed"), [("known", 2), ("of-another-process", None)], ids=["dropped", "restart"])
 def test_dropped_events_are_reported_in_the_stream(last: str, missed: int | None) -> None:
-    """With the number of events, if it is known; then follow all events that are left."""
+    """A stream reports the number of dropped events, or null if it is unknown, and then sends all others."""
     recent = RecentEvents(most_events=1)
     recent.append([event("a"), event("b"), event("c")])
     header = recent.event_id(0) if last == "known" else last
@@ -133,7 +133,7 @@ def test_a_stream_has_only_the_events_of_its_filters() -> None:
 
 
 def test_heartbeats_have_the_position(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A client whose filter matches nothing does not ask for the same events again."""
+    """A heartbeat has the position: a client whose filter matches nothing does not ask for the same events again."""
     monkeypatch.setattr(response_module, "StreamTimes", lambda: StreamTimes(heartbeat=0.05))
     recent = RecentEvents()
     with serving(recent) as server, streaming(server, "?filter=b") as stream:
@@ -144,7 +144,7 @@ def test_heartbeats_have_the_position(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_stream_ends_after_its_life(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Complete, so that the client connects again and its login is checked."""
+    """A stream is completed after its lifetime, so that the client connects again and its login is checked."""
     monkeypatch.setattr(response_module, "StreamTimes", lambda: StreamTimes(life=0.05))
     with serving(RecentEvents()) as server, streaming(server) as stream:
         assert stream.message() == {}
@@ -152,7 +152,7 @@ def test_a_stream_ends_after_its_life(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_streams_end_with_the_server() -> None:
-    """A silent stream is completed at once; it does not use the time that running requests have."""
+    """A silent stream is completed at once when the server stops; it does not use the time of running requests."""
     with serving(RecentEvents()) as server, socket.create_connection(("127.0.0.1", server.port), timeout=30) as line:
         line.sendall(b"GET /api/v1/events HTTP/1.1\r\nHost: x\r\n\r\n")
         received = line.recv(65_536)
@@ -163,7 +163,7 @@ def test_streams_end_with_the_server() -> None:
 
 
 def test_a_client_that_reads_nothing_is_closed_and_holds_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The events are shared; when the buffers of its connection are full, it counts as a slow reader."""
+    """Readers share the events; a client whose connection has full buffers is closed as a slow reader."""
     monkeypatch.setattr("exporters.http.connection.PROGRESS_SECONDS", 0.1)
     recent = RecentEvents(most_events=10)
     with serving(recent) as server, socket.create_connection(("127.0.0.1", server.port)) as silent:
@@ -181,7 +181,7 @@ def test_a_client_that_reads_nothing_is_closed_and_holds_no_memory(monkeypatch: 
 
 
 def test_a_reader_that_falls_behind_sees_what_it_missed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Events that were dropped while it did not read are counted in the stream."""
+    """The stream counts the events that were dropped while its reader did not read."""
     monkeypatch.setattr("exporters.http.connection.PROGRESS_SECONDS", 600)
     recent = RecentEvents(most_events=20)
     with serving(recent) as server, streaming(server) as stream:
@@ -207,7 +207,7 @@ def metrics(server: HttpServer) -> bytes:
 
 
 def test_the_number_of_streams_is_bounded() -> None:
-    """A quarter of the connections; other requests do not compete with them, and an ended stream makes room."""
+    """Streams use a quarter of the connections and no places of other requests; an ended stream frees its place."""
     limits = ConnectionLimits(total=20, per_address=12)
     with serving(RecentEvents(), limits=limits) as server, contextlib.ExitStack() as stack:
         streams = [stack.enter_context(streaming(server)) for _ in range(3)]
@@ -225,7 +225,7 @@ def test_the_number_of_streams_is_bounded() -> None:
 
 
 def test_a_stream_needs_the_login(tmp_path: Path) -> None:
-    """As every other route."""
+    """A stream needs the login, as every other route does."""
     web_config = tmp_path / "web.yaml"
     digest = bcrypt.hashpw(b"secret", bcrypt.gensalt(4)).decode()
     web_config.write_text(f"basic_auth_users:\n  me: {digest}\n")
@@ -238,7 +238,7 @@ def test_a_stream_needs_the_login(tmp_path: Path) -> None:
 
 
 def test_head_has_only_headers() -> None:
-    """The response to HEAD ends."""
+    """The response to HEAD has only headers and ends."""
     with (
         serving(RecentEvents()) as server,
         contextlib.closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)) as client,
@@ -251,7 +251,7 @@ def test_head_has_only_headers() -> None:
 
 
 def test_a_client_that_disconnects_ends_its_stream() -> None:
-    """Also if nothing is sent in the meantime."""
+    """A stream ends when its client disconnects, even if nothing is sent in the meantime."""
     recent = RecentEvents()
 
     async def run() -> None:

@@ -23,7 +23,7 @@ RESPONSES = [(operation.path, code) for operation in OPERATIONS for code in oper
 
 
 def test_every_route_of_the_api_is_in_the_document() -> None:
-    """And the document has no other ones."""
+    """The document has every route of the API and `/readyz`, and no other path."""
     paths = {
         route.path.replace(":any_name", "")
         for route in build_app(lambda: None, status).routes
@@ -34,7 +34,7 @@ def test_every_route_of_the_api_is_in_the_document() -> None:
 
 @pytest.mark.parametrize(("path", "code"), RESPONSES, ids=[f"{path} {code}" for path, code in RESPONSES])
 def test_every_example_is_valid(path: str, code: int) -> None:
-    """And every response has one, except the document itself."""
+    """Every example is valid, and every response has one, except the document itself."""
     (content,) = openapi_document()["paths"][path]["get"]["responses"][str(code)]["content"].values()
     if path == EVENTS_PATH and code == 200:
         event_id, data, *_ = content["example"].splitlines()
@@ -45,13 +45,13 @@ def test_every_example_is_valid(path: str, code: int) -> None:
 
 
 def test_an_undeclared_field_is_invalid() -> None:
-    """The check of the tests would find a field that the types lack."""
+    """The validator of the tests rejects a field that the types do not declare."""
     with pytest.raises(jsonschema_rs.ValidationError):
         validator("/api/v1/group", 404).validate({"error": "no such group", "grop": "x"})
 
 
 def test_every_parameter_of_a_query_is_in_the_document() -> None:
-    """With its allowed words; the topic of a path is no parameter of its query."""
+    """The document has each parameter with its allowed words; the topic of a path is no parameter of its query."""
     paths = openapi_document()["paths"]
     declared = {each["name"]: each for each in paths["/api/v1/groups"]["get"]["parameters"]}
     assert list(declared) == [parameter.name for parameter in PARAMETERS]
@@ -62,7 +62,7 @@ def test_every_parameter_of_a_query_is_in_the_document() -> None:
 
 
 def test_the_event_stream_is_declared_as_such() -> None:
-    """With its filters, and the header by which a client continues."""
+    """The document declares the event stream with its filters and the header by which a client continues."""
     events = openapi_document()["paths"][EVENTS_PATH]["get"]
     assert [(each["name"], each["in"]) for each in events["parameters"]] == [
         ("filter", "query"),
@@ -75,14 +75,14 @@ def test_the_event_stream_is_declared_as_such() -> None:
 
 
 def test_every_operation_says_whether_it_is_stable() -> None:
-    """The event stream is experimental; everything else keeps its path, parameters and fields."""
+    """Only the event stream is experimental; every other operation keeps its path, parameters and fields."""
     marks = {path: methods["get"]["x-stability"] for path, methods in openapi_document()["paths"].items()}
     assert {path for path, mark in marks.items() if mark == "experimental"} == {EVENTS_PATH}
     assert set(marks.values()) == {"stable", "experimental"}
 
 
 def test_experimental_fields_are_those_that_the_page_names() -> None:
-    """docs/api.md has each of them, by the schema that has it; a generator of clients sees the mark."""
+    """docs/api.md lists each experimental field by its schema; generators of clients see the mark of a field."""
     schemas = openapi_document()["components"]["schemas"]
     marked = {
         (name, field)
@@ -99,7 +99,7 @@ def test_experimental_fields_are_those_that_the_page_names() -> None:
 
 
 def test_probes_need_no_login_and_everything_else_may() -> None:
-    """A server without logins accepts a request without one."""
+    """`/readyz` needs no login; any other path may need one, or none on a server without logins."""
     for path, methods in openapi_document()["paths"].items():
         needs = [{}] if path == "/readyz" else [{}, {"basic": []}, {"bearer": []}]
         assert methods["get"]["security"] == needs
@@ -107,7 +107,7 @@ def test_probes_need_no_login_and_everything_else_may() -> None:
 
 
 def test_every_reference_has_a_schema() -> None:
-    """No schema is missing and none is unused."""
+    """Every schema that the document refers to exists."""
 
     def references(value: Any) -> set[str]:
         if isinstance(value, list):
@@ -124,7 +124,7 @@ def test_every_reference_has_a_schema() -> None:
 
 
 def test_the_document_is_built_once() -> None:
-    """It does not change while the process runs."""
+    """The document is built once, because it does not change while the process runs."""
     assert openapi_json() is openapi_json()
 
 
@@ -139,5 +139,5 @@ def test_the_document_is_built_once() -> None:
     ],
 )
 def test_a_requested_path_is_found_in_the_document(path: str, template: str | None) -> None:
-    """So that the tests check its responses."""
+    """A requested path of the API is found in the document, so that the tests check its responses."""
     assert documented(path) == template

@@ -7,14 +7,14 @@ from exporters.http.openapi.operations import OPERATIONS
 
 
 def test_every_example_belongs_to_a_response_without_another_example() -> None:
-    """An example of an unknown path or status code would not be shown."""
+    """Each example has a known path and status code; an example of an unknown one would not be shown."""
     responses = {(each.path, code): response for each in OPERATIONS for code, response in each.responses.items()}
     for key in EXAMPLES:
         assert responses[key].example is None, key
 
 
 def test_the_examples_explain_the_same_group() -> None:
-    """A reader can follow it through the routes."""
+    """The examples of several routes have the same group, so that a reader can follow it."""
     assert EXAMPLES["/api/v1/groups", 200]["groups"][0]["group"] == "billing"
     assert EXAMPLES["/api/v1/group", 200]["finding"]["verdict"] == "stopped"
     assert EXAMPLES["/api/v1/topics/{topic}/groups", 200]["groups"][0]["lag_sum"] == 400

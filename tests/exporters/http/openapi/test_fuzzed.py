@@ -101,7 +101,7 @@ def test_any_request_has_a_documented_response(case: schemathesis.Case[Any]) -> 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_any_request_has_a_documented_response_in_every_condition(condition: str, operation: ApiOperation) -> None:
-    """Also of a server without data, and of one that refuses: 503 and 401 are documented; there is no 500."""
+    """The 503 of a server without data and the 401 of one that refuses are documented; no response is 500."""
     schema_of_condition = schemathesis.openapi.from_asgi("/api/v1/openapi.json", _app())
     schema_of_condition.app = _app(**CONDITIONS[condition])
     described = schema_of_condition[operation.path]["GET"]
