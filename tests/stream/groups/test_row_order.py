@@ -30,7 +30,7 @@ def test_rows_are_ordered_by_group_topic_and_partition() -> None:
 
 
 def test_the_order_of_no_rows_is_empty() -> None:
-    """Without rows there are only groups."""
+    """The order has only groups if there are no rows."""
     ranks = RowOrder(RowLabels([]), frozenset({"a"}))
     assert (ranks.groups, ranks.topics, ranks.order.tolist(), ranks.group.tolist()) == (["a"], [], [], [])
 
