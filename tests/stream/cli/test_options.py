@@ -33,7 +33,7 @@ def test_flag_that_was_not_given_does_not_hide_the_environment(monkeypatch: pyte
 
 
 def test_setting_without_value_does_not_print_what_may_be_a_password() -> None:
-    """The error names the part that can be a key and nothing behind it."""
+    """The error has the part that can be a key and nothing after it."""
     with pytest.raises(typer.BadParameter, match=r"--set 'kafka\.sasl_password' must be KEY=VALUE") as refused:
         load_config(None, {}, ["kafka.sasl_password:hunter2"])
     assert "hunter2" not in str(refused.value)
@@ -62,7 +62,7 @@ def test_section_needs_no_brokers(tmp_path: Path) -> None:
     ids=["value of the section", "option of the section", "unknown section", "unknown option of another section"],
 )
 def test_section_reports_faults_and_unknown_names(tmp_path: Path, text: str) -> None:
-    """A misspelt name is reported wherever it stands; a value only if it belongs to the section."""
+    """A misspelt name is reported in any section, and an invalid value only in the section of the command."""
     path = tmp_path / "c.yaml"
     path.write_text(text)
     with pytest.raises(ConfigRefusal) as refused:

@@ -38,7 +38,7 @@ def test_columns_are_aligned_with_their_heads(drawn: tuple[list[str], list[bool]
 
 
 def test_pipe_gets_no_folded_line() -> None:
-    """A line per row whatever the width of a name; rich would fold the name at the width of its console."""
+    """A row is one line for any width of a name. rich would fold the name at the width of its console."""
     table = TextTable([TableColumn("NAME"), TableColumn("LAG", right=True)], [["n" * 300, "12"]])
     assert list(plain_lines(table)) == [f"{'NAME':300}  LAG", f"{'n' * 300}   12"]
     console = Console(width=240, file=io.StringIO())
