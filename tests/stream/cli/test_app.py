@@ -390,7 +390,7 @@ def test_completion_script(shell: str, command: str) -> None:
     ],
 )
 def test_completion_of_a_word(words: str, expected: set[str]) -> None:
-    """bash completes commands, their subcommands and options."""
+    """Completion in bash finds commands, their subcommands and options."""
     asked = {"_LAGWARDEN_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
     command = [sys.executable, "-m", "stream.cli"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, **asked})

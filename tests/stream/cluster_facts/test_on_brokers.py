@@ -1,6 +1,6 @@
-"""The cluster's facts on two real brokers, each compared with Kafka's own tools; and a real log cleaner, asleep or not.
+"""The cluster's facts on two real brokers, compared with Kafka's tools, and a log cleaner that runs or not.
 
-The two brokers are shared: the test that takes one of them away brings it back.
+The tests share the two brokers: a test that stops one of them starts it again.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def described(broker: Broker, *arguments: str) -> list[tuple[str, int, int | Non
 
 
 def test_layout_controller_and_settings(poll: ClusterPoll, brokers: tuple[Broker, Broker]) -> None:
-    """Leaders, replicas, in-sync replicas, the controller, and the settings with their source, as the tools say."""
+    """Leaders, replicas, in-sync replicas, controller and settings with their source are those of the tools."""
     one, two = brokers
     facts = poll.poll(snapshot([{"group": "cw", "topic": "cw-two", "partition": 0}]), time.time())
     assert as_the_tool(facts) == described(one)
@@ -176,7 +176,7 @@ def _pairs(sizes: pa.Table) -> dict[Any, int]:
 
 
 def test_a_stopped_and_restarted_broker_changes_the_facts(poll: ClusterPoll, brokers: tuple[Broker, Broker]) -> None:
-    """Under-replicated, leaderless and led by another than the preferred broker: seen when it is so, and when not."""
+    """Under-replicated, leaderless and not preferably led partitions appear, and disappear afterwards."""
     one, two = brokers
     before = poll.poll(None, time.time())
     assert _trouble(before) == {}
@@ -228,7 +228,7 @@ def _values(poll: ClusterPoll, name: str) -> int:
 
 
 def test_cluster_series_are_in_the_exposition(brokers: tuple[Broker, Broker]) -> None:
-    """The watch polls by itself, its series stand in `/metrics` beside those of the groups, and it stops at once."""
+    """The watch polls in its own thread, and `/metrics` has its series beside those of the groups."""
     groups = PublishedSnapshot.build(
         snapshot([{"group": "cw", "topic": "cw-two", "partition": 0, "committed_offset": 1}])
     )
@@ -263,7 +263,7 @@ SMALL_SEGMENTS = {"offsets.topic.segment.bytes": "1048576", "offsets.topic.num.p
     [pytest.param("200", False, id="running"), pytest.param("2000000000", True, id="not running")],
 )
 def test_a_real_log_cleaner(make_broker: MakeBroker, backoff: str, *, suspect: bool) -> None:
-    """Four segments of commits of the same few keys: a cleaner at work leaves hardly any, one asleep all of them."""
+    """Commits of the same few keys fill segments. A running cleaner is not suspect, and one that waits is."""
     broker = make_broker(properties=SMALL_SEGMENTS | {"log.cleaner.backoff.ms": backoff})
     create_topics(broker.bootstrap, {"cw-much": 300})
     keys: dict[tuple[str, int], int] = {("cw-much", p): 7 for p in range(300)}

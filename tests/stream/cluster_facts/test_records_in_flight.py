@@ -1,4 +1,4 @@
-"""What the log of share groups tells of the records in flight, against the leader's own number in JMX (KIP-1103)."""
+"""The records in flight as derived from the log of share groups, against the leader's number in JMX (KIP-1103)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ MEMBERS: Final = {
 
 
 class Bounds(NamedTuple):
-    """The numbers of a group that the log has: what bounds the records in flight."""
+    """The bounds of a group's records in flight, as derived from the log."""
 
     start_offset: int | None
     returned: int
@@ -82,7 +82,7 @@ def in_flight(port: int) -> dict[str, int]:
 
 
 def test_records_in_flight_are_between_the_returned_ones_and_the_lag(make_broker: MakeBroker, tmp_path: Path) -> None:
-    """Except of the first records of a group, of which nothing is recorded before their delivery ends."""
+    """The first records of a group are an exception: they have no record before their delivery ends."""
     port = free_port()
     broker = make_broker(properties=LOCKS, jvm=jvm_with_jmx(port))
     create_topics(broker.bootstrap, {"jobs": 1})
