@@ -1,6 +1,6 @@
 """Histories of groups of every kind on a real broker: the found transitions are exactly the expected ones.
 
-One run for all tests (`sandbox.scenarios`): real clients drive all groups at once, in rounds. After each round two
+One run serves all tests (`sandbox.scenarios`): real clients drive all groups at once, in rounds. After each round two
 observers are compared with Kafka's own tools and with the transitions of the scenarios: a replay of the offsets topic,
 and a monitor that is killed in the middle of the run.
 """

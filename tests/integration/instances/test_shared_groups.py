@@ -1,4 +1,4 @@
-"""Several instances that share the groups of one cluster show together exactly what one instance shows."""
+"""Several instances that share the groups of one cluster together show exactly what one instance shows."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def instance(bootstrap: str, folder: Path, share: InstanceShare) -> Monitor:
 
 
 def test_several_instances_show_what_one_shows(make_broker: MakeBroker, tmp_path: Path) -> None:
-    """All groups, once; the facts about brokers and topics, once; after a change of their number all groups again."""
+    """Each group and each fact is shown once. An instance with another part sets its checkpoint aside."""
     broker = make_broker(offsets_partitions=PARTITIONS)
     make_topic(broker.bootstrap, "t", 2, records=100)
     make_topic(broker.bootstrap, "u", 3, records=50)
