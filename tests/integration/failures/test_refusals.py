@@ -71,7 +71,7 @@ def test_port_in_use_is_refused_at_once(tmp_path: Path) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Secured:
-    """A broker: alice and carol may read the offsets topic and see the topic, bob may only see the offsets topic."""
+    """A broker: alice and carol may read the offsets topic and describe the topic, bob may only describe the first."""
 
     sasl: str
     """The address that requires a login."""

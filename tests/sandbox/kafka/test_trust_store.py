@@ -31,7 +31,7 @@ def bundle(certificates: Certificates, tmp_path: Path, monkeypatch: pytest.Monke
 def test_bundle_is_that_of_openssl_or_in_a_usual_place(
     bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """SSL_CERT_FILE comes first. A Python with an OpenSSL of its own knows no file."""
+    """SSL_CERT_FILE has precedence. A Python with its own OpenSSL knows no file."""
     assert system_bundle() == bundle
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "missing"))
     monkeypatch.setattr(trust_store, "BUNDLES", (str(tmp_path / "none"), str(bundle)))
