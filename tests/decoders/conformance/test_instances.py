@@ -44,7 +44,7 @@ def instances(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[
 
 
 def read(message: Message, version: int, raw: bytes) -> tuple[dict[str, Any] | None, int]:
-    """Read a message without frame; None if it is refused."""
+    """Read a message without frame; return no fields if it is refused."""
     try:
         fields, end = message_reader(message, version)(raw, 0)
     except MalformedBytes:
@@ -72,7 +72,7 @@ def with_camel_case(node: Any) -> Any:
 def test_random_instances_of_every_generated_class_give_the_same_json(
     line: str, instances: Callable[[str], list[Row]]
 ) -> None:
-    """At least 100 instances per message and version, including edge values, are read completely and agree."""
+    """Each message and version has at least 100 instances, also of edge values, and all are read and agree."""
     seen: collections.Counter[tuple[str, int]] = collections.Counter()
     for name, version, outcome, raw, text in instances(line):
         if outcome != "written":
