@@ -31,7 +31,7 @@ class Release:
         self._config.close()
 
     def uninstall(self) -> None:
-        """Run `helm uninstall`; without a release nothing happens."""
+        """Run `helm uninstall`, or do nothing without a release."""
         self._config.uninstall(RELEASE, ignore_not_found=True)
 
     def install(self, values: Object, chart: Path = CHART) -> None:
