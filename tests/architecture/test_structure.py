@@ -107,7 +107,7 @@ def test_modules_that_share_a_prefix_are_a_package() -> None:
 
 @pytest.mark.parametrize("trees", [PRODUCT, ("sandbox",), ("bench",), ("deploy",)], ids="-".join)
 def test_public_class_names_are_unique(trees: tuple[str, ...]) -> None:
-    """A public class name stands for one class of the product, and for one of each tree beside it."""
+    """A public class name is used for one class of the product, and for one of each tree beside it."""
     places: dict[str, list[str]] = collections.defaultdict(list)
     for path in itertools.chain.from_iterable((ROOT / tree).rglob("*.py") for tree in trees):
         for node in ast.parse(path.read_text()).body:
@@ -118,7 +118,7 @@ def test_public_class_names_are_unique(trees: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("name", CONTRACTS)
 def test_import_contracts_list_every_package(name: str) -> None:
-    """A contract that allows a library in one package forbids it in all others, so a new package is not forgotten."""
+    """A contract that allows a library in one package forbids it in all others, so it must list each new package."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
     contracts = {contract["name"]: contract for contract in settings["tool"]["importlinter"]["contracts"]}
     listed = set(contracts[name]["source_modules"])

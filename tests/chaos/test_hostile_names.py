@@ -155,7 +155,7 @@ def test_members_have_their_exact_names(cluster: HostileCluster) -> None:
 
 
 def test_pages_contain_no_markup_from_names(cluster: HostileCluster) -> None:
-    """No element, attribute, comment or script comes from a name, on the list and on the page of each group."""
+    """No name creates an element, attribute, comment or script in the list or the page of a group."""
     pages = [cluster.monitor.get("/")]
     pages += [page for name in ALL_GROUPS if (page := cluster.get_named("/group", name))]
     for page in pages:

@@ -24,7 +24,7 @@ EAST: Final = 'cluster="east"'
 
 
 def queries(cluster: str = "") -> dict[str, str]:
-    """Return the queries; with the matcher of a cluster, as the page says for a Prometheus with several clusters."""
+    """Return the queries; with the matcher of a cluster, as on the page for a Prometheus with several clusters."""
     of_group = 'group="billing"' + (cluster and f", {cluster}")
     return {
         "KEDA": BY_PROMETHEUS["spec"]["triggers"][0]["metadata"]["query"].replace('group="billing"', of_group),

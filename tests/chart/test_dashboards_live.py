@@ -261,7 +261,7 @@ def _one_snapshot(world: World) -> tuple[float, dict[MetricSource, list[dict[str
 
 
 def test_a_deleted_group_keeps_no_series(world: World) -> None:
-    """The group is shown as dead for its grace time. At the next scrape it has no series left."""
+    """The group is shown as dead for its grace time. It has no series from the next scrape on."""
     own = f'{{__name__=~"lagwarden_.*", group="{SHORT_LIVED}"}}'
     assert len(world.prometheus.query(own)) > 5
     admin = AdminClient({"bootstrap.servers": world.bootstrap, "log_level": 0})

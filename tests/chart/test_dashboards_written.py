@@ -200,7 +200,7 @@ def test_a_mark_needs_no_more_than_the_default_preset(mark: PanelQuery) -> None:
 
 @every_query
 def test_a_query_is_of_the_chosen_monitor_and_group(query: PanelQuery) -> None:
-    """Each selector has job, instance and cluster. On the dashboard of groups it also has the group."""
+    """Each selector has job, instance and cluster. A selector of the Group dashboard also has the group."""
     for each in asked(filled(query.expression, SAMPLE)):
         assert {"job", "instance"} <= each.labels
         assert ("cluster" in each.labels) == ("cluster" in SERIES[each.metric])
@@ -266,7 +266,7 @@ def test_counters_are_shown_as_rates_over_the_right_time(query: PanelQuery) -> N
 
 @pytest.mark.parametrize("mark", annotation_queries(), ids=lambda mark: mark.name)
 def test_a_mark_selects_existing_series(mark: PanelQuery) -> None:
-    """The series and labels of the marks' queries and texts exist. Their windows are fixed, without an interval."""
+    """The series and labels of the marks' queries and texts exist. The windows are fixed, without an interval."""
     text = filled(mark.expression, SAMPLE)
     assert faults(text, SERIES) == []
     assert set(re.findall(r"{{(\w+)}}", mark.legend)) <= set[str]().union(*(SERIES[e.metric] for e in asked(text)))

@@ -79,7 +79,7 @@ def test_a_null_string_does_not_fit() -> None:
 
 
 def test_long_varints_and_unexpected_tags_do_not_fit() -> None:
-    """Lengths of two bytes fit, and lengths of three do not. Of tagged fields only the known id fits."""
+    """Lengths of two bytes fit, and lengths of three do not. The one known id is the only tagged field that fits."""
     size = b"\x00\x00\x00\x05"
     rows = [
         b"vv\x81\x01" + b"x" * 128 + size + b"\x00",

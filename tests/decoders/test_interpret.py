@@ -235,7 +235,7 @@ def test_cluster_metadata_gives_its_events(raw: str, expected: tuple[Event, ...]
 
 
 def test_brokers_register_change_and_unregister() -> None:
-    """Registration, fencing and unregistration, encoded by the tables."""
+    """Registration, fencing and unregistration, encoded by the tables, give their events."""
     rows = {row.name: row for row in METADATA_TYPES.values()}
 
     def events_of_record(name: str, fields: Fields) -> tuple[Event, ...]:

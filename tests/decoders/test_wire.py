@@ -95,7 +95,7 @@ VARINTS = [
 
 @pytest.mark.parametrize(("raw", "value"), VARINTS)
 def test_a_varint_is_a_signed_number_of_32_bits(raw: str, value: int) -> None:
-    """Up to five bytes are read as Java's int; truncated anywhere they are SHORT."""
+    """A varint of up to five bytes is read as Java's int. A truncated varint is SHORT."""
     encoded = bytes.fromhex(raw)
     assert wire.uvarint(encoded + b"\x01", 0) == (value, len(encoded))
     for length in range(len(encoded)):
@@ -132,7 +132,7 @@ LENGTHS = [
 @pytest.mark.parametrize("build", [wire.text, wire.blob], ids=["text", "blob"])
 @pytest.mark.parametrize(("read_length", "null", "below"), LENGTHS)
 def test_any_negative_length_is_null_if_null_is_allowed(build: Any, read_length: Any, null: str, below: str) -> None:
-    """Otherwise the error distinguishes -1, which Kafka writes, from other negative lengths."""
+    """If null is not allowed, the error distinguishes -1, which Kafka writes, from other negative lengths."""
     nullable, strict = build(read_length, nullable=True), build(read_length, nullable=False)
     for raw, reason in ((null, DecodeReason.NULL_NOT_ALLOWED), (below, DecodeReason.NEGATIVE_LENGTH)):
         encoded = bytes.fromhex(raw)

@@ -93,7 +93,7 @@ def tool_offsets(broker: Broker, group: str) -> dict[tuple[str | None, int | Non
 
 
 def test_deletions_behind_an_open_transaction_are_shown(broker: Broker, ticks: Ticks) -> None:
-    """Before its end, a deleted simple group, a deleted group with members and a deleted offset are shown."""
+    """A deleted simple group, group with members and offset are shown before the transaction ends."""
     holder, simple, modern, half = names_of(1, "gone", count=4)
     for group in (holder, simple):
         commit(broker.bootstrap, group, "t", {0: 0})

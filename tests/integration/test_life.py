@@ -72,7 +72,7 @@ def _json(monitor: Monitor, path: str) -> Any:
     ],
 )
 def test_observed_history_equals_the_scenario(all_comparisons: list[GroupComparison], name: str, observer: str) -> None:
-    """After each step the transitions are the expected ones, and state, members and offsets those of the tool."""
+    """The transitions after each step are the expected ones. State, members and offsets are those of the tool."""
     comparisons = [comparison for comparison in all_comparisons if comparison.history == name]
     wrong = [
         f"{comparison.description}: {fault}" for comparison in comparisons for fault in comparison.faults_of(observer)

@@ -54,7 +54,7 @@ def monitor(broker: Broker) -> Iterator[Monitor]:
 
 
 def high_watermark(broker: Broker, topic: str) -> int:
-    """Return the high watermark of partition 0, as another client sees it."""
+    """Return the high watermark of partition 0 by another client."""
     with contextlib.closing(
         Consumer({"bootstrap.servers": broker.bootstrap, "group.id": "watermark-reader"})
     ) as client:

@@ -1,4 +1,4 @@
-"""A guarded process ends with its parent, however the parent ends."""
+"""A guarded process ends with its parent for any end of the parent."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def test_offsets_over_time_are_read_as_written(tmp_path: Path) -> None:
-    """Each look has the known offsets of each partition. Unknown ones are absent, not 0."""
+    """Each sample has the known offsets of each partition. Unknown ones are absent, not 0."""
     looks = [
         RecordedEnds(1_000.0, [("t", 0, 9), ("u", 1, 0)], [("t", 0, 7), ("u", 1, 0)], [("t", 0, 2), ("u", 1, 0)]),
         RecordedEnds(1_002.125, [("t", 0, 12)], [], [("t", 0, 2)]),

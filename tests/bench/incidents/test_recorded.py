@@ -40,7 +40,7 @@ def test_burrows_log_follows_from_capture_and_offsets(tmp_path: Path) -> None:
 
 
 def test_the_recording_has_all_its_files_and_is_small() -> None:
-    """Its folder has no other files."""
+    """The folder of the recording has no other files."""
     found = {str(path.relative_to(RECORDED)): path.stat().st_size for path in RECORDED.rglob("*") if path.is_file()}
     assert found.keys() == {*files.FILES, "LICENSE"}
     assert sum(found.values()) < LARGEST

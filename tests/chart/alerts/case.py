@@ -60,9 +60,9 @@ class Text:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Case:
-    """A story: series, the moment at which Prometheus is asked, and the labels of each alert that fires then.
+    """A story: series, the evaluation time of Prometheus, and the labels of each alert that fires then.
 
-    With `text`, the alerts that fire are compared word by word; $GROUP stands for the group of each.
+    If `text` is set, the texts of firing alerts are compared word by word; $GROUP is the group of each.
     """
 
     alert: str
@@ -134,7 +134,7 @@ def group_test(case: Case) -> dict[str, Any]:
 
 
 def _filled_words(words: Mapping[str, str], labels: Mapping[str, str]) -> dict[str, str]:
-    """Return the words of an alert; $GROUP in those of several alerts is the group of each."""
+    """Return the texts of an alert; $GROUP in those of several alerts is the group of each."""
     return {name: text.replace("$GROUP", labels.get("group", "")) for name, text in words.items()}
 
 

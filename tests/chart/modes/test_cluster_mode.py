@@ -119,7 +119,7 @@ def test_executors_read_the_same_files_but_those_of_http(rendered: Rendered) -> 
 
 
 def test_executors_are_restricted_and_have_no_token(rendered: Rendered) -> None:
-    """The template passes the pod security standard `restricted`, and only the driver may ask the API server."""
+    """The template passes the pod security standard `restricted`. Only the driver has a token for the API server."""
     spec = template(rendered)["spec"]
     (container,) = spec["containers"]
     assert offences_of_pod(spec, {"ports": [], **container}) == []

@@ -53,7 +53,7 @@ def read(message: Message, version: int, raw: bytes) -> tuple[dict[str, Any] | N
 
 
 def agree(theirs: str, message: Message, version: int, fields: dict[str, Any]) -> bool:
-    """Compare our JSON with Kafka's: byte for byte, or as values if it comes from a schema reader (marked "~")."""
+    """Compare our JSON with Kafka's: byte for byte, or as values if a schema reader made it (marked "~")."""
     ours = jsonform.message(message, version, fields)
     if theirs.startswith("~"):
         return bool(json.loads(ours) == with_camel_case(json.loads(theirs[1:])))

@@ -141,7 +141,7 @@ def test_invalid_data_ends_the_walk(tmp_path: Path, content: bytes, fault: LogFa
 
 
 def test_a_batch_above_the_limit_is_not_read(tmp_path: Path) -> None:
-    """A complete batch larger than the limit is an error. With a higher limit it is read."""
+    """A complete batch larger than the limit is an error. It is read with a higher limit."""
     large = write.batch(0, [write.Rec(0, 0, b"k", bytes(CHUNK + 1_000))])
     path = tmp_path / "00000000000000000000.log"
     path.write_bytes(large + write.batch(1, [write.Rec(0, 0, b"k", b"v")]))

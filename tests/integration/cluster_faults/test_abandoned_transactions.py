@@ -114,7 +114,7 @@ def test_the_transaction_of_a_killed_producer_is_described_as_by_the_tool(broker
 
 
 def test_only_the_hanging_transaction_is_found_as_hanging(broker: Broker, monitor: Monitor) -> None:
-    """It has the topic, partition, producer and start offset of `find-hanging`, which `abort` needs."""
+    """The result has the topic, producer and start offset of `find-hanging`, which `abort` needs."""
     found = tool(broker, "find-hanging", "--broker-id", "1", "--max-transaction-timeout", "0")
     theirs = [(each["Topic"], int(each["ProducerId"]), int(each["StartOffset"])) for each in found]
     ours = [

@@ -41,7 +41,7 @@ def brokers() -> Iterator[tuple[Broker, Broker, Broker]]:
 
 
 def test_replicas_that_a_deletion_leaves_on_an_absent_broker(brokers: tuple[Broker, Broker, Broker]) -> None:
-    """They are counted when the topic is deleted. The returned broker keeps their files and reports none."""
+    """The replicas are counted at the deletion. The returned broker keeps their files and reports none."""
     one, two, three = brokers
     admin = AdminClient({"bootstrap.servers": one.bootstrap, "log_level": 0})
     wait_until(lambda: _nodes(admin) == [1, 2, 3], "three brokers")

@@ -71,7 +71,7 @@ def assert_query_failed(monitor: Monitor, ending: Ending, words: str) -> None:
 
 
 def test_jvm_that_is_killed_is_named_as_the_cause(cluster: Broker, tmp_path: Path) -> None:
-    """Within seconds the process ends with one line with the signal, and the code of a failed query."""
+    """The process ends within seconds with one line with the signal, and the code of a failed query."""
     with Monitor(cluster.bootstrap, tmp_path) as monitor:
         monitor.wait_ready()
         kill_the_jvm(monitor)
@@ -135,7 +135,7 @@ def test_jvm_and_workers_end_with_the_driver(cluster: Broker, tmp_path: Path) ->
 
 @pytest.mark.long
 def test_watchdog_ends_a_blocked_query(cluster: Broker, tmp_path: Path) -> None:
-    """After the limit a process whose JVM hangs exits with a specific code, and no process is left."""
+    """A process whose JVM hangs exits after the limit with a specific code, and no process is left."""
     with Monitor(cluster.bootstrap, tmp_path, {"job.watchdog_limit": "20s"}) as monitor:
         monitor.wait_ready()
         os.kill(monitor.jvm, signal.SIGSTOP)

@@ -60,7 +60,7 @@ def kept(monitor: Monitor) -> dict[int, int]:
 
 
 def test_a_first_read_that_is_killed_at_any_moment_changes_no_answer(tmp_path: Path) -> None:
-    """It is killed while reading and while it is shown. After a normal stop, no record is read again."""
+    """The read is killed before and after its answer is shown. After a normal stop, no record is read again."""
     with broker_with(TRAFFIC) as broker, Monitor(broker.bootstrap, tmp_path) as monitor:
         wanted = truth()
         hold_readers(monitor, broker)

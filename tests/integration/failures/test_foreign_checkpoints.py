@@ -83,7 +83,7 @@ def test_checkpoint_of_another_cluster_or_version_is_refused(
 
 
 def test_checkpoint_of_the_previous_format_is_set_aside_once(used: tuple[Broker, Path], tmp_path: Path) -> None:
-    """It stays in its folder, one line logs the read of the whole topic, and the next start continues."""
+    """Its folder stays unchanged, one line logs the read of the whole topic, and the next start continues."""
     broker, checkpoint = used
     monitor = Monitor(broker.bootstrap, tmp_path)
     previous = monitor.checkpoint / "v1"

@@ -1,4 +1,4 @@
-"""After power cuts and clean stops no record is lost and none is read twice."""
+"""No record is lost and none is read twice after power cuts and clean stops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""After a run with logins no argument, log, checkpoint, file of Spark or memory of its JVM has a secret."""
+"""No argument, log, checkpoint, file of Spark or memory of its JVM has a secret after a run with logins."""
 
 # ruff: noqa: S105 -- the secrets of test users
 from __future__ import annotations

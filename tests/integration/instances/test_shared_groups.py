@@ -56,7 +56,7 @@ def series(shown: Metrics, name: str) -> dict[tuple[tuple[str, str], ...], float
 
 
 def answers(monitor: Monitor) -> dict[str, dict[str, Any]]:
-    """Return what the API says of each group, without what changes with time."""
+    """Return the API's answer for each group, without the fields that change with time."""
     rows = monitor.get("/api/v1/groups?limit=1000").json["groups"]
     return {row["group"]: {name: row[name] for name in FACTS if name in row} for row in rows}
 

@@ -96,7 +96,7 @@ def _known(shown: Metrics) -> tuple[object, ...]:
 
 
 def test_undecodable_record_is_counted_by_reason_and_changes_nothing(spoilt: Broker, witness: Monitor) -> None:
-    """The counter of its reason grows by one; all series of groups stay the same."""
+    """The counter of the record's reason grows by one, and all series of groups stay the same."""
     before = witness.wait_read(offsets_ends(spoilt.bootstrap))
     spoiling = [(garbage.key, garbage.value) for garbage in GARBAGE.values()]
     assert write_raw(spoilt.bootstrap, GARBAGE_PARTITION, spoiling) == []

@@ -108,7 +108,7 @@ def test_groups_and_facts_are_those_of_the_tools(release: Release) -> None:
 
 
 def _controller(bootstrap: str) -> int:
-    """Return the controller as a new client sees it, -1 for none."""
+    """Return the controller in the metadata of a new client, -1 for none."""
     return AdminClient({"bootstrap.servers": bootstrap, "log_level": 0}).list_topics(timeout=LIMIT).controller_id
 
 

@@ -69,7 +69,7 @@ def test_comparison_waits_for_a_monitor_that_is_behind(monkeypatch: pytest.Monke
 
 
 def test_comparison_ends_with_the_remaining_differences(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After the limit the last comparison is returned."""
+    """The last comparison is returned after the limit."""
     monkeypatch.setattr(tools, "describe_groups", lambda _: [official_row(7, 3)])
     monkeypatch.setattr(comparison, "scrape", lambda _: shown(f"{OFFSET} 6", f"{LAG} 4"))
     rows = compare_until_agreed("b:1", "http://l", limit=0)

@@ -1,4 +1,4 @@
-"""Prometheus comes from this machine, the cache or Debian, and a missing one gives an error with the remedy."""
+"""Prometheus is that of this machine, the cache or Debian, and a missing one gives an error with the remedy."""
 
 from __future__ import annotations
 

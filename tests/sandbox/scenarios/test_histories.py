@@ -58,7 +58,7 @@ def test_replay_does_not_depend_on_batch_borders() -> None:
 
 
 def test_lost_records_are_differences() -> None:
-    """The comparison can fail: without one partition of the log its groups are missing."""
+    """The comparison finds the missing groups of a log without one partition."""
     replay, wrong = IncrementalReplay(), []
     for recorded, rows in recorded_rounds(CAPTURES, HISTORIES):
         wrong += faults(recorded, replay.read((row for row in rows if row.partition != 1), recorded.topics))

@@ -88,7 +88,7 @@ def test_every_alarming_verdict_is_the_cause_of_a_scenario() -> None:
 
 
 def test_only_reserved_scenarios_are_in_the_reserved_offsets_partition() -> None:
-    """Their open transactions must not hide the commits of other groups."""
+    """The open transactions of these scenarios must not hide the commits of other groups."""
     for each in SCENARIOS:
         assert (partition_for(scenario_group(each), OFFSETS_PARTITIONS) == RESERVED_PARTITION) == each.reserved
 

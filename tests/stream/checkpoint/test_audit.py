@@ -30,7 +30,7 @@ def write(path: Path, text: str, *, checksum: bool = True) -> None:
 
 
 def offsets(read: dict[int, int]) -> str:
-    """Return what stands in `offsets/N`, longer than one checksum reaches."""
+    """Return the content of `offsets/N`, longer than one checksum covers."""
     about = {"batchWatermarkMs": 0, "conf": {f"spark.sql.setting{number}": "value" for number in range(20)}}
     ends = {"__consumer_offsets": {str(partition): offset for partition, offset in read.items()}}
     return f"v1\n{json.dumps(about)}\n{json.dumps(ends)}"

@@ -398,7 +398,7 @@ def test_one_process_at_a_time(tmp_path: Path) -> None:
 
 
 def test_a_refusal_releases_the_lock(tmp_path: Path) -> None:
-    """After a refusal the right process can use the folder at once."""
+    """The right process can use the folder immediately after a refusal."""
     with opened(tmp_path):
         pass
     with pytest.raises(Refusal):

@@ -33,7 +33,7 @@ def test_state_ends_at_the_offset_log_or_before(shards: list[tuple[int, int]], p
 
 
 def test_offsets_that_the_state_has_not_seen() -> None:
-    """They are between the last record of a shard and the offset log, without offsets before the log start."""
+    """The offsets are between the last record of a shard and the offset log, and at or after the log start."""
     placement = Placement(offsets_partitions=4, sub_shards=1)
     read = [(number, dataclasses.replace(empty_state(), position=at)) for number, at in ((0, 9), (1, 7), (2, 3))]
     positions, starts = {0: 10, 1: 10, 2: 10, 3: 5, 4: 0}, {0: 0, 1: 0, 2: 10, 3: 2, 4: 0}

@@ -56,7 +56,7 @@ def test_storage_with_an_error_is_away_until_it_answers(number: int) -> None:
 
 
 def test_storage_that_blocks_is_away_after_twenty_seconds() -> None:
-    """The polling thread is still blocked in its call, and another thread sees for how long."""
+    """The trouble is reported while the call of the polling thread is still blocked."""
     storage, seen = Storage(), []
     watch = StorageWatch(storage, lambda: storage.now)  # type: ignore[arg-type]
 

@@ -40,7 +40,7 @@ class WatchedTopic:
 
     @property
     def manifest(self) -> Any:
-        """The watch looks at the id alone."""
+        """The manifest, of which the watch reads only the id."""
         return type("Manifest", (), {"topic_id": str(TOPIC.topic_id)})
 
     @property

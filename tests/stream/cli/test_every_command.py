@@ -1,4 +1,4 @@
-"""What holds for every command of the command line: JSON, and the words of its help."""
+"""Properties of every command of the command line: JSON, and the text of its help."""
 
 from __future__ import annotations
 

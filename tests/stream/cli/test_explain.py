@@ -160,7 +160,7 @@ def test_explain_loads_nothing_heavy(url: str) -> None:
 
 
 def test_a_group_of_another_instance_names_its_address(capfd: pytest.CaptureFixture[str]) -> None:
-    """The error says which instance to ask, and how."""
+    """The error names the instance to request, and the command for it."""
     other = OtherInstance("1/3", "http://other:10848")
     published = PublishedSnapshot.build(small_snapshot())
     server = HttpServer("127.0.0.1", 0, lambda: published, status, other_instance=lambda _: other)

@@ -237,7 +237,7 @@ class TestGroups:
         assert json.loads(command.out)["common_causes"][0]["groups"] == ["a/b", "billing"]
 
     def test_cluster_without_groups(self, command: CommandRunner) -> None:
-        """Nothing is printed on stdout, and a note on stderr."""
+        """Nothing is printed on stdout, and a note is printed on stderr."""
         with serve(snapshot()) as address:
             assert command.run("groups", "--url", address) == []
         assert "there are no groups" in command.err
@@ -327,7 +327,7 @@ class TestDescribe:
         assert heads == ["KIND", "CONSUMER-ID", "TOPIC"]
 
     def test_dead_group_has_a_cause(self, url: str, command: CommandRunner) -> None:
-        """A dead group has no offsets; a note says when and why it died."""
+        """A dead group has no offsets. A note has the time and the cause of its death."""
         assert command.run("groups", "describe", "gone", "--url", url) == []
         assert "'gone' died at 2023-11-14T22:12:50.000Z: topic deleted." in command.err
 

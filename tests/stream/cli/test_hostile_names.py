@@ -74,7 +74,7 @@ def output_of(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple
 
 @pytest.fixture(params=[False, True], ids=["pipe", "terminal"])
 def terminal(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Print into a pipe, and on what looks like a terminal that has no colours."""
+    """Print into a pipe, and on a simulated terminal without colours."""
     is_terminal = bool(request.param)
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("TERM", "dumb")

@@ -49,7 +49,7 @@ def test_secret_on_the_command_line_is_refused() -> None:
 
 
 def test_section_needs_no_brokers(tmp_path: Path) -> None:
-    """A command that asks the HTTP API or reads a capture loads only its own section."""
+    """A command that requests the HTTP API or reads a capture loads only its own section."""
     path = tmp_path / "c.yaml"
     path.write_text("{http: {port: 1234}, kafka: {ssl_ca_file: /no/such/file, sasl_password_file: /no/such/file}}")
     assert load_section(HttpOptions, path).port == 1234

@@ -49,7 +49,7 @@ LINE = re.compile(r"Topic: (\S+)\tPartition: (\d+)\tLeader: (\S+)\tReplicas: (\S
 def brokers(broker: Broker) -> Iterator[tuple[Broker, Broker]]:
     """Return two brokers of one cluster with the topics of ASSIGNMENTS and a first commit; the first controls it.
 
-    The shared broker is only asked for so that a machine without Java skips.
+    The shared broker is a parameter only so that a machine without Java skips.
     """
     assert broker.running
     with Broker(properties=TWO) as one, Broker(joins=one, properties=TWO) as two:
@@ -103,7 +103,7 @@ def as_the_tool(facts: ClusterFacts) -> list[tuple[str, int, int | None, list[in
 
 
 def described(broker: Broker, *arguments: str) -> list[tuple[str, int, int | None, list[int], set[int]]]:
-    """Ask `kafka-topics --describe`."""
+    """Run `kafka-topics --describe`."""
     return rows(tool("org.apache.kafka.tools.TopicCommand", broker, "--describe", *arguments))
 
 

@@ -241,7 +241,7 @@ def test_lag_is_that_of_the_tool(make_broker: MakeBroker, tmp_path: Path) -> Non
             }
 
         def agree() -> bool:
-            """Compare with the tool, unless the group that hangs gave up records while the tool ran."""
+            """Compare with the tool, unless the group that hangs released records while the tool ran."""
             before = shown()
             output = "".join(clients.tool(TOOL, "--describe", "--offsets", "--group", group) for group in ACKNOWLEDGE)
             if shown() != before:

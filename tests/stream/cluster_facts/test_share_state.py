@@ -129,7 +129,7 @@ def key(group: str, partition: int) -> dict[str, Any]:
 
 
 def test_partitions_beyond_the_bound_are_not_kept() -> None:
-    """Their groups are incomplete, also with partitions that are kept later. A removed group frees its place."""
+    """Groups of such partitions are incomplete, also with partitions kept later. A removed group frees its place."""
     found = ShareState(most_partitions=2)
     for group, partition in (("a", 0), ("b", 0), ("a", 1), ("c", 0)):
         found.add(dataclasses.replace(CREATED, **key(group, partition)))

@@ -138,7 +138,7 @@ def test_a_minimum_of_replicas_that_is_not_known_counts_nothing() -> None:
 
 
 def test_the_share_of_under_replicated_partitions() -> None:
-    """The share is that of all partitions of all topics. Without partitions it is unknown."""
+    """The share is that of all partitions of all topics. It is unknown without partitions."""
     mixed = tables.partitions_table(layout({"a": [GOOD, GOOD, GOOD], "b": [UNDER]}, 2))
     (row,) = tables.totals_table(mixed, None, None, {}, None).to_pylist()
     assert {name: value for name, value in row.items() if value is not None} == {"under_replicated_ratio": 0.25}

@@ -127,7 +127,7 @@ def test_a_state_of_format_3_is_read_exactly(partition: int) -> None:
 
 
 def test_histories_continue_after_the_upgrade() -> None:
-    """A group of a state of format 1 is not created again; its death has evidence, and it can be recreated."""
+    """A group of format 1 is not created again. Its death has evidence, and it can be recreated."""
     state = stored(1, 0)
     key, tombstone = group_key("static-group"), gone(classic())[1]
     log = [

@@ -37,7 +37,7 @@ OPTIONS = JvmOptions("512m")
 
 @pytest.fixture(autouse=True)
 def _own_jvm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """Forget the JVM of an earlier test, keep temporary files apart, and end the JVM of this test."""
+    """Discard the JVM of an earlier test, keep temporary files apart, and end the JVM of this test."""
     started: deque[JvmProcess] = deque(maxlen=1)
     monkeypatch.setattr(jvm_process, "_started", started)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))

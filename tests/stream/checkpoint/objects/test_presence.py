@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Polled:
-    """A presence that asks the store at every question."""
+    """A presence that requests the store at every question."""
 
     def __init__(self, root: ObjectPath) -> None:
         self.now = 0.0

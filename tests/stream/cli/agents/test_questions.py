@@ -1,4 +1,4 @@
-"""The questions of an agent, asked of a real HTTP server."""
+"""The questions of an agent, answered by a real HTTP server."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def test_every_tool_answers(conversation: Conversation, at: int) -> None:
 
 @pytest.mark.parametrize("at", range(len(ERRORS)), ids=lambda at: f"{ERRORS[at][0]}({ERRORS[at][1]})")
 def test_an_error_says_what_to_do(conversation: Conversation, at: int) -> None:
-    """The text of an error lets the agent correct its call."""
+    """The text of an error has the information that the agent needs to correct its call."""
     result = conversation.results[at]
     assert result.is_error
     assert ERRORS[at][2] in result.content[0].text

@@ -28,7 +28,7 @@ BILLING = json.loads(group_json(small_snapshot(), "billing", detail()) or "")
 
 
 class SilentClient:
-    """A client of an instance that knows billing. Its list of groups does not change."""
+    """A client of an instance that has the group billing. Its list of groups does not change."""
 
     address = "http://here"
 

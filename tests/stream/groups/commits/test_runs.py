@@ -52,7 +52,7 @@ def test_the_summary_of_a_whole_is_the_merge_of_any_split(history: list[Commit],
     c=histories(most=8).filter(bool),
 )
 def test_merge_is_associative(a: list[Commit], b: list[Commit], c: list[Commit]) -> None:
-    """(a b) c = a (b c), also with tombstones at the borders."""
+    """The merge satisfies (a b) c = a (b c), also with tombstones at the borders."""
     shift = [a, [Commit(x.position + 100, x.offset, x.time) for x in b]]
     shift.append([Commit(x.position + 200, x.offset, x.time) for x in c])
     first, second, third = (run_of(b"k", part) for part in shift)

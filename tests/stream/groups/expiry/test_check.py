@@ -87,7 +87,7 @@ def test_the_time_of_a_tombstone_decides_the_outcome(
 
 
 def test_deletion_and_expiration_are_distinguished_with_a_retention_of_a_minute() -> None:
-    """With a short retention only its last tenth counts as early, and at least the tolerance of clocks."""
+    """Only the last tenth of a short retention counts as early, and at least the tolerance of clocks."""
     short, watch = OffsetsRetention(MINUTE, 5_000, "broker"), ExpiryCheck()
     found = [
         watch.record_tombstones([forgotten(HOUR - early)], hours(HOUR), short)[0]
@@ -133,7 +133,7 @@ class TestMissing:
         assert watch.errors().total == (MISSING + 1) / 1000
 
     def test_a_new_commit_is_a_new_prediction(self) -> None:
-        """After a new commit no tombstone is missing until the new predicted time has passed too."""
+        """No tombstone is missing after a new commit until the new predicted time has passed too."""
         watch = ExpiryCheck()
         look(watch, HOUR - 1)
         look(watch, HOUR + MISSING + 1)
@@ -239,7 +239,7 @@ def test_the_prediction_for_a_removed_offset_is_that_of_its_last_commit() -> Non
     )
 )
 def test_every_prediction_is_counted_once(steps: list[tuple[str, int, int | None]]) -> None:
-    """For any sequence of updates and tombstones a prediction has one outcome, and every expiration an error."""
+    """A prediction has one outcome, and every expiration an error, for any sequence of updates and tombstones."""
     watch = ExpiryCheck()
     predictions, expired = 0, 0
     now = 0

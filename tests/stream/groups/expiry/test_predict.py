@@ -152,7 +152,7 @@ class TestStories:
         assert predicted_for(group, rules, stored=stored).offset.tolist() == [counts]
 
     def test_unknown_retention(self, rules: ExpiryRules, group: Membership | None, expected: int) -> None:
-        """Without the retention the time is unknown, except for kept offsets and those with an expire timestamp."""
+        """The time is unknown without the retention, except for kept offsets and those with an expire timestamp."""
         assert predicted_for(group, rules, retention=None).offset.tolist() == [UNKNOWN if expected >= 0 else expected]
         stored = predicted_for(group, rules, retention=None, stored=COMMIT).offset.tolist()
         assert stored == [COMMIT + (rules is OLD) if expected >= 0 else expected]
@@ -191,7 +191,7 @@ def test_groups_expire_with_their_last_offset(
 
 
 def test_an_offset_with_unknown_expiration_makes_the_group_unknown() -> None:
-    """With an unknown retention, the first and the last expiration of a group are unknown despite one known offset."""
+    """The first and the last expiration are unknown, although one offset has its own expire timestamp."""
     offsets = [Offset("g", "t", 0, 5, stored=100), Offset("g", "t", 1, 5)]
     found = predict(columns(offsets, {}), OffsetsRetention(None, None, "unknown"))
     assert found.offset.tolist() == [100, UNKNOWN]
@@ -222,7 +222,7 @@ def test_an_empty_driver_state_has_an_empty_prediction() -> None:
 
 
 def test_an_empty_newer_group_without_offsets_is_due_since_it_became_empty() -> None:
-    """Its records have no state time, but its history has the time of the record that emptied it."""
+    """The records of such a group have no state time, but its history has the time when it became empty."""
     life = GroupHistory("consumer", "Empty", since=77, created=None, died=None, counts={}, transitions=())
     group_columns = dataclasses.replace(columns([], {"g": newer("consumer", "Empty", set())}), histories={"g": life})
     assert predict(group_columns, OffsetsRetention(WEEK, None, "broker")).group.tolist() == [77]

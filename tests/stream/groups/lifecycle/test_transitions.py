@@ -359,7 +359,7 @@ OTHERS = [
     ids=[row[0] for row in (*CLASSIC, *SIMPLE, *CONSUMER, *CONVERSIONS, *OTHERS)],
 )
 def test_transitions_follow_from_the_log(log: list[tuple[int, bytes, bytes | None]], wanted: list[str]) -> None:
-    """Each example has exactly these transitions, however it is split."""
+    """Each example has exactly these transitions for any split of the log."""
     assert lines(log) == wanted
 
 

@@ -501,7 +501,7 @@ def test_records_at_once_and_one_by_one_give_the_same_membership(written: list[W
 
 @pytest.mark.parametrize("written", [row[1] for row in EVERY], ids=[row[0] for row in EVERY])
 def test_tombstones_remove_all_effects_of_a_record(written: list[Written]) -> None:
-    """After each tombstone, in any order, the membership is that of the remaining records alone."""
+    """The membership after each tombstone, in any order, is that of the remaining records alone."""
     read = memberships(written)
     living = dict(written)
     for key in list(living):

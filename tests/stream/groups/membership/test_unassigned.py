@@ -219,7 +219,7 @@ def a_group(subscribed: set[str], owned: dict[str, int]) -> Membership:
 
 
 def test_counts_of_all_groups_equal_those_of_each_group() -> None:
-    """Over ticks with random changes of groups, counts, names and offsets, the cache never returns old counts."""
+    """The cache never returns old counts over ticks with random changes of groups, counts, names and offsets."""
     chance = random.Random(7)  # noqa: S311 -- no secret
     topics = [f"t{number}" for number in range(6)]
     every = UnassignedTracker()

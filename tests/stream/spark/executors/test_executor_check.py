@@ -20,7 +20,7 @@ HOST = socket.gethostname()
 
 
 def test_executor_with_everything_has_no_problem(tmp_path: Path) -> None:
-    """Its packages are installed, the marker of the shared folder exists, and the files can be read."""
+    """The executor has all packages and the marker of the shared folder, and can read the files."""
     (tmp_path / "marker").touch()
     assert list(problems_here([], marker=str(tmp_path / "marker"), files=[str(tmp_path / "marker")])) == []
     assert list(problems_here([], marker=None, files=[])) == []
@@ -38,7 +38,7 @@ def test_each_problem_is_a_sentence_with_the_host(tmp_path: Path, monkeypatch: p
 
 
 class _Session:
-    """A session whose jobs run here, after some that fail."""
+    """A session whose jobs run in this process, after some that fail."""
 
     def __init__(self, *errors: str) -> None:
         self.errors = list(errors)

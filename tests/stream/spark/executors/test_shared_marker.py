@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def processor(marker: Path | None) -> ShardProcessor:
-    """Return a processor that looks for this file."""
+    """Return a processor that checks this file."""
     text = None if marker is None else str(marker)
     return ShardProcessor(Placement(4, 1), StateLimits(keep_slots=10), {}, text)
 
