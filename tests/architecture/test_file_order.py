@@ -37,7 +37,7 @@ def test_unknown_test_counts_as_a_long_one() -> None:
 
 
 def test_folder_that_shares_is_as_long_as_all_its_files() -> None:
-    """One worker runs the folder, so it starts before a file that is longer than each of its files."""
+    """One worker runs such a folder, so it starts before a file that is longer than each of the folder's files."""
     (folder,) = SHARING
     by_file = {f"{folder}/test_a.py": 3.0, f"{folder}/test_b.py": 4.0, "tests/test_c.py": 5.0}
     assert seconds_by_unit(by_file) == {folder: 7.0, "tests/test_c.py": 5.0}

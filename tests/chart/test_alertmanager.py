@@ -219,11 +219,11 @@ def alertmanager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 )
 def test_inhibited_alerts(alertmanager: str, sources: list[dict[str, str]], muted: set[str]) -> None:
     """A real Alertmanager suppresses exactly the alerts that the example inhibits."""
-    # Every row has a job of its own, so that rows do not mute each other.
+    # Every row has its own job, so that rows do not inhibit each other.
     job = f"lagwarden-{uuid.uuid4()}"
     alerts_given = [{"labels": {**labels, "job": job}} for labels in sources]
     _post(alertmanager, alerts_given)
-    # Alertmanager receives alerts and computes which of them mute others in two threads.
+    # Alertmanager receives alerts and computes their inhibitions in two threads.
     deadline = time.monotonic() + 20
     while _muted(alertmanager, job, len(sources)) != muted and time.monotonic() < deadline:
         time.sleep(0.1)

@@ -84,7 +84,7 @@ every_panel = pytest.mark.parametrize(
 )
 
 
-# The builders would rather make the newer form, which only Grafana 12 and later read.
+# By default the builders make the newer form, which only Grafana 12 and later read.
 @pytest.mark.filterwarnings("ignore:Prefer using dashboardv2:DeprecationWarning")
 def test_the_files_are_those_of_the_code() -> None:
     """The dashboard files are current. `python -m deploy.dashboards` writes them."""
@@ -155,7 +155,7 @@ def test_seconds_are_shown_as_seconds(panel: dict[str, Any]) -> None:
     for target in panel["targets"]:
         heading = headings[0][f"Value #{target['refId']}"] if headings else target["refId"]
         metric = asked(filled(target["expr"], SAMPLE))[0].metric
-        # A lag divided by how fast it falls is a time, too.
+        # A lag divided by its rate of decrease is a time, too.
         timed = (metric.endswith("_seconds") and "rate(" not in target["expr"]) or "/ (0 - deriv(" in target["expr"]
         assert (units.get(heading, defaults["unit"]) == "s") == timed, target["expr"]
 

@@ -399,7 +399,7 @@ ON: Object = {
     "networkPolicy": {"egress": {"enabled": True}},
 }
 TLS: Object = {"config": {"kafka": {"security_protocol": "SASL_SSL"}}, "credentials": {"sasl": {"existingSecret": "s"}}}
-# What else must be so that a value can matter: by the beginning of its path.
+# The values that another value needs to have an effect, by the beginning of its path.
 GIVEN: dict[str, Object] = {
     "credentials.sasl": merged(TLS, {"config": {"kafka": {"sasl_username": "u"}}}),
     "credentials.sasl.usernameKey": merged(TLS, {"credentials": {"sasl": {"usernameKey": "u"}}}),
@@ -437,7 +437,7 @@ GIVEN |= {
     "httpRoute": {"httpRoute": {"enabled": True, "parentRefs": [{"name": "public"}]}},
     "httpRoute.enabled": {"httpRoute": {"parentRefs": [{"name": "public"}]}},
 }
-# Values that take a sample of their own, because any other would be refused by the templates.
+# Values that need their own sample, because the templates would refuse any other.
 SAMPLES: dict[str, Any] = {
     "config.otlp": RECEIVER["config"]["otlp"],
     "shards": 3,

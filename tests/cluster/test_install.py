@@ -27,7 +27,7 @@ def test_each_set_of_values_is_installed(release: Release, name: str) -> None:
     """`helm install` creates every object, and the StatefulSet its pod, in a namespace that enforces `restricted`."""
     release.install(case(name))
     rendered = render(case(name))
-    # The pod of a SparkApplication is judged in test_operator.py: the operator is not here to create it.
+    # The pod of a SparkApplication is checked in test_operator.py, because no operator runs here to create it.
     if rendered.of_kind("StatefulSet"):
         pod = release.pod()["spec"]
         assert [one["name"] for one in pod["containers"]] == [one["name"] for one in rendered.pod["containers"]]

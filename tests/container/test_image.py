@@ -71,7 +71,7 @@ def test_image_runs_read_only_stops_cleanly_and_continues_from_its_volume(
         assert pod.execute(*advised(pod)) == (ExitCode.OK, ANY)
         assert pod.stop_within(OWN_LIMIT) == ExitCode.OK, pod.output
         assert pod.events("state restored") == []
-        # The archive of classes came with the image: no stop is spent on writing one.
+        # The image has the archive of classes: no stop writes one.
         assert [line for line in pod.lines if "classes" in line.get("event", "")] == []
         pod.remove()
 

@@ -102,7 +102,7 @@ def test_a_compiled_reader_agrees_with_the_composed_reader(message: Message) -> 
 
 @pytest.mark.long
 def test_compiled_readers_agree_with_composed_readers_on_many_corrupted_messages() -> None:
-    """Both agree on two hundred thousand corrupted messages of every type and version."""
+    """The readers agree on two hundred thousand corrupted messages of every type and version."""
     rng = random.Random(7)  # noqa: S311  # test data, not cryptography
     compared = sum(count_agreements(message, rng, 1500) for message in MESSAGES)
     assert compared > 50_000

@@ -150,7 +150,7 @@ def test_the_cleaner_changes_no_answer(tmp_path: Path) -> None:
         _write_history(broker.bootstrap)
         capture = ["capture", str(path), "-b", broker.bootstrap]
         assert cli.main(capture) == ExitCode.OK
-        # The segment written to is never cleaned: it is rolled by a commit that finds it too old.
+        # The active segment is never cleaned: a commit rolls it when it is too old.
         config = {"segment.ms": "100", "min.cleanable.dirty.ratio": "0.001", "min.compaction.lag.ms": "0"}
         set_topic(broker.bootstrap, OFFSETS_TOPIC, config)
         time.sleep(0.3)

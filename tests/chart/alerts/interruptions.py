@@ -33,7 +33,7 @@ def _expanded(word: str) -> Iterator[str]:
     elif found["first"] == "_":
         yield from ["_"] * int(found["times"])
     else:
-        # A number that is repeated stands there once more than it is repeated.
+        # A value with `xN` occurs N + 1 times.
         for count in range(int(found["times"]) + 1):
             yield f"{float(found['first']) + count * float(found['step'] or 0):.17g}"
 

@@ -60,7 +60,7 @@ def test_each_pod_has_an_address_that_selects_it_alone(sharded: Rendered) -> Non
 
 
 def test_policy_and_budget_are_for_all_pods(sharded: Rendered) -> None:
-    """Both select every pod. The budget allows one disruption at a time."""
+    """NetworkPolicy and budget select every pod. The budget allows one disruption at a time."""
     labels = sharded.one("StatefulSet")["spec"]["template"]["metadata"]["labels"]
     assert sharded.one("NetworkPolicy")["spec"]["podSelector"]["matchLabels"].items() <= labels.items()
     budget = sharded.one("PodDisruptionBudget")["spec"]

@@ -91,7 +91,7 @@ def get(port: int, route: str) -> tuple[int, str]:
 
 
 def test_installed_wheel_watches_a_cluster(broker: Broker, program: Path, path: Path, tmp_path: Path) -> None:
-    """One command in an empty working folder with an empty home gets ready, and every lag is Kafka's tool's."""
+    """A monitor in an empty working folder with an empty home becomes ready, and every lag is that of Kafka's tool."""
     # The broker is shared, and each test has its own folder.
     topic, own = tmp_path.name, f"reader-of-{tmp_path.name}"
     make_topic(broker.bootstrap, topic, 2, records=20)

@@ -122,7 +122,7 @@ case "$*" in
 esac
 """)
     docker.chmod(0o755)
-    # As GitHub runs a step.
+    # GitHub runs a step in this way.
     environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "PLATFORM": "linux/amd64", "IMAGE": "i"}
     subprocess.run(["bash", "-eo", "pipefail", "-c", script], cwd=tmp_path, env=environment, check=False)
     built = [line for line in (tmp_path / "calls").read_text().splitlines() if line.startswith("buildx build")]

@@ -74,7 +74,7 @@ def test_a_first_read_that_is_killed_at_any_moment_changes_no_answer(tmp_path: P
         shown = monitor.metrics()
         assert shown.committed == wanted
         assert shown.records_read == TRAFFIC.records
-        # Some seconds before the end of Spark's first batch, unless this process had no turn for so long.
+        # This is some seconds before the end of Spark's first batch, unless this process was not scheduled for so long.
         monitor.kill()
 
         monitor.start().wait_ready()

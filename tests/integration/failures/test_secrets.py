@@ -189,7 +189,7 @@ def descendants(pids: Collection[int]) -> Iterator[int]:
     """Yield processes and all of their children."""
     for pid in pids:
         yield pid
-        # Of each thread those that it started.
+        # The children of each thread.
         for children in Path(f"/proc/{pid}/task").glob("*/children"):
             with contextlib.suppress(OSError):
                 yield from descendants(list(map(int, children.read_text().split())))

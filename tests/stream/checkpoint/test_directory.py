@@ -453,7 +453,7 @@ def test_a_missed_tombstone_retention_sets_the_state_aside(
     moment = 1_800_000_000.0
     for path in (checkpoint.folder / "current", *(checkpoint.folder / "spark" / "commits").iterdir()):
         if path.exists():
-            # A batch of long ago means nothing where the note is younger: a quiet topic has no batches.
+            # An old batch does not count if the heartbeat is newer: a quiet topic has no batches.
             os.utime(path, (moment, moment) if path.name == "current" or not noted else (1.0, 1.0))
     with opened(tmp_path, now=moment + away) as checkpoint:
         assert (checkpoint.set_aside is None) == kept

@@ -77,7 +77,7 @@ def test_no_command_prints_the_help(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_help_and_version_need_nothing_heavy() -> None:
-    """These commands load neither Spark nor the Kafka client nor Arrow."""
+    """The commands of the test load neither Spark nor the Kafka client nor Arrow."""
     for arguments in (["--help"], ["version"], ["acls"], ["check-config", "-b", "a:1"]):
         script = (
             "import sys; from stream.cli.app import main; code = main(sys.argv[1:]);"

@@ -25,7 +25,7 @@ def found(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, Any
 
 
 def test_a_record_is_found_by_offset_and_by_time(capsys: pytest.CaptureFixture[str]) -> None:
-    """Both find the same record of a later segment, with its file and the position of its batch."""
+    """Offset and time find the same record of a later segment, with its file and the position of its batch."""
     with opened(SEGMENTED) as log:
         record = next(placed.record for placed in log.records() if placed.record.offset == log.segments[-1].base_offset)
         path = log.segments[-1].path

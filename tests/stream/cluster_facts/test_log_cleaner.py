@@ -98,7 +98,7 @@ def test_a_working_cleaner_causes_no_evidence_with_any_traffic(
 @pytest.mark.parametrize(
     ("sizes", "hours"),
     [
-        # From the last compaction: two segments, as much dirt as is clean, and the patience of ten minutes.
+        # The limit from the last compaction: two segments, as many dirty bytes as clean ones, and ten minutes.
         pytest.param(log(30_000, 12, stops_at=0), (200 / 0.03 + 600) / 3600, id="stopped from the start"),
         pytest.param(
             log(30_000, 48, clean=40 * MB, stops_at=5),

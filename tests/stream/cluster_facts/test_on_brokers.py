@@ -129,7 +129,7 @@ def test_layout_controller_and_settings(poll: ClusterPoll, brokers: tuple[Broker
             "kafka.admin.ConfigCommand", one, "--describe", "--all", "--entity-type", f"{scope}s", "--entity-name", name
         )
         theirs = re.findall(r"^  ([\w.]+)=(.*?) sensitive=\w+ synonyms=\{(\w+)?", output, re.MULTILINE)
-        # The first synonym is the one in force; a default that has no name of its own in the broker has none.
+        # The first synonym is the effective one. A default without its own name in the broker has none.
         expected = {key: (value, source or "DEFAULT_CONFIG") for key, value, source in theirs}
         for key in wanted:
             assert ours.get((scope, name, key)) == expected.get(key), (scope, name, key)
@@ -198,7 +198,7 @@ def test_a_stopped_and_restarted_broker_changes_the_facts(poll: ClusterPoll, bro
             assert {topic: row[column] for topic, row in counted.items()} == {
                 name: theirs.count(name) for name in counted
             }
-        # In sync with itself is what Kafka calls the last replica of a partition whose broker is away.
+        # Broker 1 has the last in-sync replica of these partitions. Their preferred leader is away.
         assert _trouble(facts)["cw-two", 0] == _trouble(facts)["cw-two", 2] == "led by another"
         assert facts.brokers["broker"].to_pylist() == [1]
         sizes = {row["broker"]: row["bytes"] for row in facts.offsets_replicas.to_pylist()}

@@ -195,7 +195,7 @@ def test_churn_leaves_a_bounded_state(batches: int) -> None:
         sizes.append(len(shard_reader.state.histories))
     assert shard_reader.events.transitions, "the last batch has transitions"
     assert shard_reader.state.position == 4 * batches * 1000 - 1
-    # A group each ten seconds: those of twice the grace are kept, and at most what one batch brought.
+    # Each ten seconds have one group: those of twice the grace period are kept, and at most those of one batch.
     assert max(sizes) <= 2 * hour // 10_000 + 1000
     assert len(pack(shard_reader.state)) < 2 << 20
     assert (len(shard_reader.state.runs), len(shard_reader.state.records)) == (0, 0)

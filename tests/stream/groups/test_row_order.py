@@ -44,7 +44,7 @@ def test_the_same_shards_have_the_same_labels() -> None:
 
 
 def test_another_group_changes_the_order() -> None:
-    """This includes a group without rows, which has a place in the order."""
+    """A group without rows has a place in the order too."""
     names = RowLabels([ONE])
     ranks = RowOrder(names, frozenset({"x"}))
     assert ranks.for_labels(names, {"x"}) is ranks

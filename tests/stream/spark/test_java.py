@@ -133,7 +133,7 @@ def test_runtime_of_the_package_starts_with_the_options_of_executors(found: str,
     java = Path(environment["JAVA_HOME"], "bin", "java")
     options = ["-Da=b c", "--add-modules=jdk.incubator.vector", "-XshowSettings:properties", "-version"]
     if found == "beside the package":
-        # As pip installs both.
+        # This is the layout of both packages as installed by pip.
         environment = {}
         own = tmp_path / "site-packages" / "stream" / "spark" / "executor_java" / "bin" / "java"
         own.parent.mkdir(parents=True)

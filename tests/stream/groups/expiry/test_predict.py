@@ -230,7 +230,7 @@ def test_an_empty_newer_group_without_offsets_is_due_since_it_became_empty() -> 
 
 @pytest.mark.parametrize(("rules", "kept"), [(NEW, False), (NEWEST, True)])
 def test_a_pending_commit_keeps_the_offset_and_the_group(rules: ExpiryRules, *, kept: bool) -> None:
-    """This holds while the transaction is open, with the coordinator of 4.0; the older one ignores transactions."""
+    """The coordinator of 4.0 keeps both while the transaction is open. The older one ignores transactions."""
     offsets = [Offset("g", "t", 0, 5), Offset("g", "t", 1, 5), Offset("h", "t", 0, 5)]
     group_columns = columns(offsets, {"e": classic("Empty", "consumer", since=3)})
     pending = frozenset({commit_key("g", "t", 1), commit_key("e", "t", 0)})

@@ -120,7 +120,7 @@ EPOCHS: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("group", "fields"), EPOCHS, ids=[row[0] for row in EPOCHS])
 def test_groups_at_the_end_of_the_capture(rows: list[LogRow], group: str, fields: dict[str, Any]) -> None:
-    """All members left: the epochs are kept, and no topic is subscribed or owned."""
+    """No member is left, the epochs are kept, and no topic is subscribed or owned."""
     _, last = moments(rows, group)[-1]
     fields |= {"state": "Empty", "members": 0, "subscribed": frozenset(), "idle": 0, "member_names": frozenset()}
     assert {name: getattr(last, name) for name in fields} == fields

@@ -93,7 +93,7 @@ def test_spark_options_cannot_replace_a_setting(
 
 
 def test_driver_listens_on_its_bind_address_and_is_reached_by_its_host() -> None:
-    """Both addresses differ behind a Service."""
+    """The two addresses differ behind a Service."""
     settings = session_settings(SessionOptions("x", JvmOptions("512m"), "driver.example", 6, executors=ALL))
     assert settings["spark.driver.host"] == "driver.example"
     assert settings["spark.driver.bindAddress"] == "0.0.0.0"  # noqa: S104 -- not opened
