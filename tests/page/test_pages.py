@@ -67,7 +67,7 @@ CONTRAST = """
 
 @PAGES
 def test_the_console_is_empty_and_all_requests_are_local(browser: Browser, url: str, path: str) -> None:
-    """No message violates the strict content security policy, and every URL is one of lagwarden."""
+    """The strict content security policy causes no message in the console, and every URL is one of lagwarden."""
     with browser.page() as page:
         page.open(url + path)
         page.wait_for(UPDATED)
@@ -249,7 +249,7 @@ def test_the_labels_of_the_chart_are_not_clipped(browser: Browser, serve: Serve)
 
 @pytest.mark.parametrize("width", [320, 390, 1280])
 def test_the_clock_times_of_an_axis_show_its_scale(browser: Browser, serve: Serve, width: int) -> None:
-    """Any span of samples has two or more labels, without overlaps with each other or the zone."""
+    """An axis has at least two times, or one in a very narrow window, and none overlaps another or the zone."""
     now = time.time()
     with browser.page(width=width, height=844) as page:
         for span in (100, 600, 1_500, 3_600):

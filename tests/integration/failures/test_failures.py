@@ -106,7 +106,7 @@ def test_checkpoint_that_is_deleted_while_in_use_ends_the_process(
 
 
 def test_failed_tick_ends_the_process(cluster: Broker, tmp_path: Path) -> None:
-    """An internal error ends the process with a traceback and exit code. Stale metrics would hide it."""
+    """An internal error ends the process with its traceback and exit code, so that it serves no stale metrics."""
     fault = (
         "import sys, stream.tick.publisher as publish; from stream.cli.app import main\n"
         "ticks = iter([publish.Publisher.tick] * 2)\n"
@@ -145,7 +145,7 @@ def test_watchdog_ends_a_blocked_query(cluster: Broker, tmp_path: Path) -> None:
 
 
 def test_sigterm_without_a_broker_ends_with_0(tmp_path: Path) -> None:
-    """The exit code is 0 while the process waits for Kafka, and while its JVM boots."""
+    """SIGTERM ends the process with code 0 while it waits for Kafka, and while its JVM boots."""
     with Monitor(f"{LOOPBACK}:9", tmp_path) as monitor:
         monitor.wait_answering()
         ending = monitor.stop()

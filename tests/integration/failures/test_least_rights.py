@@ -137,7 +137,7 @@ def test_stopped_group_is_found_without_the_right_if_no_transaction_exists(broke
 
 
 def test_group_before_a_marker_is_unknown_until_the_right_to_read_is_granted(broker: Secured, monitor: Monitor) -> None:
-    """The verdict is never critical and names the missing right. Later the group is caught up."""
+    """The verdict is never critical and names the missing right. With the right the group is caught up."""
     producer = transactional(broker, "marks")
     shown: list[Verdict] = []
 

@@ -158,7 +158,7 @@ def test_refusal_of_the_cluster_is_one_line(
 @pytest.mark.long
 @pytest.mark.parametrize("lost", [(AclOperation.READ,), (AclOperation.READ, AclOperation.DESCRIBE)])
 def test_a_revoked_right_ends_the_process(secured: Secured, tmp_path: Path, lost: tuple[AclOperation, ...]) -> None:
-    """A task that may not fetch, or denied end offsets, end it with one line and the exit code of the cause."""
+    """A revoked right to fetch or to read end offsets gives one line and the exit code of the cause."""
     rights = [("carol", OFFSETS_TOPIC, operation) for operation in lost]
     with Monitor(secured.sasl, tmp_path, login("carol", "carol-secret")) as monitor:
         monitor.wait_ready()

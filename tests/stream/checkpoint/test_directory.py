@@ -162,7 +162,7 @@ def test_checkpoint_of_an_earlier_format_is_set_aside_once(tmp_path: Path) -> No
 
 
 def test_checkpoint_of_an_earlier_format_of_another_cluster_is_refused(tmp_path: Path) -> None:
-    """Each start refuses it, as it refuses one of the current format."""
+    """Each start refuses such a checkpoint, as it refuses one of the current format."""
     earlier(tmp_path, "cluster-b")
     for _ in range(2):
         with pytest.raises(Refusal) as refused, opened(tmp_path):

@@ -75,7 +75,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> WatchedTopic:
 
 
 def test_partitions_of_other_instances_are_not_watched(watched: WatchedTopic) -> None:
-    """Neither their ends nor added ones count: an instance is current when its own partitions are read."""
+    """An instance is current when its own partitions are read. Ends and additions of other instances do not count."""
     checkpoint = cast("CheckpointDirectory", watched)
     watch = TopicWatch(checkpoint, 3600.0, TOPIC.partitions, share=InstanceShare(1, 2))
     watched.topic = dataclasses.replace(TOPIC, partitions=(0, 1, 2, 3, 4), leaders=(1,) * 5)

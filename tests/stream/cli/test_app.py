@@ -133,7 +133,7 @@ def test_configuration_as_json_masks_secrets(capsys: pytest.CaptureFixture[str],
 
 
 def test_checks_as_json(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each failed check has its advice and exit code. The command returns the code of the first failed one."""
+    """Each failed check has its advice and exit code, and the command returns the code of the first one."""
     taken = Refusal("the port is taken", "choose another", ExitCode.PORT_IN_USE)
     monkeypatch.setattr(preflight, "run_checks", lambda _: iter(["java is there", taken]))
     assert cli.main(["check-config", "-b", "a:1", "--connect", "--json"]) == ExitCode.PORT_IN_USE

@@ -152,7 +152,7 @@ def test_hostile_names_have_one_line_each(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_interrupt_of_the_start_is_no_success(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C before the command begins has an exit code other than 0."""
+    """Ctrl-C before the command begins gives the exit code INTERRUPTED."""
 
     def interrupt(_: object) -> None:
         raise KeyboardInterrupt

@@ -62,7 +62,7 @@ def hostile() -> Iterator[str]:
 
 
 def test_group_is_explained_in_plain_lines(url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """The output has no colors and no wrapped lines without a terminal. Notes are printed on stderr."""
+    """The output has no colours and no wrapped lines without a terminal. Notes are printed on stderr."""
     assert cli.main(["explain", "billing", "--url", url]) == ExitCode.OK
     out, err = capsys.readouterr()
     assert out.startswith("billing: stopped (critical) for 30 s.\n1 of 2 partitions;")

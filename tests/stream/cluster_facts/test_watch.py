@@ -83,7 +83,7 @@ def test_the_result_of_a_poll_is_published(watching: Any) -> None:
 
 
 def test_the_first_of_several_instances_has_the_facts(watching: Any) -> None:
-    """Only the first has the common facts, so that sums count them once. All have their own share groups."""
+    """Only the first instance has the common facts, so that sums count them once. Each has its share groups."""
     seen = facts()
     first, other = (watching(Polls(seen), share=InstanceShare(index, 2)) for index in (0, 1))
     for watch, whole in ((first, seen), (other, None)):

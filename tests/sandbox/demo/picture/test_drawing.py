@@ -54,7 +54,7 @@ def test_characters_have_their_places_and_colors() -> None:
 
 
 def test_both_themes_have_every_color() -> None:
-    """The dark theme has other colors than the light one, with the same names."""
+    """The dark theme has other colours than the light one, with the same names."""
     light, dark = re.findall(r":root\{(.*?)\}", drawing(FRAMES, 20, "a"))
     names = [[each.split(":")[0] for each in theme.split(";")] for theme in (light, dark)]
     assert names[0] == names[1]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def test_without_the_extra_the_command_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The error has no traceback."""
+    """The error names the extra to install, without a traceback."""
     monkeypatch.setitem(sys.modules, "mcp.server", None)
     assert cli.main(["mcp", "--url", "http://127.0.0.1:1"]) == ExitCode.USAGE
     error = capsys.readouterr().err
