@@ -1,4 +1,4 @@
-"""The distribution of the test files: the longest first, by what is known of their tests, and folders that share."""
+"""The distribution of the test files: the longest first, by the known durations of their tests, and shared folders."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_seconds_of_a_file_are_those_of_its_selected_tests() -> None:
 
 
 def test_file_without_a_measured_test_has_its_committed_seconds() -> None:
-    """A checkout that has run nothing yet sorts by the committed file."""
+    """A checkout without a test run sorts by the committed file."""
     assert seconds_by_file(["a.py::one", "a.py::two"], {"b.py::one": 1.0}, {"a.py": 30.0}) == {"a.py": 30.0}
 
 
@@ -37,7 +37,7 @@ def test_unknown_test_counts_as_a_long_one() -> None:
 
 
 def test_folder_that_shares_is_as_long_as_all_its_files() -> None:
-    """One worker runs the folder, so it starts before a file that is longer than each of its files."""
+    """One worker runs such a folder, so it starts before a file that is longer than each of the folder's files."""
     (folder,) = SHARING
     by_file = {f"{folder}/test_a.py": 3.0, f"{folder}/test_b.py": 4.0, "tests/test_c.py": 5.0}
     assert seconds_by_unit(by_file) == {folder: 7.0, "tests/test_c.py": 5.0}
@@ -46,10 +46,10 @@ def test_folder_that_shares_is_as_long_as_all_its_files() -> None:
 
 @pytest.mark.parametrize("folder", SHARING)
 def test_tests_that_share_a_monitor_are_in_a_folder_that_shares(folder: str) -> None:
-    """The fixture is defined there, so no test elsewhere can start a further monitor by naming it."""
+    """The fixture is defined there, so no test elsewhere can start another monitor with it."""
     assert 'scope="package"' in (ROOT / folder / "conftest.py").read_text()
 
 
 def test_committed_files_exist() -> None:
-    """A file that was renamed or removed leaves the list; the module says how to write it again."""
+    """A removed or renamed file must be removed from the list. The docstring of the module has the command."""
     assert [file for file in committed_seconds() if not (ROOT / file).is_file()] == []

@@ -24,11 +24,11 @@ def texts() -> list[Path]:
 
 @pytest.mark.parametrize("path", [path for path in texts() if COMPLETE.search(path.read_text())], ids=lambda p: p.name)
 def test_a_complete_command_runs_in_the_folder_of_kafka(path: Path) -> None:
-    """It begins with `bin/` and has the suffix of the script, so that it can be pasted."""
+    """A command begins with `bin/` and has the suffix of the script, so that it can be pasted."""
     found = [match[1] for match in COMPLETE.finditer(path.read_text())]
     assert [each for each in found if not re.fullmatch(r"bin/kafka-[a-z-]+\.sh", each.lstrip("`"))] == []
 
 
 def test_commands_are_found() -> None:
-    """Or the other test would pass without any."""
+    """The other test would pass without any command."""
     assert sum(bool(COMPLETE.search(path.read_text())) for path in texts()) > 10

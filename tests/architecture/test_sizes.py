@@ -49,7 +49,7 @@ def chart() -> dict[str, Any]:
 
 
 def test_limits_hold_what_was_measured() -> None:
-    """Every row has a valid heap, room for the Python processes, and a tenth of the limit for what was not measured."""
+    """Every row has a valid heap, room for the Python processes, and a tenth of the limit as a reserve."""
     rows = sizes()
     assert rows
     assert rows == sorted(rows)
@@ -60,7 +60,7 @@ def test_limits_hold_what_was_measured() -> None:
 
 
 def test_defaults_are_the_row_of_33_000() -> None:
-    """Heap of the option and of the chart, and the limit of the chart, are those of one row."""
+    """The heap of the option and the chart, and the limit of the chart, are those of one row."""
     row = next(row for row in sizes() if row.partitions == 33_000)
     memory = {kind: chart()["resources"][kind]["memory"] for kind in ("requests", "limits")}
     assert JobOptions.model_fields["driver_memory"].default == row.heap

@@ -90,7 +90,7 @@ def test_modules_import_each_other_without_circles() -> None:
     graphlib.TopologicalSorter(graph).prepare()
 
 
-def test_no_folder_has_more_modules_than_a_reader_can_overlook() -> None:
+def test_no_folder_has_too_many_modules() -> None:
     """A folder has at most 21 modules."""
     assert {str(folder): len(modules(folder)) for folder in folders() if len(modules(folder)) > MOST_MODULES} == {}
 
@@ -107,7 +107,7 @@ def test_modules_that_share_a_prefix_are_a_package() -> None:
 
 @pytest.mark.parametrize("trees", [PRODUCT, ("sandbox",), ("bench",), ("deploy",)], ids="-".join)
 def test_public_class_names_are_unique(trees: tuple[str, ...]) -> None:
-    """A public class name stands for one class of the product, and for one of each tree beside it."""
+    """A public class name is used for one class of the product, and for one of each tree beside it."""
     places: dict[str, list[str]] = collections.defaultdict(list)
     for path in itertools.chain.from_iterable((ROOT / tree).rglob("*.py") for tree in trees):
         for node in ast.parse(path.read_text()).body:
@@ -118,7 +118,7 @@ def test_public_class_names_are_unique(trees: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("name", CONTRACTS)
 def test_import_contracts_list_every_package(name: str) -> None:
-    """A contract that allows a library in one package forbids it in all others, so a new package is not forgotten."""
+    """A contract that allows a library in one package forbids it in all others, so it must list each new package."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
     contracts = {contract["name"]: contract for contract in settings["tool"]["importlinter"]["contracts"]}
     listed = set(contracts[name]["source_modules"])
@@ -133,13 +133,13 @@ def test_import_contracts_list_every_package(name: str) -> None:
 
 @pytest.mark.parametrize("tree", [*PRODUCT, "sandbox", "bench", "deploy"])
 def test_only_tests_import_tests(tree: str) -> None:
-    """Tests are no package, so import contracts do not cover them: nothing else imports them."""
+    """Tests are no package, so import contracts do not cover them. Nothing else imports them."""
     importers = {str(path.relative_to(ROOT)): imported(path) for path in (ROOT / tree).rglob("*.py")}
     assert [path for path, names in importers.items() if any(name.split(".")[0] == "tests" for name in names)] == []
 
 
 def test_only_the_transport_imports_the_kafka_client() -> None:
-    """Requests and answers of the library are made and read in `stream.cluster.transport` only."""
+    """Only `stream.cluster.transport` makes requests and reads responses of the library."""
     importers = [
         path for path in product_modules() if "kafka" in {name.split(".")[0] for name in imported(ROOT / path)}
     ]
@@ -159,13 +159,13 @@ def test_python_files_lie_only_in_the_known_trees() -> None:
 
 
 def test_the_root_of_stream_has_few_modules() -> None:
-    """Only the leaves that every package may import lie at the root of `stream`."""
+    """The root of `stream` has only the modules that every package may import."""
     assert modules(Path("stream")) == ["errors", "http_post", "logs", "process_memory", "wording"]
 
 
 @pytest.mark.parametrize("tree", [*PRODUCT, "sandbox", "bench", "deploy"])
-def test_each_package_says_what_belongs_there(tree: str) -> None:
-    """The `__init__` of each package has a docstring, and code lies only in packages."""
+def test_each_package_has_a_docstring(tree: str) -> None:
+    """The `__init__` of each package has a docstring, and code is only in packages."""
     for folder in (each for each in folders() if each.parts[0] == tree):
         init = ROOT / folder / "__init__.py"
         assert init.exists(), folder

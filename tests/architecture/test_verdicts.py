@@ -1,4 +1,4 @@
-"""Everything that belongs to a verdict: a verdict without one of these parts fails here with the name of the part."""
+"""All parts that belong to a verdict: a verdict without one of them fails here with the name of the part."""
 
 from __future__ import annotations
 
@@ -79,20 +79,20 @@ def alert_of(verdict: Verdict | ShareVerdict) -> str:
 
 @pytest.mark.parametrize("verdict", Verdict)
 def test_pages_link_to_the_runbook_of_the_alert(verdict: Verdict) -> None:
-    """The page of a group names the alert that the rules have for its verdict; other verdicts have none."""
+    """The page of a group names the alert of its verdict in the rules. Other verdicts have none."""
     named = alert_of_verdict(str(verdict), SEVERITY[verdict].name.lower())
     assert named == (alert_of(verdict) if verdict in FAULTS else None)
 
 
 @pytest.mark.parametrize("verdict", ShareVerdict)
 def test_pages_link_to_the_runbook_of_a_share_groups_alert(verdict: ShareVerdict) -> None:
-    """As for other groups."""
+    """The page of a share group names the alert of its verdict in the rules."""
     assert alert_of_verdict(str(verdict), SHARE_SEVERITY[verdict].name.lower()) == alert_of(verdict)
 
 
 @pytest.mark.parametrize("verdict", ShareVerdict)
 def test_a_share_group_has_the_verdict(verdict: ShareVerdict) -> None:
-    """In a story of the rules, and with real members."""
+    """A story of the rules has the verdict, and real members have it unless it needs long locks."""
     assert verdict in {expected for *_, expected in SHARE_STORIES}
     assert (verdict in SICK.values()) == (verdict not in LONG_LOCKS)
 
@@ -109,7 +109,7 @@ def stories_of(verdict: Verdict | ShareVerdict, kind: Kind) -> list[Case]:
 
 @pytest.mark.parametrize("verdict", [*FAULTS, *ShareVerdict])
 def test_the_alert_of_a_fault_has_stories_of_it_just_before_and_just_after(verdict: Verdict | ShareVerdict) -> None:
-    """Alerts that several faults share have them for each, and every alert has a healthy look-alike."""
+    """Each fault of an alert has both stories, and every alert has a healthy look-alike."""
     before, after = stories_of(verdict, Kind.BEFORE), stories_of(verdict, Kind.AFTER)
     assert before
     assert not any(case.fires for case in before)
@@ -119,7 +119,7 @@ def test_the_alert_of_a_fault_has_stories_of_it_just_before_and_just_after(verdi
 
 @pytest.mark.parametrize("verdict", [*FAULTS, *ShareVerdict])
 def test_the_runbook_of_a_fault_names_it(verdict: Verdict | ShareVerdict) -> None:
-    """The meaning has the word that `lagwarden explain` prints."""
+    """The section about the meaning has the name that `lagwarden explain` prints."""
     text = (ROOT / "docs" / "runbooks" / f"{alert_of(verdict)}.md").read_text()
     meaning = text.partition("## Meaning")[2].partition("\n## ")[0]
     words = " ".join(meaning.split()).lower()
@@ -128,7 +128,7 @@ def test_the_runbook_of_a_fault_names_it(verdict: Verdict | ShareVerdict) -> Non
 
 @pytest.mark.parametrize("verdict", [*FAULTS, *NOTICES])
 def test_a_group_of_the_play_has_the_verdict(verdict: Verdict) -> None:
-    """Real clients on a real broker."""
+    """Real clients on a real broker cause the verdict, unless it takes too long."""
     expected = {each for scenario in SCENARIOS for step in scenario.expected for each in step.verdicts}
     names = {scenario.name for scenario in SCENARIOS}
     known = verdict in expected or ELSEWHERE.get(verdict) in names
@@ -137,14 +137,14 @@ def test_a_group_of_the_play_has_the_verdict(verdict: Verdict) -> None:
 
 @pytest.mark.parametrize("verdict", [*FAULTS, *NOTICES])
 def test_a_simulated_group_has_the_verdict(verdict: Verdict) -> None:
-    """Found in time, with its cause, and kept over a restart of the monitor."""
+    """A simulated group expects the verdict."""
     simulated = {each.wanted for each in (*situations.SICK, *situations.NOTICED)}
     assert verdict in simulated
 
 
 @pytest.mark.parametrize("verdict", FAULTS)
 def test_a_fault_has_healthy_look_alikes(verdict: Verdict) -> None:
-    """In the play or in the simulation; both fail if such a group has any fault."""
+    """The play or the simulation has them. Both fail if such a group has any fault."""
     healthy = {each.name for each in SCENARIOS if each.kind == "healthy"}
     healthy |= {each.story for each in situations.HEALTHY}
     assert LOOK_ALIKES[verdict]

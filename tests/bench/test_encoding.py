@@ -48,7 +48,7 @@ def test_shares_of_value_versions_match_the_layouts() -> None:
 
 
 def test_group_metadata_has_a_realistic_size() -> None:
-    """About 500 bytes for two members of a usual client; a third member adds half of that."""
+    """The metadata of two members of a usual client takes about 500 bytes. A third member adds half of that."""
     assert 450 <= len(group_value(SIZE, 42, 7, 0)) <= 650
     assert 650 <= len(group_value(SIZE, 43, 7, 0)) <= 900
 

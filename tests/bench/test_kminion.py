@@ -1,4 +1,4 @@
-"""The comparison with KMinion: when it is measured, and when its answer counts as right."""
+"""The comparison with KMinion: the condition for its measurement, and for a correct answer."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def test_wrong_lags_are_counted(wrong: int) -> None:
 
 
 def test_missing_partitions_are_wrong() -> None:
-    """KMinion shows the groups that it has read so far."""
+    """KMinion shows only the groups that it has read."""
     wanted = final_state(TRAFFIC)
     assert lag_differences("", wanted, TRAFFIC) == int(wanted.alive.sum())
 
 
 def test_comparison_is_left_out_without_a_binary(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The variable names it; a wrong name is an error instead of a benchmark without the comparison."""
+    """The variable names the binary. A wrong name is an error, so that the comparison is not left out silently."""
     monkeypatch.delenv(kminion.VARIABLE, raising=False)
     assert kminion.binary() is None
     monkeypatch.setenv(kminion.VARIABLE, str(tmp_path / "kminion"))

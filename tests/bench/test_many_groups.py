@@ -46,7 +46,7 @@ def correct_answer(expected: ExpectedAnswers, number: int) -> dict[str, Any]:
 
 
 def test_every_group_is_written_once_with_all_its_partitions() -> None:
-    """Each group's membership comes once and before its commits, and each of its offsets once."""
+    """Each group's membership precedes its commits, and each of its offsets is written once."""
     memberships, keys = [], []
     for chunk in initial_records(SIZE):
         of_group = chunk.kind == Kind.MEMBERSHIP
@@ -69,7 +69,7 @@ def test_commit_rounds_cycle_through_all_groups() -> None:
 
 
 def test_state_of_the_measured_job_equals_the_oracle() -> None:
-    """Fold, reduce and driver state, as the measured tick uses them, produce the oracle's state."""
+    """Fold, reduce and driver state of the measured tick produce the oracle's state."""
     job, driver_state, state = Job(SIZE, 4), DriverState(), initial_state(SIZE)
     for chunk in (*initial_records(SIZE), commit_round(SIZE, 3, 1)):
         state.apply(chunk)
@@ -114,7 +114,7 @@ def test_wrong_or_missing_partition_is_a_difference() -> None:
 
 
 def test_tables_show_every_step_of_a_measured_tick() -> None:
-    """A small tick, really measured, has every step, and the tables contain every measurement."""
+    """A small tick is really measured with every step, and the tables contain every measurement."""
     steps = measure(traffic_of(20, 3), 4, 5)
     assert {step["what"] for step in steps["steps"]} == {
         *("seed", "apply", "columns", "context", "evaluate", "snapshot", "render", "pack", "release memory")

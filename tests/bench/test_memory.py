@@ -13,7 +13,7 @@ from bench.memory import MemoryPeak, MemoryUse, memory_by_role, memory_table, tr
 
 
 def test_memory_of_a_tree_is_that_of_its_processes() -> None:
-    """The process itself is the driver; roles without processes are absent."""
+    """The process itself is the driver. Roles without processes are absent."""
     with subprocess.Popen([sys.executable, "-c", "print(flush=True); input()"], stdin=-1, stdout=-1) as process:
         assert process.stdout is not None
         process.stdout.readline()
@@ -24,7 +24,7 @@ def test_memory_of_a_tree_is_that_of_its_processes() -> None:
 
 
 def test_peak_is_the_sample_with_the_highest_sum(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The roles of a row are of one moment, so that their sum is what a memory limit must hold."""
+    """The roles of a row are of one moment, so that a memory limit must hold their sum."""
     samples = [{"driver": 5, "jvm": 20}, {"driver": 10, "jvm": 30}, {"driver": 25, "jvm": 6}]
     exhausted = threading.Event()
 
@@ -48,7 +48,7 @@ def test_traffic_has_whole_groups(partitions: int, groups: int) -> None:
 
 
 def test_table_has_a_row_per_phase() -> None:
-    """Bytes become MB; a role without processes and an unknown heap are dashes."""
+    """Bytes become MB. A role without processes and an unknown heap are dashes."""
     row = MemoryUse(33_000, "512m", "idle", {"driver": 300_000_000, "jvm": 700_400_000}, None)
     cells = [cell.strip() for cell in memory_table([row]).splitlines()[2].strip("|").split("|")]
     assert cells == ["33,000", "512m", "idle", "300", "700", "-", "-", "1,000", "-"]

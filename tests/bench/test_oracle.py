@@ -14,9 +14,9 @@ DENSE = Traffic(9_000, groups=4, partitions_per_group=5)
 
 @pytest.mark.parametrize("size", [9_000, 1_000, 37], ids=["one chunk", "nine chunks", "many odd chunks"])
 def test_final_state_equals_a_record_by_record_computation(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
-    """For every chunk size, both agree on every key and group, also on deleted ones."""
+    """Every key and group is equal for every chunk size, also deleted ones."""
     monkeypatch.setattr(made, "CHUNK", size)
-    # Many tombstones, so that keys die and come back within a chunk and over its borders.
+    # Many tombstones remove keys, which are committed again within a chunk and over its borders.
     monkeypatch.setattr(made, "TOMBSTONES", 0.3)
     offsets: dict[int, tuple[int, int, int]] = {}
     generations: dict[int, int] = {}

@@ -31,6 +31,6 @@ def test_ratio_is_to_the_reader() -> None:
     ids=["enough", "too little", "just within", "too much"],
 )
 def test_target_is_met_at_the_limit_and_missed_beyond_it(found: float, at_least: bool, met: str) -> None:  # noqa: FBT001 -- a table's column
-    """`at_least` decides on which side of the limit a target is met."""
+    """`at_least` makes the limit a minimum, otherwise it is a maximum."""
     line = target_table([Target("x", 0.7, found, "s", at_least)]).splitlines()[-1]
     assert line.strip("| ").endswith(met)

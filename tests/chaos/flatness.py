@@ -29,7 +29,7 @@ class Bound:
 
 
 BOUNDS: Final = {
-    # Open sockets and files come and go with tasks and batches; one leaked descriptor per batch is hundreds in 13 min.
+    # Tasks and batches open and close sockets and files; one leaked descriptor per batch is hundreds in 13 min.
     "descriptors": Bound(share=0.05, least=8),
     # Pools of the JVM grow by a few threads when tasks overlap for the first time.
     "threads": Bound(share=0.10, least=4),

@@ -57,7 +57,7 @@ class Outcome:
 def kill(monitor: Monitor, what: Kill, chance: random.Random) -> Outcome:
     """Kill one process of a running monitor, and return when the monitor has ended or works again.
 
-    Asserts that an ended monitor leaves no process behind and has a documented exit code.
+    This asserts that an ended monitor leaves no process behind and has a documented exit code.
     """
     _enter(monitor, what)
     time.sleep(chance.uniform(0, _DELAYS[what.phase]))

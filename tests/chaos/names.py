@@ -1,4 +1,4 @@
-"""Hostile names, and records of `__consumer_offsets` that carry them in every field that a client can set.
+"""Hostile names, and records of `__consumer_offsets` that contain them in every field that a client can set.
 
 A broker accepts most of them from real clients; the rest are written as raw records. Names are bytes, because some
 are invalid UTF-8: the monitor shows them as Java decodes them.

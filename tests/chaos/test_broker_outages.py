@@ -47,7 +47,7 @@ def all_are_well(monitor: Monitor) -> bool:
 
 
 def assert_unready_with_old_numbers(monitor: Monitor) -> None:
-    """Assert what holds in an outage that lasts longer than the freshness limit."""
+    """Assert the state during an outage that lasts longer than the freshness limit."""
     before = shown_values(monitor)
     monitor.wait_for(lambda: monitor.metrics().value("lagwarden_kafka_reachable") == 0, "the outage to be seen")
     monitor.wait_for(lambda: monitor.get("/readyz").status == 503, "readiness to end with freshness")
@@ -64,7 +64,7 @@ def assert_unready_with_old_numbers(monitor: Monitor) -> None:
 def test_values_are_correct_after_each_outage(
     make_broker: MakeBroker, tmp_path: Path, report: Callable[[str], None], outages: list[Outage]
 ) -> None:
-    """Under traffic, each outage ends readiness with its reason; afterwards every value equals the broker's."""
+    """Readiness has the reason during each outage under traffic. Afterwards all values equal the broker's."""
     broker: Broker = make_broker()
     with healthy_traffic(broker.bootstrap) as traffic, Monitor(broker.bootstrap, tmp_path, LIMITS) as monitor:
         traffic.wait_until_settled()
@@ -97,7 +97,7 @@ def test_outage_during_the_catch_up(
     report: Callable[[str], None],
     outage: Callable[[Broker], contextlib.AbstractContextManager[Broker]],
 ) -> None:
-    """No series exist before the catch-up is complete; the reason names the broker; afterwards all is read."""
+    """No series exist before the catch-up is complete. Readiness has the reason, and afterwards all is read."""
     broker: Broker = make_broker()
     make_backlog_topic(broker.bootstrap)
     make_backlog(broker.bootstrap)
@@ -124,7 +124,7 @@ def test_outage_during_the_catch_up(
 def test_short_pauses_at_any_moment_of_a_tick(
     make_broker: MakeBroker, tmp_path: Path, report: Callable[[str], None], pauses: int
 ) -> None:
-    """Pauses around the request timeout, with a tick every 200 ms: some hit a tick between two of its requests."""
+    """Pauses around the request timeout also hit ticks, every 200 ms, between two requests."""
     broker: Broker = make_broker()
     chance = random.Random(SEED)  # noqa: S311 - a choice that can be repeated, no secret
     settings = {**LIMITS, "job.tick_interval": "200ms", "kafka.request_timeout": "1s"}

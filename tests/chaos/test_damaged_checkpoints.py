@@ -1,4 +1,4 @@
-"""Checkpoints with damaged, missing or stale files: a start recovers, or says what to do; values are never wrong.
+"""Checkpoints with damaged, missing or stale files: a start recovers, or names the remedy; values are never wrong.
 
 One checkpoint is prepared with real Spark and a real broker, and restored for every row of the table. Most damage is
 found before a JVM is needed; those rows call the check directly. Rows that need a JVM run the
@@ -223,7 +223,7 @@ FOUND_IN_FILES: Final[dict[str, tuple[Damage, str]]] = {
 def test_damage_in_files_is_found_before_spark_reads_them(
     prepared: Prepared, damage: Callable[[Path], object], words: str
 ) -> None:
-    """The state is set aside complete, the reason names the file, and the topic is read from its start."""
+    """All of the state is set aside, the reason names the file, and the topic is read from its start."""
     spark = prepared.restore()
     damage(spark)
     left = {path.relative_to(spark.parent) for path in spark.rglob("*")}
@@ -259,7 +259,7 @@ def session() -> Iterator[SparkSession]:
 
 
 class Run:
-    """The job of one start, in this process: all of `lagwarden run` except HTTP and the start of the JVM."""
+    """The job of one start in this process: all of `lagwarden run` except HTTP and the start of the JVM."""
 
     def __init__(self, prepared: Prepared, session: SparkSession) -> None:
         flags = {
@@ -321,7 +321,7 @@ def assert_equals_broker(run: Run, broker: Broker) -> None:
 
 
 def test_intact_checkpoint_is_continued(prepared: Prepared, session: SparkSession) -> None:
-    """The check reports no damage: the state is restored, and only new records are read."""
+    """The check finds no damage, the state is restored, and only new records are read."""
     prepared.restore()
     with Run(prepared, session) as run:
         assert_equals_broker(run, prepared.broker)
@@ -371,7 +371,7 @@ def test_damaged_state_is_recovered_within_the_same_start(
 def test_damage_found_by_the_query_is_recovered(
     prepared: Prepared, session: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A state file damaged between check and first batch: set aside and read again, in the same process."""
+    """State that is damaged between check and first batch is set aside, and the same process reads it again."""
     spark, read = prepared.restore(), stored_shards
 
     def read_then_damage(session: SparkSession, checkpoint: str) -> object:
@@ -387,7 +387,7 @@ def test_damage_found_by_the_query_is_recovered(
 
 
 def test_checkpoint_deleted_while_in_use_ends_the_process(prepared: Prepared) -> None:
-    """Within a tick: one line and a specific exit code; the next start reads the topic again."""
+    """The process ends within a tick with one line and a specific exit code. The next start reads the topic again."""
     prepared.restore()
     with Monitor(prepared.broker.bootstrap, prepared.root.parent, SETTINGS) as monitor:
         monitor.wait_ready()

@@ -19,7 +19,7 @@ VALUES = Values({("g", "t", 0): 5}, {("g", "t", 0): 2}, {"g": ("Stable", 1)})
 
 
 def test_an_orphan_in_another_process_group_is_found_by_its_mark() -> None:
-    """A grandchild that left the process group, as the Python daemon does, is found after the end of its parent."""
+    """A grandchild outside the process group, as the Python daemon, is found after the end of its parent."""
     mark = new_mark()
     sleeper = "import os, time; os.setpgid(0, 0); time.sleep(60)"
     parent = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', sys.argv[1]]).wait()"
@@ -88,7 +88,7 @@ UNEVEN_TEETH = [30, 270, 500, 710, 470, 590, 600, 480, 480, 600, 480, 480, 480, 
     ],
 )
 def test_growth_is_distinguished_from_noise(name: str, values: list[float], *, flat: bool) -> None:
-    """A leak is found despite noise and sawtooth; outliers and growth during the warm-up are ignored."""
+    """A leak is found despite noise and sawtooth. Outliers and growth during the warm-up are ignored."""
     check = check_flatness(name, [float(minute) for minute in range(len(values))], values)
     assert check is not None
     assert check.flat is flat

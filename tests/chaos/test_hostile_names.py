@@ -1,4 +1,4 @@
-"""Hostile names of groups, topics, clients, hosts and members in every output: shown only as text."""
+"""Hostile names of groups, topics, clients, hosts and members appear in every output only as text."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_metrics_carry_every_name_and_parse(cluster: HostileCluster) -> None:
 
 
 def test_promtool_accepts_the_metrics(cluster: HostileCluster) -> None:
-    """The parser of Prometheus itself reads the exposition."""
+    """Prometheus' own parser reads the exposition."""
     try:
         promtool = find_tool("promtool", fetch=True)
     except ToolMissingError as missing:
@@ -155,7 +155,7 @@ def test_members_have_their_exact_names(cluster: HostileCluster) -> None:
 
 
 def test_pages_contain_no_markup_from_names(cluster: HostileCluster) -> None:
-    """No element, attribute, comment or script comes from a name, on the list and on the page of each group."""
+    """No name creates an element, attribute, comment or script in the list or the page of a group."""
     pages = [cluster.monitor.get("/")]
     pages += [page for name in ALL_GROUPS if (page := cluster.get_named("/group", name))]
     for page in pages:
@@ -203,7 +203,7 @@ def test_verbs_about_one_group_print_no_control_character(
 def test_verbs_print_no_control_character(
     cluster: HostileCluster, capsys: pytest.CaptureFixture[str], verb: list[str]
 ) -> None:
-    """Into a pipe, output and errors are only printable characters and line feeds."""
+    """Output and errors in a pipe are only printable characters and line feeds."""
     main([word.replace("{url}", cluster.url).replace("{capture}", str(cluster.capture)) for word in verb])
     captured = capsys.readouterr()
     assert captured.out or captured.err
@@ -232,7 +232,7 @@ def test_decode_prints_one_json_object_per_record(cluster: HostileCluster, capsy
     ids=lambda verb: " ".join(word for word in verb if word.isprintable()),
 )
 def test_terminal_output_has_no_sequence_from_names(cluster: HostileCluster, verb: list[str]) -> None:
-    """On a terminal the only unprintable output is styles."""
+    """Only styles are unprintable in the output on a terminal."""
     words = [word.replace("{url}", cluster.url).replace("{capture}", str(cluster.capture)) for word in verb]
     with Program("import sys; from stream.cli.app import main; sys.exit(main(sys.argv[1:]))", *words) as program:
         program.wait_for_end()
@@ -264,6 +264,6 @@ def test_the_log_is_json_without_control_characters(cluster: HostileCluster) -> 
 
 
 def test_the_monitor_stays_ready(cluster: HostileCluster) -> None:
-    """After all requests the monitor is ready and publishes new snapshots."""
+    """The monitor is ready and publishes new snapshots after all requests."""
     cluster.monitor.wait_ticks(1)
     assert cluster.monitor.get("/readyz").status == 200

@@ -1,4 +1,4 @@
-"""Abusive HTTP clients of a running monitor: during and after the attack, other scrapers are answered."""
+"""Abusive HTTP clients of a running monitor: other scrapers are answered during and after the attack."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def attacked(
 
 
 def test_more_idle_connections_than_descriptors(attacked: Monitor, connections: contextlib.ExitStack) -> None:
-    """Twelve hundred connections that are opened and not used, from four addresses."""
+    """Four addresses open twelve hundred connections without requests. The monitor closes the excess."""
     for number in range(1200):
         connections.enter_context(connect(attacked, ABUSERS[number % len(ABUSERS)]))
         if number % 400 == 399:
@@ -163,7 +163,7 @@ def test_more_idle_connections_than_descriptors(attacked: Monitor, connections: 
 
 
 def test_clients_that_read_nothing(attacked: Monitor, connections: contextlib.ExitStack) -> None:
-    """Forty clients that request `/metrics` and read nothing are closed in seconds; others are never refused."""
+    """Forty clients that request `/metrics` and read nothing are closed in seconds. Others are never refused."""
     before = refused(attacked, "slow_reader")
     for _ in range(40):
         line = connections.enter_context(connect(attacked, ABUSERS[0], receive_buffer=4096))
@@ -173,7 +173,7 @@ def test_clients_that_read_nothing(attacked: Monitor, connections: contextlib.Ex
 
 
 def test_incomplete_requests(attacked: Monitor, connections: contextlib.ExitStack) -> None:
-    """Three hundred requests that are never completed."""
+    """Other clients are answered during three hundred requests that are never completed."""
     for number in range(300):
         line = connections.enter_context(connect(attacked, ABUSERS[number % len(ABUSERS)]))
         with contextlib.suppress(OSError):
@@ -183,7 +183,7 @@ def test_incomplete_requests(attacked: Monitor, connections: contextlib.ExitStac
 
 
 def test_requests_byte_by_byte(attacked: Monitor, connections: contextlib.ExitStack) -> None:
-    """A hundred clients that send single bytes slowly."""
+    """Other clients are answered while a hundred clients send single bytes slowly."""
     slow = [connections.enter_context(connect(attacked, ABUSERS[number % len(ABUSERS)])) for number in range(100)]
     for byte in REQUEST.format("/metrics").encode()[:20]:
         for line in slow:
@@ -207,7 +207,7 @@ def test_garbage_on_the_wire(attacked: Monitor, connections: contextlib.ExitStac
 
 @pytest.mark.parametrize("path", ["/", "/?filter="])
 def test_a_flood_of_pages(attacked: Monitor, connections: contextlib.ExitStack, path: str) -> None:
-    """Twenty clients request pages without a pause, all the same one or each a different one."""
+    """Scrapes succeed while twenty clients request the same or different pages without a pause."""
     answered: list[int] = []
 
     def flood(client: int) -> None:

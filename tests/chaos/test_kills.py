@@ -1,4 +1,4 @@
-"""Kills of driver, JVM, Python daemon and Python worker in every phase: afterwards every value is the broker's."""
+"""Every value equals the broker's after kills of driver, JVM, Python daemon and Python worker in every phase."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def long_plan(chance: random.Random) -> list[Kill]:
         pytest.param(long_plan, marks=[pytest.mark.long, pytest.mark.timeout(3600)], id="long"),
     ],
 )
-def test_after_each_kill_every_value_is_the_brokers(
+def test_every_value_is_the_brokers_after_each_kill(
     make_broker: MakeBroker,
     tmp_path: Path,
     report: Callable[[str], None],
     plan: Callable[[random.Random], list[Kill]],
 ) -> None:
-    """Under continuous traffic, offsets, lags, groups, states and members equal the broker's after each kill."""
+    """Offsets, lags, groups, states and members equal the broker's under continuous traffic."""
     bootstrap = make_broker().bootstrap
     make_backlog_topic(bootstrap)
     chance = random.Random(SEED)  # noqa: S311 - a choice that can be repeated, no secret

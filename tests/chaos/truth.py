@@ -112,7 +112,7 @@ def compare(monitor: Monitor, bootstrap: str) -> int:
     """Assert that every value the monitor shows is the broker's, and return how many values were compared.
 
     The traffic must be paused. Sessions of dead members still end then, so the broker is read before and after the
-    monitor, and both again while its answers differ.
+    monitor, and both again while their answers differ.
     """
     before = broker_values(bootstrap)
     for _ in range(_ROUNDS):

@@ -1,4 +1,4 @@
-"""The dashboards' files as values: panels, queries and variables, and what Grafana makes of a variable in a query."""
+"""The dashboards' files as values: panels, queries and variables, and Grafana's form of a variable in a query."""
 
 from __future__ import annotations
 

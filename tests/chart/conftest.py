@@ -1,4 +1,4 @@
-"""Fetches what the chart is judged by, once; skips where it is not there and cannot be had."""
+"""Fetches the tools and schemas of the chart's tests once, and skips the tests where they cannot be fetched."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def helm() -> None:
-    """Have Helm's engine and Kubernetes' schemas at hand."""
+    """Require Helm's engine and Kubernetes' schemas."""
     try:
         python_tools()
     except ToolsUnreachableError as error:

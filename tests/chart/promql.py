@@ -51,7 +51,7 @@ class Asked:
 
 
 def parsed(expression: str) -> Any:
-    """Parse an expression. Raises ValueError with the parser's words."""
+    """Parse an expression. Raises ValueError with the message of the parser."""
     return promql_parser.parse(expression)
 
 
@@ -112,7 +112,7 @@ def named_labels(expression: str) -> set[str]:
 def clusters_mixed(expression: str) -> list[str]:
     """Return the parts of an expression that add up or join series of different clusters.
 
-    `cluster_name`, the label of kafka-lag-exporter, also tells clusters apart. A sum of everything is right if a
+    `cluster_name`, the label of kafka-lag-exporter, also distinguishes clusters. A sum of everything is right if a
     selector selects one cluster, because joins are within a cluster.
     """
     kept = re.findall(r"\b((?:by|on)\s*\(([^)]*)\))", expression)

@@ -1,4 +1,4 @@
-"""The chart, rendered by Helm's own engine: what the tests of this folder look at."""
+"""The chart, rendered by Helm's own engine, as the tests of this folder use it."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def render(values: Object, chart: Path = CHART) -> Rendered:
 
 
 def documents(values: Object) -> list[str]:
-    """Return the rendered objects as texts, in which a name can stand twice."""
+    """Return the rendered objects as texts, in which a name can occur twice."""
     files = _files(values, CHART)
     files.pop(_NOTES)
     texts = [part for text in files.values() for part in re.split(r"^---$", text, flags=re.MULTILINE)]

@@ -1,4 +1,4 @@
-"""The example for Alertmanager, asked by its own tool: it is valid, and every alert reaches the receiver it should."""
+"""The example for Alertmanager, checked by its own tool: it is valid, and every alert reaches its intended receiver."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def amtool() -> str:
 
 @pytest.mark.chart
 def test_the_example_is_valid(amtool: str) -> None:
-    """Alertmanager takes the file as it is."""
+    """Alertmanager accepts the unchanged file."""
     done = subprocess.run([amtool, "check-config", str(EXAMPLE)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
@@ -66,7 +66,7 @@ def test_the_example_is_valid(amtool: str) -> None:
 @pytest.mark.chart
 @pytest.mark.parametrize("rule", alerts().values(), ids=alerts())
 def test_an_alert_reaches_its_receiver(amtool: str, rule: dict[str, Any]) -> None:
-    """Criticals page, warnings make tickets, infos go nowhere."""
+    """Critical alerts page, warnings create tickets, and infos have no receiver."""
     labels = [f"{name}={value}" for name, value in rule["labels"].items()]
     command = [amtool, "config", "routes", "test", f"--config.file={EXAMPLE}", *labels]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -86,7 +86,7 @@ def test_an_alert_reaches_its_receiver(amtool: str, rule: dict[str, Any]) -> Non
     ],
 )
 def test_an_owner_lowers_the_severity(amtool: str, severity: str, highest: str, receiver: str) -> None:
-    """An alert about a group is routed by the lower one of its own severity and the highest that its owner wants."""
+    """The route of a group's alert uses the lower one of its severity and the owner's highest severity."""
     labels = [f"severity={severity}", f"max_severity={highest}", "about=group", "group=billing"]
     command = [amtool, "config", "routes", "test", f"--config.file={EXAMPLE}", *labels]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -125,7 +125,7 @@ def receivers_of(amtool: str, config: Path, labels: dict[str, str]) -> list[str]
 def test_a_team_gets_alerts_but_no_infos(
     amtool: str, with_team: Path, highest: str, by_severity: dict[str, str]
 ) -> None:
-    """Criticals and warnings about its groups, but no infos, and none about a group whose highest severity is info."""
+    """A team gets criticals and warnings of its groups, and none for a group whose highest severity is info."""
     for rule in alerts().values():
         if rule["labels"]["about"] != "group":
             continue
@@ -136,7 +136,7 @@ def test_a_team_gets_alerts_but_no_infos(
 @pytest.mark.chart
 @pytest.mark.parametrize("team", ["", "data"])
 def test_the_route_of_a_team_takes_no_other_alert(amtool: str, with_team: Path, team: str) -> None:
-    """Alerts about groups of other teams or of none, about clusters and the monitor go where they go without it."""
+    """Alerts about groups of other teams or of none, about clusters and the monitor keep their receiver."""
     for rule in alerts().values():
         labels = rule["labels"] | {"team": team}
         assert receivers_of(amtool, with_team, labels) == [RECEIVERS[rule["labels"]["severity"]]], rule["alert"]
@@ -154,7 +154,7 @@ def test_the_page_about_owners_has_the_route_of_the_example() -> None:
 
 @pytest.fixture(scope="module")
 def alertmanager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Run a real Alertmanager with the example; give the address of its alerts."""
+    """Run a real Alertmanager with the example; return the address of its alerts."""
     try:
         program = find_tool("prometheus-alertmanager", fetch=True)
     except ToolMissingError as error:
@@ -217,13 +217,13 @@ def alertmanager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         pytest.param([{**DOWN, **HERE}], set(), id="nothing mutes itself"),
     ],
 )
-def test_who_mutes_whom(alertmanager: str, sources: list[dict[str, str]], muted: set[str]) -> None:
-    """Given some alerts, a real Alertmanager suppresses those that the example says, and only those."""
-    # Every row has a job of its own, so that rows do not mute each other.
+def test_inhibited_alerts(alertmanager: str, sources: list[dict[str, str]], muted: set[str]) -> None:
+    """A real Alertmanager suppresses exactly the alerts that the example inhibits."""
+    # Every row has its own job, so that rows do not inhibit each other.
     job = f"lagwarden-{uuid.uuid4()}"
     alerts_given = [{"labels": {**labels, "job": job}} for labels in sources]
     _post(alertmanager, alerts_given)
-    # Alertmanager receives alerts and computes which of them mute others in two threads.
+    # Alertmanager receives alerts and computes their inhibitions in two threads.
     deadline = time.monotonic() + 20
     while _muted(alertmanager, job, len(sources)) != muted and time.monotonic() < deadline:
         time.sleep(0.1)
@@ -244,7 +244,7 @@ def _muted(alertmanager: str, job: str, alerts_given: int) -> set[str] | None:
 def _at_home(program: str) -> list[str]:
     """Make the templates of Debian's Alertmanager available at the path where it expects them.
 
-    In a mount namespace of its own, what was unpacked lies there; nothing on the machine changes.
+    A separate mount namespace has the unpacked files there. Nothing on the machine changes.
     """
     unpacked = Path(program).parents[1] / "share"
     if unpacked == Path("/usr/share"):
@@ -271,8 +271,8 @@ def _post(url: str, alerts_given: list[dict[str, Any]]) -> None:
         pass
 
 
-def test_what_mutes_exists() -> None:
-    """Every alert that an inhibition names is one of the rules'; a misspelt one would mute nothing."""
+def test_inhibitions_name_existing_alerts() -> None:
+    """Every alert that an inhibition names is in the rules, because a misspelt one would suppress nothing."""
     text = EXAMPLE.read_text()
     inhibitions = yaml.safe_load(text)["inhibit_rules"]
     names = {word for rule in inhibitions for matcher in rule["source_matchers"] for word in _names(matcher)}

@@ -1,4 +1,4 @@
-"""The number of replicas that the queries of docs/autoscaling.md give, by the engine of Prometheus in promtool.
+"""The number of replicas by the queries of docs/autoscaling.md, evaluated by promtool.
 
 `tests/cluster/test_keda.py` has both ScaledObjects by KEDA's own code, with the same situations.
 """
@@ -24,7 +24,7 @@ EAST: Final = 'cluster="east"'
 
 
 def queries(cluster: str = "") -> dict[str, str]:
-    """Return the queries; with the matcher of a cluster, as the page says for a Prometheus with several clusters."""
+    """Return the queries; with the matcher of a cluster, as on the page for a Prometheus with several clusters."""
     of_group = 'group="billing"' + (cluster and f", {cluster}")
     return {
         "KEDA": BY_PROMETHEUS["spec"]["triggers"][0]["metadata"]["query"].replace('group="billing"', of_group),
@@ -74,18 +74,18 @@ def promtool_offsets_and_lags(
 
 
 def test_the_queries_give_the_number_of_replicas(promtool: str, tmp_path: Path) -> None:
-    """In every situation; no value where something is not known, so that the autoscaler keeps the number."""
+    """Each situation has its number. An unknown input gives no value, so that the autoscaler keeps the number."""
     assert promtool_offsets_and_lags(promtool, tmp_path, SITUATIONS) is None
 
 
 def test_the_queries_are_of_the_chosen_cluster(promtool: str, tmp_path: Path) -> None:
-    """With the matcher of a cluster that the page describes, the group of the same name in another does not count."""
+    """The page's matcher of a cluster excludes a group of the same name in another cluster."""
     assert f"`{EAST.replace('east', 'NAME')}`" in PAGE
     assert promtool_offsets_and_lags(promtool, tmp_path, SITUATIONS, EAST) is None
 
 
 def test_a_wrong_number_is_noticed(promtool: str, tmp_path: Path) -> None:
-    """The table can fail: a wrong number, and a number where there is none."""
+    """The check fails for a wrong number, and for a number instead of no value."""
     known, unknown = SITUATIONS[0], SITUATIONS[-1]
     for wrong in (known._replace(wanted=7), unknown._replace(wanted=4)):
         assert promtool_offsets_and_lags(promtool, tmp_path, (wrong,)) is not None

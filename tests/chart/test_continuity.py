@@ -1,4 +1,4 @@
-"""A firing alert outlives a reschedule, an upgrade and a gap in scraping: one page, and none more when it ends."""
+"""A firing alert survives a reschedule, an upgrade and a gap in scraping: it pages once, and not again afterwards."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def lasting(series: Mapping[str, str], minutes: int) -> dict[str, str]:
 
 
 def pages(promtool: str, tests: list[dict[str, Any]], folder: Path) -> str | None:
-    """Run tests; returns what promtool has against them."""
+    """Run tests; return promtool's complaints."""
     file = folder / "continuity.yaml"
     rules = {"rule_files": [str(each) for each in FILES], "evaluation_interval": "30s"}
     file.write_text(yaml.safe_dump({**rules, "tests": tests}, allow_unicode=True))
@@ -69,7 +69,7 @@ def pages(promtool: str, tests: list[dict[str, Any]], folder: Path) -> str | Non
 def continuous(alert: str, interruption: Interruption, *, renamed: bool = False) -> dict[str, Any]:
     """Return the test that an alert fires without a gap from before an interruption until after it.
 
-    As one alert, or as one per group in a story of several.
+    It is one alert, or one per group in a story with several groups.
     """
     story = firing(alert)
     start = minute(story.at) + BEFORE
@@ -106,13 +106,13 @@ def continuous(alert: str, interruption: Interruption, *, renamed: bool = False)
 
 @pytest.mark.parametrize("interruption", [RESCHEDULE, LOST_SCRAPES], ids=["reschedule", "lost scrapes"])
 def test_an_interruption_is_no_second_page(interruption: Interruption, promtool: str, tmp_path: Path) -> None:
-    """Every alert fires at each evaluation from before the interruption until after it, and is one alert."""
+    """Every alert fires at each evaluation from before the interruption until after it, as one alert."""
     output = pages(promtool, [continuous(alert, interruption) for alert in alerts()], tmp_path)
     assert output is None, output
 
 
 def test_a_new_instance_is_a_second_page(promtool: str, tmp_path: Path) -> None:
-    """The test can fail, and the reason for a stable `instance`: with another address the same fault is sent again."""
+    """The check can fail: another address sends the same fault again, so `instance` must be stable."""
     output = pages(promtool, [continuous("LagwardenGroupStuck", RESCHEDULE, renamed=True)], tmp_path)
     assert output is not None
     assert "sum(changes" not in output
@@ -150,7 +150,7 @@ def relabelled(promtool: str, relabelings: list[dict[str, Any]], folder: Path) -
 @pytest.mark.usefixtures("helm")
 @pytest.mark.parametrize("stable", [True, False])
 def test_instance_outlives_the_address(stable: bool, promtool: str, tmp_path: Path) -> None:  # noqa: FBT001 -- a table
-    """Prometheus itself relabels: the two addresses of a pod have the same labels, unless a site wants otherwise."""
+    """Prometheus relabels the two addresses of a pod to the same labels, unless the values disable it."""
     monitor = {"serviceMonitor": {"enabled": True, "stableInstance": stable}}
     (endpoint,) = render(merged(case("minimal"), monitor)).one("ServiceMonitor")["spec"]["endpoints"]
     before, after = relabelled(promtool, [prometheus_form(rule) for rule in endpoint["relabelings"]], tmp_path)
@@ -161,7 +161,7 @@ def test_instance_outlives_the_address(stable: bool, promtool: str, tmp_path: Pa
 
 
 def test_the_documented_relabelling_is_as_stable(promtool: str, tmp_path: Path) -> None:
-    """docs/alerting.md gives a plain Prometheus the labels that the ServiceMonitor gives."""
+    """The labels of docs/alerting.md for a plain Prometheus are those of the ServiceMonitor."""
     text = (ROOT / "docs" / "alerting.md").read_text()
     (block,) = re.findall(r"```yaml\n( *scrape_configs:.*?)```", text, re.DOTALL)
     (job,) = yaml.safe_load(block)["scrape_configs"]

@@ -1,7 +1,7 @@
-"""Dashboards, rules and series in a real Prometheus that scrapes a real lagwarden watching living traffic.
+"""Dashboards, rules and series in a real Prometheus that scrapes a real lagwarden under traffic.
 
-One broker, one workload, one monitor and one Prometheus for the whole file: they take a minute or two to have something
-to show, so that this is a slow test. Nothing is simulated, and nothing listens but on 127.0.0.1.
+One broker, one workload, one monitor and one Prometheus serve the whole file. They have data after a minute or two,
+so this is a slow test. Nothing is simulated, and all processes listen on 127.0.0.1 only.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ MAY_BE_EMPTY: Final = {
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class World:
-    """All that runs."""
+    """All running processes."""
 
     bootstrap: str
     traffic: Workload
@@ -95,7 +95,7 @@ class World:
         return {**scope, "cluster": CLUSTER, "group": SICK, "topic": topics}
 
     def ask(self, query: PanelQuery) -> list[dict[str, str]]:
-        """Ask as Grafana does; give the labels of each series that has data."""
+        """Query as Grafana does; return the labels of each series that has data."""
         text = filled(query.expression, self.values(), SCRAPE)
         if query.instant:
             return [labels for labels, _ in self.prometheus.query(text)]
@@ -103,13 +103,13 @@ class World:
         return [labels for labels, _ in self.prometheus.query_range(text, end - 60, end, 2)]
 
     def api(self, path: str) -> Any:
-        """Ask lagwarden itself."""
+        """Request lagwarden itself."""
         return self.monitor.get(f"/api/v1/{path}").json
 
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """Start everything, and wait until the sick group is known to be."""
+    """Start everything, and wait until the sick group has its verdict."""
     try:
         find_tool("prometheus", fetch=True)
     except ToolMissingError as error:
@@ -130,14 +130,14 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
                 yield World(broker.bootstrap, traffic, monitor, prometheus)
 
 
-def test_every_scrape_is_taken(world: World) -> None:
-    """Prometheus finds nothing wrong with what it scrapes, and the job is the one that the rules name."""
+def test_every_scrape_is_accepted(world: World) -> None:
+    """Prometheus finds no error in the exposition, and the job is the one of the rules."""
     assert world.prometheus.scrape_error() is None
     assert [value for _, value in world.prometheus.query('up{job="lagwarden"}')] == [1.0]
 
 
 def test_the_text_has_no_fault_of_style(world: World) -> None:
-    """Prometheus' own checker finds nothing to complain of in all that a real run shows."""
+    """Prometheus' linter has no complaint about the exposition of a real run."""
     command = [find_tool("promtool", fetch=True), "check", "metrics"]
     text = world.monitor.get("/metrics").text
     own = "".join(line for line in text.splitlines(keepends=True) if "lagwarden_" in line)
@@ -146,7 +146,7 @@ def test_the_text_has_no_fault_of_style(world: World) -> None:
 
 
 def test_every_rule_is_evaluated(world: World) -> None:
-    """No rule fails on real series, and what a firing alert says has no unfilled place in it."""
+    """No rule fails on real series, and the texts of firing alerts have no empty placeholder."""
     rules = world.prometheus.rules()
     assert len(rules) > 20
     assert [(rule["name"], rule.get("lastError")) for rule in rules if rule["health"] != "ok"] == []
@@ -158,14 +158,14 @@ def test_every_rule_is_evaluated(world: World) -> None:
 
 
 def test_no_rule_fires_about_the_monitor(world: World) -> None:
-    """A healthy monitor on a healthy cluster has no alert of its own; what is only pending may pass."""
+    """A healthy monitor on a healthy cluster has no firing alert. Pending ones may end."""
     alerts = [alert for rule in world.prometheus.rules() for alert in rule.get("alerts", [])]
     firing = [alert["labels"] for alert in alerts if alert["state"] == "firing"]
     assert [labels["alertname"] for labels in firing if labels["about"] == "monitor"] == []
 
 
 def test_every_panel_shows_something(world: World) -> None:
-    """No query is refused, each has data where it is promised, and its series carry the labels of its legend."""
+    """No query is refused, each required one has data, and its series have the labels of its legend."""
     seen = {query: world.ask(query) for query in queries()}
     empty = {query.name for query in queries()} - {query.name for query, found in seen.items() if found}
     assert empty - set(MAY_BE_EMPTY) == set()
@@ -175,15 +175,15 @@ def test_every_panel_shows_something(world: World) -> None:
         assert all(wanted <= labels.keys() for labels in found), query.name
 
 
-def test_the_marks_are_asked_without_a_fault(world: World) -> None:
-    """The queries of the marks are accepted; that of verdicts has the moment at which the group's turned."""
+def test_the_queries_of_marks_are_accepted(world: World) -> None:
+    """The query of verdicts returns the verdict changes of the group."""
     seen = {mark.panel: world.ask(mark) for mark in annotation_queries()}
     assert seen.keys() == {"Rebalance", "Verdict"}
     assert [labels["verdict"] for labels in seen["Verdict"]] != []
 
 
 def test_the_numbers_are_those_of_the_api(world: World) -> None:
-    """Of one and the same snapshot, Prometheus has for every group and partition exactly what the API says."""
+    """Prometheus has exactly the values of the API for every group and partition of the same snapshot."""
     at, answers = _one_snapshot(world)
     compared = {
         (source, row["group"]): row for source, rows in answers.items() for row in rows if source is MetricSource.GROUPS
@@ -217,8 +217,8 @@ def _number(conversion: ValueConversion, value: Any) -> float:
             return float(value)
 
 
-def test_the_stuck_list_is_the_apis(world: World) -> None:
-    """The list of the Overview dashboard has the groups that need attention in the API, and its numbers count them."""
+def test_the_list_of_stuck_groups_is_that_of_the_api(world: World) -> None:
+    """The Overview dashboard lists and counts the groups that need attention in the API."""
     at, answers = _one_snapshot(world)
     sick = {row["group"]: row for row in answers[MetricSource.GROUPS] if row["severity"] in {"warning", "critical"}}
     assert SICK in sick
@@ -260,8 +260,8 @@ def _one_snapshot(world: World) -> tuple[float, dict[MetricSource, list[dict[str
     raise AssertionError("no snapshot was both asked for and scraped")
 
 
-def test_all_series_of_a_group_leave_with_it(world: World) -> None:
-    """A group that is deleted is shown as dead for its grace time; then, at the next scrape, it has no series left."""
+def test_a_deleted_group_keeps_no_series(world: World) -> None:
+    """The group is shown as dead for its grace time. It has no series from the next scrape on."""
     own = f'{{__name__=~"lagwarden_.*", group="{SHORT_LIVED}"}}'
     assert len(world.prometheus.query(own)) > 5
     admin = AdminClient({"bootstrap.servers": world.bootstrap, "log_level": 0})

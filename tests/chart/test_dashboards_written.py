@@ -1,4 +1,4 @@
-"""The dashboards as they are written: the rules of Grafana's linter, and queries that ask for what there is."""
+"""The files of the dashboards: the rules of Grafana's linter, and queries of existing series."""
 
 from __future__ import annotations
 
@@ -84,10 +84,10 @@ every_panel = pytest.mark.parametrize(
 )
 
 
-# The builders would rather make the newer form, which only Grafana 12 and later read.
+# By default the builders make the newer form, which only Grafana 12 and later read.
 @pytest.mark.filterwarnings("ignore:Prefer using dashboardv2:DeprecationWarning")
-def test_the_files_are_what_the_code_makes() -> None:
-    """The dashboard files are current; `python -m deploy.dashboards` writes them."""
+def test_the_files_are_those_of_the_code() -> None:
+    """The dashboard files are current. `python -m deploy.dashboards` writes them."""
     pytest.importorskip("grafana_foundation_sdk", reason="grafana-foundation-sdk is not installed (dev extra)")
     from deploy.dashboards.__main__ import files  # noqa: PLC0415 -- it needs what may be missing
 
@@ -96,7 +96,7 @@ def test_the_files_are_what_the_code_makes() -> None:
 
 @every_board
 def test_a_dashboard_is_locked_and_found(name: str) -> None:
-    """It cannot be edited in place, has an address that alerts know, a description and links to the others."""
+    """A dashboard is not editable, has the uid of alerts' links, a description, and links to the others."""
     made = BOARDS[name]
     assert made["editable"] is False
     assert made["uid"] == f"lagwarden-{name}"
@@ -109,7 +109,7 @@ def test_a_dashboard_is_locked_and_found(name: str) -> None:
 
 @every_board
 def test_a_dashboard_has_the_linters_variables(name: str) -> None:
-    """The variables are data source, job, cluster and instance; their values are queried again with the time range."""
+    """The variables are data source, job, cluster and instance. Their values are queried again with the time range."""
     variables = BOARDS[name]["templating"]["list"]
     assert [each["name"] for each in variables] == VARIABLES[name]
     source, *others = variables
@@ -125,8 +125,8 @@ def test_a_dashboard_has_the_linters_variables(name: str) -> None:
 
 
 @every_panel
-def test_a_panel_says_what_it_shows(panel: dict[str, Any]) -> None:
-    """Each panel has a title, a sentence, a unit, the chosen data source, and at least one query."""
+def test_a_panel_has_a_title_and_a_description(panel: dict[str, Any]) -> None:
+    """Each panel also has a unit, the chosen data source, and at least one query."""
     assert panel["title"]
     assert panel["description"].endswith(".")
     assert panel["fieldConfig"]["defaults"]["unit"]
@@ -140,7 +140,7 @@ def test_a_panel_says_what_it_shows(panel: dict[str, Any]) -> None:
 
 @every_panel
 def test_seconds_are_shown_as_seconds(panel: dict[str, Any]) -> None:
-    """Beside a count, on one axis, a time would be a flat line without a unit: it has its own."""
+    """Only times have the unit of seconds, also beside counts, so that a time is not a flat line."""
     defaults, overrides = panel["fieldConfig"]["defaults"], panel["fieldConfig"].get("overrides", [])
     units = {
         each["matcher"]["options"]: each["properties"][0]["value"]
@@ -155,14 +155,14 @@ def test_seconds_are_shown_as_seconds(panel: dict[str, Any]) -> None:
     for target in panel["targets"]:
         heading = headings[0][f"Value #{target['refId']}"] if headings else target["refId"]
         metric = asked(filled(target["expr"], SAMPLE))[0].metric
-        # A lag divided by how fast it falls is a time, too.
+        # A lag divided by its rate of decrease is a time, too.
         timed = (metric.endswith("_seconds") and "rate(" not in target["expr"]) or "/ (0 - deriv(" in target["expr"]
         assert (units.get(heading, defaults["unit"]) == "s") == timed, target["expr"]
 
 
 @every_board
 def test_panels_have_unique_ids_and_do_not_overlap(name: str) -> None:
-    """Numbers and titles are each another, and no two panels share a place."""
+    """Ids and titles are unique, and no two panels share a place."""
     every = BOARDS[name]["panels"]
     assert len({panel["id"] for panel in every}) == len(every)
     assert len({panel["title"] for panel in every}) == len(every)
@@ -178,8 +178,8 @@ def test_panels_have_unique_ids_and_do_not_overlap(name: str) -> None:
 
 
 @every_query
-def test_a_query_asks_for_what_there_is(query: PanelQuery) -> None:
-    """Every series and label exists, only counters have rates, and a legend names labels that the answer has."""
+def test_a_query_selects_existing_series(query: PanelQuery) -> None:
+    """Every series and label exists, only counters have rates, and legends use labels of the result."""
     text = filled(query.expression, SAMPLE)
     assert faults(text, SERIES) == []
     there = set[str]().union(*(SERIES[each.metric] for each in asked(text)), named_labels(text))
@@ -194,13 +194,13 @@ def test_a_query_needs_no_more_than_the_default_preset(query: PanelQuery) -> Non
 
 @pytest.mark.parametrize("mark", annotation_queries(), ids=lambda mark: mark.name)
 def test_a_mark_needs_no_more_than_the_default_preset(mark: PanelQuery) -> None:
-    """Nor are marks missing with it."""
+    """The dashboards have no mark that is missing with `metrics.preset: standard`."""
     assert metrics_of(filled(mark.expression, SAMPLE), RECORDED) - STANDARD == set()
 
 
 @every_query
 def test_a_query_is_of_the_chosen_monitor_and_group(query: PanelQuery) -> None:
-    """Each selector chooses by job, instance and cluster, so that two never mix; on the group's, by the group too."""
+    """Each selector has job, instance and cluster. A selector of the Group dashboard also has the group."""
     for each in asked(filled(query.expression, SAMPLE)):
         assert {"job", "instance"} <= each.labels
         assert ("cluster" in each.labels) == ("cluster" in SERIES[each.metric])
@@ -210,14 +210,14 @@ def test_a_query_is_of_the_chosen_monitor_and_group(query: PanelQuery) -> None:
 
 @pytest.mark.parametrize("name", BOARDS)
 def test_all_clusters_are_also_those_without_a_name(name: str) -> None:
-    """Without `metrics.cluster_name` the variable has no values, and its "All" matches series without the label."""
+    """The variable has no values without `metrics.cluster_name`, and its "All" matches series without the label."""
     cluster = next(each for each in BOARDS[name]["templating"]["list"] if each["name"] == "cluster")
     assert cluster["allValue"] == ".*"
     assert cluster["current"]["value"] == ["$__all"]
 
 
 @every_query
-def test_what_has_one_name_in_two_clusters_is_not_added_up(query: PanelQuery) -> None:
+def test_equal_names_of_two_clusters_are_not_added_up(query: PanelQuery) -> None:
     """Joins, and sums by group, topic or the key of a common cause, are within a cluster."""
     for labels in re.findall(r"\b(?:by|on) \(([^)]*)\)", query.expression):
         named = set(re.split(r"[ ,]+", labels))
@@ -226,22 +226,22 @@ def test_what_has_one_name_in_two_clusters_is_not_added_up(query: PanelQuery) ->
 
 
 @every_query
-def test_what_is_a_ratio_or_a_state_of_a_cluster_is_shown_for_each(query: PanelQuery) -> None:
-    """A maximum or a minimum over clusters would be of one that it does not name."""
+def test_ratios_and_states_are_shown_for_each_cluster(query: PanelQuery) -> None:
+    """A maximum or a minimum over clusters would not name its cluster."""
     for labels in re.findall(r"\b(?:max|min)(?: by \(([^)]*)\))? ?\(", query.expression):
         assert "cluster" in re.split(r"[ ,]+", labels), query.expression
 
 
 @every_query
-def test_a_series_of_each_cluster_has_a_name_of_its_own(query: PanelQuery) -> None:
+def test_a_series_of_each_cluster_has_its_own_name(query: PanelQuery) -> None:
     """A legend has the label of the cluster if a result has it. Without a legend Grafana shows all labels."""
     expression = filled(query.expression, SAMPLE)
     if query.legend and keeps_clusters(expression, SERIES):
         assert "{{cluster}}" in query.legend
 
 
-def test_what_keeps_clusters_is_noticed() -> None:
-    """Sums are over all clusters, but by cluster; selectors, joins and the largest ones are not."""
+def test_expressions_that_keep_clusters_are_found() -> None:
+    """Only sums without the cluster are over all clusters. Selectors, joins and top values are not."""
     for expression in (
         "lagwarden_group_lag",
         "time() - lagwarden_snapshot_timestamp_seconds",
@@ -256,7 +256,7 @@ def test_what_keeps_clusters_is_noticed() -> None:
 
 @every_query
 def test_counters_are_shown_as_rates_over_the_right_time(query: PanelQuery) -> None:
-    """A counter is never shown raw, and a rate goes over as much time as the scrapes need."""
+    """Every counter has a rate or an increase over `$__rate_interval`."""
     text = filled(query.expression, SAMPLE)
     for each in asked(text):
         if each.metric.endswith("_total"):
@@ -265,16 +265,16 @@ def test_counters_are_shown_as_rates_over_the_right_time(query: PanelQuery) -> N
 
 
 @pytest.mark.parametrize("mark", annotation_queries(), ids=lambda mark: mark.name)
-def test_a_mark_asks_for_what_there_is(mark: PanelQuery) -> None:
-    """The marks' queries and texts name series and labels that exist; their windows are fixed, without an interval."""
+def test_a_mark_selects_existing_series(mark: PanelQuery) -> None:
+    """The series and labels of the marks' queries and texts exist. The windows are fixed, without an interval."""
     text = filled(mark.expression, SAMPLE)
     assert faults(text, SERIES) == []
     assert set(re.findall(r"{{(\w+)}}", mark.legend)) <= set[str]().union(*(SERIES[e.metric] for e in asked(text)))
 
 
 @pytest.mark.parametrize("alert", alerts().values(), ids=alerts())
-def test_an_alerts_dashboard_takes_what_the_alert_gives(alert: dict[str, Any]) -> None:
-    """The address in an alert names a dashboard that exists and variables that it has."""
+def test_an_alert_links_to_an_existing_dashboard(alert: dict[str, Any]) -> None:
+    """The address in an alert names an existing dashboard and variables of it."""
     name, _, rest = alert["annotations"]["dashboard_url"].removeprefix("/d/lagwarden-").partition("?")
     assert set(re.findall(r"var-(\w+)=", rest)) <= set(VARIABLES[name])
 
@@ -287,8 +287,8 @@ def test_a_runbook_names_panels_that_exist(alert: str) -> None:
     assert named - WORDS <= {panel["title"] for name in BOARDS for panel in panels(name)}
 
 
-def test_the_default_preset_has_nothing_that_is_not_used() -> None:
-    """Every metric in `standard` stands in a dashboard or a rule, but for those with a reason not to."""
+def test_the_default_preset_has_no_unused_metric() -> None:
+    """Every metric in `standard` is in a dashboard or a rule, except those with a reason."""
     shown = set[str]().union(*(metrics_of(filled(each.expression, SAMPLE), RECORDED) for each in queries()))
     for alert in alerts().values():
         texts = [query for text in alert["annotations"].values() for query in template_queries(text)]
@@ -299,9 +299,9 @@ def test_the_default_preset_has_nothing_that_is_not_used() -> None:
 
 @every_query
 def test_a_query_is_right_over_several_instances(query: PanelQuery) -> None:
-    """Each series of a panel has a name of its own where several instances share the groups of a cluster.
+    """Each series of a panel has its own name if several instances share the groups of a cluster.
 
-    A group, an offsets partition and what is about brokers belong to one instance. Other values are aggregated over the
+    A group, an offsets partition and facts about brokers belong to one instance. Other values are aggregated over the
     instances, or their legend or row names the instance.
     """
     expression = filled(query.expression, SAMPLE)
@@ -313,7 +313,7 @@ def test_a_query_is_right_over_several_instances(query: PanelQuery) -> None:
 
 
 def test_sums_over_topics_count_each_topic_once() -> None:
-    """Instances whose groups read the same topic have the same end offsets: no panel and no rule adds them up."""
+    """Instances that read the same topic have equal end offsets, so no panel and no rule adds them up."""
     rules = [*RECORDED.values(), *(alert["expr"] for alert in alerts().values())]
     for expression in [*(filled(query.expression, SAMPLE) for query in queries()), *rules]:
         for each in asked(expression):

@@ -1,4 +1,4 @@
-"""Rules and dashboards: plain files of the chart, installed as they are, however many there are."""
+"""Rules and dashboards are plain files of the chart, and each of them is installed unchanged."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def alerts_of(values: Object, chart: Path = CHART) -> dict[str, Object]:
 
 
 def test_a_chart_without_files_installs(tmp_path: Path) -> None:
-    """With no rule and no dashboard in its folders the chart still renders, and makes none of them."""
+    """A chart without rules and dashboards renders without an object for them."""
     copy = tmp_path / CHART.name
     shutil.copytree(CHART, copy, ignore=shutil.ignore_patterns("rules", "dashboards"))
     assert render(ON, copy).of_kind("PrometheusRule") == []
@@ -54,22 +54,22 @@ def test_the_charts_own_files_are_all_installed() -> None:
     assert sorted(name for one in shown for name in one["data"]) == boards
 
 
-def test_rules_come_through_unchanged(chart_with_files: Path) -> None:
-    """Prometheus' own templates in a rule survive Helm's."""
+def test_rules_are_installed_unchanged(chart_with_files: Path) -> None:
+    """Helm does not evaluate Prometheus' templates in a rule."""
     (one,) = render(ON, chart_with_files).of_kind("PrometheusRule")
     assert one["metadata"]["name"] == "watch-lagwarden-some"
     assert without_links(one["spec"]["groups"]) == without_links(yaml.safe_load(RULES)["groups"])
 
 
-def test_dashboards_come_through_unchanged(chart_with_files: Path) -> None:
-    """A dashboard is byte for byte the file, whatever its text looks like to Helm or YAML."""
+def test_dashboards_are_installed_unchanged(chart_with_files: Path) -> None:
+    """The bytes of a dashboard are those of its file, also with text that Helm or YAML would interpret."""
     shown = [one for one in render(ON, chart_with_files).of_kind("ConfigMap") if "overview.json" in one["data"]]
     assert [one["data"]["overview.json"] for one in shown] == [DASHBOARD]
     assert shown[0]["metadata"]["labels"]["grafana_dashboard"] == "1"
 
 
 def test_the_scrape_has_the_job_that_the_rules_name() -> None:
-    """Whatever the release is called, its series carry the job by which the rules tell that it is down."""
+    """The series of any release have the job by which the rules find that it is down."""
     values = merged(ON, {"serviceMonitor": {"enabled": True}, "nameOverride": "another"})
     (endpoint,) = render(values).one("ServiceMonitor")["spec"]["endpoints"]
     job = {"targetLabel": "job", "replacement": "lagwarden"}
@@ -85,7 +85,7 @@ def test_the_scrape_has_the_job_that_the_rules_name() -> None:
 
 
 def test_an_alert_can_be_left_out_and_labelled(chart_with_files: Path) -> None:
-    """A disabled alert is gone, with its group if nothing is left; alerts get the labels, their own win."""
+    """A disabled alert is removed, with an empty group. Alerts get the labels, and keep their own."""
     labels = {"team": "blue", "severity": "none"}
     values = merged(ON, {"rules": {"disabled": ["SecondAlert"], "alertLabels": labels}})
     (one,) = render(values, chart_with_files).of_kind("PrometheusRule")
@@ -120,20 +120,20 @@ SERVICE: Final = "http://watch-lagwarden.kafka.svc:10848"
     ],
 )
 def test_dashboard_url_is_a_url(values: Object, dashboard: str, chart_with_files: Path) -> None:
-    """Without Grafana, the link of an alert about a group is lagwarden's page of it; with it, the dashboard."""
+    """The link of a group's alert is the group's page of lagwarden, or the dashboard if there is a Grafana."""
     alert = alerts_of(merged(ON, values), chart_with_files)["FirstAlert"]
     assert alert["annotations"]["dashboard_url"] == dashboard
 
 
 def test_every_dashboard_url_is_a_url_by_default() -> None:
-    """No alert of the chart has a link that is only a path; those about the monitor and the cluster have its page."""
+    """No link is only a path. Alerts about the monitor and the cluster link to lagwarden's page of them."""
     links = {alert["labels"]["about"]: alert["annotations"]["dashboard_url"] for alert in alerts_of(ON).values()}
     group = f"{SERVICE}/group?name={{{{ $labels.group | urlquery }}}}"
     assert links == {"group": group, "monitor": f"{SERVICE}/", "cluster": f"{SERVICE}/"}
 
 
 def test_runbook_url_has_a_base(chart_with_files: Path) -> None:
-    """The value comes first, then the home of the chart."""
+    """The value has precedence over the home of the chart."""
     runbook = "docs/runbooks/FirstAlert.md"
     text = (chart_with_files / "Chart.yaml").read_text()
     (chart_with_files / "Chart.yaml").write_text(f"{text}home: https://home.example/lagwarden\n")
@@ -146,7 +146,7 @@ def test_runbook_url_has_a_base(chart_with_files: Path) -> None:
 
 
 def test_an_alert_can_be_changed(chart_with_files: Path) -> None:
-    """Values of one alert are stronger than those of all alerts and than the file; everything else stays."""
+    """The values of one alert override those of all alerts and the file. Everything else stays."""
     change = {
         "for": "20m",
         "keepFiringFor": "1h",
@@ -173,18 +173,18 @@ def test_an_alert_can_be_changed(chart_with_files: Path) -> None:
     ],
 )
 def test_a_wrong_change_of_an_alert_is_refused(change: Object, path: str) -> None:
-    """The schema names the value."""
+    """The error of the schema names the value."""
     assert path in refusal(merged(ON, {"rules": {"alerts": {"LagwardenGroupStuck": change}}}))
 
 
-def test_an_alert_that_is_not_there_cannot_be_left_out(chart_with_files: Path) -> None:
-    """A misspelt name in rules.disabled is refused, with the names that there are."""
+def test_an_unknown_alert_cannot_be_left_out(chart_with_files: Path) -> None:
+    """A misspelt name in rules.disabled is refused, with the existing names."""
     error = refusal(merged(ON, {"rules": {"disabled": ["FirstAlrt"]}}), chart_with_files)
     assert 'rules.disabled: there is no alert "FirstAlrt"; there are FirstAlert, SecondAlert' in error
 
 
-def test_changes_of_alerts_that_are_not_there_are_refused(chart_with_files: Path) -> None:
-    """A misspelt name in rules.alerts would change nothing, nor would the change of a disabled alert."""
+def test_changes_without_effect_are_refused(chart_with_files: Path) -> None:
+    """A misspelt name in rules.alerts is refused, and so is the change of a disabled alert."""
     change = {"rules": {"alerts": {"FirstAlrt": {"for": "1m"}}}}
     assert 'rules.alerts: there is no alert "FirstAlrt"' in refusal(merged(ON, change), chart_with_files)
     both = {"rules": {"alerts": {"FirstAlert": {"for": "1m"}}, "disabled": ["FirstAlert"]}}
@@ -192,6 +192,6 @@ def test_changes_of_alerts_that_are_not_there_are_refused(chart_with_files: Path
 
 
 def test_a_broken_rule_file_is_named(chart_with_files: Path) -> None:
-    """A file that is no rule file stops the render, by its name."""
+    """An invalid rule file stops the render with its name."""
     (chart_with_files / "rules" / "broken.yaml").write_text("groups: [\n")
     assert "rules/broken.yaml" in refusal(ON, chart_with_files)

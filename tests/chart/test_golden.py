@@ -1,4 +1,4 @@
-"""The default render, word by word: a change of it is a change for everybody who upgrades, and is seen in the diff."""
+"""The default render, compared word by word: a change affects everyone who upgrades, and the diff shows it."""
 
 from __future__ import annotations
 

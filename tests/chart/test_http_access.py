@@ -67,10 +67,10 @@ def in_pod(rendered: Rendered, folder: Path, web_config: str, certificates: Cert
         pytest.param(USERS_ONLY, USERS, "users", id="users behind a proxy that has TLS"),
     ],
 )
-def test_the_server_reads_what_the_pod_has(
+def test_the_server_reads_the_files_of_the_pod(
     values: Object, web_config: str, login: str, tmp_path: Path, certificates: Certificates
 ) -> None:
-    """The server accepts the files; probes, Service name and commands in the pod follow its scheme and login."""
+    """The server accepts the files. Probes, Service name and commands in the pod use its scheme and login."""
     rendered = render(values)
     variables = in_pod(rendered, tmp_path, web_config, certificates)
     access = WebAccess(_file(variables, "WEB_CONFIG"), _file(variables, "BEARER_TOKEN_FILE"))
@@ -94,13 +94,13 @@ def _probe(rendered: Rendered, name: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", CASES)
 def test_probes_need_no_login(name: str) -> None:
-    """The kubelet sends no login, so each probe asks a path that needs none."""
+    """The kubelet sends no login, so each probe requests a path that needs none."""
     rendered = render(case(name))
     assert {_probe(rendered, probe)["path"] for probe in ("startup", "liveness", "readiness")} <= set(PROBES)
 
 
 def test_commands_in_the_pod_reach_it_by_the_name_in_the_certificate() -> None:
-    """The name resolves to the pod itself: neither the Service nor a NetworkPolicy stands between."""
+    """The name resolves to the loopback address, without the Service or a NetworkPolicy."""
     rendered = render(merged(case("web-token"), {"hostAliases": [{"ip": "192.0.2.1", "hostnames": ["broker-1"]}]}))
     (url,) = (one["value"] for one in rendered.container["env"] if one["name"] == "LAGWARDEN_URL")
     own, given = rendered.pod["hostAliases"]
@@ -159,7 +159,7 @@ def test_commands_in_the_pod_reach_it_by_the_name_in_the_certificate() -> None:
     ],
 )
 def test_prometheus_is_accepted(values: Object, wanted: Object) -> None:
-    """The ServiceMonitor has the scheme, the trust and the login that the server asks for."""
+    """The ServiceMonitor has the scheme, the trust and the login that the server requires."""
     (endpoint,) = render(merged(values, {"serviceMonitor": {"enabled": True}})).one("ServiceMonitor")["spec"][
         "endpoints"
     ]
@@ -170,6 +170,6 @@ _ACCESS: Final = frozenset({"scheme", "tlsConfig", "basicAuth", "authorization"}
 
 
 def test_key_and_token_are_readable_by_the_pod_only() -> None:
-    """The files have no rights for other users than the pod's user and group."""
+    """The files give no rights to users other than the pod's user and group."""
     (files,) = (one["projected"] for one in render(case("web-token")).pod["volumes"] if one["name"] == "http")
     assert files["defaultMode"] == 0o440

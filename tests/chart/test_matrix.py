@@ -1,4 +1,4 @@
-"""Every set of values renders to objects that Kubernetes, the oldest and the newest supported, takes to the letter."""
+"""Every set of values renders to objects that the oldest and the newest supported Kubernetes accept strictly."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def closed(schema: Any) -> Any:
 
 
 def faults(schema: Object, value: Object) -> Iterator[str]:
-    """Name what a CRD's schema has against an object. `metadata` is Kubernetes' own, and judged with its objects."""
+    """Return a CRD schema's complaints about an object. `metadata` is Kubernetes' own and is checked elsewhere."""
     _validators()
     import jsonschema  # noqa: PLC0415 -- it comes with the tools
 
@@ -59,7 +59,7 @@ def test_objects_are_strictly_valid(name: str, version: str) -> None:
 
 
 def test_the_strict_check_finds_an_unknown_field() -> None:
-    """The check above is no formality: a field that Kubernetes does not know fails it."""
+    """A field that Kubernetes does not know fails the check above."""
     kubernetes = _validators()
     service = render(case("minimal")).one("Service")
     service["spec"]["portz"] = []
@@ -68,7 +68,7 @@ def test_the_strict_check_finds_an_unknown_field() -> None:
 
 
 def test_the_chart_and_the_schemas_name_the_same_oldest_kubernetes() -> None:
-    """The oldest Kubernetes that Chart.yaml lets in is the oldest that the objects are judged by."""
+    """The oldest Kubernetes of Chart.yaml is the oldest whose schemas check the objects."""
     kubernetes = _validators()
     assert kubernetes.utils.all_versions()[0].startswith(OLDEST)
     assert kubernetes.latest_version().startswith(NEWEST)
@@ -76,7 +76,7 @@ def test_the_chart_and_the_schemas_name_the_same_oldest_kubernetes() -> None:
 
 @pytest.mark.parametrize(("kind", "release"), [(kind, release) for kind in CUSTOM for release in CUSTOM[kind].sums])
 def test_custom_objects_fit_their_crds(kind: str, release: str) -> None:
-    """ServiceMonitor, PrometheusRule and HTTPRoute are valid by their projects' CRDs, unknown fields refused."""
+    """ServiceMonitor, PrometheusRule and HTTPRoute are valid by their projects' CRDs, without unknown fields."""
     try:
         schema = custom_schema(release, kind)
     except ToolsUnreachableError as error:
@@ -89,6 +89,6 @@ def test_custom_objects_fit_their_crds(kind: str, release: str) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_lint_has_nothing_against_it(name: str) -> None:
-    """`helm lint --strict` is content with every set of values."""
+def test_lint_accepts_each_set_of_values(name: str) -> None:
+    """`helm lint --strict` has no complaint."""
     assert lint(case(name)) == []

@@ -71,7 +71,7 @@ def test_ports_have_one_name(rendered: Rendered) -> None:
     assert named == ports
 
 
-def test_volumes_and_mounts_meet(rendered: Rendered) -> None:
+def test_volumes_and_mounts_match(rendered: Rendered) -> None:
     """Each mount has its volume, each volume is mounted, and no two mounts share a path."""
     claims = rendered.workload["spec"].get("volumeClaimTemplates", [])
     volumes = [volume["name"] for volume in rendered.pod["volumes"]] + [one["metadata"]["name"] for one in claims]
@@ -83,7 +83,7 @@ def test_volumes_and_mounts_meet(rendered: Rendered) -> None:
 
 @pytest.mark.parametrize("name", WITH_STATEFUL_SET)
 def test_there_is_one_pod_per_part_and_never_two(name: str) -> None:
-    """One replica per part, in a StatefulSet, which does not start the next before the last is gone."""
+    """Each part has one replica in a StatefulSet, which starts the next pod only after the end of the last."""
     stateful = render(case(name)).one("StatefulSet")
     assert stateful["spec"]["replicas"] == case(name).get("shards", 1)
     assert "updateStrategy" not in stateful["spec"]
@@ -99,7 +99,7 @@ def test_a_pod_that_never_got_ready_is_replaced(name: str) -> None:
     ("value", "wanted"), [("fast", {"storageClassName": "fast"}), ("-", {"storageClassName": ""}), ("", {})]
 )
 def test_storage_class(value: str, wanted: Object) -> None:
-    """A hyphen is Kubernetes' empty class, which provisions nothing; an empty value leaves it to the cluster."""
+    """A hyphen is Kubernetes' empty class, which provisions nothing. An empty value selects the cluster's default."""
     values = merged(case("minimal"), {"persistence": {"storageClass": value}})
     (claim,) = render(values).one("StatefulSet")["spec"]["volumeClaimTemplates"]
     assert {name: claim["spec"][name] for name in claim["spec"].keys() & {"storageClassName"}} == wanted
@@ -130,7 +130,7 @@ def test_the_route_leads_to_the_service(path: str, *, is_rewritten: bool) -> Non
 
 
 def test_a_drain_may_evict_the_pod() -> None:
-    """The budget selects the pod and lets it go: with one replica any other would block the drain of its node."""
+    """The budget selects the pod and allows its eviction. Any other budget for one replica would block a drain."""
     rendered = render(case("everything"))
     budget = rendered.one("PodDisruptionBudget")["spec"]
     assert budget["selector"]["matchLabels"].items() <= pod_labels(rendered).items()
@@ -161,7 +161,7 @@ class _Answer(http.server.BaseHTTPRequestHandler):
 
 @pytest.mark.parametrize(("code", "exit_code"), [(200, 0), (503, 1)])
 def test_helm_test_prints_why_it_is_not_ready(code: int, exit_code: int) -> None:
-    """The program of the test pod, run as in the pod, succeeds when /readyz does, and prints its answer."""
+    """The program of the test pod succeeds when /readyz does, and prints its answer."""
     (container,) = render(case("minimal")).one("Pod")["spec"]["containers"]
     program, url = container["args"]
     assert url == "http://watch-lagwarden.kafka.svc:10848/readyz"
@@ -173,20 +173,20 @@ def test_helm_test_prints_why_it_is_not_ready(code: int, exit_code: int) -> None
     assert "catching up" in done.stdout + done.stderr
 
 
-def test_the_grace_time_holds_the_programs_own_limit(rendered: Rendered) -> None:
+def test_the_grace_period_exceeds_the_programs_own_limit(rendered: Rendered) -> None:
     """Kubernetes kills later than the 30 seconds after which lagwarden ends itself."""
     assert rendered.pod["terminationGracePeriodSeconds"] > 30
 
 
 def test_probes_never_restart_a_pod_that_only_waits(rendered: Rendered) -> None:
-    """Only readiness uses /readyz; probes that restart the container use /livez, which succeeds while Kafka is away."""
+    """Probes that restart the container use /livez, which succeeds without Kafka. Only readiness uses /readyz."""
     paths = {probe: rendered.container[f"{probe}Probe"]["httpGet"]["path"] for probe in ("startup", "liveness")}
     assert set(paths.values()) == {"/livez"}
     assert rendered.container["readinessProbe"]["httpGet"]["path"] == "/readyz"
 
 
-def test_every_object_says_whose_it_is(rendered: Rendered) -> None:
-    """All objects of the chart's own have the labels and a namespace."""
+def test_every_object_has_labels_and_a_namespace(rendered: Rendered) -> None:
+    """All objects of the chart have its labels and a namespace."""
     for one in rendered.objects:
         if one["metadata"]["name"].startswith("beside-"):
             continue
@@ -201,8 +201,8 @@ def wanted_rules(name: str) -> Object:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_program_takes_the_settings(name: str, tmp_path: Path) -> None:
-    """The file and the variables of the pod, with the Secrets' files in place, are a configuration without a fault."""
+def test_the_program_accepts_the_settings(name: str, tmp_path: Path) -> None:
+    """The pod's file and variables, with the files of Secrets, are a valid configuration."""
     rendered = render(case(name))
     config = load(_written(rendered, tmp_path), _environment(rendered, tmp_path))
     wanted = case(name)["config"]
@@ -254,8 +254,8 @@ def _environment(rendered: Rendered, folder: Path) -> dict[str, str]:
 @pytest.mark.parametrize(
     "name", ["scram", "mutual-tls", "oauth-client", "web-login", "web-token", "otlp", "everything"]
 )
-def test_secrets_are_only_pointed_at(name: str) -> None:
-    """Passwords and keys reach the pod as files of Secrets that exist: never as text, a variable or a ConfigMap."""
+def test_secrets_are_only_mounted_as_files(name: str) -> None:
+    """Passwords and keys are files of existing Secrets: never text, a variable or part of a ConfigMap."""
     rendered = render(case(name))
     assert rendered.of_kind("Secret") == []
     for variable in rendered.container["env"]:
@@ -274,7 +274,7 @@ def test_secrets_are_only_pointed_at(name: str) -> None:
 
 
 def test_the_token_of_the_service_account_is_mounted() -> None:
-    """The pod has a token for the brokers' audience, and still none for the API of Kubernetes."""
+    """The pod has a token for the brokers' audience, and none for the API of Kubernetes."""
     rendered = render(case("oauth-token"))
     (token,) = (volume["projected"] for volume in rendered.pod["volumes"] if "projected" in volume)
     assert token["sources"] == [
@@ -284,7 +284,7 @@ def test_the_token_of_the_service_account_is_mounted() -> None:
 
 
 def test_a_changed_setting_is_a_new_pod() -> None:
-    """The program reads its file once, so the pod's template changes with it."""
+    """The program reads its file once, so the pod's template changes with the file."""
 
     def mark(values: Object) -> Any:
         return render(values).template["metadata"]["annotations"]["checksum/config"]
@@ -293,10 +293,10 @@ def test_a_changed_setting_is_a_new_pod() -> None:
     assert mark(changed) != mark(case("minimal")) == mark(case("minimal"))
 
 
-def test_no_template_asks_the_cluster() -> None:
-    """Nothing depends on what the cluster has: a render on a laptop or by Argo CD is what is installed.
+def test_no_template_queries_the_cluster() -> None:
+    """A render on a laptop or by Argo CD is the installed one, because no object depends on the cluster.
 
-    Only an upgrade that the API server would refuse is refused earlier, with what to do.
+    One exception refuses an upgrade early, with the remedy, if the API server would refuse it.
     """
     for template in (path for path in (CHART / "templates").rglob("*") if path.is_file()):
         text = template.read_text()
@@ -305,7 +305,7 @@ def test_no_template_asks_the_cluster() -> None:
 
 
 def test_long_names_fit() -> None:
-    """However long the release's name is, what a StatefulSet appends to its own still fits into a label."""
+    """A StatefulSet's name with the suffix of Kubernetes fits into a label for any release name."""
     name = render(merged(case("minimal"), {"fullnameOverride": "x" * 80})).one("StatefulSet")["metadata"]["name"]
     assert len(f"{name}-0123456789") <= 63
 
@@ -352,6 +352,6 @@ def test_long_names_fit() -> None:
         pytest.param({}, "logs watch-lagwarden-0", id="why it does not get ready"),
     ],
 )
-def test_the_notes_say_what_is_left_to_do(change: Object, sentence: str) -> None:
-    """The notes after the installation match the installed objects."""
+def test_the_notes_match_the_installed_objects(change: Object, sentence: str) -> None:
+    """The notes have the remaining steps after the installation."""
     assert sentence in render(merged(case("minimal"), change)).notes

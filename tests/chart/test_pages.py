@@ -1,4 +1,4 @@
-"""Generated files are current. Needs no Helm, so it runs with the quick tests."""
+"""Generated files are current. These tests need no Helm, so they run with the quick tests."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from stream.config.options import SECTIONS
 ROOT = CHART.parents[2]
 
 
-def test_the_schema_is_the_one_that_the_configuration_asks_for() -> None:
-    """An option of `stream.config.options` is a value of the chart, with the same limits."""
+def test_the_schema_is_that_of_the_configuration() -> None:
+    """Each option of `stream.config.options` is a value of the chart with the same limits."""
     assert PATH.read_text() == text(), "the schema is old: python -m deploy.chart.values_schema"
 
 
@@ -40,7 +40,7 @@ def test_the_chart_names_the_version_of_the_program() -> None:
 
 
 def test_the_container_port_is_the_programs_default() -> None:
-    """The chart sets no port: it relies on the one that the program listens on by itself."""
+    """The chart sets no port, so the container port is the program's default."""
     port = SECTIONS["http"].model_fields["port"].default
     assert f"containerPort: {port}\n" in (CHART / "templates" / "_pod.tpl").read_text()
     assert f"EXPOSE {port}\n" in (ROOT / "deploy" / "Dockerfile").read_text()

@@ -41,7 +41,7 @@ STEPS: Final = 30
 
 @contextlib.contextmanager
 def served(texts: Sequence[bytes], begin: float) -> Iterator[str]:
-    """Serve one text after the other, `PACE` seconds each, the first until `begin`; yields the address."""
+    """Serve each text for `PACE` seconds, the first until `begin`; yields the address."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:

@@ -1,4 +1,4 @@
-"""The pod passes Kubernetes' pod security standard `restricted`, and a little more."""
+"""The pod passes Kubernetes' pod security standard `restricted`, and some further checks."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ REFUSED: dict[str, Callable[[Object, Object, list[Object]], bool]] = {
 
 
 def offences(rendered: Rendered) -> list[str]:
-    """Name what is refused of the pod, or else of the one of `helm test`."""
+    """Return the violations of the pod, or else those of the pod of `helm test`."""
     return offences_of_pod(rendered.pod, rendered.container) or _test_offences(rendered.one("Pod")["spec"])
 
 
@@ -51,28 +51,28 @@ def _test_offences(pod: Object) -> list[str]:
 
 
 def offences_of_pod(pod: Object, container: Object) -> list[str]:
-    """Name what is refused of a pod with that container."""
+    """Return the violations of a pod with that container."""
     both = [pod.get("securityContext", {}), container.get("securityContext", {})]
     return [name for name, offends in REFUSED.items() if offends(pod, container, both)]
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_every_set_of_values_is_restricted(name: str) -> None:
-    """Nothing that the chart has a switch for takes the pod out of the standard; only mode cluster has a token."""
+    """No value of the chart violates the standard. Only mode cluster mounts a token."""
     has_executors = case(name).get("mode") == "cluster"
     assert offences(render(case(name))) == (["automountServiceAccountToken"] if has_executors else [])
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_account_has_no_token(name: str) -> None:
-    """A service account that the chart creates mounts its token nowhere."""
+    """A service account of the chart mounts its token nowhere."""
     accounts = render(case(name)).of_kind("ServiceAccount")
     assert all(account["automountServiceAccountToken"] is False for account in accounts)
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_chart_asks_for_no_rights(name: str) -> None:
-    """No Role, no binding, no object of the cluster's own; only mode cluster has rights, in its namespace."""
+def test_the_chart_has_no_rights(name: str) -> None:
+    """The chart has no Role, binding or cluster-scoped object. Only mode cluster has rights, in its namespace."""
     kinds = {one["kind"] for one in render(case(name)).objects}
     kinds -= OF_MODE.get(case(name).get("mode", "local"), set())
     assert kinds <= {
@@ -102,6 +102,6 @@ def test_the_chart_asks_for_no_rights(name: str) -> None:
         pytest.param({"extraVolumes": [{"name": "host", "hostPath": {"path": "/"}}]}, "volumes", id="the host"),
     ],
 )
-def test_what_a_person_opens_is_seen(change: Object, offence: str) -> None:
-    """The check is no formality: each thing that a person opens on purpose is named."""
+def test_each_weakened_setting_is_found(change: Object, offence: str) -> None:
+    """The check names each setting that weakens the pod on purpose."""
     assert offences(render(merged(case("minimal"), change))) == [offence]

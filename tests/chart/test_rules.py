@@ -1,4 +1,4 @@
-"""The alerts, judged by promtool: what fires, what stays quiet, and what a person reads."""
+"""The alerts, evaluated by promtool: which ones fire, which do not, and their texts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.chart
 
 
 def test_the_files_pass_every_check(promtool: str) -> None:
-    """The checker finds nothing to complain of, not even doubled rules."""
+    """The linter has no complaint, and finds no duplicate rule."""
     command = [promtool, "check", "rules", "--lint=all", "--lint-fatal", *map(str, FILES)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -26,7 +26,7 @@ def test_the_files_pass_every_check(promtool: str) -> None:
 
 @pytest.mark.parametrize("alert", alerts())
 def test_an_alert_fires_when_it_should_and_only_then(alert: str, promtool: str, tmp_path: Path) -> None:
-    """Every story of the alert comes out as the table says, to the word."""
+    """Every story of the alert has exactly the alerts and texts of the table."""
     cases = [case for case in CASES if case.alert == alert]
     output = promtool_offsets_and_lags(promtool, cases, tmp_path)
     assert output is None, output
@@ -34,10 +34,10 @@ def test_an_alert_fires_when_it_should_and_only_then(alert: str, promtool: str, 
 
 @pytest.mark.parametrize("alert", [name for name in alerts() if name != "LagwardenMonitorDown"])
 def test_two_clusters_with_the_same_story_do_not_mix(alert: str, promtool: str, tmp_path: Path) -> None:
-    """Each story, at once in two clusters with the same job and instance, has its alerts in each, and no others.
+    """Each of two clusters with the same job and instance has the alerts of its story, and no others.
 
-    Sums over both would fire too early or say too much, and joins across both would fail. A monitor that is down has no
-    series but those of the scrape.
+    Sums over both would fire too early or have too many entries, and joins across both would fail. A monitor that is
+    down has only the series of the scrape.
     """
     doubled = [in_clusters(case, "east", "west") for case in CASES if case.alert == alert and case not in OF_CLUSTERS]
     output = promtool_offsets_and_lags(promtool, doubled, tmp_path)
@@ -45,7 +45,7 @@ def test_two_clusters_with_the_same_story_do_not_mix(alert: str, promtool: str, 
 
 
 def test_a_wrong_story_is_noticed(promtool: str, tmp_path: Path) -> None:
-    """The stories can fail: of a case that fires, one that says it does not is refused, and the other way round."""
+    """The check fails for a firing case that expects no alert, and for a quiet case that expects one."""
     for case in [next(case for case in CASES if bool(case.fires) is fires) for fires in (True, False)]:
         wrong = type(case)(case.alert, case.kind, case.story, case.series, case.at, () if case.fires else [{"a": "b"}])
         assert promtool_offsets_and_lags(promtool, [wrong], tmp_path) is not None

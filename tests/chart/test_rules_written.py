@@ -1,4 +1,4 @@
-"""The alerts as they are written: what they ask for exists, each has its stories, its page, its place. No tool."""
+"""The files of the alerts: their series exist, and each has its stories, page and place. These tests need no tool."""
 
 from __future__ import annotations
 
@@ -83,13 +83,13 @@ every_alert = pytest.mark.parametrize("alert", ALERTS.values(), ids=ALERTS)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.get("alert") or rule.get("record"))
-def test_a_rule_asks_for_what_there_is(rule: dict[str, Any]) -> None:
-    """Every series and label of every rule is one that lagwarden or Prometheus makes; only counters have rates."""
+def test_a_rule_selects_existing_series(rule: dict[str, Any]) -> None:
+    """Every series and label is one of lagwarden or Prometheus, and only counters have rates."""
     assert faults(rule["expr"], known(RECORDED)) == []
 
 
-def test_a_rule_that_asks_for_nothing_is_noticed() -> None:
-    """The check can fail: a slip in a name, in a label, or a rate of a gauge has its sentence."""
+def test_a_rule_with_an_unknown_series_is_found() -> None:
+    """A wrong name or label, and a rate of a gauge, each have their message."""
     series = known(RECORDED)
     assert faults("lagwarden_group_lagg > 0", series) == ["no such series: lagwarden_group_lagg"]
     assert faults('lagwarden_group_lag{topic="a"}', series) == ["lagwarden_group_lag has no label topic"]
@@ -118,8 +118,8 @@ def test_alerts_that_the_smallest_preset_cannot_give_are_documented() -> None:
 
 
 @every_alert
-def test_an_alert_says_how_bad_it_is_and_about_what(alert: dict[str, Any]) -> None:
-    """Routes and inhibitions go by two labels; the name tells the subject, and a person reads two sentences."""
+def test_an_alert_has_a_severity_and_a_subject(alert: dict[str, Any]) -> None:
+    """Routes and inhibitions use two labels. The name has the subject, and a person reads two texts."""
     assert alert["labels"]["severity"] in {"critical", "warning", "info"}
     subject = "group" if re.match("Lagwarden(Share)?Group", alert["alert"]) else "monitor"
     assert alert["labels"]["about"] == ("cluster" if alert["alert"] in ABOUT_CLUSTER else subject)
@@ -129,7 +129,7 @@ def test_an_alert_says_how_bad_it_is_and_about_what(alert: dict[str, Any]) -> No
 
 @every_alert
 def test_a_text_is_true_without_the_metrics_that_it_queries(alert: dict[str, Any]) -> None:
-    """What a query gives stands inside of its `with`, and nothing stands for an empty result."""
+    """The result of a query is used only inside its `with`, and an empty result has no text."""
     texts = alert["annotations"].values()
     queried = {each.metric for text in texts for query in template_queries(text) for each in asked(query)}
     assert queried == IN_TEXTS.get(alert["alert"], set())
@@ -144,7 +144,7 @@ def test_a_text_is_true_without_the_metrics_that_it_queries(alert: dict[str, Any
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.get("alert") or rule.get("record"))
 def test_a_rule_never_mixes_clusters(rule: dict[str, Any]) -> None:
-    """Every `by` and `on` over series of lagwarden has the label of the cluster, also in texts; no `without` has it."""
+    """Every `by` and `on` over series of lagwarden has the cluster's label, also in texts. No `without` has it."""
     texts = rule.get("annotations", {}).values()
     for expression in (rule["expr"], *(query for text in texts for query in template_queries(text))):
         if {each.metric for each in asked(expression)} <= {"up", "lagwarden:monitors_up:sum"}:
@@ -163,7 +163,7 @@ def test_an_alert_names_its_cluster(alert: dict[str, Any]) -> None:
 
 @every_alert
 def test_an_alert_has_its_runbook(alert: dict[str, Any]) -> None:
-    """The page has the four headings, opens a dashboard and asks lagwarden itself."""
+    """The page has the four headings, opens a dashboard and uses a command of lagwarden."""
     assert alert["annotations"]["runbook_url"] == f"docs/runbooks/{alert['alert']}.md"
     text = (ROOT / alert["annotations"]["runbook_url"]).read_text()
     assert re.findall(r"^#+ .*", text, re.MULTILINE) == [
@@ -182,7 +182,7 @@ def test_an_alert_has_its_runbook(alert: dict[str, Any]) -> None:
 
 
 def test_every_runbook_has_its_alert() -> None:
-    """No page is left of an alert that is gone; the list in docs/alerting.md has every alert."""
+    """No page is for an alert that was removed. The list in docs/alerting.md has every alert."""
     assert {page.stem for page in RUNBOOKS.glob("*.md")} == set(ALERTS)
     listed = re.findall(r"\(runbooks/(\w+)\.md\)", (ROOT / "docs" / "alerting.md").read_text())
     assert listed == list(ALERTS)
@@ -190,14 +190,14 @@ def test_every_runbook_has_its_alert() -> None:
 
 @every_alert
 def test_a_runbook_names_panels_and_alerts_that_exist(alert: dict[str, Any]) -> None:
-    """Another alert that a page mentions exists."""
+    """Every alert that a page mentions exists."""
     text = (RUNBOOKS / f"{alert['alert']}.md").read_text()
     assert set(re.findall(r"Lagwarden\w+", text)) <= set(ALERTS)
 
 
 @every_alert
 def test_an_alert_has_stories_of_every_kind(alert: dict[str, Any]) -> None:
-    """Just before, just after, healthy but odd, series that vanish, a monitor that dies; one is read word by word."""
+    """Each alert has a case of every kind. At least one fires, and the text of one is compared."""
     cases = [case for case in CASES if case.alert == alert["alert"]]
     assert {case.kind for case in cases} == set(Kind)
     assert [case.name for case in cases if case.fires] != []
@@ -206,7 +206,7 @@ def test_an_alert_has_stories_of_every_kind(alert: dict[str, Any]) -> None:
 
 
 def test_every_story_is_of_an_alert() -> None:
-    """No story is left of an alert that is gone."""
+    """No story is for an alert that was removed."""
     assert {case.alert for case in CASES} == set(ALERTS)
 
 
@@ -225,7 +225,7 @@ def test_every_verdict_of_a_sick_group_is_an_alert(verdict: str) -> None:
 
 
 def test_no_rule_counts_records() -> None:
-    """No alert compares a number of offsets with another number than 0: how much is much depends on the topic."""
+    """No alert compares a number of offsets with a number other than 0, because thresholds depend on the topic."""
     in_offsets = ("_lag", "_lag_max", "_offsets", "_distance", "_stable_gap", "distance:sum")
     for alert in ALERTS.values():
         for name in (each.metric for each in asked(alert["expr"]) if each.metric.endswith(in_offsets)):

@@ -1,4 +1,4 @@
-"""Fetching what the chart is judged by: no network is a reason to skip, a wrong file is a failure. Needs neither."""
+"""Fetching tools and schemas: a missing network skips tests, and a wrong file fails them. These tests need neither."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ spec:
 
 @pytest.fixture
 def go(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
-    """Stand in for Go with a script of the test's; the cache is empty."""
+    """Replace Go by a script of the test, with an empty cache."""
     monkeypatch.setenv("LAGWARDEN_CACHE", str(tmp_path / "cache"))
 
     def install(script: str) -> None:
@@ -48,7 +48,7 @@ def module(folder: Path, checksum: str) -> str:
 
 
 def test_a_module_with_the_right_checksum_is_kept(go: Any, tmp_path: Path) -> None:
-    """The schema is that of the version which the cluster serves, and the next time nothing is fetched."""
+    """The schema is that of the served version. The next request fetches nothing."""
     go(module(tmp_path, OPERATOR.sums[RELEASE]))
     assert custom_schema(RELEASE, "ServiceMonitor") == {"type": "object"}
     go("exit 1")
@@ -56,7 +56,7 @@ def test_a_module_with_the_right_checksum_is_kept(go: Any, tmp_path: Path) -> No
 
 
 def test_a_module_with_another_checksum_is_refused(go: Any, tmp_path: Path) -> None:
-    """A file with another checksum than the pinned one is not used and leaves nothing in the cache."""
+    """A file whose checksum is not the pinned one is not used and leaves no file in the cache."""
     go(module(tmp_path, "h1:another"))
     with pytest.raises(ToolsError, match="checksum h1:another") as raised:
         custom_schema(RELEASE, "ServiceMonitor")
@@ -64,15 +64,15 @@ def test_a_module_with_another_checksum_is_refused(go: Any, tmp_path: Path) -> N
     assert list((tmp_path / "cache" / "chart-tools").iterdir()) == []
 
 
-def test_an_unreachable_network_is_an_error_of_its_own(go: Any) -> None:
-    """A registry that cannot be reached is a reason of its own, with the last line of the client."""
+def test_an_unreachable_network_is_a_separate_error(go: Any) -> None:
+    """The error has the last line of the client."""
     go("echo 'dial tcp: lookup registry: no such host' >&2; exit 1")
     with pytest.raises(ToolsUnreachableError, match="no such host"):
         custom_schema(RELEASE, "ServiceMonitor")
 
 
-def test_a_missing_go_is_an_error_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Without Go the operator's CRDs cannot be had."""
+def test_a_missing_go_is_a_separate_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The operator's CRDs cannot be fetched without Go."""
     monkeypatch.setenv("LAGWARDEN_CACHE", str(tmp_path))
     monkeypatch.setattr(shutil, "which", lambda _: None)
     with pytest.raises(ToolsUnreachableError, match="no go on PATH"):

@@ -1,4 +1,4 @@
-"""The values: what is wrong is refused with its path, what contradicts itself with a sentence, and each is used."""
+"""Wrong values are refused with their path, contradictions with a sentence, and every value is used."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def at(path: str, value: Any) -> Object:
     ],
 )
 def test_an_unknown_value_is_refused_with_its_path(path: str, value: Any) -> None:
-    """A name that no template reads is refused; the message leads to it."""
+    """A name that no template reads is refused with a message that has its path."""
     error = refusal(merged(case("minimal"), at(path, value)))
     *parents, name = path.split(".")
     if isinstance(value, dict) and "kye" in value:
@@ -81,7 +81,7 @@ def test_an_unknown_value_is_refused_with_its_path(path: str, value: Any) -> Non
     ],
 )
 def test_a_wrong_value_is_refused_with_its_path(path: str, value: Any) -> None:
-    """A value of the wrong kind or outside its limits is refused; the message names where it stands."""
+    """A value of the wrong kind or outside its limits is refused with a message that has its path."""
     error = refusal(merged(case("minimal"), at(path, value)))
     assert path.replace(".", "/") in error.replace(".", "/")
 
@@ -355,13 +355,13 @@ def test_a_wrong_value_is_refused_with_its_path(path: str, value: Any) -> None:
         ),
     ],
 )
-def test_values_that_do_not_go_together_are_refused(values: Object, sentence: str) -> None:
-    """Each value is right, but the program would refuse them or ignore one: the chart says so before it installs."""
+def test_contradictory_values_are_refused(values: Object, sentence: str) -> None:
+    """Each value is valid, but the program would refuse the values or ignore one. The chart refuses them first."""
     assert sentence in refusal(values)
 
 
 def test_global_values() -> None:
-    """Helm hands `global` to every chart of a release: what concerns images counts, the rest is for other charts."""
+    """Helm passes `global` to every chart of a release. Values for images apply, and other values are ignored."""
     values = {"global": {"imageRegistry": "mirror.example/", "imagePullSecrets": [{"name": "m"}], "other": 1}}
     rendered = render(merged(case("minimal"), values))
     for pod in (rendered.pod, rendered.one("Pod")["spec"]):
@@ -382,7 +382,7 @@ def test_global_values() -> None:
     ],
 )
 def test_a_heap_that_the_limit_cannot_hold_is_refused(heap: str, limit: str, *, is_refused: bool) -> None:
-    """Less than 1 GiB beside the heap would end in a kill by the kernel, hours later."""
+    """With less than 1 GiB beside the heap the kernel would kill the process hours later."""
     values = {"config": {"job": {"driver_memory": heap}}, "resources": {"limits": {"memory": limit}}}
     if is_refused:
         assert "resources.limits.memory" in refusal(merged(case("minimal"), values))
@@ -399,7 +399,7 @@ ON: Object = {
     "networkPolicy": {"egress": {"enabled": True}},
 }
 TLS: Object = {"config": {"kafka": {"security_protocol": "SASL_SSL"}}, "credentials": {"sasl": {"existingSecret": "s"}}}
-# What else must be so that a value can matter: by the beginning of its path.
+# The values that another value needs to have an effect, by the beginning of its path.
 GIVEN: dict[str, Object] = {
     "credentials.sasl": merged(TLS, {"config": {"kafka": {"sasl_username": "u"}}}),
     "credentials.sasl.usernameKey": merged(TLS, {"credentials": {"sasl": {"usernameKey": "u"}}}),
@@ -437,7 +437,7 @@ GIVEN |= {
     "httpRoute": {"httpRoute": {"enabled": True, "parentRefs": [{"name": "public"}]}},
     "httpRoute.enabled": {"httpRoute": {"parentRefs": [{"name": "public"}]}},
 }
-# Values that take a sample of their own, because any other would be refused by the templates.
+# Values that need their own sample, because the templates would refuse any other.
 SAMPLES: dict[str, Any] = {
     "config.otlp": RECEIVER["config"]["otlp"],
     "shards": 3,
@@ -501,7 +501,7 @@ LEAVES = {path: (value, part) for path, value, part in leaves(DEFAULTS, schema()
 
 
 def test_the_values_are_those_of_the_schema() -> None:
-    """Every value of the schema has a default in values.yaml, but for the program's own options, which have theirs."""
+    """Every value has a default in values.yaml, except the program's options, which have their own."""
 
     def names(described: Object) -> Object:
         inner = described.get("properties") if described.get("additionalProperties") is False else None
@@ -522,8 +522,8 @@ def test_the_values_are_those_of_the_schema() -> None:
 
 
 @pytest.mark.parametrize("path", LEAVES)
-def test_every_value_changes_something(path: str, chart_with_files: Path) -> None:
-    """A value that looks valid and does nothing does not exist: another one makes other objects."""
+def test_every_value_has_an_effect(path: str, chart_with_files: Path) -> None:
+    """Another value makes other objects."""
     given = max((prefix for prefix in GIVEN if path.startswith(prefix)), key=len, default=None)
     base = merged(merged(case("minimal"), ON), GIVEN[given] if given else {})
     if path == "bootstrapServersFrom":

@@ -1,4 +1,4 @@
-"""A cluster for all tests, which skip with the reason where it cannot be had, and a namespace and release for each."""
+"""A cluster for all tests, which skip with the reason if none can start, and a namespace and release for each."""
 
 from __future__ import annotations
 

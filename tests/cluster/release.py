@@ -16,7 +16,7 @@ STATEFUL_SET: Final = ("apps/v1", "StatefulSet")
 
 
 class Release:
-    """The release `watch` of the chart in a namespace: installed, upgraded, and asked for its objects."""
+    """The release `watch` of the chart in a namespace: it can be installed, upgraded, and queried for its objects."""
 
     def __init__(self, cluster: ControlPlane, namespace: str) -> None:
         self.cluster: Final = cluster
@@ -31,7 +31,7 @@ class Release:
         self._config.close()
 
     def uninstall(self) -> None:
-        """Run `helm uninstall`; without a release nothing happens."""
+        """Run `helm uninstall`, or do nothing without a release."""
         self._config.uninstall(RELEASE, ignore_not_found=True)
 
     def install(self, values: Object, chart: Path = CHART) -> None:
@@ -51,7 +51,7 @@ class Release:
         raise AssertionError("the upgrade was not refused")
 
     def stateful_set(self) -> Object:
-        """Return the StatefulSet as the cluster has it, as soon as its controller has seen its last change."""
+        """Return the StatefulSet of the cluster, as soon as its controller has observed its last change."""
 
         def seen() -> Object | None:
             (found,) = self.cluster.objects(*STATEFUL_SET, self.namespace)
@@ -60,7 +60,7 @@ class Release:
         return self.cluster.wait_for(seen, "the controller to see the StatefulSet")
 
     def delete_stateful_set(self, propagation: str) -> None:
-        """Delete the StatefulSet, as `kubectl delete --cascade=...` does, and wait until it is gone."""
+        """Delete the StatefulSet, as `kubectl delete --cascade=...` does, and wait until it is deleted."""
         name = self.stateful_set()["metadata"]["name"]
         self.cluster.delete(*STATEFUL_SET, self.namespace, name, propagation=propagation)
         self.cluster.wait_for(

@@ -1,4 +1,4 @@
-"""What the Apache Spark Kubernetes operator makes of a SparkApplication: its definition, and the pod of the driver.
+"""The Apache Spark Kubernetes operator's definition of a SparkApplication, and the pod that it makes for the driver.
 
 The definition has those fields of `spark.apache.org/v1` (release 1.0) that matter for a driver alone. As in the one of
 the operator, the template of the pod has every field of a pod, here by the schema of the API server.
@@ -94,9 +94,9 @@ def _structural(schema: Object, documents: Object) -> Object:
 
 
 def driver_pod(application: Object, folder: Path) -> Object:
-    """Return the pod of the driver of a SparkApplication. `folder` takes its template.
+    """Return the pod of the driver of a SparkApplication. `folder` receives its template.
 
-    Starts a JVM, which asks no API server: Spark's client reads the template without one.
+    This starts a JVM without an API server: Spark's client reads the template without one.
     """
     jvm = JvmProcess.start(JvmOptions("512m"))
     gateway = connect(jvm)

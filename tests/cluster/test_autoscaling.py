@@ -42,7 +42,7 @@ def changed(example: dict[str, Any], path: str, value: object) -> dict[str, Any]
 
 
 def test_the_autoscaler_passes_a_strict_dry_run(cluster: ControlPlane) -> None:
-    """The API server knows every field, accepts every value, and warns of nothing."""
+    """The API server knows every field, accepts every value, and gives no warning."""
     assert cluster.judge(AUTOSCALER, AUTOSCALER, DEFAULT) == []
 
 
@@ -63,7 +63,7 @@ def test_a_scaled_object_passes_a_strict_dry_run(cluster_with_keda: ControlPlane
     ],
 )
 def test_faults_of_an_autoscaler_are_found(cluster: ControlPlane, path: str, value: object, reason: str) -> None:
-    """The dry run of the autoscaler is no formality."""
+    """The dry run refuses an autoscaler with each of these faults."""
     with pytest.raises(RefusedError, match=re.escape(reason)):
         cluster.judge(changed(AUTOSCALER, path, value), AUTOSCALER, DEFAULT)
 
@@ -79,6 +79,6 @@ def test_faults_of_an_autoscaler_are_found(cluster: ControlPlane, path: str, val
 def test_faults_of_a_scaled_object_are_found(
     cluster_with_keda: ControlPlane, path: str, value: object, reason: str
 ) -> None:
-    """The definition judges the values too."""
+    """The definition also validates the values."""
     with pytest.raises(RefusedError, match=re.escape(reason)):
         cluster_with_keda.judge(changed(BY_API, path, value), BY_API, DEFAULT)

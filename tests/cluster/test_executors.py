@@ -1,4 +1,4 @@
-"""Mode cluster on a real API server: the driver may start executors, nothing else, and `restricted` admits them."""
+"""Mode cluster on a real API server: the driver may only start executors, and `restricted` admits them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def executor_of(release: Release) -> dict[str, Any]:
 
 
 def test_executors_are_admitted(release: Release) -> None:
-    """A pod of the template, with what Spark adds, passes a strict dry run and is admitted under `restricted`."""
+    """A pod of the template, with Spark's additions, passes a strict dry run and is admitted under `restricted`."""
     release.install(case("cluster"))
     release.pod()
     executor = executor_of(release)

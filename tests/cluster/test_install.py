@@ -27,7 +27,7 @@ def test_each_set_of_values_is_installed(release: Release, name: str) -> None:
     """`helm install` creates every object, and the StatefulSet its pod, in a namespace that enforces `restricted`."""
     release.install(case(name))
     rendered = render(case(name))
-    # The pod of a SparkApplication is judged in test_operator.py: the operator is not here to create it.
+    # The pod of a SparkApplication is checked in test_operator.py, because no operator runs here to create it.
     if rendered.of_kind("StatefulSet"):
         pod = release.pod()["spec"]
         assert [one["name"] for one in pod["containers"]] == [one["name"] for one in rendered.pod["containers"]]
@@ -40,7 +40,7 @@ def test_each_set_of_values_is_installed(release: Release, name: str) -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_each_object_passes_a_strict_dry_run(cluster: ControlPlane, name: str) -> None:
-    """The API server knows every field, finds none twice, and warns of nothing; also of `helm test`."""
+    """The API server knows every field, finds no duplicate, and gives no warning, also for `helm test`."""
     texts = documents(case(name))
     assert len(texts) == len(render(case(name)).objects)
     assert [cluster.judge(text, yaml.safe_load(text), NAMESPACE) for text in texts] == [[]] * len(texts)
@@ -54,14 +54,14 @@ def test_each_object_passes_a_strict_dry_run(cluster: ControlPlane, name: str) -
     ],
 )
 def test_the_strict_dry_run_finds_faults(cluster: ControlPlane, line: str, reason: str) -> None:
-    """The check above is no formality: an unknown field and a field that stands twice are refused."""
+    """The check above refuses an unknown field and a duplicate field."""
     (service,) = (text for text in documents(case("minimal")) if yaml.safe_load(text)["kind"] == "Service")
     with pytest.raises(RefusedError, match=reason):
         cluster.judge(service.replace("  type: ClusterIP\n", line), yaml.safe_load(service), NAMESPACE)
 
 
 def test_pod_security_is_enforced(release: Release) -> None:
-    """The namespace refuses a pod that may gain privileges, so the pods above were really judged."""
+    """The namespace refuses a pod that may gain privileges, so the pods above were really checked."""
     release.install(merged(case("minimal"), {"securityContext": {"allowPrivilegeEscalation": True}}))
     release.cluster.wait_for(
         lambda: any('violates PodSecurity "restricted' in event for event in release.events()), "a refused pod"

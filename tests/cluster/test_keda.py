@@ -130,7 +130,7 @@ def services(keda: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
 
 @pytest.mark.parametrize(("group", "situation"), GROUPS.items(), ids=[each.name for each in SITUATIONS])
 def test_keda_wants_the_number_of_replicas(services: Services, group: str, situation: Situation) -> None:
-    """By both ScaledObjects that of the table; an error where something is unknown, so that nothing is scaled."""
+    """Both ScaledObjects have the table's number, or an error for an unknown input, so that nothing is scaled."""
     by_prometheus, by_api = services.both(group)
     assert (by_prometheus.value, by_api.value) == (situation.wanted, situation.wanted)
     if situation.wanted is None:
@@ -139,7 +139,7 @@ def test_keda_wants_the_number_of_replicas(services: Services, group: str, situa
 
 
 def test_a_missing_group_is_an_error(services: Services) -> None:
-    """A slip in the name of the group scales nothing."""
+    """A wrong name of the group scales nothing."""
     by_prometheus, by_api = services.both(MISSING)
     assert (by_prometheus.value, by_api.value) == (None, None)
     assert UNKNOWN_BY_PROMETHEUS in by_prometheus.errors
@@ -147,7 +147,7 @@ def test_a_missing_group_is_an_error(services: Services) -> None:
 
 
 def test_an_absent_series_would_be_zero_by_default(services: Services) -> None:
-    """Without `ignoreNullValues`, KEDA would remove all members of a group that rebalances: the page says so."""
+    """By default KEDA would remove all members of a rebalancing group, so the page sets `ignoreNullValues`."""
     (group,) = (name for name, each in GROUPS.items() if each.members is None)
     example = services.by_prometheus(group)
     del example["spec"]["triggers"][0]["metadata"]["ignoreNullValues"]
@@ -155,15 +155,15 @@ def test_an_absent_series_would_be_zero_by_default(services: Services) -> None:
 
 
 def test_unreachable_services_are_an_error(services: Services) -> None:
-    """While Prometheus or lagwarden restarts, nothing is scaled."""
+    """Nothing is scaled while Prometheus or lagwarden restarts."""
     closed_port = f"http://{LOOPBACK}:{free_port()}"
     for answer in services._replace(prometheus=closed_port, lagwarden=closed_port).both("billing-0"):
         assert answer.value is None
         assert "connection refused" in answer.errors
 
 
-def test_a_running_lagwarden_scales_only_what_members_can_cure(keda: Path, tmp_path: Path) -> None:
-    """Lag of all partitions of a member; one hot partition of it; a rebalance; and all partitions read."""
+def test_a_running_lagwarden_scales_only_lag_that_members_can_reduce(keda: Path, tmp_path: Path) -> None:
+    """Lag of several partitions of a member adds one; a hot partition and a rebalance do not."""
     records = 3000
     with Broker() as broker:
         make_topic(broker.bootstrap, "orders", 4, records=records)

@@ -29,7 +29,7 @@ def installed(release: Release) -> Object:
 
 
 def test_the_pod_that_spark_builds_is_admitted(release: Release, tmp_path: Path) -> None:
-    """Spark's own builder makes a pod from the stored object that runs lagwarden, with the probes and the limit."""
+    """Spark's builder makes a pod from the stored object that runs lagwarden, with the probes and the limit."""
     release.install(case("operator"))
     pod = driver_pod(installed(release), tmp_path)
     assert release.cluster.judge(yaml.safe_dump(pod), pod, release.namespace) == []
@@ -65,7 +65,7 @@ def test_the_service_of_the_chart_selects_it(release: Release, tmp_path: Path) -
     ],
 )
 def test_the_definition_finds_faults(cluster: ControlPlane, path: str, value: object, reason: str) -> None:
-    """The strict dry run of the SparkApplication is no formality."""
+    """The strict dry run refuses a SparkApplication with each of these faults."""
     application = copy.deepcopy(render(case("operator")).one("SparkApplication"))
     *parents, name = path.split(".")
     part = application["spec"]

@@ -1,4 +1,4 @@
-"""Upgrades on a real API server: what reaches the pod, what Kubernetes does not change, and what to do then."""
+"""Upgrades on a real API server: changes that reach the pod, and changes that Kubernetes refuses with their remedy."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_upgrade_from_the_last_release(release: Release, tmp_path: Path) -> None
 
 
 def test_upgrade_from_before_the_policy(release: Release, tmp_path: Path) -> None:
-    """The pod management policy cannot be changed, and the error says how to upgrade all the same."""
+    """The pod management policy cannot be changed. The upgrade succeeds after the StatefulSet is deleted."""
     release.install(case("minimal"), previous_chart(tmp_path, f"{FIRST_UPGRADABLE}^"))
     release.pod()
     assert release.refused_upgrade(case("minimal")).count("podManagementPolicy: Kubernetes does not change this") == 1
@@ -95,7 +95,7 @@ def test_upgrade_from_before_the_policy(release: Release, tmp_path: Path) -> Non
 
 
 def test_a_changed_option_is_a_new_pod(release: Release) -> None:
-    """With another number of reading tasks the pod is replaced, and the configuration file has the number."""
+    """Another number of reading tasks replaces the pod, and the configuration file has the number."""
     release.install(case("minimal"))
     before = release.pod()
     release.upgrade(merged(case("minimal"), {"config": {"job": {"read_tasks": 4}}}))
@@ -107,7 +107,7 @@ def test_a_changed_option_is_a_new_pod(release: Release) -> None:
 
 
 def test_a_corrected_password_reaches_a_pod_that_never_got_ready(release: Release) -> None:
-    """The upgrade replaces the pod, which no node ever ran: lagwarden with a wrong password is never ready either."""
+    """The upgrade replaces a pod without a node, which is as unready as one with a wrong password."""
     release.install(with_login("wrong"))
     before = release.pod()
     assert secret_of(before) == "wrong"
@@ -115,8 +115,8 @@ def test_a_corrected_password_reaches_a_pod_that_never_got_ready(release: Releas
     assert secret_of(release.pod(other_than=before)) == "right"
 
 
-def test_without_the_policy_it_would_not(release: Release, tmp_path: Path) -> None:
-    """With Kubernetes' own default policy the pod stays as it was, so the test above can fail."""
+def test_the_default_policy_keeps_a_pod_that_never_got_ready(release: Release, tmp_path: Path) -> None:
+    """Kubernetes' default policy keeps the pod, so the test above can fail."""
     edited_chart(tmp_path, "_storage.tpl", '"Parallel"', '"OrderedReady"')
     ordered = tmp_path / CHART.name
     template = ordered / "templates" / "statefulset.yaml"
@@ -142,7 +142,7 @@ PERMANENT: Final[dict[str, Object]] = {
 
 @pytest.mark.parametrize("path", PERMANENT)
 def test_a_permanent_value_is_refused_with_what_to_do(release: Release, path: str) -> None:
-    """The error names the value and a command; after that command the same upgrade succeeds, and the claim is kept."""
+    """The error names the value and a command. After it the same upgrade succeeds, and the claim is kept."""
     changed = merged(case("minimal"), {"persistence": PERMANENT[path]})
     release.install(case("minimal"))
     release.pod()
@@ -158,8 +158,8 @@ def test_a_permanent_value_is_refused_with_what_to_do(release: Release, path: st
 
 
 @pytest.mark.parametrize("path", PERMANENT)
-def test_the_api_server_refuses_the_same(release: Release, path: str, tmp_path: Path) -> None:
-    """Without the chart's own check the API server refuses the upgrade: the chart refuses nothing that would do."""
+def test_the_api_server_refuses_the_same_upgrades(release: Release, path: str, tmp_path: Path) -> None:
+    """The API server refuses each upgrade that the chart refuses, if the chart's check is removed."""
     unguarded = edited_chart(
         tmp_path, "_contradictions.tpl", '{{- include "lagwarden.upgrade.contradictions" . -}}', ""
     )
@@ -177,7 +177,7 @@ def test_the_same_size_in_another_unit_is_no_change(release: Release) -> None:
 
 
 def test_a_deleted_release_keeps_its_claim(release: Release) -> None:
-    """After `helm uninstall` and another `helm install` the checkpoint is still there."""
+    """The checkpoint still exists after `helm uninstall` and another `helm install`."""
     release.install(case("minimal"))
     release.pod()
     (claim,) = release.cluster.objects("v1", "PersistentVolumeClaim", release.namespace)

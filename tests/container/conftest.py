@@ -1,4 +1,4 @@
-"""The engine, the base image and lagwarden's image, each built once; skips with the reason where no engine can run."""
+"""The engine, the base image and lagwarden's image, each built once; tests skip with the reason without an engine."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def image(engine: str) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def helm() -> None:
-    """Require Helm's engine: the chart defines how the image is run."""
+    """Require Helm's engine, because the chart defines how the image runs."""
     try:
         python_tools()
     except ToolsUnreachableError as error:

@@ -34,7 +34,7 @@ _STOP_LIMIT: Final = 30.0
 
 
 class EngineUnavailableError(RuntimeError):
-    """No engine can run here; the message is the cause in one line."""
+    """No engine can run on this machine; the message is the cause in one line."""
 
 
 def require_engine() -> None:

@@ -1,4 +1,4 @@
-"""The tests of the image are skipped with the cause if no engine can run. Needs no engine."""
+"""The tests of the image are skipped with the cause if no engine can run. This test needs no engine."""
 
 from __future__ import annotations
 

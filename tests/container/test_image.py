@@ -1,4 +1,4 @@
-"""The image, really built, run as the chart runs it, against a real broker."""
+"""A real build of the image, run as by the chart, against a real broker."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def advised(pod: Pod) -> list[str]:
 def test_image_runs_read_only_stops_cleanly_and_continues_from_its_volume(
     image: str, make_broker: MakeBroker, tmp_path: Path, volume: str
 ) -> None:
-    """Restricted as in the chart, it agrees with the official tool, ends with 0, and then reads only new records."""
+    """The image agrees with the tool under the chart's restrictions, ends with 0, and then reads only new records."""
     bootstrap = make_broker().bootstrap
     make_topic(bootstrap, "t", 3, records=50)
     for number, group in enumerate(GROUPS):
@@ -71,7 +71,7 @@ def test_image_runs_read_only_stops_cleanly_and_continues_from_its_volume(
         assert pod.execute(*advised(pod)) == (ExitCode.OK, ANY)
         assert pod.stop_within(OWN_LIMIT) == ExitCode.OK, pod.output
         assert pod.events("state restored") == []
-        # The archive of classes came with the image: no stop is spent on writing one.
+        # The image has the archive of classes: no stop writes one.
         assert [line for line in pod.lines if "classes" in line.get("event", "")] == []
         pod.remove()
 
@@ -87,7 +87,7 @@ def test_image_runs_read_only_stops_cleanly_and_continues_from_its_volume(
 def test_image_runs_as_any_user_of_the_root_group(
     image: str, make_broker: MakeBroker, tmp_path: Path, volume: str
 ) -> None:
-    """OpenShift chooses a user id that has no account in the image; Spark and Hadoop must not ask for its name."""
+    """OpenShift chooses a user id without an account in the image. Spark and Hadoop must not look up its name."""
     bootstrap = make_broker().bootstrap
     make_topic(bootstrap, "t", 1, records=5)
     commit(bootstrap, "g", "t", {0: 2})
@@ -115,7 +115,7 @@ def test_image_names_its_packages_and_their_licences(image: str, tmp_path: Path,
 
 
 def test_stop_without_kafka_is_clean(image: str, tmp_path: Path, volume: str) -> None:
-    """Without a broker it is alive, not ready with a reason, and ends with 0 on SIGTERM."""
+    """The monitor responds without a broker, is not ready, and ends with 0 on SIGTERM."""
     with pod_of(image, "127.0.0.1:1", tmp_path, volume) as pod:
         pod.wait_answering()
         assert pod.get("/readyz").status == 503

@@ -18,7 +18,7 @@ OWNED = ({"topic": "t", "partitions": (0, 2)},)
 
 
 def test_a_subscription_of_every_version_is_decoded() -> None:
-    """Version 0 has topics, 3 has all fields; a newer version is read as 3 and the bytes after it are ignored."""
+    """Version 0 has topics, 3 has all fields. A newer version is read as 3, and the bytes after it are ignored."""
     plain = {"topics": ("t",), "user_data": None, "owned_partitions": (), "generation_id": -1, "rack_id": None}
     full = {**plain, "owned_partitions": OWNED, "generation_id": 4, "rack_id": "r"}
     assert blobs.consumer_subscription(SUBSCRIPTION_V0) == {"version": 0, **plain}
@@ -27,7 +27,7 @@ def test_a_subscription_of_every_version_is_decoded() -> None:
 
 
 def test_an_assignment_is_decoded_and_a_negative_version_is_an_error() -> None:
-    """Assignments have the same layout in all versions; as in consumers, a version below zero is an error."""
+    """All versions have the same layout. As in consumers, a version below zero is an error."""
     assert blobs.consumer_assignment(ASSIGNMENT) == {"version": 0, "assigned_partitions": OWNED, "user_data": None}
     error = blobs.consumer_assignment(b"\xff\xff" + ASSIGNMENT[2:])
     assert error == DecodeError(None, -1, "assignment.version", 0, DecodeReason.UNKNOWN_VERSION)
@@ -41,7 +41,7 @@ def test_zero_bytes_give_none_and_no_error() -> None:
 
 
 def test_the_protocol_type_selects_the_decoder() -> None:
-    """Only the bytes of consumers and Connect are decoded; other protocol types give None."""
+    """Only the bytes of consumers and Connect are decoded. Other protocol types give None."""
     assert blobs.subscription("consumer", SUBSCRIPTION_V0) == blobs.consumer_subscription(SUBSCRIPTION_V0)
     assert blobs.assignment("connect", b"\0\0") == blobs.connect_assignment(b"\0\0")
     assert blobs.subscription("sr", b"{}") is None
@@ -49,7 +49,7 @@ def test_the_protocol_type_selects_the_decoder() -> None:
 
 
 def test_sticky_user_data_is_decoded_with_and_without_its_generation() -> None:
-    """Old clients write no generation; it is then -1."""
+    """Old clients write no generation, which is then -1."""
     previous = ASSIGNMENT[2:-4]
     assert blobs.subscription_user_data("sticky", previous + b"\0\0\0\5") == {
         "previous_assignment": OWNED,
@@ -112,7 +112,7 @@ DECODERS = (
 
 @given(st.sampled_from(DECODERS), st.integers(0, 12), st.binary(max_size=60))
 def test_any_blob_gives_fields_or_one_error(decoder: object, version: int, raw: bytes) -> None:
-    """Decoding never raises, whatever the version."""
+    """Decoding never raises for any version."""
     for prefix in (b"", struct.pack(">h", version), struct.pack(">i", version)):
         assert callable(decoder)
         assert isinstance(decoder(prefix + raw), dict | DecodeError | None)
@@ -120,5 +120,5 @@ def test_any_blob_gives_fields_or_one_error(decoder: object, version: int, raw: 
 
 @given(st.text())
 def test_any_commit_metadata_gives_fields_or_one_error(text: str) -> None:
-    """Decoding never raises, whatever the text."""
+    """Decoding never raises for any text."""
     assert isinstance(blobs.streams_commit_metadata(text), dict | DecodeError | None)

@@ -1,4 +1,4 @@
-"""Compiled readers agree with the composed readers on any bytes that they do not decline, for all fields or some."""
+"""Compiled readers agree with the composed readers on any bytes that they accept, for all or some fields."""
 
 from __future__ import annotations
 
@@ -95,14 +95,14 @@ def test_valid_bytes_are_never_declined(message: Message) -> None:
 
 @pytest.mark.parametrize("message", MESSAGES, ids=lambda message: message.name)
 def test_a_compiled_reader_agrees_with_the_composed_reader(message: Message) -> None:
-    """On corrupted bytes too: no result where the composed reader raises, and never a different result."""
+    """Corrupted bytes give no result if the composed reader raises, and never a different one."""
     rng = random.Random(message.name)  # noqa: S311  # test data, not cryptography
     count_agreements(message, rng, 30)
 
 
 @pytest.mark.long
 def test_compiled_readers_agree_with_composed_readers_on_many_corrupted_messages() -> None:
-    """Both agree on two hundred thousand corrupted messages of every type and version."""
+    """The readers agree on two hundred thousand corrupted messages of every type and version."""
     rng = random.Random(7)  # noqa: S311  # test data, not cryptography
     compared = sum(count_agreements(message, rng, 1500) for message in MESSAGES)
     assert compared > 50_000
@@ -162,7 +162,7 @@ def whole_value(key: bytes, value: bytes) -> Fields:
 
 @pytest.mark.parametrize("only", [NO_FIELDS, frozenset(("members", "epoch", "group", "topics"))], ids=["none", "some"])
 def test_errors_do_not_depend_on_the_requested_fields(only: frozenset[str]) -> None:
-    """A record gives the same error, whatever fields are requested."""
+    """A record gives the same error for any requested fields."""
     rng = random.Random(11)  # noqa: S311  # test data, not cryptography
     refused = 0
     for _ in range(4000):

@@ -74,12 +74,12 @@ def test_a_row_never_reads_into_the_next() -> None:
 
 
 def test_a_null_string_does_not_fit() -> None:
-    """A walked field cannot be null, however many bytes follow."""
+    """A walked field cannot be null for any number of following bytes."""
     assert fits([b"vv\xff\xff" + bytes(9), b"vv\xff\xfe" + bytes(9)], 0) == [False, False]
 
 
 def test_long_varints_and_unexpected_tags_do_not_fit() -> None:
-    """Lengths of two bytes fit, lengths of three do not; no tagged field fits except the one known id."""
+    """Lengths of two bytes fit, and lengths of three do not. The one known id is the only tagged field that fits."""
     size = b"\x00\x00\x00\x05"
     rows = [
         b"vv\x81\x01" + b"x" * 128 + size + b"\x00",

@@ -28,7 +28,7 @@ def test_a_golden_record_becomes_its_event(case: Case) -> None:
 
 @pytest.mark.parametrize("case", CASES)
 def test_bytes_after_key_and_value_change_nothing(case: Case) -> None:
-    """Brokers accept trailing bytes after both."""
+    """Brokers accept trailing bytes after the key and the value."""
     value = case.value_bytes
     assert events_or_error(case.key_bytes + b"\xff\x00", None if value is None else value + b"\x01\xff") == (
         case.event,

@@ -147,7 +147,7 @@ def test_a_value_gives_its_event(number: int, value: Fields, event: Event) -> No
 
 @pytest.mark.parametrize("row", [row for row in RECORD_TYPES if not row.removed], ids=lambda row: row.name)
 def test_every_record_type_gives_one_event(row: RecordType) -> None:
-    """A value gives one event and a tombstone gives one, and only that of the tombstone ends in Removed."""
+    """A value and a tombstone give one event each. Only the event of the tombstone ends in Removed."""
     rng = random.Random(row.number)  # noqa: S311  # test data, not cryptography
     for _ in range(50):
         key, value = random_record(rng, row)
@@ -159,7 +159,7 @@ def test_every_record_type_gives_one_event(row: RecordType) -> None:
 
 
 def test_a_transaction_has_the_name_of_its_state() -> None:
-    """Golden bytes: an ongoing transaction with the fields of v1, and an empty one of v0 without partitions."""
+    """The golden bytes are an ongoing transaction of v1, and an empty one of v0 without partitions."""
     key = struct.pack(">hh", 0, 1) + b"x"
     ongoing = bytes.fromhex(
         "0001000000000000006400050000ea600102027402000000000000000000000003e800000000000002ee"
@@ -235,7 +235,7 @@ def test_cluster_metadata_gives_its_events(raw: str, expected: tuple[Event, ...]
 
 
 def test_brokers_register_change_and_unregister() -> None:
-    """Registration, fencing and unregistration, encoded by the tables."""
+    """Registration, fencing and unregistration, encoded by the tables, give their events."""
     rows = {row.name: row for row in METADATA_TYPES.values()}
 
     def events_of_record(name: str, fields: Fields) -> tuple[Event, ...]:

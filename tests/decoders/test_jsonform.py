@@ -130,7 +130,7 @@ DOUBLES += [(1.5e-5, "1.5E-5"), (1e22, "1.0E22"), (float("inf"), '"Infinity"'), 
 
 @pytest.mark.parametrize(("value", "text"), DOUBLES)
 def test_a_double_is_written_as_java_does(value: float, text: str) -> None:
-    """Between 0.001 and 10,000,000 a double has no exponent, outside of it has one."""
+    """A double between 0.001 and 10,000,000 has no exponent. Other doubles have one."""
     assert jsonform._java_double(value) == text
 
 

@@ -67,7 +67,7 @@ def test_an_assignment_of_each_layout_is_decoded(version: int, body: bytes, othe
 
 
 def test_a_named_topology_is_utf16_after_the_task() -> None:
-    """Since v10 a task may belong to a named topology; standby tasks list the partitions they read."""
+    """A task may belong to a named topology since v10. Standby tasks list the partitions that they read."""
     named = struct.pack(">iii", 1, 2, 1) + "ü".encode("utf-16-be")
     standby = struct.pack(">i", 1) + named + struct.pack(">i", 1) + TOPIC + struct.pack(">i", 5)
     rest = NONE + NONE + NONE + struct.pack(">iq", 0, 0)

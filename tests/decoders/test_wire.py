@@ -14,13 +14,13 @@ from decoders.errors import DecodeReason, MalformedBytes
 
 
 class FixedReader:
-    """The contract of every reader of fixed width; subclasses define the values."""
+    """The contract of every reader of fixed width. Subclasses define the values."""
 
     read: ClassVar[Any]
     cases: ClassVar[tuple[tuple[str, Any], ...]]
 
     def test_reads_a_value_and_stops_after_it(self) -> None:
-        """Smallest, largest and zero are read from the middle of a buffer."""
+        """The smallest, the largest and the zero value are read from the middle of a buffer."""
         for raw, value in self.cases:
             width = len(raw) // 2
             assert type(self).read(b"\xaa" + bytes.fromhex(raw) + b"\xaa", 1) == (value, 1 + width)
@@ -95,7 +95,7 @@ VARINTS = [
 
 @pytest.mark.parametrize(("raw", "value"), VARINTS)
 def test_a_varint_is_a_signed_number_of_32_bits(raw: str, value: int) -> None:
-    """Up to five bytes are read as Java's int; truncated anywhere they are SHORT."""
+    """A varint of up to five bytes is read as Java's int. A truncated varint is SHORT."""
     encoded = bytes.fromhex(raw)
     assert wire.uvarint(encoded + b"\x01", 0) == (value, len(encoded))
     for length in range(len(encoded)):
@@ -132,7 +132,7 @@ LENGTHS = [
 @pytest.mark.parametrize("build", [wire.text, wire.blob], ids=["text", "blob"])
 @pytest.mark.parametrize(("read_length", "null", "below"), LENGTHS)
 def test_any_negative_length_is_null_if_null_is_allowed(build: Any, read_length: Any, null: str, below: str) -> None:
-    """If null is not allowed, the reason distinguishes -1, which Kafka writes, from other negative lengths."""
+    """If null is not allowed, the error distinguishes -1, which Kafka writes, from other negative lengths."""
     nullable, strict = build(read_length, nullable=True), build(read_length, nullable=False)
     for raw, reason in ((null, DecodeReason.NULL_NOT_ALLOWED), (below, DecodeReason.NEGATIVE_LENGTH)):
         encoded = bytes.fromhex(raw)

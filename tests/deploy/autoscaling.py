@@ -16,7 +16,7 @@ BY_PROMETHEUS, BY_API, ADAPTER, AUTOSCALER = EXAMPLES
 
 
 class Situation(NamedTuple):
-    """What is known of the group, and the replicas wanted. None: the series is absent, the field of the API null."""
+    """The known facts of a group, and the wanted replicas. None is an absent series, and null in the API."""
 
     name: str
     members: int | None

@@ -18,7 +18,7 @@ MATCHERS: Final = "<<.LabelMatchers>>"
 
 
 def test_the_objects_are_of_the_served_kinds() -> None:
-    """Two ScaledObjects of KEDA, and a HorizontalPodAutoscaler, each with a target and bounds."""
+    """The page has two ScaledObjects of KEDA and a HorizontalPodAutoscaler, each with a target and bounds."""
     for example in (BY_PROMETHEUS, BY_API):
         assert (example["apiVersion"], example["kind"]) == ("keda.sh/v1alpha1", "ScaledObject")
         assert example["spec"].keys() >= {"scaleTargetRef", "minReplicaCount", "maxReplicaCount", "triggers"}
@@ -27,13 +27,13 @@ def test_the_objects_are_of_the_served_kinds() -> None:
 
 
 def test_metadata_of_triggers_are_texts() -> None:
-    """KEDA refuses numbers and booleans there."""
+    """KEDA refuses numbers and booleans in the metadata of a trigger."""
     triggers = [trigger for example in (BY_PROMETHEUS, BY_API) for trigger in example["spec"]["triggers"]]
     assert {type(value) for trigger in triggers for value in trigger["metadata"].values()} == {str}
 
 
 def test_an_absent_series_is_not_zero() -> None:
-    """KEDA counts it as 0 unless configured otherwise, and would remove all members."""
+    """KEDA counts an absent series as 0 by default, and would remove all members."""
     (trigger,) = BY_PROMETHEUS["spec"]["triggers"]
     assert trigger["metadata"]["ignoreNullValues"] == "false"
 
@@ -48,7 +48,7 @@ def test_an_absent_series_is_not_zero() -> None:
     ],
 )
 def test_a_query_uses_metrics_of_the_default_preset(query: str) -> None:
-    """Every series and label exists, without a change of the configuration."""
+    """Every series and label exists with the default configuration."""
     assert faults(query, known({})) == []
     presets = {metric.name: metric.smallest_preset for metric in METRICS}
     assert all(Preset.STANDARD.includes(presets[name]) for name in metrics_of(query, {}))
@@ -63,8 +63,8 @@ def test_the_api_has_the_fields() -> None:
     assert set(re.findall(r"[a-z]+", formula)) - {"floor"} == {trigger["name"] for trigger in triggers}
 
 
-def test_the_autoscaler_asks_for_what_the_adapter_serves() -> None:
-    """The name of the metric, and labels that it has; the cluster's, if there are several."""
+def test_the_autoscaler_requests_the_metric_of_the_adapter() -> None:
+    """The metric has the requested name and labels, and that of the cluster."""
     (rule,) = ADAPTER["rules"]["external"]
     metric = AUTOSCALER["spec"]["metrics"][0]["external"]["metric"]
     assert metric["name"] == rule["name"]["as"]
@@ -72,7 +72,7 @@ def test_the_autoscaler_asks_for_what_the_adapter_serves() -> None:
 
 
 def test_the_table_names_metrics_that_exist() -> None:
-    """Every metric on the page is in the catalogue, but for the one that the adapter makes."""
+    """Every metric on the page is in the catalogue, except the one that the adapter makes."""
     made = {ADAPTER["rules"]["external"][0]["name"]["as"]}
     named = set(re.findall(r"lagwarden_\w+", PAGE))
     assert named - made <= {metric.name for metric in METRICS}

@@ -1,4 +1,4 @@
-"""Baking the class archive: bounded in time, a failure is one line and is not retried on each run."""
+"""The creation of the class archive is bounded in time, and a failure is one line and not retried on each run."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def bake(java: Path) -> subprocess.CompletedProcess[str]:
     ("action", "cause"), [(FAILING, "no memory for a heap"), (HANGING, "no stream ran within 5 s")]
 )
 def test_failure_is_one_line_and_is_not_retried(java: Path, action: str, cause: str) -> None:
-    """A JVM that fails or hangs: the cause is printed, no draft is left, and the next set-up starts no JVM."""
+    """The cause of a failing or hanging JVM is printed. The next set-up starts no JVM, and no draft is left."""
     write(java, action)
     first = bake(java)
     starts = (java.parent / "starts").read_text()
@@ -74,7 +74,7 @@ def test_failure_is_one_line_and_is_not_retried(java: Path, action: str, cause: 
 
 
 def test_existing_archive_is_not_written_again(java: Path) -> None:
-    """The next set-up prints its path without starting a JVM."""
+    """The next set-up prints the path of the archive without starting a JVM."""
     write(java, FAILING)
     bake(java)
     folder = java.parents[2] / "cache" / "classes"

@@ -1,4 +1,4 @@
-"""docs/comparison.md: figures are those of the documents with the measurements, and peers are those of migration."""
+"""docs/comparison.md: its figures are those of the measurements, and its peers are those of the migration pages."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_verdicts_are_measured() -> None:
 
 
 def test_every_peer_has_its_migration_page_linked() -> None:
-    """A reader of the comparison finds the way from each exporter."""
+    """The page has a link to the migration page of each exporter."""
     assert set(re.findall(r"\(migration/(\w+)\.md\)", PAGE)) == {peer.name for peer in PEERS}
 
 

@@ -1,4 +1,4 @@
-"""The PromQL of the documentation: what it selects exists, it never mixes clusters, and its joins have a result."""
+"""The PromQL of the documentation selects existing series, never mixes clusters, and has joins with a result."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ every_query = pytest.mark.parametrize(
 
 
 def test_the_queries_of_the_pages_are_found() -> None:
-    """Each form that the pages have: a code span, a block, and a field of a YAML block."""
+    """The pages have code spans, blocks, and fields of YAML blocks."""
     pages = {page for page, _ in QUERIES}
     assert pages >= {"metrics.md", "kminion.md", "owners.md", "cluster.md", "autoscaling.md"}
 
@@ -75,7 +75,7 @@ def test_a_query_never_mixes_clusters(query: str) -> None:
 
 
 @every_query
-def test_a_query_selects_what_exists(query: str) -> None:
+def test_a_query_selects_existing_series(query: str) -> None:
     """Each series and label of lagwarden exists, and only counters have rates."""
     names = {each.metric for each in asked(query)}
     if all(name.startswith("lagwarden") for name in names):
@@ -83,7 +83,7 @@ def test_a_query_selects_what_exists(query: str) -> None:
 
 
 def test_a_query_that_mixes_clusters_is_noticed() -> None:
-    """The check can fail: a join, a sum by labels, a sum of everything, and a sum without the label."""
+    """The check finds a join, a sum by labels, a sum of everything, and a sum without the label."""
     assert clusters_mixed("lagwarden_group_lag * on (group) lagwarden_group_info") == ["on (group)"]
     assert clusters_mixed("sum by (group, topic) (lagwarden_partition_lag)") == ["by (group, topic)"]
     assert clusters_mixed("sum(lagwarden_group_lag)") == ["sum of everything"]

@@ -89,7 +89,7 @@ REQUESTS: Final = ("Metadata", "ListOffsets", "Fetch", "SaslHandshake", "Describ
 
 @pytest.mark.parametrize("request_name", REQUESTS)
 def test_oldest_requests_are_those_of_the_code(request_name: str) -> None:
-    """The oldest version of a request on the page is the one that the client asks for."""
+    """The oldest version of a request on the page is the minimum of the client."""
     transport = ROOT / "stream" / "cluster" / "transport"
     code = "\n".join(path.read_text() for path in sorted(transport.glob("*.py")))
     (call,) = re.findall(rf"\b{request_name}Request\((.*?min_version=.*?)\n", code, re.DOTALL)

@@ -34,7 +34,7 @@ def add_partitions(bootstrap: str, partitions: int) -> None:
 
 
 def test_added_partitions_are_read_without_a_restart(make_broker: MakeBroker, tmp_path: Path) -> None:
-    """Not ready until they are read; groups with a new coordinator are shown once, also after a restart."""
+    """The monitor is not ready until all are read. Groups that moved are shown once, also after a restart."""
     broker = make_broker(offsets_partitions=BEFORE)
     make_topic(broker.bootstrap, "t", 2, records=100)
     for name in (*STAYING, *MOVING):

@@ -46,7 +46,7 @@ def midway(shown: Metrics) -> bool:
 
 
 def test_catch_up_shows_progress_and_continues_after_a_stop(tmp_path: Path) -> None:
-    """Metrics and log lines show progress; SIGTERM ends it with 0; the next run reads only the remaining records."""
+    """Metrics and log lines have the progress. SIGTERM gives code 0, and the next run reads only the rest."""
     with broker_with(TRAFFIC) as broker, Monitor(broker.bootstrap, tmp_path, SMALL_BATCHES) as monitor:
         monitor.wait_for(lambda: midway(monitor.metrics()), "the middle of the catch-up")
         shown = monitor.metrics()

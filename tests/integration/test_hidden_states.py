@@ -93,7 +93,7 @@ def tool_offsets(broker: Broker, group: str) -> dict[tuple[str | None, int | Non
 
 
 def test_deletions_behind_an_open_transaction_are_shown(broker: Broker, ticks: Ticks) -> None:
-    """Before the end of the transaction: a simple group, a group with members, and one of two offsets."""
+    """A deleted simple group, group with members and offset are shown before the transaction ends."""
     holder, simple, modern, half = names_of(1, "gone", count=4)
     for group in (holder, simple):
         commit(broker.bootstrap, group, "t", {0: 0})
@@ -122,7 +122,7 @@ def test_deletions_behind_an_open_transaction_are_shown(broker: Broker, ticks: T
 
 
 def test_static_member_that_returns_behind_an_open_transaction_is_shown(broker: Broker, ticks: Ticks) -> None:
-    """The member is in the group again with its partitions, and the state is that of Kafka's tool."""
+    """The group has the member with its partitions again, and the state of Kafka's tool."""
     holder, group = names_of(2, "static", count=2)
     commit(broker.bootstrap, holder, "t", {0: 0})
     options: dict[str, str | int | bool] = {"group_protocol": "consumer", "group_instance_id": "one"}
@@ -153,7 +153,7 @@ def test_static_member_that_returns_behind_an_open_transaction_is_shown(broker: 
 
 @pytest.mark.long
 def test_offsets_behind_an_open_transaction_expire_unless_it_commits_them(expiring_broker: Broker) -> None:
-    """The expired group is dead; the offset with a pending commit stays, without a predicted or missed expiry."""
+    """The expired group is dead. An offset with a pending commit stays, without a predicted or missed expiration."""
     with Cluster([expiring_broker.bootstrap]) as cluster:
         cluster.connect(LIMIT)
         _expire_behind_a_transaction(expiring_broker, Ticks(cluster))

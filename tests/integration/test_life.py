@@ -1,6 +1,6 @@
 """Histories of groups of every kind on a real broker: the found transitions are exactly the expected ones.
 
-One run for all tests (`sandbox.scenarios`): real clients drive all groups at once, in rounds. After each round two
+One run serves all tests (`sandbox.scenarios`): real clients drive all groups at once, in rounds. After each round two
 observers are compared with Kafka's own tools and with the transitions of the scenarios: a replay of the offsets topic,
 and a monitor that is killed in the middle of the run.
 """
@@ -72,7 +72,7 @@ def _json(monitor: Monitor, path: str) -> Any:
     ],
 )
 def test_observed_history_equals_the_scenario(all_comparisons: list[GroupComparison], name: str, observer: str) -> None:
-    """After each step the transitions are the expected ones, and state, members and offsets those of the tool."""
+    """The transitions after each step are the expected ones. State, members and offsets are those of the tool."""
     comparisons = [comparison for comparison in all_comparisons if comparison.history == name]
     wrong = [
         f"{comparison.description}: {fault}" for comparison in comparisons for fault in comparison.faults_of(observer)

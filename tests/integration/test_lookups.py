@@ -54,7 +54,7 @@ def monitor(broker: Broker) -> Iterator[Monitor]:
 
 
 def high_watermark(broker: Broker, topic: str) -> int:
-    """Return the high watermark of partition 0, as another client sees it."""
+    """Return the high watermark of partition 0 by another client."""
     with contextlib.closing(
         Consumer({"bootstrap.servers": broker.bootstrap, "group.id": "watermark-reader"})
     ) as client:
@@ -70,7 +70,7 @@ def groups_of(partition: int, *stems: str) -> list[str]:
 
 
 def test_a_group_that_has_read_all_of_a_transactional_topic_has_no_lag(broker: Broker, monitor: Monitor) -> None:
-    """Markers and aborted records after the committed offset are not lag; a record of an open transaction is."""
+    """Markers and aborted records after the committed offset are not lag. A record of an open transaction is."""
     create_topics(broker.bootstrap, {"tails": 1})
     producer = transactional(broker, "tails")
     write(producer, "tails", 5)
@@ -122,7 +122,7 @@ def test_open_transaction_is_named_in_the_verdict(broker: Broker, monitor: Monit
 
 
 def test_transaction_unknown_to_all_coordinators_is_hanging(broker: Broker, monitor: Monitor) -> None:
-    """`__transaction_state` has no record of it either.
+    """The topic `__transaction_state` has no record of the transaction.
 
     The result has its producer id and start offset, which Kafka's tool needs to abort it.
     """
@@ -154,7 +154,7 @@ def test_transaction_unknown_to_all_coordinators_is_hanging(broker: Broker, moni
 
 
 def test_groups_behind_an_open_transaction_are_read_from_the_log(broker: Broker, monitor: Monitor) -> None:
-    """Their offsets equal those of Kafka's own tool, during the transaction and after it."""
+    """The offsets of these groups equal those of Kafka's tool during and after the transaction."""
     create_topics(broker.bootstrap, {"gap": 2, "gap-new": 1})
     holder, hidden = groups_of(2, "holder", "hidden")
     (free,) = groups_of(3, "free")
@@ -216,7 +216,7 @@ def assert_agree(broker: Broker, monitor: Monitor, *groups: str) -> None:
 
 
 def test_retention_and_past_end_offsets_of_topics(broker: Broker, monitor: Monitor) -> None:
-    """Retention is the effective one, and past end offsets follow from the timestamps of records."""
+    """Retention is the effective one. Past end offsets follow from the timestamps of records."""
     create_topics(broker.bootstrap, {"kept": 1}, {"retention.ms": "987654321"})
     create_topics(broker.bootstrap, {"compacted": 1}, {"cleanup.policy": "compact"})
     producer = Producer({"bootstrap.servers": broker.bootstrap, "log_level": 0})

@@ -1,4 +1,4 @@
-"""The offline verbs against a real broker and Kafka's own tools: same records, same texts, same groups."""
+"""The offline commands against a real broker and Kafka's tools: records, texts and groups are the same."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_live_topic_and_log_on_disk_have_the_same_records(used_broker: Broker, t
 
 
 def test_open_transaction_is_captured_after_its_commit(used_broker: Broker, tmp_path: Path) -> None:
-    """A live capture ends at the last stable offset; run again after the commit, it adds the remaining records."""
+    """A live capture ends at the last stable offset. A run after the commit adds the remaining records."""
     path = tmp_path / "c.avro"
     producer = begin_transaction(used_broker.bootstrap, "tx-2")
     commit_in(producer, used_broker.bootstrap, "late", "t", {1: 3})
@@ -134,7 +134,7 @@ def test_open_transaction_is_captured_after_its_commit(used_broker: Broker, tmp_
 def test_decode_writes_what_the_console_formatters_write(
     used_broker: Broker, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Offsets and groups of the live topic, object by object, as Kafka's own console consumer prints them."""
+    """Each object of the live topic, offset or group, is printed as by Kafka's console consumer."""
     assert cli.main(["decode", "-b", used_broker.bootstrap]) == ExitCode.OK
     ours = [line for line in capfd.readouterr().out.splitlines() if json.loads(line)["key"]["type"] <= 2]
     official = _objects(_console(used_broker, "Offsets")) + _objects(_console(used_broker, "GroupMetadata"))
@@ -150,7 +150,7 @@ def test_the_cleaner_changes_no_answer(tmp_path: Path) -> None:
         _write_history(broker.bootstrap)
         capture = ["capture", str(path), "-b", broker.bootstrap]
         assert cli.main(capture) == ExitCode.OK
-        # The segment written to is never cleaned: it is rolled by a commit that finds it too old.
+        # The active segment is never cleaned: a commit rolls it when it is too old.
         config = {"segment.ms": "100", "min.cleanable.dirty.ratio": "0.001", "min.compaction.lag.ms": "0"}
         set_topic(broker.bootstrap, OFFSETS_TOPIC, config)
         time.sleep(0.3)
@@ -184,7 +184,7 @@ def test_dump_log_writes_what_the_official_tool_writes(
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """On the files that a broker left, every line of standard output is the official tool's."""
+    """Every line of standard output for the files of a broker is that of the tool."""
     files = [file for file in files_of(stopped) if str(file).startswith(folder)]
     assert files
     official, _, _ = official_dump(stopped, files, *options)
@@ -250,7 +250,7 @@ def _objects(text: str) -> list[str]:
 
 
 def test_log_find_gives_the_answers_of_list_offsets(used_broker: Broker) -> None:
-    """For every timestamp of the offsets topic, offset and timestamp are those of the broker's ListOffsets."""
+    """Offset and timestamp are those of the broker's ListOffsets for every timestamp of the offsets topic."""
     folder = LogFolder(used_broker.data)
     times = {row.timestamp + shift for row in folder.rows() if row.timestamp is not None for shift in (0, 1)}
     wanted = [(OFFSETS_TOPIC, partition, time) for time in sorted(times) for partition in range(2)]

@@ -28,7 +28,7 @@ def broker() -> Iterator[Broker]:
 
 
 def test_partitions_pending_revocation_belong_to_the_old_member(broker: Broker) -> None:
-    """A second member joins while the first does not poll: the first owns all partitions until it has revoked two."""
+    """The first member does not poll and owns all partitions until it has revoked two for a second one."""
     bootstrap = broker.bootstrap
     with (
         consumer(bootstrap, "g", group_protocol="consumer") as first,

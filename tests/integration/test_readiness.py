@@ -41,7 +41,7 @@ def groups_by_partition(partitions: int) -> dict[int, str]:
 
 
 def test_monitor_waits_for_the_offsets_topic_and_does_not_create_it(make_broker: MakeBroker, tmp_path: Path) -> None:
-    """Without an offsets topic it is not ready with a reason, creates none, and is ready after the first commit."""
+    """Readiness names the missing topic, and the monitor is ready after the first commit."""
     bootstrap = make_broker().bootstrap
     make_topic(bootstrap, "t", 1)
     with Monitor(bootstrap, tmp_path) as monitor:
@@ -62,7 +62,7 @@ def test_monitor_waits_for_the_offsets_topic_and_does_not_create_it(make_broker:
 
 
 def test_log_tails_without_records_do_not_delay_readiness(make_broker: MakeBroker, tmp_path: Path) -> None:
-    """Empty, ending in a commit or abort marker, emptied by retention, behind an open transaction: ready on all."""
+    """The monitor is ready with logs that are empty, expired, end in a marker, or have an open transaction."""
     bootstrap = make_broker(offsets_partitions=6, properties=FAST_RETENTION).bootstrap
     make_topic(bootstrap, "t", 3)
     group = groups_by_partition(6)

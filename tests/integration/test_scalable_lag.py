@@ -1,4 +1,4 @@
-"""The scalable lag of a real group whose members come, pause and go, against a computation from Kafka's own tool."""
+"""The scalable lag of a real group whose members join, pause and leave, compared with one from Kafka's tool."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def lag_by_tool(bootstrap: str, group: str) -> int | None:
 
 
 class Members:
-    """The consumers of a group; each wants the same topics."""
+    """The consumers of a group; all subscribe to the same topics."""
 
     def __init__(self, broker: Broker, group: str, protocol: str, topics: Sequence[str] = ("t",)) -> None:
         self.group: Final = group
@@ -109,7 +109,7 @@ class Members:
         stack.close()
 
     def poll_until(self, ticks: Ticks, *counts: int) -> None:
-        """Poll all members until they own these numbers of partitions, in any order, and the log has their answers."""
+        """Poll all members until they own these numbers of partitions, in any order, and the log has the same."""
 
         def settled() -> bool:
             for client, _ in self._stacks:
@@ -140,7 +140,7 @@ def shown(ticks: Ticks, group: str) -> tuple[int | None, int | None]:
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
 def test_only_lag_that_another_member_could_take_is_scalable(broker: Broker, ticks: Ticks, protocol: str) -> None:
-    """At each step of the life of the group the scalable lag is that of the tool's tables."""
+    """The scalable lag equals that of the tool's tables at each step of the group's life."""
     bootstrap, group = broker.bootstrap, f"scaled-{protocol}"
     with Members(broker, group, protocol) as members:
 
@@ -187,7 +187,7 @@ def test_only_lag_that_another_member_could_take_is_scalable(broker: Broker, tic
 
 
 def test_the_range_assignor_never_separates_partitions_of_the_same_number(broker: Broker, ticks: Ticks) -> None:
-    """Four members with two topics of four partitions: a fifth one gets no partition, so no lag is scalable."""
+    """A fifth member for two topics of four partitions gets none, so no lag is scalable."""
     bootstrap, group = broker.bootstrap, "scaled-range"
     with Members(broker, group, "classic", TOPICS) as members:
         members.add()

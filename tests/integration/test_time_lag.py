@@ -1,6 +1,6 @@
 """Time lag compared with the true age of records from a real producer, whose send times are known.
 
-A steady and a bursty topic, each with a group that has read everything, two that stay behind, and one that stopped
+A steady and a bursty topic each have a group that has read everything, two that stay behind, and one that stopped
 before the monitor started. The test compares the age of the first record after the shown committed offset, at the time
 of the snapshot.
 """
@@ -41,7 +41,7 @@ DISTANCES: Final = {"reads-all": 0.0, "near": 3.0, "far": 11.0, "still": None}
 
 @dataclasses.dataclass
 class Written:
-    """A topic of one partition, and when each of its records was sent (Unix seconds, by offset)."""
+    """A topic of one partition, and the send time of each record (Unix seconds, by offset)."""
 
     topic: str
     sent: list[float] = dataclasses.field(default_factory=list)
@@ -169,7 +169,7 @@ def ages(tmp_path_factory: pytest.TempPathFactory) -> Ages:
 @pytest.mark.parametrize("topic", ["steady", "bursty"])
 @pytest.mark.parametrize("group", DISTANCES)
 def test_time_lag_is_right_to_the_tick(ages: Ages, topic: str, group: str) -> None:
-    """This holds at every snapshot, also for records from before the start of the monitor."""
+    """Time lag is exact to a tick at every snapshot, also for records from before the start of the monitor."""
     pairs = ages.of[topic, group]
     assert len(pairs) >= 8
     assert [(shown, true) for shown, true in pairs if abs(shown - true) > ages.tick] == []
@@ -177,7 +177,7 @@ def test_time_lag_is_right_to_the_tick(ages: Ages, topic: str, group: str) -> No
 
 @pytest.mark.parametrize("topic", ["steady", "bursty"])
 def test_groups_of_the_run_are_behind_as_intended(ages: Ages, topic: str) -> None:
-    """Some groups read everything and some are behind by much more than a tick, so that the test is meaningful."""
+    """Some groups read everything and some are behind by much more than a tick, so the comparison is meaningful."""
     read_all = [(shown, true) for shown, true in ages.of[topic, "reads-all"] if true <= ages.tick]
     assert read_all
     assert topic == "steady" or (0.0, 0.0) in read_all

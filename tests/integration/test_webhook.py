@@ -1,4 +1,4 @@
-"""The webhook, from a real broker to a real HTTP server, over a kill of the monitor while the receiver is away."""
+"""The webhook, from a real broker to a real HTTP server, with a kill of the monitor while the receiver is away."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def verdicts(events: list[dict[str, Any]]) -> list[str | None]:
 
 
 def test_an_event_survives_a_kill_while_the_receiver_is_away(tmp_path: Path) -> None:
-    """A group that stops is announced once, with owner, silence and cluster, after the next start.
+    """The next start sends one event for a stopped group, with owner, silence and cluster.
 
     A client of the event stream that connects again has the same events as the webhook, in the same order.
     """

@@ -1,6 +1,6 @@
-"""Measures how long a browser takes for an update of the overview page and for a filter: `python -m tests.page.speed`.
+"""Measures the time of a browser for an update of the overview page and a filter: `python -m tests.page.speed`.
 
-Prints a Markdown table. Each figure is the median of RUNS runs, by the browser's own clock (`performance.now()`).
+The output is a Markdown table. Each figure is the median of RUNS runs by the browser's clock (`performance.now()`).
 """
 
 from __future__ import annotations

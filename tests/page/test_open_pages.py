@@ -1,4 +1,4 @@
-"""Open pages: how they are updated, and what the user keeps meanwhile (focus, scroll position, input)."""
+"""Open pages: their updates, and the focus, the scroll position and the input that they keep."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_an_open_page_becomes_equal_to_a_new_one(browser: Browser, serve: Serve,
 
 
 def test_an_update_keeps_focus_and_scroll_position(browser: Browser, serve: Serve) -> None:
-    """While rows move, the focused link keeps the focus, and the page does not scroll."""
+    """The focused link keeps the focus while rows move, and the page does not scroll."""
     served = serve(demo_snapshot(time.time(), more=80))
     with browser.page() as page:
         page.open(served.url)
@@ -92,7 +92,7 @@ def test_an_update_keeps_the_input(browser: Browser, serve: Serve) -> None:
 
 
 def test_an_unreachable_server_is_shown_until_it_responds(browser: Browser, serve: Serve) -> None:
-    """The content stays, with a line since when there was no response; the next response removes the line."""
+    """The content stays. A line has the time of the last response until the next one."""
     served = serve(demo_snapshot(time.time()))
     with browser.page() as page:
         page.open(served.url)
@@ -108,7 +108,7 @@ def test_an_unreachable_server_is_shown_until_it_responds(browser: Browser, serv
 
 
 def test_the_chart_draws_the_samples(browser: Browser, serve: Serve) -> None:
-    """All four curves over the recorded snapshots, a mark per verdict change, and the values under the pointer."""
+    """The chart has four curves over the snapshots, a mark per verdict change, and the values at the pointer."""
     begun = time.time() - 100
     snapshots = [dataclasses.replace(demo_snapshot(begun + at), taken_at=begun + at) for at in range(0, 100, 10)]
     served = serve(snapshots[0], lambda name, _: detail_of(name, begun + 15 + 14.3 * 60))
@@ -147,7 +147,7 @@ def test_a_share_group_has_only_a_chart_of_its_lag(browser: Browser, serve: Serv
 
 
 def test_a_lower_bound_is_marked_in_the_chart_too(browser: Browser, serve: Serve) -> None:
-    """A time lag that is a lower bound has the mark of a lower bound in the chart, too."""
+    """A time lag that is a lower bound has the sign ≥ in the chart."""
     with browser.page() as page:
         for name, least in (("audit-archive", True), ("billing-invoices", False)):
             page.open(f"{serve(demo_snapshot(time.time())).url}group?name={name}")
@@ -247,7 +247,7 @@ def test_the_link_of_an_owner_selects_its_groups(browser: Browser, url: str) -> 
 
 
 def test_a_command_is_copied_or_selected(browser: Browser, url: str) -> None:
-    """Where the page may not write to the clipboard, the text is selected for the user's own copy.
+    """The text is selected for a manual copy if the page may not write to the clipboard.
 
     A command of lagwarden has the address of the page, also after an update.
     """
@@ -266,7 +266,7 @@ def test_a_command_is_copied_or_selected(browser: Browser, url: str) -> None:
 
 
 def test_a_page_with_a_link_to_elsewhere_is_updated(browser: Browser, serve: Serve) -> None:
-    """The link of an owner is another server's, and stays in an open page; a script as a link is refused."""
+    """An open page keeps the link of an owner to another server. A script as a link is refused."""
     owned = {"group": "g", "lag_sum": 1, "team": "payments", "link": "https://wiki.example/payments"}
     served = serve(snapshot(groups=[owned]), lambda name, _: detail_of(name, time.time()))
     with browser.page() as page:
@@ -281,7 +281,7 @@ def test_a_page_with_a_link_to_elsewhere_is_updated(browser: Browser, serve: Ser
 
 
 def test_the_icon_of_an_open_page_turns_red(browser: Browser, serve: Serve) -> None:
-    """When a group becomes critical; and back."""
+    """The icon changes when a group becomes critical, and changes back afterwards."""
     served = serve(snapshot(groups=[{"group": "g", "severity": "fine"}]))
     icon = "document.querySelector('link[rel=icon]').href"
     with browser.page() as page:

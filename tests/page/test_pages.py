@@ -67,7 +67,7 @@ CONTRAST = """
 
 @PAGES
 def test_the_console_is_empty_and_all_requests_are_local(browser: Browser, url: str, path: str) -> None:
-    """No message in the console under the strict content security policy, and every URL is of lagwarden."""
+    """The strict content security policy causes no message in the console, and every URL is one of lagwarden."""
     with browser.page() as page:
         page.open(url + path)
         page.wait_for(UPDATED)
@@ -81,7 +81,7 @@ def test_the_console_is_empty_and_all_requests_are_local(browser: Browser, url: 
 
 @pytest.mark.parametrize("name", [*HOSTILE_NAMES, "\U0001f468\u200d\U0001f469\u200d\U0001f467 \u05d0\u05d1"], ids=ascii)
 def test_a_name_is_shown_literally(browser: Browser, serve: Serve, name: str) -> None:
-    """On the overview, on its own page and after an update; it creates no element and no script."""
+    """A name on the overview, on its page and after an update creates no element and no script."""
     row = {"group": name, "topic": name, "partition": 0, "verdict": name, "lag_unknown_reason": name}
     group = {"group": name, "verdict": name, "severity": "critical", "sentence": name, "state": name, "kind": name}
     served = serve(snapshot([row], [group]), lambda _, now: detail_of(name, now))
@@ -127,7 +127,7 @@ def test_a_page_fits_every_window(
 
 
 def test_a_group_has_a_line_of_its_latest_lags(browser: Browser, url: str) -> None:
-    """Every group with a known lag has one; its points are within the picture, and its words name the values."""
+    """Every group with a known lag has a line inside its picture, with the values as text."""
     with browser.page() as page:
         page.open(url)
         for _ in range(2):
@@ -144,7 +144,7 @@ def test_a_group_has_a_line_of_its_latest_lags(browser: Browser, url: str) -> No
 
 
 def test_a_group_links_to_its_dashboard_runbook_and_owner(browser: Browser, url: str) -> None:
-    """The links of the page, of the browser's own parsing, also after an update."""
+    """The browser parses the links of the page, also after an update."""
     with browser.page() as page:
         page.open(url + GROUP)
         for _ in range(2):
@@ -162,7 +162,7 @@ def test_a_group_links_to_its_dashboard_runbook_and_owner(browser: Browser, url:
 
 
 def test_groups_without_alerts_are_marked(browser: Browser, url: str) -> None:
-    """On the overview beside the verdict; the page of the group says why."""
+    """The overview has a mark beside the verdict. The page of the group has the reason."""
     marks = {
         "warehouse-sync": ("in maintenance", "In maintenance until "),
         "audit-archive": ("silenced", "known since Monday, OPS-4711"),
@@ -180,7 +180,7 @@ def test_groups_without_alerts_are_marked(browser: Browser, url: str) -> None:
 @pytest.mark.parametrize("path", ["", TOPIC], ids=["overview", "topic"])
 @pytest.mark.parametrize("width", [320, 390, 1280])
 def test_a_row_is_one_line(browser: Browser, serve: Serve, path: str, width: int) -> None:
-    """All rows of a table are as high as a row of short words, also with very long names and at every width."""
+    """All rows have the height of a row of short words, also with very long names and at every width."""
     taken = demo_snapshot(time.time(), more=3)
     long = "long-name-with-no-space " * 8 + "x" * 50
     extra = {"group": long, "verdict": "transaction_open_for_long", "severity": "critical", "team": long, "kind": long}
@@ -223,7 +223,7 @@ def test_the_axis_of_a_chart_has_clock_times_in_utc(browser: Browser, url: str) 
             assert hours <= {int(now[:2]), (int(now[:2]) - 1) % 24}
 
 
-def test_on_a_phone_long_texts_need_no_horizontal_scrolling(browser: Browser, url: str) -> None:
+def test_long_texts_on_a_phone_need_no_horizontal_scrolling(browser: Browser, url: str) -> None:
     """Explanations and descriptions of events are within the window."""
     with browser.page(width=390, height=844) as page:
         page.open(url + GROUP)
@@ -234,7 +234,7 @@ def test_on_a_phone_long_texts_need_no_horizontal_scrolling(browser: Browser, ur
 
 
 def test_the_labels_of_the_chart_are_not_clipped(browser: Browser, serve: Serve) -> None:
-    """Also with long durations at its edge."""
+    """The labels are within the chart also with long durations at its edge."""
     served = serve(demo_snapshot(time.time()))
     with browser.page(width=390, height=844) as page:
         for time_lag in (0.4, 59.0, 3_000.0, 4_900.0, 40_000.0, 8_000_000.0):
@@ -249,7 +249,7 @@ def test_the_labels_of_the_chart_are_not_clipped(browser: Browser, serve: Serve)
 
 @pytest.mark.parametrize("width", [320, 390, 1280])
 def test_the_clock_times_of_an_axis_show_its_scale(browser: Browser, serve: Serve, width: int) -> None:
-    """At least two (one in a very narrow window) for any span of samples, and none over another or over the zone."""
+    """An axis has at least two times, or one in a very narrow window, and none overlaps another or the zone."""
     now = time.time()
     with browser.page(width=width, height=844) as page:
         for span in (100, 600, 1_500, 3_600):
@@ -269,7 +269,7 @@ def test_the_clock_times_of_an_axis_show_its_scale(browser: Browser, serve: Serv
 @PAGES
 @SCHEMES
 def test_every_text_has_enough_contrast(browser: Browser, url: str, path: str, dark: bool) -> None:  # noqa: FBT001  # a table
-    """At least 4.5 to 1, WCAG 2.2 level AA."""
+    """The contrast is at least 4.5 to 1, as in WCAG 2.2 level AA."""
     with browser.page(dark=dark) as page:
         page.open(url + path)
         page.wait_for(UPDATED)
@@ -294,7 +294,7 @@ def test_interactive_elements_have_accessible_names(browser: Browser, url: str, 
 @PAGES
 @SCHEMES
 def test_axe_finds_no_violation(browser: Browser, url: str, path: str, dark: bool) -> None:  # noqa: FBT001  # a table
-    """The rules of axe-core for WCAG 2.2 level AA and its best practices, on the whole page."""
+    """The whole page conforms to the rules of axe-core for WCAG 2.2 level AA and best practices."""
     if not AXE.exists():
         pytest.skip("no axe-core on this machine; sandbox/programs/install_axe.sh gets it")
     with browser.page(dark=dark) as page:
@@ -338,7 +338,7 @@ def test_the_keyboard_reaches_every_link_in_order(browser: Browser, url: str, pa
 
 
 def test_the_keyboard_filters_and_sorts(browser: Browser, url: str) -> None:
-    """Enter in an input and on a head do what a click does."""
+    """Enter in an input filters, and Enter on a head sorts, as a click does."""
     with browser.page() as page:
         page.open(url)
         page.press("/", "/")
@@ -353,7 +353,7 @@ def test_the_keyboard_filters_and_sorts(browser: Browser, url: str) -> None:
 
 
 def test_the_page_works_without_javascript(browser: Browser, url: str) -> None:
-    """Only the chart is missing; the form filters, and the browser reloads the page."""
+    """Only the chart is missing. The form filters, and the browser reloads the page."""
     with browser.page(script=False) as page:
         page.open(f"{url}?filter=ware")
         texts = page.send("DOM.getDocument", depth=-1)
@@ -366,7 +366,7 @@ def test_the_page_works_without_javascript(browser: Browser, url: str) -> None:
 
 
 def test_thousands_of_groups_stay_usable(browser: Browser, serve: Serve) -> None:
-    """With 5,000 groups the number of elements is limited, and the filter finds a group."""
+    """The number of elements is limited with 5,000 groups, and the filter finds a group."""
     served = serve(demo_snapshot(time.time(), more=5_000))
     with browser.page() as page:
         page.open(served.url)

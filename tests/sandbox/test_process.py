@@ -1,4 +1,4 @@
-"""A guarded process ends with its parent, however the parent ends."""
+"""A guarded process ends with its parent for any end of the parent."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def is_running(pid: int) -> bool:
 
 
 def ends(pid: int, within: float = 20.0) -> bool:
-    """Wait for a process to end; returns whether it did."""
+    """Wait for a process to end; return whether it did."""
     deadline = time.monotonic() + within
     while is_running(pid) and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -93,7 +93,7 @@ for name in ("a", "b", "c"):
 
 
 def test_no_thread_runs_once_pause_returns(tmp_path: Path) -> None:
-    """The threads of a paused child have stopped when `pause` returns, and go on after `resume`."""
+    """The threads of a paused child have stopped when `pause` returns, and continue after `resume`."""
     files = [tmp_path / name for name in ("a", "b", "c")]
 
     def sizes() -> list[int]:

@@ -41,7 +41,7 @@ def test_a_test_that_fails_in_one_run_is_named(tmp_path: Path, capfd: pytest.Cap
 
 
 def test_runs_without_a_failure_exit_with_0(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """The last line says that nothing failed."""
+    """The last line reports that nothing failed."""
     test = tmp_path / "test_fine.py"
     test.write_text("def test_fine(): pass\n")
     quiet = ["-q", "-p", "no:randomly", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), "-c", "/dev/null"]

@@ -1,4 +1,4 @@
-"""The files of a recording hold what a monitor needs, and are read as they were written."""
+"""The files of a recording have the data that a monitor needs, and are read unchanged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def test_offsets_over_time_are_read_as_written(tmp_path: Path) -> None:
-    """Each look has the offsets that were known of each partition; unknown ones are absent, not 0."""
+    """Each sample has the known offsets of each partition. Unknown ones are absent, not 0."""
     looks = [
         RecordedEnds(1_000.0, [("t", 0, 9), ("u", 1, 0)], [("t", 0, 7), ("u", 1, 0)], [("t", 0, 2), ("u", 1, 0)]),
         RecordedEnds(1_002.125, [("t", 0, 12)], [], [("t", 0, 2)]),
@@ -25,7 +25,7 @@ def test_offsets_over_time_are_read_as_written(tmp_path: Path) -> None:
 
 
 def test_the_same_offsets_give_the_same_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The compressed file has no name and no time of its own, so that a recording can be compared."""
+    """The compressed file has no name and no time of its own, so that recordings can be compared."""
     looks = [RecordedEnds(1_000.0, [("t", 0, 9)])]
     for now, name in enumerate(("one", "other")):
         monkeypatch.setattr(time, "time", lambda now=now: 1_000_000.0 + now)

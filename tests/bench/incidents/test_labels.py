@@ -1,4 +1,4 @@
-"""Labels are what a run performed: faults with the time from which they can be known, and healthy phases."""
+"""Labels describe the performed faults of a run, with the time from which they can be known, and the healthy phases."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def labelled(
 
 
 def test_a_fault_is_knowable_some_time_after_it_began() -> None:
-    """The times are those of the marks of the run; until its fault a sick group is healthy."""
+    """The times are those of the run's marks. A sick group is healthy until its fault."""
     (label,) = labelled(STOPS, {"fault": 60.25}).groups
     assert label.faults == (LabelledFault(("stopped",), BEGAN + 60.25, BEGAN + 63.25),)
     assert label.healthy == ((BEGAN + WARM_UP, BEGAN + 60.25),)
@@ -44,7 +44,7 @@ def test_a_fault_is_knowable_some_time_after_it_began() -> None:
 
 
 def test_causes_that_follow_one_another_are_faults_of_their_own() -> None:
-    """The same causes at a later mark are the same fault, also when they are expected again."""
+    """Equal causes at a later mark are the same fault, also if they are expected again."""
     scenario = dataclasses.replace(
         STOPS,
         expected=(
@@ -60,7 +60,7 @@ def test_causes_that_follow_one_another_are_faults_of_their_own() -> None:
 
 
 def test_a_group_that_recovers_is_healthy_again_until_the_end() -> None:
-    """From when the recovery must be shown, three ticks later at the latest, an alarm is false."""
+    """An alarm is false from three ticks after the time when the recovery must be shown."""
     scenario = dataclasses.replace(STOPS, expected=(*STOPS.expected, ExpectedVerdict(FINE, 20.0)))
     (label,) = labelled(scenario, {"fault": 60.0}).groups
     assert label.recovered == BEGAN + 80 + 3 * pace.TICK
@@ -84,13 +84,13 @@ def test_a_healthy_group_has_one_healthy_phase(limits: dict[str, float], healthy
 
 
 def test_the_silence_before_a_fault_is_no_healthy_phase() -> None:
-    """The first mark of the scenario ends the healthy phase, whichever mark the fault counts from."""
+    """The first mark of the scenario ends the healthy phase, even if the fault counts from another one."""
     (label,) = labelled(STOPS, {"silence": 50.0, "fault": 60.0}).groups
     assert label.healthy == ((BEGAN + WARM_UP, BEGAN + 50),)
 
 
 def test_outages_of_all_groups_can_begin_a_fault() -> None:
-    """A mark that is no one of the group's own is looked up among the outages, which the labels list."""
+    """The labels list the outages, which have the marks that the group itself does not have."""
     scenario = dataclasses.replace(STOPS, expected=(ExpectedVerdict(("no_leader",), 6.0, "leader dies"),))
     labels = labelled(scenario, {}, {"leader dies": 70.0})
     assert labels.groups[0].faults[0].began == BEGAN + 70
@@ -98,12 +98,12 @@ def test_outages_of_all_groups_can_begin_a_fault() -> None:
 
 
 def test_a_scenario_whose_fault_was_not_produced_has_no_label() -> None:
-    """Nothing is claimed about a group whose mark was not reached."""
+    """A group whose mark was not reached has no label."""
     assert labelled(STOPS, {}).groups == ()
 
 
 def test_saved_labels_are_loaded_unchanged(tmp_path: Path) -> None:
-    """Saving and loading gives equal labels; a file of another format is refused."""
+    """Saving and loading gives equal labels. A file of another format is refused."""
     labels = labelled(STOPS, {"fault": 60.0}, {"broker stops": 90.0})
     file = tmp_path / "labels.json"
     labels.save(file)
@@ -115,7 +115,7 @@ def test_saved_labels_are_loaded_unchanged(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda each: each.name)
 def test_every_scenario_can_be_labelled(scenario: VerdictScenario) -> None:
-    """A sick group has a healthy phase and faults whose causes are verdicts; a healthy one has no fault."""
+    """A sick group has a healthy phase and faults whose causes are verdicts. A healthy one has no fault."""
     marks = {each.mark: 60.0 + 10 * number for number, each in enumerate(scenario.expected)}
     (label,) = labelled(scenario, marks).groups
     assert bool(label.faults) == (scenario.kind == "sick")

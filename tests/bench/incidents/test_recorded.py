@@ -1,4 +1,4 @@
-"""The recording of the repository is complete, its scores follow from its files, and a monitor can read it."""
+"""The committed recording is complete, its scores follow from its files, and a monitor can read it."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ LARGEST: Final = 3 << 20
 
 
 def test_the_scores_are_those_of_the_logs() -> None:
-    """scores.md is what the scorer says of the committed logs and labels."""
+    """scores.md is the scorer's output for the committed logs and labels."""
     assert (RECORDED / files.SCORES).read_text() == scores_page(RECORDED)
 
 
 def test_burrows_log_follows_from_capture_and_offsets(tmp_path: Path) -> None:
-    """The files suffice to run a monitor offline: Burrow's rules give the same log again."""
+    """The files are sufficient for a monitor without a cluster: Burrow's rules give the same log."""
     assert main(["burrow", str(tmp_path / "burrow.csv"), str(RECORDED)]) == 0
     assert (tmp_path / "burrow.csv").read_text() == (RECORDED / files.BURROW_LOG).read_text()
 
 
 def test_the_recording_has_all_its_files_and_is_small() -> None:
-    """Nothing else lies in its folder."""
+    """The folder of the recording has no other files."""
     found = {str(path.relative_to(RECORDED)): path.stat().st_size for path in RECORDED.rglob("*") if path.is_file()}
     assert found.keys() == {*files.FILES, "LICENSE"}
     assert sum(found.values()) < LARGEST
 
 
 def test_the_capture_is_whole_and_in_log_order() -> None:
-    """It has only records of the offsets topic, each once."""
+    """The capture has only records of the offsets topic, and each record once."""
     capture = CaptureFile(RECORDED / files.CAPTURE)
     rows = list(capture.rows())
     assert not capture.problems
@@ -58,7 +58,7 @@ def test_the_capture_is_whole_and_in_log_order() -> None:
 
 
 def test_every_labelled_group_commits_and_its_topics_are_looked_at() -> None:
-    """Each group has commits, and each look has log start, last stable offset and high watermark in this order."""
+    """Each group has commits, and its topics have offsets. No log start offset is above its end offset."""
     run, labels = read_run(RECORDED), load_labels(RECORDED / files.LABELS)
     groups = {each.group for each in run.commits}
     seen = {topic for look in run.ends for topic, _, _ in look.offsets}
@@ -75,7 +75,7 @@ def test_every_labelled_group_commits_and_its_topics_are_looked_at() -> None:
 
 
 def test_the_labels_are_of_both_fates_and_inside_of_the_run() -> None:
-    """Faults are knowable after they began, healthy phases do not overlap the time of the faults.
+    """Faults are knowable after they began, and healthy phases do not overlap the faults.
 
     A fault of the first ten seconds has no healthy phase before it.
     """
@@ -90,7 +90,7 @@ def test_the_labels_are_of_both_fates_and_inside_of_the_run() -> None:
 
 
 def test_lagwarden_names_more_causes_and_has_no_more_false_alarms() -> None:
-    """The committed recording is of a run that went well: nine of ten causes are named."""
+    """The committed recording is of a successful run: nine of ten causes are named."""
     scores = recorded_scores(RECORDED)
     lagwarden, burrow = scores["lagwarden"], scores["Burrow's rules"]
     sick = [each for each in lagwarden if each.label.fate == "sick"]
@@ -103,7 +103,7 @@ def test_lagwarden_names_more_causes_and_has_no_more_false_alarms() -> None:
 def test_a_log_is_scored_beside_the_recorded_ones(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its name is a column; a log that never alarms finds nothing and raises no false alarm."""
+    """The log's name is a column. A log without alarms finds nothing and has no false alarm."""
     log = tmp_path / "calm.csv"
     log.write_text("time,group,partition,verdict,severity\n")
     assert main(["scores", str(RECORDED), "--log", str(log), "--format", name, "--cases"]) == 0
@@ -124,7 +124,7 @@ def test_an_unreadable_log_ends_with_its_error(tmp_path: Path, capsys: pytest.Ca
 
 
 def test_a_run_is_written_as_a_recording(tmp_path: Path) -> None:
-    """Labels, offsets, logs and scores of a run stand beside its capture; the log of lagwarden has its severities."""
+    """Labels, offsets, logs and scores of a run are beside its capture. Lagwarden's log has severities."""
     capture = tmp_path / files.CAPTURE
     capture.write_bytes((RECORDED / files.CAPTURE).read_bytes())
     recorded = read_run(RECORDED)

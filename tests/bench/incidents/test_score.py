@@ -1,4 +1,4 @@
-"""A log of any monitor is scored by labels alone: found, exact cause, delays, false alarms, untrue causes."""
+"""Labels alone score a log of any monitor: found, exact cause, delays, false alarms, untrue causes."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ def of_sick(verdicts: dict[float, str], kind: str = "causes") -> GroupScore:
 def test_a_sick_group_is_found_by_any_alarm_and_named_by_its_last_cause(
     verdicts: dict[float, str], delay: float | None, cause_delay: float | None
 ) -> None:
-    """Delays count from when the fault is knowable, in seconds of production: five per second of the run."""
+    """Delays count from the time when the fault is knowable, in production seconds: five per second of the run."""
     found = of_sick(verdicts)
     assert (found.delay, found.cause_delay) == (delay, cause_delay)
     assert (found.found, found.exact) == (delay is not None, cause_delay is not None)
 
 
 def test_a_notice_that_names_the_cause_finds_a_group() -> None:
-    """Some causes are no alarm; a notice of another verdict finds nothing."""
+    """Some causes are no alarm. A notice of another verdict finds nothing."""
     assert score(LABELS, [VerdictRow(64.0, "g", "", "stopped", "notice")], None)[0].delay == 5.0
     assert score(LABELS, [VerdictRow(64.0, "g", "", "other", "notice")], None)[0].delay is None
 
@@ -84,7 +84,7 @@ def test_a_notice_that_names_the_cause_finds_a_group() -> None:
     ],
 )
 def test_a_cause_that_is_not_true_of_a_sick_group_is_counted(verdicts: dict[float, str], untrue: list[str]) -> None:
-    """Causes of its faults, and those that are true as well, are no error."""
+    """Causes of the group's faults, and further causes that are true, are no error."""
     assert [each.verdict for each in of_sick(verdicts).untrue] == untrue
 
 
@@ -100,7 +100,7 @@ def test_a_cause_that_is_not_true_of_a_sick_group_is_counted(verdicts: dict[floa
 def test_an_alarm_in_a_healthy_phase_is_false(
     verdicts: dict[float, str], group: str, alarms: list[tuple[float, float]]
 ) -> None:
-    """A row holds until the next one of its group."""
+    """A row is valid until the next one of its group."""
     found = next(each for each in score(LABELS, rows(verdicts, group), None) if each.label.group == group)
     assert [(each.since, each.until) for each in found.false_alarms] == alarms
 
@@ -112,8 +112,8 @@ def test_a_group_alarms_while_one_of_its_partitions_does() -> None:
     assert sick.delay == 5.0
 
 
-def test_after_its_recovery_a_group_is_not_found_any_more() -> None:
-    """An alarm that begins after the recovery is a false one."""
+def test_a_group_cannot_be_found_after_its_recovery() -> None:
+    """An alarm that begins after the recovery is false."""
     label = GroupLabel("b", "g", "sick", "", (), SICK.faults[:1], ((10.0, 60.0), (90.0, 120.0)), (), 90.0)
     labels = RecordingLabels(0.0, 120.0, 5.0, 2.0, 240.0, {}, (label,))
     (found,) = score(labels, rows({0: "ok", 95: "stopped"}), None)
@@ -122,8 +122,8 @@ def test_after_its_recovery_a_group_is_not_found_any_more() -> None:
     assert len(found.false_alarms) == 1
 
 
-def test_formats_say_which_cause_a_verdict_claims(tmp_path: Path) -> None:
-    """Burrow's STOP names `stopped`, its WARN another cause; a log of alarms claims nothing, a file what it says."""
+def test_formats_map_verdicts_to_causes(tmp_path: Path) -> None:
+    """Burrow's STOP is `stopped` and its WARN another cause. Alarms have no cause, and a file has its own map."""
     assert of_sick({64: "STOP"}, "burrow").untrue == ()
     assert [each.verdict for each in of_sick({64: "WARN"}, "burrow").untrue] == ["WARN"]
     assert of_sick({64: "STOP"}, "alarms").untrue == ()
@@ -145,7 +145,7 @@ def test_an_unknown_format_is_refused(tmp_path: Path, text: str) -> None:
 
 
 def test_a_log_has_a_row_per_change(tmp_path: Path) -> None:
-    """Repetitions are left out, and the rows are read back in order of time."""
+    """Repetitions are left out, and the rows are read in order of time."""
     file = tmp_path / "log.csv"
     write_log(file, [*rows({4: "ok", 6: "ok", 8: "stopped"}), *rows({5: "ok"}, "f")])
     assert [(each.time, each.group, each.verdict) for each in read_log(file)] == [
@@ -164,7 +164,7 @@ def test_a_log_has_a_row_per_change(tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_row_is_refused_with_its_line(tmp_path: Path, line: str, error: str) -> None:
-    """The error names the file, the line and what is wrong."""
+    """The error names the file, the line and the fault."""
     file = tmp_path / "log.csv"
     file.write_text(f"time,group,partition,verdict,severity\n{line}\n")
     with pytest.raises(VerdictLogError, match=error):

@@ -1,7 +1,7 @@
-"""One row of the alerts' tables: a story of some series, and what fires at a moment of it; and how promtool is asked.
+"""One row of the alerts' tables, a story of some series and the alerts that fire at a moment, and its run in promtool.
 
 Series are written as promtool has them, one sample each half minute: `1x10` is a 1 eleven times, `_` a sample that is
-missing, `stale` the mark of a series that has left.
+missing, `stale` the marker of a series that has ended.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ class Text:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Case:
-    """A story: series, the moment at which Prometheus is asked, and the labels of each alert that fires then.
+    """A story: series, the evaluation time of Prometheus, and the labels of each alert that fires then.
 
-    With `text`, the alerts that fire are compared word by word; $GROUP stands for the group of each.
+    If `text` is set, the texts of firing alerts are compared word by word; $GROUP is the group of each.
     """
 
     alert: str
@@ -92,7 +92,7 @@ def of(metric: str, labels: Mapping[str, str] = MONITOR, /, **more: str) -> str:
 
 
 def of_cluster(name: str, series: Mapping[str, str]) -> dict[str, str]:
-    """Return the series of a cluster with this name (`metrics.cluster_name`); those of the scrape itself have none."""
+    """Return the series of a cluster with this name (`metrics.cluster_name`). Series of the scrape have no name."""
     return {
         written if written.startswith("up{") else written.replace("{", f'{{cluster="{name}",', 1): values
         for written, values in series.items()
@@ -134,7 +134,7 @@ def group_test(case: Case) -> dict[str, Any]:
 
 
 def _filled_words(words: Mapping[str, str], labels: Mapping[str, str]) -> dict[str, str]:
-    """Return the words of an alert; $GROUP in those of several alerts is the group of each."""
+    """Return the texts of an alert; $GROUP in those of several alerts is the group of each."""
     return {name: text.replace("$GROUP", labels.get("group", "")) for name, text in words.items()}
 
 
@@ -156,7 +156,7 @@ def _part_text(part: re.Match[str], labels: Mapping[str, str]) -> str:
 
 
 def promtool_offsets_and_lags(promtool: str, cases: Sequence[Case], folder: Path) -> str | None:
-    """Run rows through promtool; give what it has against them, or None."""
+    """Run rows through promtool; return its complaints, or None."""
     file = folder / "cases.yaml"
     tests = {"rule_files": [str(each) for each in FILES], "evaluation_interval": "30s"}
     file.write_text(yaml.safe_dump({**tests, "tests": [group_test(case) for case in cases]}, allow_unicode=True))

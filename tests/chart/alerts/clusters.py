@@ -1,7 +1,7 @@
 """The stories of two clusters in one Prometheus, of which one is sick (`metrics.cluster_name`).
 
 The series of both have the same job and instance, as behind one OpenTelemetry collector, and the same names of groups:
-only the label `cluster` tells them apart.
+only the label `cluster` differs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Interruptions of a scrape: the series of a story with a gap in them, as a reschedule or a lost network leaves."""
+"""Interruptions of a scrape: the series of a story have a gap, as after a reschedule or a lost network."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _REPEATED: Final = re.compile(r"(?P<first>-?[0-9.]+|_)(?P<step>[+-][0-9.]+)?x(?P
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Interruption:
-    """A time without samples; `marked`: the target has left, so Prometheus marks its series as stale at once."""
+    """A time without samples. `marked`: the target was removed, so Prometheus marks its series as stale at once."""
 
     minutes: int
     marked: bool
@@ -33,7 +33,7 @@ def _expanded(word: str) -> Iterator[str]:
     elif found["first"] == "_":
         yield from ["_"] * int(found["times"])
     else:
-        # A number that is repeated stands there once more than it is repeated.
+        # A value with `xN` occurs N + 1 times.
         for count in range(int(found["times"]) + 1):
             yield f"{float(found['first']) + count * float(found['step'] or 0):.17g}"
 

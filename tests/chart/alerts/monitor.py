@@ -13,7 +13,7 @@ UP: Final = of("up")
 TAKEN: Final = of("lagwarden_snapshot_timestamp_seconds")
 READY: Final = of("lagwarden_ready")
 RATIO: Final = of("lagwarden_catch_up_ratio")
-# What a healthy monitor of 60 minutes looks like, at 30 s a sample.
+# The series of a healthy monitor over 60 minutes, at 30 s a sample.
 FRESH: Final = {TAKEN: "0+30x120"}
 
 

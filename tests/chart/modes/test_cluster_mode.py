@@ -52,7 +52,7 @@ def test_executors_reach_the_driver_by_its_service(rendered: Rendered) -> None:
 
 
 def test_the_ports_of_the_driver_are_the_same_everywhere(rendered: Rendered) -> None:
-    """Options, Service, container and NetworkPolicy have the same ports; progress has the number of the driver's."""
+    """Options, Service, container and NetworkPolicy have the same ports. Progress uses the driver's number."""
     job = options(rendered)
     wanted = {
         "driver": (job["driver_port"], "TCP"),
@@ -77,8 +77,8 @@ def test_only_executors_reach_the_ports_of_the_driver(rendered: Rendered) -> Non
         assert not selector.items() <= labels.items()
 
 
-def test_executors_talk_to_the_driver_and_to_each_other(rendered: Rendered) -> None:
-    """The policy of executors lets in driver and executors, and out to them, to DNS and to the brokers."""
+def test_executors_can_reach_the_driver_and_each_other(rendered: Rendered) -> None:
+    """The policy of executors allows ingress from both, and egress to both, to DNS and to the brokers."""
     (policy,) = (one for one in rendered.of_kind("NetworkPolicy") if one["metadata"]["name"].endswith("-executor"))
     labels = template(rendered)["metadata"]["labels"]
     assert policy["spec"]["podSelector"]["matchLabels"].items() <= labels.items()
@@ -90,7 +90,7 @@ def test_executors_talk_to_the_driver_and_to_each_other(rendered: Rendered) -> N
 
 
 def test_driver_and_executors_share_the_checkpoint(rendered: Rendered) -> None:
-    """Executors mount the claim that the StatefulSet makes for its pod, and the variable says that it is shared."""
+    """Executors mount the claim of the StatefulSet's pod, and the variable marks it as shared."""
     stateful_set = rendered.one("StatefulSet")
     (claim,) = stateful_set["spec"]["volumeClaimTemplates"]
     assert claim["spec"]["accessModes"] == ["ReadWriteMany"]
@@ -101,14 +101,14 @@ def test_driver_and_executors_share_the_checkpoint(rendered: Rendered) -> None:
 
 
 def test_an_existing_claim_is_shared_too() -> None:
-    """With persistence.existingClaim driver and executors mount that claim."""
+    """Driver and executors mount the claim of persistence.existingClaim."""
     rendered = render(merged(case("cluster"), {"persistence": {"existingClaim": "shared"}}))
     for pod in (rendered.pod, template(rendered)["spec"]):
         assert named(pod["volumes"])["checkpoint"]["persistentVolumeClaim"]["claimName"] == "shared"
 
 
 def test_executors_read_the_same_files_but_those_of_http(rendered: Rendered) -> None:
-    """Tasks read passwords and certificates from the paths of the driver; the keys of the HTTP server stay with it."""
+    """Tasks read passwords and certificates from the driver's paths. Only the driver has the HTTP keys."""
     (container,) = template(rendered)["spec"]["containers"]
     driver = named(rendered.container["volumeMounts"], "mountPath")
     assert "/run/secrets/lagwarden/http" in driver
@@ -119,7 +119,7 @@ def test_executors_read_the_same_files_but_those_of_http(rendered: Rendered) -> 
 
 
 def test_executors_are_restricted_and_have_no_token(rendered: Rendered) -> None:
-    """The template passes the pod security standard `restricted`, and only the driver may ask the API server."""
+    """The template passes the pod security standard `restricted`. Only the driver has a token for the API server."""
     spec = template(rendered)["spec"]
     (container,) = spec["containers"]
     assert offences_of_pod(spec, {"ports": [], **container}) == []
@@ -162,8 +162,8 @@ def test_a_changed_template_is_a_new_driver() -> None:
     assert mark(changed) != mark(case("cluster")) == mark(case("cluster"))
 
 
-def test_mode_local_has_nothing_of_it() -> None:
-    """Without the mode there are no rights, no second Service and no template."""
+def test_mode_local_has_no_object_of_mode_cluster() -> None:
+    """Mode local has no rights, no second Service and no template."""
     rendered = render(case("minimal"))
     assert rendered.of_kind("Role") == rendered.of_kind("RoleBinding") == []
     assert len(rendered.of_kind("Service")) == 1

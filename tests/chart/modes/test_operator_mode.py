@@ -29,7 +29,7 @@ def conf(rendered: Rendered) -> Object:
 
 
 def test_the_pod_is_that_of_mode_local(rendered: Rendered) -> None:
-    """The template has the metadata and the specification of the StatefulSet's, but for command and claim."""
+    """The template has the metadata and the specification of the StatefulSet's, except command and claim."""
     local = render(merged(case("operator"), {"mode": "local"}))
     assert rendered.template["metadata"] == local.template["metadata"]
     pod, wanted = rendered.pod, local.pod
@@ -42,7 +42,7 @@ def test_the_pod_is_that_of_mode_local(rendered: Rendered) -> None:
 
 
 def test_the_command_drops_the_arguments_of_spark(rendered: Rendered, tmp_path: Path) -> None:
-    """Spark appends `driver --properties-file …` to the command; the program gets `run` alone."""
+    """Spark appends `driver --properties-file …` to the command. The program gets only `run`."""
     program = tmp_path / "lagwarden"
     program.write_text('#!/bin/sh\necho "$@"\n')
     program.chmod(0o755)
@@ -67,7 +67,7 @@ def test_spark_sets_the_memory_of_the_limit(rendered: Rendered) -> None:
 
 
 def test_a_limit_of_cores_is_optional() -> None:
-    """Without a limit of CPU in the values Spark sets none."""
+    """Spark sets no limit if the values have no limit of CPU."""
     rendered = render(merged(case("operator"), {"resources": {"limits": {"cpu": None}}}))
     assert "spark.kubernetes.driver.limit.cores" not in conf(rendered)
 
@@ -87,8 +87,8 @@ def test_the_version_of_spark_is_that_of_the_image(rendered: Rendered) -> None:
     assert rendered.one("SparkApplication")["spec"]["runtimeVersions"]["sparkVersion"] == version("pyspark")
 
 
-def test_it_starts_again_whenever_it_ends(rendered: Rendered) -> None:
-    """Without a limit of attempts or of time, and only after the last pod has had its time to stop."""
+def test_the_driver_restarts_whenever_it_ends(rendered: Rendered) -> None:
+    """Attempts and time are unlimited, and a restart waits for the grace period of the last pod."""
     tolerations = rendered.one("SparkApplication")["spec"]["applicationTolerations"]
     restart = tolerations["restartConfig"]
     assert (restart["restartPolicy"], restart["maxRestartAttempts"]) == ("Always", 2**31 - 1)
@@ -98,7 +98,7 @@ def test_it_starts_again_whenever_it_ends(rendered: Rendered) -> None:
 
 @pytest.mark.parametrize(("kept", "policy"), [("Retain", "keep"), ("Delete", None)])
 def test_the_claim_outlives_the_release(kept: str, policy: str | None) -> None:
-    """`persistence.whenDeleted` decides, by Helm's annotation: no StatefulSet owns the claim."""
+    """Helm's annotation follows `persistence.whenDeleted`, because no StatefulSet owns the claim."""
     rendered = render(merged(case("operator"), {"persistence": {"whenDeleted": kept}}))
     claim = rendered.one("PersistentVolumeClaim")
     assert claim["metadata"]["annotations"].get("helm.sh/resource-policy") == policy
@@ -115,20 +115,20 @@ def test_the_claim_outlives_the_release(kept: str, policy: str | None) -> None:
     ],
 )
 def test_without_a_claim_of_its_own(persistence: Object, volume: Object) -> None:
-    """The chart makes no claim where it is given one, or wants none."""
+    """The chart makes no claim if it has an existing one, or if persistence is off."""
     rendered = render(merged(case("operator"), {"persistence": persistence}))
     assert rendered.of_kind("PersistentVolumeClaim") == []
     assert {"name": "checkpoint", **volume} in rendered.pod["volumes"]
 
 
 def test_labels_of_the_target_do_not_change_with_the_pod(rendered: Rendered) -> None:
-    """`instance` is the release's, and there is no `pod`: each attempt of a SparkApplication has another name."""
+    """`instance` is the release's, and `pod` is dropped: each attempt of a SparkApplication has another name."""
     (endpoint,) = rendered.one("ServiceMonitor")["spec"]["endpoints"]
     assert {"targetLabel": "instance", "replacement": "kafka/watch-lagwarden"} in endpoint["relabelings"]
     assert {"action": "labeldrop", "regex": "pod"} in endpoint["relabelings"]
 
 
-def test_the_other_modes_have_nothing_of_it() -> None:
-    """Without the mode there is no SparkApplication, and the claim is the StatefulSet's."""
+def test_the_other_modes_have_no_object_of_mode_operator() -> None:
+    """Other modes have no SparkApplication, and the StatefulSet owns the claim."""
     rendered = render(case("minimal"))
     assert rendered.of_kind("SparkApplication") == rendered.of_kind("PersistentVolumeClaim") == []

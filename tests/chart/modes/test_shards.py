@@ -26,7 +26,7 @@ def variables(rendered: Rendered, pod: str) -> dict[str, str]:
 
 
 def test_each_pod_has_its_part(sharded: Rendered) -> None:
-    """The number in its name is that of the part; the program reads it from the variables of the pod."""
+    """The number in a pod's name is that of its part. The program reads it from the pod's variables."""
     stateful = sharded.one("StatefulSet")
     assert (stateful["spec"]["replicas"], stateful["spec"]["podManagementPolicy"]) == (3, "Parallel")
     for number in range(3):
@@ -39,7 +39,7 @@ def test_each_pod_has_its_part(sharded: Rendered) -> None:
 
 
 def test_each_pod_has_an_address_that_selects_it_alone(sharded: Rendered) -> None:
-    """In the list of siblings; a ServiceMonitor scrapes each pod once, through the Service of all."""
+    """The list of siblings has these addresses. A ServiceMonitor scrapes each pod once, through the common Service."""
     stateful, monitor = sharded.one("StatefulSet"), sharded.one("ServiceMonitor")
     labels, selector = stateful["spec"]["template"]["metadata"]["labels"], monitor["spec"]["selector"]["matchLabels"]
     services = {one["metadata"]["name"]: one for one in sharded.of_kind("Service")}
@@ -60,7 +60,7 @@ def test_each_pod_has_an_address_that_selects_it_alone(sharded: Rendered) -> Non
 
 
 def test_policy_and_budget_are_for_all_pods(sharded: Rendered) -> None:
-    """Both select every pod; the budget lets one go at a time."""
+    """NetworkPolicy and budget select every pod. The budget allows one disruption at a time."""
     labels = sharded.one("StatefulSet")["spec"]["template"]["metadata"]["labels"]
     assert sharded.one("NetworkPolicy")["spec"]["podSelector"]["matchLabels"].items() <= labels.items()
     budget = sharded.one("PodDisruptionBudget")["spec"]
@@ -69,7 +69,7 @@ def test_policy_and_budget_are_for_all_pods(sharded: Rendered) -> None:
 
 
 def test_a_single_pod_has_no_part() -> None:
-    """Its objects are those of a chart without shards."""
+    """The objects of a single pod are those of a chart without shards."""
     rendered = render(case("minimal"))
     assert "LAGWARDEN_JOB_INSTANCE" not in {one["name"] for one in rendered.container["env"]}
     assert len(rendered.of_kind("Service")) == 1

@@ -1,4 +1,4 @@
-"""What the pods write to the disks of their nodes: requested and limited."""
+"""The local disk usage of the pods: requests and limits."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_the_limit_holds_the_volumes_on_the_node_and_the_log(name: str) -> None:
 
 
 def test_executors_have_the_same_limit() -> None:
-    """They have /tmp, and the checkpoint on the shared volume."""
+    """The limit holds /tmp and the log. The checkpoint is on the shared volume."""
     pod = yaml.safe_load(render(case("cluster")).one("ConfigMap")["data"]["executor.yaml"])["spec"]
     (container,) = pod["containers"]
     assert mebibytes(container["resources"]["limits"][STORAGE]) >= disk_of_volumes(pod) + 256
@@ -51,5 +51,5 @@ def test_executors_have_the_same_limit() -> None:
     ],
 )
 def test_the_limit_follows_the_values(change: Object, limit: str) -> None:
-    """A limit that is given stays."""
+    """A limit in the values is kept."""
     assert render(merged(case("minimal"), change)).container["resources"]["limits"][STORAGE] == limit

@@ -40,7 +40,7 @@ def test_without_secrets_nothing_is_mounted() -> None:
 
 
 def test_executors_do_not_get_the_headers() -> None:
-    """Only the driver exports."""
+    """Only the driver exports, so executors do not mount the files."""
     rendered = render(merged(case("cluster"), {name: case("otlp")[name] for name in ("credentials", "config")}))
     executor = yaml.safe_load(rendered.one("ConfigMap")["data"]["executor.yaml"])["spec"]
     assert "otlp" in [each["name"] for each in rendered.pod["volumes"]]

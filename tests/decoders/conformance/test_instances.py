@@ -44,7 +44,7 @@ def instances(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[
 
 
 def read(message: Message, version: int, raw: bytes) -> tuple[dict[str, Any] | None, int]:
-    """Read a message without frame; None if it is refused."""
+    """Read a message without frame; return no fields if it is refused."""
     try:
         fields, end = message_reader(message, version)(raw, 0)
     except MalformedBytes:
@@ -53,7 +53,7 @@ def read(message: Message, version: int, raw: bytes) -> tuple[dict[str, Any] | N
 
 
 def agree(theirs: str, message: Message, version: int, fields: dict[str, Any]) -> bool:
-    """Compare our JSON with Kafka's: byte for byte, or as values if it comes from a schema reader (marked "~")."""
+    """Compare our JSON with Kafka's: byte for byte, or as values if a schema reader made it (marked "~")."""
     ours = jsonform.message(message, version, fields)
     if theirs.startswith("~"):
         return bool(json.loads(ours) == with_camel_case(json.loads(theirs[1:])))
@@ -72,7 +72,7 @@ def with_camel_case(node: Any) -> Any:
 def test_random_instances_of_every_generated_class_give_the_same_json(
     line: str, instances: Callable[[str], list[Row]]
 ) -> None:
-    """At least 100 instances per message and version, including edge values, are read completely and agree."""
+    """Each message and version has at least 100 instances, also of edge values, and all are read and agree."""
     seen: collections.Counter[tuple[str, int]] = collections.Counter()
     for name, version, outcome, raw, text in instances(line):
         if outcome != "written":

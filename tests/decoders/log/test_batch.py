@@ -87,14 +87,14 @@ def test_records_round_trip(records: list[write.Rec], codec: Codec, base: int, s
 
 
 def test_log_append_time_applies_to_every_record() -> None:
-    """With log append time every record has the largest timestamp of the batch."""
+    """Every record has the largest timestamp of the batch."""
     records = [write.Rec(0, 0, b"a", b""), write.Rec(1, 5, b"b", b"")]
     batch = batch_of(write.batch(0, records, attributes=0x08, max_timestamp=7_777))
     assert [record.timestamp for record in batch.records()] == [7_777, 7_777]
 
 
 def test_the_delete_horizon_replaces_the_base_timestamp() -> None:
-    """With bit 6 the base timestamp is the delete horizon; timestamp deltas are still relative to it."""
+    """Bit 6 makes the base timestamp the delete horizon. Timestamp deltas are still relative to it."""
     batch = batch_of(write.batch(0, [write.Rec(0, -8_000, b"a", None)], attributes=0x40, base_timestamp=9_000))
     assert batch.delete_horizon == 9_000
     assert [record.timestamp for record in batch.records()] == [1_000]
@@ -109,7 +109,7 @@ def test_an_empty_batch_keeps_its_offsets() -> None:
 
 @pytest.mark.parametrize("codec", Codec)
 def test_records_truncated_anywhere_are_one_typed_error(codec: Codec) -> None:
-    """A truncated batch raises only Damaged, whatever the codec."""
+    """A truncated batch raises only Damaged for any codec."""
     raw = write.batch(0, [write.Rec(n, n, b"key", b"value" * 9) for n in range(3)], codec)
     for end in range(HEADER.size, len(raw)):
         with pytest.raises(Damaged) as caught:
@@ -142,7 +142,7 @@ def test_inconsistent_batches_are_typed_errors(raw: bytes) -> None:
     [(-1, 5, -1), (0, 5, 5), (2**31 - 1, 0, 2**31 - 1), (2**31 - 1, 1, 0), (2**31 - 2, 5, 3)],
 )
 def test_sequence_numbers_wrap_to_zero(base: int, delta: int, sequence: int) -> None:
-    """After 2^31 - 1 comes zero; -1 (no sequence number) is unchanged."""
+    """Zero follows 2^31 - 1. The value -1 (no sequence number) is unchanged."""
     assert sequence_at(base, delta) == sequence
 
 

@@ -1,4 +1,4 @@
-"""KRaft snapshots: complete ones are read, incomplete ones are refused, the newest complete one is found."""
+"""KRaft snapshots: complete ones are read, incomplete ones are refused, and the newest complete one is found."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def test_a_snappy_block_with_an_absurd_size_allocates_nothing() -> None:
 
 
 def test_the_wrong_lz4_checksum_is_accepted_only_in_magic_0() -> None:
-    """Writers of magic 0 wrote lz4 headers with a wrong checksum byte; since magic 1 that is damage."""
+    """Writers of magic 0 wrote a wrong checksum byte in lz4 headers. In later magics it is damage."""
     frame = write.lz4_frame(b"text")
     wrong = frame[:6] + b"\x1a" + frame[7:]
     assert decompress(Codec.LZ4, wrong, magic=0) == decompress(Codec.LZ4, frame, magic=0) == b"text"

@@ -108,7 +108,7 @@ def test_batches_without_headers_are_not_declined() -> None:
 def test_the_fast_reader_agrees_with_the_slow_one_on_damaged_batches(
     records: list[write.Rec], damage: list[tuple[int, int]], repeat: int, min_parallel: int
 ) -> None:
-    """If the fast reader does not decline a batch, the slow reader gives the same rows without a fault."""
+    """The slow reader gives the same rows without a fault for each batch that the fast reader accepts."""
     raw = bytearray(write.batch(0, records))
     for at, byte in damage:
         # Any byte except the length, which the walk over the file checks.
@@ -140,7 +140,7 @@ def test_recorded_partitions_give_the_same_rows(path: Path) -> None:
 
 
 def test_message_sets_give_rows(tmp_path: Path) -> None:
-    """Message sets are read with the slow reader; messages of magic 0 have no timestamp."""
+    """The slow reader reads message sets. Messages of magic 0 have no timestamp."""
     path = partition(
         tmp_path, {0: [write.message(0, b"k", None, 0), write.message(1, None, b"v", 1), *simple_batches(1, first=2)]}
     )
@@ -221,7 +221,7 @@ def test_inconsistent_batches_are_declined(
 
 
 def test_records_with_negative_offsets_are_left_out_by_both_readers(tmp_path: Path) -> None:
-    """Only damaged data has negative offsets; both readers skip them, like a consumer."""
+    """Negative offsets are damage, so both readers skip them, as a consumer does."""
     path = partition(tmp_path, {0: [write.batch(0, [write.Rec(-1, 0, b"k", b"v"), write.Rec(0, 0, b"k", b"v")])]})
     with opened(path) as log:
         assert [row[0] for row in rows_of(log)] == [row[0] for row in slow_rows_of(log)] == [0]

@@ -182,7 +182,7 @@ def histories(draw: st.DrawFn) -> History:
 def test_any_part_of_any_history_gives_the_rows_of_the_slow_reader(
     history: History, data: st.DataObject, min_parallel: int
 ) -> None:
-    """A response begins at any batch, is cut anywhere, and any range of offsets is requested of it."""
+    """A response begins at any batch and ends at any byte, and any range of its offsets is requested."""
     first = data.draw(st.sampled_from(history.starts))
     raw = history.raw[first : data.draw(st.integers(first, len(history.raw)) | st.just(len(history.raw)))]
     start, end = sorted(data.draw(st.tuples(st.integers(0, history.end), st.integers(0, history.end + 1))))
@@ -228,7 +228,7 @@ def _resealed(original: bytes, mutated: bytes) -> bytes:
 
 @pytest.mark.parametrize("path", RECORDED_SEGMENTS, ids=lambda path: f"{path.parent.name}-{path.name[-6:-4]}")
 def test_recorded_logs_give_the_rows_of_the_slow_reader(path: Path) -> None:
-    """Logs of a real broker with all codecs, with and without headers, in any range."""
+    """The logs of a real broker have all codecs, with and without headers, and are read whole and in part."""
     raw = path.read_bytes()
     read = fast(raw, limit=16 << 20)
     assert read == slow(raw, limit=16 << 20)
@@ -315,7 +315,7 @@ def test_consumers_see_committed_records(raw: bytes, aborted: tuple[tuple[int, i
 def test_records_of_aborted_transactions_can_be_read_by_producer(
     raw: bytes, aborted: tuple[tuple[int, int], ...], found: dict[int, list[int]]
 ) -> None:
-    """Each with the producer that wrote it."""
+    """Each record is returned with its producer."""
     fetched = FetchedBatches.read(raw, aborted)
     rows: dict[int, list[int]] = {}
     for producer, piece in fetched.aborted_columns(0, 40, no_fault):
@@ -371,14 +371,14 @@ def _with(raw: bytes, at: int, replacement: bytes) -> bytes:
     ],
 )
 def test_the_walk_ends_at_the_first_invalid_batch(second: bytes, fault: LogFault) -> None:
-    """The batches before it are read, and the fault says why the rest was not."""
+    """The batches before it are read, and the fault is the reason for the end."""
     read = fast(plain(0) + second + plain(5))
     assert [row[0] for row in read.rows] == [0]
     assert (read.ended_by, read.next_offset) == (fault, 1)
 
 
 def test_offsets_near_the_greatest_number_do_not_overflow() -> None:
-    """The next offset is exact, in a response with message sets too."""
+    """The next offset is exact, also in a response with message sets."""
     base = 2**63 - 2**32
     raw = write.batch(base, [write.Rec(0, 0, b"k", b"v")], last_offset_delta=2**31 - 1)
     for content in (raw, write.message(0, b"k", b"v", 1) + raw):
@@ -399,7 +399,7 @@ def test_the_limit_bounds_the_content_of_a_batch() -> None:
 
 
 def test_a_damaged_marker_is_a_fault() -> None:
-    """The transaction counts as not ended, and the read goes on."""
+    """The transaction counts as not ended, and the read continues."""
     bad = write.batch(1, [write.Rec(0, 0, b"", b"")], attributes=0x30, producer_id=7, producer_epoch=0)
     read = fast(in_transaction(0, 7) + bad + plain(2) + in_transaction(3, 7), ((7, 0),))
     assert [row[0] for row in read.rows] == [2]

@@ -155,7 +155,7 @@ def with_checksums(content: bytes) -> bytes:
 
 
 def test_a_few_mutations_raise_no_exception(tmp_path: Path) -> None:
-    """The test of the long profile, with few inputs and fixed seeds."""
+    """This is the test of the long profile with few inputs and fixed seeds."""
     fuzz_frames(random.Random(1), 2_000)  # noqa: S311  # repeatable test data
     fuzz_files(random.Random(2), tmp_path, 100)  # noqa: S311  # repeatable test data
 
@@ -171,7 +171,7 @@ def test_many_mutations_raise_no_exception(tmp_path: Path) -> None:
 
 
 def test_lengths_of_two_gibibytes_allocate_nothing(tmp_path: Path) -> None:
-    """Memory is bounded by the file size and the limits, whatever the length fields are."""
+    """The file size and the limits bound the memory for any length field."""
     huge = [
         write.batch(0, [write.Rec(0, 0, b"k", b"v")], count=0x7FFFFFFF),
         write.batch(0, [write.Rec(0, 0, b"k", b"v")])[:61] + write.zigzag(0x7FFFFFFF) * 3,

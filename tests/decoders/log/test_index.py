@@ -68,7 +68,7 @@ def test_the_sanity_check_of_offset_indexes_is_that_of_the_broker(tmp_path: Path
     ],
 )
 def test_the_sanity_check_of_time_indexes_is_that_of_the_broker(tmp_path: Path, raw: bytes, sane: bool) -> None:  # noqa: FBT001
-    """As in Kafka, a preallocated time index is not valid."""
+    """A preallocated time index is not valid, as in Kafka."""
     path = tmp_path / "a.timeindex"
     path.write_bytes(raw)
     fault = TimeIndex.read(path, 1_000).fault()
@@ -99,7 +99,7 @@ def test_aborted_transactions_end_at_damage(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", RECORDED_SEGMENTS, ids=lambda path: f"{path.parent.name}-{path.name[-6:-4]}")
 def test_a_lookup_gives_the_result_of_a_full_scan(path: Path) -> None:
-    """For every offset and timestamp, the indexes of a real broker give the batch and record of a full scan."""
+    """The indexes of a real broker give the batch and record of a full scan for every offset and timestamp."""
     with Segment.open(path) as segment:
         index = SegmentIndex.load(segment)
         assert index.offsets is not None
@@ -143,7 +143,7 @@ def test_lookups_cover_all_segments() -> None:
 def test_a_wrong_offset_index_does_not_change_a_result(
     tmp_path_factory: pytest.TempPathFactory, entries: list[tuple[int, int]], junk: bytes, offset: int
 ) -> None:
-    """Whatever the content of an `.index`, the record of an offset is that of a full scan."""
+    """The record of an offset is that of a full scan for any content of an `.index`."""
     path = tmp_path_factory.getbasetemp() / "00000000000000000000.log"
     path.write_bytes(b"".join(simple_batches(20)))
     path.with_suffix(".index").write_bytes(b"".join(struct.pack(">ii", *entry) for entry in entries) + junk)

@@ -131,7 +131,7 @@ def test_only_committed_records_are_returned_in_offset_order(tmp_path: Path) -> 
 
 
 def test_markers_are_matched_by_producer_and_not_by_epoch(tmp_path: Path) -> None:
-    """Since KIP-890 the epoch of a marker is above that of its data."""
+    """The epoch of a marker is above that of its data since KIP-890."""
     batches = [data(0, 1, epoch=4), write.marker(1, 1, committed=True, producer_epoch=5)]
     with opened(partition(tmp_path, {0: batches})) as log:
         assert [placed.record.offset for placed in log.records()] == [0]
@@ -167,7 +167,7 @@ EVENTS = st.lists(st.tuples(st.sampled_from(["data", "commit", "abort"]), st.int
 def test_outcomes_agree_with_a_simple_simulation(
     tmp_path_factory: pytest.TempPathFactory, events: list[tuple[str, int]]
 ) -> None:
-    """For any interleaving of producers and markers, the visible records are those of a simulated coordinator."""
+    """The visible records of any interleaving of producers and markers are those of a simulated coordinator."""
     batches, pending, visible = [], dict[int, list[int]](), []
     for offset, (kind, producer) in enumerate(events):
         if kind == "data":
@@ -230,7 +230,7 @@ def test_overlapping_segments_give_each_offset_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("start", range(12))
 def test_reading_from_an_offset_skips_only_lower_offsets(tmp_path: Path, start: int) -> None:
-    """From any offset, also one inside a batch, the records at or above it are returned."""
+    """The read returns all records at or above any offset, also one inside a batch."""
     path = partition(tmp_path, {0: [data(0, count=4), data(4, count=2)], 6: [data(6, count=5)]})
     with opened(path) as log:
         assert [placed.record.offset for placed in log.records(start)] == list(range(start, 11))

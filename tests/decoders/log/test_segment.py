@@ -40,7 +40,7 @@ def walk(segment: Segment) -> tuple[list[int], Tail]:
 
 
 def test_batches_of_all_magics_are_read_from_one_file(tmp_path: Path) -> None:
-    """After upgrades a log can have batches of all three magics."""
+    """A log can have batches of all three magics after upgrades."""
     content = (
         write.message(0, b"k", b"v", 0) + write.message(1, b"k", b"v", 1) + write.batch(2, [write.Rec(0, 0, b"", b"")])
     )
@@ -141,7 +141,7 @@ def test_invalid_data_ends_the_walk(tmp_path: Path, content: bytes, fault: LogFa
 
 
 def test_a_batch_above_the_limit_is_not_read(tmp_path: Path) -> None:
-    """A batch larger than the limit is an error although it is complete; with a higher limit it is read."""
+    """A complete batch larger than the limit is an error. It is read with a higher limit."""
     large = write.batch(0, [write.Rec(0, 0, b"k", bytes(CHUNK + 1_000))])
     path = tmp_path / "00000000000000000000.log"
     path.write_bytes(large + write.batch(1, [write.Rec(0, 0, b"k", b"v")]))
@@ -152,7 +152,7 @@ def test_a_batch_above_the_limit_is_not_read(tmp_path: Path) -> None:
 
 
 def test_reading_of_a_growing_segment_continues_where_it_stopped(tmp_path: Path) -> None:
-    """With bytes appended one by one, each batch is returned once, as soon as it is complete."""
+    """Each batch is returned once, as soon as it is complete, while bytes are appended one by one."""
     content = b"".join(simple_batches(5)) + write.message(5, b"k", b"v", 1)
     with segment_of(tmp_path, b"") as segment, segment.path.open("ab", buffering=0) as broker:
         cursor = segment.batches()
@@ -165,7 +165,7 @@ def test_reading_of_a_growing_segment_continues_where_it_stopped(tmp_path: Path)
 
 
 def test_an_interrupted_walk_continues_with_the_next_batch(tmp_path: Path) -> None:
-    """After leaving a loop, the next loop begins with the batch after the last one returned."""
+    """A new loop begins with the batch after the last one returned."""
     with segment_of(tmp_path, b"".join(simple_batches(4))) as segment:
         cursor = segment.batches()
         assert next(cursor).last_offset == 0

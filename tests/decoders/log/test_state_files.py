@@ -1,4 +1,4 @@
-"""The small files beside segments: those of a real broker are read, malformed ones are one typed error."""
+"""The small files beside segments: those of a real broker are read, and malformed ones are one typed error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The metadata for Artifact Hub, held against the forms of its documentation."""
+"""The metadata for Artifact Hub, compared with the forms in its documentation."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ RELEASED: Final = chart_annotations(with_annotations(CHART, release_annotations(
 
 
 def test_annotations_have_the_documented_forms() -> None:
-    """Only known annotations, each entry with the keys it needs and no other."""
+    """All annotations are known, and each entry has the keys that it needs and no others."""
     assert set(RELEASED) == TEXTS | set(KEYS)
     for name, (needed, allowed) in KEYS.items():
         assert RELEASED[name]
@@ -59,14 +59,14 @@ def test_annotations_have_the_documented_forms() -> None:
 
 
 def test_the_chart_of_the_tree_has_no_addresses() -> None:
-    """Addresses are those of the release, so that a fork shows its own; there is no key of a signature."""
+    """A release adds its own addresses, so that a fork shows its own. No signing key is named."""
     assert "://" not in CHART
     assert set(chart_annotations(CHART)) == TEXTS | {"changes"}
     assert with_annotations(CHART, release_annotations("", "")) == CHART
 
 
 def test_links_and_screenshots_are_files_of_the_repository() -> None:
-    """Each address is the given one with the path of a file that exists."""
+    """Each address is the given one with the path of an existing file."""
     paths = [*LINKS.values(), *SCREENSHOTS.values()]
     assert [path for path in paths if not (ROOT / path).is_file()] == []
     urls = [entry["url"] for name in ("links", "screenshots") for entry in RELEASED[name]]
@@ -74,7 +74,7 @@ def test_links_and_screenshots_are_files_of_the_repository() -> None:
 
 
 def test_the_image_is_that_of_the_release_with_the_built_platforms() -> None:
-    """Platforms are those that the release workflow builds."""
+    """The platforms are those that the release workflow builds."""
     (image,) = RELEASED["images"]
     assert image["image"] == IMAGE
     workflow = (ROOT / ".github" / "workflows" / "release.yml").read_text()
@@ -82,7 +82,7 @@ def test_the_image_is_that_of_the_release_with_the_built_platforms() -> None:
 
 
 def test_other_keys_of_the_chart_stay() -> None:
-    """Only annotations are added, and they must be the last key."""
+    """Only annotations are added. They must be the last key of the chart."""
     before, after = yaml.safe_load(CHART), yaml.safe_load(with_annotations(CHART, release_annotations(IMAGE, SOURCE)))
     assert {**after, "annotations": None} == {**before, "annotations": None}
     assert before["annotations"].items() <= after["annotations"].items()
@@ -91,7 +91,7 @@ def test_other_keys_of_the_chart_stay() -> None:
 
 
 def test_metadata_of_the_repository_has_the_documented_keys() -> None:
-    """Pre-releases are ignored, releases are not; the version is a regular expression."""
+    """Pre-releases are ignored, releases are not. The version is a regular expression."""
     metadata = yaml.safe_load((ROOT / "deploy" / "helm" / "artifacthub-repo.yml").read_text())
     assert set(metadata) <= {"repositoryID", "owners", "ignore"}
     (ignored,) = metadata["ignore"]

@@ -1,4 +1,4 @@
-"""The files of a release: written here as the workflow writes them."""
+"""The files of a release, written here as by the workflow."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DIGEST: Final = "sha256:" + "0123456789abcdef" * 4
 
 
 def test_wheel_has_every_file_of_the_packages(tmp_path: Path) -> None:
-    """Also pages, styles and other data, which no import names. The program for executors can be executed."""
+    """The wheel also has pages, styles and other data. The program for executors has the right to execute."""
     wheel = build_wheel(tmp_path)
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", "decoders", "exporters", "stream"],
@@ -42,7 +42,7 @@ def test_wheel_has_every_file_of_the_packages(tmp_path: Path) -> None:
 
 @pytest.mark.chart
 def test_packaged_chart_runs_the_image_of_its_release(tmp_path: Path) -> None:
-    """Its name and digest are the defaults of the values; the rest of the values is as in the tree."""
+    """Name and digest of the image are default values. All other values are as in the tree."""
     try:
         python_tools()
     except ToolsUnreachableError as error:
@@ -74,7 +74,7 @@ def test_image_without_a_digest_is_refused(tmp_path: Path, image: str) -> None:
 
 
 def test_sbom_lists_every_pinned_package_with_its_hashes(tmp_path: Path) -> None:
-    """Names, versions and hashes are those of the requirements that the image is installed from."""
+    """Names, versions and hashes are those of the image's requirements."""
     document = json.loads(write_sbom(tmp_path).read_text())
     assert document["bomFormat"] == "CycloneDX"
     assert document["metadata"]["component"]["name"] == "lagwarden"
@@ -97,7 +97,7 @@ def test_sbom_lists_every_pinned_package_with_its_hashes(tmp_path: Path) -> None
 
 
 def test_checksums_are_those_of_sha256sum(tmp_path: Path) -> None:
-    """One line per file, with its name alone."""
+    """Each file has one line with its name, without a folder."""
     (tmp_path / "a.whl").write_bytes(b"wheel")
     written = write_checksums(tmp_path, [tmp_path / "a.whl"])
     assert written.read_text() == f"{hashlib.sha256(b'wheel').hexdigest()}  a.whl\n"

@@ -1,6 +1,6 @@
-"""The wheel by itself: installed into an empty environment, on a machine without Java, make and a checkout.
+"""The installed wheel, in an empty environment, on a machine without Java, make and a checkout.
 
-With each supported Python that this machine has: on PATH, or in the folder of pyenv.
+It is tested with each supported Python that this machine has: on PATH, or in the folder of pyenv.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def get(port: int, route: str) -> tuple[int, str]:
 
 
 def test_installed_wheel_watches_a_cluster(broker: Broker, program: Path, path: Path, tmp_path: Path) -> None:
-    """One command, from an empty working folder with an empty home: ready, and every lag is that of Kafka's tool."""
+    """A monitor in an empty working folder with an empty home becomes ready, and every lag is that of Kafka's tool."""
     # The broker is shared, and each test has its own folder.
     topic, own = tmp_path.name, f"reader-of-{tmp_path.name}"
     make_topic(broker.bootstrap, topic, 2, records=20)

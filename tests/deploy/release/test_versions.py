@@ -1,4 +1,4 @@
-"""A release has one version, in all places of the tree that hold it."""
+"""A release has one version, which all places of the tree have."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def tree(folder: Path, project: str, chart: str, image: str) -> Path:
 
 
 def test_versions_of_this_tree_agree() -> None:
-    """The package, the chart and the image that the chart runs."""
+    """The package, the chart and the chart's image have the same version."""
     assert differing_versions(f"v{project_version()}") == []
 
 
@@ -38,18 +38,18 @@ def test_versions_of_this_tree_agree() -> None:
 def test_each_version_is_compared_with_the_tag(
     tmp_path: Path, versions: tuple[str, str, str], found: list[str]
 ) -> None:
-    """A line for each version that was forgotten."""
+    """Each version that differs has a line."""
     assert differing_versions("v1.2.3", tree(tmp_path, *versions)) == found
 
 
 def test_release_of_another_tag_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The workflow ends before it builds."""
+    """The program ends with an error before it builds."""
     assert main(["--tag", "v99.0.0", "--into", str(tmp_path / "dist")]) == 1
     assert "and the tag is v99.0.0" in capsys.readouterr().err
     assert not (tmp_path / "dist").exists()
 
 
 def test_check_alone_writes_nothing(tmp_path: Path) -> None:
-    """As in the first job of the workflow."""
+    """The first job of the workflow uses this option."""
     assert main(["--only-check", "--into", str(tmp_path / "dist")]) == 0
     assert not (tmp_path / "dist").exists()

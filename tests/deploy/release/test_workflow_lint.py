@@ -1,4 +1,4 @@
-"""The workflow of releases: valid, pinned, and made of the steps that the other tests of this folder run."""
+"""The workflow of releases: valid, pinned, and composed of the steps that the other tests of this folder run."""
 
 from __future__ import annotations
 
@@ -41,28 +41,28 @@ def linter() -> None:
 @pytest.mark.chart
 @pytest.mark.usefixtures("linter")
 def test_workflows_have_no_findings() -> None:
-    """Syntax, expressions, contexts, permissions and names of inputs."""
+    """The linter checks syntax, expressions, contexts, permissions and names of inputs."""
     assert problems() == []
 
 
 @pytest.mark.chart
 @pytest.mark.usefixtures("linter")
 def test_linter_finds_an_unknown_context(tmp_path: Path) -> None:
-    """Otherwise an empty answer would say nothing."""
+    """The test above would prove nothing if the linter found nothing."""
     broken = WORKFLOW.read_text().replace("matrix.platform", "matrix.plattform")
     (tmp_path / "broken.yml").write_text(broken)
     assert any('property "plattform" is not defined' in line for line in problems(tmp_path))
 
 
 def test_actions_are_pinned_by_commit() -> None:
-    """A tag can be moved. The comment beside the digest names the version."""
+    """A tag can be moved, so the commit is pinned. The comment beside it has the version."""
     used = re.findall(r"uses: (\S+?)@(\S+)(?: # (v\S+))?", WORKFLOW.read_text())
     assert used
     assert {name for name, at, version in used if not (re.fullmatch("[0-9a-f]{40}", at) and version)} == set(UNPINNED)
 
 
 def test_workflow_names_no_registry() -> None:
-    """It is a variable of the repository, so that a fork releases to its own."""
+    """The registry is a variable of the repository, so that a fork releases to its own."""
     text = WORKFLOW.read_text()
     assert "://" not in text.replace("oci://$CHARTS", "")
     assert not re.search(r"\b(docker|ghcr|quay)\.io\b", text)
@@ -77,7 +77,7 @@ def test_make_targets_of_the_workflow_exist() -> None:
 
 
 def test_permissions_are_given_job_by_job() -> None:
-    """Nothing by default; a token is left in no checkout."""
+    """The default is no permission, and no checkout keeps a token."""
     workflow = yaml.safe_load(WORKFLOW.read_text())
     assert workflow["permissions"] == {}
     assert all("permissions" in job for job in workflow["jobs"].values())
@@ -87,7 +87,7 @@ def test_permissions_are_given_job_by_job() -> None:
 
 
 def test_the_site_of_the_documentation_is_deployed() -> None:
-    """What `make docs` builds is uploaded for Pages, and deployed after the release with the needed rights."""
+    """The output of `make docs` is uploaded, and deployed after the release with the needed rights."""
     jobs = yaml.safe_load(WORKFLOW.read_text())["jobs"]
     order = [step.get("run", step.get("uses", "")).partition("@")[0] for step in jobs["files"]["steps"]]
     built = next(at for at, words in enumerate(order) if words.startswith("make docs"))
@@ -112,7 +112,7 @@ DIGEST: Final = f"sha256:{'0' * 64}"
     ],
 )
 def test_the_image_has_a_base_of_a_known_digest(digest: str, tmp_path: Path, *, is_built: bool) -> None:
-    """The step that builds it, run with a program in the place of docker, stops without the digest of the base."""
+    """The build step, run with a fake docker, stops without the digest of the base."""
     (script,) = (step["run"] for step in steps() if "buildx build" in step.get("run", ""))
     docker = tmp_path / "docker"
     docker.write_text(f"""#!/bin/sh
@@ -122,7 +122,7 @@ case "$*" in
 esac
 """)
     docker.chmod(0o755)
-    # As GitHub runs a step.
+    # GitHub runs a step in this way.
     environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "PLATFORM": "linux/amd64", "IMAGE": "i"}
     subprocess.run(["bash", "-eo", "pipefail", "-c", script], cwd=tmp_path, env=environment, check=False)
     built = [line for line in (tmp_path / "calls").read_text().splitlines() if line.startswith("buildx build")]

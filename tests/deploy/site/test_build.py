@@ -1,4 +1,4 @@
-"""The site itself: built by its generator, which needs the package index once."""
+"""The site, built by its generator, which needs the package index once."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     ],
 )
 def test_resources_of_other_hosts_are_found(tmp_path: Path, resource: str) -> None:
-    """Whatever a browser fetches by itself from another host is named with its file."""
+    """The check names the file with a resource that a browser would fetch from another host."""
     (tmp_path / "a.html").write_text(resource)
     assert [place.partition(":")[0] for place in foreign(tmp_path)] == ["a.html"]
 
 
 def test_links_and_own_resources_are_allowed(tmp_path: Path) -> None:
-    """A link that a reader follows fetches nothing, and neither does the canonical address."""
+    """Neither a link that a reader follows nor the canonical address fetches anything."""
     (tmp_path / "a.html").write_text(
         '<a href="https://x.example/a.js">a</a><link rel="canonical" href="https://x.example/">'
         '<script src="assets/a.js"></script><link rel="stylesheet" href="../a.css"><img src="a.png">'
@@ -44,7 +44,7 @@ def test_links_and_own_resources_are_allowed(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_the_site_is_built_from_all_pages(tmp_path: Path) -> None:
-    """The generator accepts each link and anchor; every page is there, in the search, and loads from its own host."""
+    """The generator accepts each link and anchor. Each page is built and in the search, and uses its own host."""
     try:
         assert build(ROOT, tmp_path, source="https://forge.example/blob/main") == len(listed(navigation()))
     except ToolsUnreachableError as error:

@@ -51,7 +51,7 @@ def test_a_longer_fence_holds_shorter_ones() -> None:
     ],
 )
 def test_anchors_are_those_of_the_forge(heading: str, anchor: str) -> None:
-    """Lower case, no punctuation, a hyphen for each space."""
+    """An anchor has lower case, no punctuation, and a hyphen for each space."""
     assert slug(heading) == anchor
 
 

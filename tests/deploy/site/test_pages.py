@@ -21,7 +21,7 @@ def test_every_page_is_in_the_navigation_once() -> None:
 
 
 def test_the_navigation_is_by_audience() -> None:
-    """Five sections, in the order of a newcomer's way."""
+    """Five sections follow the order of a new user's questions."""
     assert [next(iter(entry)) for entry in navigation()] == [
         "Start",
         "Operate",

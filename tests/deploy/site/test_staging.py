@@ -29,12 +29,12 @@ PAGES = {"README.md", "docs/a.md", "docs/runbooks/README.md"}
     ],
 )
 def test_links_to_pages_stay_and_links_to_files_lead_to_the_forge(line: str, expected: str) -> None:
-    """A link to a page, a picture or another host is kept; a folder has an index; other files are on the forge."""
+    """Links to pages, pictures or other hosts are kept, folders have an index, and files are on the forge."""
     assert adapted(line, "docs/a.md", PAGES, "FORGE/") == f"{expected}\n"
 
 
 def test_links_to_files_are_text_without_a_forge() -> None:
-    """No address, no link."""
+    """A link without an address becomes its text."""
     assert adapted("see [`the` code](../x.py).\n", "docs/a.md", PAGES, "") == "see `the` code.\n"
 
 
@@ -45,7 +45,7 @@ def test_fenced_code_is_kept() -> None:
 
 
 def test_lists_get_four_spaces_per_level_and_a_blank_line() -> None:
-    """Content of an item, nested items and code in an item move with their level; what follows the list does not."""
+    """Content, nested items and code move with the level of their item. Text after the list does not."""
     text = "text\n- a\n  more\n  1. b\n     ```sh\n     x\n       y\n     ```\n- c\n\nend\n"
     assert adapted(text, "docs/a.md", PAGES, "") == (
         "text\n\n- a\n    more\n    1. b\n        ```sh\n        x\n          y\n        ```\n- c\n\nend\n"
@@ -53,7 +53,7 @@ def test_lists_get_four_spaces_per_level_and_a_blank_line() -> None:
 
 
 def test_all_pages_and_pictures_are_staged(tmp_path: Path) -> None:
-    """The copy has each page of the navigation, an index per folder, and the pictures; an earlier copy is removed."""
+    """The copy has each page of the navigation, an index per folder, and the pictures. An old copy is removed."""
     (tmp_path / "pages").mkdir()
     (tmp_path / "pages" / "old.md").write_text("# Old\n")
     stage(ROOT, tmp_path / "pages", "")

@@ -1,6 +1,6 @@
-"""Transactions that a producer leaves open, in the words of lagwarden and of Kafka's own tool.
+"""Transactions that a producer leaves open, as shown by lagwarden and by Kafka's tool.
 
-One is of a producer that was killed: its coordinator will end it. The other one hangs: no coordinator knows it.
+The coordinator will end the one of a killed producer. The other one hangs: no coordinator knows it.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def tool(broker: Broker, *arguments: str) -> list[dict[str, str]]:
 
 
 def test_the_transaction_of_a_killed_producer_is_described_as_by_the_tool(broker: Broker, monitor: Monitor) -> None:
-    """Producer, epoch, state, timeout and start; the group that waits at it is held back, and the finding names it."""
+    """Producer, epoch, state, timeout and start are equal. The waiting group's finding names the transaction."""
     (described,) = tool(broker, "describe", "--transactional-id", "killed")
     (row,) = monitor.results.transactions["left-open"].to_pylist()
     started = row["start_time"].replace(tzinfo=dt.UTC)
@@ -114,7 +114,7 @@ def test_the_transaction_of_a_killed_producer_is_described_as_by_the_tool(broker
 
 
 def test_only_the_hanging_transaction_is_found_as_hanging(broker: Broker, monitor: Monitor) -> None:
-    """As by `find-hanging`: topic, partition, producer and start offset, which `abort` needs."""
+    """The result has the topic, producer and start offset of `find-hanging`, which `abort` needs."""
     found = tool(broker, "find-hanging", "--broker-id", "1", "--max-transaction-timeout", "0")
     theirs = [(each["Topic"], int(each["ProducerId"]), int(each["StartOffset"])) for each in found]
     ours = [

@@ -1,4 +1,4 @@
-"""A log cleaner that gives up one partition of the offsets topic, and one whose thread ends, by a damaged batch."""
+"""A damaged batch stops the cleaning of one partition of the offsets topic, or ends the cleaner's thread."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ CLEANER_THREAD: Final = '"kafka-log-cleaner-thread-'
 
 
 def test_a_partition_that_the_cleaner_gives_up_is_named(make_broker: MakeBroker) -> None:
-    """The evidence names it, and not the partition that the same cleaner goes on to compact."""
+    """The evidence names this partition, and no partition that the same cleaner still compacts."""
     broker = make_broker(properties=PROPERTIES)
     create_topics(broker.bootstrap, {"t": KEYS})
     groups = [_group_in(partition) for partition in (DAMAGED, SOUND)]
@@ -125,7 +125,7 @@ def commit(broker: Broker, groups: list[str], times: int) -> None:
 
 
 def overwrite_second_batch(folder: Path, position: int, content: bytes) -> None:
-    """Overwrite bytes of the second batch; the cleaner meets it when its segment is no longer active."""
+    """Overwrite bytes of the second batch. The cleaner reads it when its segment is no longer active."""
     (segment,) = folder.glob("*.log")
     with segment.open("r+b") as file:
         second = 12 + int.from_bytes(file.read(12)[BATCH_LENGTH], "big")

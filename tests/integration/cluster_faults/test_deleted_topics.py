@@ -1,6 +1,6 @@
 """Topics that are deleted while a broker with a replica of them is away, on three real brokers.
 
-KRaft: the topic leaves the metadata at once, and the files stay on the broker that was away.
+With KRaft, the topic is removed from the metadata at once, and its files stay on the broker that was away.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def brokers() -> Iterator[tuple[Broker, Broker, Broker]]:
 
 
 def test_replicas_that_a_deletion_leaves_on_an_absent_broker(brokers: tuple[Broker, Broker, Broker]) -> None:
-    """They are counted when the topic vanishes; the returned broker keeps their files and reports none of them."""
+    """The replicas are counted at the deletion. The returned broker keeps their files and reports none."""
     one, two, three = brokers
     admin = AdminClient({"bootstrap.servers": one.bootstrap, "log_level": 0})
     wait_until(lambda: _nodes(admin) == [1, 2, 3], "three brokers")

@@ -1,4 +1,4 @@
-"""A group that a quota slows down, beside groups without a quota, in a running monitor: API, page and `explain`."""
+"""A group that a quota throttles, beside groups without a quota, in a running monitor: API, page and `explain`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SENTENCE: Final = (
 
 
 class Member:
-    """A member of a group that commits what it reads, and records the throttle times that brokers tell it."""
+    """A member of a group that commits what it reads, and records the throttle times of the brokers' responses."""
 
     def __init__(self, bootstrap: str, group: str, client_id: str) -> None:
         self.throttled: list[float] = []
@@ -101,7 +101,7 @@ def members(bootstrap: str) -> Iterator[dict[str, Member]]:
 
 
 def _all_read(members: dict[str, Member], wanted: dict[str, int]) -> bool:
-    """Poll the members that have not read what they should; return whether there is none."""
+    """Poll the members that have not read all of their records; return whether there is none."""
     behind = [member for group, member in members.items() if member.read < wanted[group]]
     for member in behind:
         member.poll()
@@ -114,7 +114,7 @@ def _is_throttled(member: Member) -> bool:
 
 
 def test_a_quota_explains_the_lag_of_its_group(bootstrap: str, members: dict[str, Member], tmp_path: Path) -> None:
-    """It is named in API, page and `explain`, as what may throttle the group; groups of another client have none."""
+    """API, page and `explain` name the quota as a possible cause. Groups of another client have none."""
     assert members["throttled"].throttled, "the broker does throttle it"
     assert not members["free"].throttled
     with Monitor(bootstrap, tmp_path) as monitor:

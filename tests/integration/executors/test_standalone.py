@@ -1,4 +1,4 @@
-"""A monitor whose tasks run on a standalone Spark cluster: a master and two workers as processes of their own.
+"""A monitor whose tasks run on a standalone Spark cluster, which has a master and two workers as processes.
 
 Executors share the checkpoint folder with the driver, and nothing else: they work in folders of their own, and their
 interpreter does not have lagwarden.
@@ -114,7 +114,7 @@ def places_of(secret: str, monitor: Monitor, cluster: StandaloneCluster) -> list
 def test_executors_that_never_register_are_reported(
     spark: StandaloneCluster, python: Path, make_broker: MakeBroker, tmp_path: Path
 ) -> None:
-    """A cluster without workers: readiness and metrics say so, and the monitor gets ready when a worker comes."""
+    """Readiness and metrics report a cluster without workers. The monitor becomes ready with a worker."""
     broker = make_broker()
     make_topic(broker.bootstrap, "t", 1)
     commit(broker.bootstrap, "g", "t", {0: 2})
@@ -129,7 +129,7 @@ def test_executors_that_never_register_are_reported(
 
 
 def test_monitor_on_executors_of_this_machine(make_broker: MakeBroker, tmp_path: Path) -> None:
-    """`local-cluster` needs no other setting: it has a secret of its own, and the interpreter of the driver."""
+    """The master `local-cluster` needs no other setting: it has its own secret and the driver's interpreter."""
     broker = make_broker()
     make_topic(broker.bootstrap, "t", 3)
     commit(broker.bootstrap, "g", "t", {0: 1, 2: 3})
@@ -143,7 +143,7 @@ def test_monitor_on_executors_of_this_machine(make_broker: MakeBroker, tmp_path:
 def test_executors_without_a_package_are_refused_with_its_name(
     spark: StandaloneCluster, make_broker: MakeBroker, tmp_path: Path
 ) -> None:
-    """The interpreter has PySpark and Arrow, but not the Kafka client: one line says so, and the process ends."""
+    """The interpreter lacks the Kafka client: one line has its name, and the process ends."""
     broker = make_broker()
     make_topic(broker.bootstrap, "t", 1)
     commit(broker.bootstrap, "g", "t", {0: 2})

@@ -1,7 +1,7 @@
-"""A folder on a file system of its own that can stop answering, or lose its server: FUSE, by `bindfs` from Debian.
+"""A folder on its own FUSE file system that can stop answering or lose its server: `bindfs` from Debian.
 
-Needs the right to mount (root) and /dev/fuse. While the server is paused, calls block, as those of a hard NFS mount do;
-when it has died, they fail with ENOTCONN.
+It needs the right to mount (root) and /dev/fuse. While the server is paused, calls block, as those of a hard NFS mount
+do; when it has died, they fail with ENOTCONN.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Internal failures end the process with one line of cause, a documented exit code, and no process left."""
+"""An internal failure ends all processes with one line with the cause, and a documented exit code."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def committing(cluster: Broker) -> Iterator[None]:
 
 
 def assert_query_failed(monitor: Monitor, ending: Ending, words: str) -> None:
-    """Check that the query failed with these words in its cause, in one line, and nothing was left behind."""
+    """Check that the query failed with these words in its one-line cause, and left no process."""
     assert (ending.code, ending.left_behind) == (ExitCode.QUERY_FAILED, ())
     (line,) = monitor.events("query failed")
     assert words in line["cause"]
@@ -71,7 +71,7 @@ def assert_query_failed(monitor: Monitor, ending: Ending, words: str) -> None:
 
 
 def test_jvm_that_is_killed_is_named_as_the_cause(cluster: Broker, tmp_path: Path) -> None:
-    """Within seconds: one line with the signal, the code of a failed query, nothing left behind."""
+    """The process ends within seconds with one line with the signal, and the code of a failed query."""
     with Monitor(cluster.bootstrap, tmp_path) as monitor:
         monitor.wait_ready()
         kill_the_jvm(monitor)
@@ -81,7 +81,7 @@ def test_jvm_that_is_killed_is_named_as_the_cause(cluster: Broker, tmp_path: Pat
 
 @pytest.mark.long
 def test_workers_that_always_die_are_named_as_the_cause(cluster: Broker, tmp_path: Path) -> None:
-    """A task whose worker is killed runs again; when each of its attempts is killed, the query fails."""
+    """A task whose worker is killed runs again. The query fails when each of its attempts is killed."""
     with Monitor(cluster.bootstrap, tmp_path) as monitor, committing(cluster):
         monitor.wait_ready()
         wait_until(functools.partial(ended_by_killed_workers, monitor), "the monitor to end", limit=120, pause=0.0)
@@ -89,10 +89,10 @@ def test_workers_that_always_die_are_named_as_the_cause(cluster: Broker, tmp_pat
 
 
 @pytest.mark.parametrize("replaced", [False, True], ids=["deleted", "replaced by a file"])
-def test_checkpoint_that_is_deleted_under_the_process_ends_it(
+def test_checkpoint_that_is_deleted_while_in_use_ends_the_process(
     cluster: Broker, tmp_path: Path, *, replaced: bool
 ) -> None:
-    """Even on an idle cluster, where Spark writes nothing: one line that names it, and a specific exit code."""
+    """One line names the checkpoint, with a specific exit code, even on an idle cluster without writes of Spark."""
     with Monitor(cluster.bootstrap, tmp_path) as monitor:
         monitor.wait_ready()
         shutil.rmtree(monitor.checkpoint)
@@ -106,7 +106,7 @@ def test_checkpoint_that_is_deleted_under_the_process_ends_it(
 
 
 def test_failed_tick_ends_the_process(cluster: Broker, tmp_path: Path) -> None:
-    """An internal error ends the process with its traceback and exit code, instead of stale metrics forever."""
+    """An internal error ends the process with its traceback and exit code, so that it serves no stale metrics."""
     fault = (
         "import sys, stream.tick.publisher as publish; from stream.cli.app import main\n"
         "ticks = iter([publish.Publisher.tick] * 2)\n"
@@ -124,7 +124,7 @@ def test_failed_tick_ends_the_process(cluster: Broker, tmp_path: Path) -> None:
 
 
 def test_jvm_and_workers_end_with_the_driver(cluster: Broker, tmp_path: Path) -> None:
-    """Killed alone, as the kernel's OOM killer does it: JVM and workers follow, and the checkpoint is free again."""
+    """The JVM and the workers of a driver killed alone, as by the OOM killer, end and release the checkpoint."""
     with Monitor(cluster.bootstrap, tmp_path) as monitor:
         monitor.wait_ready()
         os.kill(monitor.pid, signal.SIGKILL)
@@ -135,7 +135,7 @@ def test_jvm_and_workers_end_with_the_driver(cluster: Broker, tmp_path: Path) ->
 
 @pytest.mark.long
 def test_watchdog_ends_a_blocked_query(cluster: Broker, tmp_path: Path) -> None:
-    """A JVM that hangs: after the limit the process exits with a specific code, and nothing is left behind."""
+    """A process whose JVM hangs exits after the limit with a specific code, and no process is left."""
     with Monitor(cluster.bootstrap, tmp_path, {"job.watchdog_limit": "20s"}) as monitor:
         monitor.wait_ready()
         os.kill(monitor.jvm, signal.SIGSTOP)
@@ -145,7 +145,7 @@ def test_watchdog_ends_a_blocked_query(cluster: Broker, tmp_path: Path) -> None:
 
 
 def test_sigterm_without_a_broker_ends_with_0(tmp_path: Path) -> None:
-    """SIGTERM while it waits for Kafka, and while its JVM boots, ends it with 0."""
+    """SIGTERM ends the process with code 0 while it waits for Kafka, and while its JVM boots."""
     with Monitor(f"{LOOPBACK}:9", tmp_path) as monitor:
         monitor.wait_answering()
         ending = monitor.stop()

@@ -60,7 +60,7 @@ def kept(monitor: Monitor) -> dict[int, int]:
 
 
 def test_a_first_read_that_is_killed_at_any_moment_changes_no_answer(tmp_path: Path) -> None:
-    """While it is read, when it is shown, and when it is kept; after a stop, nothing is read again."""
+    """The read is killed before and after its answer is shown. After a normal stop, no record is read again."""
     with broker_with(TRAFFIC) as broker, Monitor(broker.bootstrap, tmp_path) as monitor:
         wanted = truth()
         hold_readers(monitor, broker)
@@ -74,7 +74,7 @@ def test_a_first_read_that_is_killed_at_any_moment_changes_no_answer(tmp_path: P
         shown = monitor.metrics()
         assert shown.committed == wanted
         assert shown.records_read == TRAFFIC.records
-        # Some seconds before the end of Spark's first batch, unless this process had no turn for so long.
+        # This is some seconds before the end of Spark's first batch, unless this process was not scheduled for so long.
         monitor.kill()
 
         monitor.start().wait_ready()
@@ -90,7 +90,7 @@ def test_a_first_read_that_is_killed_at_any_moment_changes_no_answer(tmp_path: P
 
 
 def test_a_first_read_that_fails_leaves_the_topic_to_the_query(tmp_path: Path) -> None:
-    """A process that is killed, as by the kernel when memory is short, is one line in the log."""
+    """The log has one line if a reading process is killed, as by the kernel without memory."""
     with broker_with(TRAFFIC) as broker, Monitor(broker.bootstrap, tmp_path) as monitor:
         os.kill(max(hold_readers(monitor, broker)), signal.SIGKILL)
         broker.resume()

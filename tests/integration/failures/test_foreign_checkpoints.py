@@ -1,4 +1,4 @@
-"""Checkpoints that do not fit: refused and not modified, or set aside and the topic read again."""
+"""Checkpoints that do not fit are refused and not modified, or set aside, and the topic is read again."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_checkpoint_of_another_cluster_or_version_is_refused(
     code: ExitCode,
     words: tuple[str, ...],
 ) -> None:
-    """The refusal says what to do, and no byte of the checkpoint changes."""
+    """The refusal has the remedy, and no byte of the checkpoint changes."""
     broker, checkpoint = used
     monitor = Monitor(broker.bootstrap, tmp_path)
     shutil.copytree(checkpoint, monitor.checkpoint)
@@ -83,7 +83,7 @@ def test_checkpoint_of_another_cluster_or_version_is_refused(
 
 
 def test_checkpoint_of_the_previous_format_is_set_aside_once(used: tuple[Broker, Path], tmp_path: Path) -> None:
-    """It stays where it is, the topic is read from its start with one log line, and the next start continues."""
+    """Its folder stays unchanged, one line logs the read of the whole topic, and the next start continues."""
     broker, checkpoint = used
     monitor = Monitor(broker.bootstrap, tmp_path)
     previous = monitor.checkpoint / "v1"

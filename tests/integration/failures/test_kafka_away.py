@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(500)]
 
 @pytest.mark.long
 def test_a_batch_waits_for_a_broker_that_hangs(make_broker: MakeBroker, tmp_path: Path) -> None:
-    """A broker is paused while records are read: the query neither fails nor is started again, and reads them later."""
+    """A query whose broker is paused during a read neither fails nor restarts, and reads the records later."""
     broker: Broker = make_broker()
     make_topic(broker.bootstrap, "t", 1)
     commit(broker.bootstrap, "g", "t", {0: 1})
@@ -44,7 +44,7 @@ def test_a_batch_waits_for_a_broker_that_hangs(make_broker: MakeBroker, tmp_path
 
 
 def test_monitor_recovers_from_a_missing_broker(make_broker: MakeBroker, tmp_path: Path) -> None:
-    """Not ready with the cause without a broker; an outage keeps the old snapshot until the broker is back."""
+    """Readiness has the cause while the broker is missing. An outage keeps the old snapshot until it returns."""
     broker: Broker = make_broker()
     bootstrap = broker.bootstrap
     make_topic(bootstrap, "t", 2)
@@ -88,7 +88,7 @@ def test_monitor_recovers_from_a_missing_broker(make_broker: MakeBroker, tmp_pat
 
 @pytest.mark.long
 def test_sigterm_ends_the_process_while_the_broker_is_paused(make_broker: MakeBroker, tmp_path: Path) -> None:
-    """With a broker that accepts connections without answers, SIGTERM leads to exit 0 within 30 s, no process left."""
+    """The broker accepts connections without answers. SIGTERM gives exit code 0 within 30 s and leaves no process."""
     broker = make_broker()
     make_topic(broker.bootstrap, "t", 1)
     commit(broker.bootstrap, "g", "t", {0: 3})

@@ -109,7 +109,7 @@ def monitor(broker: Secured) -> Iterator[Monitor]:
 def test_the_commands_on_the_page_of_a_group_log_in(
     broker: Secured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Kafka's tool answers them with the properties that they name, and has no connection without."""
+    """Kafka's tool accepts the commands with their properties file, and cannot connect without it."""
     links = page_links(with_login(broker))
     assert links.command_config is not None
     login = f'{_MODULE} required username="{_USER}" password="{_PASSWORD}";'
@@ -128,7 +128,7 @@ def test_the_commands_on_the_page_of_a_group_log_in(
 
 
 def test_stopped_group_is_found_without_the_right_if_no_transaction_exists(broker: Secured, monitor: Monitor) -> None:
-    """Without `__transaction_state`, all unread offsets are records."""
+    """All unread offsets are records if there is no `__transaction_state`."""
     for offset in range(6):
         commit(broker.bootstrap, "halts", "plain", {0: offset})
     for _ in range(12):
@@ -137,7 +137,7 @@ def test_stopped_group_is_found_without_the_right_if_no_transaction_exists(broke
 
 
 def test_group_before_a_marker_is_unknown_until_the_right_to_read_is_granted(broker: Secured, monitor: Monitor) -> None:
-    """The verdict is never critical and names the missing right; with the right, the group is caught up."""
+    """The verdict is never critical and names the missing right. With the right the group is caught up."""
     producer = transactional(broker, "marks")
     shown: list[Verdict] = []
 

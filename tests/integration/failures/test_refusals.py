@@ -1,4 +1,4 @@
-"""Refused starts of `run`: one line that says what to do, a specific exit code, and no change on disk."""
+"""Refused starts of `run`: one line has the remedy, the exit code is specific, and nothing on disk changes."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_unknown_option_is_named_with_the_nearest_valid_one(tmp_path: Path) -> N
 
 
 def test_port_in_use_is_refused_at_once(tmp_path: Path) -> None:
-    """The line has the port and the option for another; no checkpoint is created."""
+    """The line has the port and the option for another one. No checkpoint is created."""
     with socket.socket() as other:
         other.bind((LOOPBACK, 0))
         other.listen()
@@ -71,7 +71,7 @@ def test_port_in_use_is_refused_at_once(tmp_path: Path) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Secured:
-    """A broker: alice and carol may read the offsets topic and see the topic, bob may only see the offsets topic."""
+    """A broker: alice and carol may read the offsets topic and describe the topic, bob may only describe the first."""
 
     sasl: str
     """The address that requires a login."""
@@ -157,10 +157,8 @@ def test_refusal_of_the_cluster_is_one_line(
 
 @pytest.mark.long
 @pytest.mark.parametrize("lost", [(AclOperation.READ,), (AclOperation.READ, AclOperation.DESCRIBE)])
-def test_a_right_that_is_taken_away_ends_the_process(
-    secured: Secured, tmp_path: Path, lost: tuple[AclOperation, ...]
-) -> None:
-    """A task may not fetch any more, or the ends of the topic are denied: one line and the exit code of the cause."""
+def test_a_revoked_right_ends_the_process(secured: Secured, tmp_path: Path, lost: tuple[AclOperation, ...]) -> None:
+    """A revoked right to fetch or to read end offsets gives one line and the exit code of the cause."""
     rights = [("carol", OFFSETS_TOPIC, operation) for operation in lost]
     with Monitor(secured.sasl, tmp_path, login("carol", "carol-secret")) as monitor:
         monitor.wait_ready()

@@ -1,4 +1,4 @@
-"""Power cuts and clean stops: nothing is lost, and nothing is read twice."""
+"""No record is lost and none is read twice after power cuts and clean stops."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ def assert_agrees(shown: Metrics, bootstrap: str) -> None:
 def test_commits_during_downtime_are_shown_once_ready(
     make_broker: MakeBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After kill -9 and after a clean stop, a ready monitor agrees with Kafka and has not read records twice.
+    """A ready monitor agrees with Kafka after kill -9 and after a clean stop, and reads no record twice.
 
-    The temporary files of the killed process are removed by the next one, those of the stopped one by itself.
+    The next process removes the temporary files of a killed one. A stopped process removes its own.
     """
     temporary = tmp_path / "temporary"
     temporary.mkdir()
@@ -108,7 +108,7 @@ def test_commits_during_downtime_are_shown_once_ready(
 
 
 def test_kills_during_batches_lose_nothing(make_broker: MakeBroker, tmp_path: Path) -> None:
-    """Killed during its first and a later batch under traffic, the monitor agrees with Kafka in the end."""
+    """A monitor that is killed during its first and a later batch under traffic finally agrees with Kafka."""
     bootstrap = make_broker().bootstrap
     make_topic(bootstrap, "t", 3, records=50)
     for group in GROUPS:

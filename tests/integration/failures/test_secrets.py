@@ -1,4 +1,4 @@
-"""Secrets after a run with logins: in no argument, log, checkpoint or file of Spark, nor in the memory of its JVM."""
+"""No argument, log, checkpoint, file of Spark or memory of its JVM has a secret after a run with logins."""
 
 # ruff: noqa: S105 -- the secrets of test users
 from __future__ import annotations
@@ -36,7 +36,7 @@ _TOKEN: Final = re.compile(rb"eyJ[\w-]{20,}\.[\w-]{20,}\.[\w-]{20,}")
 
 @dataclasses.dataclass(frozen=True)
 class Secured:
-    """A broker with the listeners SCRAM and OAUTH, and the identity provider of the latter."""
+    """A broker with the listeners SCRAM and OAUTH, and the identity provider of OAUTH."""
 
     scram: str
     oauth: str
@@ -112,7 +112,7 @@ def login(secured: Secured, option: str, folder: Path) -> dict[str, str]:
     ],
 )
 def test_no_secret_leaves_the_processes_that_log_in(secured: Secured, tmp_path: Path, option: str) -> None:
-    """Neither the secret nor a token, at the most detailed level of the log; every process logs in by itself."""
+    """Every process logs in by itself. The most detailed log has neither the secret nor a token."""
     folder = tmp_path / "monitor"
     folder.mkdir()
     options = {**login(secured, option, tmp_path), "log.level": "debug"}
@@ -138,9 +138,9 @@ def test_no_secret_leaves_the_processes_that_log_in(secured: Secured, tmp_path: 
 @pytest.mark.long
 @pytest.mark.timeout(600)
 def test_no_secret_reaches_spark_on_other_machines(secured: Secured, tmp_path: Path) -> None:
-    """Executors log in with the password from its file; no part of Spark has it, neither process nor folder.
+    """Executors log in with the password from its file; no process or folder of Spark has it.
 
-    Their Python workers read it for themselves, and only they and the driver have it.
+    Only the driver and the executors' Python workers, which read the file themselves, have the password.
     """
     folder = tmp_path / "monitor"
     folder.mkdir()
@@ -189,7 +189,7 @@ def descendants(pids: Collection[int]) -> Iterator[int]:
     """Yield processes and all of their children."""
     for pid in pids:
         yield pid
-        # Of each thread those that it started.
+        # The children of each thread.
         for children in Path(f"/proc/{pid}/task").glob("*/children"):
             with contextlib.suppress(OSError):
                 yield from descendants(list(map(int, children.read_text().split())))
@@ -208,7 +208,7 @@ def has_secret(data: bytes) -> bool:
 
 
 def test_a_secret_would_be_found(secured: Secured) -> None:
-    """The search recognises the tokens of the identity provider, between other bytes."""
+    """The search recognises tokens of the identity provider between other bytes."""
     assert has_secret(f"--token={secured.issuer.token()}\0".encode())
     assert has_secret(f"password {SECRET}".encode())
     assert not has_secret(b"eyJ.eyJ.")

@@ -1,4 +1,4 @@
-"""The shared storage of a checkpoint that stops answering, and that is lost: on a real mount."""
+"""The shared storage of a checkpoint, on a real mount, stops answering and is lost."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def mount(tmp_path: Path) -> Iterator[FuseMount]:
 
 
 def test_storage_that_stops_answering_and_is_lost(mount: FuseMount, make_broker: MakeBroker, tmp_path: Path) -> None:
-    """Readiness and one line say that it is away; the monitor waits, and goes on or ends by what the mount does.
+    """Readiness has the reason while the storage does not answer, and one line is logged. The monitor then continues.
 
-    After the loss a start is refused until the storage is back, and then the state is that of before.
+    A lost mount ends the process. A start is refused until the storage returns, and then the state is restored.
     """
     broker = make_broker()
     make_topic(broker.bootstrap, "t", 2)

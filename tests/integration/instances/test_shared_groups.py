@@ -1,4 +1,4 @@
-"""Several instances that share the groups of one cluster show together exactly what one instance shows."""
+"""Several instances that share the groups of one cluster together show exactly what one instance shows."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def series(shown: Metrics, name: str) -> dict[tuple[tuple[str, str], ...], float
 
 
 def answers(monitor: Monitor) -> dict[str, dict[str, Any]]:
-    """Return what the API says of each group, without what changes with time."""
+    """Return the API's answer for each group, without the fields that change with time."""
     rows = monitor.get("/api/v1/groups?limit=1000").json["groups"]
     return {row["group"]: {name: row[name] for name in FACTS if name in row} for row in rows}
 
@@ -68,7 +68,7 @@ def instance(bootstrap: str, folder: Path, share: InstanceShare) -> Monitor:
 
 
 def test_several_instances_show_what_one_shows(make_broker: MakeBroker, tmp_path: Path) -> None:
-    """All groups, once; the facts about brokers and topics, once; after a change of their number all groups again."""
+    """Each group and each fact is shown once. An instance with another part sets its checkpoint aside."""
     broker = make_broker(offsets_partitions=PARTITIONS)
     make_topic(broker.bootstrap, "t", 2, records=100)
     make_topic(broker.bootstrap, "u", 3, records=50)

@@ -1,4 +1,4 @@
-"""A monitor whose checkpoint is in an object store: a real S3 server, Hadoop's client, and the process's own."""
+"""A monitor whose checkpoint is in an object store: a real S3 server, Hadoop's client, and lagwarden's own."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def settings_for(server: ObjectStoreServer) -> dict[str, str]:
 def test_state_is_read_again_after_a_stop_and_after_a_kill(
     server: ObjectStoreServer, make_broker: MakeBroker, tmp_path: Path
 ) -> None:
-    """Every lag and committed offset equals the tool's each time, and no secret is in a log, argument or object."""
+    """Each time, every lag and offset equals the tool's, and no log, argument or object has a secret."""
     broker = make_broker()
     make_topic(broker.bootstrap, "t", 3)
     commit(broker.bootstrap, "first", "t", {0: 1, 2: 3})
@@ -90,7 +90,7 @@ def places_of_secrets(monitor: Monitor, server: ObjectStoreServer) -> list[str]:
 
 
 def test_second_monitor_is_refused(server: ObjectStoreServer, make_broker: MakeBroker, tmp_path: Path) -> None:
-    """The lease is renewed while it waits; the first one is not disturbed."""
+    """The first monitor renews its lease while the second one waits, and is not disturbed."""
     broker = make_broker()
     make_topic(broker.bootstrap, "t", 1)
     commit(broker.bootstrap, "g", "t", {0: 1})
@@ -105,7 +105,7 @@ def test_second_monitor_is_refused(server: ObjectStoreServer, make_broker: MakeB
 
 
 def test_unreachable_store_is_reported(server: ObjectStoreServer, make_broker: MakeBroker, tmp_path: Path) -> None:
-    """In the log and in `/readyz`, until it answers again."""
+    """The log and `/readyz` report the outage until the store answers again."""
     broker = make_broker()
     make_topic(broker.bootstrap, "t", 1)
     commit(broker.bootstrap, "g", "t", {0: 1})
@@ -130,7 +130,7 @@ def test_unreachable_store_is_reported(server: ObjectStoreServer, make_broker: M
 def test_store_that_cannot_be_used_is_one_line(
     settings: dict[str, str], *, refusing: bool, line: str, make_broker: MakeBroker, tmp_path: Path
 ) -> None:
-    """With the exit code of other storage, and what to check."""
+    """The process ends with one line, and the exit code of an unusable checkpoint."""
     broker = make_broker()
     make_topic(broker.bootstrap, "t", 1)
     commit(broker.bootstrap, "g", "t", {0: 1})
@@ -143,7 +143,7 @@ def test_store_that_cannot_be_used_is_one_line(
 
 
 def test_damaged_state_is_set_aside(server: ObjectStoreServer, make_broker: MakeBroker, tmp_path: Path) -> None:
-    """And the topic is read again: every answer is right."""
+    """The topic is read again, and every answer is correct."""
     broker = make_broker()
     make_topic(broker.bootstrap, "t", 1)
     commit(broker.bootstrap, "g", "t", {0: 1})

@@ -99,7 +99,7 @@ def test_names_with_special_characters_are_exact_labels(cluster: Broker, monitor
 
 
 def test_continuous_traffic_agrees_with_the_official_tool(cluster: Broker, monitor: Monitor) -> None:
-    """With all workers of the sandbox, every lag and committed offset equals the tool's once the traffic pauses."""
+    """Every lag and committed offset of all workers of the sandbox equals the tool's while the traffic pauses."""
     with Workload(cluster.bootstrap, prefix="w-") as traffic:
         traffic.wait_until_settled()
         traffic.pause()

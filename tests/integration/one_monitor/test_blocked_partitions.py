@@ -36,7 +36,7 @@ def shown(monitor: Monitor, group: str) -> dict[tuple[str, int], tuple[int, bool
 
 
 def test_groups_behind_an_open_transaction_are_shown_with_hidden_offsets(cluster: Broker, monitor: Monitor) -> None:
-    """Offsets are read behind the last stable offset until it ends, and marked; its transactional id is logged."""
+    """Offsets after the last stable one are marked until the transaction, whose id is logged, ends."""
     bootstrap = cluster.bootstrap
     names = groups_in(2)
     holder, behind, new = next(names), next(names), next(names)

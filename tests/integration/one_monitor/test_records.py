@@ -40,7 +40,7 @@ GARBAGE_PARTITION: Final = 1
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Garbage:
-    """An undecodable record, and the reason under which it must be counted."""
+    """An undecodable record, and the reason with which it is counted."""
 
     key: bytes
     value: bytes | None
@@ -96,7 +96,7 @@ def _known(shown: Metrics) -> tuple[object, ...]:
 
 
 def test_undecodable_record_is_counted_by_reason_and_changes_nothing(spoilt: Broker, witness: Monitor) -> None:
-    """The counter of its reason grows by one; all series of groups stay the same."""
+    """The counter of the record's reason grows by one, and all series of groups stay the same."""
     before = witness.wait_read(offsets_ends(spoilt.bootstrap))
     spoiling = [(garbage.key, garbage.value) for garbage in GARBAGE.values()]
     assert write_raw(spoilt.bootstrap, GARBAGE_PARTITION, spoiling) == []
@@ -110,7 +110,7 @@ def test_undecodable_record_is_counted_by_reason_and_changes_nothing(spoilt: Bro
 
 
 def test_random_bytes_among_commits_cost_no_commit(spoilt: Broker, witness: Monitor) -> None:
-    """500 records of random bytes between the commits of a group are all counted, and so are the commits."""
+    """All of 500 records of random bytes between the commits of a group are counted, and so are the commits."""
     generator = random.Random(4)  # noqa: S311 - no secret
     partition = partition_for("among-garbage", 4)
     assert partition != GARBAGE_PARTITION
@@ -137,7 +137,7 @@ def test_null_keys_cannot_come_from_a_compacted_topic(cluster: Broker) -> None:
 
 
 def test_deleted_group_leaves_metrics_within_two_ticks(cluster: Broker, monitor: Monitor) -> None:
-    """Once its tombstones are read, a deleted group has no series except the one with the cause of its end."""
+    """A deleted group has no series except the one with its cause of death, once its tombstones are read."""
     commit(cluster.bootstrap, "deleted", "t", {0: 1, 1: 2})
     commit(cluster.bootstrap, "neighbour", "t", {0: 3})
     assert {"deleted", "neighbour"} <= monitor.wait_read(offsets_ends(cluster.bootstrap)).groups
@@ -154,7 +154,7 @@ def test_deleted_group_leaves_metrics_within_two_ticks(cluster: Broker, monitor:
 
 
 def test_deleted_partition_offset_leaves_metrics_within_two_ticks(cluster: Broker, monitor: Monitor) -> None:
-    """Once its tombstone is read, the partition has no series; the group keeps its others."""
+    """The partition has no series once its tombstone is read. The group keeps its others."""
     commit(cluster.bootstrap, "trimmed", "t", {0: 1, 1: 2, 2: 3})
     monitor.wait_read(offsets_ends(cluster.bootstrap))
     tools.delete_offsets(cluster.bootstrap, "trimmed", "t", 1)
@@ -175,9 +175,9 @@ def test_group_that_commits_after_its_deletion_is_new(cluster: Broker, monitor: 
 
 
 def test_open_transaction_shows_a_stable_gap_until_its_end(cluster: Broker, monitor: Monitor) -> None:
-    """During the transaction the partition has a gap and its offsets are not shown; then all is shown.
+    """The partition has a gap and no offsets of the transaction until it ends.
 
-    What the gap hides of other commits is asked from the coordinator after some ticks: test_blocked_partitions.
+    The coordinator is asked for other commits in the gap after some ticks: see test_blocked_partitions.
     """
     partition = partition_for("held", 4)
     commit(cluster.bootstrap, "held", "t", {0: 1})

@@ -1,4 +1,4 @@
-"""What a running monitor says that it uses, held against /proc and the file system."""
+"""The reported resource usage of a running monitor, compared with /proc and the file system."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def scraped(monitor: Monitor) -> Metrics:
 
 
 def test_every_process_is_counted_under_a_role(monitor: Monitor) -> None:
-    """One driver, one JVM, daemons, workers if there was work lately: as many as /proc has. Counted every 10 s."""
+    """The counts of driver, JVM, daemons and active workers, taken every 10 s, are those of /proc."""
 
     def counted() -> dict[str, float]:
         return {labels["role"]: value for labels, value in monitor.metrics().rows("lagwarden_processes")}
@@ -41,13 +41,13 @@ def test_every_process_is_counted_under_a_role(monitor: Monitor) -> None:
 
 
 def test_all_tasks_share_one_daemon(monitor: Monitor) -> None:
-    """Reading, folding and writing the state fork their workers from one process, which has the imports once."""
+    """Reading, folding and writing of state fork their workers from one process, which has the imports once."""
     daemons = [each for each in monitor.processes if each.role == "daemon" and "stream.spark" in each.command]
     assert len(daemons) == 1
 
 
 def test_memory_and_cpu_are_of_the_size_that_such_processes_have(scraped: Metrics) -> None:
-    """The JVM uses more than 100 MB and a second of CPU; what all use is less than the machine has."""
+    """The JVM uses more than 100 MB and 1 s of CPU time. All processes use less than the machine's memory."""
     memory = scraped.value("lagwarden_memory_bytes", role="jvm")
     assert memory is not None
     assert memory > 100e6
@@ -57,7 +57,7 @@ def test_memory_and_cpu_are_of_the_size_that_such_processes_have(scraped: Metric
 
 
 def test_heap_is_within_its_maximum(scraped: Metrics) -> None:
-    """The maximum is about job.driver_memory; the JVM uses a part of it."""
+    """The used heap is more than 10 MB and at most the maximum."""
     used, maximum = scraped.value("lagwarden_jvm_heap_used_bytes"), scraped.value("lagwarden_jvm_heap_max_bytes")
     assert used is not None
     assert maximum is not None

@@ -48,7 +48,7 @@ RECORDS: Final = {0: 100, 1: 101, 2: 102}
 class Release(NamedTuple):
     """A release and its finalized level of `metadata.version`, which is None with ZooKeeper.
 
-    `classic`: its coordinator is the one of Kafka 3.
+    `classic` is true if its group coordinator is the one of Kafka 3.
     """
 
     version: str
@@ -73,7 +73,7 @@ CASES: Final = (
 )
 
 
-def test_every_release_is_played() -> None:
+def test_every_release_has_a_case() -> None:
     """A new jar set of a broker needs a row."""
     assert [case.version for case in CASES if not case.classic] == [*RELEASES]
 
@@ -81,7 +81,7 @@ def test_every_release_is_played() -> None:
 @pytest.mark.parametrize("release", CASES, ids=lambda case: "-".join(map(str, case)))
 @pytest.mark.usefixtures("make_broker")  # skips without Java
 def test_groups_and_facts_are_those_of_the_tools(release: Release) -> None:
-    """Offsets and lags of every kind of group, records on disk, and facts of the cluster; nothing is undecodable."""
+    """Offsets and lags of all kinds of groups, records on disk and facts are equal, and all records are decoded."""
     with contextlib.ExitStack() as servers, contextlib.ExitStack() as clients:
         zookeeper_port = None if release.level else servers.enter_context(ZooKeeper()).port
         broker = servers.enter_context(
@@ -108,7 +108,7 @@ def test_groups_and_facts_are_those_of_the_tools(release: Release) -> None:
 
 
 def _controller(bootstrap: str) -> int:
-    """Return the controller as a new client sees it, -1 for none."""
+    """Return the controller in the metadata of a new client, -1 for none."""
     return AdminClient({"bootstrap.servers": bootstrap, "log_level": 0}).list_topics(timeout=LIMIT).controller_id
 
 
@@ -179,7 +179,7 @@ def _facts(cluster: Cluster, places: dict[Any, int]) -> ClusterFacts:
 
 
 def _assert_known(facts: ClusterFacts, release: Release) -> None:
-    """Assert that nothing is absent but what a cluster with ZooKeeper does not have: a quorum and features."""
+    """Assert that only the quorum and features are absent, and only with ZooKeeper."""
     assert facts.unknown_facts.to_pylist() == []
     assert facts.controller == 1
     (totals,) = facts.cluster_totals.to_pylist()

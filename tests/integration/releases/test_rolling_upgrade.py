@@ -1,4 +1,4 @@
-"""A rolling upgrade from one release of Kafka to another, with live groups and one monitor that runs all the time."""
+"""A rolling upgrade from one release of Kafka to another, with live groups and one monitor that never stops."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ LEVEL: Final = re.compile(r"^Feature: metadata\.version\s.*FinalizedVersionLevel
 
 
 class LiveGroups:
-    """A producer and a consumer of each protocol, which commits twice per second, in a thread.
+    """A thread with a producer, and a consumer of each protocol that commits twice per second.
 
-    `with LiveGroups(bootstrap) as groups: ...; groups.catch_up()`.
+    Usage: `with LiveGroups(bootstrap) as groups: ...; groups.catch_up()`.
     """
 
     def __init__(self, bootstrap: str) -> None:
@@ -58,7 +58,7 @@ class LiveGroups:
         self._thread.join()
 
     def catch_up(self) -> None:
-        """Stop the producer, and wait until the tool says that both groups have read everything."""
+        """Stop the producer, and wait until the tool shows that both groups have read everything."""
         self._producing = False
         wait_until(
             lambda: {*tool_offsets_and_lags(self._bootstrap)[1].values()} == {0}, "the groups to read everything"
@@ -90,7 +90,7 @@ class LiveGroups:
 
 
 def test_a_rolling_upgrade_is_shown_and_causes_no_verdict(tmp_path: Path) -> None:
-    """Each step with two releases is named; offsets and lags stay those of the tool; the new levels are shown."""
+    """Each mix of releases and new level is shown. Offsets and lags stay those of the tool."""
     with contextlib.ExitStack() as running:
         brokers = running.enter_context(running_quorum(properties=REPLICATED, version=OLDER))
         bootstrap = ",".join(broker.bootstrap for broker in brokers.values())

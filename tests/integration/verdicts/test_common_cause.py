@@ -1,4 +1,4 @@
-"""Three brokers, one of them killed: the common cause names this broker and the groups whose state it stores."""
+"""One of three brokers is killed: the common cause names it and the groups whose state it stores."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Ticks:
         monkeypatch.setattr(run_tick, "time", SimpleNamespace(time=lambda: self.now))
 
     def tick(self) -> Any:
-        """Read what is new and run a tick."""
+        """Read new records and run a tick."""
         self.now += TICK
         self._read()
         return self._publisher.tick(self._cluster, self._poller, self._log.positions, current=True)
@@ -117,7 +117,7 @@ def leaderless(bootstrap: str) -> int:
 
 
 def test_a_killed_broker_is_one_common_cause(brokers: list[Broker], monkeypatch: pytest.MonkeyPatch) -> None:
-    """It names the broker and its absence; the groups that it coordinates are hidden; both end with its return."""
+    """The cause names the broker and its absence, and its coordinated groups are hidden. Its return ends both."""
     one, _, three = brokers
     for group, topic in {**dict.fromkeys((*KEPT, *HIDDEN), "kept"), **READERS}.items():
         commit(one.bootstrap, group, topic, {0: RECORDS})

@@ -1,9 +1,8 @@
 """A few groups of the verdict scenarios, sick ones and their healthy look-alikes, in two and a half minutes.
 
-What depends on the machine is not judged: neither the time until a verdict, for which the run goes on where one is
-missing, nor an alarm after the test's own clients had no turn. `make play` judges both, with all groups and outages.
-
-A cause that is shown only when the commits around it were read in time, such as a skip, is not among them.
+Results that depend on the machine do not count: neither the time until a verdict, for which the run is extended while
+one is missing, nor an alarm after the test's own clients had no turn. `make play` judges both, with all groups and
+outages. The run has no cause that needs the commits around it to be read in time, such as a skip.
 """
 
 from __future__ import annotations
@@ -65,11 +64,11 @@ def test_problem_is_found_with_its_cause(found: dict[str, ScenarioOutcome], name
 
 @pytest.mark.parametrize("name", [*LOOK_ALIKES, *LOOK_ALIKES.values()])
 def test_no_untrue_alarm(found: dict[str, ScenarioOutcome], played: RunRecord, name: str) -> None:
-    """A healthy look-alike gets no alarm, and a sick group none that is not true of it."""
+    """A healthy look-alike gets no alarm, and a sick group gets only alarms that are true of it."""
     assert not unexplained_alarms(found[name], played), " > ".join(found[name].verdicts)
 
 
 def test_all_actions_of_the_scenarios_succeeded(played: RunRecord) -> None:
-    """Every group had what its scenario describes."""
+    """Every group has the behavior that its scenario describes."""
     assert not [fault for fault in played.faults if re.search(r" s [A-Z]\w+\(", fault)]
     assert all(step.mark in played.marks[each.name] for each in CHOSEN for step in each.script if step.mark)

@@ -75,11 +75,10 @@ def shown(monitor: Monitor) -> dict[str, dict[str, Any]]:
 def test_sick_share_groups_are_found_and_healthy_ones_are_not(
     make_broker: MakeBroker, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Each with its cause, in the API, the metrics and the commands.
+    """API, metrics and commands have the verdicts.
 
-    A group that releases each record is first seen to redeliver, and to reject once the last delivery archives them.
-
-    Healthy: a group that accepts everything, one that also rejects, and one that also releases records.
+    A group that releases each record first redelivers, and then rejects, when the last delivery archives its records.
+    Healthy groups accept everything, or also reject or also release some records.
     """
     broker = make_broker(properties=SHARE_SETTINGS)
     create_topics(broker.bootstrap, {"jobs": 1})

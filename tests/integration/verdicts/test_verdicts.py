@@ -1,6 +1,6 @@
 """Verdicts on a real broker: problems are found in time with their cause, and unusual healthy groups cause none.
 
-One run for all tests (`sandbox.verdict_scenarios`), of about five minutes.
+One run (`sandbox.verdict_scenarios`), of about five minutes, serves all tests.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def test_median_time_to_verdict(found: dict[str, ScenarioOutcome]) -> None:
 
 
 def test_run_went_as_planned(played: RunRecord) -> None:
-    """Before brokers restart, all actions succeed, and clients have only the errors that their scenario names."""
+    """All actions succeed before brokers restart, and clients have only the errors that their scenario names."""
     before = [fault for fault in played.faults if _seconds(fault) < 150]
     assert not [fault for fault in before if not _is_named(fault)]
     assert {"leader dies", "broker is back", "monitor is back"} <= played.marks[""].keys()

@@ -1,4 +1,4 @@
-"""A paced consumer processes as slowly as set, commits what is due, and reports a membership that is lost for good."""
+"""A paced consumer processes at the set rate, commits what is due, and reports a lost membership."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def consumer() -> Any:
 
 
 def test_rate_limits_what_is_processed_and_committed(member: FakeMember) -> None:
-    """With 4 offsets per second, a commit after a second is 4 offsets further, however much has been read."""
+    """At 4 offsets per second, a commit after a second is 4 offsets further for any number of read records."""
     client = consumer()
     member.unread = [Record(offset) for offset in range(100)]
     behaviour = ClientBehaviour(every=1.0, rate=4.0)
@@ -103,7 +103,7 @@ def test_unchanged_offsets_are_committed_again_only_when_set(member: FakeMember)
 
 
 def test_idle_consumer_that_loses_its_membership_is_an_error(member: FakeMember) -> None:
-    """The error comes after the limit, not before, and not when the consumer has got a new assignment."""
+    """The error is raised after the limit, not before, and not after a new assignment."""
     client = consumer()
     client.turn(IDLE, 0.0)
     member.callbacks["on_lost"](member, [])
@@ -118,7 +118,7 @@ def test_idle_consumer_that_loses_its_membership_is_an_error(member: FakeMember)
 
 
 def test_revoked_partitions_are_no_lost_membership(member: FakeMember) -> None:
-    """A rebalance may take long, and a first join too."""
+    """A rebalance may take long, and so may a first join."""
     client = consumer()
     client.turn(IDLE, 0.0)
     member.callbacks["on_revoke"](member, [])

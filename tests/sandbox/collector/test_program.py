@@ -6,20 +6,20 @@ from sandbox.collector.program import MODULE, configuration, program
 
 
 def test_the_program_is_in_the_cache() -> None:
-    """In a folder of its versions."""
+    """The program is in a folder of its versions."""
     assert program().name == "collector"
     assert program().parent.name.startswith("collector-")
 
 
-def test_it_listens_on_loopback_only() -> None:
-    """And appends what it receives to the given file."""
+def test_the_collector_listens_on_loopback_only() -> None:
+    """The collector appends received data to the given file."""
     text = configuration(4318, MODULE / "received.json")
     assert "endpoint: 127.0.0.1:4318" in text
     assert f"path: {MODULE / 'received.json'}" in text
 
 
 def test_every_module_has_a_checksum() -> None:
-    """Of the collector and of its exporter to a file."""
+    """The modules of the collector and of its file exporter are in go.sum."""
     sums = (MODULE / "go.sum").read_text()
     wanted = [line.split() for line in (MODULE / "go.mod").read_text().splitlines() if line.startswith("\t")]
     assert len(wanted) > 100

@@ -69,7 +69,7 @@ def test_comparison_waits_for_a_monitor_that_is_behind(monkeypatch: pytest.Monke
 
 
 def test_comparison_ends_with_the_remaining_differences(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After the limit the last comparison is returned."""
+    """The last comparison is returned after the limit."""
     monkeypatch.setattr(tools, "describe_groups", lambda _: [official_row(7, 3)])
     monkeypatch.setattr(comparison, "scrape", lambda _: shown(f"{OFFSET} 6", f"{LAG} 4"))
     rows = compare_until_agreed("b:1", "http://l", limit=0)
@@ -89,13 +89,13 @@ INFO = 'lagwarden_group_info{group="rewound",kind="classic",state="Stable"} 1'
     ],
 )
 def test_the_verdict_of_each_group_is_compared_with_the_table(lines: list[str], found: tuple[str | None, bool]) -> None:
-    """A missing verdict is a difference, too."""
+    """A missing verdict is also a difference."""
     (row,) = compare_verdicts([demo_group("rewound")], shown(*lines))
     assert (row.shown, row.agrees) == found
 
 
 def test_comparison_of_verdicts_waits_until_all_agree(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A verdict may change for a tick; after the limit the last comparison is returned."""
+    """A verdict may change for a tick. The last comparison is returned after the limit."""
     answers = [shown(INFO), shown(INFO, verdict_of("rewound"))]
     monkeypatch.setattr(comparison, "scrape", lambda _: answers.pop(0))
     monkeypatch.setattr("sandbox.demo.comparison.time.sleep", lambda _: None)

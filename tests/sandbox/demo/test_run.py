@@ -134,7 +134,7 @@ def test_demo_with_a_duration_agrees_with_the_official_tool(tmp_path: Path) -> N
 @pytest.mark.kafka
 @pytest.mark.timeout(400)
 def test_interrupted_demo_cleans_up(tmp_path: Path) -> None:
-    """Ctrl-C while Spark starts ends everything that the demo has started. Further ones do not interrupt the stop."""
+    """Ctrl-C while Spark starts ends all processes of the demo. Further ones do not interrupt the stop."""
     with run_demo(tmp_path) as process:
         assert process.stdout is not None
         for line in process.stdout:

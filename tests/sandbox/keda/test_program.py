@@ -40,7 +40,7 @@ def with_modifiers(**modifiers: str) -> dict[str, Any]:
     ],
 )
 def test_faults_of_a_scaled_object_are_found(scaled_object: dict[str, Any], reason: str) -> None:
-    """KEDA builds no scaler for these, and nothing is scaled: a slip on the page would be found."""
+    """KEDA builds no scaler for these objects, so an error on the page would be found."""
     try:
         program = build()
     except GoProgramMissingError as error:
@@ -51,12 +51,12 @@ def test_faults_of_a_scaled_object_are_found(scaled_object: dict[str, Any], reas
 
 
 def test_the_version_is_that_of_the_definitions() -> None:
-    """The API server judges the ScaledObjects by the definition of the KEDA that evaluates them."""
+    """The API server validates ScaledObjects by the definition of the same KEDA release."""
     assert version().removeprefix("v") == KEDA.newest.removeprefix("v")
 
 
 def test_every_module_has_a_checksum() -> None:
-    """Of what KEDA uses, and of what that uses."""
+    """The direct and the indirect modules of KEDA are in go.sum."""
     sums = (MODULE / "go.sum").read_text()
     lines = (MODULE / "go.mod").read_text().splitlines()
     wanted = [line.split()[:2] for line in lines if line.startswith("\t")]

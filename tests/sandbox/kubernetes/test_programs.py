@@ -59,14 +59,14 @@ def test_every_module_has_a_checksum() -> None:
 
 @pytest.mark.usefixtures("cache")
 def test_programs_that_are_not_built_are_an_error() -> None:
-    """The message says how to build them."""
+    """The message has the command that builds them."""
     with pytest.raises(KubernetesMissingError, match=rf"Kubernetes {version()} is not built: run make cluster"):
         require_programs()
 
 
 @pytest.mark.usefixtures("cache")
 def test_missing_go_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without Go, asking for the programs and building them both say so."""
+    """Both the request for the programs and their build raise the error."""
     monkeypatch.setattr(shutil, "which", lambda _: None)
     for call in (require_programs, build):
         with pytest.raises(KubernetesMissingError, match="there is no go on PATH"):
@@ -93,7 +93,7 @@ def test_failed_build_is_an_error_and_leaves_no_files(monkeypatch: pytest.Monkey
 
 
 def test_missing_etcd_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Where Debian's package cannot be fetched, the message says that it is etcd that is missing."""
+    """The message names etcd if Debian's package cannot be fetched."""
     monkeypatch.setenv("LAGWARDEN_CACHE", str(tmp_path))
     monkeypatch.setattr(shutil, "which", lambda _: None)
     with pytest.raises(KubernetesMissingError, match="etcd is missing: etcd-server is installed from Debian packages"):

@@ -29,19 +29,19 @@ def use_go(monkeypatch: pytest.MonkeyPatch, folder: Path, script: str) -> None:
 
 
 def build() -> Path:
-    """Build a small program, whatever Go is."""
+    """Build a small program with the Go on PATH."""
     return built(MODULE, "small", "a small program")
 
 
 def test_without_go_the_reason_is_plain(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests skip with it."""
+    """The error has the reason with which tests are skipped."""
     monkeypatch.setattr(shutil, "which", lambda _: None)
     with pytest.raises(GoProgramMissingError, match="a small program is built with Go, and there is no go on PATH"):
         build()
 
 
 def test_a_failed_build_names_its_last_line_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The next run tries again."""
+    """No program is left, so that the next run tries again."""
     use_go(monkeypatch, tmp_path, "echo first; echo no network; exit 1")
     with pytest.raises(GoProgramMissingError, match="no network"):
         build()
@@ -49,7 +49,7 @@ def test_a_failed_build_names_its_last_line_and_leaves_nothing(monkeypatch: pyte
 
 
 def test_a_built_program_is_not_built_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """It stays in the cache."""
+    """The program stays in the cache."""
     use_go(monkeypatch, tmp_path, 'mkdir -p "$(dirname "$6")"; echo built > "$6"')
     assert build().read_text() == "built\n"
     use_go(monkeypatch, tmp_path, "exit 1")

@@ -1,4 +1,4 @@
-"""`install.sh` reports in one line what is missing, and installs nothing twice."""
+"""`install.sh` prints a missing requirement in one line, and installs no package twice."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ UNFIT = [
 
 
 @pytest.mark.parametrize(("script", "fault"), UNFIT)
-def test_unfit_python_that_was_asked_for_is_refused(programs: Path, tmp_path: Path, script: str, fault: str) -> None:
-    """Another one is not taken in its place."""
+def test_unfit_python_of_the_variable_is_refused(programs: Path, tmp_path: Path, script: str, fault: str) -> None:
+    """The script does not use another Python instead."""
     given = program(programs, "given", script)
     program(programs, "python3.12", "exit 0")
     done = install(tmp_path / "venv", programs, PYTHON=str(given))
@@ -74,7 +74,7 @@ def test_unfit_python_that_was_asked_for_is_refused(programs: Path, tmp_path: Pa
 
 @pytest.mark.parametrize(("script", "fault"), UNFIT)
 def test_unfit_python_of_the_path_is_skipped(programs: Path, tmp_path: Path, script: str, fault: str) -> None:
-    """The next version is taken; no Java is needed."""
+    """The script uses the next version, and needs no Java."""
     assert fault
     program(programs, "python3.11", script)
     program(programs, "python3.12", f'echo "$*" >>{tmp_path / "calls"}; case "$*" in "-m venv"*) exit 3;; esac')
@@ -84,7 +84,7 @@ def test_unfit_python_of_the_path_is_skipped(programs: Path, tmp_path: Path, scr
 
 
 def test_python_without_venv_is_named_when_it_is_the_only_one(programs: Path, tmp_path: Path) -> None:
-    """As on a Debian where only the interpreter is installed."""
+    """Debian may have only the interpreter. The line names the package to install."""
     program(programs, "python3.13", 'case "$*" in *ensurepip*) exit 1;; esac')
     done = install(tmp_path / "venv", programs)
     assert done.stderr.splitlines() == ["setup: python3.13 has no ensurepip (Debian: the package python3-venv)"]
@@ -104,7 +104,7 @@ def test_failed_download_is_one_line_and_leaves_no_stamp(programs: Path, tmp_pat
 
 
 def test_second_run_installs_nothing(programs: Path, tmp_path: Path) -> None:
-    """The stamp is written at the end; with it nothing is run, and changed requirements invalidate it."""
+    """The stamp is written at the end. With it no program runs, and changed requirements invalidate it."""
     venv = tmp_path / "venv"
     calls = tmp_path / "calls"
     (venv / "bin").mkdir(parents=True)
@@ -121,7 +121,7 @@ def test_second_run_installs_nothing(programs: Path, tmp_path: Path) -> None:
 
 
 def test_pinned_pip_installs_the_rest(programs: Path, tmp_path: Path) -> None:
-    """Older ones try newer releases than the pinned ones, for which there is no hash."""
+    """An older pip tries newer releases than the pinned ones, for which there is no hash."""
     venv = tmp_path / "venv"
     (venv / "bin").mkdir(parents=True)
     program(venv / "bin", "python", f'echo "$*" >>{tmp_path / "calls"}')

@@ -1,4 +1,4 @@
-"""Prometheus comes from this machine, the cache or Debian, and a missing one gives an error with the remedy."""
+"""Prometheus is that of this machine, the cache or Debian, and a missing one gives an error with the remedy."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_unpacked_program_is_found(bare: Path, name: str) -> None:
 
 @pytest.mark.usefixtures("bare")
 def test_nothing_is_fetched_by_default() -> None:
-    """Without `fetch`, the message says how to install the program."""
+    """The message without `fetch` has the way to install the program."""
     with pytest.raises(
         ToolMissingError, match=r"install Debian's packages .*, or run python -m sandbox.programs.prometheus_tools"
     ):
@@ -53,7 +53,7 @@ def test_nothing_is_fetched_by_default() -> None:
 
 @pytest.mark.usefixtures("bare")
 def test_missing_apt_is_an_error() -> None:
-    """The message says that apt-get or dpkg is missing."""
+    """The message names apt-get or dpkg as missing."""
     with pytest.raises(ToolMissingError, match="this machine has no apt-get or dpkg"):
         find_tool("amtool", fetch=True)
 
@@ -83,7 +83,7 @@ def test_the_job_and_the_rules_are_configured(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("bare")
 def test_demo_continues_without_prometheus(tmp_path: Path) -> None:
-    """Without Prometheus, the demo prints what it skips and how to install it."""
+    """The demo prints what it skips without Prometheus, and how to install it."""
     with contextlib.ExitStack() as stack:
         line = demo.prometheus_of(stack, "http://127.0.0.1:1", tmp_path)
     assert line.startswith("skipped  Prometheus: prometheus is missing: install Debian's packages")
@@ -91,7 +91,7 @@ def test_demo_continues_without_prometheus(tmp_path: Path) -> None:
 
 @pytest.mark.chart
 def test_prometheus_runs_with_the_rules_of_the_chart(tmp_path: Path) -> None:
-    """A real one starts, has the rules, answers queries, and ends with its context."""
+    """A real Prometheus starts, has the rules, answers queries, and ends with its context."""
     try:
         find_tool("prometheus", fetch=True)
     except ToolMissingError as error:

@@ -1,4 +1,4 @@
-"""The recorded run compared with the replay of today's code, and the comparison itself."""
+"""The recorded run compared with a replay by the current code, and tests of the comparison itself."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def differences_by_history() -> dict[str, list[str]]:
 def test_replay_of_a_recorded_history_finds_what_was_recorded(
     differences_by_history: dict[str, list[str]], name: str
 ) -> None:
-    """After each step transitions are exactly the expected ones; state, members and offsets are the official tool's."""
+    """Transitions are exactly the expected ones after each step; states, members and offsets are the tool's."""
     assert not differences_by_history[name], "\n".join(differences_by_history[name])
 
 
 def test_replay_does_not_depend_on_batch_borders() -> None:
-    """Read record by record, seven at a time or all at once, every group has the same history and the same facts."""
+    """A replay by one record, by seven or at once gives every group the same history and the same facts."""
     one, seven, whole = IncrementalReplay(1), IncrementalReplay(7), IncrementalReplay(ROWS_PER_BATCH)
     for recorded, rows in recorded_rounds(CAPTURES, HISTORIES):
         found = whole.read(rows, recorded.topics)
@@ -58,7 +58,7 @@ def test_replay_does_not_depend_on_batch_borders() -> None:
 
 
 def test_lost_records_are_differences() -> None:
-    """The comparison can fail: without one partition of the log its groups are missing."""
+    """The comparison finds the missing groups of a log without one partition."""
     replay, wrong = IncrementalReplay(), []
     for recorded, rows in recorded_rounds(CAPTURES, HISTORIES):
         wrong += faults(recorded, replay.read((row for row in rows if row.partition != 1), recorded.topics))
@@ -119,7 +119,7 @@ def test_every_fact_is_compared(change: dict[str, object], named: str | None) ->
 
 
 def test_a_group_that_only_one_side_shows_is_a_difference() -> None:
-    """A group that is not shown, and one that is shown although it was removed, are differences; both None agree."""
+    """A missing group and a removed group that is shown are differences. None on both sides agrees."""
     transitions = (created(), rebalanced(came=1))
     present, removed = GroupComparison("h", "g", 0, "", JOINED, STABLE), GroupComparison("h", "g", 0, "", JOINED, None)
     assert present.faults(ObservedGroup(None, transitions))

@@ -1,4 +1,4 @@
-"""The verdict scenarios are consistent, and a run is assessed as the page about it describes."""
+"""The verdict scenarios are consistent, and a run is assessed as on the page about it."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_expected_verdicts_exist_and_are_due_before_the_end(scenario: VerdictSce
 
 
 def test_the_catalogue_has_enough_scenarios_of_both_kinds_with_unique_names() -> None:
-    """At least 15 of each kind, names and groups are unique, and only sick ones have expected verdicts."""
+    """Each kind has at least 15, names and groups are unique, and only sick groups have expected verdicts."""
     assert len({each.name for each in SCENARIOS}) == len({scenario_group(each) for each in SCENARIOS}) == len(SCENARIOS)
     assert sum(each.kind == "sick" for each in SCENARIOS) >= 15
     assert sum(each.kind == "healthy" for each in SCENARIOS) >= 15
@@ -88,7 +88,7 @@ def test_every_alarming_verdict_is_the_cause_of_a_scenario() -> None:
 
 
 def test_only_reserved_scenarios_are_in_the_reserved_offsets_partition() -> None:
-    """Their open transactions must not hide the commits of other groups."""
+    """The open transactions of these scenarios must not hide the commits of other groups."""
     for each in SCENARIOS:
         assert (partition_for(scenario_group(each), OFFSETS_PARTITIONS) == RESERVED_PARTITION) == each.reserved
 
@@ -127,7 +127,7 @@ def test_verdicts_are_assessed_by_time_and_cause(
 
 
 def test_a_fault_without_its_mark_is_not_found() -> None:
-    """No verdict counts as found when the run failed to produce the fault."""
+    """No verdict counts as found if the run failed to produce the fault."""
     (outcome,) = outcomes([STOPS], recorded({0: "ok", 64: "stopped"}, marked=False))
     assert not outcome.found
     assert "its mark was not reached" in summary([outcome])
@@ -149,7 +149,7 @@ def test_a_fine_verdict_during_the_fault_is_a_lapse(verdicts: dict[float, str], 
 
 
 def test_recovery_can_be_expected() -> None:
-    """A fault that ends must be withdrawn."""
+    """The verdict of a fault that ends must be withdrawn."""
     passing = dataclasses.replace(STOPS, expected=(*STOPS.expected, ExpectedVerdict(FINE, 20.0)))
     (outcome,) = outcomes([passing], recorded({0: "ok", 64: "stopped", 80: "ok"}))
     # The group was fine before the fault, too.
@@ -197,7 +197,7 @@ def stopping(*, stops: bool) -> RunRecord:
 
 
 def test_burrow_finds_a_group_that_stops_when_its_window_of_ends_has_passed() -> None:
-    """While one of its ten end offsets is not above the commit, the group is OK: 20 s of the run, 3 are allowed."""
+    """A group is OK until all ten end offsets are above its commit: 20 s of the run, of which 3 are allowed."""
     (found,) = burrow_outcomes([STOPS], stopping(stops=True))
     assert found.statuses == ("STOP",)
     assert found.exact
@@ -237,7 +237,7 @@ def test_the_page_has_a_row_for_every_group() -> None:
 
 
 def test_the_options_of_the_monitor_are_the_limits_divided_by_the_pace() -> None:
-    """Every option of the run exists, and the rules get every limit divided; three limits have no option."""
+    """The rules get every limit divided. Only three limits have no option."""
     config = load_config(flags={"kafka.bootstrap_servers": "localhost:9092", **settings()})
     slot_ms = int(config.job.commit_window_slot_seconds * 1000)
     scaled, full = dataclasses.asdict(health_limits(config, slot_ms)), dataclasses.asdict(HealthLimits())

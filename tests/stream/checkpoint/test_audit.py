@@ -1,4 +1,4 @@
-"""Spark's own log in a checkpoint: what fits is let pass, and each kind of damage is named with its file."""
+"""Spark's own log in a checkpoint: a consistent log is accepted, and each kind of damage is named with its file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NEWEST: Final = 6
 
 
 def write(path: Path, text: str, *, checksum: bool = True) -> None:
-    """Write a file as Hadoop's local file system does: with its checksums beside it."""
+    """Write a file as Hadoop's local file system does, with its checksums beside it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     content = text.encode()
     path.write_bytes(content)
@@ -30,7 +30,7 @@ def write(path: Path, text: str, *, checksum: bool = True) -> None:
 
 
 def offsets(read: dict[int, int]) -> str:
-    """Return what stands in `offsets/N`, longer than one checksum reaches."""
+    """Return the content of `offsets/N`, longer than one checksum covers."""
     about = {"batchWatermarkMs": 0, "conf": {f"spark.sql.setting{number}": "value" for number in range(20)}}
     ends = {"__consumer_offsets": {str(partition): offset for partition, offset in read.items()}}
     return f"v1\n{json.dumps(about)}\n{json.dumps(ends)}"
@@ -52,7 +52,7 @@ def spark(tmp_path: Path) -> Path:
 
 
 def flip(path: Path, at: int = -3) -> None:
-    """Turn one bit over."""
+    """Flip one bit."""
     content = bytearray(path.read_bytes())
     content[at] ^= 0x01
     path.write_bytes(content)
@@ -84,22 +84,22 @@ SOUND: Final[dict[str, Callable[[Path], None]]] = {
 
 
 @pytest.mark.parametrize("change", SOUND.values(), ids=SOUND.keys())
-def test_log_that_fits_is_let_pass(spark: Path, change: Callable[[Path], None]) -> None:
+def test_a_consistent_log_is_accepted(spark: Path, change: Callable[[Path], None]) -> None:
     """Files that Spark leaves after a normal stop or a kill are no damage."""
     change(spark)
     check_log(spark)
 
 
 def no_batch_ended(spark: Path) -> None:
-    """Leave the first batch under way."""
+    """Leave the first batch in progress."""
     for folder in ("offsets", "commits", "state"):
         shutil.rmtree(spark / folder)
     write(spark / "offsets" / "0", offsets({0: 1}))
     write(spark / "state" / "0" / "0" / "1.changelog", "changes")
 
 
-def test_first_batch_under_way_is_let_pass(spark: Path) -> None:
-    """Its state may have been written already; the batch runs again."""
+def test_a_first_batch_in_progress_is_accepted(spark: Path) -> None:
+    """The state of the batch may have been written already. The batch runs again."""
     no_batch_ended(spark)
     check_log(spark)
 
@@ -183,7 +183,7 @@ DAMAGE: Final[dict[str, tuple[Callable[[Path], None], str]]] = {
 
 @pytest.mark.parametrize(("damage", "words"), DAMAGE.values(), ids=DAMAGE.keys())
 def test_damage_is_named_with_its_file(spark: Path, damage: Callable[[Path], None], words: str) -> None:
-    """The text begins with the file, and says what is wrong with it."""
+    """The error begins with the file and describes its damage."""
     damage(spark)
     with pytest.raises(DamagedError, match=words) as found:
         check_log(spark)
@@ -191,7 +191,7 @@ def test_damage_is_named_with_its_file(spark: Path, damage: Callable[[Path], Non
 
 
 def test_file_that_may_not_be_read_is_no_damage(spark: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A right that is missing is to be given; nothing is set aside for it."""
+    """A missing right must be granted, so PermissionError is raised and nothing is set aside."""
 
     def denied(_: Path) -> bytes:
         raise PermissionError(13, "Permission denied")

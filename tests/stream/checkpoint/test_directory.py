@@ -1,4 +1,4 @@
-"""Tests of opening a checkpoint: continued, set aside, or refused."""
+"""Tests of opening a checkpoint: it is continued, set aside, or refused."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def manifest(root: Path) -> Path:
 
 
 def test_first_run_makes_a_fresh_checkpoint(tmp_path: Path) -> None:
-    """Folders are made, the manifest says whose it is, and there is no position yet."""
+    """The folders are created, the manifest names their owner, and the checkpoint has no position yet."""
     root = tmp_path / "not" / "there" / "yet"
     with opened(root) as checkpoint:
         assert (checkpoint.fresh, checkpoint.positions, checkpoint.set_aside) == (True, {}, None)
@@ -88,7 +88,7 @@ def test_first_run_makes_a_fresh_checkpoint(tmp_path: Path) -> None:
     }
 
 
-def test_next_run_goes_on_from_the_last_batch_that_ended(tmp_path: Path) -> None:
+def test_next_run_continues_from_the_last_batch_that_ended(tmp_path: Path) -> None:
     """A batch that was planned but did not end does not count: it will run again."""
     with opened(tmp_path):
         finish_batch(tmp_path, 8, {0: 10, 1: 20})
@@ -101,7 +101,7 @@ def test_next_run_goes_on_from_the_last_batch_that_ended(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("share", ["0/2", "0/3", "0/1"])
 def test_a_state_with_the_groups_of_another_instance_is_set_aside(tmp_path: Path, share: str) -> None:
-    """Its shards are not those that this instance reads; the same instance continues."""
+    """The state of another instance has other shards. The same instance continues."""
     with opened(tmp_path, share=InstanceShare(1, 2)):
         finish_batch(tmp_path, 0, {1: 10})
     with opened(tmp_path, share=InstanceShare(1, 2)) as checkpoint:
@@ -126,7 +126,7 @@ def test_a_state_without_an_instance_has_all_groups(tmp_path: Path) -> None:
 
 
 def test_a_fresh_checkpoint_may_have_a_planned_batch(tmp_path: Path) -> None:
-    """Its ends are fixed, although it has not ended."""
+    """The end offsets of the batch are fixed, although it has not ended."""
     with opened(tmp_path) as checkpoint:
         assert not checkpoint.planned
         finish_batch(tmp_path, 0, {0: 10, 1: 20}, ended=False)
@@ -134,7 +134,7 @@ def test_a_fresh_checkpoint_may_have_a_planned_batch(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_without_a_batch_is_never_too_old(tmp_path: Path) -> None:
-    """The topic may have been shown before the first batch ended; nothing was read that is missing now."""
+    """The topic may have been shown before the first batch ended. No record that was read is missing."""
     with opened(tmp_path) as checkpoint:
         checkpoint.record_current()
     with opened(tmp_path, now=time.time() + 7_200) as checkpoint:
@@ -150,7 +150,7 @@ def earlier(root: Path, cluster_id: str = "cluster-a") -> Path:
 
 
 def test_checkpoint_of_an_earlier_format_is_set_aside_once(tmp_path: Path) -> None:
-    """It stays where it is; the topic is read from its start, and the next run continues without a word."""
+    """The old folder stays, the topic is read from its start, and the next run continues without a message."""
     old = earlier(tmp_path)
     with opened(tmp_path) as checkpoint:
         assert (checkpoint.fresh, checkpoint.kept) == (True, old)
@@ -162,7 +162,7 @@ def test_checkpoint_of_an_earlier_format_is_set_aside_once(tmp_path: Path) -> No
 
 
 def test_checkpoint_of_an_earlier_format_of_another_cluster_is_refused(tmp_path: Path) -> None:
-    """As one of this format is, also by the next start."""
+    """Each start refuses such a checkpoint, as it refuses one of the current format."""
     earlier(tmp_path, "cluster-b")
     for _ in range(2):
         with pytest.raises(Refusal) as refused, opened(tmp_path):
@@ -171,7 +171,7 @@ def test_checkpoint_of_an_earlier_format_of_another_cluster_is_refused(tmp_path:
 
 
 def test_checkpoint_of_an_earlier_format_in_use_is_refused(tmp_path: Path) -> None:
-    """The earlier version still runs."""
+    """An earlier version still holds the lock."""
     with (earlier(tmp_path) / "lock").open("a") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         with pytest.raises(Refusal, match="in use by another lagwarden"), opened(tmp_path):
@@ -190,7 +190,7 @@ def test_volume_without_locks_is_not_called_in_use(tmp_path: Path, monkeypatch: 
 
 
 def test_layout_is_that_of_the_first_run(tmp_path: Path) -> None:
-    """Other wishes in the configuration wait for the next fresh checkpoint: state is spread by the old layout."""
+    """The state is spread by the old layout. A configured change applies to the next fresh checkpoint."""
     with opened(tmp_path):
         finish_batch(tmp_path, 0, {0: 1, 1: 1})
     with opened(tmp_path, layout=dataclasses.replace(LAYOUT, sub_shards=128, shuffle_partitions=64)) as checkpoint:
@@ -213,7 +213,7 @@ def test_layout_is_that_of_the_first_run(tmp_path: Path) -> None:
 def test_checkpoint_that_does_not_fit_is_set_aside_whole(
     tmp_path: Path, topic: OffsetsTopic, bounds: dict[int, tuple[int, int]], reason: str
 ) -> None:
-    """The topic is read again from its start, the sentence says why, and nothing of the old one is lost."""
+    """The topic is read again from its start, the sentence has the reason, and all old files are kept."""
     with opened(tmp_path):
         finish_batch(tmp_path, 0, {0: 50, 1: 70})
     before = manifest(tmp_path).read_text()
@@ -239,15 +239,15 @@ def test_checkpoint_that_does_not_fit_is_set_aside_whole(
     ],
 )
 def test_checkpoint_that_fits_is_kept(tmp_path: Path, topic: OffsetsTopic, bounds: dict[int, tuple[int, int]]) -> None:
-    """An unknown value or a position at the limit is no reason to set it aside."""
+    """An unknown value or a position at the limit is no reason to set a checkpoint aside."""
     with opened(tmp_path):
         finish_batch(tmp_path, 0, {0: 50, 1: 70})
     with opened(tmp_path, topic, bounds=bounds) as checkpoint:
         assert (checkpoint.positions, checkpoint.set_aside) == ({0: 50, 1: 70}, None)
 
 
-def test_each_one_set_aside_has_a_folder_of_its_own(tmp_path: Path) -> None:
-    """A later one does not overwrite an earlier one."""
+def test_each_checkpoint_set_aside_has_its_own_folder(tmp_path: Path) -> None:
+    """A later checkpoint does not overwrite an earlier one."""
     for number in range(3):
         with opened(tmp_path, dataclasses.replace(TOPIC, topic_id=uuid.UUID(int=number))):
             finish_batch(tmp_path, 0, {0: number})
@@ -256,7 +256,7 @@ def test_each_one_set_aside_has_a_folder_of_its_own(tmp_path: Path) -> None:
 
 
 def test_checkpoint_of_another_cluster_is_refused_untouched(tmp_path: Path) -> None:
-    """It is never set aside, because two monitors with one folder is a configuration error."""
+    """Two monitors with one folder are a configuration error, so such a checkpoint is never set aside."""
     with opened(tmp_path):
         finish_batch(tmp_path, 0, {0: 1})
     before = manifest(tmp_path).read_text()
@@ -280,7 +280,7 @@ def test_checkpoint_of_another_cluster_is_refused_untouched(tmp_path: Path) -> N
     ],
 )
 def test_manifest_that_is_damaged_sets_the_state_aside(tmp_path: Path, text: str | None, problem: str) -> None:
-    """State of unknown layout is not read, but kept; the sentence names the manifest."""
+    """A state of unknown layout is kept but not read. The sentence names the manifest."""
     with opened(tmp_path):
         finish_batch(tmp_path, 0, {0: 1})
     if text is None:
@@ -298,7 +298,7 @@ def test_manifest_that_is_damaged_sets_the_state_aside(tmp_path: Path, text: str
 
 
 def test_manifest_of_a_later_format_is_refused_untouched(tmp_path: Path) -> None:
-    """It is not damaged, so it is refused with advice and left unchanged."""
+    """A later format is not damage, so it is refused with advice and left unchanged."""
     with opened(tmp_path):
         finish_batch(tmp_path, 0, {0: 1})
     path = manifest(tmp_path)
@@ -337,7 +337,7 @@ def test_state_can_be_set_aside_by_the_holder_of_the_lock(tmp_path: Path) -> Non
 
 
 def test_two_failed_starts_in_a_row_set_the_state_aside_once(tmp_path: Path) -> None:
-    """A batch that ends in between, or a checkpoint that has nothing to blame, ends the row."""
+    """A batch that ends in between, or a checkpoint that is fresh, starts the count again."""
     with opened(tmp_path) as checkpoint:
         finish_batch(tmp_path, 0, {0: 1, 1: 1})
     for _ in range(2):
@@ -359,7 +359,7 @@ def test_two_failed_starts_in_a_row_set_the_state_aside_once(tmp_path: Path) -> 
 
 
 def test_state_known_to_be_unreadable_is_set_aside_by_the_next_start(tmp_path: Path) -> None:
-    """One such failure is enough."""
+    """One final failure is enough."""
     with opened(tmp_path) as checkpoint:
         finish_batch(tmp_path, 0, {0: 1, 1: 1})
         checkpoint.record_failed_start("1.changelog does not match its checksum", final=True)
@@ -372,10 +372,10 @@ def test_state_known_to_be_unreadable_is_set_aside_by_the_next_start(tmp_path: P
     ("number", "words"),
     [(errno.ENOSPC, "no space left"), (errno.EDQUOT, "no space left"), (errno.EROFS, "Read-only file system")],
 )
-def test_volume_that_takes_nothing_is_refused(
+def test_volume_that_cannot_be_written_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, words: str
 ) -> None:
-    """The code of a checkpoint that cannot be used, the folder's name and the cause; no traceback."""
+    """The error has the folder and the cause, and the exit code of an unusable checkpoint."""
 
     def no(*_: object) -> None:
         raise OSError(number, os.strerror(number))
@@ -388,7 +388,7 @@ def test_volume_that_takes_nothing_is_refused(
 
 
 def test_one_process_at_a_time(tmp_path: Path) -> None:
-    """The second is refused while the first holds the lock, and let in when it has closed."""
+    """A second process is refused while the first holds the lock, and accepted when the first has closed."""
     with opened(tmp_path):
         with pytest.raises(Refusal, match="in use by another lagwarden") as refused:
             open_checkpoint(tmp_path, TOPIC, LAYOUT, ends(BOUNDS))
@@ -398,7 +398,7 @@ def test_one_process_at_a_time(tmp_path: Path) -> None:
 
 
 def test_a_refusal_releases_the_lock(tmp_path: Path) -> None:
-    """After a refusal the right process can use the folder at once."""
+    """The right process can use the folder immediately after a refusal."""
     with opened(tmp_path):
         pass
     with pytest.raises(Refusal):
@@ -408,7 +408,7 @@ def test_a_refusal_releases_the_lock(tmp_path: Path) -> None:
 
 
 def test_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
-    """A file in the way is named, with the flag that chooses another folder."""
+    """The error names the file at this path, and the flag for another folder."""
     (tmp_path / "file").write_text("")
     with pytest.raises(Refusal, match="cannot be used: Not a directory") as refused:
         open_checkpoint(tmp_path / "file" / "checkpoint", TOPIC, LAYOUT, ends(BOUNDS))
@@ -426,7 +426,7 @@ def test_positions_of_a_folder_without_batches(tmp_path: Path) -> None:
 
 
 def test_live_begins_where_the_topic_ended_when_the_checkpoint_was_made(tmp_path: Path) -> None:
-    """It stays so over restarts, however far the topic goes; older checkpoints do not have it."""
+    """The positions stay the same over restarts. Older checkpoints do not have them."""
     with opened(tmp_path):
         finish_batch(tmp_path, 0, {0: 100, 1: 100})
     with opened(tmp_path, bounds={0: (0, 500), 1: (0, 500)}) as checkpoint:
@@ -453,7 +453,7 @@ def test_a_missed_tombstone_retention_sets_the_state_aside(
     moment = 1_800_000_000.0
     for path in (checkpoint.folder / "current", *(checkpoint.folder / "spark" / "commits").iterdir()):
         if path.exists():
-            # A batch of long ago means nothing where the note is younger: a quiet topic has no batches.
+            # An old batch does not count if the heartbeat is newer: a quiet topic has no batches.
             os.utime(path, (moment, moment) if path.name == "current" or not noted else (1.0, 1.0))
     with opened(tmp_path, now=moment + away) as checkpoint:
         assert (checkpoint.set_aside is None) == kept

@@ -69,7 +69,7 @@ def make_again(path: Path) -> None:
     ],
 )
 def test_loss_is_named(folder: Path, presence: Presence, loss: Callable[[Path], object], named: str) -> None:
-    """Also if a folder with the same name and content exists at the next check."""
+    """The loss is named even if a folder with the same name and content exists at the next check."""
     loss(folder)
     assert named in str(presence.lost())
 
@@ -94,7 +94,7 @@ def test_close_closes_all_descriptors(folder: Path) -> None:
 
 
 def test_storage_that_is_away_is_no_loss(folder: Path, presence: Presence, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An error of a mounted file system says nothing about its files: they are there when it answers again."""
+    """An error of a mounted file system gives no information about its files: they return with it."""
 
     def fail(path: Path, **_: object) -> os.stat_result:
         raise OSError(errno.ESTALE, os.strerror(errno.ESTALE), str(path))

@@ -24,8 +24,8 @@ PLACEMENT = Placement(offsets_partitions=2, sub_shards=2)
         ([(0, 9), (2, 5), (0, 9)], "shard 0 occurs twice in the state"),
     ],
 )
-def test_state_stands_where_the_offset_log_ends_or_before(shards: list[tuple[int, int]], problem: str | None) -> None:
-    """Positions of the log are the next to read; markers and records of other shards may stand before them."""
+def test_state_ends_at_the_offset_log_or_before(shards: list[tuple[int, int]], problem: str | None) -> None:
+    """The offset log has the next position to read. Markers and records of other shards may precede it."""
     read = [(number, dataclasses.replace(empty_state(), position=position)) for number, position in shards]
     found = misplaced(read, {0: 10, 1: 20}, PLACEMENT)
     assert (found is None) == (problem is None)
@@ -33,7 +33,7 @@ def test_state_stands_where_the_offset_log_ends_or_before(shards: list[tuple[int
 
 
 def test_offsets_that_the_state_has_not_seen() -> None:
-    """Between the last record of a shard and the offset log, and nothing that is gone from the log."""
+    """The offsets are between the last record of a shard and the offset log, and at or after the log start."""
     placement = Placement(offsets_partitions=4, sub_shards=1)
     read = [(number, dataclasses.replace(empty_state(), position=at)) for number, at in ((0, 9), (1, 7), (2, 3))]
     positions, starts = {0: 10, 1: 10, 2: 10, 3: 5, 4: 0}, {0: 0, 1: 0, 2: 10, 3: 2, 4: 0}

@@ -1,4 +1,4 @@
-"""Shared storage that is away: errors of a mounted file system, and one that does not answer at all."""
+"""Shared storage that is away: a mounted file system that returns errors, or does not answer at all."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Storage:
-    """A folder whose file system has an error, or asks `during` a call."""
+    """A folder whose file system has an error, or calls `during` in each request."""
 
     def __init__(self) -> None:
         self.number: int | None = None
@@ -56,7 +56,7 @@ def test_storage_with_an_error_is_away_until_it_answers(number: int) -> None:
 
 
 def test_storage_that_blocks_is_away_after_twenty_seconds() -> None:
-    """The thread that asks is still in its call, and another one sees for how long."""
+    """The trouble is reported while the call of the polling thread is still blocked."""
     storage, seen = Storage(), []
     watch = StorageWatch(storage, lambda: storage.now)  # type: ignore[arg-type]
 
@@ -71,7 +71,7 @@ def test_storage_that_blocks_is_away_after_twenty_seconds() -> None:
 
 
 def test_changes_are_logged_without_a_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also while the thread that asks the storage is blocked, and without a request for the readiness."""
+    """Changes are logged without a request for readiness, also while the polling thread is blocked."""
     monkeypatch.setattr(storage_watch, "_POLL_SECONDS", 0.01)
     storage, asked, answered = Storage(), threading.Event(), threading.Event()
     watch = StorageWatch(storage, lambda: storage.now)  # type: ignore[arg-type]
@@ -95,7 +95,7 @@ def test_changes_are_logged_without_a_request(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_deleted_folder_is_not_away(tmp_path: Path) -> None:
-    """`stream.checkpoint.presence` reports that; an existing folder is no trouble."""
+    """A deleted folder is reported by `stream.checkpoint.presence`. An existing folder has no trouble."""
     for folder in (tmp_path, tmp_path / "deleted"):
         watch = StorageWatch(folder)
         watch.poll()

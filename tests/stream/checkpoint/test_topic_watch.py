@@ -1,4 +1,4 @@
-"""Tests of the topic watch: when all is read, and when the state no longer matches the topic."""
+"""Tests of the topic watch: when all records are read, and when the state no longer matches the topic."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class WatchedTopic:
 
     @property
     def manifest(self) -> Any:
-        """The watch looks at the id alone."""
+        """The manifest, of which the watch reads only the id."""
         return type("Manifest", (), {"topic_id": str(TOPIC.topic_id)})
 
     @property
@@ -75,7 +75,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> WatchedTopic:
 
 
 def test_partitions_of_other_instances_are_not_watched(watched: WatchedTopic) -> None:
-    """Neither their ends nor new ones: this instance is current when its own are read."""
+    """An instance is current when its own partitions are read. Ends and additions of other instances do not count."""
     checkpoint = cast("CheckpointDirectory", watched)
     watch = TopicWatch(checkpoint, 3600.0, TOPIC.partitions, share=InstanceShare(1, 2))
     watched.topic = dataclasses.replace(TOPIC, partitions=(0, 1, 2, 3, 4), leaders=(1,) * 5)
@@ -88,7 +88,7 @@ def test_partitions_of_other_instances_are_not_watched(watched: WatchedTopic) ->
 
 
 def test_the_reader_is_current_if_it_read_the_previous_ends(watched: WatchedTopic) -> None:
-    """A busy topic is always a little ahead; one that stands behind by a whole look is not read up to now."""
+    """A busy topic is always slightly ahead. A reader that has not read the previous ends is not current."""
     watched.update((0, 5, 5), (0, 7, 7))
     assert watched.notes == 0, "there was no look before"
     watched.update((0, 9, 9), (0, 7, 7))
@@ -112,7 +112,7 @@ def test_the_reader_is_current_if_it_read_the_previous_ends(watched: WatchedTopi
 def test_a_mismatch_is_reported_at_the_second_update(
     watched: WatchedTopic, topic: OffsetsTopic, logs: tuple[tuple[int, int, int], ...], why: str
 ) -> None:
-    """The first may be caused by a new leader with older offsets."""
+    """The first mismatch may be caused by a new leader with older offsets."""
     watched.topic = topic
     assert watched.update(*logs) is None
     assert why in str(watched.update(*logs))
@@ -120,14 +120,14 @@ def test_a_mismatch_is_reported_at_the_second_update(
 
 @pytest.mark.parametrize("away", [None, Unreachable("no broker answers", "")], ids=["no topic", "no answer"])
 def test_an_unreachable_cluster_is_no_mismatch(watched: WatchedTopic, away: Unreachable | None) -> None:
-    """A cluster that does not answer, or a topic that is gone for a moment, is asked again with the next tick."""
+    """A cluster that does not answer, or a topic that is briefly absent, is requested again at the next tick."""
     watched.topic = away
     assert [watched.update((0, 5, 5), (0, 7, 7)) for _ in range(3)] == [None] * 3
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EMFILE, errno.ENOENT, errno.EACCES])
 def test_a_failed_heartbeat_write_is_counted(watched: WatchedTopic, number: int) -> None:
-    """The watch goes on, the failure is logged once and counted, and it is current all the same."""
+    """The watch continues and is current, and the failure is logged once and counted."""
     watched.trouble = OSError(number, "as the system says it")
     with structlog.testing.capture_logs() as lines:
         for _ in range(3):
@@ -138,7 +138,7 @@ def test_a_failed_heartbeat_write_is_counted(watched: WatchedTopic, number: int)
 
 
 def test_added_partitions_are_reported_with_their_ends(watched: WatchedTopic) -> None:
-    """They are named at the first look; one that has no leader yet keeps the others waiting."""
+    """Added partitions are named at once. Their ends are known only when each of them has a leader."""
     watched.update((0, 5, 5), (0, 7, 7))
     assert (watched.watch.added, watched.watch.added_logs) == ((), None)
     watched.topic = dataclasses.replace(TOPIC, partitions=(0, 1, 2, 3))

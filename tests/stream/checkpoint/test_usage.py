@@ -24,7 +24,7 @@ def write(folder: Path, name: str, size: int, time: float | None = None) -> None
 
 
 def test_files_of_all_folders_count(tmp_path: Path) -> None:
-    """Their number and the sum of their sizes; links are not followed."""
+    """The number of files and the sum of their sizes are reported. Links are not followed."""
     write(tmp_path, "lagwarden.json", 10)
     write(tmp_path, "spark/offsets/0", 200)
     (tmp_path / "link").symlink_to(tmp_path / "spark/offsets/0")
@@ -42,7 +42,7 @@ def test_newest_snapshot_of_the_state_has_its_time(tmp_path: Path) -> None:
 
 
 def test_no_snapshot_yet(tmp_path: Path) -> None:
-    """The time is unknown."""
+    """The time of the snapshot is unknown."""
     write(tmp_path, "spark/state/0/4/default/1.changelog", 1)
     assert checkpoint_space(tmp_path).state_snapshot_at is None
 
@@ -56,5 +56,5 @@ def test_space_of_the_volume_is_what_this_process_may_use(tmp_path: Path) -> Non
 
 
 def test_folder_that_is_gone_gives_nothing(tmp_path: Path) -> None:
-    """No number is reported."""
+    """No number is reported for a deleted folder."""
     assert checkpoint_space(tmp_path / "none") == CheckpointSpace()

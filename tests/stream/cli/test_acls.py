@@ -15,8 +15,8 @@ def test_only_the_topics_of_coordinators_are_readable() -> None:
     assert readable == ["__consumer_offsets", "__transaction_state", "__share_group_state"]
 
 
-def test_each_command_stands_below_its_reason() -> None:
-    """An administrator sees what a right is for."""
+def test_each_command_is_below_its_reason() -> None:
+    """A comment line with the reason precedes the command of each required ACL."""
     lines = acl_commands("User:lagwarden", "broker:9092")
     granted = [acl for acl in REQUIRED_ACLS if not acl.cost]
     assert [line.startswith("#") for line in lines[: 2 * len(granted)]] == [True, False] * len(granted)
@@ -38,7 +38,7 @@ def test_reading_a_transactional_topic_is_a_comment_with_its_cost() -> None:
 
 
 def test_arguments_are_quoted_for_the_shell() -> None:
-    """A principal with blanks and a wildcard reach kafka-acls.sh unchanged."""
+    """A principal with blanks, a file and a wildcard reach kafka-acls.sh unchanged."""
     line = acl_commands("User:CN=lag warden,O=x", "b:1", "/etc/admin.properties")[3]
     words = shlex.split(line)
     assert words[words.index("--allow-principal") + 1] == "User:CN=lag warden,O=x"
@@ -47,7 +47,7 @@ def test_arguments_are_quoted_for_the_shell() -> None:
 
 
 def test_the_json_has_the_commands_of_the_script() -> None:
-    """In the same order; an ACL with a cost is not granted by the script."""
+    """The order is that of the script. The script does not grant an ACL with a cost."""
     objects = acl_objects("User:x", "broker:9092", "admin.properties")
     lines = acl_commands("User:x", "broker:9092", "admin.properties")
     commands = [line for line in lines if line.removeprefix("# ").startswith("bin/kafka-acls.sh ")]

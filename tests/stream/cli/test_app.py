@@ -77,7 +77,7 @@ def test_no_command_prints_the_help(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_help_and_version_need_nothing_heavy() -> None:
-    """These commands load neither Spark nor the Kafka client nor Arrow."""
+    """The commands of the test load neither Spark nor the Kafka client nor Arrow."""
     for arguments in (["--help"], ["version"], ["acls"], ["check-config", "-b", "a:1"]):
         script = (
             "import sys; from stream.cli.app import main; code = main(sys.argv[1:]);"
@@ -94,7 +94,7 @@ def test_help_and_version_need_nothing_heavy() -> None:
 
 
 def test_version_prints_what_a_bug_report_needs(capsys: pytest.CaptureFixture[str]) -> None:
-    """One line with the versions of lagwarden, Python and the main libraries."""
+    """One line has the versions of lagwarden, Python and the main libraries."""
     assert cli.main(["version"]) == ExitCode.OK
     line = capsys.readouterr().out
     assert line.count("\n") == 1
@@ -102,7 +102,7 @@ def test_version_prints_what_a_bug_report_needs(capsys: pytest.CaptureFixture[st
 
 
 def test_version_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    """The same versions by name."""
+    """The JSON has the same versions by name."""
     assert cli.main(["version"]) == ExitCode.OK
     line = capsys.readouterr().out
     assert cli.main(["version", "--json"]) == ExitCode.OK
@@ -112,13 +112,13 @@ def test_version_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_acls_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    """A list of objects with their commands."""
+    """The JSON is a list of objects with their commands."""
     assert cli.main(["acls", "--principal", "User:me", "--json"]) == ExitCode.OK
     assert all("User:me" in acl["command"] for acl in json.loads(capsys.readouterr().out))
 
 
 def test_configuration_as_json_masks_secrets(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """It has the sections of the YAML; without --connect nothing is checked."""
+    """The JSON has the sections of the YAML. Nothing is checked without --connect."""
     file = tmp_path / "c.yaml"
     file.write_text(
         "kafka: {bootstrap_servers: 'a:1', security_protocol: SASL_PLAINTEXT, sasl_mechanism: PLAIN,"
@@ -133,7 +133,7 @@ def test_configuration_as_json_masks_secrets(capsys: pytest.CaptureFixture[str],
 
 
 def test_checks_as_json(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each result with its advice and exit code; the command returns the code of the first failed one."""
+    """Each failed check has its advice and exit code, and the command returns the code of the first one."""
     taken = Refusal("the port is taken", "choose another", ExitCode.PORT_IN_USE)
     monkeypatch.setattr(preflight, "run_checks", lambda _: iter(["java is there", taken]))
     assert cli.main(["check-config", "-b", "a:1", "--connect", "--json"]) == ExitCode.PORT_IN_USE
@@ -152,7 +152,7 @@ def test_metrics_prints_the_whole_catalogue(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_metrics_are_data_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
-    """With --json, one object per metric, with what a generator of rules or dashboards needs."""
+    """The JSON has one object per metric, with what a generator of rules or dashboards needs."""
     assert cli.main(["metrics", "--json"]) == ExitCode.OK
     described = json.loads(capsys.readouterr().out)
     assert [each["name"] for each in described] == [metric.name for metric in METRICS]
@@ -169,7 +169,7 @@ def test_metrics_are_data_for_programs(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_metrics_estimates_the_series(capsys: pytest.CaptureFixture[str]) -> None:
-    """One line per preset, with the most series of this number of groups and partitions."""
+    """Each preset has one line with the most series of this number of groups and partitions."""
     assert cli.main(["metrics", "--estimate", "2000x17"]) == ExitCode.OK
     assert capsys.readouterr().out.splitlines() == estimate_lines(2000, 17)
 
@@ -229,7 +229,7 @@ class TestConnect:
             assert text in line
 
     def test_missing_token_file_is_named(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        """The login is tried, and the file with the token is not there."""
+        """The login is tried, and the error names the missing file of the token."""
         settings = {
             "kafka.security_protocol": "SASL_PLAINTEXT",
             "kafka.sasl_mechanism": "OAUTHBEARER",
@@ -245,7 +245,7 @@ class TestConnect:
     def test_master_and_interpreter_of_executors_are_checked(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        """A standalone cluster must answer; what this machine is for executors is printed when it does."""
+        """A standalone cluster must answer; the output then has the address of this machine for executors."""
         with socket.create_server(("127.0.0.1", 0)) as master, socket.socket() as closed:
             closed.bind(("127.0.0.1", 0))
             settings = {
@@ -351,13 +351,13 @@ class TestRun:
 @pytest.mark.parametrize("option", ["-h", "--help"])
 @pytest.mark.parametrize("command", [[], ["groups"], ["groups", "describe"], ["check"], ["log", "find"]], ids=" ".join)
 def test_help_has_a_short_option(command: list[str], option: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Every command has both."""
+    """Every command accepts both `-h` and `--help`."""
     assert cli.main([*command, option]) == ExitCode.OK
     assert "Usage: lagwarden" in capsys.readouterr().out
 
 
 def test_version_as_an_option(capsys: pytest.CaptureFixture[str]) -> None:
-    """One line for scripts; the command `version` adds the libraries."""
+    """The option prints one line for scripts. The command `version` adds the libraries."""
     assert cli.main(["--version"]) == ExitCode.OK
     option = capsys.readouterr().out
     assert cli.main(["version"]) == ExitCode.OK
@@ -369,7 +369,7 @@ def test_version_as_an_option(capsys: pytest.CaptureFixture[str]) -> None:
     [("bash", "complete -o default -F"), ("zsh", "compdef"), ("fish", "complete --command lagwarden")],
 )
 def test_completion_script(shell: str, command: str) -> None:
-    """It is printed, not installed, for a person who wants to see it first. A process of its own: click ends it.
+    """The script is printed and not installed. click ends the process, so the test starts one.
 
     Without an argument the script is that of the shell which runs lagwarden; Typer takes a shell where it finds none.
     """
@@ -390,7 +390,7 @@ def test_completion_script(shell: str, command: str) -> None:
     ],
 )
 def test_completion_of_a_word(words: str, expected: set[str]) -> None:
-    """Commands, their subcommands and options, asked as the script for bash asks when a person presses Tab."""
+    """Completion in bash finds commands, their subcommands and options."""
     asked = {"_LAGWARDEN_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
     command = [sys.executable, "-m", "stream.cli"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, **asked})

@@ -1,4 +1,4 @@
-"""The command `check`: the exit code says how bad the worst group is."""
+"""The command `check`: the exit code is the severity of the worst group."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def url() -> Iterator[str]:
     ],
 )
 def test_code_is_that_of_the_worst_group(groups: list[dict[str, Any]], code: ExitCode) -> None:
-    """Over all groups."""
+    """The exit code is the worst of all groups."""
     with Instance(groups) as address:
         assert cli.main(["check", "--all", "--url", address]) == code
 
@@ -95,13 +95,13 @@ def test_code_is_that_of_the_worst_group(groups: list[dict[str, Any]], code: Exi
     ],
 )
 def test_one_group(url: str, name: str, code: ExitCode, line: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """A line with severity, name, verdict and sentence, also if all is well."""
+    """The output is a line with severity, name, verdict and sentence, also for a group that is fine."""
     assert cli.main(["check", name, "--url", url]) == code
     assert capsys.readouterr().out.startswith(line)
 
 
 def test_all_prints_what_needs_attention_first(capsys: pytest.CaptureFixture[str]) -> None:
-    """Groups that are well are only counted."""
+    """Groups that are fine are only counted."""
     with Instance([FINE, NOTICE, WARNING, CRITICAL, {**FINE, "group": "g"}]) as address:
         cli.main(["check", "--all", "--url", address])
     assert capsys.readouterr().out.splitlines() == [
@@ -113,7 +113,7 @@ def test_all_prints_what_needs_attention_first(capsys: pytest.CaptureFixture[str
 
 
 def test_json(capsys: pytest.CaptureFixture[str]) -> None:
-    """Every group with its severity, and the numbers; the exit code is the same."""
+    """The JSON has every group with its severity, and the numbers. The exit code is the same."""
     with Instance([FINE, CRITICAL]) as address:
         assert cli.main(["check", "--all", "--json", "--url", address]) == ExitCode.GROUP_CRITICAL
     answer = json.loads(capsys.readouterr().out)
@@ -125,13 +125,13 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("arguments", [[], ["g", "--all"]], ids=["neither", "both"])
 def test_one_group_or_all(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """Anything else is wrong usage."""
+    """Neither a name nor --all, or both of them, is wrong usage."""
     assert cli.main(["check", *arguments]) == ExitCode.USAGE
     assert "the name of one group, or --all" in capsys.readouterr().err
 
 
 def test_unknown_group(url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """A name that no group has is an error of its own, with the nearest names."""
+    """A name that no group has is a separate error with the nearest names."""
     assert cli.main(["check", "biling", "--url", url]) == ExitCode.NO_SUCH_GROUP
     assert "did you mean billing?" in capsys.readouterr().err
 
@@ -152,7 +152,7 @@ def test_hostile_names_have_one_line_each(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_interrupt_of_the_start_is_no_success(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C before the command begins."""
+    """Ctrl-C before the command begins gives the exit code INTERRUPTED."""
 
     def interrupt(_: object) -> None:
         raise KeyboardInterrupt
@@ -162,7 +162,7 @@ def test_interrupt_of_the_start_is_no_success(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_interrupt_is_no_success() -> None:
-    """Ctrl-C while the instance does not answer: exit code 0 would mean that all is well."""
+    """Ctrl-C while the instance does not answer has its own code: exit code 0 would mean that all is well."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"http://127.0.0.1:{silent.getsockname()[1]}"
         process = subprocess.Popen([sys.executable, "-m", "stream.cli", "check", "--all", "--url", address])

@@ -53,17 +53,17 @@ def completed(words: str, url: str) -> list[str]:
     ],
 )
 def test_words_are_completed(words: str, found: list[str], url: str) -> None:
-    """Commands, values of filters and groups; a name that bash would split is left out."""
+    """Commands, values of filters and groups are completed. A name that bash would split is left out."""
     assert completed(words, url) == found
 
 
 def test_without_an_instance_there_are_no_groups() -> None:
-    """A shell prints no error while a person types."""
+    """The shell prints no error for an instance that does not answer."""
     assert completed("lagwarden explain pay", "http://127.0.0.1:1") == []
 
 
 def test_a_misspelt_verdict_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
-    """The instance knows the verdicts of its rules."""
+    """The instance has the verdicts of its rules, and its error suggests the nearest one."""
     published = PublishedSnapshot.build(small_snapshot())
     server = HttpServer("127.0.0.1", 0, lambda: published, status, lambda _: None)
     server.start()

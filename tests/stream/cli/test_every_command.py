@@ -1,4 +1,4 @@
-"""What holds for every command of the command line: JSON, and the words of its help."""
+"""Properties of every command of the command line: JSON, and the text of its help."""
 
 from __future__ import annotations
 
@@ -89,13 +89,13 @@ def parsed(text: str) -> list[Any]:
 
 
 def test_every_command_is_tried() -> None:
-    """A new command needs --json, or a reason why it has none."""
+    """A new command needs --json, or a reason not to have it."""
     assert {*COMMANDS, *WITHOUT_JSON} == set(VISIBLE)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_prints_json(name: str, url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With --json, stdout has JSON and nothing else."""
+    """Standard output has only JSON with --json."""
     words = [word.replace("URL", url).replace("FOLDER", str(tmp_path)) for word in COMMANDS[name]]
     assert cli.main([*name.split(), *words, "--json"]) in {ExitCode.OK, ExitCode.GROUP_CRITICAL}
     assert all(parsed(capsys.readouterr().out))
@@ -110,7 +110,7 @@ def test_top_prints_the_answer_of_groups(url: str, capsys: pytest.CaptureFixture
 
 
 def test_estimate_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    """One object per preset."""
+    """The JSON has one object per preset."""
     assert cli.main(["metrics", "--estimate", "2000x17", "--json"]) == ExitCode.OK
     lean, *_ = json.loads(capsys.readouterr().out)
     assert lean["preset"] == "lean"
@@ -118,7 +118,7 @@ def test_estimate_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_decode_prints_no_other_format_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    """--json beside a text format is an error."""
+    """The option --json beside a text format is an error."""
     assert cli.main(["decode", "00", "--json", "--format", "text-2.1"]) == ExitCode.USAGE
     assert "--json and --format text-2.1 exclude each other" in capsys.readouterr().err
 

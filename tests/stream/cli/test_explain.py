@@ -62,7 +62,7 @@ def hostile() -> Iterator[str]:
 
 
 def test_group_is_explained_in_plain_lines(url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Without a terminal there are no colours and no wrapped lines. Notes are printed on stderr."""
+    """The output has no colours and no wrapped lines without a terminal. Notes are printed on stderr."""
     assert cli.main(["explain", "billing", "--url", url]) == ExitCode.OK
     out, err = capsys.readouterr()
     assert out.startswith("billing: stopped (critical) for 30 s.\n1 of 2 partitions;")
@@ -138,7 +138,7 @@ def test_not_ready_yet(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_top_needs_a_terminal(url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """In a pipe nothing is drawn; the error names the command that prints a table."""
+    """Nothing is drawn in a pipe. The error names the command that prints a table."""
     assert cli.main(["top", "--url", url]) == ExitCode.USAGE
     out, err = capsys.readouterr()
     assert out == ""
@@ -160,7 +160,7 @@ def test_explain_loads_nothing_heavy(url: str) -> None:
 
 
 def test_a_group_of_another_instance_names_its_address(capfd: pytest.CaptureFixture[str]) -> None:
-    """The error says which instance to ask, and how."""
+    """The error names the instance to request, and the command for it."""
     other = OtherInstance("1/3", "http://other:10848")
     published = PublishedSnapshot.build(small_snapshot())
     server = HttpServer("127.0.0.1", 0, lambda: published, status, other_instance=lambda _: other)

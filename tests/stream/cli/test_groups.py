@@ -191,12 +191,12 @@ class TestGroups:
         assert "2 of 4 groups; --limit" in command.err
 
     def test_hidden_members_cannot_be_filtered(self, url: str, command: CommandRunner) -> None:
-        """The instance refuses; its reason is printed."""
+        """The instance refuses the filter, and its reason is printed."""
         assert command.run("groups", "--url", url, "--client", "app", code=ExitCode.USAGE) == []
         assert "members are hidden" in command.err
 
     def test_client_and_host_of_a_capture(self, command: CommandRunner) -> None:
-        """A capture is filtered as an instance is."""
+        """The filters of client and host apply to a capture as they do to an instance."""
         every = command.run("groups", "--capture", str(LIVES))
         command.run("groups", "describe", "consumer-regex", "--json", "--capture", str(LIVES))
         client = json.loads(command.out)["by_member"][0]["client_id"]
@@ -228,7 +228,7 @@ class TestGroups:
         assert [(group["group"], group["lag_sum"]) for group in answer["groups"]] == [("plain", None)]
 
     def test_common_causes_are_printed_first(self, command: CommandRunner) -> None:
-        """On stderr, so that a script reads a table; the JSON has them too."""
+        """The causes are on stderr, so that a script can read the table. The JSON has them too."""
         world = snapshot(groups=[{"group": "billing", "state": "Stable"}], common_causes=[COMMON_CAUSE])
         with serve(world) as address:
             assert len(command.run("groups", "--url", address)) == 2
@@ -237,7 +237,7 @@ class TestGroups:
         assert json.loads(command.out)["common_causes"][0]["groups"] == ["a/b", "billing"]
 
     def test_cluster_without_groups(self, command: CommandRunner) -> None:
-        """Nothing is printed on stdout, and a note on stderr."""
+        """Nothing is printed on stdout, and a note is printed on stderr."""
         with serve(snapshot()) as address:
             assert command.run("groups", "--url", address) == []
         assert "there are no groups" in command.err
@@ -254,7 +254,7 @@ class TestGroups:
     def test_configured_retention_applies_to_a_capture(
         self, tmp_path: Path, command: CommandRunner, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """With the retention of the cluster in the configuration, the expiration of offsets is printed."""
+        """The expiration of offsets is printed if the configuration has the retention of the cluster."""
         file = capture_of(tmp_path / "c.avro", [commit(1, 5, group="simple"), commit(61, 5, group="other")])
         monkeypatch.setenv("LAGWARDEN_GROUPS_OFFSETS_RETENTION", "5m")
         lines = command.run("groups", "--capture", str(file))
@@ -273,7 +273,7 @@ class TestDescribe:
     """`lagwarden groups describe`."""
 
     def test_prints_offsets_and_transitions(self, url: str, command: CommandRunner) -> None:
-        """The columns of Kafka's tool, also for owned partitions without a commit; then the latest transitions."""
+        """The columns are those of Kafka's tool, also for owned partitions without a commit; transitions follow."""
         lines = command.run("groups", "describe", "billing", "--url", url)
         app = ["app-1", "/10.0.0.1", "app"]
         assert lines[:6] == [
@@ -294,7 +294,7 @@ class TestDescribe:
         assert "topics without a subscription: old" in command.err
 
     def test_members(self, url: str, command: CommandRunner) -> None:
-        """Members with static ids; `--verbose` adds assignment, subscription and state."""
+        """The table has members with static ids. `--verbose` adds assignment, subscription and state."""
         lines = command.run("groups", "describe", "billing", "--members", "--url", url)
         assert lines == [
             ["GROUP", "CONSUMER-ID", "GROUP-INSTANCE-ID", "HOST", "CLIENT-ID", "#PARTITIONS"],
@@ -311,7 +311,7 @@ class TestDescribe:
         ]
 
     def test_state(self, url: str, command: CommandRunner) -> None:
-        """State with its source and age, and the epochs of the group's kind."""
+        """The table has the state with its source and age, and the epochs of the group's kind."""
         head, line = command.run("groups", "describe", "billing", "--state", "--url", url)
         shown = dict(zip(head, line, strict=True))
         assert shown.items() >= {"STATE": "Stable", "SOURCE": "asked", "FOR": "1m30s", "GENERATION": "12"}.items()
@@ -327,7 +327,7 @@ class TestDescribe:
         assert heads == ["KIND", "CONSUMER-ID", "TOPIC"]
 
     def test_dead_group_has_a_cause(self, url: str, command: CommandRunner) -> None:
-        """A dead group has no offsets; a note says when and why it died."""
+        """A dead group has no offsets. A note has the time and the cause of its death."""
         assert command.run("groups", "describe", "gone", "--url", url) == []
         assert "'gone' died at 2023-11-14T22:12:50.000Z: topic deleted." in command.err
 
@@ -337,7 +337,7 @@ class TestDescribe:
         assert command.run("groups", "--url", url, "describe", "a", "--capture", str(capture))[1][0] == "a"
 
     def test_a_share_group_has_the_columns_of_its_tool(self, command: CommandRunner) -> None:
-        """Those of `kafka-share-groups --describe --offsets` come first."""
+        """The columns of `kafka-share-groups --describe --offsets` come first."""
         found = detail("jobs", share_partitions=(share_partition(0),), share_progress_time=NOON / 1000)
         world = snapshot(groups=[{"group": "jobs", "kind": "share", "state": "Empty"}])
         with serve(world, found) as url:
@@ -363,7 +363,7 @@ class TestDescribe:
         assert [line[1] for line in members[1:]] == ["m2", "m3"]
 
     def test_topics_of_a_capture_have_their_names(self, command: CommandRunner) -> None:
-        """Assignments of the newer kinds have only topic ids; a commit with id and name resolves them."""
+        """Assignments of the newer kinds have only topic ids. A commit with id and name resolves them."""
         lines = command.run("groups", "describe", "consumer-regex", "--offsets", "--capture", str(LIVES))
         assert {line[1] for line in lines[1:]} == {"consumer-regex-in", "consumer-regex-also-in"}
         assert all(line[3] != "-" and line[8].startswith("consumer-regex-") for line in lines[1:])
@@ -416,7 +416,7 @@ class TestHistory:
         ]
 
     def test_group_without_history(self, url: str, command: CommandRunner) -> None:
-        """A group without details has no history, which is not an error."""
+        """A group without details has no history. This is not an error."""
         assert command.run("history", "plain", "--url", url) == []
         assert "no events recorded" in command.err
 
@@ -454,7 +454,7 @@ class TestRefusals:
 
     @pytest.mark.parametrize("verb", [["groups", "describe"], ["history"]], ids=["describe", "history"])
     def test_no_such_group(self, verb: Sequence[str], url: str, capture: Path, command: CommandRunner) -> None:
-        """The error has the nearest names, whatever the source."""
+        """The error has the nearest names for any source."""
         assert command.run(*verb, "biling", "--url", url, code=ExitCode.NO_SUCH_GROUP) == []
         assert command.err == "error: there is no group named biling; did you mean billing?\n"
         command.run(*verb, "zzz", "--capture", str(capture), code=ExitCode.NO_SUCH_GROUP)

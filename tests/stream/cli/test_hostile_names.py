@@ -1,4 +1,4 @@
-"""Names, addresses and metadata that clients chose: no verb prints what a terminal would obey."""
+"""Names, addresses and metadata that clients chose: no command prints a terminal sequence from them."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def output_of(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple
 
 @pytest.fixture(params=[False, True], ids=["pipe", "terminal"])
 def terminal(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Print into a pipe, and on what looks like a terminal that has no colours."""
+    """Print into a pipe, and on a simulated terminal without colours."""
     is_terminal = bool(request.param)
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("TERM", "dumb")
@@ -84,7 +84,7 @@ def terminal(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.usefixtures("terminal")
 def test_replay_shows_names_and_no_escape_sequences(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The table of groups, and the story of each, as text and as JSON."""
+    """The table of groups and the history of each are printed without sequences, as text and as JSON."""
     out, _ = output_of(["replay", str(capture)], capsys)
     assert "\\x1b]0;owned\\x07" in out.replace("\n", "")
     output_of(["replay", str(capture), "--json"], capsys)
@@ -102,7 +102,7 @@ def test_replay_shows_names_and_no_escape_sequences(capture: Path, capsys: pytes
 def test_decode_shows_names_and_no_escape_sequences(
     shape: str, capture: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Every shape; a line of JSON keeps its meaning."""
+    """No format prints a sequence, and a line of JSON keeps its meaning."""
     out, _ = output_of(["decode", "--input", str(capture), "--format", shape], capsys)
     assert out
     if shape.startswith("json"):
@@ -118,7 +118,7 @@ def test_decode_shows_names_and_no_escape_sequences(
 def test_verbs_about_groups_show_names_and_no_escape_sequences(
     verb: list[str], capture: Path, url: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of a capture and of a running instance, as tables and as JSON."""
+    """The groups of a capture and of a running instance are printed as tables and as JSON."""
     sources = [["--url", url]] if verb == ["explain"] else [["--url", url], ["--input", str(capture)]]
     names = [None] if verb == ["groups"] else [*(name for name in HOSTILE if "\0" not in name), "\x1b[2J stranger"]
     for source, name, more in itertools.product(sources, names, ([], ["--json"])):
@@ -141,7 +141,7 @@ def test_a_log_is_dumped_on_a_terminal_without_escape_sequences(
 
 
 def test_json_that_is_escaped_is_the_same_json() -> None:
-    """All signs of Unicode keep their meaning, also beyond the basic plane."""
+    """All characters of Unicode keep their meaning, also beyond the basic plane."""
     text = "".join(map(chr, itertools.chain(range(0xD800), range(0xE000, 0x11000), range(0x1F400, 0x1F500), [0xE0001])))
     line = json.dumps({"name": text}, ensure_ascii=False)
     assert json.loads(printable_json(line)) == {"name": text}

@@ -1,4 +1,4 @@
-"""The login of commands: from variables, never from arguments."""
+"""The login of commands: it is read from variables, never from arguments."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def variables(row: str, files: dict[str, str]) -> dict[str, str]:
     ],
 )
 def test_accepted(row: str, instance: str, files: dict[str, str]) -> None:
-    """The instance answers."""
+    """The instance accepts the login of each example."""
     assert InstanceClient(instance, environment=variables(row, files)).groups()["groups"]
 
 
@@ -98,7 +98,7 @@ def test_accepted(row: str, instance: str, files: dict[str, str]) -> None:
     ],
 )
 def test_refused(row: str, says: str, code: ExitCode, instance: str, files: dict[str, str]) -> None:
-    """In one line with advice, without the secret."""
+    """The error of each example has its reason and exit code, and no secret."""
     with pytest.raises(Refusal) as refused:
         InstanceClient(instance, environment=variables(row.replace("{empty.pem}", files["empty.pem"]), files)).groups()
     assert says in str(refused.value)
@@ -107,7 +107,7 @@ def test_refused(row: str, says: str, code: ExitCode, instance: str, files: dict
 
 
 def test_login_is_not_printed() -> None:
-    """A debugger or a log of the object has no password."""
+    """The repr of a login has no password."""
     assert "c2Vj" not in repr(instance_login({"LAGWARDEN_USER": "a", "LAGWARDEN_PASSWORD": "secret"}))
 
 
@@ -146,14 +146,14 @@ def recorder(target: str = "") -> Iterator[tuple[str, list[str | None]]]:
 
 
 def test_login_is_not_sent_to_another_server(files: dict[str, str]) -> None:
-    """A redirect is followed without it: the token belongs to the server that was named."""
+    """A redirect is followed without the login: the token belongs to the server of the URL."""
     with recorder() as (other, received), recorder(other) as (first, _):
         InstanceClient(f"{first}/old", environment=variables("TOKEN_FILE={token}", files)).groups()
     assert received == [None]
 
 
 def test_login_follows_a_redirect_of_the_same_server(files: dict[str, str]) -> None:
-    """As that of a proxy from one path to another."""
+    """A redirect from one path to another, as by a proxy, keeps the login."""
     with recorder() as (url, received):
         InstanceClient(f"{url}/old", environment=variables("TOKEN_FILE={token}", files)).groups()
     assert received == ["Bearer token-1"]
@@ -172,13 +172,13 @@ def test_login_follows_a_redirect_of_the_same_server(files: dict[str, str]) -> N
     ],
 )
 def test_servers_that_get_the_login_after_a_redirect(first: str, second: str, *, may: bool) -> None:
-    """The same one, also from the default port of HTTP to that of HTTPS, but never back."""
+    """Only the same server gets the login, also from the HTTP to the HTTPS default port, but never back."""
     assert keeps_login(first, second) == may
 
 
 @pytest.mark.parametrize("url", ["http://[::1", "http://[a]:1", "http://a:b", "ftp://a"])
 def test_invalid_url_is_a_usage_error(url: str) -> None:
-    """With what to write instead, and no traceback."""
+    """The error says that the value is not an http or https URL."""
     with pytest.raises(Refusal, match="is not an http or https URL") as refused:
         InstanceClient(url, environment={})
     assert refused.value.code is ExitCode.USAGE

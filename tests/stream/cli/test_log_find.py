@@ -25,7 +25,7 @@ def found(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, Any
 
 
 def test_a_record_is_found_by_offset_and_by_time(capsys: pytest.CaptureFixture[str]) -> None:
-    """Both find the same record of a later segment, with its file and the position of its batch."""
+    """Offset and time find the same record of a later segment, with its file and the position of its batch."""
     with opened(SEGMENTED) as log:
         record = next(placed.record for placed in log.records() if placed.record.offset == log.segments[-1].base_offset)
         path = log.segments[-1].path
@@ -42,7 +42,7 @@ def test_a_record_is_found_by_offset_and_by_time(capsys: pytest.CaptureFixture[s
 
 
 def test_the_table_names_file_and_position(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """One line per partition of a broker's log directory; `none` where nothing is that late."""
+    """Each partition of a log directory has one line, with `none` if it has no such record."""
     partition(tmp_path, {0: simple_batches(3)}, "__consumer_offsets-0")
     partition(tmp_path, {0: simple_batches(9)}, "__consumer_offsets-1")
     assert cli.main(["log", "find", str(tmp_path), "--offset", "5"]) == ExitCode.OK
@@ -56,7 +56,7 @@ def test_the_table_names_file_and_position(capsys: pytest.CaptureFixture[str], t
 def test_a_partition_that_cannot_be_read_does_not_hide_the_others(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """Its problem is one line on stderr, and the exit code says that something was not read."""
+    """The problem of the partition is one line on stderr, and the exit code is that of an incomplete read."""
     partition(tmp_path, {0: simple_batches(3)}, "__consumer_offsets-0")
     shutil.copytree(tmp_path / "__consumer_offsets-0", tmp_path / "__consumer_offsets-1")
     log = next((tmp_path / "__consumer_offsets-1").glob("*.log"))

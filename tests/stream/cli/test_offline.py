@@ -235,7 +235,7 @@ class TestReplay:
         assert replayed.err == groups.err
 
     def test_as_json(self, capsys: pytest.CaptureFixture[str]) -> None:
-        """The groups as the API returns each of them, with commit counts, records by type and decode errors."""
+        """The JSON has each group as in the API, with commit counts, records by type and decode errors."""
         assert cli.main(["replay", str(RECORDED), "--json"]) == ExitCode.OK
         answer = json.loads(capsys.readouterr().out)
         simple = next(group for group in answer["groups"] if group["group"] == "simple-group")
@@ -255,7 +255,7 @@ class TestReplay:
         assert answer["faults"] == []
 
     def test_history_of_a_group(self, capsys: pytest.CaptureFixture[str]) -> None:
-        """The transitions as in `history`, and the events of the records: times in UTC in text, in Unix ms in JSON."""
+        """The transitions of `history` precede the events. Times are in UTC in text and in Unix ms in JSON."""
         assert cli.main(["history", "simple-group", "--capture", str(RECORDED)]) == ExitCode.OK
         history = capsys.readouterr().out
         assert cli.main(["replay", str(RECORDED), "--group", "simple-group"]) == ExitCode.OK

@@ -33,7 +33,7 @@ def test_flag_that_was_not_given_does_not_hide_the_environment(monkeypatch: pyte
 
 
 def test_setting_without_value_does_not_print_what_may_be_a_password() -> None:
-    """The error names the part that can be a key and nothing behind it."""
+    """The error has the part that can be a key and nothing after it."""
     with pytest.raises(typer.BadParameter, match=r"--set 'kafka\.sasl_password' must be KEY=VALUE") as refused:
         load_config(None, {}, ["kafka.sasl_password:hunter2"])
     assert "hunter2" not in str(refused.value)
@@ -49,7 +49,7 @@ def test_secret_on_the_command_line_is_refused() -> None:
 
 
 def test_section_needs_no_brokers(tmp_path: Path) -> None:
-    """A command that asks the HTTP API or reads a capture loads only its own section."""
+    """A command that requests the HTTP API or reads a capture loads only its own section."""
     path = tmp_path / "c.yaml"
     path.write_text("{http: {port: 1234}, kafka: {ssl_ca_file: /no/such/file, sasl_password_file: /no/such/file}}")
     assert load_section(HttpOptions, path).port == 1234
@@ -62,7 +62,7 @@ def test_section_needs_no_brokers(tmp_path: Path) -> None:
     ids=["value of the section", "option of the section", "unknown section", "unknown option of another section"],
 )
 def test_section_reports_faults_and_unknown_names(tmp_path: Path, text: str) -> None:
-    """A misspelt name is reported wherever it stands; a value only if it belongs to the section."""
+    """A misspelt name is reported in any section, and an invalid value only in the section of the command."""
     path = tmp_path / "c.yaml"
     path.write_text(text)
     with pytest.raises(ConfigRefusal) as refused:

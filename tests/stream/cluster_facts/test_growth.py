@@ -8,7 +8,7 @@ from stream.cluster_facts.growth import LogGrowth
 
 
 def test_growth_is_the_change_per_second() -> None:
-    """None after the first value, negative if the size has shrunk."""
+    """The growth is None after the first size, and negative if the size has shrunk."""
     growth = LogGrowth()
     assert growth.update(0, {1: 100, 2: 50}) == {1: None, 2: None}
     assert growth.update(60, {1: 700, 2: 20}) == {1: 10.0, 2: -0.5}
@@ -16,7 +16,7 @@ def test_growth_is_the_change_per_second() -> None:
 
 
 def test_compaction_cancels_growth() -> None:
-    """Over an hour with several compactions the growth is about 0; of a straight line it is its slope."""
+    """An hour with several compactions has a growth of about 0. The growth of a straight line is its slope."""
     growth = LogGrowth()
     for minute in range(300):
         growth_by_broker = growth.update(minute * 60, {1: 50_000 * (minute % 12), 2: 50_000 * minute})
@@ -33,7 +33,7 @@ def test_an_unknown_size_has_no_growth() -> None:
 
 
 def test_old_sizes_do_not_count() -> None:
-    """After a long gap growth starts again, and a removed broker is not kept."""
+    """Growth starts again after a long gap, and a removed broker is not kept."""
     growth = LogGrowth()
     growth.update(0, {1: 100, 2: 1})
     assert growth.update(4_000, {1: 200}) == {1: None}
@@ -41,7 +41,7 @@ def test_old_sizes_do_not_count() -> None:
 
 
 def test_two_sizes_at_the_same_time_have_no_growth() -> None:
-    """There is no rate without a time difference."""
+    """No rate can be computed without a time difference."""
     growth = LogGrowth()
     growth.update(5, {1: 1})
     assert growth.update(5, {1: 2}) == {1: None}

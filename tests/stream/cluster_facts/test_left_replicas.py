@@ -45,20 +45,20 @@ BEFORE: Layout = {"t/a": [[1, 2], [2, 3]], "other/b": [[2, 3]]}
 
 
 def test_a_deletion_leaves_the_replicas_of_absent_brokers() -> None:
-    """One for each partition; live brokers delete theirs."""
+    """An absent broker keeps one replica for each of its partitions. Live brokers delete theirs."""
     after: Layout = {"other/b": [[2, 3]]}
     assert left(topology(BEFORE, [1, 3]), topology(after, [1, 3])) == {2: 2}
     assert left(topology(BEFORE, [1]), topology(after, [1])) == {2: 2, 3: 1}
 
 
 def test_replicas_are_counted_once() -> None:
-    """They stay counted when the broker is back and when it leaves again."""
+    """Replicas stay counted when the broker returns and when it leaves again."""
     gone = topology({}, [1, 3])
     assert left(topology(BEFORE, [1, 3]), gone, gone, topology({}, [1, 2, 3]), gone, absent=("t", "other")) == {2: 3}
 
 
 def test_a_topic_that_is_created_again_leaves_its_former_replicas() -> None:
-    """Another id is another topic, even on the same broker."""
+    """A topic with another id is another topic, even on the same broker."""
     again: Layout = {"t/c": [[1, 2], [2, 3]], "other/b": [[2, 3]]}
     assert left(topology(BEFORE, [1, 3]), topology(again, [1, 3]), absent=()) == {2: 2}
 
@@ -71,18 +71,18 @@ def test_a_reassignment_leaves_a_replica() -> None:
 
 @pytest.mark.parametrize(("before", "after"), [([1, 2, 3], [1, 3]), ([1, 3], [1, 2, 3]), ([1, 2, 3], [1, 2, 3])])
 def test_a_broker_that_may_have_been_there_has_left_nothing(before: list[int], after: list[int]) -> None:
-    """It may have deleted the files before it left, or after it returned."""
+    """The broker may have deleted the files before it left, or after it returned."""
     assert left(topology(BEFORE, before), topology({}, after), absent=("t", "other")) == {}
 
 
 def test_a_topic_that_may_not_be_described_is_not_deleted() -> None:
-    """It is not listed, or it has an error instead of partitions."""
+    """A topic that may not be described is not listed, or has an error instead of partitions."""
     assert left(topology(BEFORE, [1, 3]), topology({}, [1, 3]), absent=()) == {}
     assert left(topology(BEFORE, [1, 3]), topology({}, [1, 3], failed=["t", "other"]), absent=("t", "other")) == {}
 
 
 def test_no_topic_is_looked_up_while_nothing_changes() -> None:
-    """A lookup is a request."""
+    """Each lookup is a request, so an unchanged layout causes none."""
     counter = LeftReplicas()
     for live in ([1, 2, 3], [1, 3], [1, 3], [1, 2, 3]):
         assert counter.update(topology(BEFORE, live), lambda asked: pytest.fail(f"asked for {asked}")) == {}

@@ -32,8 +32,8 @@ def log(
 ) -> Iterator[int]:
     """Yield the size at each poll of a log that is written at `rate` bytes per second and compacted to `clean` bytes.
 
-    And to `more` bytes for each hour, where keys come in. Compacted as Kafka does it: the segments before the active
-    one, once they are dirty enough; not after `stops_at` hours.
+    Each hour adds `more` bytes of new keys. As in Kafka, the segments before the active one are compacted once they are
+    dirty enough, and none after `stops_at` hours.
     """
     cleaned, dirty, active = clean, 0.0, 0.0
     for step in range(int(hours * 3600 / EVERY)):
@@ -81,7 +81,7 @@ def first_found(evidence_by_poll: list[list[str]]) -> float | None:
     ],
 )
 def test_a_working_cleaner_causes_no_evidence(sizes: Iterable[int]) -> None:
-    """A log that is compacted by Kafka's rules causes none with any traffic."""
+    """A log that is compacted by Kafka's rules causes no evidence."""
     assert first_found(watched(sizes)) is None
 
 
@@ -89,7 +89,7 @@ def test_a_working_cleaner_causes_no_evidence(sizes: Iterable[int]) -> None:
 def test_a_working_cleaner_causes_no_evidence_with_any_traffic(
     rate: float, clean: float, segment: int, start: float
 ) -> None:
-    """Any rate, number of live keys, segment size and start."""
+    """The rate, the number of live keys, the segment size and the start do not matter."""
     sizes = [*log(rate, 6, clean=clean, segment=segment)]
     sizes = sizes[int(len(sizes) * start) :]
     assert first_found(watched(sizes, limits=CompactionConfig(segment, LIMITS.dirty_ratio))) is None
@@ -98,7 +98,7 @@ def test_a_working_cleaner_causes_no_evidence_with_any_traffic(
 @pytest.mark.parametrize(
     ("sizes", "hours"),
     [
-        # From the last compaction: two segments, as much dirt as is clean, and the patience of ten minutes.
+        # The limit from the last compaction: two segments, as many dirty bytes as clean ones, and ten minutes.
         pytest.param(log(30_000, 12, stops_at=0), (200 / 0.03 + 600) / 3600, id="stopped from the start"),
         pytest.param(
             log(30_000, 48, clean=40 * MB, stops_at=5),
@@ -130,7 +130,7 @@ def test_a_log_may_be_overdue_for_a_while() -> None:
 
 
 def test_min_compaction_lag_extends_the_allowed_time() -> None:
-    """Younger records must not be compacted."""
+    """Records younger than the lag must not be compacted."""
     limits = CompactionConfig(SEGMENT, 0.5, lag_seconds=7_200)
     assert first_found(watched([0, *[900 * MB] * 200], limits=limits)) == pytest.approx(2.2, abs=0.05)
 
@@ -152,7 +152,7 @@ def test_a_replica_that_is_not_compacted_is_found() -> None:
     ],
 )
 def test_replicas_that_may_differ(one: int, other: int, in_sync: int | None) -> None:
-    """They differ before and after a compaction; out-of-sync replicas are not compared."""
+    """Replicas differ before and after a compaction. Out-of-sync replicas are not compared."""
     assert first_found(watched([one] * 20, [other] * 20, in_sync=in_sync)) is None
 
 
@@ -180,12 +180,12 @@ def test_a_log_larger_than_its_live_keys_is_found(start: int, keys: dict[int, in
 
 
 def test_a_log_without_growth_has_no_record_size() -> None:
-    """Without commits the record size is unknown, and there is no evidence."""
+    """The record size is unknown without commits, and there is no evidence."""
     assert first_found(watched([6_000 * MB] * 30, keys=lambda: {0: 1})) is None
 
 
 def test_each_broker_and_sign_has_one_sentence() -> None:
-    """It has the worst partition and the number of the others."""
+    """The sentence has the worst partition and the number of the others."""
     watch = CleanerWatch()
     for step in range(20):
         replicas = {(broker, p): step * (10 + p) * MB * broker for broker in (1, 2) for p in range(3)}

@@ -1,6 +1,6 @@
-"""The cluster's facts on two real brokers, each compared with Kafka's own tools; and a real log cleaner, asleep or not.
+"""The cluster's facts on two real brokers, compared with Kafka's tools, and a log cleaner that runs or not.
 
-The two brokers are shared: the test that takes one of them away brings it back.
+The tests share the two brokers: a test that stops one of them starts it again.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ LINE = re.compile(r"Topic: (\S+)\tPartition: (\d+)\tLeader: (\S+)\tReplicas: (\S
 def brokers(broker: Broker) -> Iterator[tuple[Broker, Broker]]:
     """Return two brokers of one cluster with the topics of ASSIGNMENTS and a first commit; the first controls it.
 
-    The shared broker is only asked for so that a machine without Java skips.
+    The shared broker is a parameter only so that a machine without Java skips.
     """
     assert broker.running
     with Broker(properties=TWO) as one, Broker(joins=one, properties=TWO) as two:
@@ -103,12 +103,12 @@ def as_the_tool(facts: ClusterFacts) -> list[tuple[str, int, int | None, list[in
 
 
 def described(broker: Broker, *arguments: str) -> list[tuple[str, int, int | None, list[int], set[int]]]:
-    """Ask `kafka-topics --describe`."""
+    """Run `kafka-topics --describe`."""
     return rows(tool("org.apache.kafka.tools.TopicCommand", broker, "--describe", *arguments))
 
 
 def test_layout_controller_and_settings(poll: ClusterPoll, brokers: tuple[Broker, Broker]) -> None:
-    """Leaders, replicas, in-sync replicas, the controller, and the settings with their source, as the tools say."""
+    """Leaders, replicas, in-sync replicas, controller and settings with their source are those of the tools."""
     one, two = brokers
     facts = poll.poll(snapshot([{"group": "cw", "topic": "cw-two", "partition": 0}]), time.time())
     assert as_the_tool(facts) == described(one)
@@ -129,7 +129,7 @@ def test_layout_controller_and_settings(poll: ClusterPoll, brokers: tuple[Broker
             "kafka.admin.ConfigCommand", one, "--describe", "--all", "--entity-type", f"{scope}s", "--entity-name", name
         )
         theirs = re.findall(r"^  ([\w.]+)=(.*?) sensitive=\w+ synonyms=\{(\w+)?", output, re.MULTILINE)
-        # The first synonym is the one in force; a default that has no name of its own in the broker has none.
+        # The first synonym is the effective one. A default without its own name in the broker has none.
         expected = {key: (value, source or "DEFAULT_CONFIG") for key, value, source in theirs}
         for key in wanted:
             assert ours.get((scope, name, key)) == expected.get(key), (scope, name, key)
@@ -176,7 +176,7 @@ def _pairs(sizes: pa.Table) -> dict[Any, int]:
 
 
 def test_a_stopped_and_restarted_broker_changes_the_facts(poll: ClusterPoll, brokers: tuple[Broker, Broker]) -> None:
-    """Under-replicated, leaderless and led by another than the preferred broker: seen when it is so, and when not."""
+    """Under-replicated, leaderless and not preferably led partitions appear, and disappear afterwards."""
     one, two = brokers
     before = poll.poll(None, time.time())
     assert _trouble(before) == {}
@@ -198,7 +198,7 @@ def test_a_stopped_and_restarted_broker_changes_the_facts(poll: ClusterPoll, bro
             assert {topic: row[column] for topic, row in counted.items()} == {
                 name: theirs.count(name) for name in counted
             }
-        # In sync with itself is what Kafka calls the last replica of a partition whose broker is away.
+        # Broker 1 has the last in-sync replica of these partitions. Their preferred leader is away.
         assert _trouble(facts)["cw-two", 0] == _trouble(facts)["cw-two", 2] == "led by another"
         assert facts.brokers["broker"].to_pylist() == [1]
         sizes = {row["broker"]: row["bytes"] for row in facts.offsets_replicas.to_pylist()}
@@ -228,7 +228,7 @@ def _values(poll: ClusterPoll, name: str) -> int:
 
 
 def test_cluster_series_are_in_the_exposition(brokers: tuple[Broker, Broker]) -> None:
-    """The watch polls by itself, its series stand in `/metrics` beside those of the groups, and it stops at once."""
+    """The watch polls in its own thread, and `/metrics` has its series beside those of the groups."""
     groups = PublishedSnapshot.build(
         snapshot([{"group": "cw", "topic": "cw-two", "partition": 0, "committed_offset": 1}])
     )
@@ -263,7 +263,7 @@ SMALL_SEGMENTS = {"offsets.topic.segment.bytes": "1048576", "offsets.topic.num.p
     [pytest.param("200", False, id="running"), pytest.param("2000000000", True, id="not running")],
 )
 def test_a_real_log_cleaner(make_broker: MakeBroker, backoff: str, *, suspect: bool) -> None:
-    """Four segments of commits of the same few keys: a cleaner at work leaves hardly any, one asleep all of them."""
+    """Commits of the same few keys fill segments. A running cleaner is not suspect, and one that waits is."""
     broker = make_broker(properties=SMALL_SEGMENTS | {"log.cleaner.backoff.ms": backoff})
     create_topics(broker.bootstrap, {"cw-much": 300})
     keys: dict[tuple[str, int], int] = {("cw-much", p): 7 for p in range(300)}

@@ -176,7 +176,7 @@ def poll_of(script: Answers) -> tuple[ClusterPoll, ScriptedCluster]:
 
 
 def test_a_poll_of_a_healthy_cluster_has_all_facts() -> None:
-    """Brokers, controller, topics, settings and sizes, without unknown facts."""
+    """The facts have brokers, controller, topics, settings and sizes, and no fact is unknown."""
     poll, cluster = poll_of(answers(topic(OFFSETS, 2), topic("read", 3), topic("not-read")))
     facts = poll.poll(snapshot([{"group": "g", "topic": "read", "partition": 0}]), 100.0)
     assert (facts.taken_at, facts.controller, facts.cleaner_suspect, facts.cleaner_evidence) == (100.0, 1, False, ())
@@ -195,7 +195,7 @@ def test_a_poll_of_a_healthy_cluster_has_all_facts() -> None:
 
 
 def test_chosen_settings_of_topics_are_read_and_shown() -> None:
-    """Beside those that lagwarden uses itself, which have no series unless they are chosen."""
+    """The settings that lagwarden uses itself are read too, and have no series unless they are chosen."""
     values = {"max.message.bytes": "1048588", "retention.ms": "604800000"}
     cluster = ScriptedCluster(answers(topic("read"), DescribeConfigsRequest=configs(VALUES | values)))
     poll = ClusterPoll(cluster, 100, topic_settings=("max.message.bytes", "retention.ms"))  # type: ignore[arg-type]
@@ -212,7 +212,7 @@ def test_chosen_settings_of_topics_are_read_and_shown() -> None:
 
 
 def test_quorum_reassignments_and_features() -> None:
-    """They are of the whole cluster; a feature has a range per broker."""
+    """These facts belong to the whole cluster. A feature has a range per broker."""
     poll, _ = poll_of(answers(topic("read", 3)))
     facts = poll.poll(None, 0)
     assert facts.cluster_totals.to_pylist() == [
@@ -248,7 +248,7 @@ def test_quorum_reassignments_and_features() -> None:
 
 
 def test_followers_that_are_not_in_sync() -> None:
-    """The lag of those that answer; a follower that does not is counted with its reason."""
+    """A follower that answers has its lag. A follower that does not is counted with its reason."""
     behind = topic("t", 2)
     for partition in behind.partitions:
         partition.isr_nodes = [1]
@@ -266,7 +266,7 @@ def test_followers_that_are_not_in_sync() -> None:
 
 
 def test_sizes_on_disk() -> None:
-    """Of every broker and topic; the size of a replica of a topic that does not exist is the broker's."""
+    """Every broker and topic has a size. Replicas of a topic that does not exist count for their broker only."""
     script = answers(topic(OFFSETS, 2), topic("t", 2))
     script["DescribeLogDirsRequest"] = disks({OFFSETS: [100, 200], "t": [7, 0], "gone": [50, 60], "denied": [1]})
     facts = poll_of(script)[0].poll(None, 0)
@@ -285,7 +285,7 @@ def test_a_size_that_is_not_complete_is_unknown() -> None:
 
 
 def test_sizes_of_a_large_cluster_are_those_of_the_offsets_topic(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Above the limit no other size is requested."""
+    """No other size is requested above the limit."""
     monkeypatch.setattr("stream.cluster_facts.poll.MOST_REPLICAS", 7)
     poll, cluster = poll_of(answers(topic(OFFSETS, 2), topic("t", 2)))
     facts = poll.poll(None, 0)
@@ -297,7 +297,7 @@ def test_sizes_of_a_large_cluster_are_those_of_the_offsets_topic(monkeypatch: py
 
 
 def test_quotas_are_bounded_and_can_be_hidden() -> None:
-    """The number is of all quotas; the first are shown, the others counted; hidden ones are not even read."""
+    """All quotas are counted and only the first are shown. Hidden quotas are not read."""
     poll, _ = poll_of(answers(DescribeClientQuotasRequest=quotas(*(f"c{n:03}" for n in range(502)))))
     facts = poll.poll(None, 0)
     assert (facts.cluster_totals["quotas"].to_pylist(), facts.quotas.num_rows) == ([502], 500)
@@ -312,7 +312,7 @@ def test_quotas_are_bounded_and_can_be_hidden() -> None:
 
 
 def test_a_cluster_without_these_requests_has_nulls() -> None:
-    """Old brokers with ZooKeeper: unknown numbers are null, and only what could not be read is counted."""
+    """Old brokers with ZooKeeper have nulls, and only facts that could not be read are counted."""
     kinds = (
         *("DescribeQuorumRequest", "ListPartitionReassignmentsRequest"),
         *("ApiVersionsRequest", "DescribeClientQuotasRequest"),
@@ -332,7 +332,7 @@ def test_a_cluster_without_these_requests_has_nulls() -> None:
 
 
 def test_the_number_of_requests_is_bounded() -> None:
-    """One request for all topics, and settings of a limited number of topics that groups read."""
+    """One request describes all topics. Settings are read for a limited number of topics that groups read."""
     many = [topic(f"t{n:04}") for n in range(2_200)]
     poll, cluster = poll_of(answers(topic(OFFSETS), *many))
     read = snapshot([{"group": "g", "topic": each.name, "partition": 0} for each in many])
@@ -409,7 +409,7 @@ def test_an_error_affects_only_its_own_fact(
 
 
 def test_before_the_first_commit() -> None:
-    """Without an offsets topic its size is unknown, and so is the state of the cleaner."""
+    """The size and the state of the cleaner are unknown without an offsets topic."""
     poll, _ = poll_of(answers(topic("t"), DescribeLogDirsRequest=disks({"t": [5]})))
     facts = poll.poll(None, 0)
     assert (facts.offsets_replicas.num_rows, facts.cleaner_suspect, facts.unknown_facts.num_rows) == (0, None, 0)
@@ -430,7 +430,7 @@ def test_before_the_first_commit() -> None:
     ],
 )
 def test_settings_that_prevent_compaction_are_evidence(values: dict[str, str], evidence: tuple[str, ...]) -> None:
-    """They are evidence at once, with any sizes."""
+    """Such settings are evidence at once, with any sizes."""
     poll, _ = poll_of(answers(topic(OFFSETS, 2), DescribeConfigsRequest=configs(VALUES | values)))
     facts = poll.poll(None, 0)
     assert (facts.cleaner_suspect, facts.cleaner_evidence) == (bool(evidence), evidence)
@@ -453,7 +453,7 @@ def test_a_topic_that_only_grows_is_suspect_after_a_while() -> None:
 
 
 def test_an_instance_judges_the_sizes_of_its_own_partitions() -> None:
-    """How many keys a partition has is known from its groups alone; and any topic may be one that they read."""
+    """The number of keys of a partition is known only from the instance's groups, which may read any topic."""
     script = answers(topic(OFFSETS, 2), topic("t"), DescribeLogDirsRequest=sizes(0, 0))
     cluster = ScriptedCluster(script)
     poll = ClusterPoll(cluster, 100, InstanceShare(0, 2))  # type: ignore[arg-type]
@@ -466,14 +466,14 @@ def test_an_instance_judges_the_sizes_of_its_own_partitions() -> None:
 
 
 def test_an_unreachable_cluster_raises() -> None:
-    """No other error is raised."""
+    """The poll raises Unreachable."""
     poll, _ = poll_of(answers(Metadata=lambda *_: AWAY))
     with pytest.raises(Unreachable):
         poll.poll(None, 0)
 
 
 def test_live_keys_are_estimated_per_partition() -> None:
-    """A key for each offset, and the records of a group and its members, in the group's partition."""
+    """A partition has a key for each offset, and the records of its groups and their members."""
     groups = snapshot(
         groups=[
             {"group": "one", "partitions": 10, "members": 2},

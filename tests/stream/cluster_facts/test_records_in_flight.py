@@ -1,4 +1,4 @@
-"""What the log of share groups tells of the records in flight, against the leader's own number in JMX (KIP-1103)."""
+"""The records in flight as derived from the log of share groups, against the leader's number in JMX (KIP-1103)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NO_METRIC: Final = "No matched attributes"
 """What the tool says before the first fetch of a share group."""
 PATIENCE: Final = 120.0
 """Seconds in which groups form and deliveries end, on a busy machine."""
-# The members of a group hold what they got for longer than this test takes, so the lock must not expire.
+# The members of a group hold their records for longer than this test takes, so the lock must not expire.
 LOCKS: Final = {
     "group.share.record.lock.duration.ms": "600000",
     "group.share.max.record.lock.duration.ms": "3600000",
@@ -48,7 +48,7 @@ MEMBERS: Final = {
 
 
 class Bounds(NamedTuple):
-    """The numbers of a group that the log has: what bounds the records in flight."""
+    """The bounds of a group's records in flight, as derived from the log."""
 
     start_offset: int | None
     returned: int
@@ -82,7 +82,7 @@ def in_flight(port: int) -> dict[str, int]:
 
 
 def test_records_in_flight_are_between_the_returned_ones_and_the_lag(make_broker: MakeBroker, tmp_path: Path) -> None:
-    """Except of the first records of a group, of which nothing is recorded before their delivery ends."""
+    """The first records of a group are an exception: they have no record before their delivery ends."""
     port = free_port()
     broker = make_broker(properties=LOCKS, jvm=jvm_with_jmx(port))
     create_topics(broker.bootstrap, {"jobs": 1})

@@ -1,4 +1,4 @@
-"""Share groups: their topic read from poll to poll, and the lag on a real broker as Kafka's own tool has it."""
+"""Share groups: each poll reads their topic, and the lag on a real broker equals that of Kafka's tool."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_each_poll_reads_what_is_new(topic: StateTopic) -> None:
 
 
 def test_a_topic_that_was_created_again_is_read_from_its_start(topic: StateTopic) -> None:
-    """What was known of the previous one is gone."""
+    """The state of the previous topic is dropped."""
     reader = ShareGroups(says())
     topic.log += [record(0, 10), record(30, 0)]
     assert poll(reader)[1] == [("g", 1, 20)]
@@ -122,7 +122,7 @@ def test_a_topic_that_was_created_again_is_read_from_its_start(topic: StateTopic
 
 
 def test_an_unknown_lag_makes_that_of_the_group_unknown(topic: StateTopic) -> None:
-    """It is null, not 0; a record that cannot be decoded is counted."""
+    """An unknown lag is null, not 0. A record that cannot be decoded is counted."""
     topic.log += [record(0, 10), (b"\x00\x63", b"")]
     topic.ends = [{"topic": "jobs", "partition": 0, "error": "no_leader"}]
     assert poll(ShareGroups(says())) == (
@@ -133,13 +133,13 @@ def test_an_unknown_lag_makes_that_of_the_group_unknown(topic: StateTopic) -> No
 
 
 def test_a_deleted_topic_has_no_rows(topic: StateTopic) -> None:
-    """Its state may stay in the log for a while."""
+    """The state of a deleted topic may stay in the log for a while."""
     topic.log += [record(0, 10), record(0, 10, topic_id=OTHER_ID)]
     assert poll(ShareGroups(says()))[1] == [("g", 1, 40)]
 
 
 def test_without_the_right_the_reason_is_counted(topic: StateTopic) -> None:
-    """Nothing is raised, and the next poll tries again."""
+    """The poll raises no error, and the next poll tries again."""
     reader = ShareGroups(says())
     topic.log.append(record(0, 10))
     topic.failure = NotAuthorised("no right", "grant it")
@@ -149,7 +149,7 @@ def test_without_the_right_the_reason_is_counted(topic: StateTopic) -> None:
 
 
 def test_the_last_numbers_stay_for_a_while(topic: StateTopic) -> None:
-    """After failed reads they have the time of the last successful one, and the failure is counted; then they go."""
+    """After failed reads the numbers keep their read time until the limit, and each failure is counted."""
     reader = ShareGroups(says(), kept_seconds=100)
     topic.log.append(record(0, 10))
     known = poll(reader)
@@ -164,7 +164,7 @@ def test_the_last_numbers_stay_for_a_while(topic: StateTopic) -> None:
 
 
 def test_an_instance_has_the_groups_that_it_owns(topic: StateTopic) -> None:
-    """Each group has exactly one, also after partitions were added to the topic of offsets."""
+    """Each group has exactly one instance, also after partitions were added to the offsets topic."""
     names = [f"g{number}" for number in range(20)]
     topic.log += [record(0, 10, group=name) for name in names]
     readers = [ShareGroups(says(), InstanceShare(index, 3)) for index in range(3)]
@@ -193,9 +193,9 @@ def _reads_every_fact(poll: Callable[[], object], unknown: Counter[tuple[str, st
 @pytest.mark.kafka
 @pytest.mark.long
 def test_lag_is_that_of_the_tool(make_broker: MakeBroker, tmp_path: Path) -> None:
-    """A group that accepts, one that rejects, one that releases until the last delivery, and one that hangs.
+    """The groups accept, reject, release until the last delivery, or hang.
 
-    Start offsets and lag of all are those of `kafka-share-groups`; the counts tell the first two apart.
+    Start offsets and lag of all groups are those of `kafka-share-groups`; the counts distinguish the first two groups.
     """
     broker = make_broker(properties=SHORT_LOCKS)
     create_topics(broker.bootstrap, {"jobs": 2})
@@ -241,7 +241,7 @@ def test_lag_is_that_of_the_tool(make_broker: MakeBroker, tmp_path: Path) -> Non
             }
 
         def agree() -> bool:
-            """Compare with the tool, unless the group that hangs gave up records while the tool ran."""
+            """Compare with the tool, unless the group that hangs released records while the tool ran."""
             before = shown()
             output = "".join(clients.tool(TOOL, "--describe", "--offsets", "--group", group) for group in ACKNOWLEDGE)
             if shown() != before:

@@ -1,4 +1,4 @@
-"""The progress of share groups: what a record of their topic changes, as the coordinators themselves apply it."""
+"""The progress of share groups: a record of their topic has the effect that it has in the coordinators."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ STORIES: list[Any] = [
     ("events", "end", "expected", "finished"), [s[1:] for s in STORIES], ids=[s[0] for s in STORIES]
 )
 def test_the_progress_of_a_partition(events: list[Any], end: int, expected: tuple[Any, ...], finished: Any) -> None:
-    """Start offset, lag, returned records with their deliveries, finished records; accepted, archived, returned."""
+    """Each example has its start offset, lag, returned records with deliveries, and finished records by outcome."""
     found = state(*events)
     progress = found.partitions[KEY]
     assert expected == (
@@ -129,7 +129,7 @@ def key(group: str, partition: int) -> dict[str, Any]:
 
 
 def test_partitions_beyond_the_bound_are_not_kept() -> None:
-    """Their groups are incomplete, also those that are kept later; a removed group makes room."""
+    """Groups of such partitions are incomplete, also with partitions kept later. A removed group frees its place."""
     found = ShareState(most_partitions=2)
     for group, partition in (("a", 0), ("b", 0), ("a", 1), ("c", 0)):
         found.add(dataclasses.replace(CREATED, **key(group, partition)))
@@ -143,7 +143,7 @@ def test_partitions_beyond_the_bound_are_not_kept() -> None:
 
 
 def test_batches_beyond_the_bound_are_unknown_until_a_snapshot() -> None:
-    """Lag and accepted records stay known; what came back is unknown, not 0."""
+    """The lag and the accepted records stay known. The returned records are unknown, not 0."""
     found = ShareState(most_batches=2)
     for update in (CREATED, recorded(0, 1, (2, 2, ACKNOWLEDGED, 1)), recorded(0, 1, (4, 5, AVAILABLE, 1))):
         found.add(update)
@@ -157,7 +157,7 @@ def test_batches_beyond_the_bound_are_unknown_until_a_snapshot() -> None:
 
 
 def test_the_bound_on_batches_counts_those_of_all_partitions() -> None:
-    """A partition that is removed makes room for others, and so does one that needs fewer."""
+    """A partition that is removed, or needs fewer batches, frees places for others."""
     found = ShareState(most_batches=1)
     found.add(recorded(0, 0, (0, 0, AVAILABLE, 1)))
     found.add(dataclasses.replace(recorded(0, 0, (0, 0, AVAILABLE, 1)), **key("other", 0)))
@@ -171,19 +171,19 @@ def test_the_bound_on_batches_counts_those_of_all_partitions() -> None:
 
 
 def test_without_the_end_the_lag_is_unknown() -> None:
-    """And an end that is older than the state gives no negative lag."""
+    """An end that is older than the state gives no negative lag."""
     progress = SharePartition(10, 0, ())
     assert (progress.lag(None), progress.lag(9), progress.lag(12)) == (None, 0, 2)
 
 
 def test_a_removed_partition_is_forgotten() -> None:
-    """Its counts begin again."""
+    """The counts of a removed partition are dropped too."""
     found = state(CREATED, recorded(0, 1, (0, 0, ARCHIVED, 1)), SharePartitionStateRemoved(*KEY))
     assert (found.partitions, found.finished) == ({}, {})
 
 
 def test_counts_begin_where_the_reader_does() -> None:
-    """What is in the log already is no news."""
+    """Records that are already in the log at the start are not counted."""
     found = state(CREATED, recorded(0, 1, (0, 0, ARCHIVED, 1)))
     found.restart_counts()
     found.add(recorded(1, 1, (1, 1, ARCHIVED, 1)))

@@ -26,8 +26,8 @@ UNDER: Partition = (0, [0, 1], [0])
 LOST: Partition = (None, [2, 1], [])
 
 
-def test_brokers_with_what_they_lead_and_hold() -> None:
-    """Counted over all topics; a broker without anything has zeros, one that is away is no row."""
+def test_brokers_with_the_replicas_that_they_lead_and_hold() -> None:
+    """All topics count. A broker without replicas has zeros, and an absent broker has no row."""
     found = tables.brokers_table(layout({"a": [GOOD, ELSEWHERE, UNDER], "b": [LOST]}, brokers=2))
     assert found.schema == model.BROKERS
     assert [(row["broker"], row["leads"], row["holds"]) for row in found.to_pylist()] == [(0, 2, 3), (1, 1, 4)]
@@ -37,14 +37,14 @@ def test_brokers_with_what_they_lead_and_hold() -> None:
 
 @pytest.mark.parametrize(("controller", "rows"), [(7, [{"broker": 7, "active": True}]), (None, [])])
 def test_the_controller(controller: int | None, rows: list[dict[str, object]]) -> None:
-    """One row, or none: never a broker that is none."""
+    """The table has one row, or none without a known controller."""
     topology = Topology("c", (), controller, None, TOPICS.empty_table(), layout({}, 1).partitions)
     found = tables.controllers_table(topology)
     assert (found.schema, found.to_pylist()) == (model.CONTROLLERS, rows)
 
 
 def test_topics_with_shares() -> None:
-    """CMAK's whole percents as shares from 0 to 1."""
+    """CMAK's whole percents are shares from 0 to 1."""
     rows: list[Partition] = [(0, [0, 1], [0, 1]), (0, [0, 1], [0, 1]), (0, [1, 0], [0, 1]), (1, [1, 0], [1])]
     found = tables.topics_table(
         layout({"t": rows}, 4), {"t": {"min.insync.replicas": TopicConfig("min.insync.replicas", "2")}}
@@ -69,7 +69,7 @@ def test_topics_with_shares() -> None:
 
 
 def test_every_partition() -> None:
-    """Leader, counts and the lists behind them."""
+    """A partition has its leader, its counts and the lists that are counted."""
     found = tables.partitions_table(layout({"t": [GOOD, LOST]}, 2))
     assert found.schema == model.TOPIC_PARTITIONS
     assert [tuple(row.values())[1:] for row in found.to_pylist()] == [
@@ -90,14 +90,14 @@ def test_every_partition() -> None:
     ],
 )
 def test_shown_partitions_are_bounded(most: int, shown: list[tuple[str, int]]) -> None:
-    """Leaderless and under-replicated ones have priority; the order is kept."""
+    """Leaderless and under-replicated partitions have priority, and the order is kept."""
     every = tables.partitions_table(layout({"a": [GOOD, ELSEWHERE, UNDER], "b": [GOOD, LOST]}, 3))
     found = tables.shown_partitions(every, most)
     assert [(row["topic"], row["partition"]) for row in found.to_pylist()] == shown
 
 
 def test_sizes_with_their_reasons() -> None:
-    """A broker without an answer has no size but a reason."""
+    """A broker without an answer has a reason instead of a size."""
     replicas = table(REPLICA_SIZES, [{"broker": 1, "topic": "o", "size": 5}, {"broker": 2, "error": "storage_failed"}])
     found = tables.offsets_replicas_table({2: None, 1: 5}, {1: 0.5, 2: None}, replicas)
     assert found.schema == model.OFFSETS_REPLICAS
@@ -105,7 +105,7 @@ def test_sizes_with_their_reasons() -> None:
 
 
 def test_settings() -> None:
-    """A setting that may not be seen has a reason; one that this Kafka does not have is left out."""
+    """A setting that may not be described has a reason. A setting that this Kafka does not have is left out."""
     brokers = {
         2: {"a": TopicConfig("a", reason=ErrorReason.UNREACHABLE)},
         1: {"b": TopicConfig("b", "5", "default_config"), "a": TopicConfig("a", reason=ErrorReason.NOT_FOUND)},
@@ -121,7 +121,7 @@ def test_settings() -> None:
 
 
 def test_only_chosen_settings_of_topics_have_series() -> None:
-    """Those of brokers and of the offsets topic all have."""
+    """All settings of brokers and of the offsets topic have series."""
     scopes = [("broker", "1", "a"), ("topic", "__consumer_offsets", "a"), ("topic", "t", "a"), ("topic", "t", "b")]
     configs = table(model.CONFIGS, [{"scope": scope, "name": name, "key": key} for scope, name, key in scopes])
     shown = tables.shown_configs(configs, ["b", "c"])
@@ -131,14 +131,14 @@ def test_only_chosen_settings_of_topics_have_series() -> None:
 
 
 def test_a_minimum_of_replicas_that_is_not_known_counts_nothing() -> None:
-    """No right to see the setting, or a topic that no group reads."""
+    """The minimum is unknown without the right to describe the setting, or if no group reads the topic."""
     refused = {"min.insync.replicas": TopicConfig("min.insync.replicas", reason=ErrorReason.NOT_AUTHORIZED)}
     found = tables.topics_table(layout({"t": [GOOD], "u": [GOOD]}, 2), {"t": refused})
     assert found["at_min_isr"].to_pylist() == found["under_min_isr"].to_pylist() == [None, None]
 
 
 def test_the_share_of_under_replicated_partitions() -> None:
-    """Of all partitions, however they are spread over topics; without any it is not known."""
+    """The share is that of all partitions of all topics. It is unknown without partitions."""
     mixed = tables.partitions_table(layout({"a": [GOOD, GOOD, GOOD], "b": [UNDER]}, 2))
     (row,) = tables.totals_table(mixed, None, None, {}, None).to_pylist()
     assert {name: value for name, value in row.items() if value is not None} == {"under_replicated_ratio": 0.25}
@@ -146,7 +146,7 @@ def test_the_share_of_under_replicated_partitions() -> None:
 
 
 def test_unknown_facts_are_counted() -> None:
-    """By fact and reason."""
+    """Each fact is counted with its reason."""
     topics = table(TOPICS, [{"topic": "a", "error": "invalid"}, {"topic": "b", "partitions": 1}])
     topology = Topology(
         "c", (Broker(1, "h", 1, None),), None, ErrorReason.NOT_AUTHORIZED, topics, layout({}, 1).partitions
@@ -167,7 +167,7 @@ def test_unknown_facts_are_counted() -> None:
 
 @pytest.mark.parametrize("suspect", [True, False, None])
 def test_the_poll_has_a_row(*, suspect: bool | None) -> None:
-    """When, how long, and the cleaner."""
+    """The row has the time and the duration of the poll, and the state of the cleaner."""
     found = tables.poll_table(1.5, 0.25, suspect)
     assert found.schema == model.POLLS
     assert found["poll_time"].cast("int64").to_pylist() == [1_500]

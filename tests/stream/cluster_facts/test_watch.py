@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Polls:
-    """A fake ClusterPoll: each poll returns or raises the next result, at the end the last one."""
+    """A fake ClusterPoll: each poll returns or raises the next result, and repeats the last one."""
 
     def __init__(self, *outcomes: ClusterFacts | Exception) -> None:
         self.looks: list[Snapshot | None] = []
@@ -83,7 +83,7 @@ def test_the_result_of_a_poll_is_published(watching: Any) -> None:
 
 
 def test_the_first_of_several_instances_has_the_facts(watching: Any) -> None:
-    """They are the same for all, so that a sum counts each once; the others have the progress of their share groups."""
+    """Only the first instance has the common facts, so that sums count them once. Each has its share groups."""
     seen = facts()
     first, other = (watching(Polls(seen), share=InstanceShare(index, 2)) for index in (0, 1))
     for watch, whole in ((first, seen), (other, None)):
@@ -98,7 +98,7 @@ def test_the_first_of_several_instances_has_the_facts(watching: Any) -> None:
 
 
 def test_share_groups_outlive_the_other_facts(watching: Any) -> None:
-    """After the third failure in a row, they alone stay until their limit, without brokers and topics."""
+    """The share groups alone stay after the third failure in a row, until their own limit."""
     seen = facts(taken_at=time.time(), share_reads=table(model.SHARE_READS, [{"read_time": int(time.time() * 1000)}]))
     for kept, share_groups in ((600.0, seen.share_groups), (0.0, None)):
         polls = Polls(seen, AWAY)
@@ -110,7 +110,7 @@ def test_share_groups_outlive_the_other_facts(watching: Any) -> None:
 
 
 def test_a_missing_right_for_share_groups_is_named(watching: Any, logged: list[Any]) -> None:
-    """Once, with the right to grant, and the polls go on."""
+    """One log line names the right to grant, and the polls continue."""
     denied = table(model.UNKNOWN_FACTS, [{"fact": "share groups", "reason": "not_authorized", "amount": 1}])
     polls = Polls(facts(unknown_facts=denied))
     with watching(polls):
@@ -120,7 +120,7 @@ def test_a_missing_right_for_share_groups_is_named(watching: Any, logged: list[A
 
 @pytest.mark.parametrize("hide", [False, True])
 def test_hidden_members_hide_the_clients_of_quotas(monkeypatch: pytest.MonkeyPatch, *, hide: bool) -> None:
-    """The option of the HTTP server decides what is read, because quotas name users and clients."""
+    """Quotas name users and clients, so the option of the HTTP server decides whether they are read."""
     made: list[bool] = []
 
     def poll(*_: Any, hide_clients: bool, **__: Any) -> Polls:
@@ -166,15 +166,15 @@ def test_the_chosen_settings_of_topics_are_polled(
 
 
 def test_turned_off(watching: Any) -> None:
-    """With an interval of 0 nothing is asked and nothing started."""
+    """An interval of 0 starts no thread and sends no request."""
     polls, before = Polls(facts()), set(threading.enumerate())
     with watching(polls, interval=0) as watch:
         assert (watch.current(), polls.looks) == (None, [])
         assert set(threading.enumerate()) <= before
 
 
-def test_old_facts_are_taken_away(watching: Any, logged: list[Any]) -> None:
-    """Two failed polls leave what was seen, the third takes it away with one line, and a good one brings it back."""
+def test_old_facts_are_dropped(watching: Any, logged: list[Any]) -> None:
+    """The facts stay for two failed polls, are dropped with one line after the third, and return with a good one."""
     polls = Polls(facts(), AWAY, AWAY, facts(), AWAY)
     with watching(polls) as watch:
         wait_until(lambda: watch.current() is None and len(polls.looks) > 4, "the end of what was seen")
@@ -186,8 +186,8 @@ def test_old_facts_are_taken_away(watching: Any, logged: list[Any]) -> None:
 
 
 @pytest.mark.parametrize("error", [AWAY, ValueError("an unexpected answer")], ids=["away", "unexpected"])
-def test_no_failure_ends_it(watching: Any, error: Exception) -> None:
-    """Whatever goes wrong in a poll, the next one is made."""
+def test_no_failure_ends_the_watch(watching: Any, error: Exception) -> None:
+    """The next poll is made after any error of a poll."""
     polls = Polls(error, error, facts())
     with watching(polls) as watch:
         wait_until(lambda: watch.current() is not None, "the poll after two failures")
@@ -195,7 +195,7 @@ def test_no_failure_ends_it(watching: Any, error: Exception) -> None:
 
 
 def test_a_missing_right_is_named_once(watching: Any, logged: list[Any]) -> None:
-    """One line says what to grant, however often it is refused; what is only away is no right."""
+    """One line names the right to grant for any number of refusals. A fact that is only unreachable names none."""
     rows = [
         {"fact": "controller", "reason": "not_authorized", "amount": 1},
         {"fact": "offsets topic size", "reason": "not_authorized", "amount": 3},
@@ -210,7 +210,7 @@ def test_a_missing_right_is_named_once(watching: Any, logged: list[Any]) -> None
 
 
 def test_a_missing_right_to_share_groups_does_not_end_the_polls(watching: Any, logged: list[Any]) -> None:
-    """The ACL to read their topic is optional: the line names it, and the next poll is made."""
+    """The ACL to read their topic is optional: one line names this ACL, and the next poll is made."""
     rows = [{"fact": model.SHARE_GROUPS_FACT, "reason": "not_authorized", "amount": 1}]
     polls = Polls(facts(unknown_facts=table(model.UNKNOWN_FACTS, rows)))
     with watching(polls) as watch:
@@ -239,8 +239,8 @@ def test_a_connection_that_cannot_be_made(logged: list[Any]) -> None:
     assert (watch.current(), logged[0]["cause"]) == (None, "no such file")
 
 
-def test_a_poll_that_hangs_does_not_hold_up_the_stop(watching: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A broker that does not answer is left alone with its poll."""
+def test_a_poll_that_hangs_does_not_delay_the_stop(watching: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stop does not wait for a broker that does not answer."""
     monkeypatch.setattr("stream.cluster_facts.watch._STOP_SECONDS", 0.05)
     entered, released = threading.Event(), threading.Event()
 

@@ -84,7 +84,7 @@ def test_shards_round_trip_through_bytes(log: list[Timed], compressed: bool) -> 
 )
 @pytest.mark.parametrize("unpack", [unpack_state, unpack_delta, unpack_change])
 def test_bytes_of_another_kind_are_refused(alien: bytes, unpack: Callable[[bytes], object]) -> None:
-    """Bytes that are not a packed shard of a known format raise one clear error instead of giving a wrong state."""
+    """Bytes that are not a packed shard of a known format raise an error instead of giving a wrong state."""
     with pytest.raises(UnknownFormatError, match="not a packed shard"):
         unpack(alien)
 
@@ -116,7 +116,7 @@ def test_a_state_of_format_2_is_read_exactly(partition: int) -> None:
 
 @pytest.mark.parametrize("partition", PARTITIONS)
 def test_a_state_of_format_3_is_read_exactly(partition: int) -> None:
-    """As one of format 2, with the aborted commits of one key, which were added to the state of partition 0."""
+    """The state equals that of the capture today, and partition 0 also has the aborted commits of one added key."""
     assert FORMAT == 3
     old, new = stored(3, partition), replayed()[partition]
     assert histories_in(old) == histories_in(new)
@@ -127,7 +127,7 @@ def test_a_state_of_format_3_is_read_exactly(partition: int) -> None:
 
 
 def test_histories_continue_after_the_upgrade() -> None:
-    """A group of a state of format 1 is not created again; its death has evidence, and it can be recreated."""
+    """A group of format 1 is not created again. Its death has evidence, and it can be recreated."""
     state = stored(1, 0)
     key, tombstone = group_key("static-group"), gone(classic())[1]
     log = [
@@ -141,7 +141,7 @@ def test_histories_continue_after_the_upgrade() -> None:
 
 
 def test_a_driver_state_seeded_from_format_1_has_all_histories() -> None:
-    """After an upgrade all groups have a history before any of their records is read."""
+    """All groups have a history after an upgrade, before any of their records is read."""
     driver = DriverState()
     for partition in PARTITIONS:
         driver.seed(partition, stored(1, partition))

@@ -76,7 +76,7 @@ def test_a_change_applied_again_has_no_effect(batches: list[list[Raw]], again: i
 
 
 def test_rows_keep_their_labels() -> None:
-    """After rows were added, removed and added again, the labels of each row are those in its key."""
+    """The labels of each row are those in its key after rows were added, removed and added again."""
     shard_reader = ShardReader()
     shard_reader.read([(commit_key(group, "t", n), commit_value(n, 1)) for group in "abc" for n in range(3)])
     shard_reader.read([(commit_key("b", "t", 1), None), (commit_key("a", "t", 0), commit_value(9, 2))])
@@ -89,7 +89,7 @@ def test_rows_keep_their_labels() -> None:
 
 
 def test_every_removed_offset_is_an_event_with_its_last_commit() -> None:
-    """This includes offsets committed before or after in the same batch, and excludes unknown offsets."""
+    """The events include offsets committed before or after in the same batch, and exclude unknown offsets."""
     shard_reader = ShardReader()
     shard_reader.apply(delta_of([*commits(10, 0, 1), *_expiring(20, 2, expires=500)], 0))
     log = [*forgets(30, 0, 2, 9), *commits(40, 0, 3), *forgets(50, 3), *forgets(60, 0), *commits(70, 0)]
@@ -143,8 +143,8 @@ def test_dead_groups_stay_until_they_are_dropped() -> None:
     assert shard_reader.driver_state.columns().histories.keys() == {"b", "c"}
 
 
-def test_a_death_is_no_event_again_after_its_group_was_dropped() -> None:
-    """The state still has the death when the group returns, also if the driver has dropped the group by its clock."""
+def test_a_death_is_not_repeated_after_its_group_was_dropped() -> None:
+    """The state still has the death when the group returns after the driver dropped it, and gives no second event."""
     shard_reader = ShardReader(StateLimits(KEEP, dead_grace_ms=100))
     shard_reader.apply(delta_of([*commits(10, 0), *forgets(20, 0)], 0))
     shard_reader.driver_state.drop_dead(21, now=121)
@@ -182,7 +182,7 @@ def _of(group: str, written: tuple[bytes, bytes | None]) -> tuple[bytes, bytes |
 
 @pytest.mark.parametrize("batches", [15, pytest.param(100, marks=pytest.mark.long)])
 def test_churn_leaves_a_bounded_state(batches: int) -> None:
-    """Of tens of thousands of groups that exist for a second, only those of the last hours are kept."""
+    """Tens of thousands of groups exist for a second each, and only those of the last hours are kept."""
     hour = 3_600_000
     shard_reader = ShardReader(StateLimits(KEEP, dead_grace_ms=hour))
     sizes = []
@@ -195,7 +195,7 @@ def test_churn_leaves_a_bounded_state(batches: int) -> None:
         sizes.append(len(shard_reader.state.histories))
     assert shard_reader.events.transitions, "the last batch has transitions"
     assert shard_reader.state.position == 4 * batches * 1000 - 1
-    # A group each ten seconds: those of twice the grace are kept, and at most what one batch brought.
+    # Each ten seconds have one group: those of twice the grace period are kept, and at most those of one batch.
     assert max(sizes) <= 2 * hour // 10_000 + 1000
     assert len(pack(shard_reader.state)) < 2 << 20
     assert (len(shard_reader.state.runs), len(shard_reader.state.records)) == (0, 0)
@@ -291,7 +291,7 @@ def _of_two_shards(old: list[tuple[str, int, int]], new: list[tuple[str, int, in
 
 
 def test_group_whose_coordinator_moved_is_shown_once() -> None:
-    """After partitions were added, a group has records in two; its coordinator has those of the newer one."""
+    """A group that has records in two partitions after some were added has those of its coordinator's partition."""
     driver = _of_two_shards([("moved", 5, 10), ("stayed", 6, 10)], [("moved", 1, 20), ("new", 3, 20)])
     offsets, memberships = offsets_and_memberships(driver)
     assert offsets == {("moved", "t", 0): 1, ("stayed", "t", 0): 6, ("new", "t", 0): 3}

@@ -1,4 +1,4 @@
-"""The fold: any records, in any batches, give what the scalar interpreter and a walk through its events give."""
+"""The fold: any records, in any batches, give the results of the scalar interpreter, evaluated record by record."""
 
 from __future__ import annotations
 

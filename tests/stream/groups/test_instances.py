@@ -21,8 +21,8 @@ def test_each_partition_belongs_to_one_instance(instances: int, partitions: int)
 
 
 @given(INSTANCES, PARTITIONS)
-def test_shares_differ_by_one_partition(instances: int, partitions: int) -> None:
-    """At most; with at least as many partitions as instances none is empty."""
+def test_shares_differ_by_at_most_one_partition(instances: int, partitions: int) -> None:
+    """No share is empty with at least as many partitions as instances."""
     sizes = [len(InstanceShare(index, instances).owned(range(partitions))) for index in range(instances)]
     assert max(sizes) - min(sizes) <= 1
     assert min(sizes) > 0 or partitions < instances
@@ -30,7 +30,7 @@ def test_shares_differ_by_one_partition(instances: int, partitions: int) -> None
 
 @given(INSTANCES, PARTITIONS, st.integers(0, 2_000))
 def test_added_partitions_change_no_owner(instances: int, partitions: int, added: int) -> None:
-    """A partition keeps its instance, so that no instance has to read another one's records."""
+    """A partition keeps its instance, so that no instance has to read records of another one."""
     for index in range(min(instances, 5)):
         share = InstanceShare(index, instances)
         assert share.owned(range(partitions + added))[: len(share.owned(range(partitions)))] == share.owned(
@@ -40,12 +40,12 @@ def test_added_partitions_change_no_owner(instances: int, partitions: int, added
 
 @given(st.text(max_size=20), PARTITIONS, INSTANCES)
 def test_a_group_belongs_to_the_instance_of_its_partition(group: str, partitions: int, instances: int) -> None:
-    """The partition that its coordinator writes."""
+    """The owner of a group owns the partition that the group's coordinator writes."""
     assert owner_of(group, partitions, instances).owns(partition_for(group, partitions))
 
 
 def test_entries_of_other_instances_are_left_out() -> None:
-    """Those of the own partitions keep their order and their values."""
+    """Entries of the own partitions keep their order and their values."""
     assert InstanceShare(1, 3).of({4: "d", 0: "a", 1: "b", 2: "c"}) == {4: "d", 1: "b"}
     assert EVERY_GROUP.of({0: "a", 7: "b"}) == {0: "a", 7: "b"}
 
@@ -62,7 +62,7 @@ def test_entries_of_other_instances_are_left_out() -> None:
     ],
 )
 def test_an_instance_is_a_number_or_a_name_that_ends_in_one(text: str, share: InstanceShare) -> None:
-    """As the name of a pod of a StatefulSet; the text of a share is the shortest."""
+    """The name of a pod of a StatefulSet names its instance. The text of a share is parsed to the same share."""
     assert InstanceShare.parse(text) == share
     assert InstanceShare.parse(str(share)) == share
 
@@ -83,14 +83,14 @@ def test_an_instance_is_a_number_or_a_name_that_ends_in_one(text: str, share: In
     ],
 )
 def test_other_texts_are_rejected(text: str, problem: str) -> None:
-    """The error has the value and says how an instance is written."""
+    """The error has the value and explains how an instance is written."""
     with pytest.raises(ValueError, match=problem) as error:
         InstanceShare.parse(text)
     assert repr(text) in str(error.value)
 
 
 def test_the_only_instance_is_the_first_and_has_all_groups() -> None:
-    """Of several, the first one also shows what is not about groups."""
+    """The first of several instances also shows data that does not belong to a group."""
     assert (EVERY_GROUP.is_whole, EVERY_GROUP.is_first) == (True, True)
     shares = [InstanceShare(index, 2) for index in range(2)]
     assert [(share.is_whole, share.is_first) for share in shares] == [(False, True), (False, False)]

@@ -20,7 +20,7 @@ JAVA = [
 
 @pytest.mark.parametrize(("name", "hashed", "partition"), JAVA, ids=[name or "empty" for name, _, _ in JAVA])
 def test_names_are_hashed_as_in_java(name: str, hashed: int, partition: int) -> None:
-    """The 32-bit hash over UTF-16 units, and the partition of a topic of 50."""
+    """The 32-bit hash over UTF-16 units, and the partition of 50, are those of Java."""
     assert java_hash(name) == hashed
     assert partition_for(name, 50) == partition
 

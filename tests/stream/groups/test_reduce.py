@@ -72,7 +72,7 @@ def split(log: list[Entry], cuts: list[int]) -> list[list[Entry]]:
 @examples(60)
 @given(log=logs(), cuts=st.lists(st.integers(0, 40), max_size=6))
 def test_batch_borders_do_not_matter(log: list[Entry], cuts: list[int]) -> None:
-    """For one batch or many, the state is the expected one, without keys that end with a tombstone."""
+    """The state after one batch or many is the expected one, without keys that end with a tombstone."""
     state = empty_state()
     for piece in split(log, cuts):
         state, _ = reduce(state, [delta_of(piece)], KEEP)
@@ -82,7 +82,7 @@ def test_batch_borders_do_not_matter(log: list[Entry], cuts: list[int]) -> None:
 @examples(60)
 @given(log=logs(), cuts=st.lists(st.integers(0, 40), max_size=6), order=st.randoms())
 def test_deltas_of_one_batch_may_come_in_any_order(log: list[Entry], cuts: list[int], order: Any) -> None:
-    """Spark gives no order within a batch; log positions do."""
+    """Spark gives no order within a batch. The log positions give the order."""
     deltas = [delta_of(piece) for piece in split(log, cuts)]
     order.shuffle(deltas)
     state, _ = reduce(empty_state(), deltas, KEEP)
@@ -92,7 +92,7 @@ def test_deltas_of_one_batch_may_come_in_any_order(log: list[Entry], cuts: list[
 @examples(60)
 @given(log=logs().filter(bool), cuts=st.lists(st.integers(0, 40), max_size=4), again=st.integers(0, 5))
 def test_records_read_again_change_nothing(log: list[Entry], cuts: list[int], again: int) -> None:
-    """A batch delivered again does not change the state and gives an empty change."""
+    """A batch that is delivered again does not change the state and gives an empty change."""
     state, pieces = empty_state(), split(log, cuts)
     for piece in pieces:
         state, _ = reduce(state, [delta_of(piece)], KEEP)
@@ -103,7 +103,7 @@ def test_records_read_again_change_nothing(log: list[Entry], cuts: list[int], ag
 
 
 def test_a_partly_seen_run_replaces_the_stored_one() -> None:
-    """The offsets of a run that straddles the state's position are correct; its counts start again."""
+    """A run that begins before the state's position has correct offsets. Its counts start again."""
     log = [(KEYS[0], Commit(n, 10 * n, n)) for n in range(6)]
     state, _ = reduce(empty_state(), [delta_of(log[:4])], KEEP)
     state, _ = reduce(state, [delta_of(log[2:])], KEEP)
@@ -125,6 +125,6 @@ def test_the_change_has_deletions(log: list[Entry]) -> None:
 
 
 def test_an_empty_state_has_no_rows() -> None:
-    """It has no runs, no records, and the position of a shard that has read nothing."""
+    """An empty state has no runs, no records, and the position -1."""
     assert tables_of(empty_state()) == {"runs": {}, "records": {}, "position": -1}
     assert len(no_runs()) == len(no_records()) == 0

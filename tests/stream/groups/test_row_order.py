@@ -30,7 +30,7 @@ def test_rows_are_ordered_by_group_topic_and_partition() -> None:
 
 
 def test_the_order_of_no_rows_is_empty() -> None:
-    """Without rows there are only groups."""
+    """The order has only groups if there are no rows."""
     ranks = RowOrder(RowLabels([]), frozenset({"a"}))
     assert (ranks.groups, ranks.topics, ranks.order.tolist(), ranks.group.tolist()) == (["a"], [], [], [])
 
@@ -44,7 +44,7 @@ def test_the_same_shards_have_the_same_labels() -> None:
 
 
 def test_another_group_changes_the_order() -> None:
-    """This includes a group without rows, which has a place in the order."""
+    """A group without rows has a place in the order too."""
     names = RowLabels([ONE])
     ranks = RowOrder(names, frozenset({"x"}))
     assert ranks.for_labels(names, {"x"}) is ranks

@@ -1,4 +1,4 @@
-"""A small job over a capture, and how the checkpoint of an earlier Spark release was made with it.
+"""A small job over a capture, which also writes the checkpoint of an earlier Spark release.
 
 `python -m tests.stream.spark.capture_job FOLDER`, run in an environment with that release, writes the capture, the
 checkpoint and, as `checkpoint-spark-VERSION.tar.gz`, the archive in `tests/captures`.

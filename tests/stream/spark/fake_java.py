@@ -1,4 +1,4 @@
-"""A JAVA_HOME with a shell program in the place of `java`."""
+"""A JAVA_HOME with a shell program in place of `java`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 def write_java(home: Path, program: str = "", version: str = "17.0.9") -> Path:
     """Write the folder of a Java of this version, with a base archive; return its `java`.
 
-    It answers to `-version`, and runs the program otherwise.
+    The program answers to `-version`, and otherwise runs the given script.
     """
     java = home / "bin" / "java"
     java.parent.mkdir(parents=True, exist_ok=True)

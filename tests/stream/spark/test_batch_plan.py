@@ -1,4 +1,4 @@
-"""Tests of the plan of a micro-batch: where it ends, and which task reads what."""
+"""Tests of the plan of a micro-batch: its end, and the ranges of its tasks."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ POSITIONS = st.dictionaries(st.integers(0, 20), st.integers(0, 1_000_000), min_s
 def test_a_batch_ends_at_the_last_stable_offsets_within_its_limit(
     starts: dict[int, int], stable: dict[int, int], most: int, ends: dict[int, int]
 ) -> None:
-    """Each row is one batch."""
+    """Each example has the end offsets of one batch."""
     assert batch_ends(starts, stable, most) == ends
 
 
 @given(starts=POSITIONS, stable=POSITIONS, most=st.integers(1, 100_000))
 def test_batches_reach_the_stable_offsets(starts: dict[int, int], stable: dict[int, int], most: int) -> None:
-    """Every batch moves on until all is read, never beyond a stable offset, and stays near its limit."""
+    """Each batch advances until all is read, stays near its limit, and never passes a stable offset."""
     at = starts
     for _ in range(3):
         ends = batch_ends(at, stable, most)
@@ -62,5 +62,5 @@ def test_tasks_are_of_about_equal_size() -> None:
 
 
 def test_a_partition_that_was_added_is_read_from_its_start() -> None:
-    """The start offsets of a batch do not have it yet."""
+    """The start offsets of a batch do not have an added partition yet."""
     assert split_into_tasks({0: 5}, {0: 5, 1: 9}, 4) == [((1, 0, 9),)]

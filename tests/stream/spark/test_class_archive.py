@@ -29,7 +29,7 @@ def spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def install(spark: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make a folder with one jar the Spark of this process."""
+    """Make the Spark of this process a folder with one jar; return the folder."""
     (spark / "jars").mkdir(parents=True)
     (spark / "jars" / "core.jar").write_bytes(b"jar")
     os.utime(spark / "jars" / "core.jar", (1_000, 1_000))
@@ -52,7 +52,7 @@ def draft_of(archive: ClassArchive) -> Path:
 
 
 def test_draft_of_a_killed_jvm_is_removed(archive: ClassArchive) -> None:
-    """Half an archive never has the name of a whole one, and takes no space."""
+    """An incomplete archive never has the name of a complete one, and takes no space."""
     draft_of(archive).write_bytes(b"half")
     assert archive.keep(complete=False) is False
     assert list(archive.path.parent.iterdir()) == []
@@ -60,7 +60,7 @@ def test_draft_of_a_killed_jvm_is_removed(archive: ClassArchive) -> None:
 
 
 def test_complete_archive_is_used_by_the_next_start(archive: ClassArchive) -> None:
-    """The draft of a JVM that ended in good order takes its place, and the next start maps it and writes none."""
+    """The draft of a JVM that ended normally replaces it, and the next start maps it and writes none."""
     draft_of(archive).write_bytes(b"classes")
     assert archive.keep(complete=True) is True
     existing = ClassArchive.existing(archive.path.parent, "4.3.0")
@@ -70,12 +70,12 @@ def test_complete_archive_is_used_by_the_next_start(archive: ClassArchive) -> No
 
 
 def test_archive_is_not_reported_as_kept_when_the_jvm_wrote_none(archive: ClassArchive) -> None:
-    """A JVM may end in good order without one: its exit code says nothing of the archive."""
+    """A JVM may end normally without an archive: its exit code does not show whether it wrote one."""
     assert archive.keep(complete=True) is False
 
 
 def test_stale_drafts_are_removed_before_the_next_is_written(archive: ClassArchive) -> None:
-    """What a killed process left behind; a draft that may still be being written stays."""
+    """A draft of a killed process is removed. A recent draft, which may still be in progress, is kept."""
     folder = archive.path.parent
     stale, recent = folder / "spark-4.2.0-x.1.new", folder / "spark-4.2.0-x.2.new"
     for draft in (stale, recent):
@@ -107,7 +107,7 @@ def test_each_installation_has_its_own_archive(
 
 
 def test_archive_of_replaced_jars_is_not_used_and_is_removed(archive: ClassArchive, spark: Path) -> None:
-    """Jars that are installed again at the same paths have another time; the archive of the earlier ones is useless."""
+    """Jars that are installed again at the same paths have another time, so the archive cannot be used."""
     draft_of(archive).write_bytes(b"classes")
     archive.keep(complete=True)
     os.utime(spark / "jars" / "core.jar", (2_000, 2_000))
@@ -119,7 +119,7 @@ def test_archive_of_replaced_jars_is_not_used_and_is_removed(archive: ClassArchi
 
 
 def test_what_is_missing_stops_no_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No folder, a file in its place, a folder that may not be read, no Java: a start without an archive."""
+    """A missing or unreadable folder, a file in its place, and a missing Java give a start without an archive."""
     (tmp_path / "file").write_text("in the way")
     assert ClassArchive.existing(tmp_path / "none", "4.3.0") is None
     assert ClassArchive.existing(tmp_path / "file" / "classes", "4.3.0") is None
@@ -147,7 +147,7 @@ def linked_java(java: Path) -> Path:
 
 
 def test_runtime_without_a_base_archive_gets_one_in_the_cache(linked_java: Path, tmp_path: Path) -> None:
-    """The JVM needs it to write an archive over it, and to use that."""
+    """The JVM needs the base archive to write an archive over it, and to use that."""
     archive = ClassArchive.to_write(tmp_path / "classes", "4.3.0")
     base = archive.base
     assert base is not None
@@ -171,7 +171,7 @@ def test_runtime_with_a_base_archive_gets_no_other(java: Path, tmp_path: Path) -
 
 @pytest.mark.usefixtures("linked_java")
 def test_archive_without_its_base_archive_is_not_used(tmp_path: Path) -> None:
-    """The JVM would refuse it."""
+    """The JVM would refuse such an archive."""
     archive = ClassArchive.to_write(tmp_path / "classes", "4.3.0")
     draft_of(archive).write_bytes(b"classes")
     archive.keep(complete=True)
@@ -181,7 +181,7 @@ def test_archive_without_its_base_archive_is_not_used(tmp_path: Path) -> None:
 
 
 def test_base_archive_is_written_once_and_replaced_with_its_runtime(linked_java: Path, tmp_path: Path) -> None:
-    """An archive fits only the base archive with which it was written. That of an earlier build is of no use."""
+    """An archive fits only the base archive with which it was written. One of an earlier build cannot be used."""
     first = write_base_archive(linked_java, tmp_path)
     assert first is not None
     first.write_text("unchanged")
@@ -205,7 +205,7 @@ def test_base_archive_is_written_once_and_replaced_with_its_runtime(linked_java:
 def test_base_archive_that_is_not_written_is_an_error(
     program: str, message: str, linked_java: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One line, and no file is left."""
+    """The error is one line, and no file is left."""
     monkeypatch.setattr("stream.spark.class_archive._BASE_SECONDS", 0.2)
     write_java(linked_java.parents[1], program)
     (linked_java.parents[1] / "lib" / "server" / "classes.jsa").unlink()

@@ -33,12 +33,12 @@ def rows_of(placement: Placement, records: list[tuple[int, int, bytes | None, by
 
 
 def test_no_records_give_no_rows() -> None:
-    """An empty share of the topic makes no delta and no tally."""
+    """An empty share of the topic makes neither a delta nor a tally."""
     assert rows_of(Placement(1, 1), []) == []
 
 
-def test_the_tally_stands_once() -> None:
-    """A task that touches many shards counts its records once, beside the first delta."""
+def test_the_tally_is_in_one_row() -> None:
+    """A task that changes many shards counts its records once, beside the first delta."""
     records = [(n, 5, commit_key("g", "t", 0), commit_value(1, 1)) for n in range(4)]
     rows = rows_of(Placement(4, 1), [*records])
     assert [row.column("shard")[0].as_py() for row in rows] == [0, 1, 2, 3]
@@ -48,7 +48,7 @@ def test_the_tally_stands_once() -> None:
 
 
 def test_records_of_no_group_are_counted_too() -> None:
-    """A task that met nothing but garbage touches no shard's state, and its tally arrives all the same."""
+    """A task with only undecodable records changes no shard's state, and its tally is returned all the same."""
     (row,) = rows_of(Placement(4, 16), [(1, 7, b"\xff\xff", b"x"), (1, 8, b"", None)])
     tally = DecodeStats.from_json(row.column("tally")[0].as_py())
     assert (tally.records, tally.faults.total()) == ({None: 2}, 2)
@@ -57,7 +57,7 @@ def test_records_of_no_group_are_counted_too() -> None:
 
 
 def test_offsets_that_were_only_skipped_are_counted_too() -> None:
-    """A task that found its whole range deleted tells the driver."""
+    """A task whose whole range was deleted returns the number of skipped offsets to the driver."""
     fold = Fold(Placement(4, 1), slot_ms=SLOT_MS, keep_slots=KEEP)
     fold.stats.skipped["deleted"] += 9
     (row,) = delta_rows(fold, Placement(4, 1))

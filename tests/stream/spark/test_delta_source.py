@@ -1,4 +1,4 @@
-"""Tests of the source without Spark: every call as Spark makes it, in the order of a query's life."""
+"""Tests of the source without Spark: Spark's calls are made in the order of a query's life."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ ENDS = [(0, 2, 10, None), (1, 0, 0, None), (2, 5, 500, None), (3, 0, 7, None)]
 
 
 def test_a_fresh_query_begins_at_the_log_starts() -> None:
-    """Those that the driver has read; the offsets have the form that the checkpoint reads."""
+    """The driver has read the log starts. The offsets have the form that the checkpoint reads."""
     assert reader_of(options()).initialOffset() == {TOPIC: {"0": 2, "1": 0, "2": 5, "3": 0}}
 
 
@@ -106,17 +106,17 @@ def test_a_fresh_query_begins_at_the_log_starts() -> None:
         pytest.param(ENDS, {0: 10, 1: 0, 2: 5, 3: 7}, 100, {0: 10, 1: 0, 2: 105, 3: 7}, id="the limit of a batch"),
     ],
 )
-def test_a_batch_ends_where_records_are_stable(
+def test_a_batch_ends_at_the_stable_offsets(
     monkeypatch: pytest.MonkeyPatch, ends: Any, start: dict[int, int], most: int, expected: dict[int, int]
 ) -> None:
-    """A cluster that does not answer is no failure: there is nothing new."""
+    """A cluster that does not answer is no failure: the batch has no new records."""
     with_ends(monkeypatch, ends)
     end = reader_of(options(most=most)).latestOffset(offsets(start), None)
     assert end == {TOPIC: {str(partition): offset for partition, offset in expected.items()}}
 
 
 def test_an_added_partition_of_another_instance_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor is any other of its partitions: each instance reads its own."""
+    """Each instance reads its own partitions only."""
     with_ends(monkeypatch, [*ENDS, (4, 0, 9, None), (5, 0, 8, None)])
     reading = dataclasses.replace(options(), share=InstanceShare(1, 2))
     end = reader_of(reading).latestOffset(offsets({1: 0, 3: 0}), None)
@@ -131,7 +131,7 @@ def test_an_added_partition_of_another_instance_is_not_read(monkeypatch: pytest.
     ],
 )
 def test_permanent_errors_end_the_query(monkeypatch: pytest.MonkeyPatch, ends: Any, error: type[Exception]) -> None:
-    """Waiting would not help, and the process ends with the exit code of the cause."""
+    """A retry would not help, and the process ends with the exit code of the cause."""
     with_ends(monkeypatch, ends)
     with pytest.raises(error):
         reader_of(options()).latestOffset(offsets({0: 0}), None)
@@ -156,7 +156,7 @@ def run(monkeypatch: pytest.MonkeyPatch, leader: FakeLeader, reading: ReadingOpt
 
 
 def test_a_task_folds_what_it_fetches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One row per shard with records; the decode statistics are in the first row."""
+    """Each shard with records has one row. The decode statistics are in the first row."""
     leader = FakeLeader([Reply({0: Part(commits(0, 5)), 2: Part(commits(0, 3))})], [dict.fromkeys(range(4), 1)])
     rows = run(monkeypatch, leader, options(), {0: 5, 1: 0, 2: 3, 3: 0})
     assert [row["shard"] for row in rows] == [0, 2]
@@ -167,7 +167,7 @@ def test_a_task_folds_what_it_fetches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_task_counts_aborted_commits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of a transaction that the leader lists as aborted; they are no commits, and only they may be in a shard."""
+    """Commits of a transaction that the leader lists as aborted count as aborted only. A shard may have no others."""
     key = commit_key("g", "t", 0)
 
     def aborted(at: int, count: int) -> bytes:
@@ -186,7 +186,7 @@ def test_a_task_counts_aborted_commits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_batch_that_runs_again_gives_the_same_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Spark runs the last batch again after a failure, with the same ends; the log has grown since."""
+    """Spark repeats the last batch after a failure with the same ends, although the log has grown."""
 
     def rows(raw: bytes) -> Any:
         leader = FakeLeader([Reply({0: Part(raw)})], [dict.fromkeys(range(4), 1)])
@@ -196,15 +196,15 @@ def test_a_batch_that_runs_again_gives_the_same_rows(monkeypatch: pytest.MonkeyP
 
 
 def test_damaged_batches_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Their faults are among the decode statistics, without a type and a version."""
+    """The faults of damaged batches are among the decode statistics, without a type and a version."""
     bad = write.batch(2, [write.Rec(0, 0, b"k", b"v")], count=9)
     leader = FakeLeader([Reply({0: Part(commits(0, 2) + bad + commits(3, 2))})], [dict.fromkeys(range(4), 1)])
     (row,) = run(monkeypatch, leader, options(), {0: 5})
     assert DecodeStats.from_json(row["tally"]).faults[DecodeFault(None, None, "bad_record")] == 1
 
 
-def test_offsets_that_are_gone_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Retention has removed them before they were read: the rest is read, and the driver gets their number."""
+def test_deleted_offsets_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Retention deleted them before they were read. The rest is read, and the driver gets their number."""
     replies = [Reply({0: Part(error=1)}), Reply({0: Part(commits(3, 2))})]
     leader = FakeLeader(replies, [dict.fromkeys(range(4), 1)], ends=[{0: (3, 5)}])
     monkeypatch.setattr(read, "read_ends", leader.read_ends)
@@ -214,7 +214,7 @@ def test_offsets_that_are_gone_are_counted(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_task_reports_its_progress(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The driver sees how far a long batch is."""
+    """The driver receives the next offset of a running batch."""
     monkeypatch.setattr(task_progress, "SEND_INTERVAL", 0.0)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver:
         receiver.bind(("127.0.0.1", 0))
@@ -234,7 +234,7 @@ def folded(tmp_path: Path) -> ReadingOptions:
 
 
 def test_the_first_batch_ends_where_it_was_folded_to(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No broker is asked; the next batch ends at the last stable offsets."""
+    """No broker is requested. The next batch ends at the last stable offsets."""
     reader = reader_of(folded(tmp_path))
     first = {TOPIC: {"0": 7, "1": 0, "2": 5, "3": 0}}
     assert reader.latestOffset(reader.initialOffset(), None) == first
@@ -242,8 +242,8 @@ def test_the_first_batch_ends_where_it_was_folded_to(monkeypatch: pytest.MonkeyP
     assert reader.latestOffset(first, None) == {TOPIC: {"0": 10, "1": 0, "2": 500, "3": 7}}
 
 
-def test_a_task_of_the_first_batch_returns_what_is_folded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Nothing is fetched; a task that runs again returns the same."""
+def test_a_task_of_the_first_batch_returns_the_folded_records(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Nothing is fetched. A task that runs again returns the same rows."""
     monkeypatch.setattr(offsets_reading, "cluster_of", lambda _: pytest.fail("the cluster was asked"))
     reader = reader_of(folded(tmp_path))
     (task,) = reader.partitions(reader.initialOffset(), reader.latestOffset(reader.initialOffset(), None))
@@ -256,7 +256,7 @@ def test_a_task_of_the_first_batch_returns_what_is_folded(monkeypatch: pytest.Mo
 def test_a_file_that_cannot_be_used_is_replaced_by_the_topic(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: bytes | None
 ) -> None:
-    """As on another machine, or when the batch runs again later: the same offsets are fetched."""
+    """The same offsets are fetched on another machine, or when the batch runs again later."""
     reading, file = folded(tmp_path), tmp_path / "0.arrow"
     file.unlink()
     if content is not None:
@@ -279,7 +279,7 @@ def test_only_the_batch_that_was_folded_has_a_file(tmp_path: Path) -> None:
 
 
 def test_planning_loads_nothing_heavy() -> None:
-    """Spark starts several processes that only plan; each would pay for numpy, Arrow and the Kafka client."""
+    """Spark starts several processes that only plan and do not need numpy, Arrow or the Kafka client."""
     program = (
         "import sys, pyspark.sql.datasource; before = set(sys.modules); import stream.spark.delta_source; "
         "print(*sorted({name.partition('.')[0] for name in set(sys.modules) - before}))"

@@ -117,7 +117,7 @@ Caused by: java.io.IOException: No space left on device
     ],
 )
 def test_cause_is_one_line_that_says_what_happened(text: str, cause: str) -> None:
-    """The line of an error is the last cause of the stack trace with normalised spaces, otherwise its first line."""
+    """The cause is the last one of the stack trace with normalised spaces, or else the first line."""
     assert root_cause(text) == cause
 
 
@@ -134,7 +134,7 @@ class TextInTheJvm(PySparkException):
 
 
 def test_text_is_read_before_the_jvm_ends() -> None:
-    """The raised error holds the cause and the whole text itself, and prints nothing that only the JVM knows."""
+    """The raised error holds the cause and the whole text itself, and needs no JVM to be printed."""
     source = TextInTheJvm("x")
     with pytest.raises(SparkCallError) as raised, spark_call("read the state"):
         raise source
@@ -145,7 +145,7 @@ def test_text_is_read_before_the_jvm_ends() -> None:
 
 
 class Failing(socketserver.BaseRequestHandler):
-    """A request whose other side is gone."""
+    """A request whose peer has ended."""
 
     def handle(self) -> None:
         """Fail as PySpark's handler does."""
@@ -156,7 +156,7 @@ class Failing(socketserver.BaseRequestHandler):
 def test_accumulators_print_nothing_when_the_jvm_ends(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], *, unix: bool
 ) -> None:
-    """The JVM closes its connection to the accumulator server of either kind without a word."""
+    """The JVM closes its connection to the accumulator server of either kind without an error message."""
     jvm.hush_accumulators()
     server: socketserver.TCPServer
     if unix:
@@ -173,14 +173,14 @@ def test_accumulators_print_nothing_when_the_jvm_ends(
 
 @pytest.fixture
 def _no_jvm_started(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hide the JVM that another test of this process has started: how it ended would be the cause."""
+    """Hide the JVM of another test in this process, whose end would otherwise be the cause."""
     monkeypatch.setattr(jvm_process, "_started", collections.deque(maxlen=1))
 
 
 @pytest.mark.usefixtures("_no_jvm_started")
 @pytest.mark.parametrize("error", [Py4JError("x"), Py4JNetworkError("x"), ConnectionResetError(104, "x")])
 def test_jvm_that_is_gone_is_named_as_the_cause(error: Exception) -> None:
-    """A call that finds no JVM fails with a sentence, not with the words of a socket."""
+    """A call without a JVM fails with a sentence instead of a socket error."""
     with pytest.raises(SparkCallError) as raised, spark_call("start the query"):
         raise error
     assert raised.value.failure == SparkFailure("Spark's JVM does not answer", "")
@@ -188,7 +188,7 @@ def test_jvm_that_is_gone_is_named_as_the_cause(error: Exception) -> None:
 
 @pytest.mark.usefixtures("_no_jvm_started")
 def test_jvm_that_ends_before_the_text_is_read_is_named_as_the_cause() -> None:
-    """The exception arrived, its text did not."""
+    """The exception arrived, and its text did not."""
     error = TextInTheJvm("x")
     error.jvm_runs = False
     assert SparkFailure.of(error) == SparkFailure("Spark's JVM does not answer", "")
@@ -202,7 +202,7 @@ def test_other_exceptions_pass() -> None:
 
 @pytest.mark.spark
 def test_cause_of_a_real_error_is_there_after_the_jvm_has_ended(tmp_path: Path) -> None:
-    """A damaged file is named in the error although the JVM that reported it is gone."""
+    """The error names a damaged file although the JVM that reported it has ended."""
     damaged = tmp_path / "damaged.parquet"
     damaged.write_bytes(b"PAR1 this is not a parquet file PAR1")
     options = SessionOptions("local[1]", JvmOptions("512m"), "127.0.0.1", 1)

@@ -13,7 +13,7 @@ MIB = 1 << 20
 
 @pytest.mark.spark
 def test_heap_is_known_while_the_jvm_runs() -> None:
-    """The maximum is near the memory that the session got; after the end of the JVM nothing is known."""
+    """The maximum is near the memory of the session. The heap is unknown after the end of the JVM."""
     session = open_session(SessionOptions("local[1]", JvmOptions("512m"), "127.0.0.1", 1))
     usage = heap_usage(session)
     assert usage.used is not None

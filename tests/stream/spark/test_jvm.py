@@ -35,7 +35,7 @@ class Gateway:
 
 
 def test_secret_is_in_the_environment_only_for_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
-    """PySpark reads port and secret there; the processes that are started later do not get them."""
+    """PySpark reads port and secret there. Processes that are started later do not get them."""
     seen: dict[str, str] = {}
 
     def launch_gateway() -> Gateway:
@@ -55,7 +55,7 @@ def _gateway_variables(environment: Mapping[str, str]) -> dict[str, str]:
 
 @pytest.mark.spark
 def test_spark_does_not_look_for_installed_data_sources(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
-    """A package `pyspark_…` on the path of Python, which Spark would import, is left alone; the JVM's list is set."""
+    """Spark does not import a package `pyspark_…` on Python's path. The JVM's list is set."""
     (tmp_path / "pyspark_noise").mkdir()
     (tmp_path / "pyspark_noise" / "__init__.py").write_text(f"open({str(tmp_path / 'imported')!r}, 'w').close()\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))

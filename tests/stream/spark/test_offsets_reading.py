@@ -1,4 +1,4 @@
-"""What a task leaves behind in its worker. What it reads is compared in tests/integration."""
+"""The memory of a worker after its task. The records that a task reads are compared in tests/integration."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def folds() -> list[Fold]:
 
 
 def test_memory_is_released_after_the_last_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A worker is reused: memory is released once all rows are taken and the fold is gone, and not before."""
+    """Workers are reused, so memory is released once all rows are taken and the fold is deleted, and not before."""
     folds_at_release: list[int] = []
     before = len(folds())
     monkeypatch.setattr(offsets_reading, "cluster_of", lambda _: None)

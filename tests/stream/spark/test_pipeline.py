@@ -71,7 +71,7 @@ class _Driver:
 
 
 def test_job_over_a_capture_reaches_the_state_of_a_replay(spark: SparkSession, tmp_path: Path) -> None:
-    """For recorded traffic of every kind of group, all runs and memberships are equal."""
+    """All runs and memberships are equal for recorded traffic of every kind of group."""
     driver, job = _Driver(), job_options(tmp_path / "checkpoint")
     query = write(changes(capture_file(spark, RECORDED, job.reading), job), job, driver)
     try:
@@ -106,7 +106,7 @@ def test_rows_appended_to_a_capture_are_read_once(spark: SparkSession, tmp_path:
 def test_a_task_whose_worker_is_killed_runs_again(
     spark: SparkSession, tmp_path: Path, stage: Literal["read", "reduce"]
 ) -> None:
-    """The kernel kills workers when memory is short: the batch ends, and no commit is lost or counted twice."""
+    """The kernel may kill workers without memory. The batch ends, and no commit is lost or counted twice."""
     path = capture_of(tmp_path / "c.avro", [commit(at, at) for at in range(10)])
     driver, job = _Driver(), job_options(tmp_path / "checkpoint")
     deltas = capture_file(spark, path, job.reading)

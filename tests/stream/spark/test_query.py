@@ -17,7 +17,7 @@ from stream.spark.query import failure, last_report, stop
 
 
 class QueryOfADeadJvm:
-    """A query whose every question fails as py4j fails when the JVM is gone."""
+    """A query whose methods fail as py4j fails when the JVM has ended."""
 
     def __init__(self, error: Exception) -> None:
         self._error = error
@@ -30,7 +30,7 @@ class QueryOfADeadJvm:
     "error", [Py4JError("x"), Py4JNetworkError("x"), ConnectionRefusedError(111, "x")], ids=lambda e: type(e).__name__
 )
 def test_jvm_that_is_gone_is_a_failure_of_the_query(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Killed or out of memory: no report, and a cause in words, instead of a traceback."""
+    """A query of a killed JVM has no report, and a cause instead of a traceback."""
     monkeypatch.setattr(jvm_process, "_started", ())  # another test may have started one
     query: Any = QueryOfADeadJvm(error)
     assert last_report(query) is None
@@ -39,7 +39,7 @@ def test_jvm_that_is_gone_is_a_failure_of_the_query(error: Exception, monkeypatc
 
 @pytest.mark.parametrize("error", [Py4JError("x"), ConnectionRefusedError(111, "x")], ids=lambda e: type(e).__name__)
 def test_stopping_a_query_whose_jvm_is_gone_ends_at_once(error: Exception) -> None:
-    """There is nothing left to stop, and the exception does not reach the caller."""
+    """The query no longer exists, and the exception does not reach the caller."""
     query: Any = QueryOfADeadJvm(error)
     assert stop(query, 60.0)
 
@@ -66,7 +66,7 @@ class Progress:
     ],
 )
 def test_repaired_snapshots_of_the_state_are_reported(operators: list[dict[str, Any]], repairs: int) -> None:
-    """Spark counts per batch and operator."""
+    """The report sums Spark's counts per operator."""
     query: Any = SimpleNamespace(_jsq=SimpleNamespace(lastProgress=lambda: Progress(operators)))
     report = last_report(query)
     assert report is not None
@@ -74,7 +74,7 @@ def test_repaired_snapshots_of_the_state_are_reported(operators: list[dict[str, 
 
 
 def test_watchdog_ends_the_process_although_the_jvm_cannot_be_killed() -> None:
-    """A session that has been stopped meanwhile has no gateway any more."""
+    """A session that has been stopped meanwhile has no gateway."""
     program = "import time; from stream.spark.query import Watchdog; Watchdog(object(), 0.1); time.sleep(30)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60, check=False)
     assert done.returncode == ExitCode.WATCHDOG

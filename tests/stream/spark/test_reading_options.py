@@ -32,8 +32,8 @@ def options(login: KafkaLogin) -> ReadingOptions:
     )
 
 
-def test_options_that_travel_have_no_secret(tmp_path: Path) -> None:
-    """Spark prints and stores them: they name the place of a secret, and a secret itself is refused."""
+def test_serialized_options_have_no_secret(tmp_path: Path) -> None:
+    """Spark prints and stores the options. They have the file of a secret, and a secret itself raises an error."""
     place = tmp_path / "password"
     place.write_text("hunter2")
     text = options(KafkaLogin(PasswordLogin("PLAIN", "u", SecretFile(place)))).to_text()

@@ -47,7 +47,7 @@ def test_folder_of_the_sockets_of_workers(folder: str | None, sockets: str) -> N
 def test_jvm_that_ends_during_the_start_is_refused_with_its_end(
     error: Exception, part: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One line with the end of the JVM and exit code 24, whichever call it interrupts; no word about a missing Java."""
+    """The error has the JVM's end and exit code 24 for each interrupted call, and does not blame Java."""
 
     def fail(*_: object, **__: object) -> None:
         raise error

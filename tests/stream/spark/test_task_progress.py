@@ -33,7 +33,7 @@ def test_positions_are_received_and_other_datagrams_are_ignored() -> None:
 
 
 def test_a_closed_receiver_releases_its_port() -> None:
-    """With `job.driver_port` the next start of the query in the same process listens on the same port."""
+    """The next start of the query in the same process can listen on the same `job.driver_port`."""
     receiver = ProgressReceiver("127.0.0.1", 0, lambda _: None)
     port = receiver.port
     receiver.close()
@@ -53,7 +53,7 @@ def test_a_report_has_the_next_position_of_each_partition(monkeypatch: pytest.Mo
 
 
 def test_reports_within_the_interval_are_combined(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Within the interval nothing is sent; the next report has all positions since the last one."""
+    """Nothing is sent within the interval. The next report has all positions since the last one."""
     received: queue.Queue[Mapping[int, int]] = queue.Queue()
     with contextlib.closing(ProgressReceiver("127.0.0.1", 0, received.put)) as receiver:
         monkeypatch.setattr(task_progress, "SEND_INTERVAL", 3600.0)

@@ -1,4 +1,4 @@
-"""A checkpoint of an earlier Spark release: its state is restored, and its query goes on."""
+"""A checkpoint of an earlier Spark release: its state is restored, and its query continues."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ def spark() -> Iterator[SparkSession]:
 
 
 def test_there_is_a_checkpoint_of_an_earlier_release() -> None:
-    """Without one the next test would check nothing."""
+    """The next test would check nothing without such a checkpoint."""
     assert [archive.name for archive in ARCHIVES] == ["checkpoint-spark-4.2.0.tar.gz"]
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("archive", ARCHIVES, ids=lambda archive: archive.name.removesuffix(".tar.gz"))
-def test_query_goes_on_from_a_checkpoint_of_an_earlier_release(
+def test_query_continues_from_a_checkpoint_of_an_earlier_release(
     spark: SparkSession, tmp_path: Path, archive: Path
 ) -> None:
-    """Snapshots and changelogs are read, every commit is counted once, and new commits are added to the old state."""
+    """Snapshots and changelogs are read, each commit counts once, and new commits are added to the old state."""
     unpack_archive(archive, tmp_path)
     job = CaptureJob(spark, tmp_path)
     assert any(job.checkpoint.glob("state/0/*/*.zip"))
@@ -81,7 +81,7 @@ def stored(spark: SparkSession, job: CaptureJob) -> dict[int, tuple[int, int]]:
 
 
 def unpack_archive(archive: Path, folder: Path) -> None:
-    """Unpack a checkpoint where it was not made: Spark has stored the path of the state's schema in it."""
+    """Unpack a checkpoint in its original folder: Spark stores the path of the state's schema in it."""
     with tarfile.open(archive) as packed:
         packed.extractall(folder, filter="data")
     for name in (folder / "checkpoint" / "state" / "0" / "_metadata" / "v2").iterdir():

@@ -38,7 +38,7 @@ def read_int(read: bytes) -> int:
 
 
 def test_a_worker_is_forked_with_its_modules(daemon: subprocess.Popen[bytes]) -> None:
-    """The first bytes of the daemon are its port: no module prints at its import. It ends with its standard input."""
+    """The daemon first writes its port, so no module may print at its import. It ends with its standard input."""
     assert daemon.stdin is not None
     assert daemon.stdout is not None
     port = read_int(daemon.stdout.read(4))
@@ -53,12 +53,12 @@ def test_a_worker_is_forked_with_its_modules(daemon: subprocess.Popen[bytes]) ->
 
 
 def test_no_module_starts_a_thread() -> None:
-    """A fork copies only the thread that calls it, and with it the locks that others hold."""
+    """A fork copies only the calling thread, and with it the locks that other threads hold."""
     program = f"import threading, {worker_daemon.__name__}; print(threading.active_count())"
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     assert done.stdout == "1\n"
 
 
 def test_spark_starts_this_daemon() -> None:
-    """The session names the module."""
+    """The settings of the session name the module."""
     assert session.SETTINGS["spark.python.daemon.module"] == worker_daemon.__name__

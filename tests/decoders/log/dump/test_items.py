@@ -35,7 +35,7 @@ from tests.decoders.log.recording import files_of
     ],
 )
 def test_an_item_is_a_line_of_the_tool(item: DumpItem, line: str) -> None:
-    """Values have the form that Java prints; a record begins with a bar."""
+    """Values have the form that Java prints. A record begins with a bar."""
     assert item_text(item) == line
 
 
@@ -82,13 +82,13 @@ def test_records_of_an_internal_topic_are_objects() -> None:
         ),
     ],
 )
-def test_what_a_decoder_prints_becomes_data(fields: dict[str, str], answer: dict[str, Any]) -> None:
+def test_the_output_of_a_decoder_becomes_data(fields: dict[str, str], answer: dict[str, Any]) -> None:
     """The words that the tool prints instead of JSON are null or an error."""
     assert item_json(DumpItem("record", fields), "f", decoded=True) == {"file": "f", "kind": "record", **answer}
 
 
 def test_texts_stay_texts() -> None:
-    """Without a decoder, a record that looks like JSON is a text, as its producer may have written anything."""
+    """A record that looks like JSON is a text without a decoder, because its producer may have written any bytes."""
     item = DumpItem("record", {"key": "null", "payload": '{"a":1}'})
     assert item_json(item, "f", decoded=False) == {"file": "f", "kind": "record", "key": "null", "payload": '{"a":1}'}
 

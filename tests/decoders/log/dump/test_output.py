@@ -34,7 +34,7 @@ def test_our_dump_is_the_official_dump(official: str, options: DumpOptions, monk
 
 
 def test_damage_is_reported_and_the_rest_is_dumped(tmp_path: Path) -> None:
-    """A batch that cannot be decoded is one complaint; the batches after it and the tail are printed."""
+    """A batch that cannot be decoded is one complaint. The batches after it and the tail are printed."""
     path = tmp_path / "00000000000000000000.log"
     wrong_count = write.batch(0, [write.Rec(0, 0, b"k", b"v")], count=2)
     path.write_bytes(wrong_count + write.batch(1, [write.Rec(0, 0, b"k", b"v")]) + b"torn")

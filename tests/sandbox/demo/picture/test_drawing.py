@@ -1,4 +1,4 @@
-"""The animated picture of the demo: how it is drawn, and the one in the documentation."""
+"""The animated picture of the demo: the drawing, and the file in the documentation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def keyframes(text: str, frame: int) -> dict[str, str]:
 
 
 def test_each_frame_is_visible_in_its_time_only() -> None:
-    """Frames follow each other in proportion to the seconds that they are shown."""
+    """The duration of each frame is proportional to the seconds that it is shown."""
     text = drawing(FRAMES, 20, "a")
     assert keyframes(text, 0) == {"0%": "visible", "12.500%": "hidden"}
     assert keyframes(text, 1) == {"0%": "hidden", "12.500%": "visible", "50.000%": "hidden"}
@@ -36,14 +36,14 @@ def test_each_frame_is_visible_in_its_time_only() -> None:
 
 
 def test_a_viewer_without_motion_shows_the_frame_with_most_findings() -> None:
-    """Without animation exactly one frame is visible, and animations respect the wish for less motion."""
+    """One frame is visible without animation, and animations respect the preference for reduced motion."""
     text = drawing(FRAMES, 20, "a")
     assert "g{visibility:hidden}#f1{visibility:visible}" in text
     assert text.index("prefers-reduced-motion:no-preference") < text.index("@keyframes k0")
 
 
 def test_characters_have_their_places_and_colors() -> None:
-    """A run is at its column, as wide as its characters, and markup in it is text."""
+    """A run starts at its column and is as wide as its characters. Markup in it is text."""
     root = ET.fromstring(drawing(FRAMES, 20, "a < b"))  # noqa: S314 -- the text is the test's own
     texts = list(root.iter(f"{SVG}text"))
     assert [element.text for element in texts] == ["$ a < b", "ok", "stopped", "end"]
@@ -54,15 +54,15 @@ def test_characters_have_their_places_and_colors() -> None:
 
 
 def test_both_themes_have_every_color() -> None:
-    """A dark page has other colours than a light one, with the same names."""
+    """The dark theme has other colours than the light one, with the same names."""
     light, dark = re.findall(r":root\{(.*?)\}", drawing(FRAMES, 20, "a"))
     names = [[each.split(":")[0] for each in theme.split(";")] for theme in (light, dark)]
     assert names[0] == names[1]
     assert not set(light.split(";")) & set(dark.split(";"))
 
 
-def test_the_picture_of_the_documentation_is_small_and_complete_in_itself() -> None:
-    """Less than 1 MB, no script, and nothing from elsewhere."""
+def test_the_picture_of_the_documentation_is_small_and_self_contained() -> None:
+    """The picture has less than 1 MB, no script and no external resource."""
     text = PICTURE.read_text("utf-8")
     assert len(text.encode()) < 1_000_000
     assert "<script" not in text
@@ -70,7 +70,7 @@ def test_the_picture_of_the_documentation_is_small_and_complete_in_itself() -> N
 
 
 def test_the_picture_shows_the_groups_and_faults_of_today() -> None:
-    """Every group of the demo is in it, with a verdict that the table of the demo expects of it."""
+    """The picture has every group of the demo, and at least three faults that the demo's table expects."""
     root = ET.fromstring(PICTURE.read_text("utf-8"))  # noqa: S314 -- a file of the repository
     shown = {element.text.strip() for element in root.iter(f"{SVG}text") if element.text}
     words = " ".join(shown)

@@ -1,4 +1,4 @@
-"""Which screens of the demo the picture shows."""
+"""The screens of the demo that the picture shows."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def test_each_step_of_the_start_is_shown_once() -> None:
 
 
 def test_parts_of_one_output_are_one_frame() -> None:
-    """A screen that is followed by another one within a moment is not shown."""
+    """A screen that another one follows within a moment is not shown."""
     assert [frame.at for frame in chosen([step(0, "a"), step(0.1, "a b"), step(2, "a b c")])] == [0.1, 2]
 
 
 def test_a_table_is_shown_when_its_findings_change() -> None:
-    """Other numbers and the verdicts of healthy groups make no frame; a new finding makes one."""
+    """Other numbers and verdicts of healthy groups make no frame. A new finding makes one."""
     run = [table(0), table(5, verdict="caught up"), table(10, "red", "stopped"), table(15, "red", "stopped")]
     assert [frame.at for frame in chosen(run)] == [0, 10]
     assert findings(run[2]) == [("payments", "stopped")]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def test_a_program_is_recorded_on_a_terminal_of_the_given_size() -> None:
-    """The program sees a terminal with the size, and its output is complete, in order, with characters unbroken."""
+    """The program's terminal has the size, and its output is complete and in order, with whole characters."""
     script = "import os, sys; print(sys.stdout.isatty(), *os.get_terminal_size()); print('│' * 70000)"
     found = record(["python3", "-c", script], 71, 9)
     assert found.outputs[0] == (0.0, f"$ python3 -c {script}\r\n")
@@ -22,7 +22,7 @@ def test_a_program_is_recorded_on_a_terminal_of_the_given_size() -> None:
 
 
 def test_the_home_folder_is_not_in_a_recording() -> None:
-    """Paths in it are those of any user."""
+    """A path in the home folder is recorded with `~`."""
     found = record(["python3", "-c", "import pathlib; print(pathlib.Path.home() / 'a')"], 80, 24)
     assert "".join(text for _, text in found.outputs[1:]) == "~/a\r\n"
 

@@ -1,4 +1,4 @@
-"""Tests of a checkpoint in an object store: continued, set aside, or refused as one in a directory is."""
+"""Tests of a checkpoint in an object store: it is continued, set aside, or refused as one in a directory is."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def batch(root: ObjectPath) -> ObjectPath:
 
 
 def test_finished_batch_is_continued(root: ObjectPath, batch: ObjectPath) -> None:
-    """With the positions of its offsets."""
+    """The checkpoint has the positions of the batch's offsets."""
     with opened(root) as checkpoint:
         assert (checkpoint.positions, checkpoint.set_aside) == ({0: 5, 1: 7}, None)
         assert checkpoint.spark == f"{batch}/spark"
@@ -85,7 +85,7 @@ def test_finished_batch_is_continued(root: ObjectPath, batch: ObjectPath) -> Non
 def test_damaged_object_is_set_aside(
     root: ObjectPath, batch: ObjectPath, name: str, content: bytes | None, reason: str
 ) -> None:
-    """With everything else of the checkpoint; nothing is deleted. None: the object is missing."""
+    """All objects of the checkpoint are set aside and none is deleted. None means a missing object."""
     if content is None:
         (batch / name).unlink()
     else:
@@ -100,7 +100,7 @@ def test_damaged_object_is_set_aside(
 
 
 def test_snapshot_names_the_files_that_it_needs(batch: ObjectPath) -> None:
-    """A missing one is found before Spark reads the state."""
+    """A missing file is found before Spark reads the state."""
     state = batch / "spark" / "state" / "0" / "0"
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
@@ -113,7 +113,7 @@ def test_snapshot_names_the_files_that_it_needs(batch: ObjectPath) -> None:
 
 
 def test_checkpoint_of_another_cluster_is_refused(root: ObjectPath, batch: ObjectPath) -> None:
-    """And its lock is released."""
+    """The refusal releases the lock."""
     with pytest.raises(Refusal) as refused, opened(root, OffsetsTopic("cluster-b", None, (0, 1), (1, 1))):
         pass
     assert refused.value.code == ExitCode.CHECKPOINT_CLUSTER
@@ -140,7 +140,7 @@ def test_store_that_fails_during_the_checks_sets_nothing_aside(
 
 
 def test_space_is_that_of_the_objects(batch: ObjectPath) -> None:
-    """An object store has no volume; a snapshot has the time of its object."""
+    """An object store has no volume. The time of a snapshot is that of its object."""
     space = checkpoint_space(batch)
     assert (space.files, space.used) == (len(batch.sizes()), sum(each.st_size for each in batch.sizes().values()))
     assert (space.volume_free, space.volume_size, space.state_snapshot_at) == (None, None, None)
@@ -149,7 +149,7 @@ def test_space_is_that_of_the_objects(batch: ObjectPath) -> None:
 
 
 def test_verdicts_are_stored_and_read_again(root: ObjectPath) -> None:
-    """A damaged object is set aside."""
+    """Stored verdicts are read again, and a damaged object is set aside."""
     store = VerdictStore(root)
     assert store.read() is None
     store.write(StoredVerdicts("lagwarden", b"shown"))

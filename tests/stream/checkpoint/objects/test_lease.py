@@ -34,7 +34,7 @@ def test_lease_that_is_renewed_is_refused_to_others(root: ObjectPath) -> None:
 
 
 def test_lease_of_a_process_that_ended_is_taken_over(root: ObjectPath) -> None:
-    """It was not renewed for as long as a lease lasts; its owner, if it lives after all, has lost it."""
+    """A lease that is not renewed for its duration is taken over. Its owner, if still alive, loses the lock."""
     paused = acquired(root)
     waits: list[None] = []
     with contextlib.closing(acquired(root, lambda: waits.append(None))) as lease:
@@ -47,7 +47,7 @@ def test_lease_of_a_process_that_ended_is_taken_over(root: ObjectPath) -> None:
 
 
 def test_released_lease_is_taken_at_once(root: ObjectPath) -> None:
-    """A process that ends in order leaves nothing to wait for."""
+    """A process that ends normally causes no wait."""
     acquired(root).close()
 
     def fail() -> None:
@@ -63,7 +63,7 @@ def test_lease_released_while_another_process_waits_is_taken(root: ObjectPath) -
 
 
 def test_deleted_lease_is_lost(root: ObjectPath) -> None:
-    """As a deleted lock file is."""
+    """The reason is that the object was deleted, as for a lock file."""
     with contextlib.closing(acquired(root)) as lease:
         (root / "lock").unlink()
         lease.renew()
@@ -71,7 +71,7 @@ def test_deleted_lease_is_lost(root: ObjectPath) -> None:
 
 
 def test_own_write_whose_response_was_lost_is_no_loss(root: ObjectPath, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The version in the store is another one than the process knows, and its owner is the process."""
+    """The store has a version that the process does not know, and the owner in it is the process."""
     write = ObjectStore.write_if_unchanged
 
     def without_response(store: ObjectStore, key: str, content: bytes, etag: str) -> str:
@@ -88,7 +88,7 @@ def test_own_write_whose_response_was_lost_is_no_loss(root: ObjectPath, monkeypa
 
 
 def test_store_without_conditional_writes_is_refused(root: ObjectPath, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two monitors would both get the lock."""
+    """Two monitors could both get the lock."""
 
     def write(store: ObjectStore, key: str, content: bytes) -> str:
         store.write(key, content)
@@ -100,7 +100,7 @@ def test_store_without_conditional_writes_is_refused(root: ObjectPath, monkeypat
 
 
 def test_store_that_reports_a_missing_object_is_refused(root: ObjectPath, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The condition fails although there is no object: the process tries again with pauses, and then ends."""
+    """If the condition fails without an object, the process tries again with pauses, and then ends."""
 
     def fail(*_: object) -> str:
         raise ConditionFailedError("412")

@@ -66,12 +66,12 @@ def objects(root: ObjectPath, request: pytest.FixtureRequest) -> ObjectPath:
     ],
 )
 def test_answers_are_those_of_a_directory(folder: Path, objects: ObjectPath, ask: Callable[[Any], object]) -> None:
-    """The same question to both."""
+    """Each question has the same answer for objects as for a directory."""
     assert ask(objects) == ask(folder)
 
 
 def test_rename_of_a_folder_moves_all_objects_below(root: ObjectPath) -> None:
-    """Also an object of the same name, and none of a longer name."""
+    """An object of the same name is moved too. An object of a longer name is not moved."""
     for name in ("spark/a", "spark/b/c", "spark-old/a", "other"):
         (root / name).write_bytes(name.encode())
     (root / "spark").rename(root / "set-aside-1" / "spark")
@@ -81,7 +81,7 @@ def test_rename_of_a_folder_moves_all_objects_below(root: ObjectPath) -> None:
 
 
 def test_missing_object_is_a_missing_file(root: ObjectPath) -> None:
-    """Its content and its size raise FileNotFoundError, as for files."""
+    """Reading the content or the size of a missing object raises FileNotFoundError, as for files."""
     for ask in (root.read_bytes, root.stat, root.open):
         with pytest.raises(FileNotFoundError):
             ask()
@@ -89,5 +89,5 @@ def test_missing_object_is_a_missing_file(root: ObjectPath) -> None:
 
 
 def test_address_is_written_as_hadoop_does(root: ObjectPath) -> None:
-    """Spark gets it as the location of its checkpoint."""
+    """Spark uses this address as the location of its checkpoint."""
     assert str(root / "v2" / "spark") == "s3a://kafka-state/team/lagwarden/v2/spark"

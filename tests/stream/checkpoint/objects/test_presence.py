@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Polled:
-    """A presence that asks the store at every question."""
+    """A presence that requests the store at every question."""
 
     def __init__(self, root: ObjectPath) -> None:
         self.now = 0.0
@@ -37,20 +37,20 @@ def polled(root: ObjectPath) -> Polled:
 
 
 def test_unchanged_objects_are_no_loss(root: ObjectPath, polled: Polled) -> None:
-    """Spark writes and deletes others."""
+    """Spark may write other objects."""
     (root / "spark" / "offsets" / "1").write_bytes(b"v1")
     assert polled.lost() is None
 
 
 def test_deleted_manifest_is_named(root: ObjectPath, polled: Polled) -> None:
-    """At the next poll, not before."""
+    """The loss is found at the next poll, not before."""
     (root / "lagwarden.json").unlink()
     assert polled.presence.lost() is None
     assert polled.lost() == "s3a://kafka-state/team/lagwarden/lagwarden.json was deleted"
 
 
 def test_replaced_metadata_is_named(root: ObjectPath, polled: Polled) -> None:
-    """Another query has begun in the checkpoint."""
+    """Replaced metadata mean that another query has begun in the checkpoint."""
     (root / "spark" / "metadata").write_bytes(b'{"id": "other"}')
     assert polled.lost() == "s3a://kafka-state/team/lagwarden/spark/metadata was replaced"
 
@@ -66,14 +66,14 @@ def test_objects_of_a_new_checkpoint_are_remembered_from_when_they_exist(root: O
 
 
 def test_checkpoint_that_was_set_aside_is_no_loss(root: ObjectPath, polled: Polled) -> None:
-    """After `close` the versions are those of the next checkpoint."""
+    """The versions after `close` are those of the next checkpoint."""
     polled.presence.close()
     (root / "spark" / "metadata").write_bytes(b'{"id": "next"}')
     assert polled.lost() is None
 
 
 def test_store_that_is_away_is_no_loss(polled: Polled, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It says nothing about the objects."""
+    """A store that does not answer gives no information about the objects."""
 
     def away(*_: object) -> None:
         raise StoreUnavailableError(113, "no route")

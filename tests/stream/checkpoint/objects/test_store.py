@@ -27,7 +27,7 @@ def test_object_is_replaced_if_unchanged(bucket: ObjectStore) -> None:
 
 
 def test_missing_object_is_a_missing_file(bucket: ObjectStore) -> None:
-    """Reading and conditional replacing raise FileNotFoundError; its information is None."""
+    """Reading and conditional replacing of a missing object raise FileNotFoundError. Its information is None."""
     with pytest.raises(FileNotFoundError, match="s3a://kafka-state/none does not exist"):
         bucket.read("none")
     with pytest.raises(FileNotFoundError):
@@ -36,7 +36,7 @@ def test_missing_object_is_a_missing_file(bucket: ObjectStore) -> None:
 
 
 def test_missing_bucket_is_no_missing_file(bucket: ObjectStore) -> None:
-    """Its objects may exist elsewhere, so nothing is known about them."""
+    """The objects of the bucket may exist elsewhere, so nothing is known about them."""
     elsewhere = ObjectStore("nowhere", StoreAccess(region="us-east-1"))
     for call in (lambda: elsewhere.read("x"), lambda: elsewhere.list("x"), lambda: elsewhere.write("x", b"")):
         with pytest.raises(StoreUnavailableError, match="the bucket nowhere does not exist"):
@@ -45,7 +45,7 @@ def test_missing_bucket_is_no_missing_file(bucket: ObjectStore) -> None:
 
 
 def test_missing_credentials_are_a_missing_right(bucket: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No variable, web identity, container or instance has any."""
+    """Neither variables, a web identity, a container nor an instance provide credentials."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
@@ -56,7 +56,7 @@ def test_missing_credentials_are_a_missing_right(bucket: ObjectStore, monkeypatc
 
 
 def test_store_that_is_away_is_no_missing_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing listens on the port."""
+    """An unused port raises an error other than that of a missing file."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "x")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "x")
     url = f"http://{LOOPBACK}:{free_port()}"
@@ -65,7 +65,7 @@ def test_store_that_is_away_is_no_missing_file(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_more_objects_than_a_response_has_are_listed(bucket: ObjectStore) -> None:
-    """A response has at most a thousand."""
+    """A response has at most a thousand objects."""
     for number in range(1003):
         bucket.write(f"x/{number:04}", b"1")
     bucket.write("y", b"1")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def test_without_the_extra_the_command_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One line, without a traceback."""
+    """The error names the extra to install, without a traceback."""
     monkeypatch.setitem(sys.modules, "mcp.server", None)
     assert cli.main(["mcp", "--url", "http://127.0.0.1:1"]) == ExitCode.USAGE
     error = capsys.readouterr().err
@@ -24,6 +24,6 @@ def test_without_the_extra_the_command_says_what_to_install(
 
 
 def test_an_invalid_url_is_an_error_at_the_start(capsys: pytest.CaptureFixture[str]) -> None:
-    """Not at the first question."""
+    """The command refuses the URL before the first question."""
     assert cli.main(["mcp", "--url", "nonsense"]) == ExitCode.USAGE
     assert "--url nonsense is not an http or https URL" in capsys.readouterr().err

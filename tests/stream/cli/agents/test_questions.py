@@ -1,4 +1,4 @@
-"""The questions of an agent, asked of a real HTTP server."""
+"""The questions of an agent, answered by a real HTTP server."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def questions() -> Iterator[AgentQuestions]:
 
 
 def test_sick_groups_are_the_worst_first(questions: AgentQuestions) -> None:
-    """Each with its verdict and sentence, without the details."""
+    """Each listed group has its verdict and sentence, without the details."""
     answer = questions.sick_groups()
     assert [group["group"] for group in answer["groups"]] == ["billing"]
     assert answer["groups"][0]["verdict"] == "stopped"
@@ -48,7 +48,7 @@ def test_sick_groups_are_the_worst_first(questions: AgentQuestions) -> None:
 
 
 def test_lists_are_bounded() -> None:
-    """The total says how many there are."""
+    """The total counts all groups, also those beyond the limit."""
     many = snapshot(groups=[{"group": f"g{at}", "severity": "critical", "verdict": "stopped"} for at in range(250)])
     for questions in served(many):
         assert [len(questions.sick_groups(limit=limit)["groups"]) for limit in (10, 0, 1_000_000)] == [10, 1, 200]
@@ -56,7 +56,7 @@ def test_lists_are_bounded() -> None:
 
 
 def test_the_groups_of_a_common_cause_are_bounded() -> None:
-    """The first ones and their total number; the other fields of the cause are as in the API."""
+    """A cause has its first groups and their total number. Its other fields are as in the API."""
     names = [f"g{at:03}" for at in range(250)]
     many = snapshot(groups=[{"group": name} for name in names], common_causes=[{**COMMON_CAUSE, "groups": names}])
     for questions in served(many):
@@ -66,7 +66,7 @@ def test_the_groups_of_a_common_cause_are_bounded() -> None:
 
 
 def test_a_group_is_explained_with_its_evidence(questions: AgentQuestions) -> None:
-    """And with its partitions and topics."""
+    """The answer has the finding with its evidence, the partitions and the topics."""
     answer = questions.explain_group("billing")
     assert answer["verdict"] == "stopped"
     assert answer["finding"]["next_step"]
@@ -77,7 +77,7 @@ def test_a_group_is_explained_with_its_evidence(questions: AgentQuestions) -> No
 
 
 def test_the_history_of_a_group(questions: AgentQuestions) -> None:
-    """Changes of the verdict and of the state; null where the instance knows none."""
+    """The history has the changes of verdict and state. Unknown verdicts are null."""
     answer = questions.verdict_history("billing")
     assert answer["verdicts"]["latest"][-1]["verdict"]
     assert answer["transitions"]["total"] > 0
@@ -85,14 +85,14 @@ def test_the_history_of_a_group(questions: AgentQuestions) -> None:
 
 
 def test_groups_of_a_topic(questions: AgentQuestions) -> None:
-    """With the numbers of this topic."""
+    """Each group has its numbers for this topic."""
     answer = questions.groups_of_topic("orders")
     assert [row["group"] for row in answer["groups"]] == ["billing"]
     assert answer["groups"][0]["lag_sum"] == 2**62
 
 
 def test_unknown_names_are_refused(questions: AgentQuestions) -> None:
-    """With the nearest names of groups, and with the values that are known."""
+    """The error has the nearest names of groups, or the nearest valid value."""
     with pytest.raises(Refusal, match="did you mean billing"):
         questions.explain_group("biling")
     with pytest.raises(Refusal, match="no group reads a topic named nothing"):

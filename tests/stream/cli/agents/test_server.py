@@ -1,4 +1,4 @@
-"""The server over stdio, asked by the client of the official SDK; it asks a real HTTP server."""
+"""The server over stdio: the client of the official SDK calls it, and it requests a real HTTP server."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def url() -> Iterator[str]:
 
 
 class Conversation(NamedTuple):
-    """What one client got: the tools, the instructions, and the result of each call."""
+    """What one client received: the tools, the instructions, and the result of each call."""
 
     tools: list[Any]
     instructions: str | None
@@ -74,7 +74,7 @@ ANSWERS = [
 
 @pytest.fixture(scope="module")
 def conversation(url: str) -> Conversation:
-    """Ask everything in one session, the errors first: after an error, the server goes on."""
+    """Call every tool in one session, the errors first: the server continues after an error."""
     return converse(url, [*(row[:2] for row in ERRORS), *(row[:2] for row in ANSWERS)])
 
 
@@ -89,7 +89,7 @@ def test_an_agent_finds_the_tools(conversation: Conversation) -> None:
 
 @pytest.mark.parametrize("at", range(len(ANSWERS)), ids=lambda at: f"{ANSWERS[at][0]}({ANSWERS[at][1]})")
 def test_every_tool_answers(conversation: Conversation, at: int) -> None:
-    """With the values of the instance; structured, and as the same JSON in a text for older clients."""
+    """A result has the values of the instance, structured and as the same JSON text for older clients."""
     result, (_, _, path, value) = conversation.results[len(ERRORS) + at], ANSWERS[at]
     assert not result.is_error
     assert functools.reduce(operator.getitem, path, result.structured_content) == value
@@ -98,14 +98,14 @@ def test_every_tool_answers(conversation: Conversation, at: int) -> None:
 
 @pytest.mark.parametrize("at", range(len(ERRORS)), ids=lambda at: f"{ERRORS[at][0]}({ERRORS[at][1]})")
 def test_an_error_says_what_to_do(conversation: Conversation, at: int) -> None:
-    """So that the agent can correct itself."""
+    """The text of an error has the information that the agent needs to correct its call."""
     result = conversation.results[at]
     assert result.is_error
     assert ERRORS[at][2] in result.content[0].text
 
 
 def test_an_instance_that_does_not_answer_is_an_error() -> None:
-    """Of the question, not of the server."""
+    """The error belongs to the call and does not end the server."""
     (result,) = converse("http://127.0.0.1:1", [("sick_groups", {})]).results
     assert result.is_error
     assert "no lagwarden answers at http://127.0.0.1:1" in result.content[0].text

@@ -69,7 +69,7 @@ def test_a_share_group_has_a_lag_of_records_and_no_commits(numbers: dict[str, in
 
 
 def test_stuck_group_from_its_verdict_to_its_history() -> None:
-    """All lines of an explanation."""
+    """The expected lines are all lines of an explanation."""
     assert lines() == [
         "billing: stopped (critical) for 30 s.",
         "1 of 2 partitions; orders-0: No commit for 30 s, where 20 s is the longest to expect: <unread>.",
@@ -288,7 +288,7 @@ def test_names_are_escaped(name: str) -> None:
 
 
 def test_the_partitions_of_a_share_group_have_their_progress() -> None:
-    """Only those that are not fine are listed."""
+    """Only partitions that are not fine are listed."""
     found = FindingDetail("share_stopped", "critical", NOW, "Waits.", {"lag": 40}, "See.")
     shown = lines(
         FINE | {"kind": "share", "state": "Stable"},
@@ -305,7 +305,7 @@ def test_the_partitions_of_a_share_group_have_their_progress() -> None:
 
 
 def test_the_partitions_of_a_share_group_have_the_lag_of_their_evidence() -> None:
-    """The answer of an earlier version has no rows of them."""
+    """The answer of an earlier version has no progress rows, so the lag is taken from the evidence."""
     found = FindingDetail("share_stopped", "critical", NOW, "Waits.", {"lag": 40, "start_offset": 7}, "See.")
     group = FINE | {"kind": "share", "state": "Stable"}
     shown = lines(group, partition_findings=(("orders", 3, found),), unowned=None, unsubscribed=None)

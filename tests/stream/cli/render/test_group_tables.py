@@ -38,7 +38,7 @@ def test_columns_are_aligned_with_their_heads(drawn: tuple[list[str], list[bool]
 
 
 def test_pipe_gets_no_folded_line() -> None:
-    """A line per row whatever the width of a name; rich would fold the name at the width of its console."""
+    """A row is one line for any width of a name. rich would fold the name at the width of its console."""
     table = TextTable([TableColumn("NAME"), TableColumn("LAG", right=True)], [["n" * 300, "12"]])
     assert list(plain_lines(table)) == [f"{'NAME':300}  LAG", f"{'n' * 300}   12"]
     console = Console(width=240, file=io.StringIO())
@@ -84,7 +84,7 @@ def test_name_is_one_line(name: str, line: str) -> None:
 
 
 def test_times_of_the_api_are_exact() -> None:
-    """RFC 3339 in UTC, to the millisecond; null stays null."""
+    """Times have the format of RFC 3339 in UTC, to the millisecond. Null stays null."""
     assert unix_time("2023-11-14T22:13:20.500Z") == 1_700_000_000.5
     assert unix_time(None) is None
 
@@ -145,7 +145,7 @@ def test_fields_of_a_member_are_escaped(field: str) -> None:
 
 
 def test_narrow_terminal_keeps_the_columns_of_first_need() -> None:
-    """In 80 cells the table of groups has the verdict, lag and time lag, and no cell of them is folded."""
+    """The table in 80 cells has the verdict, lag and time lag, and no cell of them is folded."""
     names = ("kind", "state", "members", "partitions", "partitions_lag_unknown", "last_commit_time")
     judged = {
         **dict.fromkeys((*names, "death_cause", "first_offset_expiry_time")),

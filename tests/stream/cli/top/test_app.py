@@ -28,7 +28,7 @@ BILLING = json.loads(group_json(small_snapshot(), "billing", detail()) or "")
 
 
 class SilentClient:
-    """A client of an instance that knows billing. Its list of groups does not change."""
+    """A client of an instance that has the group billing. Its list of groups does not change."""
 
     address = "http://here"
 
@@ -105,7 +105,7 @@ def run(
 
 
 def test_list_fits_into_80_columns_and_24_lines() -> None:
-    """Number of groups, table, sentence of the selected group, keys."""
+    """The screen has the number of groups, the table, the sentence of the selected group and the keys."""
 
     async def scenario(session: Session) -> None:
         lines = session.lines
@@ -219,7 +219,7 @@ def test_group_is_explained(open_key: str, close_key: str) -> None:
 
 
 def test_removed_group_says_so() -> None:
-    """The error stands above the last known explanation, or above the name of the requested group."""
+    """The error is above the last known explanation, or above the name of the requested group."""
 
     async def scenario(session: Session) -> None:
         await session.press("down", "enter")
@@ -230,7 +230,7 @@ def test_removed_group_says_so() -> None:
 
 
 def test_lost_server_keeps_the_known_groups() -> None:
-    """The second line says why there is nothing newer, until there is."""
+    """The second line has the reason until new groups arrive."""
 
     async def scenario(session: Session) -> None:
         await session.receive(PollResult(groups_of(), None, None, "no lagwarden answers at http://here"))
@@ -293,7 +293,7 @@ def test_colours_are_those_of_the_terminal(no_color: bool, monkeypatch: pytest.M
 
 
 def test_a_common_cause_is_a_line_above_the_groups() -> None:
-    """It comes with an answer and leaves with one."""
+    """The line appears with an answer that has a cause and disappears with one that has none."""
 
     async def scenario(session: Session) -> None:
         common_causes = ({"sentence": "17 of 18 groups coordinated by broker 3 stopped within 20 s."},)

@@ -69,7 +69,7 @@ def test_every_character_narrows_the_list(words: str, names: list[str]) -> None:
 
 
 def test_filter_may_begin_with_a_command() -> None:
-    """A begun filter is empty and takes every character."""
+    """A new filter is empty and accepts every character, also one that is a command."""
     state = begin_filter(GroupListState(groups_of()))
     assert (state.filter, state.is_typing) == ("", True)
     assert type_character(state, "q").filter == "q"

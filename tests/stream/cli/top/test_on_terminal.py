@@ -66,7 +66,7 @@ def test_filter_open_and_quit(url: str) -> None:
 
 
 def test_resized_window_is_filled(url: str) -> None:
-    """A window of another size is redrawn without a key, with its last column and line, whatever the shell exports."""
+    """A resized window is redrawn without a key, to its last column and line, for any exported size."""
     with top(url, environment={"LINES": "24", "COLUMNS": "80"}) as program:
         program.wait_for("type to filter")
         program.resize((12, 43))
@@ -86,7 +86,7 @@ def test_resized_window_is_filled(url: str) -> None:
     ids=lambda how: getattr(how, "name", None),
 )
 def test_terminal_is_restored_after_a_signal(url: str, how: str | signal.Signals) -> None:
-    """Mode and content are as before, and the exit code is 0."""
+    """The mode and content of the terminal are as before, and the exit code is 0."""
     with top(url) as program:
         program.wait_for("type to filter")
         if isinstance(how, str):
@@ -128,7 +128,7 @@ def test_control_z_and_garbage_have_no_effect(url: str) -> None:
 
 
 def test_instance_that_is_not_ready_is_polled() -> None:
-    """The reason is shown before the first snapshot; then the groups, also when the instance is lost."""
+    """The reason is shown before the first snapshot, then the groups, also if the instance is lost."""
     world: list[PublishedSnapshot | None] = [None]
     server = HttpServer("127.0.0.1", 0, lambda: world[0], lambda: status(**CATCHING_UP))
     server.start()

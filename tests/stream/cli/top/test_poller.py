@@ -52,7 +52,7 @@ class ScriptedClient:
     ],
 )
 def test_other_instances_are_noted(more: dict[str, Any], note: str) -> None:
-    """The list shows the groups of one instance, and says so."""
+    """The list has a note that it shows the groups of one instance."""
     client: Any = ScriptedClient(lambda _: None)
     answer = client.groups() | more
     client.groups = lambda _query: answer
@@ -60,7 +60,7 @@ def test_other_instances_are_noted(more: dict[str, Any], note: str) -> None:
 
 
 def test_the_name_of_the_cluster_is_known() -> None:
-    """If the instance has one."""
+    """The name is known if the instance has one."""
     client: Any = ScriptedClient(lambda _: None)
     assert poll_groups(client).cluster_name is None
     answer = client.groups() | {"cluster_name": "eu"}
@@ -79,7 +79,7 @@ def test_the_name_of_the_cluster_is_known() -> None:
     ],
 )
 def test_opened_group_is_requested_at_once(answer: Any, error: str) -> None:
-    """The known list of groups stays, whatever the answer."""
+    """The known list of groups is kept for any answer."""
     client: Any = ScriptedClient(lambda _: answer)
     source: InstanceClient = client
     results: queue.Queue[PollResult] = queue.Queue()
@@ -94,7 +94,7 @@ def test_opened_group_is_requested_at_once(answer: Any, error: str) -> None:
 
 
 def test_exit_does_not_wait_for_a_request() -> None:
-    """A hanging request ends with the process; its answer is not delivered."""
+    """A hanging request ends with the process, and its answer is not delivered."""
     requested, answered = threading.Event(), threading.Event()
 
     def answer(_: str) -> Any:
@@ -114,7 +114,7 @@ def test_exit_does_not_wait_for_a_request() -> None:
 
 
 def test_the_common_causes_of_an_answer_are_kept() -> None:
-    """Older instances do not have any."""
+    """The answers of older instances have no common causes."""
     client: Any = ScriptedClient(lambda _: None)
     assert poll_groups(client).common_causes == ()
     causes = [{"sentence": "3 of 3 groups."}]

@@ -32,7 +32,7 @@ def test_status_counts_groups_by_severity() -> None:
 
 
 def test_status_begins_with_the_cluster() -> None:
-    """Its name comes from the instance, so control characters are escaped."""
+    """The instance sends the name of the cluster, so control characters are escaped."""
     named = status_line(PollResult(cluster_name="eu\x1b[1"), "http://here", NOW).plain
     assert named.endswith(" · 0 groups · http://here")
     assert named.startswith("eu")
@@ -53,7 +53,7 @@ def test_table_has_a_line_per_group() -> None:
 
 @pytest.mark.parametrize("width", [20, 33, 60, 100, 300])
 def test_lines_are_as_wide_as_the_window(width: int) -> None:
-    """No line is wider, whatever the width of a name's characters, and none moves the cursor of a terminal."""
+    """No line is wider for any width of a name's characters, and none moves the cursor of the terminal."""
     names = [*HOSTILE_NAMES, "消" * 80, "\x1b[2J", "a\u0301" * 90]
     rows = [{"group": name, "severity": "critical", "sentence": name * 9, "verdict": name} for name in names]
     state = GroupListState(groups_of(rows))
@@ -73,12 +73,12 @@ def test_selected_row_is_reversed_in_the_colour_of_its_severity() -> None:
 
 
 def test_narrow_window_drops_the_last_columns() -> None:
-    """Name and verdict stay."""
+    """Name and verdict are kept."""
     assert table_lines(groups_of(), 0, 40, NOW)[0].plain.split() == ["GROUP", "VERDICT", "LAG"]
 
 
 def test_sentence_is_that_of_the_selected_group() -> None:
-    """A dead group has the cause of its death instead, and a filter without a match says so."""
+    """A dead group has the cause of its death instead. A filter without a match has its own sentence."""
     state = GroupListState(groups_of(), selected="gone")
     assert sentence_lines(state, 100)[0].plain == "died: topic deleted"
     first, second = sentence_lines(GroupListState(groups_of()), 20)
@@ -89,7 +89,7 @@ def test_sentence_is_that_of_the_selected_group() -> None:
 
 
 def test_common_causes_are_lines() -> None:
-    """One each; no text without any. Nothing in them moves the cursor of a terminal."""
+    """Each cause has one line, without causes there is no text, and no line moves the cursor."""
     text = notices_text(PollResult(common_causes=({"sentence": "3 of 3 groups."}, {"sentence": "topic \x1b[2J"})))
     first, second = text.plain.split("\n")
     assert first == "common cause: 3 of 3 groups."
@@ -98,6 +98,6 @@ def test_common_causes_are_lines() -> None:
 
 
 def test_other_instances_are_the_last_line() -> None:
-    """After the common causes, where several instances share the groups."""
+    """The line follows the common causes if several instances share the groups."""
     text = notices_text(PollResult(common_causes=({"sentence": "3 of 3 groups."},), note="these are the groups of 0/2"))
     assert text.plain == "common cause: 3 of 3 groups.\nthese are the groups of 0/2"

@@ -107,7 +107,7 @@ def test_aborted_commits_do_not_depend_on_batch_borders(
 @examples(40)
 @given(log=LOGS.filter(bool), cuts=st.lists(st.integers(0, 30), max_size=4), again=st.integers(0, 5))
 def test_records_read_again_count_once(log: list[Entry], cuts: list[int], again: int) -> None:
-    """A batch delivered again changes no count, nor does the whole log in one batch."""
+    """A batch that is delivered again changes no count. The whole log in one batch changes none either."""
     state, pieces = empty_state(), pieces_of(log, cuts)
     for piece in pieces:
         state, _ = reduce(state, [piece], KEEP)
@@ -141,7 +141,7 @@ def test_only_commits_count() -> None:
 
 
 def test_shards_of_one_partition_have_the_aborted_commits_of_their_groups() -> None:
-    """Also a shard of which nothing else was read."""
+    """A shard of which nothing else was read has its aborted commits too."""
     fold = Fold(Placement(1, 16), slot_ms=SLOT_MS, keep_slots=KEEP)
     add_aborted(fold, 7, [(1, KEYS[0]), (2, KEYS[1]), (3, KEYS[2])])
     deltas = dict(fold.drain())
@@ -151,7 +151,7 @@ def test_shards_of_one_partition_have_the_aborted_commits_of_their_groups() -> N
 
 
 def test_aborted_commits_are_dropped_after_a_day() -> None:
-    """Nothing else would end the rows of a group that never commits. A day of the log, not of a clock."""
+    """The timestamps of the log count, not a clock. A group that never commits would keep its rows without this."""
     driver = DriverState()
     state, change = reduce(empty_state(), [delta_of([(KEYS[0], ABORTED, 7)])], KEEP)
     driver.apply(0, change)

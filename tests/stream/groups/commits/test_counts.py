@@ -1,4 +1,4 @@
-"""The counts of commits per group: what was read after the catch-up, once each."""
+"""The counts of commits per group: each commit that was read after the catch-up counts once."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def removal(group: str) -> list[Raw]:
 @examples(60)
 @given(st.lists(st.lists(RECORDS, min_size=1, max_size=8), max_size=6))
 def test_each_commit_counts_once(batches: list[list[Raw]]) -> None:
-    """A group has as many as were read, without those that a tombstone of the same batch follows."""
+    """The count of a group leaves out commits that a tombstone of the same batch follows."""
     shard, expected = reader(), collections.Counter[str]()
     keys = {commit_key(group, "t", n): group for group in "abc" for n in range(3)}
     for batch in batches:
@@ -68,7 +68,7 @@ def _kept_alive() -> list[Raw]:
 
 
 def test_what_a_start_reads_is_not_counted() -> None:
-    """Neither the stored state nor what is read while catching up; known groups begin at 0."""
+    """The stored state and records read during the catch-up are not counted. Known groups begin at 0."""
     shard = reader()
     shard.read(commits("g", 1, 2, 3))
     restarted = DriverState(CommitCounts())
@@ -82,7 +82,7 @@ def test_what_a_start_reads_is_not_counted() -> None:
 
 
 def test_a_change_that_is_applied_again_counts_once() -> None:
-    """Spark delivers a batch again; the count stays, also for the change before it."""
+    """A batch that Spark delivers again, or an earlier batch, does not change the count."""
     shard = reader()
     changes = [shard.read(commits("g", 1, 2)), shard.read(commits("g", 3))]
     for change in reversed(changes):
@@ -101,7 +101,7 @@ def test_commits_after_a_removal_are_added() -> None:
 
 
 def test_a_run_that_was_partly_seen_does_not_count() -> None:
-    """How many of its commits are new is not known; later ones count again."""
+    """The number of new commits in such a run is unknown, so none counts. Later commits count again."""
     shard = reader()
     shard.read([*commits("other", 1), *commits("g", 1, 2)])
     shard.apply(delta_of([(0, *record) for record in commits("g", 2, 3, 4)], 2))
@@ -110,8 +110,8 @@ def test_a_run_that_was_partly_seen_does_not_count() -> None:
     assert counts(shard.driver_state) == {"g": 3, "other": 1}
 
 
-def test_a_group_that_has_gone_is_forgotten() -> None:
-    """Otherwise generated names would fill the memory; if it returns, it begins at 0."""
+def test_the_count_of_a_removed_group_is_dropped() -> None:
+    """Generated group names do not fill the memory. A group that returns begins at 0."""
     known = CommitCounts()
     shard = ShardReader()
     known.add(shard.read([*commits("a", 1), *commits("b", 1, 2)]).runs, shard.change.runs.spans.commits)
@@ -119,8 +119,8 @@ def test_a_group_that_has_gone_is_forgotten() -> None:
     assert known.of_groups(["a", "b"]) == {"a": 0, "b": 2}
 
 
-def test_later_commits_do_not_change_what_was_returned() -> None:
-    """A tick reads the counts while the next batch is applied."""
+def test_later_commits_do_not_change_returned_counts() -> None:
+    """A tick can read the counts while the next batch is applied."""
     shard = reader()
     shard.read(commits("g", 1))
     before = shard.driver_state.columns().commit_counts
@@ -130,5 +130,5 @@ def test_later_commits_do_not_change_what_was_returned() -> None:
 
 @pytest.mark.parametrize("counter", [None, CommitCounts()], ids=["a capture", "the service"])
 def test_a_capture_has_no_counts(counter: CommitCounts | None) -> None:
-    """Its records are all replayed, so the number is not known; the service knows it to be 0."""
+    """All records of a capture are replayed, so its counts are None. A service without commits has empty counts."""
     assert DriverState(counter).columns().commit_counts == (None if counter is None else {})

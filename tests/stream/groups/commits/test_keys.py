@@ -1,4 +1,4 @@
-"""The distinct keys of a batch: of whatever spelling, one canonical key per place, and its group read from that."""
+"""The distinct keys of a batch: each place has one canonical key, from which its group is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CommitRuns: the columns say what a walk through the records says, however the records were cut into batches."""
+"""CommitRuns: the columns equal a record-by-record evaluation, for any split of the records into batches."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_run_equals_a_commit_by_commit_evaluation(history: list[Commit]) -> No
 
 @given(history=histories().filter(bool), cuts=st.lists(st.integers(0, 30), max_size=5))
 def test_the_summary_of_a_whole_is_the_merge_of_any_split(history: list[Commit], cuts: list[int]) -> None:
-    """The joined run is the same for all batch borders, and equals the commit by commit evaluation."""
+    """The joined run is the same for all batch borders, and equals the commit-by-commit evaluation."""
     borders = [0, *sorted(min(cut, len(history)) for cut in cuts), len(history)]
     pieces = [history[a:b] for a, b in itertools.pairwise(borders) if a < b]
     joined = join_runs([run_of(b"k", piece) for piece in pieces], KEEP)
@@ -52,7 +52,7 @@ def test_the_summary_of_a_whole_is_the_merge_of_any_split(history: list[Commit],
     c=histories(most=8).filter(bool),
 )
 def test_merge_is_associative(a: list[Commit], b: list[Commit], c: list[Commit]) -> None:
-    """(a b) c = a (b c), also with tombstones at the borders."""
+    """The merge satisfies (a b) c = a (b c), also with tombstones at the borders."""
     shift = [a, [Commit(x.position + 100, x.offset, x.time) for x in b]]
     shift.append([Commit(x.position + 200, x.offset, x.time) for x in c])
     first, second, third = (run_of(b"k", part) for part in shift)
@@ -63,7 +63,7 @@ def test_merge_is_associative(a: list[Commit], b: list[Commit], c: list[Commit])
 
 @given(st.dictionaries(st.sampled_from([b"a", b"b", b"c", b"d"]), histories(most=10).filter(bool), min_size=1))
 def test_keys_are_independent(world: dict[bytes, list[Commit]]) -> None:
-    """Runs of many keys in one table fold as each alone."""
+    """Each run in a table of many keys folds as it does alone."""
     pieces = [run_of(key, [commit]) for key, history in world.items() for commit in history]
     joined = join_runs(pieces, KEEP)
     assert {key: read_run(joined, row) for row, key in enumerate(joined.keys.to_pylist())} == {

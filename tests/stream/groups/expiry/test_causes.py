@@ -161,7 +161,7 @@ ENDS: Final = [
 def test_the_cause_follows_from_the_evidence(
     ending: Removal, retention: OffsetsRetention, topic_exists: Callable[[str], bool | None], cause: RemovalCause
 ) -> None:
-    """Each example has the cause that an observer of all events would name."""
+    """Each example has the cause that is known from all events."""
     assert cause_of(ending, retention, topic_exists) is cause
 
 

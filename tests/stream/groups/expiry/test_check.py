@@ -87,7 +87,7 @@ def test_the_time_of_a_tombstone_decides_the_outcome(
 
 
 def test_deletion_and_expiration_are_distinguished_with_a_retention_of_a_minute() -> None:
-    """With a short retention only its last tenth counts as early, and at least the tolerance of clocks."""
+    """Only the last tenth of a short retention counts as early, and at least the tolerance of clocks."""
     short, watch = OffsetsRetention(MINUTE, 5_000, "broker"), ExpiryCheck()
     found = [
         watch.record_tombstones([forgotten(HOUR - early)], hours(HOUR), short)[0]
@@ -116,7 +116,7 @@ class TestMissing:
     """Offsets that still exist after their predicted time."""
 
     def test_a_tombstone_is_missing_after_two_check_intervals(self) -> None:
-        """Not yet, then missing; and counted once, however long it stays."""
+        """A tombstone is missing only after the second interval, and is counted once for any further time."""
         watch = ExpiryCheck()
         assert [look(watch, now) for now in (HOUR - 1, HOUR, HOUR + LATE, HOUR + MISSING)] == [False] * 4
         assert nonzero_counts(watch) == {}
@@ -124,7 +124,7 @@ class TestMissing:
         assert nonzero_counts(watch) == {"missing": 1}
 
     def test_a_missing_tombstone_that_arrives_is_not_counted_again(self) -> None:
-        """It is late, and has an error."""
+        """The outcome of such a tombstone is LATE, and its error is recorded."""
         watch = ExpiryCheck()
         look(watch, HOUR - 1)
         look(watch, HOUR + MISSING + 1)
@@ -133,7 +133,7 @@ class TestMissing:
         assert watch.errors().total == (MISSING + 1) / 1000
 
     def test_a_new_commit_is_a_new_prediction(self) -> None:
-        """The group came back to life: nothing is missing any more, until the new hour has passed too."""
+        """No tombstone is missing after a new commit until the new predicted time has passed too."""
         watch = ExpiryCheck()
         look(watch, HOUR - 1)
         look(watch, HOUR + MISSING + 1)
@@ -143,7 +143,7 @@ class TestMissing:
         assert nonzero_counts(watch) == {"missing": 2}
 
     def test_an_offset_overdue_at_the_first_update_is_due_since_then(self) -> None:
-        """The brokers, or we, may have been away: the broker gets its two looks from now on."""
+        """Brokers or lagwarden may have been down, so the broker has two check intervals from the first update on."""
         watch = ExpiryCheck()
         begin = HOUR + 10 * MISSING
         assert not look(watch, begin)
@@ -151,7 +151,7 @@ class TestMissing:
         assert look(watch, begin + MISSING + 1)
 
     def test_a_predicted_time_in_the_past_is_due_since_it_was_predicted(self) -> None:
-        """A KIP-848 group drops a topic that it committed to long ago: due at once, and so neither missing nor late."""
+        """The tombstone of a topic that a KIP-848 group no longer subscribes to is neither missing nor late."""
         watch = ExpiryCheck()
         start = HOUR + 10 * MISSING
         assert not look(watch, start, NEVER)
@@ -161,7 +161,7 @@ class TestMissing:
         assert watch.errors().total == 600.0
 
     def test_an_offset_may_be_removed_before_an_update_sees_it_due(self) -> None:
-        """The same between two ticks: it became due after the last one."""
+        """The outcome of an offset that became due after the last update is KEPT."""
         watch = ExpiryCheck()
         start = HOUR + 10 * MISSING
         look(watch, start, NEVER)
@@ -169,14 +169,14 @@ class TestMissing:
         assert watch.errors().total == 1.0
 
     def test_a_tombstone_may_come_before_the_first_update(self) -> None:
-        """Written before the watch began and read after: between its hour and our first look anything is right."""
+        """Any time between the predicted time and the first update is accepted without an error."""
         watch = ExpiryCheck()
         look(watch, HOUR + 10 * MISSING)
         assert arrive(watch, HOUR + MISSING) is PredictionOutcome.KEPT
         assert watch.errors().total == 0.0
 
     def test_overdue_time_starts_again_after_a_restart(self) -> None:
-        """While brokers are away they forget nothing; what was missing before stays counted."""
+        """Brokers that are down remove no offsets. A tombstone that was missing before the restart stays counted."""
         watch = ExpiryCheck()
         ahead = HOUR + MISSING
         watch.update(keys("g", "h"), hours(HOUR, ahead), HOUR - 1, SETTINGS)
@@ -190,7 +190,7 @@ class TestMissing:
         assert nonzero_counts(watch) == {"missing": 2}
 
     def test_offsets_without_a_predicted_time_are_never_missing(self) -> None:
-        """And rows may come in any order."""
+        """The order of the rows does not change the result."""
         watch = ExpiryCheck()
         for now in (HOUR, HOUR + MISSING + 1):
             watch.update(keys("a", "b", "c"), hours(NEVER, UNKNOWN, HOUR), now, SETTINGS)
@@ -199,7 +199,7 @@ class TestMissing:
         assert nonzero_counts(watch) == {"missing": 1}
 
     def test_a_missing_tombstone_stays_missing_with_a_longer_interval(self) -> None:
-        """A counted tombstone stays counted, once, when the check interval turns out to be longer."""
+        """A counted tombstone stays counted once if the check interval becomes longer."""
         watch = ExpiryCheck()
         rarely = OffsetsRetention(SETTINGS.retention_ms, 10 * INTERVAL, "broker")
         for now, settings in ((HOUR - 1, SETTINGS), (HOUR + MISSING + 1, SETTINGS), (HOUR + MISSING + 2, rarely)):
@@ -209,14 +209,14 @@ class TestMissing:
         assert nonzero_counts(watch) == {"missing": 1}
 
     def test_a_driver_state_without_rows_has_no_missing_tombstones(self) -> None:
-        """There is nothing to miss."""
+        """An update without rows returns no missing tombstones."""
         watch = ExpiryCheck()
         assert watch.update(keys(), hours(), HOUR, SETTINGS).tolist() == []
         assert watch.record_tombstones([], hours(), SETTINGS) == []
 
 
 def test_the_prediction_for_a_removed_offset_is_that_of_its_last_commit() -> None:
-    """It uses the membership from before the removal; other groups have no effect."""
+    """The prediction uses the membership from before the removal. Other groups have no effect."""
     empty = Membership("classic", "Empty", 0, "consumer", state_time=1000)
     gone = [
         forgotten(0, group="a", last_time=10),
@@ -239,7 +239,7 @@ def test_the_prediction_for_a_removed_offset_is_that_of_its_last_commit() -> Non
     )
 )
 def test_every_prediction_is_counted_once(steps: list[tuple[str, int, int | None]]) -> None:
-    """For any sequence of updates and tombstones a prediction has one outcome, and every expiration an error."""
+    """A prediction has one outcome, and every expiration an error, for any sequence of updates and tombstones."""
     watch = ExpiryCheck()
     predictions, expired = 0, 0
     now = 0

@@ -1,4 +1,4 @@
-"""Predicted expirations: each of Kafka's rules as an example, and columns against a slow, obvious implementation."""
+"""Predicted expirations: each of Kafka's rules has an example, and columns equal a slow, simple implementation."""
 
 from __future__ import annotations
 
@@ -140,17 +140,19 @@ class TestStories:
     """An offset of topic `t` of a given group, under the rules of every version that the example applies to."""
 
     def test_retention(self, rules: ExpiryRules, group: Membership | None, expected: int) -> None:
-        """The offset expires when the story says."""
+        """The offset expires at the time of the example."""
         assert predicted_for(group, rules).offset.tolist() == [expected]
 
-    def test_stored_expiry_wins(self, rules: ExpiryRules, group: Membership | None, expected: int) -> None:
-        """An expiry that was stored with the commit counts instead, in a group that is up for expiry at all."""
+    def test_a_stored_expire_timestamp_replaces_the_retention(
+        self, rules: ExpiryRules, group: Membership | None, expected: int
+    ) -> None:
+        """An expire timestamp of the commit replaces the retention, if the offsets of the group can expire at all."""
         stored = COMMIT + 5
         counts = stored + (rules is OLD) if expected >= 0 else expected
         assert predicted_for(group, rules, stored=stored).offset.tolist() == [counts]
 
     def test_unknown_retention(self, rules: ExpiryRules, group: Membership | None, expected: int) -> None:
-        """Without the retention no time is invented; what is kept for ever, and what carries its own, is known."""
+        """The time is unknown without the retention, except for kept offsets and those with an expire timestamp."""
         assert predicted_for(group, rules, retention=None).offset.tolist() == [UNKNOWN if expected >= 0 else expected]
         stored = predicted_for(group, rules, retention=None, stored=COMMIT).offset.tolist()
         assert stored == [COMMIT + (rules is OLD) if expected >= 0 else expected]
@@ -177,7 +179,7 @@ ENDS: Final = [
 def test_groups_expire_with_their_last_offset(
     group: Membership | None, commits: list[int], soonest: int | None, end: int | None
 ) -> None:
-    """The first offset to expire, and the group itself, a week after the times of the example; None is never."""
+    """The first offset and the group expire a week after the times of the example. None means never."""
     offsets = [Offset("g", "t", partition, commit) for partition, commit in enumerate(commits)]
     found = predict(columns(offsets, {"g": group} if group else {}), OffsetsRetention(WEEK, None, "broker"))
 
@@ -189,7 +191,7 @@ def test_groups_expire_with_their_last_offset(
 
 
 def test_an_offset_with_unknown_expiration_makes_the_group_unknown() -> None:
-    """With an unknown retention, an offset with its own expire timestamp is not taken for the group's first or last."""
+    """The first and the last expiration are unknown, although one offset has its own expire timestamp."""
     offsets = [Offset("g", "t", 0, 5, stored=100), Offset("g", "t", 1, 5)]
     found = predict(columns(offsets, {}), OffsetsRetention(None, None, "unknown"))
     assert found.offset.tolist() == [100, UNKNOWN]
@@ -220,7 +222,7 @@ def test_an_empty_driver_state_has_an_empty_prediction() -> None:
 
 
 def test_an_empty_newer_group_without_offsets_is_due_since_it_became_empty() -> None:
-    """Its records have no state time, but its history has the time of the record that emptied it."""
+    """The records of such a group have no state time, but its history has the time when it became empty."""
     life = GroupHistory("consumer", "Empty", since=77, created=None, died=None, counts={}, transitions=())
     group_columns = dataclasses.replace(columns([], {"g": newer("consumer", "Empty", set())}), histories={"g": life})
     assert predict(group_columns, OffsetsRetention(WEEK, None, "broker")).group.tolist() == [77]
@@ -228,7 +230,7 @@ def test_an_empty_newer_group_without_offsets_is_due_since_it_became_empty() -> 
 
 @pytest.mark.parametrize(("rules", "kept"), [(NEW, False), (NEWEST, True)])
 def test_a_pending_commit_keeps_the_offset_and_the_group(rules: ExpiryRules, *, kept: bool) -> None:
-    """This holds while the transaction is open, with the coordinator of 4.0; the older one ignores transactions."""
+    """The coordinator of 4.0 keeps both while the transaction is open. The older one ignores transactions."""
     offsets = [Offset("g", "t", 0, 5), Offset("g", "t", 1, 5), Offset("h", "t", 0, 5)]
     group_columns = columns(offsets, {"e": classic("Empty", "consumer", since=3)})
     pending = frozenset({commit_key("g", "t", 1), commit_key("e", "t", 0)})
@@ -352,7 +354,7 @@ def test_a_longer_retention_expires_nothing_sooner(
 def test_no_offset_expires_before_its_commit_and_the_retention(
     world: tuple[list[Offset], dict[str, Membership]], retention: int, rules: ExpiryRules
 ) -> None:
-    """Exceptions are a stored expire timestamp and a state that began before the commit."""
+    """The exceptions are a stored expire timestamp and a state that began before the commit."""
     offsets, groups = world
     found = predict(columns(offsets, groups), OffsetsRetention(retention, None, "broker", rules)).offset
     for offset, time in zip(offsets, found.tolist(), strict=True):
@@ -366,7 +368,7 @@ def test_no_offset_expires_before_its_commit_and_the_retention(
 def test_the_order_of_rows_does_not_matter(
     world: tuple[list[Offset], dict[str, Membership]], retention: int, random: object
 ) -> None:
-    """Rows move when shards change; each keeps its predicted time."""
+    """Each row keeps its predicted time when rows move because shards change."""
     offsets, groups = world
     order = list(range(len(offsets)))
     random.shuffle(order)  # type: ignore[attr-defined]
@@ -382,7 +384,7 @@ def test_the_order_of_rows_does_not_matter(
 
 
 def test_the_check_interval_defaults_to_kafkas_default() -> None:
-    """It is ten minutes if the brokers' setting is unknown."""
+    """The interval is ten minutes if the brokers' setting is unknown."""
     unknown = OffsetsRetention(None, None, "unknown")
     assert unknown.interval_ms == 600_000
     assert dataclasses.replace(unknown, check_interval_ms=5).interval_ms == 5

@@ -1,4 +1,4 @@
-"""Properties of group histories over random logs, valid and invalid: only the log counts, not the batches."""
+"""Properties of group histories over random logs, valid and invalid: histories depend on the log, not on batches."""
 
 from __future__ import annotations
 
@@ -61,14 +61,14 @@ def reduced(deltas: Sequence[ShardDelta], rules: StateLimits = RULES) -> ShardSt
 @examples(60)
 @given(LOGS, CUTS)
 def test_batch_borders_do_not_change_histories(log: list[Timed], cuts: list[int]) -> None:
-    """Split anywhere, also inside an operation, histories are equal to the byte, also those of dead groups."""
+    """The bytes of all histories are equal for any split, also inside an operation and also for dead groups."""
     assert histories_of(reduced(deltas_of(log, cuts))) == histories_of(reduced(deltas_of(log, [])))
 
 
 @examples(10)
 @given(LOGS)
 def test_single_records_give_the_same_histories(log: list[Timed]) -> None:
-    """A batch per record is the finest split."""
+    """Batches of one record, which are the finest split, give the histories of one batch."""
     assert histories_of(reduced(deltas_of(log, range(len(log))))) == histories_of(reduced(deltas_of(log, [])))
 
 
@@ -93,7 +93,7 @@ def test_deltas_of_one_batch_may_come_in_any_order(log: list[Timed], cuts: list[
 @examples(30)
 @given(LOGS, CUTS, st.integers(0, 8))
 def test_records_read_again_change_nothing(log: list[Timed], cuts: list[int], again: int) -> None:
-    """A batch delivered again changes no history and gives an empty change."""
+    """A batch that is delivered again changes no history and gives an empty change."""
     deltas = deltas_of(log, cuts)
     state = reduced(deltas)
     for delta in deltas[again:]:
@@ -106,7 +106,7 @@ def test_records_read_again_change_nothing(log: list[Timed], cuts: list[int], ag
 @examples(30)
 @given(LOGS, st.integers(0, 40), st.integers(0, 40))
 def test_a_partly_seen_batch_adds_its_new_records(log: list[Timed], first: int, second: int) -> None:
-    """Of a batch with known and new records, only the new ones have an effect."""
+    """Only the new records of a batch with known and new records have an effect."""
     one, two = sorted((min(first, len(log)), min(second, len(log))))
     if 0 < two < len(log):
         state = reduced([delta_of(log[:two], 0), delta_of(log[one:], one)])
@@ -116,7 +116,7 @@ def test_a_partly_seen_batch_adds_its_new_records(log: list[Timed], first: int, 
 @examples(25)
 @given(LOGS, CUTS, st.booleans())
 def test_histories_round_trip_through_bytes(log: list[Timed], cuts: list[int], compressed: bool) -> None:  # noqa: FBT001 - drawn
-    """With a round trip of states, deltas and changes at every step the final state is the same."""
+    """A round trip of states, deltas and changes at every step gives the same final state."""
     state = empty_state()
     for delta in deltas_of(log, cuts):
         state, change = reduce(unpack_state(pack(state, compressed=compressed)), [unpack_delta(pack(delta))], RULES)

@@ -1,4 +1,4 @@
-"""Transitions from records: an example per row, read as one batch and record by record."""
+"""Transitions from records: each row is an example, read as one batch and record by record."""
 
 from __future__ import annotations
 
@@ -359,12 +359,12 @@ OTHERS = [
     ids=[row[0] for row in (*CLASSIC, *SIMPLE, *CONSUMER, *CONVERSIONS, *OTHERS)],
 )
 def test_transitions_follow_from_the_log(log: list[tuple[int, bytes, bytes | None]], wanted: list[str]) -> None:
-    """Each example has exactly these transitions, however it is split."""
+    """Each example has exactly these transitions for any split of the log."""
     assert lines(log) == wanted
 
 
 def test_a_death_has_all_evidence() -> None:
-    """It has kind, state and its time, protocol, and the number, topics and last commits of the offsets."""
+    """The evidence has kind, state and its time, protocol, and number, topics and last commits of the offsets."""
     log = [
         *at(10, generation(1, "a")),
         *commits(11, 0, 1, topic="u"),
@@ -457,7 +457,7 @@ def test_the_newest_transitions_are_kept_and_all_are_counted() -> None:
 
 
 def test_a_group_is_recreated_within_the_grace_period_and_created_after_it() -> None:
-    """After the grace period counts and transitions start again."""
+    """Counts and transitions start again after the grace period."""
     rules = StateLimits(KEEP, dead_grace_ms=100)
     log = [*commits(10, 0), *forgets(20, 0)]
     again = history_of_g(log + commits(120, 0), rules)
@@ -468,7 +468,7 @@ def test_a_group_is_recreated_within_the_grace_period_and_created_after_it() -> 
 
 
 def test_replayed_transitions_are_not_live() -> None:
-    """Transitions before the position at which the catch-up ends are marked, so that they trigger no alert."""
+    """Transitions from before the end of the catch-up are marked, so that they trigger no alert."""
     log = [*commits(10, 0), *forgets(20, 0), *commits(30, 0)]
     seen = history_of_g(log, StateLimits(KEEP, live_from=2))
     assert [each.live for each in seen.transitions] == [False, False, True]

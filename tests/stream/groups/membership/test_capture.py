@@ -1,4 +1,4 @@
-"""The membership of real groups, as a real broker's records tell it: the recorded capture, moment by moment."""
+"""The memberships of real groups after each record of the recorded capture."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_classic_group_with_two_members_and_its_end(rows: list[LogRow]) -> Non
 
 
 def test_a_static_member_keeps_its_instance_id_after_a_restart(rows: list[LogRow]) -> None:
-    """Its member id changed, its instance id did not: no member joined or left."""
+    """The member id changes and the instance id does not, so no member joins or leaves."""
     after_each = [(read, one) for read, one in moments(rows, "static-group") if "static:instance-0" in one.member_names]
     ids = [
         each.member_id
@@ -72,7 +72,7 @@ def test_a_static_member_keeps_its_instance_id_after_a_restart(rows: list[LogRow
 
 
 def test_a_consumer_group_with_a_regular_expression(rows: list[LogRow]) -> None:
-    """It joins, subscribes with a regular expression that is resolved, is assigned partitions, and becomes Empty."""
+    """The group resolves its regular expression, is assigned partitions, and becomes Empty."""
     after_each = moments(rows, "consumer-group")
     states = list(dict.fromkeys(one.state for _, one in after_each))
     assert states[-1] == "Empty"
@@ -91,7 +91,7 @@ def test_a_consumer_group_with_a_regular_expression(rows: list[LogRow]) -> None:
 
 
 def test_a_share_group_has_topic_names(rows: list[LogRow]) -> None:
-    """Its records have topic names, so its members can be shown without the cluster."""
+    """Records of share groups have topic names, so their members can be shown without the cluster."""
     read, last = [(read, one) for read, one in moments(rows, "share-group") if one.idle == 0 and one.members][-1]
     (member,) = read.members("share-group")
     assert (last.state, last.subscribed, last.idle) == ("Stable", frozenset({"orders"}), 0)
@@ -120,7 +120,7 @@ EPOCHS: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("group", "fields"), EPOCHS, ids=[row[0] for row in EPOCHS])
 def test_groups_at_the_end_of_the_capture(rows: list[LogRow], group: str, fields: dict[str, Any]) -> None:
-    """All members left: the epochs stay, and no topic is subscribed or owned."""
+    """No member is left, the epochs are kept, and no topic is subscribed or owned."""
     _, last = moments(rows, group)[-1]
     fields |= {"state": "Empty", "members": 0, "subscribed": frozenset(), "idle": 0, "member_names": frozenset()}
     assert {name: getattr(last, name) for name in fields} == fields

@@ -92,7 +92,7 @@ def test_the_compacted_log_gives_the_same_memberships_as_the_whole_log(
     chance: random.Random,
     tombstones: bool,  # noqa: FBT001 -- drawn, not chosen
 ) -> None:
-    """In any order of records, a seeded, a rebuilt and a continuously updated driver agree."""
+    """A seeded, a rebuilt and a continuously updated driver agree for any order of records."""
     left = newest(history, tombstones=tombstones)
     chance.shuffle(left)
     assert all_results(memberships(left)) == all_results(memberships(history))
@@ -110,7 +110,7 @@ def test_batches_and_reads_between_them_change_nothing(history: list[Written], s
 
 @given(HISTORIES, HISTORIES)
 def test_records_applied_again_change_nothing(history: list[Written], more: list[Written]) -> None:
-    """A batch that Spark delivers twice has the effect of one."""
+    """A batch that Spark delivers twice has the effect of one delivery."""
     read = memberships([*history, *more])
     before = all_results(read)
     read.apply(column(newest(more, tombstones=True)))
@@ -119,7 +119,7 @@ def test_records_applied_again_change_nothing(history: list[Written], more: list
 
 @given(HISTORIES)
 def test_the_counts_are_those_of_the_members(history: list[Written]) -> None:
-    """Idle and away members are the same in counts and details, and every owned partition is a member's."""
+    """Counts and details have the same members, idle members and away partitions."""
     read = memberships(history)
     known = read.by_group.get("g")
     detail = read.members("g", NAMES)

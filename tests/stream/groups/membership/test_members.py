@@ -260,7 +260,7 @@ def test_members_are_sorted_by_id() -> None:
 
 
 def test_topic_names_in_the_groups_records_are_used() -> None:
-    """The records of a share group have topic names, so the cluster is not needed."""
+    """Records of a share group have topic names, so the cluster is not needed."""
     (found,) = memberships([sharer("m", "orders"), shares("m", 3, {ORDERS: [0]}), share_state(NAMES)]).members("g")
     assert found.assignment == (("orders", (0,)),)
 
@@ -280,7 +280,7 @@ def test_idle_members_are_counted_as_in_the_membership() -> None:
 
 
 def test_a_member_is_a_value() -> None:
-    """Later records do not change it."""
+    """Later records do not change a returned member."""
     read = memberships([member("m", "orders"), stands("m", 1, {ORDERS: [0]})])
     (before,) = read.members("g", NAMES)
     read.apply(column([stands("m", 2, {ORDERS: [1]})]))

@@ -1,4 +1,4 @@
-"""Memberships from current records: every field, for every kind, with unusual cases."""
+"""Memberships from current records: every field for every kind, with unusual cases."""
 
 from __future__ import annotations
 
@@ -500,8 +500,8 @@ def test_records_at_once_and_one_by_one_give_the_same_membership(written: list[W
 
 
 @pytest.mark.parametrize("written", [row[1] for row in EVERY], ids=[row[0] for row in EVERY])
-def test_tombstones_leave_no_trace(written: list[Written]) -> None:
-    """After each tombstone, in any order, the membership is that of the remaining records alone."""
+def test_tombstones_remove_all_effects_of_a_record(written: list[Written]) -> None:
+    """The membership after each tombstone, in any order, is that of the remaining records alone."""
     read = memberships(written)
     living = dict(written)
     for key in list(living):
@@ -513,7 +513,7 @@ def test_tombstones_leave_no_trace(written: list[Written]) -> None:
 
 @pytest.mark.parametrize("name", [b"g", b"caf\xe9", b"\xed\xa0\x80", "\ufffd".encode()])
 def test_records_of_a_group_have_the_keys_of_the_log(name: bytes) -> None:
-    """Also of a group whose name is not UTF-8: a hidden tombstone has the same key."""
+    """The key of a group whose name is not UTF-8 is unchanged, so its tombstone removes the record."""
     key, value = b"\0\2" + struct.pack(">h", len(name)) + name, classic(classic_member("a"))[1]
     read = memberships([(key, value)])
     (group,) = read.by_group
@@ -533,7 +533,7 @@ def test_apply_returns_the_touched_groups() -> None:
 
 @pytest.mark.parametrize("written", [row[1] for row in EVERY], ids=[row[0] for row in EVERY])
 def test_records_that_are_applied_twice_leave_the_membership_as_it_is(written: list[Written]) -> None:
-    """It is the same object: the first batch repeats the records of the first read, and costs no evaluation."""
+    """The membership stays the same object, so the first batch, which repeats records, costs no evaluation."""
     read = memberships(written)
     before = read.by_group["g"]
     assert read.apply(column(list(dict(written).items()))) == {"g"}
@@ -552,7 +552,7 @@ def test_groups_with_the_same_topics_share_one_set() -> None:
 
 
 def test_owned_partitions_are_not_in_the_repr() -> None:
-    """Masks are for counting; the detail view has partitions by topic."""
+    """Masks are for counting. The detail view has the partitions by topic."""
     found = membership_after([*JOINED, stands("a", 2, {ORDERS: [0, 1]})])
     assert found is not None
     assert found.owned
@@ -585,7 +585,7 @@ IDS = [
 
 @pytest.mark.parametrize(("written", "names"), [row[1:] for row in IDS], ids=[row[0] for row in IDS])
 def test_topic_names_in_records(written: list[Written], names: dict[bytes, str]) -> None:
-    """They are returned for one group and for all; an unknown group has none."""
+    """The names are returned for one group and for all groups. An unknown group has none."""
     read = memberships(written)
     assert read.topic_ids("g") == read.topic_ids() == names
     assert read.topic_ids("another") == {}

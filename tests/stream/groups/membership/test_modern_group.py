@@ -1,4 +1,4 @@
-"""The state of the newer kinds of groups, as their pieces add up to it."""
+"""The state of the newer kinds of groups, computed from their records."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_the_state_of_a_consumer_group(records: list[object], state: str, member
 
 @pytest.mark.parametrize(("records", "state"), [row[1:] for row in STREAMS], ids=[row[0] for row in STREAMS])
 def test_the_state_of_a_streams_group(records: list[object], state: str | None) -> None:
-    """As for a consumer group, but NotReady without a valid topology, and unknown if the log does not show it."""
+    """A group without a valid topology is NotReady. A state that the log does not show is unknown."""
     group = ModernGroup("streams")
     for event in records:
         group.apply(event)

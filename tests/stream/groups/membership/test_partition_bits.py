@@ -1,4 +1,4 @@
-"""Partitions as bits: the same answers as sets of numbers give."""
+"""Partitions as bits: the results equal those of sets of numbers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NUMBERS = st.lists(st.one_of(st.integers(0, 200), st.sampled_from([-1, HIGHEST, 
 
 @given(NUMBERS)
 def test_a_mask_is_the_set_of_possible_partitions(numbers: list[int]) -> None:
-    """Masks round trip without impossible partitions: a client may write any number, which must not cost memory."""
+    """Masks round trip without impossible partitions, so that a number of a client cannot exhaust the memory."""
     assert partitions_in_mask(partition_mask(tuple(numbers))) == tuple(
         sorted({one for one in numbers if 0 <= one <= HIGHEST})
     )

@@ -1,4 +1,4 @@
-"""The record types of each use, as numbers: a wrong column in `RECORD_TYPES` shows here."""
+"""The record types of each use, as numbers: these tests find a wrong column in `RECORD_TYPES`."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def summary_of(membership: Membership | None) -> MembershipSummary | None:
 
 @given(HISTORIES)
 def test_summary_and_membership_are_equal(history: list[tuple[bytes, bytes | None]]) -> None:
-    """They are equal for any records in any order."""
+    """Summary and membership have equal fields for any records in any order."""
     outlines = MembershipSummaries()
     outlines.apply(column(history))
     assert outlines.get("g") == summary_of(memberships(history).by_group.get("g"))

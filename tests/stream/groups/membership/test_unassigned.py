@@ -219,7 +219,7 @@ def a_group(subscribed: set[str], owned: dict[str, int]) -> Membership:
 
 
 def test_counts_of_all_groups_equal_those_of_each_group() -> None:
-    """Over ticks with random changes of groups, counts, names and offsets, the cache never returns old counts."""
+    """The cache never returns old counts over ticks with random changes of groups, counts, names and offsets."""
     chance = random.Random(7)  # noqa: S311 -- no secret
     topics = [f"t{number}" for number in range(6)]
     every = UnassignedTracker()
@@ -246,7 +246,7 @@ def test_counts_of_all_groups_equal_those_of_each_group() -> None:
 
 
 def test_a_topic_name_is_used_when_it_becomes_known() -> None:
-    """A group is counted again when the cluster returns the name of a topic that its records have by id only."""
+    """A group is counted again when the cluster returns the name of a topic id in its records."""
     every = UnassignedTracker()
     found = memberships([member("a", "orders"), stands("a", 1, {ORDERS: [0]})]).by_group
     assert every.update(found, rows([]), COUNTS, {}).unowned == {}
@@ -262,13 +262,13 @@ def test_the_owners_in_a_rebalancing_group_are_unknown() -> None:
 
 
 def test_partition_counts_are_needed_for_all_subscribed_topics() -> None:
-    """This includes topics without offsets."""
+    """The topics include those without offsets."""
     all_memberships = {"a": a_group({"t", "u"}, {}), "b": a_group({"t"}, {}), "c": Membership("simple", "Empty", 0)}
     assert subscribed_topics(all_memberships) == {"t", "u"}
     assert subscribed_topics({}) == set()
 
 
 def test_an_empty_cluster_has_no_counts() -> None:
-    """Without groups and offsets both counts are empty."""
+    """Both counts are empty without groups and offsets."""
     found = UnassignedTracker().update({}, rows([]), {}, {})
     assert (found.unowned, found.unsubscribed) == ({}, {})

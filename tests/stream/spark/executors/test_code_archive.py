@@ -29,7 +29,7 @@ def test_tasks_import_all_modules_from_the_archive(tmp_path: Path) -> None:
 
 
 def test_archive_has_the_modules_of_the_product_and_nothing_else(tmp_path: Path) -> None:
-    """No tests, and no file that is not Python; the same code gives the same bytes."""
+    """The archive has only Python files and no tests. The same code gives the same bytes."""
     archive = write_code_archive(tmp_path)
     with zipfile.ZipFile(archive) as opened:
         names = opened.namelist()

@@ -1,4 +1,4 @@
-"""The address of the driver for executors, a master that does not answer, an interpreter that is not there."""
+"""The driver's address for executors, a master that does not answer, and a missing interpreter."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from stream.spark.executors.driver_machine import address_for, check_python, che
 
 @pytest.mark.parametrize("master", ["local[2]", "local-cluster[2,1,1024]"])
 def test_executors_on_this_machine_use_loopback(master: str) -> None:
-    """No other machine has to reach the driver."""
+    """The driver does not need to be reachable from other machines."""
     assert address_for(MasterUrl.parse(master)) == "127.0.0.1"
 
 
@@ -22,7 +22,7 @@ def test_executors_on_this_machine_use_loopback(master: str) -> None:
     "master", ["spark://127.0.0.1:7077", "k8s://https://127.0.0.1:6443", "spark://no.invalid:1,127.0.0.1:1"]
 )
 def test_address_is_that_of_the_route_to_the_master(master: str) -> None:
-    """The first master that can be resolved decides; nothing has to listen there."""
+    """The first master that can be resolved decides. No process has to listen there."""
     assert address_for(MasterUrl.parse(master)) == "127.0.0.1"
 
 
@@ -34,7 +34,7 @@ def test_master_that_cannot_be_resolved_is_refused_with_the_option_to_set() -> N
 
 
 def test_master_that_does_not_listen_is_refused_with_its_address() -> None:
-    """One that listens is not; one of several is sufficient."""
+    """A master that listens is accepted. One of several that listens is sufficient."""
     with socket.create_server(("127.0.0.1", 0)) as server, socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         open_port, closed_port = server.getsockname()[1], closed.getsockname()[1]
@@ -45,7 +45,7 @@ def test_master_that_does_not_listen_is_refused_with_its_address() -> None:
 
 
 def test_interpreter_of_executors_must_be_on_this_machine() -> None:
-    """A path, or a name on PATH; without the option it is the interpreter of this process."""
+    """A path, a name on PATH, and no value are accepted. The default is the interpreter of this process."""
     check_python(sys.executable)
     check_python("sh")
     check_python(None)

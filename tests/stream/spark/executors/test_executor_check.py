@@ -1,4 +1,4 @@
-"""What a task finds wrong on its executor; the run on real executors is in tests/integration/executors."""
+"""The problems that a task finds on its executor. The run on real executors is in tests/integration/executors."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ HOST = socket.gethostname()
 
 
 def test_executor_with_everything_has_no_problem(tmp_path: Path) -> None:
-    """Its packages are installed, the marker of the shared folder is there, and the files can be read."""
+    """The executor has all packages and the marker of the shared folder, and can read the files."""
     (tmp_path / "marker").touch()
     assert list(problems_here([], marker=str(tmp_path / "marker"), files=[str(tmp_path / "marker")])) == []
     assert list(problems_here([], marker=None, files=[])) == []
 
 
 def test_each_problem_is_a_sentence_with_the_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A missing package, a file that cannot be read, and a folder that is not the shared one."""
+    """The problems are a missing package, a file that cannot be read, and a folder that is not the shared one."""
     monkeypatch.setattr(executor_check, "TASK_MODULES", ("no_such_codec",))
     problems = list(problems_here([], marker=str(tmp_path / "marker"), files=[str(tmp_path / "password")]))
     assert problems == [
@@ -38,7 +38,7 @@ def test_each_problem_is_a_sentence_with_the_host(tmp_path: Path, monkeypatch: p
 
 
 class _Session:
-    """A session whose jobs run here, after some that fail."""
+    """A session whose jobs run in this process, after some that fail."""
 
     def __init__(self, *errors: str) -> None:
         self.errors = list(errors)
@@ -67,7 +67,7 @@ SLOW = "org.apache.spark.SparkException: Python worker failed to connect back."
 
 
 def test_check_runs_on_every_core_and_leaves_no_file(tmp_path: Path) -> None:
-    """The folder is created if it is not there yet."""
+    """The folder is created if it does not exist."""
     session: Any = _Session()
     check_executors(session, 4, tmp_path / "new")
     assert session.tasks == [4]
@@ -75,7 +75,7 @@ def test_check_runs_on_every_core_and_leaves_no_file(tmp_path: Path) -> None:
 
 
 def test_problems_end_the_start_with_one_line(tmp_path: Path) -> None:
-    """Each problem once, however many tasks found it; the advice is the page about clusters."""
+    """A problem of several tasks is reported once. The advice is the page about clusters."""
     session: Any = _Session()
     with pytest.raises(Refusal, match="password cannot be read") as raised:
         check_executors(session, 4, tmp_path, [tmp_path / "password"])
@@ -93,7 +93,7 @@ def test_slow_start_of_a_python_process_is_tried_again(failures: int, jobs: int)
 
 @pytest.mark.parametrize("errors", [[SLOW] * 4, ["the executors are gone"]])
 def test_executors_that_run_no_task_end_the_start(errors: list[str]) -> None:
-    """At the fourth slow start, and at once for another reason."""
+    """The start ends at the fourth slow start of a worker, and at once for another error."""
     session: Any = _Session(*errors)
     with pytest.raises(Refusal, match="could not run a task on the executors"):
         check_executors(session, 2, None)

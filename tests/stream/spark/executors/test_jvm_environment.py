@@ -17,13 +17,13 @@ def test_masters_whose_processes_have_the_code_need_no_variable(master: str, tmp
 
 
 def test_processes_of_the_driver_find_the_archive_first(tmp_path: Path) -> None:
-    """They run the interpreter of executors, which need not have lagwarden; a PYTHONPATH that was set stays."""
+    """The interpreter of executors may not have lagwarden. An existing PYTHONPATH is kept."""
     variables = jvm_environment(MasterUrl.parse("spark://m:7077"), tmp_path, {"PYTHONPATH": "/own"})
     assert variables == {"PYTHONPATH": f"{tmp_path}/lagwarden-code.zip:/own"}
 
 
-def test_local_cluster_takes_jars_from_and_works_in_the_folder_for_temporary_files(tmp_path: Path) -> None:
-    """The package of PySpark may be read-only."""
+def test_local_cluster_uses_the_folder_for_temporary_files(tmp_path: Path) -> None:
+    """The package of PySpark may be read-only, so jars and work folders are there."""
     variables = jvm_environment(MasterUrl.parse("local-cluster[2,1,1024]"), tmp_path, {})
     assert variables["SPARK_SCALA_VERSION"] == "2.13"
     home = Path(variables["SPARK_HOME"])

@@ -38,7 +38,7 @@ def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_variables_of_spark_become_the_command_line(java: Path) -> None:
-    """Options of the JVM in the order of their numbers, the heap, the jars of PySpark, and the arguments."""
+    """The command has the JVM options in the order of their numbers, the heap, PySpark's jars and the arguments."""
     command = executor_command(VARIABLES)
     at = command.index("-cp")
     assert command[:at] == [
@@ -58,8 +58,8 @@ def test_variables_of_spark_become_the_command_line(java: Path) -> None:
 
 
 @pytest.mark.usefixtures("java")
-def test_trimmed_runtime_is_not_asked_for_the_module_of_vectors(tmp_path: Path) -> None:
-    """It would not start."""
+def test_trimmed_runtime_gets_no_option_for_the_vector_module(tmp_path: Path) -> None:
+    """A JVM without this module would not start with the option."""
     write_java(tmp_path, "echo java.base@17.0.15")
     command = executor_command(VARIABLES)
     assert "--add-modules=jdk.incubator.vector" not in command

@@ -30,7 +30,7 @@ IN_PODS: Final = dataclasses.replace(ALL, master=MasterUrl.parse("k8s://https://
 
 
 def test_size_and_ports() -> None:
-    """All cores of all executors are the limit of a standalone cluster; ports that are not given are Spark's choice."""
+    """The cores of all executors limit a standalone cluster. Spark chooses ports that are not given."""
     settings = executor_settings(dataclasses.replace(ALL, authenticate=False))
     assert settings["spark.cores.max"] == "6"
     assert settings["spark.executor.instances"] == "3"
@@ -41,7 +41,7 @@ def test_size_and_ports() -> None:
 
 
 def test_authentication_and_encryption_are_on(tmp_path: Path) -> None:
-    """A standalone cluster has the secret of its file; a local cluster gets a new one; Kubernetes has Spark's own."""
+    """A standalone cluster has its file's secret, a local cluster a new one, and Kubernetes that of Spark."""
     (tmp_path / "secret").write_text("of-the-cluster\n")
     standalone = executor_settings(dataclasses.replace(ALL, secret=SecretFile(tmp_path / "secret")))
     assert standalone["spark.authenticate.secret"] == "of-the-cluster"
@@ -60,7 +60,7 @@ def test_authentication_and_encryption_are_on(tmp_path: Path) -> None:
 
 
 def test_executors_import_lagwarden_from_their_working_folder_except_on_kubernetes() -> None:
-    """On Kubernetes the image has the code."""
+    """The image has the code on Kubernetes."""
     assert (
         executor_settings(dataclasses.replace(ALL, authenticate=False))["spark.executorEnv.PYTHONPATH"]
         == "lagwarden-code.zip"
@@ -86,14 +86,14 @@ def test_pods() -> None:
 def test_spark_options_cannot_replace_a_setting(
     executors: ExecutorOptions | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each setting that lagwarden makes is one that `job.spark_options` refuses."""
+    """`job.spark_options` refuses each setting that lagwarden makes."""
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
     options = SessionOptions("x", JvmOptions("512m"), "10.0.0.9", 6, executors=executors)
     assert session_settings(options).keys() - {*REPLACED, *FIXED} == set()
 
 
 def test_driver_listens_on_its_bind_address_and_is_reached_by_its_host() -> None:
-    """Behind a Service both differ."""
+    """The two addresses differ behind a Service."""
     settings = session_settings(SessionOptions("x", JvmOptions("512m"), "driver.example", 6, executors=ALL))
     assert settings["spark.driver.host"] == "driver.example"
     assert settings["spark.driver.bindAddress"] == "0.0.0.0"  # noqa: S104 -- not opened

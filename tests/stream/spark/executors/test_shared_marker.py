@@ -1,4 +1,4 @@
-"""The state is only kept where the checkpoint of the driver is: an executor with another folder fails its tasks."""
+"""The state is only kept in the driver's checkpoint: an executor with another folder fails its tasks."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 
 def processor(marker: Path | None) -> ShardProcessor:
-    """Return a processor that looks for this file."""
+    """Return a processor that checks this file."""
     text = None if marker is None else str(marker)
     return ShardProcessor(Placement(4, 1), StateLimits(keep_slots=10), {}, text)
 
 
 def test_executor_without_the_shared_folder_fails_before_it_keeps_state(tmp_path: Path) -> None:
-    """The error names the file; the state variable is not even declared."""
+    """The error names the file. The state variable is not declared."""
     handle: Any = SimpleNamespace(getValueState=lambda *_: pytest.fail("the state was declared"))
     with pytest.raises(FileNotFoundError, match=r"lagwarden.json is not there on .*the checkpoint is not shared"):
         processor(tmp_path / "lagwarden.json").init(handle)
 
 
 def test_executor_with_the_shared_folder_keeps_state(tmp_path: Path) -> None:
-    """So does a task in the driver, which needs no file."""
+    """A task in the driver keeps state too, and needs no file."""
     (tmp_path / "lagwarden.json").touch()
     declared: list[tuple[str, str]] = []
     handle: Any = SimpleNamespace(getValueState=lambda *words: declared.append(words))

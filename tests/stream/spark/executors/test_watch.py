@@ -1,4 +1,4 @@
-"""Executors that come, are lost and are replaced: what is counted, and what is logged."""
+"""Executors that register, are lost and are replaced: each change is counted and logged."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def logged(watch: ExecutorWatch, clock: Clock, at: float, *ids: str) -> list[Any
     return [(line["event"], line.get("executors"), line["running"]) for line in lines]
 
 
-def test_executors_that_never_come_are_logged_once(clock: Clock) -> None:
-    """After half a minute, and again only after all were there."""
+def test_executors_that_never_register_are_logged_once(clock: Clock) -> None:
+    """The line follows after half a minute without all executors."""
     watch = ExecutorWatch(2, clock)
     assert logged(watch, clock, 1_029) == []
     assert logged(watch, clock, 1_030) == [("executors missing", None, 0)]
@@ -45,7 +45,7 @@ def test_executors_that_never_come_are_logged_once(clock: Clock) -> None:
 
 
 def test_executors_that_register_are_logged(clock: Clock) -> None:
-    """One of two is not complete, but tasks run."""
+    """One of two executors is incomplete, but tasks run."""
     watch = ExecutorWatch(2, clock)
     assert logged(watch, clock, 1_005, "0") == [("executors registered", ["0"], 1)]
     assert watch.count == ExecutorCount(expected=2, running=1, none_since=None)
@@ -54,7 +54,7 @@ def test_executors_that_register_are_logged(clock: Clock) -> None:
 
 
 def test_lost_executor_is_logged_and_its_replacement_has_half_a_minute(clock: Clock) -> None:
-    """A worker that was killed for good is missing from then on."""
+    """Executors that are not replaced within half a minute are logged as missing."""
     watch = ExecutorWatch(2, clock)
     logged(watch, clock, 1_998, "0", "1")
     lost = "executors lost; their tasks run again elsewhere"

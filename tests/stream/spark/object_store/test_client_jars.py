@@ -23,7 +23,7 @@ def test_pinned_jars_are_those_of_the_hadoop_in_pyspark(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("missing", ["hadoop-aws-", "spark-hadoop-cloud_"])
 def test_missing_jar_is_refused_by_name(tmp_path: Path, missing: str) -> None:
-    """Before a JVM starts, with where to get it."""
+    """The error precedes the start of a JVM, and names the page with the download."""
     for name in checksums("s3a"):
         if not name.startswith(missing):
             (tmp_path / name).touch()

@@ -18,14 +18,14 @@ def test_files_are_written_without_a_rename() -> None:
 
 
 def test_store_of_aws_is_left_to_hadoop() -> None:
-    """Its endpoint follows from the region, which Hadoop finds."""
+    """Hadoop finds the region, from which the endpoint follows."""
     settings = storage_settings(ObjectStorage(JARS, None, None), None)
     assert not [name for name in settings if "endpoint" in name or "path.style" in name]
     assert settings["spark.hadoop.fs.s3a.connection.ssl.enabled"] == "true"
 
 
 def test_endpoint_of_another_store_is_given() -> None:
-    """With its buckets in the path."""
+    """The settings use path-style access to buckets."""
     settings = storage_settings(ObjectStorage(JARS, "http://minio:9000", "us-east-1"), Path("/spare"))
     assert {name.removeprefix("spark.hadoop.fs.s3a."): value for name, value in settings.items()}.items() >= {
         "endpoint": "http://minio:9000",
@@ -37,21 +37,21 @@ def test_endpoint_of_another_store_is_given() -> None:
 
 
 def test_no_setting_is_a_credential() -> None:
-    """Only the class that finds them; the settings are printed and sent to executors."""
+    """The settings are printed and sent to executors, so they only name the class that finds credentials."""
     settings = storage_settings(ObjectStorage(JARS, "http://minio:9000", "us-east-1"), None)
     names = [name for name in settings if any(word in name for word in ("key", "secret", "token", "credential"))]
     assert names == ["spark.hadoop.fs.s3a.aws.credentials.provider"]
 
 
-def test_settings_of_users_do_not_replace_them() -> None:
-    """`job.spark_options` refuses those that say where the store is, and how to log in."""
+def test_settings_of_users_do_not_replace_those_of_the_store() -> None:
+    """`job.spark_options` refuses the settings of the store's address and login."""
     own = {"endpoint", "endpoint.region", "path.style.access", "connection.ssl.enabled", "aws.credentials.provider"}
     assert {f"spark.hadoop.fs.s3a.{name}" for name in own} <= REPLACED.keys()
     assert "spark.sql.streaming.checkpointFileManagerClass" in FIXED
 
 
 def test_executors_fetch_the_jars_beside_those_of_the_user() -> None:
-    """Both are one setting of Spark."""
+    """Both lists of jars are one setting of Spark."""
     storage = ObjectStorage(JARS, None, None)
     assert executor_jars(storage) == {"spark.jars": "/jars/a.jar,/jars/b.jar"}
     assert executor_jars(storage, "/x.jar") == {"spark.jars": "/x.jar,/jars/a.jar,/jars/b.jar"}
@@ -72,8 +72,8 @@ class Context:
         del self.values[name]
 
 
-def test_credentials_that_spark_copied_are_forgotten() -> None:
-    """Nothing else is."""
+def test_credentials_that_spark_copied_are_removed() -> None:
+    """All other values are kept."""
     context = Context()
     forget_credentials(context)
     assert context.values == {"fs.other": "d"}
