@@ -23,7 +23,7 @@ ANSWER = b"HTTP/1.1 307 Elsewhere\r\nLocation: /x\r\nContent-Length: 9\r\nConnec
 
 @contextlib.contextmanager
 def server(serve: Callable[[socket.socket], None]) -> Iterator[int]:
-    """Serve one connection in a thread; the port."""
+    """Serve one connection in a thread, and yield the port."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def accept() -> None:
@@ -74,7 +74,7 @@ def answering(connection: socket.socket) -> None:
 
 
 def test_the_response_is_cut_and_no_redirect_is_followed(certificates: Certificates) -> None:
-    """Status, headers and the first bytes of the body, by HTTP and by HTTPS."""
+    """The response has status, headers and the first bytes of the body, by HTTP and by HTTPS."""
     with server(answering) as port:
         assert post(f"http://localhost:{port}/a?b=c") == (307, "/x", b"12345")
     with server(over_tls(certificates, answering)) as port:
@@ -82,8 +82,11 @@ def test_the_response_is_cut_and_no_redirect_is_followed(certificates: Certifica
 
 
 @pytest.mark.parametrize("start", [b"HTTP/1.1 200 OK\r\nX: ", ANSWER[:-8]], ids=["headers", "body"])
-def test_a_response_that_drips_is_ended(certificates: Certificates, start: bytes) -> None:
-    """Also by HTTPS, where the end of the connection without a close of TLS is no TLS error."""
+def test_a_slow_response_ends_at_the_time_limit(certificates: Certificates, start: bytes) -> None:
+    """The limit ends a response that sends a byte now and then.
+
+    By HTTPS, the end of the connection without a close of TLS is a timeout, not a TLS error.
+    """
     with server(lambda connection: drip(connection, start)) as port, pytest.raises(TimeoutError):
         post(f"http://localhost:{port}", timeout=0.3)
     dripping = over_tls(certificates, lambda connection: drip(connection, start))

@@ -32,7 +32,7 @@ def lines(stream: io.StringIO) -> list[dict[str, Any]]:
 
 
 def test_lines_are_json_without_a_terminal() -> None:
-    """Without a terminal, each line is a JSON object with time, level, logger and event, also those of libraries."""
+    """Each line without a terminal, also of a library, is a JSON object with time, level, logger and event."""
     out = io.StringIO()
     logs.configure(stream=out)
     structlog.get_logger("stream.service.run").info("ready", groups=3)
@@ -59,7 +59,7 @@ def test_coloured_copy_of_uvicorn_is_removed() -> None:
 
 
 def test_malformed_requests_are_not_logged() -> None:
-    """Malformed HTTP requests, which are counted by a metric, must not fill the log."""
+    """The log has no malformed HTTP requests, which are counted by a metric."""
     out = io.StringIO()
     logs.configure(stream=out)
     logging.getLogger("uvicorn.error").warning("Invalid HTTP request received.")
@@ -67,7 +67,7 @@ def test_malformed_requests_are_not_logged() -> None:
 
 
 def test_lines_are_text_on_a_terminal() -> None:
-    """On a terminal, lines are readable text, not JSON."""
+    """Lines on a terminal are readable text, not JSON."""
     out = Terminal()
     logs.configure(stream=out)
     structlog.get_logger("stream.service.run").info("ready", groups=3)
@@ -90,7 +90,7 @@ def test_level_applies_to_all_loggers(level: str, expected: int) -> None:
 
 @pytest.mark.parametrize("name", ["kafka.net.manager", "py4j.clientserver"])
 def test_errors_of_quiet_libraries_are_logged_at_debug_only(name: str) -> None:
-    """These libraries also raise the errors that they log."""
+    """The Kafka client and py4j also raise the errors that they log, so that the lines have level debug."""
     for level, expected in (("info", 0), ("debug", 1)):
         out = io.StringIO()
         logs.configure(level, "json", out)

@@ -35,9 +35,10 @@ print(full - before, resident_kb() - before, len(remaining))
 
 @pytest.mark.skipif(process_memory._malloc_trim() is None, reason="this C library has no malloc_trim")
 def test_dropped_memory_is_released() -> None:
-    """Dropped arrays between others that stay fragment the heap; after the release the process is small again.
+    """Dropped arrays between arrays that stay fragment the heap, and the release returns their memory.
 
-    Runs in a new process: here the heap has holes from earlier tests, and arrays that fit into them cost nothing.
+    The test uses a new process, because the heap of this process has holes from earlier tests, and arrays that fit
+    into these holes need no memory.
     """
     output = subprocess.run([sys.executable, "-c", _SCATTERED], capture_output=True, text=True, timeout=120, check=True)
     used, left, remaining = (int(number) for number in output.stdout.split())
@@ -47,7 +48,7 @@ def test_dropped_memory_is_released() -> None:
 
 
 def test_without_glibc_only_arrow_releases_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing fails without malloc_trim, and Arrow's pool is released."""
+    """A system without malloc_trim causes no failure, and the pool of Arrow is released."""
     released: list[bool] = []
 
     class Pool:

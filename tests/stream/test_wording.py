@@ -71,7 +71,7 @@ def test_rounded_duration_has_at_least_two_of_its_unit(milliseconds: float, text
 
 
 def test_moment_is_in_utc() -> None:
-    """A time is printed in UTC without fractions of a second; beyond the calendar, as a number."""
+    """A time is printed in UTC without fractions of a second; a time beyond the calendar is printed as a number."""
     assert wording.moment(1_700_000_000_999) == "2023-11-14 22:13:20 UTC"
     assert wording.moment(2**63 - 1) == f"{2**63 - 1} ms after 1970"
 

@@ -43,14 +43,14 @@ def kafka(protocol: str = "SASL_SSL", mechanism: str | None = None, **options: A
 
 
 def test_default_is_plaintext() -> None:
-    """Without options there is neither login nor encryption."""
+    """The default login has neither credentials nor TLS, and its security protocol is PLAINTEXT."""
     assert login_from_options(kafka("PLAINTEXT")) == KafkaLogin()
     assert KafkaLogin().security_protocol == "PLAINTEXT"
 
 
 @pytest.mark.parametrize("protocol", ["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"])
 def test_protocol_is_what_the_login_has(protocol: str) -> None:
-    """SASL with credentials, TLS with TLS files."""
+    """A login has credentials if its protocol uses SASL, and TLS files if its protocol uses TLS."""
     options = {"mechanism": "PLAIN", **USER} if protocol.startswith("SASL") else {}
     login = login_from_options(kafka(protocol, **options))
     assert login.security_protocol == protocol
@@ -58,7 +58,7 @@ def test_protocol_is_what_the_login_has(protocol: str) -> None:
 
 
 def test_every_mechanism_has_its_credentials() -> None:
-    """One class per kind of login, with what it needs."""
+    """Each kind of login is a class of its own that has the options of this login."""
     scram = login_from_options(kafka(mechanism="SCRAM-SHA-512", **USER)).credentials
     assert isinstance(scram, PasswordLogin)
     assert (scram.mechanism, scram.username, scram.password.reveal()) == ("SCRAM-SHA-512", "alice", "hunter2")
@@ -74,7 +74,7 @@ def test_every_mechanism_has_its_credentials() -> None:
 
 
 def test_tls_files(certificates: Certificates) -> None:
-    """Files stay paths, so that they can be read again."""
+    """A login has the paths of its TLS files, so that it can read the files again."""
     authority = certificates.authority
     login = login_from_options(kafka("SSL", ssl_ca_file=str(authority), ssl_verify_hostname="false"))
     assert login.tls == TlsFiles(authorities=authority, verify_hostname=False)
@@ -99,7 +99,7 @@ def test_tls_files(certificates: Certificates) -> None:
     ],
 )  # fmt: skip
 def test_contradictions_are_named(options: dict[str, Any], faults: list[str]) -> None:
-    """What is missing and what has no effect, all at once, and without a secret."""
+    """One refusal names all options that are missing or have no effect, and has no secret."""
     with pytest.raises(ConfigRefusal) as refused:
         kafka(**options)
     lines = [str(fault).removeprefix("kafka.") for fault in refused.value.faults]
@@ -124,7 +124,7 @@ def test_contradictions_are_named(options: dict[str, Any], faults: list[str]) ->
     ],
 )
 def test_unsafe_endpoints_are_rejected(url: str, problem: str) -> None:
-    """HTTPS, or HTTP on this machine; the value is not printed, because it may have a password."""
+    """An endpoint must use HTTPS, or HTTP on this machine. The error does not print its password."""
     with pytest.raises(ConfigRefusal, match=problem) as refused:
         kafka(mechanism="OAUTHBEARER", **{**ENDPOINT, "oauth_token_endpoint": url})
     assert "hunter2" not in str(refused.value)
@@ -134,13 +134,13 @@ def test_unsafe_endpoints_are_rejected(url: str, problem: str) -> None:
     "url", ["http://127.0.0.1:1/t", "http://localhost/t", "http://[::1]/t", "https://x.test?tenant=1"]
 )
 def test_safe_endpoints_are_accepted(url: str) -> None:
-    """A sidecar on this machine may speak HTTP."""
+    """An endpoint on this machine, such as a sidecar, may use HTTP."""
     assert kafka(mechanism="OAUTHBEARER", **{**ENDPOINT, "oauth_token_endpoint": url}).oauth_token_endpoint == url
 
 
 @pytest.mark.parametrize("pairs", [{"auth": "x"}, {"a-b": "x"}, {"": "x"}, {"a": "x\x01"}, {"a": "ü"}])
 def test_extensions_that_break_the_message_are_rejected(pairs: dict[str, str]) -> None:
-    """RFC 7628: names of letters, values of ASCII text."""
+    """RFC 7628 allows only names of letters and values of ASCII text."""
     with pytest.raises(ConfigRefusal, match="must be a name of letters"):
         kafka(mechanism="OAUTHBEARER", **FILE, oauth_extensions=pairs)
 
@@ -149,7 +149,7 @@ def test_extensions_that_break_the_message_are_rejected(pairs: dict[str, str]) -
 def test_no_copy_of_a_login_has_a_secret(
     mechanism: str, tmp_path: Path, certificates: Certificates, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Neither the repr nor the pickle nor a log line of configuration and login; the copy reads the secret itself."""
+    """No repr, pickle or log line of the configuration or login has the secret; a copy has the path of its file."""
     secret_file = tmp_path / "secret"
     secret_file.write_text("hunter2")
     by_mechanism: dict[str, dict[str, Any]] = {

@@ -285,7 +285,7 @@ class TestSecrets:
         assert "hunter2" not in fault
 
     def test_value_of_a_removed_option_is_not_printed(self) -> None:
-        """The options of the Java consumer could hold a password."""
+        """The removed options of the Java consumer may contain a password."""
         found = faults(environment={"LAGWARDEN_KAFKA_CONSUMER_OPTIONS": "ssl.key.password=hunter2"}, flags=SERVERS)
         assert [fault.partition(": ")[0] for fault in found] == [
             "kafka.consumer_options (variable LAGWARDEN_KAFKA_CONSUMER_OPTIONS)"
@@ -293,7 +293,7 @@ class TestSecrets:
         assert "hunter2" not in found[0]
 
     def test_section_that_is_not_a_mapping_is_not_printed(self, tmp_path: Path) -> None:
-        """The text instead of the section may contain its passwords."""
+        """The text in place of the section may contain passwords of the section."""
         file = tmp_path / "config.yaml"
         file.write_text("kafka: sasl_password=hunter2\n")
         with pytest.raises(ConfigRefusal) as refused:
@@ -335,7 +335,7 @@ def test_errors_do_not_print_the_password_of_a_url(key: str) -> None:
 @pytest.mark.parametrize("scheme", ["s3a", "s3", "hdfs"])
 @pytest.mark.parametrize("secret", ["hunter2", "hun/ter2"])
 def test_errors_do_not_print_the_login_of_a_checkpoint_address(scheme: str, secret: str) -> None:
-    """Hadoop once took key and secret in the address; a secret of S3 may have slashes."""
+    """Older versions of Hadoop accept key and secret in the address; a secret of S3 may have slashes."""
     found = faults(flags={**SERVERS, "checkpoint.dir": f"{scheme}://AKIA:{secret}@bucket/path"})
     assert len(found) == 1
     assert f"{scheme}://**********@bucket/path" in found[0]

@@ -26,12 +26,12 @@ def weekly(*days: str, begins: str = "02:30", hours: float = 2, zone: str = "Eur
 
 
 def test_a_single_window_includes_its_start_and_not_its_end() -> None:
-    """One second before, the first, the last, and the end."""
+    """The window is closed one second before its start, open until its last second, and closed at its end."""
     window = SingleWindow(100.0, 200.0)
     assert [window.open_until(now) for now in (99.0, 100.0, 199.0, 200.0)] == [None, 200.0, 200.0, None]
 
 
-# The story, the window, the first moment of one of its openings, and its end.
+# Each story has a name, a window, the first moment of one of its openings, and the end of this opening.
 STORIES = [
     ("in summer", weekly("sat"), "2026-07-04T02:30+02:00", "2026-07-04T04:30+02:00"),
     ("in winter", weekly("sat"), "2026-12-05T02:30+01:00", "2026-12-05T04:30+01:00"),
@@ -73,14 +73,14 @@ STORIES = [
 
 @pytest.mark.parametrize(("window", "begins", "ends"), [s[1:] for s in STORIES], ids=[s[0] for s in STORIES])
 def test_a_weekly_window_opens_by_the_local_clock(window: WeeklyWindow, begins: str, ends: str) -> None:
-    """It is closed a second before its start and at its end, and open from the start to a second before the end."""
+    """The window is closed a second before its start and at its end, and open at its first and last second."""
     first, last = at(begins), at(ends)
     assert last - first == window.seconds
     assert [window.open_until(now) for now in (first - 1, first, last - 1, last)] == [None, last, last, None]
 
 
 def test_a_window_is_closed_on_other_days() -> None:
-    """Saturdays only: Friday and Sunday at the same time are not part of it."""
+    """A window on Saturdays is closed at the same time on Friday and on Sunday."""
     window = weekly("sat")
     assert window.open_until(at("2026-07-03T03:00+02:00")) is None
     assert window.open_until(at("2026-07-05T03:00+02:00")) is None
@@ -93,7 +93,7 @@ def test_overlapping_openings_end_with_the_last() -> None:
 
 
 def test_a_silence_holds_until_its_end() -> None:
-    """The end is not part of it; without one it always holds."""
+    """A silence does not include its end; a silence without an end always holds."""
     assert [Silence("retired", 100.0).holds(now) for now in (0.0, 99.9, 100.0)] == [True, True, False]
     assert Silence("retired").holds(9e9)
 

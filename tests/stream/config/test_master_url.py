@@ -17,7 +17,7 @@ def test_local_masters_have_no_executors(text: str) -> None:
 
 
 def test_local_cluster_has_its_size_in_the_url() -> None:
-    """The three numbers are executors, cores and megabytes; its executors are on this machine."""
+    """The numbers are executors, cores and megabytes; the executors of a local cluster are on this machine."""
     master = MasterUrl.parse("local-cluster[2, 1,1024]")
     assert master.size == LocalClusterSize(executors=2, cores=1, megabytes=1024)
     assert master.has_executors

@@ -16,7 +16,7 @@ BROKER = {"kafka.bootstrap_servers": "broker-1:9092"}
 
 
 def test_the_default_is_the_preset_standard_with_a_budget() -> None:
-    """All groups and topics; groups with generated names are folded."""
+    """The default selection has all groups and topics, and folds groups with generated names."""
     assert selection_from_options(load(flags=BROKER).metrics) == SeriesSelection(
         Preset.STANDARD, budget=300_000, fold=FoldRules(generated_from=10)
     )
@@ -79,7 +79,7 @@ def test_all_options_are_part_of_the_selection() -> None:
     ],
 )
 def test_the_name_of_the_cluster(flags: dict[str, str], label: str | None, of_peers: str) -> None:
-    """Labels of other exporters have a name of their own, if it is configured, and are never without one."""
+    """Labels of other exporters always have a name of the cluster, and have their own if it is configured."""
     selection = selection_from_options(load(flags=BROKER | flags).metrics)
     assert (selection.cluster, selection.compatibility.cluster) == (label, of_peers)
 

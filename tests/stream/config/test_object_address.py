@@ -14,7 +14,7 @@ STORE: Final = {"checkpoint.dir": "s3a://bucket/a/b", "checkpoint.s3_jars": "/ja
 
 
 def test_address_has_a_bucket_and_a_path() -> None:
-    """A slash at the end does not count."""
+    """A slash at the end of an address is ignored."""
     address = ObjectAddress.parse("s3a://kafka-state/team/lagwarden/")
     assert (address.bucket, address.path) == ("kafka-state", "team/lagwarden")
     assert str(address) == "s3a://kafka-state/team/lagwarden"
@@ -22,20 +22,20 @@ def test_address_has_a_bucket_and_a_path() -> None:
 
 @pytest.mark.parametrize("text", ["s3a://", "s3a://bucket", "s3a://bucket/", "s3a:///x", "s3a://b/x", "s3a://BUCKET/x"])
 def test_address_without_bucket_or_path_is_refused(text: str) -> None:
-    """A checkpoint is not the whole bucket."""
+    """An address needs a path, because a checkpoint is not a whole bucket."""
     with pytest.raises(ConfigRefusal, match=f"{text}' must be s3a://BUCKET/PATH"):
         load(flags={**SERVERS, "checkpoint.dir": text, "checkpoint.s3_jars": "/jars"})
 
 
 @pytest.mark.parametrize("text", ["s3a://bucket/a//b", "s3a://bucket/a b", "s3a://bucket/a?b", "s3a://bucket/../b"])
-def test_address_that_hadoop_reads_otherwise_is_refused(text: str) -> None:
-    """The process and Spark must mean the same objects."""
+def test_address_that_hadoop_reads_differently_is_refused(text: str) -> None:
+    """The process and Spark must access the same objects."""
     with pytest.raises(ValueError, match="must"):
         ObjectAddress.parse(text)
 
 
 def test_address_is_an_option_like_others() -> None:
-    """It is printed as it was written."""
+    """The configuration prints an address as it was written."""
     config = load(flags={**SERVERS, **STORE})
     assert config.checkpoint.dir == ObjectAddress("bucket", "a/b")
     assert config.masked()["checkpoint"]["dir"] == "s3a://bucket/a/b"
@@ -60,12 +60,12 @@ def test_address_is_an_option_like_others() -> None:
     ],
 )
 def test_wrong_combinations_are_refused_with_what_to_do(flags: dict[str, str], advice: str) -> None:
-    """`check-config` and `run` refuse what could not work, or would have no effect."""
+    """`check-config` and `run` refuse options that could not work together, or would have no effect."""
     with pytest.raises(ConfigRefusal, match=advice):
         load(flags={**SERVERS, **flags})
 
 
 def test_executors_need_no_shared_directory() -> None:
-    """An object store is the same from everywhere."""
+    """All machines access the same object store, so `checkpoint.shared` is not needed."""
     cluster = {"job.master": "spark://m:7077", "job.authenticate": "false"}
     assert not load(flags={**SERVERS, **STORE, **cluster}).checkpoint.shared

@@ -22,7 +22,7 @@ def test_page_is_up_to_date() -> None:
 
 @pytest.mark.parametrize("key", KEYS)
 def test_each_option_is_documented(key: str) -> None:
-    """Each option has a help text of full sentences and stands in `docs/config.md`."""
+    """Each option has a help text of full sentences and is listed in `docs/config.md`."""
     section, _, option = key.partition(".")
     field = SECTIONS[section].model_fields[option]
     assert field.description is not None
@@ -65,7 +65,7 @@ def test_valid_addresses_are_accepted(address: str) -> None:
     "url", ["http://receiver.events.svc/", "https://events.example.com:8443/a?b=c", "http://[::1]:80"]
 )
 def test_urls_of_a_webhook(url: str) -> None:
-    """`https`, and `http` for receivers in the same cluster."""
+    """A webhook may use `https`, or `http` for a receiver in the same cluster."""
     assert WebhookOptions(url=url).url == url
 
 
@@ -74,13 +74,13 @@ def test_urls_of_a_webhook(url: str) -> None:
     ["", "events.example.com", "ftp://a/", "http://user:secret@a/", "http://a/#b", "http://a b/", "http://a:99999/"],
 )
 def test_invalid_urls_of_a_webhook_are_rejected(url: str) -> None:
-    """Among them one with a password, which would be printed with the configuration."""
+    """A URL with a password is also rejected, because the configuration would print the password."""
     with pytest.raises(pydantic.ValidationError, match="must be a URL"):
         WebhookOptions(url=url)
 
 
 def test_options_of_a_webhook_that_has_no_url_have_no_effect() -> None:
-    """Nor has an authority for a URL without TLS."""
+    """A token has no effect without a URL, and an authority has no effect for a URL without TLS."""
     token, authority = Path("/run/secrets/token"), Path(__file__)
     assert [key for key, _ in WebhookOptions(bearer_token_file=token).contradictions()] == ["bearer_token_file"]
     assert [key for key, _ in WebhookOptions(url="http://a/", ca_file=authority).contradictions()] == ["ca_file"]
@@ -88,7 +88,7 @@ def test_options_of_a_webhook_that_has_no_url_have_no_effect() -> None:
 
 
 def test_an_instance_is_stored_as_two_numbers() -> None:
-    """A pod gives its name; the rest, as an instance counted from 1, is rejected with what an instance looks like."""
+    """The option accepts the name of a pod; the error for an instance counted from 1 names the valid instances."""
     assert JobOptions(instance="lagwarden-1/3").instance == "1/3"
     assert JobOptions(instance="lagwarden-1/3").share == InstanceShare(1, 3)
     assert JobOptions().share == EVERY_GROUP
@@ -97,10 +97,10 @@ def test_an_instance_is_stored_as_two_numbers() -> None:
 
 
 def test_experimental_options_are_marked() -> None:
-    """Options that may change in any release say so, and no others."""
+    """The page marks the options that may change in any release, and no others."""
     rows = {row.split("`")[1]: row for row in markdown().splitlines() if row.startswith("| `")}
     marked = {key for key, row in rows.items() if row.endswith("*Experimental.* |")}
     assert {"webhook.url", "health.day_one", "groups.owners"} <= marked
     assert {key for key in marked if key.split(".")[0] in {"kafka", "http", "log"}} == {"http.siblings"}
-    # Those of Spark clusters are younger than the rest of their sections.
+    # The options of Spark clusters are newer than the rest of their sections.
     assert not {"job.master", "job.read_tasks", "job.trigger_interval", "job.shards", "checkpoint.dir"} & marked

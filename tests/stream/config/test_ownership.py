@@ -77,7 +77,7 @@ def test_the_printed_configuration_can_be_loaded_again(tmp_path: Path) -> None:
 
 
 def test_there_are_no_policies_by_default() -> None:
-    """Without the options, no group has an owner, a window or a silence; an empty variable is an empty list."""
+    """No group has an owner, a window or a silence without the options; an empty variable is an empty list."""
     assert policies_from_options(load(flags=BROKER).groups) == GroupPolicies()
     assert policies_from_options(load(flags={**BROKER, "groups.owners": ""}).groups) == GroupPolicies()
 

@@ -67,7 +67,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_the_place_is_kept_and_not_the_secret(place: Place) -> None:
-    """Neither repr nor pickle of the configuration has the secret; the copy of another process reads it."""
+    """The repr and the pickle of a secret do not have its value; an unpickled copy reads the value from its place."""
     secret = place.secret()
     pickled = pickle.dumps(secret)
     assert secret.reveal() == "hunter2"
@@ -101,7 +101,7 @@ def test_a_value_cannot_leave_its_process() -> None:
     ],
 )
 def test_unreadable_file_is_named(tmp_path: Path, content: bytes | None, problem: str) -> None:
-    """The error has the path and the reason."""
+    """The error has the path of the file and the reason."""
     path = tmp_path / "password"
     if content is not None:
         path.write_bytes(content)

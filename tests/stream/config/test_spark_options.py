@@ -60,7 +60,7 @@ def test_other_settings_of_spark_are_accepted_in_a_file_and_in_the_environment()
 
 
 def test_settings_that_may_hold_a_secret_are_printed_as_stars() -> None:
-    """As SASL extensions are."""
+    """The configuration prints stars for settings that may hold a secret, as it does for SASL extensions."""
     config = loaded(job={"spark_options": {"spark.ssl.keyPassword": "hidden", "spark.locality.wait": "1s"}})
     assert config.masked()["job"]["spark_options"] == {
         "spark.ssl.keyPassword": "**********",
@@ -119,7 +119,7 @@ def test_contradictions_are_refused_with_what_to_do(flags: dict[str, str | None]
 
 
 def test_secrets_of_kafka_must_be_in_files_for_executors_on_other_machines(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A variable and an entry of the configuration file exist on this machine only."""
+    """Only files reach other machines; a variable and an entry of the configuration file exist on this machine."""
     monkeypatch.setenv("LAGWARDEN_KAFKA_SASL_PASSWORD", "x")
     login = {
         "kafka.security_protocol": "SASL_PLAINTEXT", "kafka.sasl_mechanism": "PLAIN", "kafka.sasl_username": "u",

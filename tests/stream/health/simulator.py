@@ -49,7 +49,7 @@ class Partition:
     stable: Callable[[int], int] | None = None
     known: Callable[[int], bool] = lambda _: True
     reason: str = "no_leader"
-    """Why its end is not known when it is not."""
+    """The reason why the end of the partition is not known, at the times at which it is not known."""
     topic: str = "orders"
     owner: int = -1
     subscribed: int = -1
@@ -57,11 +57,11 @@ class Partition:
     commit_epoch: int = -1
     expiry: Callable[[int], int] = lambda _: -1
     forgotten: int = -1
-    """When the broker removes its offset before its time; the offset must go with `gone_from`."""
+    """The time at which the broker removes the offset too early; `gone_from` must end the offset."""
     retention: int = -1
     gapless: bool = True
     aborts: Sequence[int] = ()
-    """When commits are aborted with their transactions (ascending times); the producer is 4,000."""
+    """The times (ascending) at which commits are aborted with their transactions; the producer is 4,000."""
     exists_from: int = -(1 << 40)
     gone_from: int = 1 << 40
 
@@ -95,7 +95,7 @@ class Scene:
     static: bool = False
     tails: Callable[[HealthInputs], Any] | None = None
     away: Callable[[int], bool] = lambda _: False
-    """When the cluster does not answer: then there is no tick."""
+    """The times at which the cluster does not answer and there is no tick."""
     read_until: Callable[[int], int] | None = None
     """Time up to which the log has been read; None: up to now."""
     subscribers: Callable[[int], tuple[Subscribers, ...]] = lambda _: ()

@@ -44,7 +44,7 @@ class Situation:
     wanted: Verdict | None = None
     known_at: int = 0
     ends_at: int | None = None
-    """When it is over and must be withdrawn; None: it never ends."""
+    """The time at which the fault is over and must be withdrawn; None: the fault never ends."""
     until: int = 7 * MINUTE
     start: int = -6 * MINUTE
     tick: int = TICK
@@ -64,7 +64,7 @@ def _alone(commits: list[tuple[int, int]], **more: object) -> Scene:
 
 
 def _bursts() -> Scene:
-    # 60,000 records at once every five minutes, worked off in two and a half.
+    # Producers write 60,000 records at once every five minutes; the group reads them in two and a half minutes.
 
     def end(t: int) -> int:
         return 60_000 * ((t + 3 * HOUR) // (5 * MINUTE))
@@ -73,7 +73,7 @@ def _bursts() -> Scene:
 
 
 def _hourly(*, leaves: bool) -> Scene:
-    # Read all there is once an hour, within three minutes; in between the job may not exist.
+    # The job reads all records once an hour, within three minutes; between two runs it may not exist.
     commits: list[tuple[int, int]] = []
     memberships = []
     for hour in range(-6, 2):
@@ -89,19 +89,19 @@ def _slow_committer() -> Scene:
 
 
 def _irregular_committer() -> Scene:
-    # Commit when a batch is full, which takes between 20 and 75 seconds.
+    # The group commits when a batch is full, which takes between 20 and 75 seconds.
     times = np.cumsum(np.random.default_rng(3).integers(20, 75, 160)) * SECOND + LONG
     return _alone([(int(t), STEADY(int(t))) for t in times])
 
 
 def _quiet() -> Scene:
-    # A record every twenty minutes, read at once by a client that only commits when it has something to commit.
+    # A record comes every twenty minutes; a client that commits only new offsets reads it at once.
     end = by_list(range(-HOUR, 2 * HOUR, 20 * MINUTE))
     return Scene([Partition(end, consume(end, -HOUR, HOUR, repeats=False))])
 
 
 def _marker() -> Scene:
-    # A transaction every ten minutes: ten records and a marker, which the client does not commit past.
+    # A transaction every ten minutes has ten records and a marker, and the client does not commit past the marker.
 
     def end(t: int) -> int:
         return 11 * ((t - LONG) // (10 * MINUTE))
@@ -114,7 +114,7 @@ def _marker() -> Scene:
 
 
 def _read_tails(seen: HealthInputs) -> LogTails:
-    # Fetch the tail of each partition: the last offset is a marker.
+    # The tail of each partition is fetched, and the last offset is a marker.
     end = seen.ends.high_watermark
     return LogTails(seen.ends.place, end, seen.spans.last_offset, np.maximum(end - 1, seen.spans.last_offset))
 
@@ -146,32 +146,32 @@ def _unreadable(seen: HealthInputs) -> LogTails:
 
 
 def _transactions(t: int) -> int:
-    # Ten records and a marker every five seconds until -20 minutes, and once more at 0.
+    # Ten records and a marker are written every five seconds until -20 minutes, and once more at 0.
     until = min(t, -20 * MINUTE)
     return 11 * ((until + HOUR) // (5 * SECOND) + (1 if t >= 0 else 0))
 
 
 def _stands_before_the_marker(tails: Callable[[HealthInputs], LogTails], **more: object) -> Scene:
-    # A consumer commits the offset after the last record within three seconds, and nothing while nothing comes.
+    # A consumer commits the offset after the last record within three seconds, and nothing without new records.
     times = [*range(-40 * MINUTE, -20 * MINUTE + 1, 5 * SECOND)]
     commits = [(t, _transactions(t) - 1) for t in times] + [(3 * SECOND, _transactions(0) - 1)]
     return Scene([Partition(_transactions, commits)], tails=tails, **more)  # type: ignore[arg-type] # fields of Scene
 
 
 def _marker_that_retention_took() -> Scene:
-    # Nothing is left of the log, and of what was in it only the marker was not read.
+    # Retention has removed all records of the log, and only the marker was not read.
     scene = _stands_before_the_marker(_unreadable)
     gone = dataclasses.replace(scene.partitions[0], log_start=lambda t: _transactions(t) if -5 * MINUTE <= t < 0 else 0)
     return dataclasses.replace(scene, partitions=[gone])
 
 
 def _compacted() -> Scene:
-    # Offsets jump by hundreds, as those of a compacted topic do for one that reads it from its start.
+    # Committed offsets jump by hundreds, as those of a group do that reads a compacted topic from its start.
     return Scene([Partition(STEADY, [(t, o - o % 700) for t, o in consume(STEADY, LONG, LATE, every=7 * SECOND)])])
 
 
 def _planned_reset() -> Scene:
-    # Stopped, set back by an hour's worth of records, started again; then it catches up at ten times the speed.
+    # The group is stopped, reset by 200,000 offsets and started; then it reads at ten times the rate.
     before = consume(STEADY, LONG, 0)
     back = STEADY(0) - 200_000
     after = consume(STEADY, 30 * SECOND, LATE, rate=1_000, position=back)
@@ -191,7 +191,7 @@ def _static_restarts() -> Scene:
 
 
 def _autoscaling() -> Scene:
-    # Members come and go, and every step stops all of them for eight seconds.
+    # Members join and leave, and every change stops all of them for eight seconds.
     steps = [0, 2 * MINUTE, 4 * MINUTE, 8 * MINUTE]
     partitions = []
     for _ in range(4):
@@ -205,7 +205,7 @@ def _autoscaling() -> Scene:
 
 
 def _deploy() -> Scene:
-    # A group that works off a backlog is stopped cleanly and is back after 25 seconds.
+    # A group that reads a backlog leaves in an orderly way, and its members join again after 25 seconds.
     before = consume(STEADY, LONG, 0, rate=300, position=STEADY(LONG) - 2_000_000)
     after = consume(STEADY, 25 * SECOND, LATE, rate=300, position=before[-1][1])
     memberships = (Membership(LONG), Membership(1 * SECOND, EMPTY, 0), Membership(24 * SECOND))
@@ -242,18 +242,18 @@ def _leaderless() -> Scene:
 
 
 def _at_a_distance() -> Scene:
-    # Five minutes behind for ever, at the pace of the producer.
+    # The group stays five minutes behind, at the rate of the producer.
     return Scene([Partition(STEADY, [(t, STEADY(t - 5 * MINUTE)) for t in range(LONG, HOUR, 5 * SECOND)])])
 
 
 def _recovering() -> Scene:
-    # A backlog of an hour, worked off at twice the speed at which records come.
+    # The group reads a backlog of an hour at twice the rate of the producer.
     position = STEADY(LONG) - 720_000
     return _alone(consume(STEADY, LONG, LATE, rate=200, position=position), memberships=[Membership(LONG)])
 
 
 def _short_of_a_spike() -> Scene:
-    # For one minute ten times as much is written; the group needs four minutes to be back.
+    # For one minute, producers write at ten times the rate; the group needs four minutes to catch up.
 
     def end(t: int) -> int:
         return STEADY(t) + 900 * min(max(t, 0), MINUTE) // SECOND
@@ -262,7 +262,7 @@ def _short_of_a_spike() -> Scene:
 
 
 def _broker_restart(*, hangs: bool) -> Scene:
-    # The cluster does not answer for 45 seconds, and nothing is written; clients are back 15 seconds after that.
+    # The cluster does not answer for 45 seconds, and nothing is written; clients continue 15 seconds after that.
     pause = (60 * SECOND, 105 * SECOND)
 
     def end(t: int) -> int:
@@ -275,7 +275,7 @@ def _broker_restart(*, hangs: bool) -> Scene:
 
 
 def _broker_restart_and_rebalance() -> Scene:
-    # No answers for 45 seconds; then the group rebalances until a lost session has ended, and only then reads on.
+    # The cluster does not answer for 45 seconds; the group rebalances until a lost session ends, and then reads on.
     pause, settled = (60 * SECOND, 105 * SECOND), 145 * SECOND
     commits = consume(STEADY, LONG, pause[0])
     commits += consume(STEADY, settled + 12 * SECOND, LATE, rate=500, position=commits[-1][1])
@@ -284,7 +284,7 @@ def _broker_restart_and_rebalance() -> Scene:
 
 
 def _reader_behind() -> Scene:
-    # The group is sound, but for three minutes its commits are read up to two minutes late.
+    # The group is healthy, but the monitor reads its commits up to two minutes late for three minutes.
 
     def read(t: int) -> int:
         return t if not 0 < t < 3 * MINUTE else max(0, t - 2 * MINUTE)
@@ -293,7 +293,7 @@ def _reader_behind() -> Scene:
 
 
 def _grown_and_unowned() -> Scene:
-    # A partition is added, and the members own it from the moment on when they look for new ones.
+    # A partition is added, and a member owns it after the next refresh of metadata.
     end = evenly(100, start=0)
     owned_from = 4 * MINUTE
     late = [
@@ -307,7 +307,7 @@ def _grown_and_unowned() -> Scene:
 
 
 def _visits() -> Scene:
-    # A batch comes every 100 seconds for 15, alone, and leaves again: two rebalances each time.
+    # A batch, as the only member, joins every 100 seconds for 15 seconds, with two rebalances each time.
     commits: list[tuple[int, int]] = []
     memberships, rebalances = [Membership(LONG, EMPTY, 0)], []
     for at in range(LONG, LATE, 100 * SECOND):
@@ -318,7 +318,7 @@ def _visits() -> Scene:
 
 
 def _moves_seldom() -> Scene:
-    # Commits every five seconds, but what it reads becomes readable every two minutes; the monitor sees its beginning.
+    # The group commits every five seconds, but its records become readable every two minutes; its start is observed.
 
     def stable(t: int) -> int:
         return STEADY(t - t % (2 * MINUTE))
@@ -327,7 +327,7 @@ def _moves_seldom() -> Scene:
 
 
 def _distance_from_log_start() -> Scene:
-    # Five minutes behind for ever, where retention keeps ten minutes in segments of one.
+    # The group stays five minutes behind; retention keeps ten minutes in segments of one minute.
     commits = [(t, STEADY(t - 5 * MINUTE)) for t in range(LONG, HOUR, 5 * SECOND)]
     return Scene([Partition(STEADY, commits, log_start=lambda t: STEADY(t - t % MINUTE - 10 * MINUTE))])
 
@@ -343,7 +343,7 @@ def _end_too_low() -> Scene:
 
 
 def _hot_but_read() -> Scene:
-    # One of four partitions suddenly gets eight times as much, and its member reads all of it.
+    # One of four partitions suddenly gets eight times as many records, and its member reads all of them.
 
     def hot(t: int) -> int:
         return STEADY(t) + max(t, 0) * 7 // 10
@@ -359,7 +359,7 @@ def _deleted_topic() -> Scene:
 
 
 def _first_commit_after_a_rebalance() -> Scene:
-    # Records are rare, and members come and go: the first record since then is read at once.
+    # Records are rare, and members join and leave: the group reads the first record after that at once.
     end = by_list([0, 9 * MINUTE])
     late = Partition(end, [(9 * MINUTE + 5 * SECOND, 2)], exists_from=0)
     often = [*range(2 * MINUTE, HOUR, 4 * MINUTE)]
@@ -418,7 +418,7 @@ def commits_last_read(partitions: int, pauses: tuple[tuple[int, int], ...] = PAU
 
 
 def _last_record_is_bad() -> Scene:
-    # Ten records a minute, read at once; the last one before the end of production cannot be processed.
+    # The group reads ten records a minute at once; it cannot process the last one before the end of production.
     end = by_list([minute * MINUTE + at * SECOND for minute in range(-20, 0) for at in range(10)])
     return Scene([Partition(end, consume(end, LONG, LATE, stuck_at=199, repeats=False))])
 
@@ -575,11 +575,11 @@ KNOWN_TO_BE_LONG = Situation(
     start=-18 * MINUTE,
     until=16 * MINUTE,
 )
-"""Healthy, too; a monitor that was restarted does not know how long the transactions were."""
+"""This group is also healthy, but a restarted monitor does not know how long the transactions were."""
 
 
 def _stuck_record() -> Scene:
-    # One of four partitions has a record that cannot be processed; it is not committed any more.
+    # One of four partitions has a record that cannot be processed, and has no more commits.
     good = [Partition(STEADY, consume(STEADY, LONG, LATE)) for _ in range(3)]
     return Scene([*good, Partition(STEADY, consume(STEADY, LONG, LATE, stuck_at=STEADY(0), repeats=False))])
 
@@ -610,7 +610,7 @@ def _slow_group() -> Scene:
 
 
 def _slow_group_and_restart() -> Scene:
-    # The same; after five minutes the cluster does not answer for 45 seconds, and it goes on as slowly as before.
+    # The group is slow; after five minutes the cluster does not answer for 45 seconds, and the group stays as slow.
     pause = (5 * MINUTE, 5 * MINUTE + 45 * SECOND)
     commits = consume(STEADY, LONG, 0)
     commits += consume(STEADY, SECOND, pause[0], rate=80, position=STEADY(0))
@@ -664,7 +664,7 @@ def _alone_with_hanging_transaction(commits: list[tuple[int, int]]) -> Scene:
 
 
 def _hanging_behind_a_marker() -> Scene:
-    # The same, and what stands before it is the marker of the transaction before, which clients do not commit past.
+    # A transaction never ends; before it is the marker of an earlier transaction, which clients do not commit past.
 
     def stable(t: int) -> int:
         return STEADY(min(t, 0))
@@ -673,12 +673,12 @@ def _hanging_behind_a_marker() -> Scene:
 
 
 def _hanging_where_nothing_may_be_read() -> Scene:
-    # The same, and the monitor may not read the topic: the last stable offset shows that there is a record.
+    # A transaction never ends and the monitor may not read the topic: the last stable offset shows a record.
     return dataclasses.replace(_hanging_behind_a_marker(), tails=_unreadable)
 
 
 def _dies_where_nothing_may_be_read() -> Scene:
-    # More is written than markers explain.
+    # The group dies, and there are more offsets than markers explain.
     return dataclasses.replace(_alone(consume(STEADY, LONG, 0)), tails=_unreadable)
 
 
@@ -703,7 +703,7 @@ def _lost() -> Scene:
 
 
 def _cannot_start() -> Scene:
-    # The group hangs, retention passes it, and from six minutes on each new process dies of that within seconds.
+    # The group hangs and retention passes it; from six minutes on, that loss ends each new process within seconds.
     memberships = [Membership(LONG)]
     starts = [*range(6 * MINUTE, 12 * MINUTE, 30 * SECOND)]
     for start in starts:
@@ -724,13 +724,13 @@ def _below_log_start() -> Scene:
 
 
 def _storm() -> Scene:
-    # Every twenty seconds the only member is thrown out and comes back, and never gets to commit.
+    # Every twenty seconds, the only member is removed and joins again before it commits.
     times = [*range(0, HOUR, 20 * SECOND)]
     return _alone(consume(STEADY, LONG, 0), rebalances=times)
 
 
 def _endless_rebalance() -> Scene:
-    # One member does not come back to a rebalance, and the others wait for it.
+    # One member does not join again in a rebalance, and the other members wait for it.
     memberships = (Membership(LONG, members=3), Membership(SECOND, GroupStage.REBALANCING, 3))
     return _alone(consume(STEADY, LONG, 0), memberships=memberships)
 
@@ -767,7 +767,7 @@ def _forgotten_early(*, again: int | None = None) -> Scene:
 
 
 def _never_between_rebalances() -> Scene:
-    # The same, while members come and go every four minutes.
+    # A partition is added and never read, while members join and leave every four minutes.
     late = Partition(evenly(100, start=0), [], exists_from=0)
     often = [*range(2 * MINUTE, HOUR, 4 * MINUTE)]
     return Scene([Partition(STEADY, consume(STEADY, LONG, LATE)), late], rebalances=often)
@@ -793,7 +793,7 @@ def _cut() -> Scene:
 
 
 def _soon_expired() -> Scene:
-    # A stopped group with a day of offsets retention: the verdict comes two hours before the offsets expire.
+    # The offsets of a stopped group expire after a day; the verdict is shown two hours before.
     commits = [(t, STEADY(t)) for t in range(LONG, 0, 5 * SECOND)]
     memberships = (Membership(LONG), Membership(SECOND, EMPTY, 0))
     return Scene([Partition(STEADY, commits, expiry=lambda _: 24 * HOUR)], memberships=memberships)

@@ -1,4 +1,4 @@
-"""No page for a first pause, one verdict while nothing changes, and fine again soon after the cause has ended."""
+"""A first pause is no fault, a verdict stays while nothing changes, and a fault ends soon after its cause."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def faults(ticks: Sequence[Seen]) -> list[tuple[int, Verdict]]:
     [(10, 1, 0), (30, 3, 1), (44, 20, 9), (45, 1, 0), (45, 1, 1), (45, 1, 9), (45, 3, 1), (45, 20, 0)],
 )
 def test_a_first_pause_of_45_seconds_is_no_fault(seconds: int, partitions: int, offset: int) -> None:
-    """A group that commits every second pauses once, for whatever reason, and reads on."""
+    """A group that commits every second pauses once, and then continues to read."""
     scene = pausing_group(seconds * SECOND, partitions=partitions, at=offset * SECOND)
     assert faults(watch(scene, -3 * MINUTE, 4 * MINUTE)) == []
 
@@ -84,14 +84,14 @@ def test_a_first_pause_during_a_deploy_is_no_fault(partitions: int) -> None:
 
 @pytest.mark.parametrize("rate", [120, 1_000])
 def test_a_group_that_reads_slowly_after_its_pause_is_no_fault(rate: int) -> None:
-    """What was written during the pause is read at this rate, while 100 records a second come."""
+    """The group reads the records of its pause at this rate, while producers write 100 records a second."""
     assert faults(watch(pausing_group(LONGEST, rate=rate), -3 * MINUTE, 8 * MINUTE)) == []
 
 
 @pytest.mark.parametrize("owned", [True, False], ids=["owners are known", "owners are not known"])
 @pytest.mark.parametrize("members", [2, 3])
 def test_the_pause_of_one_member_is_no_fault(members: int, *, owned: bool) -> None:
-    """Its partitions stand still for 45 seconds while those of the other members do not."""
+    """The partitions of one member make no progress for 45 seconds, while those of the other members do."""
     parts = [
         Partition(STEADY, commits_with_pause(0, LONGEST if at == 0 else 0), owner=at if owned else -1)
         for at in range(members)
@@ -119,13 +119,13 @@ def test_a_first_pause_after_a_restart_of_the_monitor_is_no_fault(restart: int, 
     rate=st.integers(150, 2_000),
 )
 def test_no_first_pause_is_a_fault(seconds: int, every: int, at: int, partitions: int, rate: int) -> None:
-    """Of any length up to 45 seconds, at any time within a tick, with any speed after it."""
+    """A pause of up to 45 seconds is no fault, at any time within a tick and with any rate after it."""
     scene = pausing_group(seconds * SECOND, partitions=partitions, at=at * SECOND, rate=rate, every=every * SECOND)
     assert faults(watch(scene, -2 * MINUTE, 5 * MINUTE)) == []
 
 
 def test_a_partition_that_resumes_after_its_siblings_has_no_poison_record() -> None:
-    """After a pause of 44 seconds the first partitions are committed at once, and the last one five seconds later."""
+    """Two partitions are committed after a pause of 44 seconds, and the last partition seven seconds later."""
     parts = [
         Partition(STEADY, commits_with_pause(0, (44 + late) * SECOND), owner=0, subscribed=1) for late in (0, 0, 7)
     ]
@@ -133,7 +133,7 @@ def test_a_partition_that_resumes_after_its_siblings_has_no_poison_record() -> N
 
 
 def test_a_longer_pause_is_a_fault() -> None:
-    """The limit is one: a group that pauses for two minutes is stopped, for as long as it pauses."""
+    """A group that pauses for two minutes is stopped, from the limit of 45 seconds until its pause ends."""
     found = faults(watch(pausing_group(2 * MINUTE), -3 * MINUTE, 5 * MINUTE))
     assert {verdict for _, verdict in found} == {V.STOPPED}
     assert LONGEST < found[0][0] <= LONGEST + 2 * TICK
@@ -141,7 +141,7 @@ def test_a_longer_pause_is_a_fault() -> None:
 
 
 def test_a_long_pause_of_all_partitions_is_stopped_from_its_first_tick() -> None:
-    """Partitions whose last records came at different times do not stand still beside partitions with progress."""
+    """No partition is stuck beside partitions with progress, although their last commits differ by seconds."""
     parts = [
         Partition(STEADY, consume(STEADY, LONG, -seconds * SECOND, every=SECOND), owner=0, subscribed=1)
         for seconds in (0, 8, 17)
@@ -187,7 +187,7 @@ _LOG: Final[dict[str, Callable[[int], dict[str, Any]]]] = {
     "losing_data": lambda _: {"log_start": lambda t: STEADY(0) + 100 if t >= 2 * SECOND else 0},
     "aborting": lambda until: {"aborts": range(5 * SECOND, until, 5 * SECOND)},
 }
-"""What is different in the partition of a group that is sick in this way until a time."""
+"""The fields of the partition that differ for these kinds of faults, given the end of the fault."""
 
 
 KINDS = (
@@ -198,7 +198,7 @@ KINDS = (
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_sick_group_keeps_one_verdict_while_nothing_changes(kind: str) -> None:
-    """Over 200 ticks after its first verdict."""
+    """The group keeps its verdict for more than 170 ticks after the first fault."""
     ticks = [each for each in watch(sick_until(FOREVER - MINUTE, kind), -3 * MINUTE, 35 * MINUTE) if each.time > 0]
     first = next(at for at, each in enumerate(ticks) if each.sick)
     assert len(ticks) - first > 200 - 30
@@ -207,7 +207,7 @@ def test_a_sick_group_keeps_one_verdict_while_nothing_changes(kind: str) -> None
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_group_is_well_again_within_two_ticks(kind: str) -> None:
-    """Counted from the first tick at which no record waits for longer than two ticks."""
+    """The ticks are counted from the first tick at which no record waits for longer than two ticks."""
     wake = 6 * MINUTE + 3 * SECOND
     ticks = watch(sick_until(wake, kind), -3 * MINUTE, 14 * MINUTE)
     assert next(each.verdict for each in reversed(ticks) if each.time < wake) is V(kind)
@@ -217,7 +217,7 @@ def test_a_group_is_well_again_within_two_ticks(kind: str) -> None:
 
 
 RUN_AT = 7 * MINUTE
-"""After each full hour."""
+"""The start of a run after each full hour."""
 
 
 def batch(
@@ -261,25 +261,25 @@ def called(ticks: Sequence[Seen]) -> list[tuple[float, Verdict]]:
 @pytest.mark.parametrize("since", [0, -2], ids=["new", "with earlier runs"])
 @pytest.mark.parametrize("minutes", [1, 3, 10, 20])
 def test_an_hourly_batch_is_not_called_in_its_first_hours(minutes: int, since: int, *, leaves: bool) -> None:
-    """Neither in the first two hours, in which its habit becomes known, nor after them."""
+    """The batch has no fault in the first two hours, in which its habit becomes known, or after them."""
     ticks = watch(batch(minutes, leaves=leaves, since=since), RUN_AT, 3 * HOUR, tick=2 * TICK)
     assert called(ticks) == []
 
 
 @pytest.mark.parametrize("leaves", [True, False], ids=["leaves", "stays"])
 def test_a_batch_that_reads_along_after_its_backlog_is_not_called(*, leaves: bool) -> None:
-    """It reads its backlog within a minute, and what comes then for the rest of its twenty minutes."""
+    """The batch reads its backlog within a minute, and new records for the rest of its twenty minutes."""
     ticks = watch(batch(20, leaves=leaves, rate=6_500), RUN_AT + SECOND, 3 * HOUR, tick=2 * TICK)
     assert called(ticks) == []
 
 
 def test_a_batch_that_repeats_its_commits_is_not_called() -> None:
-    """The commit window has only repeated commits soon after a run."""
+    """The batch has no fault, although its commit window soon has only repeated commits after a run."""
     assert called(watch(batch(10, leaves=False, repeats=True), RUN_AT, 3 * HOUR, tick=2 * TICK)) == []
 
 
 def test_all_partitions_of_a_batch_are_not_called() -> None:
-    """They rest together."""
+    """All partitions of the batch rest at the same time."""
     assert called(watch(batch(10, leaves=False, partitions=3), RUN_AT, 3 * HOUR, tick=2 * TICK)) == []
 
 
@@ -287,14 +287,14 @@ def test_all_partitions_of_a_batch_are_not_called() -> None:
 @pytest.mark.parametrize("first", [9, 25], ids=lambda minute: f"from minute {minute}")
 @pytest.mark.parametrize("since", [0, -2], ids=["new", "with earlier runs"])
 def test_a_batch_is_not_called_whenever_the_monitor_starts(first: int, since: int, *, leaves: bool) -> None:
-    """In the middle of a run of ten minutes, or in the pause after it."""
+    """The monitor starts in the middle of a run of ten minutes, or in the pause after it."""
     ticks = watch(batch(10, leaves=leaves, since=since), first * MINUTE, 150 * MINUTE, tick=2 * TICK)
     assert called(ticks) == []
 
 
 @pytest.mark.parametrize("restart", [12, 40, 72], ids=lambda minute: f"at minute {minute}")
 def test_a_habit_survives_a_restart_of_the_monitor(restart: int) -> None:
-    """A batch is called neither after a restart within a run or a pause, nor after its first two hours."""
+    """A batch has no fault after a restart within a run or a pause, or after its first two hours."""
     scene, first = batch(10, leaves=True), evaluator()
     before = watch(scene, RUN_AT, restart * MINUTE, evaluator=first, tick=2 * TICK)
     second = Evaluator(HealthLimits(tick=TICK, slot=SLOT), packed=first.pack())
@@ -303,7 +303,7 @@ def test_a_habit_survives_a_restart_of_the_monitor(restart: int) -> None:
 
 
 def test_the_first_pause_of_a_batch_has_the_verdict_of_an_unknown_habit() -> None:
-    """With how long the group is observed, since when it stands still and until when it is not judged."""
+    """The sentence has how long the group is observed, its last progress, and until when it is not judged."""
     ticks = watch(batch(10, leaves=False), RUN_AT, 70 * MINUTE)
     assert {each.verdict for each in ticks if 30 * MINUTE <= each.time <= 65 * MINUTE} == {V.HABIT_UNKNOWN}
     (late,) = (each for each in ticks if each.time == 47 * MINUTE)
@@ -317,7 +317,7 @@ def test_the_first_pause_of_a_batch_has_the_verdict_of_an_unknown_habit() -> Non
 @pytest.mark.parametrize("leaves", [True, False], ids=["leaves", "stays"])
 @pytest.mark.parametrize(("runs", "at"), [(1, 127), (2, 177), (3, 237)])
 def test_a_batch_that_does_not_come_is_called(runs: int, at: int, *, leaves: bool) -> None:
-    """After two hours, or when it has paused for twice its longest pause: 100 minutes, if it rests for 50."""
+    """The fault is shown after two hours, or after twice the longest pause: 100 minutes for a pause of 50."""
     found = called(watch(batch(10, leaves=leaves, until=runs), RUN_AT, 4 * HOUR, tick=2 * TICK))
     assert {verdict for _, verdict in found} == {V.NO_MEMBERS if leaves else V.STOPPED}
     assert at <= found[0][0] <= at + 1
@@ -337,7 +337,7 @@ def dying_group(start: int, died: int, *, backlog: int = 0, rate: float = 1e9, l
 def test_a_steady_group_that_dies_in_its_first_two_hours_is_called_at_once(
     minutes: int, known_before: int, *, leaves: bool
 ) -> None:
-    """It has read along from its first commit on."""
+    """The group has kept up from its first commit on, so that its verdict is not that of an unknown habit."""
     scene = dying_group(-known_before * MINUTE, minutes * MINUTE, leaves=leaves)
     ticks = watch(scene, 0, (minutes + 5) * MINUTE)
     assert V.HABIT_UNKNOWN not in {each.verdict for each in ticks}
@@ -348,14 +348,14 @@ def test_a_steady_group_that_dies_in_its_first_two_hours_is_called_at_once(
 
 @pytest.mark.parametrize("leaves", [True, False], ids=["leaves", "stays"])
 def test_a_group_that_reads_along_after_an_old_backlog_is_called_at_once(*, leaves: bool) -> None:
-    """It reads two hours within two minutes, and reads along for longer than a run of a batch takes."""
+    """The group reads two hours of records in two minutes, and keeps up for longer than a run of a batch."""
     ticks = watch(dying_group(0, 45 * MINUTE, backlog=2 * HOUR, rate=6_000, leaves=leaves), 0, 50 * MINUTE)
     assert V.HABIT_UNKNOWN not in {each.verdict for each in ticks}
     assert called(ticks)[0][0] <= 46.5
 
 
 def test_a_group_that_failed_before_is_no_batch() -> None:
-    """A steady group dies, is started again after 40 minutes, reads its backlog and dies again: called both times."""
+    """A steady group dies, is restarted after 40 minutes, reads its backlog and dies: both times are faults."""
     before = consume(STEADY, -30 * MINUTE, 20 * MINUTE)
     again = consume(STEADY, 60 * MINUTE, 68 * MINUTE, rate=2_000, position=before[-1][1])
     scene = Scene([Partition(STEADY, [*before, *again], owner=0)])

@@ -29,12 +29,12 @@ def test_sums_are_exact_beyond_the_precision_of_floats() -> None:
     ],
 )
 def test_keys_are_found_by_value(keys: tuple[int, ...], wanted: tuple[int, ...], position: list[int]) -> None:
-    """-1 where a key is not there."""
+    """The position of a missing key is -1."""
     assert find_keys(ints(*keys), ints(*wanted)).tolist() == position
 
 
 def test_pairs_of_columns_are_numbered_in_row_order() -> None:
-    """A pair begins where either column changes; without rows there is none."""
+    """A pair begins where either column changes; there is no pair without rows."""
     numbers, begins = consecutive_pairs(ints(0, 0, 0, 1, 1, 3), ints(2, 2, 4, 4, 4, 4))
     assert (numbers.tolist(), begins.tolist()) == ([0, 0, 1, 2, 2, 3], [0, 2, 3, 5])
     assert [len(column) for column in consecutive_pairs(ints(), ints())] == [0, 0]

@@ -60,12 +60,12 @@ CASES = {
 
 @pytest.mark.parametrize(("row", "verdict", "expected"), CASES.values(), ids=CASES.keys())
 def test_only_old_faults_are_unpaged(row: Row, verdict: str, *, expected: bool) -> None:
-    """One group with one partition; the monitor first looked an hour ago."""
+    """The row is a group with one partition, and the monitor first looked an hour ago."""
     assert unpaged_groups(judged(pane(row), [verdict]), FIRST_LOOK).tolist() == [expected]
 
 
 def test_one_new_fault_among_old_ones_is_paged() -> None:
-    """A group is unpaged only if all of its faults are, and without a fault it never is."""
+    """A group is unpaged only if it has a fault and all of its faults are unpaged."""
     new = dataclasses.replace(STOPPED, progress_ago=5 * MINUTE, age=5 * MINUTE)
     window = pane(
         dataclasses.replace(STOPPED, group="a"),
@@ -79,19 +79,19 @@ def test_one_new_fault_among_old_ones_is_paged() -> None:
 
 
 def test_a_fault_that_began_early_enough_stays_paged_after_a_day() -> None:
-    """The silence of a group counts when its fault begins: what was paged is not withdrawn while it lasts."""
+    """The silence of a group is measured when its fault begins, so that a page is not withdrawn later."""
     window = pane(FORGOTTEN)
     began = NOW - FORGOTTEN.commit_ago + MINUTE
     assert unpaged_groups(judged(window, ["no_members"], since=began), FIRST_LOOK).tolist() == [False]
 
 
 def test_faults_are_paged_where_the_first_look_is_not_known() -> None:
-    """The checkpoint of a version without this option belongs to a monitor that has looked for long."""
+    """A checkpoint without the first look is that of an older version, and its monitor has observed for long."""
     assert unpaged_groups(judged(pane(STOPPED), ["stopped"]), DayOne(0)).tolist() == [False]
 
 
 def test_with_day_one_0_every_fault_is_paged() -> None:
-    """The option can be switched off."""
+    """The value 0 switches the option off."""
     window = pane(STOPPED, dataclasses.replace(FORGOTTEN, group="forgotten"))
     window = dataclasses.replace(window, limits=HealthLimits(day_one=0))
     assert unpaged_groups(judged(window, ["stopped", "no_members"]), FIRST_LOOK).tolist() == [False, False]
@@ -108,7 +108,7 @@ def first_fault(scene: Scene, first_look: int) -> Seen:
 def test_a_new_monitor_pages_only_for_groups_that_stop_while_it_watches(
     stops_after: int, *, expected: bool, members: bool
 ) -> None:
-    """From the first tick of a new monitor on, with the times that it can know; with members that hang, or without."""
+    """A new monitor decides from its first tick on with the times that it can know, with and without members."""
     stop = stops_after
     part = Partition(STEADY, consume(STEADY, LONG, stop), owner=0, subscribed=1)
     memberships = (Membership(LONG), *(() if members else (Membership(stop, EMPTY, 0),)))
@@ -119,7 +119,7 @@ def test_a_new_monitor_pages_only_for_groups_that_stop_while_it_watches(
 
 
 def test_a_group_that_recovers_and_fails_again_is_paged() -> None:
-    """An old fault is muted once, not for ever."""
+    """An old fault is unpaged only until the group recovers."""
     again = [*consume(STEADY, LONG, -10 * MINUTE), *consume(STEADY, 5 * MINUTE, 15 * MINUTE)]
     scene = Scene([Partition(STEADY, again, owner=0, subscribed=1)], memberships=(Membership(LONG),))
     ticks = watch(scene, 0, LATE)

@@ -1,4 +1,4 @@
-"""The tick as a whole: laws that hold for any group, and the texts about one group."""
+"""The whole tick: laws that hold for any group, and the texts about one group."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_group_that_reads_everything_never_has_a_fault(
     repeats: bool,  # noqa: FBT001 - drawn
     stage: GroupStage,
 ) -> None:
-    """Whatever is written and however often it commits, if each commit is at the end."""
+    """A group whose commits are at the end has no fault, for any records and any commit interval."""
     end = by_list(sent or [0])
     commits = consume(end, -20 * MINUTE, 5 * MINUTE, every=every * SECOND, repeats=repeats)
     scene = Scene([Partition(end, commits)], memberships=[Membership(-HOUR, stage)])
@@ -62,7 +62,7 @@ def test_a_group_that_reads_everything_never_has_a_fault(
 @examples(10)
 @given(st.integers(0, 20), st.integers(1, 60), st.booleans())
 def test_a_group_on_a_quiet_topic_stays_caught_up(records: int, minutes: int, repeats: bool) -> None:  # noqa: FBT001 - drawn
-    """After a minute without records as after an hour."""
+    """The group is caught up after a minute without records and after an hour."""
     end = by_list([-30 * MINUTE + n * MINUTE for n in range(records)])
     last = minutes * MINUTE if repeats else -5 * MINUTE
     scene = Scene([Partition(end, consume(end, -40 * MINUTE, last, repeats=repeats))])
@@ -74,7 +74,7 @@ def test_a_group_on_a_quiet_topic_stays_caught_up(records: int, minutes: int, re
 @examples(10)
 @given(st.integers(1, 60), st.integers(1, 1_000))
 def test_a_stopped_group_is_found_at_any_commit_interval_and_rate(every: int, rate: int) -> None:
-    """After twice its commit interval and three ticks at the latest; no count of records matters."""
+    """The fault is found after two commit intervals and three ticks at the latest, for any count of records."""
     end = evenly(rate)
     scene = Scene([Partition(end, consume(end, -25 * MINUTE, 0, every=every * SECOND))])
     ticks = watch(scene, -2 * MINUTE, 5 * MINUTE)
@@ -85,7 +85,7 @@ def test_a_stopped_group_is_found_at_any_commit_interval_and_rate(every: int, ra
 
 
 def test_the_finding_of_a_group_is_that_of_its_worst_partition() -> None:
-    """With the number of partitions, the worst one, the start time, the evidence and the next step."""
+    """The finding has the number of partitions, the worst one, the start time, the evidence and the next step."""
     stuck = [Partition(STEADY, consume(STEADY, -HOUR, at)) for at in (-10 * SECOND, 0)]
     scene = Scene([*stuck, Partition(evenly(1), consume(evenly(1), -HOUR, -10 * SECOND))])
     finding = watch(scene, -2 * MINUTE, 2 * MINUTE)[-1].result.group_finding(0)
@@ -99,7 +99,7 @@ def test_the_finding_of_a_group_is_that_of_its_worst_partition() -> None:
 
 
 def test_a_shown_fault_that_has_passed_has_the_sentence_of_the_present() -> None:
-    """The sentence of the fault would not fit the present numbers."""
+    """The sentence describes the present numbers, because the sentence of the fault would not fit them."""
     commits = [*consume(STEADY, -HOUR, 0), *consume(STEADY, 2 * MINUTE, HOUR)]
     finding = watch(Scene([Partition(STEADY, commits)]), -2 * MINUTE, 2 * MINUTE)[-1].result.group_finding(0)
     assert finding.verdict is V.STOPPED
@@ -118,7 +118,7 @@ def test_a_group_with_a_short_history_is_undecided() -> None:
 
 
 def test_a_seeded_history_decides_at_the_first_tick() -> None:
-    """ListOffsets by timestamp knows what the monitor has not observed."""
+    """The answers of ListOffsets by timestamp have the ends that the monitor has not observed."""
     scene = Scene([Partition(STEADY, consume(STEADY, -HOUR, -10 * MINUTE))])
     evaluator = Evaluator(HealthLimits(tick=TICK, slot=SLOT))
     seen = look(scene, 0)
@@ -132,7 +132,7 @@ def test_a_seeded_history_decides_at_the_first_tick() -> None:
 
 
 def test_a_group_without_offsets_is_unknown() -> None:
-    """Its sentence gives the reason."""
+    """The sentence of the group gives the reason."""
     seen = look(Scene([Partition(STEADY, consume(STEADY, -HOUR, 0))]), 0)
     two = {
         field.name: getattr(seen.groups, field.name).repeat(2)
@@ -146,7 +146,7 @@ def test_a_group_without_offsets_is_unknown() -> None:
 
 
 def test_inputs_without_rows_are_evaluated() -> None:
-    """Before the first commit there is no verdict and no failure."""
+    """An evaluation before the first commit has no verdict and does not fail."""
     evaluator = Evaluator()
     assert evaluator.pack() is None
     seen = look(Scene([Partition(STEADY, [])]), 0)

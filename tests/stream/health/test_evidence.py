@@ -12,7 +12,7 @@ from tests.stream.health.panes import HOUR, NOW, Row, pane
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.verdict)
 def test_a_rule_lists_only_numbers_that_exist(rule: object) -> None:
-    """Each name of its evidence has a reader."""
+    """Each name in the evidence of a rule has a reader."""
     assert set(rule.evidence) <= COLUMNS.keys()  # type: ignore[attr-defined]
 
 
@@ -31,12 +31,12 @@ def test_a_rule_lists_only_numbers_that_exist(rule: object) -> None:
     ],
 )
 def test_evidence_of_a_row(name: str, row: Row, value: float | None) -> None:
-    """A number of the row or of its group by name."""
+    """The evidence has a number of the row or of its group by name; an unknown number is None."""
     assert evidence(pane(row), 0, (name,)) == {name: value}
 
 
 @pytest.mark.parametrize(("name", "text"), [("pay-1", "producer 7, pay-1"), (None, "producer 7")])
 def test_evidence_of_a_transaction(name: str | None, text: str) -> None:
-    """Producer id and transactional id, as far as they are known."""
+    """The evidence has the producer id and the transactional id, as far as they are known."""
     window = pane(Row(), transactions={(0, 0): OpenTransaction(7, name)})
     assert evidence(window, 0, ("transaction",)) == {"transaction": text}

@@ -90,7 +90,7 @@ CASES = {
 def test_a_verdict_must_last_to_be_shown_and_to_be_withdrawn(
     found: list[Verdict | None], wanted: list[Verdict]
 ) -> None:
-    """Each transition of the state machine."""
+    """The cases cover each transition of the state machine."""
     assert shown(found) == wanted
 
 
@@ -98,7 +98,7 @@ def test_a_verdict_must_last_to_be_shown_and_to_be_withdrawn(
     "rule", [each for each in RULES if SEVERITY[each.verdict] >= Severity.WARNING], ids=lambda rule: rule.verdict
 )
 def test_a_fault_is_shown_and_withdrawn_after_the_ticks_of_its_rule(rule: Rule) -> None:
-    """Not earlier and not later, and a single good tick in between changes nothing."""
+    """A fault is shown and withdrawn exactly after the ticks of its rule; a single good tick changes nothing."""
     before, after = [V.OK] * 3, [V.OK] * rule.withdraw
     verdicts = shown([*before, *[rule.verdict] * rule.confirm, V.OK, rule.verdict, *after])
     assert verdicts[:-1] == [V.OK] * (2 + rule.confirm) + [rule.verdict] * (2 + rule.withdraw)
@@ -113,14 +113,14 @@ def sickness(verdicts: list[Verdict]) -> list[bool]:
 
 @given(st.sampled_from(VERDICTS), st.sampled_from(VERDICTS), st.integers(2, 40))
 def test_alternating_verdicts_never_make_the_shown_verdict_alternate(one: Verdict, other: Verdict, times: int) -> None:
-    """There is at most one change between healthy and faulty, whichever two verdicts alternate."""
+    """There is at most one change between healthy and faulty, for any two verdicts that alternate."""
     calls = sickness(shown([one, other] * times))
     assert sum(a != b for a, b in itertools.pairwise(calls)) <= 1
 
 
 @given(st.lists(st.sampled_from([*VERDICTS, None]), max_size=60))
 def test_a_fault_is_shown_for_at_least_the_ticks_of_a_withdrawal(found: list[Verdict | None]) -> None:
-    """For any sequence: a fault is shown for two ticks at least, and only after the rules found one."""
+    """A fault is shown for two ticks at least, and only after the rules found one, for any sequence."""
     calls = [False, *sickness(shown(found))]
     starts = [at for at in range(1, len(calls)) if calls[at] and not calls[at - 1]]
     ends = [at for at in range(1, len(calls)) if not calls[at] and calls[at - 1]]
@@ -132,12 +132,12 @@ def test_a_fault_is_shown_for_at_least_the_ticks_of_a_withdrawal(found: list[Ver
 
 @given(st.lists(st.sampled_from([V.STOPPED, V.STALLED, V.SKEWED, V.REWOUND]), min_size=3, max_size=30))
 def test_a_row_with_changing_faults_shows_one_by_the_third_tick(found: list[Verdict]) -> None:
-    """In whatever order the faults alternate."""
+    """The row shows a fault by the third tick, for any order of the faults."""
     assert all(sickness(shown([V.OK, *found]))[3:])
 
 
 def test_a_verdict_holds_since_it_was_first_found() -> None:
-    """Not since it was first shown."""
+    """The start of a verdict is the tick at which it was first found, not first shown."""
     state = initial_state(1, 0)
     for tick, found in enumerate([V.OK, V.SKEWED, V.SKEWED, V.SKEWED]):
         state = advance(state, np.array([CODE[found]], np.int8), tick * TICK)
@@ -159,7 +159,7 @@ def partitions_of(partitions: int) -> Scene:
 
 @given(st.lists(st.lists(st.sampled_from(VERDICTS), min_size=4, max_size=4), min_size=1, max_size=5))
 def test_packed_state_continues_as_without_a_restart(found: list[list[Verdict]]) -> None:
-    """All columns of a row are restored, those of a healthy row as well."""
+    """All columns of a row are restored, also those of a healthy row."""
     state = initial_state(4, NOON)
     for tick, each in enumerate(found):
         state = advance(state, np.array([CODE[verdict] for verdict in each], np.int8), NOON + tick * TICK)
@@ -181,5 +181,5 @@ def test_the_packed_state_of_a_removed_partition_is_dropped() -> None:
 
 @pytest.mark.parametrize("packed", [b"", b"nonsense", b"\x00" * 64], ids=["nothing", "text", "zeros"])
 def test_damaged_bytes_give_the_initial_state(packed: bytes) -> None:
-    """A damaged file costs the hysteresis of a few ticks and does not prevent the start."""
+    """A damaged file loses the hysteresis of a few ticks and does not prevent the start."""
     assert unpack(packed, look(partitions_of(2), 0), 9).verdict.tolist() == [CODE[V.UNKNOWN]] * 2

@@ -24,7 +24,7 @@ def sparse_partition_expires() -> Scene:
 
 
 def test_a_partition_without_records_below_the_log_start_is_a_notice() -> None:
-    """It was a critical loss for ever, although the group has nothing to read."""
+    """The verdict of the partition is a notice and no critical loss, because the group has nothing to read."""
     late = [each for each in watch(sparse_partition_expires(), -6 * MINUTE, 8 * MINUTE) if each.time > 5 * MINUTE]
     assert {each.of(1) for each in late} == {V.BELOW_LOG_START}
     assert not any(each.sick for each in late)
@@ -32,7 +32,7 @@ def test_a_partition_without_records_below_the_log_start_is_a_notice() -> None:
 
 
 def test_a_group_that_cannot_start_keeps_its_verdict_between_its_starts() -> None:
-    """It has no members for most of the time, and its next step is a reset of its offset."""
+    """The group has no members for most of the time, and its next step is a reset of its offset."""
     (situation,) = (each for each in SICK if each.story == "a group that cannot start after its records are lost")
     late = [each for each in watch(situation.scene(), -6 * MINUTE, 12 * MINUTE) if each.time > 8 * MINUTE]
     finding = late[-1].result.row_finding(0)

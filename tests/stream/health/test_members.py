@@ -41,7 +41,7 @@ def finding(scene: Scene, at: int = 2 * MINUTE, *, hide_members: bool = False) -
 
 
 def test_the_member_that_owns_all_stuck_partitions_is_named() -> None:
-    """By client and host in the sentence and the next step, and by its member id in the evidence."""
+    """The sentence and the next step have the client and host of the member; the evidence has its member id."""
     found = finding(hangs(0, 0, 0, fine=(1, 1)))
     assert found.verdict is V.STOPPED
     assert "Owner of all of them: client orders-1 on 10.0.0.7, which owns no other partition." in found.sentence
@@ -51,7 +51,7 @@ def test_the_member_that_owns_all_stuck_partitions_is_named() -> None:
 
 
 def test_hidden_members_are_not_named() -> None:
-    """With `http.hide_members` neither sentence, next step nor evidence has an id, a client or a host."""
+    """Sentence, next step and evidence have no id, client or host with `http.hide_members`."""
     found = finding(hangs(0, 0, 0, fine=(1, 1)), hide_members=True)
     assert found.verdict is V.STOPPED
     assert "Owner of all of them: one member, which owns no other partition." in found.sentence
@@ -60,14 +60,14 @@ def test_hidden_members_are_not_named() -> None:
 
 
 def test_no_member_is_named_if_the_stuck_partitions_have_several_owners() -> None:
-    """Each partition has the owner in its own finding."""
+    """The finding of each partition has the owner of this partition."""
     result = watch(hangs(0, 0, 1, 1), -6 * MINUTE, 2 * MINUTE)[-1].result
     assert "Owner" not in result.group_finding(0).sentence
     assert "Owner of it: client orders-2 on 10.0.0.8; 1 other partition" in result.row_finding(2).sentence
 
 
 def test_a_poison_record_names_the_member_and_how_many_partitions_it_reads() -> None:
-    """The rest of its partitions shows that it works."""
+    """The other partitions of the member show that it works."""
     found = finding(hangs(0, fine=(0, 0, 1)))
     assert found.verdict is V.POISON_RECORD
     assert "Owner of it: client orders-1 on 10.0.0.7; 2 other partitions of that member are not affected." in (
@@ -76,7 +76,7 @@ def test_a_poison_record_names_the_member_and_how_many_partitions_it_reads() -> 
 
 
 def test_the_owner_of_a_partition_that_carries_the_lag_is_named() -> None:
-    """It may be slower than the others."""
+    """The owner of a partition with most of the lag may be slower than the other members."""
 
     def hot(t: int) -> int:
         return STEADY(t) + max(t, 0)
@@ -91,13 +91,13 @@ def test_the_owner_of_a_partition_that_carries_the_lag_is_named() -> None:
 
 
 def test_a_static_member_is_named_with_its_instance() -> None:
-    """The instance id is what an operator finds in the deployment."""
+    """The sentence has the instance id, which an operator finds in the deployment."""
     static = dataclasses.replace(A, instance_id="orders-0")
     assert "client orders-1 (instance orders-0) on 10.0.0.7" in finding(hangs(0, 0, clients=(static, B))).sentence
 
 
 def test_a_member_whose_transactions_are_aborted_works() -> None:
-    """It is named, and nothing says that it hangs; once its aborted commits end, it does."""
+    """The finding names the member, and reports that it does not work only after its aborted commits have ended."""
     whole = hangs(0, 0)
     aborts = range(5 * SECOND, 3 * MINUTE, 5 * SECOND)
     aborting = [dataclasses.replace(part, aborts=aborts) for part in whole.partitions]
@@ -130,7 +130,7 @@ def test_a_member_whose_transactions_are_aborted_works() -> None:
     ],
 )
 def test_a_member_that_hangs_and_sends_heartbeats_is_alive(scene: Scene, at: int, alive: bool) -> None:  # noqa: FBT001 - a column of the table
-    """After its session timeout, if the coordinator has not removed it."""
+    """The member is alive after its session timeout, if the coordinator has not removed it."""
     assert ("still sends heartbeats: it is alive, and does not work" in finding(scene, at).sentence) is alive
 
 
@@ -144,8 +144,11 @@ def test_a_member_that_hangs_and_sends_heartbeats_is_alive(scene: Scene, at: int
         pytest.param(90 * SECOND, None, id="long before it"),
     ],
 )
-def test_the_rebalance_since_which_it_stands_is_named(since: int, text: str | None) -> None:
-    """With its time and the members that joined and left; not if its progress ended at another time."""
+def test_the_rebalance_at_which_progress_ended_is_named(since: int, text: str | None) -> None:
+    """The sentence has the time of the rebalance and the numbers of members that joined and left.
+
+    The sentence does not name a rebalance at another time than the end of the progress.
+    """
     last = Membership(since, members=2, generation=812, joined=1, left=2)
     sentence = finding(hangs(0, 0, memberships=[Membership(LONG), last]), 4 * MINUTE).sentence
     assert (text in sentence) if text else "generation" not in sentence
@@ -163,13 +166,13 @@ def test_the_rebalance_since_which_it_stands_is_named(since: int, text: str | No
         pytest.param(1, (B,), True, ", 1 member joined, 2 members left)", id="members are hidden"),
     ],
 )
-def test_the_members_that_joined_with_that_rebalance_are_named(
+def test_the_members_that_joined_at_the_rebalance_are_named(
     joined: int,
     clients: tuple[MemberClient, ...],
     hidden: bool,  # noqa: FBT001 - a column of the table
     text: str,
 ) -> None:
-    """As client and host; their number, if there are many or not all are known."""
+    """The sentence has the client and host of each member, or their number if there are many or not all are known."""
     last = Membership(-40 * SECOND, members=2, generation=812, joined=joined, left=2, joined_clients=clients)
     scene = hangs(0, 0, memberships=[Membership(LONG), last])
     assert text in finding(scene, 4 * MINUTE, hide_members=hidden).sentence
@@ -179,7 +182,7 @@ def test_the_members_that_joined_with_that_rebalance_are_named(
     ("clients", "ends"), [((B,), " Joined last: client orders-2 on 10.0.0.8."), ((), "the oldest for 1 min 59 s.")]
 )
 def test_the_member_that_joined_last_is_named_in_a_storm(clients: tuple[MemberClient, ...], ends: str) -> None:
-    """It is the first one to look at; without its name the sentence ends with the fault."""
+    """The member that joined last is the first one to examine; a sentence without its name ends with the fault."""
     last = Membership(0, members=2, joined=1, joined_clients=clients)
     storm = hangs(0, 0, memberships=[Membership(LONG), last], rebalances=[*range(0, HOUR, 15 * SECOND)])
     found = finding(storm)
@@ -196,14 +199,14 @@ def test_a_rebalance_without_generation_is_named_by_its_time() -> None:
 
 
 def test_a_group_without_memberships_has_no_members_to_name() -> None:
-    """The sentence ends with the fault."""
+    """The sentence of a group without memberships ends with the fault."""
     found = finding(hangs(-1, clients=(), memberships=[Membership(LONG, GroupStage.OFFSETS_ONLY)]))
     assert found.sentence.endswith(" unread, the oldest for 1 min 59 s.")
     assert found.evidence["owner_member"] is None
 
 
 def test_a_second_fault_of_the_partition_is_in_the_evidence() -> None:
-    """One of four partitions has too many records for its member: it is skewed, and falls behind."""
+    """One of four partitions has too many records for its member, and therefore is skewed and falls behind."""
 
     def hot(t: int) -> int:
         return STEADY(t) + max(t, 0) // 10

@@ -32,7 +32,7 @@ def column(draw: st.DrawFn) -> NDArray[np.int64]:
 @examples(500)
 @given(column(), st.integers(0, 20), st.integers(0, 20))
 def test_any_slice_of_a_packed_column_has_its_numbers(numbers: NDArray[np.int64], first: int, last: int) -> None:
-    """In the same type. What was packed does not change with the column that it was packed from."""
+    """The slice has the same type. A later change of the original column does not change the packed column."""
     packed = PackedColumn.pack(numbers)
     for expected, rows in ((numbers, packed.rows(0)), (numbers[first:last], packed.rows(first, last))):
         assert rows.dtype == np.int64
@@ -41,7 +41,7 @@ def test_any_slice_of_a_packed_column_has_its_numbers(numbers: NDArray[np.int64]
 
 
 def test_equal_elements_are_one_element_in_memory_however_often_they_are_unpacked() -> None:
-    """They cannot be written to, and packing them again copies nothing."""
+    """Unpacked equal elements are read-only, and packing them again copies nothing."""
     rows = PackedColumn.pack(np.full(1_000, 7)).rows(0)
     assert rows.strides == (0,)
     assert not rows.flags.writeable
@@ -63,7 +63,7 @@ def test_equal_elements_are_one_element_in_memory_however_often_they_are_unpacke
     ],
 )
 def test_a_packed_column_takes_as_many_bytes_as_its_numbers_span(numbers: list[int], nbytes: int) -> None:
-    """The number that stands for what is not known does not count."""
+    """The number for an unknown value does not count towards the span."""
     packed = PackedColumn.pack(np.array(numbers, np.int64))
     assert packed.nbytes == nbytes
     assert packed.rows(0).tolist() == numbers
@@ -81,7 +81,7 @@ def test_a_packed_column_takes_as_many_bytes_as_its_numbers_span(numbers: list[i
     ],
 )
 def test_other_columns_keep_their_type_and_their_values(values: NDArray[Any]) -> None:
-    """Bit by bit."""
+    """The unpacked values are equal to the original values bit by bit."""
     rows = PackedColumn.pack(values).rows(0)
     assert rows.dtype == values.dtype
     assert repr(rows.tolist()) == repr(values.tolist())
@@ -103,7 +103,7 @@ class _Outer:
 
 
 def test_a_table_is_packed_with_its_tables_and_without_its_other_fields() -> None:
-    """A slice has the rows of all columns of rows, and all of everything else."""
+    """A slice has the selected rows of each column of rows, and all other fields in full."""
     lag = np.array([1, 2, 300], np.int64)
     names = np.array(["a", "b"], object)
     table = _Outer(lag, lag, _Inner(np.array([5, 6, 7], np.int64)), None, names, 9)

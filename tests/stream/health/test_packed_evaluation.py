@@ -26,7 +26,7 @@ def _findings(evaluation: Evaluation, group: int) -> list[object]:
 @pytest.mark.parametrize("rules", [Evaluator, BurrowEvaluator])
 @pytest.mark.parametrize("seed", range(6))
 def test_every_finding_of_a_group_is_that_of_the_whole_evaluation(rules: type[EvaluationRules], seed: int) -> None:
-    """Sentence, evidence, since and next step of the group and of each of its rows, by both sets of rules."""
+    """The findings of the group and of each of its rows are equal in all fields, by both sets of rules."""
     evaluator, compared = rules(), 0
     for number, inputs in enumerate(sequence(seed)):
         if inputs is None:
@@ -43,7 +43,7 @@ def test_every_finding_of_a_group_is_that_of_the_whole_evaluation(rules: type[Ev
 
 
 def test_aborted_commits_stay_with_their_row() -> None:
-    """Their numbers are found by row, and the rows of a group are counted from its first one."""
+    """Aborted commits are found by row, and the rows of a group are counted from its first row."""
     streak = Row(group="b", aborts=3, aborts_ago=(9_000, 1_000))
     evaluation = judged(pane(Row(group="a", aborts=5), Row(group="b"), streak), ["ok", "ok", "aborting"])
     packed = PackedEvaluation(evaluation)

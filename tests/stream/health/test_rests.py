@@ -17,7 +17,7 @@ FOUR = ((-5 * MINUTE, -4 * MINUTE), (-2 * MINUTE, -MINUTE), (0, 4 * MINUTE), (5 
 
 
 def test_a_single_partition_is_learned_after_two_rests() -> None:
-    """From the third rest on there is no fault, and the time lag is that of records that are not read."""
+    """The group has no fault from the third rest on, and its time lag is that of records that are not read."""
     ticks = [each for each in watch(commits_last_read(1, FOUR), -6 * MINUTE, 10 * MINUTE) if each.time > 0]
     assert {each.verdict for each in ticks} == {V.COMMITS_LAST_READ}
     assert [int(each.result.window.lag[0]) for each in ticks if TICK < each.time <= 4 * MINUTE] == [1] * 23
@@ -25,7 +25,7 @@ def test_a_single_partition_is_learned_after_two_rests() -> None:
 
 
 def test_a_rest_at_the_end_ends_the_habit() -> None:
-    """A client that is repaired has read everything at lag 0, and a record that it leaves then is a fault."""
+    """A repaired client has read everything at lag 0, and a record that it then leaves unread is a fault."""
     end = pausing(((-5 * MINUTE, -4 * MINUTE), (-2 * MINUTE, -MINUTE), (0, 2 * MINUTE), (4 * MINUTE, LATE)))
     commits = [(t, offset - (t < -30 * SECOND)) for t, offset in consume(end, LONG, LATE)]
     stuck = [(t, min(offset, end(LATE) - 1)) for t, offset in commits]
@@ -36,14 +36,14 @@ def test_a_rest_at_the_end_ends_the_habit() -> None:
 
 @pytest.mark.parametrize("minutes", [1, 20])
 def test_a_group_that_hangs_before_the_last_record_is_no_such_group(minutes: int) -> None:
-    """Its commits are older than the record that waits, on all of its partitions."""
+    """The commits of the group are older than the waiting record, on all of its partitions."""
     end = by_list([*range(-30 * MINUTE, 1, minutes * MINUTE)])
     parts = [Partition(end, consume(end, -30 * MINUTE, -SECOND), owner=0, subscribed=1) for _ in range(3)]
     assert V.COMMITS_LAST_READ not in {each.verdict for each in watch(Scene(parts), -29 * MINUTE, 5 * MINUTE)}
 
 
 def test_the_habit_survives_a_restart_of_the_monitor() -> None:
-    """A monitor that starts during a rest does not call the group stopped."""
+    """The group is not stopped after a start of the monitor during a rest."""
     scene = commits_last_read(1, FOUR)
     first = Evaluator(HealthLimits(tick=TICK, slot=SLOT))
     watch(scene, -6 * MINUTE, MINUTE, evaluator=first)
@@ -53,7 +53,7 @@ def test_the_habit_survives_a_restart_of_the_monitor() -> None:
 
 
 def test_a_group_without_members_proves_nothing_by_resting_together() -> None:
-    """All partitions of a dead group may be one record short."""
+    """All partitions of a dead group may have one unread record."""
     scene = commits_last_read(2)
     simple = dataclasses.replace(
         scene, partitions=[dataclasses.replace(part, owner=-1, subscribed=-1) for part in scene.partitions]

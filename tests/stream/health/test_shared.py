@@ -71,13 +71,13 @@ def seeks_back_less_than_it_advances() -> Scene:
     ],
 )
 def test_one_client_that_goes_back_is_not_two(scene: object) -> None:
-    """Fewer than three turns, turns that do not advance or do not overlap, or a gap that is read and not leapt over."""
+    """The client makes fewer than three turns, or its turns do not advance or overlap, or it reads the gap again."""
     ticks = watch(scene(), -6 * MINUTE, 8 * MINUTE)  # type: ignore[operator] # a function of the table
     assert V.TWO_COMMITTERS not in {each.verdict for each in ticks}
 
 
 def test_a_client_that_seeks_back_again_and_again_is_rewound() -> None:
-    """From the third time on, also in the moments in which it has read all of it again."""
+    """The client is rewound from the third step back on, also while it has read all of the records again."""
     ticks = watch(seeks_back_far(), -6 * MINUTE, 8 * MINUTE)
     assert {each.verdict for each in ticks if each.time > 2 * MINUTE} == {V.REWOUND}
     found = ticks[-1].result.row_finding(0)
@@ -87,7 +87,7 @@ def test_a_client_that_seeks_back_again_and_again_is_rewound() -> None:
 
 
 def test_a_client_that_no_longer_seeks_back_is_well_again() -> None:
-    """After three of its intervals without another step back."""
+    """The client has no fault after three of its intervals without another step back."""
     whole = seeks_back_far().partitions[0]
     commits = [each for each in whole.commits if each[0] < 5 * MINUTE]
     commits += consume(STEADY, 5 * MINUTE, LATE, every=SECOND, rate=350, position=commits[-1][1])
@@ -97,7 +97,7 @@ def test_a_client_that_no_longer_seeks_back_is_well_again() -> None:
 
 
 def test_both_positions_are_in_the_sentence() -> None:
-    """With their distance: 700,000 offsets minus what the second client has caught up."""
+    """The evidence has both positions; they are 700,000 offsets apart, less what the second client has caught up."""
     found = watch(scene_of("two clients that commit one partition"), -6 * MINUTE, 5 * MINUTE)[-1].result.row_finding(0)
     assert found.verdict is V.TWO_COMMITTERS
     assert found.sentence.startswith("The offset has alternated between two positions for 4 min")
@@ -108,7 +108,7 @@ def test_both_positions_are_in_the_sentence() -> None:
 
 
 def test_both_applications_are_named_with_their_clients() -> None:
-    """The larger one first."""
+    """The larger application is named first."""
     found = watch(scene_of("two applications in one group"), -6 * MINUTE, 11 * MINUTE)[-1].result.group_finding(0)
     assert found.sentence == (
         "orders-0: For 11 min, the members have subscribed to different topics: 2 members (client shop-1 on 10.0.0.7,"
@@ -118,7 +118,7 @@ def test_both_applications_are_named_with_their_clients() -> None:
 
 
 def test_a_partition_without_owner_names_the_different_subscriptions() -> None:
-    """They are the cause, and the loss of the partition is worse."""
+    """The subscriptions are the cause, but the verdict is that of the unread partition, which is worse."""
     whole = scene_of("two applications in one group")
     left = Partition(STEADY, consume(STEADY, LONG, 0), owner=NO_OWNER, subscribed=1)
     scene = dataclasses.replace(whole, partitions=[*whole.partitions, left])
@@ -128,7 +128,7 @@ def test_a_partition_without_owner_names_the_different_subscriptions() -> None:
 
 
 def test_a_restart_of_the_monitor_keeps_the_time_since_which_subscriptions_differ() -> None:
-    """Otherwise each restart would begin another rolling deploy."""
+    """A restart does not start the time limit of a rolling deploy again."""
     first = Evaluator(HealthLimits(tick=TICK, slot=SLOT))
     scene = scene_of("two applications in one group")
     watch(scene, -6 * MINUTE, 8 * MINUTE, evaluator=first)
@@ -138,7 +138,7 @@ def test_a_restart_of_the_monitor_keeps_the_time_since_which_subscriptions_diffe
 
 
 def test_hidden_members_of_two_applications_are_counted_only() -> None:
-    """With `http.hide_members` the sentence has their numbers and topics, and no client or host."""
+    """The sentence with `http.hide_members` has the numbers and topics of members, and no client or host."""
     limits = HealthLimits(tick=TICK, slot=SLOT, hide_members=True)
     scene = scene_of("two applications in one group")
     found = watch(scene, -6 * MINUTE, 11 * MINUTE, evaluator=Evaluator(limits))[-1].result.group_finding(0)

@@ -50,7 +50,7 @@ def middle_of(situation: Situation) -> int:
 
 @functools.cache
 def replay(situation: Situation) -> Replayed:
-    """Watch a whole situation, once for all that is asked about it."""
+    """Watch a whole situation, once for all tests of it."""
     scene, evaluator = situation.scene(), Evaluator(HealthLimits(tick=TICK, slot=SLOT))
     middle = middle_of(situation)
     seen = watch(scene, situation.start, middle, evaluator=evaluator, tick=situation.tick)
@@ -69,13 +69,13 @@ def sentence(seen: Seen) -> str:
 
 @pytest.mark.parametrize("situation", [*HEALTHY, KNOWN_TO_BE_LONG], ids=lambda each: each.story)
 def test_an_unusual_but_healthy_group_never_has_a_fault(situation: Situation) -> None:
-    """At no tick, from the first tick of the monitor on."""
+    """The group has no fault at any tick, from the first tick of the monitor on."""
     assert [each for each in replay(situation).ticks if each.sick] == []
 
 
 @pytest.mark.parametrize("situation", [*SICK, *NOTICED], ids=lambda each: each.story)
 def test_a_fault_is_shown_within_three_ticks_after_it_can_be_known(situation: Situation) -> None:
-    """With its own verdict, not earlier, and until it is over."""
+    """The fault is shown with its own verdict, not earlier, and until it is over."""
     ticks = replay(situation).ticks
     found = [each.time for each in ticks if each.verdict is situation.wanted]
     assert found, {each.verdict for each in ticks}
@@ -91,7 +91,7 @@ def test_a_fault_is_shown_within_three_ticks_after_it_can_be_known(situation: Si
 
 @pytest.mark.parametrize("situation", [each for each in SICK if each.ends_at is not None], ids=lambda each: each.story)
 def test_a_fault_that_is_over_is_withdrawn(situation: Situation) -> None:
-    """Within two ticks, and one tick to see the first commit."""
+    """The fault is withdrawn within two ticks, and one tick to see the first commit."""
     assert situation.ends_at is not None
     late = [each for each in replay(situation).ticks if each.time > situation.ends_at + 3 * TICK]
     assert late
@@ -108,7 +108,7 @@ def test_a_group_with_unknown_commits_keeps_its_verdict() -> None:
 
 @pytest.mark.parametrize("story", ["at rest", "stopped", "rebalancing"])
 def test_a_group_before_an_unreadable_tail_is_unknown_with_the_missing_right(story: str) -> None:
-    """It may have read everything; the sentence names the right that is missing."""
+    """The group may have read everything; the sentence names the missing right."""
     (situation,) = (each for each in HEALTHY if each.story == f"{story} before a marker that may not be read")
     scene = situation.scene()
     (late,) = (each for each in watch(scene, situation.start, -10 * MINUTE) if each.time == -10 * MINUTE)
@@ -130,7 +130,7 @@ def constantly(value: int) -> Callable[[int], int]:
 
 @pytest.mark.parametrize("end", [0, 500], ids=["never written", "all records deleted"])
 def test_an_empty_partition_without_a_commit_is_caught_up(end: int) -> None:
-    """Clients commit nothing where nothing was written; the other partitions decide the verdict of the group."""
+    """Clients do not commit an empty partition; the other partitions decide the verdict of the group."""
     read = Partition(evenly(100), consume(evenly(100), -20 * MINUTE, 5 * MINUTE), owner=0)
     empty = Partition(constantly(end), [], log_start=constantly(end), owner=0)
     late = watch(Scene([read, empty]), -6 * MINUTE, 0)[2:]
@@ -140,14 +140,14 @@ def test_an_empty_partition_without_a_commit_is_caught_up(end: int) -> None:
 
 
 def test_a_partition_with_records_and_without_a_commit_is_unknown() -> None:
-    """It is not known whether the group begins with these records."""
+    """The monitor cannot know whether the group begins with these records."""
     read = Partition(evenly(100), consume(evenly(100), -20 * MINUTE, 5 * MINUTE), owner=0)
     full = Partition(constantly(500), [], log_start=constantly(400), owner=0)
     assert {each.of(1) for each in watch(Scene([read, full]), -6 * MINUTE, 0)} == {Verdict.UNKNOWN}
 
 
 def test_a_partition_without_owner_is_unknown_and_then_unassigned() -> None:
-    """It is unknown while a member may still get it, and unassigned after that."""
+    """The partition is unknown while a member may still get it, and unassigned after that."""
     read = Partition(evenly(100), consume(evenly(100), -20 * MINUTE, 20 * MINUTE), owner=0)
     left = Partition(evenly(1, start=0), [], owner=NO_OWNER, subscribed=1)
     scene = Scene([read, left], memberships=[Membership(-10 * MINUTE, members=2)])

@@ -62,8 +62,8 @@ def passes_an_aborted_transaction() -> Scene:
 def passes_records_of_an_aborted_transaction(size: int = 200_000, *, hangs: bool = False) -> Scene:
     """Return a group that works off a backlog and passes a transaction of `size` records that was aborted before.
 
-    It was open for 20 seconds, or still is if it `hangs`; then the group reads uncommitted records, and starts at the
-    end instead of passing them.
+    The transaction was open for 20 seconds, or is still open if it `hangs`. In this case, the group reads uncommitted
+    records, and starts at the end instead of passing them.
     """
     opened, ended = -3 * MINUTE - 25 * SECOND, -3 * MINUTE - 5 * SECOND
     first, passed_at = STEADY(opened), -3 * MINUTE + 12 * SECOND
@@ -134,10 +134,10 @@ def verdicts(ticks: list[Seen], since: int) -> set[Verdict]:
         pytest.param(leaves_its_backlog, 5 * SECOND, None, id="a backlog is left behind"),
     ],
 )
-def test_records_that_are_passed_are_reported_for_a_while(
+def test_skipped_records_are_reported_for_ten_minutes(
     scene: Callable[[], Scene], since: int, passed: int | None
 ) -> None:
-    """From the first tick after the commit, for ten minutes, with the number of offsets; and not before."""
+    """The verdict begins at the first tick after the commit, has the number of offsets, and lasts ten minutes."""
     ticks = watch(scene(), LONG, since + 15 * MINUTE)
     found = [each for each in ticks if V.SKIPPED in {each.of(0), each.verdict}]
     assert since <= found[0].time <= since + TICK
@@ -162,7 +162,7 @@ def test_records_that_are_passed_are_reported_for_a_while(
     ],
 )
 def test_a_large_step_with_an_explanation_skips_nothing(scene: Callable[[], Scene]) -> None:
-    """No tick reports it as skipped, and nothing is counted."""
+    """No tick reports skipped records, and no offset is counted as skipped."""
     evaluator = Evaluator(HealthLimits(tick=TICK, slot=SLOT))
     ticks = watch(scene(), LONG, 7 * MINUTE, evaluator=evaluator)
     assert V.SKIPPED not in verdicts(ticks, LONG)
@@ -170,13 +170,13 @@ def test_a_large_step_with_an_explanation_skips_nothing(scene: Callable[[], Scen
 
 
 def test_a_reader_of_uncommitted_records_skips_those_of_an_open_transaction() -> None:
-    """It has read beyond the first one: for it they are records like others."""
+    """A reader of uncommitted records has read beyond the first record of the transaction."""
     ticks = watch(passes_records_of_an_aborted_transaction(hangs=True), LONG, 0)
     assert V.SKIPPED in verdicts(ticks, -3 * MINUTE)
 
 
 def test_a_planned_reset_forward_is_a_notice_with_its_size() -> None:
-    """It is no fault, and says that the records are not read."""
+    """A planned reset is no fault, and its sentence states that the records are not read."""
     ticks = watch(set_forward(), LONG, 7 * MINUTE)
     assert verdicts(ticks, MINUTE) == {V.RESET}
     sentence = ticks[-1].result.row_finding(0).sentence
@@ -185,7 +185,7 @@ def test_a_planned_reset_forward_is_a_notice_with_its_size() -> None:
 
 
 def test_a_group_that_is_set_back_has_not_skipped_the_records() -> None:
-    """The verdict ends when the group goes back to before the records."""
+    """The verdict ends when the group returns to an offset before the records."""
     assert V.SKIPPED not in verdicts(watch(leaves_its_backlog(back=True), LONG, 7 * MINUTE), 4 * MINUTE)
 
 
@@ -202,7 +202,7 @@ def test_skipped_records_are_counted_per_group() -> None:
 
 
 def test_records_of_a_new_leader_are_new_records() -> None:
-    """After a truncation, offsets that the group has read before stand for records that it has not read."""
+    """After a truncation, offsets that the group has read before belong to records that it has not read."""
     evaluator = Evaluator(HealthLimits(tick=TICK, slot=SLOT))
     ticks = watch(leaves_records_of_a_new_leader(), LONG, MINUTE, evaluator=evaluator)
     assert ticks[-1].of(0) is V.SKIPPED
@@ -220,7 +220,7 @@ def test_a_restart_of_the_monitor_keeps_the_jump() -> None:
 
 
 def test_offsets_that_are_removed_and_written_again_are_compared() -> None:
-    """Rows that go are remembered by name: groups and topics get other numbers at each tick."""
+    """Removed rows are remembered by name, because groups and topics get other numbers at each tick."""
     ticks = watch(starts_at_the_end_after_expiry(), LONG, 7 * MINUTE)
     (row,) = np.flatnonzero(ticks[-1].result.window.remembered.jumps.jump_time >= 0)
     assert ticks[-1].result.partition_name(int(row)) == "orders-0"

@@ -26,7 +26,7 @@ CASES = {
 def test_a_group_has_the_worst_verdict_of_its_partitions(
     verdicts: list[Verdict], lags: list[int], wanted: tuple[Verdict, int, int]
 ) -> None:
-    """With the row that represents it and the number of rows that have it."""
+    """The result has the verdict, the row that represents the group, and the number of rows with this verdict."""
     codes = np.array([CODE[each] for each in verdicts], np.int8)
     code, row, rows = roll_up(codes, np.array(lags, np.int64), np.zeros(len(lags), np.int64), 1)
     assert (VERDICTS[code[0]], row[0], rows[0]) == wanted
@@ -34,7 +34,7 @@ def test_a_group_has_the_worst_verdict_of_its_partitions(
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from(VERDICTS), st.integers(0, 5)), max_size=20))
 def test_a_group_has_the_severity_of_its_worst_partition(rows: list[tuple[int, Verdict, int]]) -> None:
-    """The row that represents it is one of its own and has its verdict."""
+    """The row that represents a group is a row of this group and has its verdict."""
     of = np.array([group for group, _, _ in rows], np.int64)
     codes = np.array([CODE[verdict] for _, verdict, _ in rows], np.int8)
     found, shown, count = roll_up(codes, np.array([lag for _, _, lag in rows], np.int64), of, 4)

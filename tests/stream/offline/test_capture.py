@@ -102,7 +102,7 @@ SMALL = RECORDED.read_bytes()
 def test_damaged_file_is_rejected_or_replayed(
     tmp_path_factory: pytest.TempPathFactory, flips: list[tuple[int, int]]
 ) -> None:
-    """For any changed bytes, the file is rejected, or the pipeline processes its rows."""
+    """A file with any changed bytes is rejected, or the pipeline processes its rows."""
     damaged = bytearray(SMALL)
     for at, mask in flips:
         damaged[at] ^= mask

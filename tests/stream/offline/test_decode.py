@@ -101,7 +101,7 @@ def test_error_has_position_and_reason() -> None:
 
 @given(st.none() | st.binary(max_size=60), st.none() | st.binary(max_size=60), st.sampled_from(TOPICS))
 def test_any_bytes_have_a_text_or_an_error(key: bytes | None, value: bytes | None, topic: str) -> None:
-    """For any bytes of any topic, there is never both a text and an error; an error is JSON."""
+    """A row of any bytes and any topic never has both a text and an error; an error is JSON."""
     for record_format in RecordFormat:
         line = decode(LogRow(topic, 0, 0, None, key, value), record_format)
         assert line.text is None or line.error is None

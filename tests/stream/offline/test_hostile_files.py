@@ -1,4 +1,4 @@
-"""Damaged files, huge files and paths that are no files: one line and an exit code, and no file loses data."""
+"""Damaged files, huge files and paths that are no files give one line and an exit code, and no file loses data."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_damaged_capture_is_not_continued(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Damage other than an incomplete last block is one line and an exit code; the file is not changed."""
+    """Damage other than an incomplete last block gives one line and an exit code; the file is not changed."""
     path = tmp_path / "c.avro"
     assert run(capsys, "capture", path, "--log-dir", log_folder)[0] == ExitCode.OK
     assert len(blocks_of(path)) > 4
@@ -153,7 +153,7 @@ def test_damaged_capture_is_not_continued(
 
 
 def test_incomplete_last_block_is_cut_off(log_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Only the last block is cut off, which is reported, and its rows are captured again."""
+    """The writer cuts off only the incomplete block, reports this, and captures its rows again."""
     path = tmp_path / "c.avro"
     run(capsys, "capture", path, "--log-dir", log_folder)
     whole, (start, end) = path.read_bytes(), blocks_of(path)[-1]
@@ -203,7 +203,7 @@ def test_read_error_cuts_nothing_off(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_second_writer_of_a_file_is_rejected(tmp_path: Path) -> None:
-    """While one writer has the file open, another one is rejected."""
+    """A second writer is rejected while the first writer has the file open."""
     path = capture_of(tmp_path / "c.avro", [commit(0, 1)])
     with CaptureWriter(path, ORIGIN), pytest.raises(UnwritableRefusal, match="another process writes to"):
         CaptureWriter(path, ORIGIN)
@@ -233,7 +233,7 @@ def test_capture_is_continued_in_its_codec(tmp_path: Path, codec: str) -> None:
 def test_full_disk_is_one_line_and_the_next_run_continues(
     room: int, log_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A full disk is an exit code; nothing written is lost, and the next run completes the capture."""
+    """A full disk gives an exit code; no written row is lost, and the next run completes the capture."""
     path = tmp_path / "c.avro"
     with full_after(room):
         code = cli.main(["capture", str(path), "--log-dir", str(log_folder)])
@@ -258,7 +258,7 @@ def test_full_disk_keeps_an_existing_capture(tmp_path: Path) -> None:
     "words", [["replay"], ["replay", "--json"], ["decode", "--input"], ["groups", "--capture"]], ids=" ".join
 )
 def test_output_to_a_full_disk_is_one_line(words: list[str]) -> None:
-    """If stdout cannot be written, the exit code is UNWRITABLE, without a traceback."""
+    """A command that cannot write to stdout ends with the exit code UNWRITABLE and without a traceback."""
     with pathlib.Path("/dev/full").open("wb") as full:
         ended = subprocess.run(
             [sys.executable, "-m", "stream.cli", *words, str(RECORDED)],
@@ -322,7 +322,10 @@ def test_path_that_is_no_file_is_rejected_as_capture(
 def test_path_that_is_no_file_is_rejected_as_source(
     kind: str, verb: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """For every command that reads captures: one short line and an exit code, without blocking."""
+    """A path that is no file does not block a command that reads captures.
+
+    The error is one short line and an exit code.
+    """
     source = {**ODD, "a missing file": lambda folder: folder / "nothing"}[kind](tmp_path)
     code, out, err = run(capsys, *verb, source)
     assert code == ExitCode.UNREADABLE
@@ -487,7 +490,7 @@ def test_optional_files_never_block(name: str, log_folder: Path, capsys: pytest.
 def test_read_error_ends_only_its_segment(
     log_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A read error is one line and an exit code; the other segments are read."""
+    """A read error gives one line and an exit code; the other segments are read."""
     broken = (log_folder / "__consumer_offsets-3" / f"{0:020}.log").stat().st_ino
     healthy = os.pread
 

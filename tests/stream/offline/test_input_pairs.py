@@ -32,7 +32,7 @@ def test_encoding_is_detected(text: str, wanted: bytes | None) -> None:
 
 @given(st.binary(min_size=1))
 def test_explicit_encoding_is_used(raw: bytes) -> None:
-    """With an explicit encoding, its text is parsed even if it is also valid in the other one."""
+    """Text is parsed in the explicit encoding even if it is also valid in the other encoding."""
     assert parse_bytes(raw.hex(), Encoding.HEX) == raw
     assert parse_bytes(base64.b64encode(raw).decode(), Encoding.BASE64) == raw
 

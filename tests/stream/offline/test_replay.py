@@ -152,7 +152,7 @@ def test_recorded_traffic_compacted_leads_to_the_same_state() -> None:
 
 
 def test_partitions_may_alternate() -> None:
-    """Only the order of rows within a partition matters."""
+    """Rows of several partitions may be in any order, if the rows of each partition are in the order of the log."""
     chance = random.Random(3)  # noqa: S311 -- an order, no secret
     by_place = {
         0: [commit(at, at, group="a") for at in range(50)],

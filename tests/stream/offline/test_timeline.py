@@ -18,7 +18,7 @@ HOUR = 3_600_000
 
 
 def test_a_group_name_that_is_no_utf8_is_found_as_it_is_shown() -> None:
-    """Kafka replaces what is not UTF-8, so the bytes of the name are not in the key."""
+    """Kafka replaces bytes that are not UTF-8, so the shown name is not in the key of the record."""
     key = b"\0\1\0\2g\xff" + commit_key("", "t", 0)[4:]
     rows = [row(0, key, commit_value(5, 1)), row(1, commit_key("g", "t", 0), commit_value(6, 1))]
     assert events_of(rows, "g\ufffd") == [("committed", "t/0 committed at 5")]

@@ -42,7 +42,7 @@ def test_catch_up_is_over_when_every_position_is_at_its_end(
 
 
 def test_positions_are_those_of_finished_batches() -> None:
-    """They start with those of the state, and only the end of a batch changes them."""
+    """The positions start with those of the state, and only the end of a batch changes them."""
     progress = CatchUpProgress({0: 3, 1: 4}, {0: 9, 1: 9})
     progress.record_task_progress({0: 8})
     assert progress.positions == {0: 3, 1: 4}
@@ -51,7 +51,7 @@ def test_positions_are_those_of_finished_batches() -> None:
 
 
 def test_task_progress_moves_the_bar_and_not_readiness() -> None:
-    """While a batch runs its tasks may report that they are at the end: that is only displayed."""
+    """The progress that tasks report during a batch is only displayed, even if it has reached the end."""
     progress = CatchUpProgress({0: 0}, {0: 10})
     progress.record_task_progress({0: 10})
     assert progress.catch_up(0.0).ratio == 1.0
@@ -63,7 +63,7 @@ def test_task_progress_moves_the_bar_and_not_readiness() -> None:
 def test_ratio_only_rises_and_stays_between_zero_and_one(
     starts: dict[int, int], ends: dict[int, int], reports: list[dict[int, int]]
 ) -> None:
-    """In any order of reports, from any partition, the ratio neither decreases nor exceeds its bounds."""
+    """The ratio neither decreases nor exceeds its bounds, for any order of reports from any partition."""
     progress = CatchUpProgress(starts, ends)
     ratios = [progress.catch_up(0.0).ratio]
     for at, positions in enumerate(reports):
@@ -75,7 +75,7 @@ def test_ratio_only_rises_and_stays_between_zero_and_one(
 
 @given(starts=OFFSETS, ends=OFFSETS)
 def test_reading_to_the_ends_is_enough_from_any_start(starts: dict[int, int], ends: dict[int, int]) -> None:
-    """Once all partitions are read to the ends of the start, the ratio is 1 and no time is left."""
+    """The ratio is 1 and no time is left when all partitions are read to the ends that they had at the start."""
     progress = CatchUpProgress(starts, ends)
     progress.finish(ends)
     assert progress.caught_up
@@ -97,7 +97,7 @@ def test_rate_and_time_left_come_from_the_last_seconds() -> None:
 
 @pytest.mark.parametrize("seconds", [0.0, 5.0], ids=["first call", "no progress since"])
 def test_without_a_rate_the_time_left_is_unknown(seconds: float) -> None:
-    """It is None, not infinite."""
+    """The time left is None, not infinite."""
     progress = CatchUpProgress({0: 0}, {0: 10})
     progress.catch_up(0.0)
     assert progress.catch_up(seconds).seconds_left is None
@@ -112,5 +112,5 @@ def test_positions_are_read_as_spark_writes_them(positions: dict[int, int]) -> N
 
 @pytest.mark.parametrize("absent", [None, "", "{}", '{"other":{"0":1}}'])
 def test_without_an_offset_there_are_no_positions(absent: str | None) -> None:
-    """As before the first batch."""
+    """An absent or empty offset, or one of other topics, has no positions, as before the first batch."""
     assert source_positions(absent, "t") == {}

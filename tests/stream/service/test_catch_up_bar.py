@@ -23,7 +23,7 @@ class Terminal(io.StringIO):
 
 
 def test_a_terminal_gets_a_bar() -> None:
-    """With share, rate and time left; it is removed at the end."""
+    """The bar shows share, rate and time left, and is removed at the end."""
     screen = Terminal()
     view = CatchUpView(screen)
     view.show(CatchUp(0.25, 1_234_567.0, 9.6))
@@ -34,7 +34,7 @@ def test_a_terminal_gets_a_bar() -> None:
 
 
 def test_a_log_gets_a_line_every_ten_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not one per call."""
+    """The progress is logged every ten seconds, not at each call."""
     now = [100.0]
     monkeypatch.setattr("stream.service.catch_up_bar.time.monotonic", lambda: now[0])
     view = CatchUpView(io.StringIO())

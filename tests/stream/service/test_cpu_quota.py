@@ -38,7 +38,7 @@ def eight_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_the_quota_of_a_container_limits_the_cores(tmp_path: Path, files: dict[str, str], cores: int) -> None:
-    """A quota below the cores of the machine counts; an unreadable one is ignored."""
+    """A quota below the cores of the machine counts; an unreadable quota is ignored."""
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)

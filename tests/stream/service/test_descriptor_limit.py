@@ -22,7 +22,7 @@ print(subprocess.run([sys.executable, "-c", show], capture_output=True, text=Tru
 
 @pytest.mark.parametrize("soft", [100, 200])
 def test_soft_limit_is_raised_to_the_hard_one_and_inherited(soft: int) -> None:
-    """A process started afterwards, such as the JVM, has it too; it is logged at level debug."""
+    """Processes that are started later, such as the JVM, have the raised limit, which is logged at level debug."""
     done: Any = subprocess.run(
         [sys.executable, "-c", _RAISE.format(soft=soft)], capture_output=True, text=True, check=True
     )

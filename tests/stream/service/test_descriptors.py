@@ -33,7 +33,7 @@ def rows(descriptors: Descriptors) -> dict[str, tuple[int, int]]:
 
 
 def test_each_generation_of_processes_is_a_role(tmp_path: Path) -> None:
-    """The driver starts the JVM, the JVM the daemons, a daemon the workers."""
+    """The driver starts the JVM, the JVM starts the daemons, and a daemon starts the workers."""
     process(tmp_path, 1, 10, "1024", (2,))
     process(tmp_path, 2, 30, "4096", (3,))
     process(tmp_path, 3, 4, "4096", (4,))
@@ -47,7 +47,7 @@ def test_each_generation_of_processes_is_a_role(tmp_path: Path) -> None:
 
 
 def test_the_process_nearest_to_its_limit_represents_its_role(tmp_path: Path) -> None:
-    """Not the process with the most descriptors, and not the sum: each process has its own limit."""
+    """Neither the most descriptors nor the sum represents a role, because each process has its own limit."""
     process(tmp_path, 1, 1, "1024", (2, 3))
     process(tmp_path, 2, 40, "4096")
     process(tmp_path, 3, 20, "64")
@@ -56,19 +56,19 @@ def test_the_process_nearest_to_its_limit_represents_its_role(tmp_path: Path) ->
 
 @pytest.mark.parametrize("limit", ["unlimited", "0"])
 def test_role_without_a_limit_is_absent(tmp_path: Path, limit: str) -> None:
-    """No share could be reported."""
+    """A role without a limit has no share of its limit to report."""
     process(tmp_path, 1, 1, limit)
     assert rows(Descriptors(1, tmp_path)) == {}
 
 
 def test_process_that_has_ended_is_left_out(tmp_path: Path) -> None:
-    """Its parent may still list it as a child."""
+    """A process that has ended is ignored, although its parent may still list it as a child."""
     process(tmp_path, 1, 1, "1024", (2,))
     assert rows(Descriptors(1, tmp_path)) == {"driver": (1, 1024)}
 
 
 def test_system_without_proc_gives_no_rows(tmp_path: Path) -> None:
-    """Unknown values are absent."""
+    """Values are absent if they are unknown."""
     assert rows(Descriptors(1, tmp_path / "none")) == {}
 
 
@@ -86,7 +86,7 @@ def test_proc_is_not_read_for_every_scrape(tmp_path: Path) -> None:
 
 
 def test_own_process_is_read() -> None:
-    """From the real /proc: an opened file is one more descriptor."""
+    """An opened file is one more descriptor in the real /proc."""
     before = rows(Descriptors(os.getpid()))["driver"]
     with Path(os.devnull).open():
         assert rows(Descriptors(os.getpid()))["driver"] == (before[0] + 1, before[1])

@@ -42,7 +42,7 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
 
 
 def test_module_does_not_import_what_takes_long() -> None:
-    """Otherwise the JVM would start after the imports that it is to run beside."""
+    """An import of PySpark, NumPy, PyArrow or kafka would delay the JVM, which starts beside these imports."""
     program = (
         "import sys, stream.service.early_jvm; print(*{'pyspark', 'numpy', 'pyarrow', 'kafka'} & sys.modules.keys())"
     )
@@ -51,7 +51,7 @@ def test_module_does_not_import_what_takes_long() -> None:
 
 
 def test_jvm_has_the_options_of_the_configuration(config: Config, tmp_path: Path) -> None:
-    """Heap and folder for temporary files; without an archive of classes there is none."""
+    """The JVM has the configured heap and a folder for temporary files, and no class archive if none exists."""
     with start_jvm(config) as jvm:
         assert jvm.options.heap == "640m"
         assert jvm.options.class_archive is None
@@ -64,7 +64,7 @@ def test_jvm_has_the_options_of_the_configuration(config: Config, tmp_path: Path
 
 
 def test_jvm_ends_with_an_error_of_the_start(config: Config) -> None:
-    """As when the port of HTTP is in use."""
+    """The JVM ends if the start fails, for example because the HTTP port is in use."""
     with pytest.raises(Refusal, match="refused"), start_jvm(config) as jvm:
         raise Refusal("refused", "", ExitCode.PORT_IN_USE)
     assert jvm.process.process.wait(20) != 0
@@ -72,7 +72,7 @@ def test_jvm_ends_with_an_error_of_the_start(config: Config) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_signal_during_the_imports_stops_in_order(config: Config, number: signal.Signals) -> None:
-    """The process goes on to its end, which removes the temporary files."""
+    """A signal lets the process continue to its regular end, which removes the temporary files."""
     with start_jvm(config) as jvm:
         assert not jvm.stopping.is_set()
         os.kill(os.getpid(), number)
@@ -82,7 +82,7 @@ def test_signal_during_the_imports_stops_in_order(config: Config, number: signal
 
 
 def test_machine_without_java_is_refused(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With what to do, and exit code 24."""
+    """The refusal has advice and the exit code 24."""
     monkeypatch.setattr("stream.spark.jvm_process.find_java", lambda: None)
     with pytest.raises(Refusal) as raised, start_jvm(config):
         pass
@@ -92,7 +92,7 @@ def test_machine_without_java_is_refused(config: Config, monkeypatch: pytest.Mon
 
 
 def test_folder_that_cannot_be_written_to_is_refused(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Spark would fail later, with a stack trace."""
+    """The start is refused, because Spark would fail later with a stack trace."""
     monkeypatch.setattr("tempfile.tempdir", "/nowhere")
     with pytest.raises(Refusal, match="no folder for temporary files") as raised, start_jvm(config):
         pass

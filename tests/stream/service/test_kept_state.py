@@ -74,7 +74,7 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("failure", [UNKNOWN, GONE], ids=["unknown", "the JVM ended"])
 def test_two_starts_that_fail_in_a_row_set_the_state_aside(root: Path, failure: SparkFailure) -> None:
-    """A state that always fails must not fail forever."""
+    """The third start sets the state aside and logs the cause, so that it does not fail forever."""
     for _ in range(2):
         with opened(root) as state:
             assert not state.record_failure(failure, shown=False)
@@ -100,7 +100,7 @@ def test_two_starts_that_fail_in_a_row_set_the_state_aside(root: Path, failure: 
 def test_a_failure_with_another_cause_sets_nothing_aside(
     root: Path, failure: SparkFailure, *, shown: bool, batch_ended: bool
 ) -> None:
-    """No matter how often it happens."""
+    """The state is kept, no matter how often a failure with another cause happens."""
     for _ in range(3):
         with opened(root) as state:
             if batch_ended:
@@ -111,7 +111,7 @@ def test_a_failure_with_another_cause_sets_nothing_aside(
 
 
 def test_broken_state_is_set_aside_at_once_and_only_once(root: Path) -> None:
-    """Before it was published, the same process starts over; the second time the next start does it."""
+    """The process starts over once if the state is not published; after a second failure the next start does."""
     with opened(root) as state:
         with pytest.raises(StateUnusableError, match=r"spark: java\.io\.EOFException"):
             state.record_failure(BROKEN, shown=False)
@@ -124,7 +124,7 @@ def test_broken_state_is_set_aside_at_once_and_only_once(root: Path) -> None:
 
 
 def test_a_published_broken_state_is_marked(root: Path) -> None:
-    """The process ends with the code of a damaged checkpoint, and the next start sets it aside."""
+    """The process ends with the code of a damaged checkpoint, and the next start sets the state aside."""
     status = ServiceStatus("0", 30.0)
     status.phase = RUNNING
     with opened(root) as state:
@@ -136,7 +136,7 @@ def test_a_published_broken_state_is_marked(root: Path) -> None:
 
 
 def test_a_full_volume_is_a_refusal_and_keeps_the_state(root: Path) -> None:
-    """Even if Spark reports it as an error of the state store."""
+    """A full volume is a refusal even if Spark reports it as an error of the state store."""
     status = ServiceStatus("0", 30.0)
     status.phase = CATCHING_UP
     with opened(root) as state, pytest.raises(Refusal, match="no space left") as refused:
@@ -147,7 +147,7 @@ def test_a_full_volume_is_a_refusal_and_keeps_the_state(root: Path) -> None:
 
 
 def test_a_query_that_failed_because_of_a_deleted_checkpoint_logs_that(root: Path) -> None:
-    """Whatever error Spark reports."""
+    """The log states that a file was deleted, whatever error Spark reports."""
     with opened(root) as state, structlog.testing.capture_logs() as logs:
         assert state.lost() is None
         (root / f"v{FORMAT}" / "spark" / "metadata").unlink()
@@ -178,7 +178,7 @@ def test_state_that_cannot_be_loaded_is_set_aside(
 
 
 def test_a_state_that_cannot_be_loaded_from_a_full_volume_is_kept(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It may be intact: the error is raised."""
+    """The error is raised and the state is kept, because the state may be intact."""
 
     def fail(*_: object) -> Any:
         raise SparkCallError("read the state", FULL)
@@ -204,7 +204,7 @@ def test_a_state_that_cannot_be_loaded_from_a_full_volume_is_kept(root: Path, mo
 def test_state_must_be_that_of_the_offset_log(
     root: Path, monkeypatch: pytest.MonkeyPatch, position: int, data_end: int | None, problem: str | None
 ) -> None:
-    """The topic shows whether there are records between the state and the offset log."""
+    """A state that is behind the offset log is kept unless the topic has records between both."""
     requested: list[TailRequest] = []
 
     def read_tails(_: Cluster, wanted: list[TailRequest]) -> list[TailRead]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     ],
 )
 def test_limit(tmp_path: Path, files: dict[str, str], limit: int | None) -> None:
-    """The limit in bytes, or None."""
+    """The limit is in bytes, and None if no limit can be read."""
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)

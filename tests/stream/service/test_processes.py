@@ -59,7 +59,7 @@ def rows(usage: ProcessUsage) -> dict[str, tuple[Any, ...]]:
 
 
 def test_each_generation_of_processes_is_a_role(tmp_path: Path) -> None:
-    """The driver starts the JVM, the JVM the daemon of Python workers, the daemon the workers."""
+    """The driver starts the JVM, the JVM starts the daemon of Python workers, and the daemon starts the workers."""
     process(tmp_path, 1, 2)
     process(tmp_path, 2, 3)
     process(tmp_path, 3, 4, 5)
@@ -69,7 +69,7 @@ def test_each_generation_of_processes_is_a_role(tmp_path: Path) -> None:
 
 
 def test_the_processes_of_a_first_read_are_counted_as_workers(tmp_path: Path) -> None:
-    """The driver starts the process that forks them beside the JVM."""
+    """The driver starts the process of a first read beside the JVM, and this process forks the workers."""
     process(tmp_path, 1, 2, 3)
     process(tmp_path, 2)
     process(tmp_path, 3, 4, 5)
@@ -106,7 +106,7 @@ def test_memory_is_unknown_if_one_process_does_not_report_it(tmp_path: Path) -> 
 
 
 def test_name_of_a_program_may_contain_anything(tmp_path: Path) -> None:
-    """In /proc/PID/stat the name is between parentheses, and may have parentheses itself."""
+    """The name in /proc/PID/stat is in parentheses, and may contain parentheses."""
     process(tmp_path, 1, name="a) b 1 2 (c", cpu=3.0)
     assert rows(ProcessUsage(1, tmp_path))["driver"] == (1, 1024, 3.0)
 
@@ -125,7 +125,7 @@ def test_cpu_of_ended_processes_is_kept(tmp_path: Path) -> None:
 
 
 def test_process_id_that_is_used_again_is_another_process(tmp_path: Path) -> None:
-    """Its time is added in full, although it is less than that of its predecessor."""
+    """The CPU time of the new process is added in full, although it is less than that of the former process."""
     clock = Clock()
     usage = ProcessUsage(1, tmp_path, clock)
     process(tmp_path, 1, 2)
@@ -158,12 +158,12 @@ def test_unreadable_process_is_left_out(tmp_path: Path, text: str) -> None:
 
 
 def test_system_without_proc_gives_no_rows(tmp_path: Path) -> None:
-    """Unknown values are absent."""
+    """Values are absent if they are unknown."""
     assert rows(ProcessUsage(1, tmp_path / "none")) == {}
 
 
 def test_real_processes_are_read() -> None:
-    """A child of this process has the second role; a child that shares pages has less than its resident memory."""
+    """A child of this process has the second role; this process has its memory and its CPU time."""
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
         try:
             assert child.pid in processes_by_role(os.getpid())["jvm"]

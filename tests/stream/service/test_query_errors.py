@@ -34,7 +34,7 @@ def text_of(error: Exception) -> str:
     ids=["right", "login", "certificate"],
 )
 def test_a_permanent_error_of_the_cluster_is_a_refusal(error: Refusal, code: ExitCode) -> None:
-    """A restart does not fix it: the process ends with its message, advice and exit code."""
+    """A restart does not fix a permanent error, so the process ends with its message, advice and exit code."""
     refusal = refusal_in(text_of(error))
     assert refusal is not None
     assert (str(refusal), refusal.code) == (str(error), code)
@@ -62,5 +62,5 @@ def test_a_full_volume_is_a_refusal(mark: str) -> None:
     ],
 )
 def test_other_failures_stay_failures(error: str) -> None:
-    """A restart may fix them."""
+    """A failure that a restart may fix is no refusal."""
     assert refusal_in(error) is None

@@ -1,4 +1,4 @@
-"""Heap and checkpoint, read now and then."""
+"""Heap and checkpoint, which are measured every 15 seconds."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def session(runtime: Runtime) -> Any:
 
 
 def test_heap_in_use_is_what_is_not_free(tmp_path: Path) -> None:
-    """Used is the committed heap without its free part."""
+    """The used heap is the committed heap without its free part."""
     found = ResourcePoller(session(Runtime())).poll(tmp_path)
     assert found is not None
     assert found.heap == HeapUsage(250, 512)
@@ -58,7 +58,7 @@ def test_heap_in_use_is_what_is_not_free(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("fault", [Py4JNetworkError("gone"), ConnectionResetError()])
 def test_jvm_that_has_ended_has_no_heap(tmp_path: Path, fault: Exception) -> None:
-    """The checkpoint is still measured."""
+    """The checkpoint is still measured after the JVM has ended."""
     (tmp_path / "file").write_bytes(b"12345")
     found = ResourcePoller(session(Runtime(fault))).poll(tmp_path)
     assert found is not None
@@ -67,7 +67,7 @@ def test_jvm_that_has_ended_has_no_heap(tmp_path: Path, fault: Exception) -> Non
 
 
 def test_resources_are_read_every_fifteen_seconds(tmp_path: Path) -> None:
-    """The supervisor polls more often; between two readings the last one stays."""
+    """The supervisor polls more often; the last reading stays between two readings."""
     now = [50.0]
     poller = ResourcePoller(session(Runtime()), lambda: now[0])
     assert poller.poll(tmp_path) is not None
@@ -77,8 +77,8 @@ def test_resources_are_read_every_fifteen_seconds(tmp_path: Path) -> None:
     assert poller.poll(tmp_path) is not None
 
 
-def test_status_shows_them(tmp_path: Path) -> None:
-    """Sizes that are not known stay unknown."""
+def test_the_status_has_heap_and_checkpoint(tmp_path: Path) -> None:
+    """The status has the measured sizes; a size that was not measured is None."""
     status = ServiceStatus("1.2.3", 60.0)
     assert status.monitor_status().heap_used_bytes is None
     assert status.monitor_status().checkpoint_bytes is None

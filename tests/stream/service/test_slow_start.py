@@ -1,4 +1,4 @@
-"""A Python process that Spark waits for in vain, as on a machine without free CPU."""
+"""A Python process that does not start in the time that Spark waits, as on a machine without free CPU."""
 
 from __future__ import annotations
 

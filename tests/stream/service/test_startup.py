@@ -64,7 +64,7 @@ def wait_for_topic(status: ServiceStatus, stopping: threading.Event | None = Non
 
 
 def test_the_topic_is_waited_for(status: ServiceStatus, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While the cluster is unreachable, and while it has no offsets topic; each is logged once."""
+    """The start waits while the cluster is unreachable or has no offsets topic, and logs each reason once."""
     monkeypatch.setattr(startup, "describe", one_by_one([AWAY, AWAY, None, None, TOPIC]))
     with structlog.testing.capture_logs() as lines:
         assert wait_for_topic(status) == TOPIC
@@ -73,7 +73,7 @@ def test_the_topic_is_waited_for(status: ServiceStatus, monkeypatch: pytest.Monk
 
 
 def test_an_error_that_does_not_pass_ends_the_wait(status: ServiceStatus, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Such as a refused login."""
+    """A permanent error, such as a refused login, is raised."""
     refused = Unreachable("login refused", "check the password")
     monkeypatch.setattr(type(refused), "passes", False)
     monkeypatch.setattr(startup, "describe", one_by_one([refused]))
@@ -93,7 +93,7 @@ def test_a_failed_check_ends_the_wait(status: ServiceStatus) -> None:
 
 
 def test_a_stop_ends_every_wait(status: ServiceStatus) -> None:
-    """Without a result."""
+    """A wait that is stopped has no result."""
     stopping = threading.Event()
     stopping.set()
     cluster: Any = FakeCluster()
@@ -102,7 +102,7 @@ def test_a_stop_ends_every_wait(status: ServiceStatus) -> None:
 
 
 def test_the_bounds_of_all_partitions_are_waited_for(status: ServiceStatus, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A partition without a leader is waited for, as is an unreachable cluster."""
+    """The start waits for an unreachable cluster and for a partition without a leader."""
     leaderless = [BOTH[0], (NAME, 1, None, None, None, "no_leader")]
     monkeypatch.setattr(startup, "read_ends", one_by_one([AWAY, ends_of(leaderless), ends_of(BOTH)]))
     cluster: Any = FakeCluster()
@@ -114,7 +114,7 @@ def test_the_bounds_of_all_partitions_are_waited_for(status: ServiceStatus, monk
 
 
 def test_a_refused_login_ends_the_wait_for_the_bounds(status: ServiceStatus, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in the wait for the topic: it does not end by itself."""
+    """A refused login is raised as in the wait for the topic, because waiting does not fix it."""
     monkeypatch.setattr(startup, "read_ends", one_by_one([LoginRefused("login refused", "check the password")]))
     cluster: Any = FakeCluster()
     with pytest.raises(LoginRefused):
@@ -122,7 +122,7 @@ def test_a_refused_login_ends_the_wait_for_the_bounds(status: ServiceStatus, mon
 
 
 def test_a_long_wait_for_the_bounds_is_logged_once(status: ServiceStatus, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not every two seconds for as long as the cause is the same."""
+    """A cause that stays the same is logged once, not at each attempt every two seconds."""
     monkeypatch.setattr(startup, "read_ends", one_by_one([AWAY] * 20 + [ends_of(BOTH)]))
     cluster: Any = FakeCluster()
     with structlog.testing.capture_logs() as lines:
@@ -133,7 +133,7 @@ def test_a_long_wait_for_the_bounds_is_logged_once(status: ServiceStatus, monkey
 def test_only_the_bounds_of_own_partitions_are_waited_for(
     status: ServiceStatus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A partition of another instance without a leader hides none of the groups of this one."""
+    """A partition of another instance without a leader does not delay the groups of this instance."""
     leaderless = [BOTH[0], (NAME, 1, None, None, None, "no_leader")]
     monkeypatch.setattr(startup, "read_ends", one_by_one([ends_of(leaderless), ends_of(leaderless), ends_of(BOTH)]))
     cluster: Any = FakeCluster()

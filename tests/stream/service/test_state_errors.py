@@ -27,7 +27,7 @@ TIMEOUT = "stream.cluster.transport.errors.TimedOut: b:9092 does not answer in t
 
 @pytest.mark.parametrize("text", [LOADING, SUM, NO_METADATA, NO_STATE, OPERATOR, CODEC])
 def test_the_state_is_the_cause(text: str) -> None:
-    """Spark's error conditions, Hadoop's checksums and our codec, in the last or an earlier cause."""
+    """The last or an earlier cause is an error of Spark's state, of Hadoop's checksums or of our codec."""
     assert is_of_the_state(SparkFailure(text, text + FRAMES))
     assert is_of_the_state(SparkFailure("java.lang.NullPointerException", f"job failed\n{text}{FRAMES}"))
     assert not is_unrelated(SparkFailure(text, text + FRAMES))
@@ -47,6 +47,6 @@ def test_the_state_is_not_the_cause(text: str, *, of_the_process: bool, unrelate
 
 
 def test_a_jvm_that_ended_is_not_a_fault_of_the_state() -> None:
-    """It leaves no text; the usual reason is memory."""
+    """A JVM that ended leaves no text; the usual reason is memory."""
     assert is_of_the_process(SparkFailure(JVM_GONE, ""))
     assert not is_of_the_state(SparkFailure(JVM_GONE, ""))

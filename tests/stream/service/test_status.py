@@ -124,14 +124,14 @@ def with_executors(own: ServiceStatus, running: int, none_since: float | None = 
     ],
 )  # fmt: skip
 def test_readiness_has_a_reason_per_problem(own: ServiceStatus, reasons: list[str]) -> None:
-    """Ready means complete and fresh."""
+    """A monitor is ready if its data is complete and fresh."""
     status = own.monitor_status()
     assert list(status.not_ready_reasons) == reasons
     assert status.ready is (not reasons)
 
 
 def test_added_partitions_that_are_not_read_yet_are_a_reason() -> None:
-    """Their commits are not shown yet."""
+    """The monitor is not ready while the commits of added partitions are not shown yet."""
     own = status_in(phases.RUNNING, age=1)
     own.partitions_added = (50, 51)
     assert own.monitor_status().not_ready_reasons == ("partitions added to __consumer_offsets and not read yet: 2",)
@@ -140,7 +140,7 @@ def test_added_partitions_that_are_not_read_yet_are_a_reason() -> None:
 
 
 def test_every_phase_except_running_is_not_ready() -> None:
-    """Each of them has a reason."""
+    """The monitor is ready in no phase other than running, even with a fresh snapshot."""
     others = [
         phases.CONNECTING, phases.WAITING, phases.STARTING, phases.CATCHING_UP, phases.STOPPING, phases.FAILED,
     ]  # fmt: skip
@@ -148,7 +148,7 @@ def test_every_phase_except_running_is_not_ready() -> None:
 
 
 def test_kafka_is_reachable_only_after_it_has_answered() -> None:
-    """It is not before the first answer, nor while it does not answer."""
+    """Kafka is unreachable before its first answer and while it does not answer."""
     own = ServiceStatus("1.2.3", LIMIT, clock=lambda: NOW)
     assert own.monitor_status().kafka_reachable is False
     own.cluster_id = "cluster"
@@ -179,7 +179,7 @@ def test_counts_of_batches_add_up() -> None:
 
 
 def test_skipped_offsets_are_counted_and_logged() -> None:
-    """By reason; a batch without any is no line."""
+    """Skipped offsets are counted by reason; a batch without skipped offsets logs no line."""
     own = status_in(phases.RUNNING, age=0)
     with structlog.testing.capture_logs() as lines:
         own.count(DecodeStats(skipped=Counter(deleted=4)))
@@ -194,13 +194,13 @@ def test_skipped_offsets_are_counted_and_logged() -> None:
 
 
 def test_catch_up_is_unknown_before_there_is_anything_to_read() -> None:
-    """Absent, not zero."""
+    """The values of the catch-up are None, not zero."""
     status = ServiceStatus("1.2.3", LIMIT).monitor_status()
     assert (status.catch_up_ratio, status.catch_up_records_per_second, status.catch_up_seconds_left) == (None,) * 3
 
 
 def test_the_counters_of_the_export_by_otlp_are_in_the_status() -> None:
-    """With every reason; unknown without an export."""
+    """The status has the failures for every reason; the counters are unknown without an export."""
     own = ServiceStatus("0.1.0", 60.0)
     assert (own.monitor_status().otlp_points, len(own.monitor_status().otlp_failures)) == (None, 0)
     own.otlp = SimpleNamespace(points=7, exported_at=17.5, failures=lambda: {"tls": 0, "rejected": 2})
@@ -210,7 +210,10 @@ def test_the_counters_of_the_export_by_otlp_are_in_the_status() -> None:
 
 
 def test_the_state_of_the_webhook_is_in_the_status() -> None:
-    """Counters, queue and every reason; unknown without a webhook, as it is before the checkpoint is open."""
+    """The status has counters, queue and all reasons.
+
+    Without a webhook, and before the checkpoint is open, the state of the webhook is unknown.
+    """
     own = ServiceStatus("1", 60)
     assert (own.monitor_status().webhook_sent, len(own.monitor_status().webhook_failures)) == (None, 0)
     own.webhook = lambda: WebhookStatus(4, {"timeout": 2, "tls": 0}, {"queue_full": 1}, 3, 17.5)
@@ -224,14 +227,14 @@ def test_the_state_of_the_webhook_is_in_the_status() -> None:
 
 
 def test_storage_that_is_away_is_a_reason() -> None:
-    """Nothing that is read now can be kept."""
+    """The monitor is not ready, because it cannot store what it reads."""
     own = status_in(phases.RUNNING, age=1)
     own.storage_trouble = lambda: "the storage of the checkpoint /mnt is away: Stale file handle"
     assert own.monitor_status().not_ready_reasons == ("the storage of the checkpoint /mnt is away: Stale file handle",)
 
 
 def test_executors_are_counted_only_with_a_cluster() -> None:
-    """Without executors there is no number of them, not 0."""
+    """The number of executors is None, not 0, without a cluster."""
     own = status_in(phases.RUNNING, age=1)
     assert (own.monitor_status().executors, own.monitor_status().executors_expected) == (None, None)
     counted = with_executors(own, 1).monitor_status()
@@ -239,13 +242,16 @@ def test_executors_are_counted_only_with_a_cluster() -> None:
 
 
 def test_the_status_has_the_configured_name_of_the_cluster() -> None:
-    """Also before a broker has answered; None without one."""
+    """The status has the name before a broker has answered; without a configured name it is None."""
     assert ServiceStatus("1", LIMIT, cluster_name="eu").monitor_status().cluster_name == "eu"
     assert ServiceStatus("1", LIMIT).monitor_status().cluster_name is None
 
 
 def test_a_group_of_another_instance_has_its_address() -> None:
-    """By the partition of the group; not for groups of this instance, for one instance, or before the first tick."""
+    """The partition of a group determines its instance.
+
+    There is no other instance for groups of this instance, for a single instance, and before the first tick.
+    """
     urls = ("http://a", "http://b", "http://c")
     own = ServiceStatus("1", LIMIT, share=InstanceShare(2, 3), siblings=urls)
     assert own.other_instance("my-group") is None

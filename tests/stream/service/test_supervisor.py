@@ -98,7 +98,7 @@ def supervise(status: ServiceStatus, ticks: Ticks, stopping: threading.Event) ->
 
 
 def test_the_tick_thread_starts_with_the_catch_up_and_publishes_after_it(status: ServiceStatus) -> None:
-    """During the catch-up it only polls the offsets topic."""
+    """The tick thread only polls the offsets topic during the catch-up."""
     ticks, stopping = Ticks(status), threading.Event()
     thread = supervise(status, ticks, stopping)
     assert ticks.began.wait(LIMIT)
@@ -112,7 +112,7 @@ def test_the_tick_thread_starts_with_the_catch_up_and_publishes_after_it(status:
 
 
 def test_a_topic_that_was_read_first_is_shown_while_the_session_is_opened(status: ServiceStatus) -> None:
-    """The query starts after that, and a stop waits for its first batch, which keeps what was read."""
+    """The query starts when the session is open; a stop waits for its first batch, which stores what was read."""
     ticks, stopping, session, started = Ticks(status), threading.Event(), Future[Any](), threading.Event()
     part: Any = _Part()
 
@@ -141,7 +141,7 @@ def test_a_topic_that_was_read_first_is_shown_while_the_session_is_opened(status
 def test_a_topic_that_was_read_first_has_no_progress_bar(
     status: ServiceStatus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its catch-up is over when the query starts."""
+    """The catch-up of a topic that was read first is complete when the query starts."""
     view, stopping, part = _Part(), threading.Event(), _Part()
     calls: list[str] = []
     view.__dict__.update(done=lambda: calls.append("done"), show=lambda _: calls.append("show"))
@@ -170,7 +170,7 @@ def test_a_stop_while_the_session_does_not_open_ends_the_process(
 def test_a_stop_does_not_wait_for_the_first_batch_without_end(
     status: ServiceStatus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Process managers kill a process that does not end; what was read is read again."""
+    """The process ends before a process manager kills it, and reads the topic again after its next start."""
     monkeypatch.setattr(supervisor, "_FIRST_BATCH_SECONDS", 0.1)
     stopping, part = threading.Event(), _Part()
     stopping.set()
@@ -179,8 +179,8 @@ def test_a_stop_does_not_wait_for_the_first_batch_without_end(
     assert made.supervise(stopping, 60.0, Ticks(status), was_read_first=True) == ExitCode.OK
 
 
-def test_tasks_that_read_on_keep_the_watchdog_quiet(status: ServiceStatus, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first batch may take longer than its limit on a slow link; a batch that reads nothing does not."""
+def test_tasks_that_make_progress_reset_the_watchdog(status: ServiceStatus, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A first batch on a slow link may exceed its limit while it reads; a batch that reads nothing may not."""
     beats = threading.Semaphore(0)
     monkeypatch.setattr(supervisor, "Watchdog", lambda *_: _Part(beat=beats.release))
     ticks, stopping = Ticks(status), threading.Event()
@@ -196,7 +196,7 @@ def test_tasks_that_read_on_keep_the_watchdog_quiet(status: ServiceStatus, monke
 
 
 def test_a_stop_during_the_catch_up_ends_the_tick_thread_without_a_snapshot(status: ServiceStatus) -> None:
-    """The process does not wait for a tick."""
+    """The process ends without a wait for a tick."""
     ticks, stopping = Ticks(status), threading.Event()
     thread = supervise(status, ticks, stopping)
     assert ticks.began.wait(LIMIT)
@@ -245,13 +245,16 @@ def test_a_state_that_does_not_match_the_topic_is_withdrawn(status: ServiceStatu
 
 
 def test_a_tick_thread_that_ended_ends_the_process(status: ServiceStatus, killed: list[bool]) -> None:
-    """No snapshot would be published any more; a query that does not stop is killed."""
+    """The process ends, because no more snapshots would be published; the JVM is not killed if the query stops."""
     assert exit_code(status, ticks=lambda *_: None)[0] == ExitCode.INTERNAL
     assert (status.phase, killed) == (FAILED, [])
 
 
 def test_added_partitions_are_read_without_a_restart_of_the_query(status: ServiceStatus, killed: list[bool]) -> None:
-    """From their log starts; they are reported until they are read to the ends that they had when noticed."""
+    """The query reads added partitions from their log starts.
+
+    The status reports the partitions until they are read to the ends that they had when they were noticed.
+    """
     status.phase = RUNNING
     status.progress = CatchUpProgress({0: 5}, {0: 5})
     started: list[bool] = []
@@ -278,7 +281,7 @@ def test_added_partitions_are_read_without_a_restart_of_the_query(status: Servic
 
 
 def test_a_progress_report_is_recorded_once(status: ServiceStatus, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Positions, number and duration of batches reach the status."""
+    """The status has the positions, number and duration of batches, and counts a batch once."""
     report = BatchReport(batch=3, seconds=0.5, positions={0: 5}, at="now", worked=True)
     monkeypatch.setattr(supervisor, "last_report", lambda _: report)
     ticks, stopping = Ticks(status), threading.Event()
@@ -296,7 +299,7 @@ SLOW = SparkFailure("Python worker failed to connect back.", "Python worker fail
 def test_a_query_that_does_not_start_in_time_is_started_again(
     status: ServiceStatus, monkeypatch: pytest.MonkeyPatch, *, raised: bool
 ) -> None:
-    """On a busy machine: the JVM and what was read stay, and the process goes on."""
+    """The process continues on a busy machine, and keeps the JVM and what was read."""
     started: list[_Part] = []
     stopping = threading.Event()
 
@@ -318,7 +321,7 @@ def test_a_query_that_does_not_start_in_time_is_started_again(
 def test_a_query_that_never_starts_in_time_ends_the_process(
     status: ServiceStatus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The limit is a few attempts; the process then fails with the cause."""
+    """The process fails with the cause after a few attempts."""
     monkeypatch.setattr(supervisor, "failure", lambda _: SLOW)
     with structlog.testing.capture_logs() as logs:
         assert exit_code(status, state=_Part(record_failure=lambda *_, **__: False))[0] == ExitCode.QUERY_FAILED

@@ -29,7 +29,7 @@ def holder(root: Path) -> tuple[subprocess.Popen[str], Path]:
 
 
 def test_folder_is_private_and_removed_at_the_end(tmp_path: Path) -> None:
-    """Only its owner reads it; with its files it is gone afterwards."""
+    """Only the owner can read the folder; the end of the process removes the folder with its files."""
     with temporary_folder(tmp_path) as folder:
         assert folder.parent == tmp_path
         assert folder.stat().st_mode & 0o777 == 0o700
@@ -60,7 +60,7 @@ def test_folder_of_a_running_process_stays(tmp_path: Path) -> None:
 
 
 def test_folders_that_are_not_known_to_be_abandoned_stay(tmp_path: Path) -> None:
-    """Without a lock file, or with a link in its place, a folder belongs to another program."""
+    """A folder without a lock file, or with a link in place of it, belongs to another program."""
     (tmp_path / "lagwarden-soak").mkdir()
     (tmp_path / "lagwarden-link").mkdir()
     (tmp_path / "target").touch()

@@ -115,7 +115,7 @@ def test_an_unreachable_cluster_keeps_the_status_of_the_last_tick() -> None:
 
 
 def test_without_progress_there_are_no_positions() -> None:
-    """Before the state is restored the positions of the reader are unknown."""
+    """The positions of the reader are unknown before the state is restored."""
     publisher = FakePublisher()
     ticker, status = made(publisher)
     status.progress = None
@@ -124,7 +124,7 @@ def test_without_progress_there_are_no_positions() -> None:
 
 
 def test_the_thread_polls_then_ticks_then_saves() -> None:
-    """Until the catch-up is complete only the offsets topic is polled; at the end the verdicts are saved."""
+    """The thread only polls the offsets topic until the catch-up is complete, and saves the verdicts at the end."""
     publisher, watch = FakePublisher(), FakeWatch()
     ticker, _ = made(publisher)
     caught_up, ended = threading.Event(), threading.Event()
@@ -143,7 +143,10 @@ def test_the_thread_polls_then_ticks_then_saves() -> None:
 
 
 def test_the_last_result_is_dropped_before_the_memory_of_a_tick_is_released() -> None:
-    """Its columns would stay beside those of the next tick: with many groups, half of the memory of the driver."""
+    """No result is kept when a tick is finished.
+
+    With many groups, the columns of a kept result and of the next tick would be half of the memory of the driver.
+    """
     alive: list[int] = []
     ended, caught_up = threading.Event(), threading.Event()
     caught_up.set()
@@ -173,7 +176,7 @@ def test_the_last_result_is_dropped_before_the_memory_of_a_tick_is_released() ->
 
 
 def test_a_stop_before_the_catch_up_is_complete_publishes_nothing() -> None:
-    """Both events are set at once then."""
+    """A stop sets both events at once, and only the verdicts are saved."""
     publisher, watch = FakePublisher(), FakeWatch()
     ticker, _ = made(publisher)
     stop = threading.Event()
@@ -183,7 +186,7 @@ def test_a_stop_before_the_catch_up_is_complete_publishes_nothing() -> None:
 
 
 def test_verdict_changes_are_announced_after_a_tick_and_never_without_one() -> None:
-    """From the published snapshot, with the findings of the same tick; before memory is released."""
+    """The announcer gets the published snapshot and the findings of the tick before memory is released."""
     publisher = FakePublisher()
     ticker, _ = made(publisher)
 

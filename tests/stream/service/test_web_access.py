@@ -33,14 +33,14 @@ USER = f"basic_auth_users: {{alice: {bcrypt.hashpw(b'secret', bcrypt.gensalt(4))
 
 
 def test_default_is_open() -> None:
-    """Neither TLS nor a login."""
+    """The default options require neither TLS nor a login."""
     access = open_web_access(HttpOptions())
     assert not access.has_tls
     assert not access.credentials().needed
 
 
 def test_unusable_file_is_a_refusal(tmp_path: Path) -> None:
-    """The process does not start open to everybody because of a mistake."""
+    """A mistake in the file prevents the start, so that the server is never open without its login."""
     with pytest.raises(Refusal) as refused:
         open_web_access(HttpOptions(web_config=tmp_path / "none.yaml"))
     assert refused.value.code is ExitCode.USAGE
@@ -48,7 +48,7 @@ def test_unusable_file_is_a_refusal(tmp_path: Path) -> None:
 
 
 def test_changes_are_logged(tmp_path: Path) -> None:
-    """A good change at level info, an unusable one at level error with its cause."""
+    """A valid change is logged at level info; an unusable change is logged at level error with its cause."""
     now = [0.0]
     file = tmp_path / "web.yaml"
     file.write_text(USER)
@@ -72,7 +72,7 @@ def test_members_are_shown_by_default() -> None:
 
 
 def test_members_are_hidden_on_request() -> None:
-    """`http.hide_members` takes ids and hosts out of the details, and changes nothing else."""
+    """`http.hide_members` removes ids and hosts from the details, and changes nothing else."""
     served = served_details(HttpOptions(hide_members=True), detail)("billing")
     assert served is not None
     assert {member.client_host for member in served.members} == {None}
@@ -80,7 +80,7 @@ def test_members_are_hidden_on_request() -> None:
 
 
 def test_quotas_of_members_are_shown_unless_members_are_hidden() -> None:
-    """A quota names a client id."""
+    """Quotas are hidden with the members, because a quota names a client id."""
     published = PublishedCluster.build(facts())
     members = (member("m", client_id="billing-1"),)
     counts = []
@@ -94,7 +94,7 @@ def test_quotas_of_members_are_shown_unless_members_are_hidden() -> None:
 
 
 def test_hidden_members_cannot_be_searched() -> None:
-    """The search would tell which groups a client or a host belongs to."""
+    """There is no search, because it would show which groups a client or a host belongs to."""
 
     def search(_client: str | None, _host: str | None) -> tuple[str, ...]:
         return ("billing",)
@@ -104,7 +104,7 @@ def test_hidden_members_cannot_be_searched() -> None:
 
 
 def test_the_server_of_run_gets_the_served_details(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The option has its effect on the server that `lagwarden run` starts."""
+    """The server that `lagwarden run` starts has the effect of the option."""
     given: dict[str, Any] = {}
 
     class Server(HttpServer):
@@ -122,7 +122,7 @@ def test_the_server_of_run_gets_the_served_details(monkeypatch: pytest.MonkeyPat
 
 
 def test_pages_link_to_what_is_configured() -> None:
-    """The base URLs, without a slash at their end, and the brokers; nothing by default."""
+    """The links have the brokers and the base URLs without a slash at the end; no URL is set by default."""
     kafka = {"kafka.bootstrap_servers": "broker-1:9092,broker-2:9092"}
     assert page_links(load(flags=kafka)) == PageLinks(None, None, ("broker-1:9092", "broker-2:9092"))
     urls = {"http.grafana_url": "https://grafana.example/", "http.runbook_url": "http://git.example/main"}
@@ -141,7 +141,7 @@ def test_pages_link_to_what_is_configured() -> None:
 
 
 def test_burrows_api_exists_by_option() -> None:
-    """With the name of the cluster, its servers and the seconds of a tick."""
+    """The API of Burrow has the name of the cluster, its servers and the seconds of a tick."""
     kafka = {"kafka.bootstrap_servers": "broker-1:9092,broker-2:9092"}
     assert served_burrow(load(flags=kafka)) is None
     names = {"metrics.compatibility": "burrow", "metrics.compatibility_cluster": "eu", "job.tick_interval": "15s"}

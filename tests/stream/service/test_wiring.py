@@ -80,7 +80,7 @@ def test_every_option_has_its_limit() -> None:
 
 
 def test_lookup_limits_follow_tick_and_slots() -> None:
-    """They are in seconds."""
+    """The limits of lookups are in seconds."""
     given = lookup_limits(config(), 15_000, 7)
     assert (given.tick, given.slot, given.keep_slots) == (5.0, 15.0, 7)
 
@@ -101,13 +101,13 @@ def test_a_new_checkpoint_gets_the_configured_layout() -> None:
 
 
 def test_without_an_option_each_core_reads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A configured number of tasks takes precedence."""
+    """The number of tasks is the number of cores; a configured number takes precedence."""
     monkeypatch.setattr(wiring, "usable_cores", lambda: 6)
     assert [read_tasks(with_sections(job=job)) for job in ({}, {"read_tasks": 2})] == [6, 2]
 
 
 def test_without_an_option_each_core_of_the_executors_reads() -> None:
-    """Those of the driver do not matter then."""
+    """The cores of the driver do not count if there are executors."""
     assert read_tasks(with_sections(job={"master": "local-cluster[3,2,1024]"})) == 6
     assert read_tasks(with_sections(job={**STANDALONE, "executors": 5, "executor_cores": 4})) == 20
     assert read_tasks(with_sections(job={**STANDALONE, "read_tasks": 7})) == 7
@@ -137,13 +137,13 @@ def test_session_with_executors() -> None:
 
 
 def test_session_without_executors_listens_on_loopback() -> None:
-    """Nothing of a cluster is set."""
+    """The session has no options of a cluster."""
     options = session_options(with_sections(job={}), JvmOptions("512m"))
     assert (options.driver_host, options.executors) == ("127.0.0.1", None)
 
 
 def test_files_that_executors_read_are_those_of_the_login(tmp_path: Path) -> None:
-    """Passwords and certificates, by their absolute paths."""
+    """The executors get the files of passwords and certificates by their absolute paths."""
     for name in ("password", "ca.pem"):
         (tmp_path / name).write_text("x")
     login = {
@@ -172,7 +172,7 @@ def test_the_pipeline_continues_the_layout_of_the_checkpoint() -> None:
 
 
 def test_all_attempts_of_a_task_give_up_before_the_watchdog_ends_the_process() -> None:
-    """The error of the cluster is then the cause in the log."""
+    """The attempts end before the watchdog limit, so that the log has the error of the cluster as the cause."""
     given = with_sections(job={"watchdog_limit": 100})
     checkpoint: Any = SimpleNamespace(
         manifest=SimpleNamespace(layout=checkpoint_layout(given, 4), live_from={}), spark="/checkpoint/spark"
@@ -181,7 +181,7 @@ def test_all_attempts_of_a_task_give_up_before_the_watchdog_ends_the_process() -
 
 
 def test_a_configured_retention_replaces_that_of_the_brokers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is in ms, and unknown if it is not configured."""
+    """The configured retention is in ms; without the option, the retention is unknown."""
     monkeypatch.setattr(wiring, "ContextPoller", lambda _cluster, configured, *_: configured)
     cluster: Any = None
     configured: Any = context_poller(with_sections(groups={"offsets_retention": 60}), cluster)
@@ -191,7 +191,7 @@ def test_a_configured_retention_replaces_that_of_the_brokers(monkeypatch: pytest
 
 
 def test_the_evaluator_uses_the_configured_rules(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rules, history and the store reach it."""
+    """The evaluator gets the rules, the history and the store."""
     monkeypatch.setattr(wiring, "VerdictEvaluator", lambda limits, **options: (limits, options))
     given = with_sections(health={"rules": "burrow"}, groups={"history": 9})
     store: Any = object()
@@ -202,7 +202,7 @@ def test_the_evaluator_uses_the_configured_rules(monkeypatch: pytest.MonkeyPatch
 
 
 def test_burrows_rules_are_applied_for_the_names_that_need_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only the exporters that show Burrow's statuses cause them to be computed."""
+    """Burrow's statuses are computed only for exporters that show them."""
     monkeypatch.setattr(wiring, "VerdictEvaluator", lambda _limits, **options: options["with_burrow"])
     store: Any = object()
     for names, wanted in (((), False), (("kminion",), False), (("kminion", "burrow"), True)):

@@ -68,7 +68,7 @@ STEPS = st.lists(
 @examples(50)
 @given(STEPS)
 def test_windows_are_those_of_burrows_own_store(steps: list[list[tuple[int, bool, int]]]) -> None:
-    """With one commit per tick or none, the columns have the verdicts of the rings at every tick."""
+    """The columns have the verdicts of the rings at every tick, with one commit per tick or none."""
     evaluator, rings, ends = BurrowEvaluator(), [Ring(), Ring()], [[], []]
     offset, end, position, time = [50, 50], [60, 60], [1, 1], [NOON - 1, NOON - 1]
     for tick, step in enumerate(steps):
@@ -86,7 +86,7 @@ def test_windows_are_those_of_burrows_own_store(steps: list[list[tuple[int, bool
 
 
 def test_each_status_of_burrow_has_a_severity() -> None:
-    """In the order of Burrow's numbers."""
+    """The columns of names and of severities have an entry for each number of Burrow."""
     assert dict(zip(VERDICT_NAMES, map(Severity, SEVERITIES.tolist()), strict=True)) == {
         "NOTFOUND": Severity.UNKNOWN,
         "OK": Severity.FINE,
@@ -131,7 +131,7 @@ STORIES: list[tuple[str, list[Step], BurrowStatus, str]] = [
 
 @pytest.mark.parametrize(("steps", "status", "sentence"), [s[1:] for s in STORIES], ids=[s[0] for s in STORIES])
 def test_each_status_has_its_sentence(steps: list[Step], status: BurrowStatus, sentence: str) -> None:
-    """The sentence has the numbers of the rule; that of the group adds the partition."""
+    """The sentence has the numbers of the rule; the sentence of the group adds the partition."""
     evaluator, last = BurrowEvaluator(), None
     committed, time, position = 0, 0, 0
     for tick, (offset, end, commits) in enumerate(steps):
@@ -148,7 +148,7 @@ def test_each_status_has_its_sentence(steps: list[Step], status: BurrowStatus, s
 
 
 def test_a_partition_without_a_commit_is_not_found() -> None:
-    """It does not count for its group; a group of such partitions only is not found either."""
+    """A partition without a commit does not count for its group; a group without any commit is not found."""
     result = BurrowEvaluator().evaluate(moment(NOON, At(10, NOON, 1, 10), None))
     assert [VERDICT_NAMES[code] for code in result.verdict] == ["OK", "NOTFOUND"]
     assert VERDICT_NAMES[result.group_verdict[0]] == "OK"
@@ -160,7 +160,7 @@ def test_a_partition_without_a_commit_is_not_found() -> None:
 
 
 def test_the_date_of_a_group_verdict_survives_a_restart() -> None:
-    """Damaged bytes are ignored."""
+    """The next process reads the date from the packed bytes; damaged bytes are ignored."""
     first = BurrowEvaluator()
     for tick in range(3):
         result = first.evaluate(moment(NOON + tick * TICK, At(10, NOON + tick * TICK, tick + 1, 11)))
@@ -175,7 +175,7 @@ def test_the_date_of_a_group_verdict_survives_a_restart() -> None:
 
 
 def test_a_new_process_starts_with_the_slots() -> None:
-    """With past ends, a group that keeps up is not STOP for having only one commit."""
+    """A group that keeps up is not STOP after a restart, because slots and past ends fill its window."""
     evaluator = BurrowEvaluator()
     count = 5
     time = NOON - 30_000 * np.arange(count, 0, -1)

@@ -47,7 +47,7 @@ CASES = {
 
 @pytest.mark.parametrize(("made", "ends", "wanted"), CASES.values(), ids=CASES.keys())
 def test_a_window_has_the_status_of_burrow(made: Ring, ends: list[int], wanted: BurrowStatus) -> None:
-    """Each of the six rules at its limit."""
+    """The cases have each of the six rules at its limit."""
     assert BurrowStatus(int(evaluate(columns_of_rings([made], [ends]), NOW)[0])) is wanted
 
 
@@ -89,7 +89,7 @@ SLOTS = st.lists(st.tuples(st.integers(0, 6), st.integers(-1, 4), st.integers(0,
 def test_columns_have_the_status_of_the_reference_implementation(
     drawn: list[tuple[list[tuple[int, int, int]], list[int]]], later: int, allowed: int, least: float
 ) -> None:
-    """For any windows, ends and settings."""
+    """Both implementations have the same status for any windows, ends and settings."""
     rings, ends = [], []
     for slots, known in drawn:
         made, time = Ring(), 0
@@ -117,14 +117,14 @@ def test_a_commit_is_appended_with_its_lag_and_the_oldest_is_dropped() -> None:
 
 
 def test_a_commit_before_any_end_is_known_is_dropped() -> None:
-    """Burrow knows partitions by their ends."""
+    """Burrow has no partition whose end is not known."""
     made = Ring()
     made.commit(10, 0, 0, None)
     assert made.slots == []
 
 
 def test_a_late_commit_is_inserted_by_its_order_without_a_lag() -> None:
-    """One that is there already, or too old for a full ring, is dropped."""
+    """A commit that the ring already has, or that is too old for a full ring, is dropped."""
     made = Ring(4)
     for order in (2, 4, 6):
         made.commit(order, order, order * SECOND, 10)
@@ -137,7 +137,7 @@ def test_a_late_commit_is_inserted_by_its_order_without_a_lag() -> None:
 
 
 def test_commits_close_together_share_a_slot_and_its_first_time() -> None:
-    """Otherwise a consumer that commits often would never open a new slot."""
+    """A slot keeps its first time, so that a consumer that commits often opens new slots."""
     made = Ring(3, min_distance=1)
     for at in range(5):
         made.commit(at, at, at * 400, 10)
@@ -147,7 +147,7 @@ def test_commits_close_together_share_a_slot_and_its_first_time() -> None:
 
 
 def test_a_group_has_the_worst_status_of_its_partitions_and_all_errors_are_one() -> None:
-    """STOP, STALL and REWIND of a partition are ERR of its group; one without partitions is not found."""
+    """STOP, STALL and REWIND of a partition are ERR of its group; a group without partitions is not found."""
     status = np.array(
         [BurrowStatus.OK, BurrowStatus.WARN, BurrowStatus.STALL, BurrowStatus.OK, BurrowStatus.OK], np.int8
     )

@@ -29,7 +29,7 @@ def ticks(count: int) -> list[HealthInputs]:
 
 
 def test_statuses_are_those_of_the_evaluation_by_burrows_rules() -> None:
-    """At every tick, the statuses beside lagwarden's verdicts are Burrow's verdicts."""
+    """The statuses beside lagwarden's verdicts are Burrow's verdicts at every tick."""
     own, burrow = Evaluator(), BurrowEvaluator()
     own.track_burrow_statuses()
     for inputs in ticks(INTERVALS + 2):
@@ -41,7 +41,7 @@ def test_statuses_are_those_of_the_evaluation_by_burrows_rules() -> None:
 
 
 def test_a_window_is_complete_after_ten_commits() -> None:
-    """Burrow shows some values only of complete windows: one commit per tick fills one slot."""
+    """Burrow shows some values only of complete windows, and one commit per tick fills one slot."""
     evaluator = Evaluator()
     evaluator.track_burrow_statuses()
     complete = []
@@ -53,14 +53,14 @@ def test_a_window_is_complete_after_ten_commits() -> None:
 
 
 def test_without_the_request_there_are_no_statuses() -> None:
-    """The windows cost memory and time at each tick."""
+    """The statuses are not computed without a request, because windows cost memory and time at each tick."""
     evaluator = Evaluator()
     evaluator.evaluate(ticks(1)[0])
     assert evaluator.burrow_statuses is None
 
 
-def test_burrows_own_evaluation_has_its_statuses_always() -> None:
-    """With `health.rules: burrow` the statuses are the verdicts, whether or not they are requested."""
+def test_burrows_own_evaluation_always_has_its_statuses() -> None:
+    """The statuses are the verdicts with `health.rules: burrow`, whether or not they are requested."""
     evaluator = BurrowEvaluator()
     evaluator.track_burrow_statuses()
     result = evaluator.evaluate(ticks(1)[0])

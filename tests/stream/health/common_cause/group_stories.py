@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 SECOND: Final = 1_000
 NOON: Final = 1_700_000_000_000
-"""When things happen; times of groups are seconds after it."""
+"""The start of the stories; the times of groups are in seconds after it."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -32,6 +32,6 @@ def test_a_fault_begins_before_its_verdict(verdict: str, row: Row, ago: int) -> 
     [("ok", NOW - 2 * SECOND), ("caught_up", NOW - 2 * SECOND), ("skewed", NOW - 2 * SECOND), ("unknown", -1)],
 )
 def test_other_rows_have_none(verdict: str, worked: int) -> None:
-    """Warnings that concern one group alone do not count; of an unknown row it is not known that it works."""
+    """Warnings that concern one group alone do not count; an unknown row is not known to work."""
     faults = row_faults(judged(pane(Row()), [verdict], SHOWN_SINCE))
     assert (faults.since.tolist(), faults.worked.tolist()) == ([-1], [worked])

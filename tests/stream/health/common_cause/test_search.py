@@ -121,14 +121,14 @@ STORIES = [
 
 @pytest.mark.parametrize("story", STORIES, ids=[story.name for story in STORIES])
 def test_the_cause_of_a_story(story: Story) -> None:
-    """The value that explains most, with its groups and those compared; or none."""
+    """A cause is the value that explains most, with the numbers of its groups and of the compared groups."""
     events = {} if story.event is None else {story.event: NOON}
     found = find_causes(shared(story.groups), events)
     assert tuple((str(each.dimension), each.name, len(each.groups), each.compared) for each in found) == story.causes
 
 
 def test_a_cause_has_its_times() -> None:
-    """When the first group became unhealthy, and how long it took until the last of those that did together."""
+    """A cause has the time of its first fault, and the time until the last of the faults that began together."""
     (cause,) = find_causes(
         shared([*unhealthy(3, 10.0, coordinator="3"), Group(unhealthy=90.0, coordinator="3"), *OTHERS]), {}
     )
@@ -137,14 +137,14 @@ def test_a_cause_has_its_times() -> None:
 
 @pytest.mark.parametrize(("after", "has_event"), [(-300, True), (10, True), (-3_600, False)])
 def test_an_event_counts_only_if_it_was_near(after: int, *, has_event: bool) -> None:
-    """A broker that left an hour before is no cause."""
+    """A broker that left an hour before the faults is no cause."""
     events = {(Dimension.COORDINATOR, "3"): NOON + after * SECOND}
     (cause,) = find_causes(shared([*unhealthy(3, coordinator="3"), *OTHERS]), events)
     assert cause.has_event is has_event
 
 
 def test_the_number_of_causes_is_bounded() -> None:
-    """However many things fail at a time."""
+    """The limit holds for any number of faults at the same time."""
     groups = [group for number in range(8) for group in unhealthy(3, topic=f"t{number}")]
     assert len(find_causes(shared([*groups, *well(60)]), {}, CommonCauseLimits(findings=5))) == 5
 
@@ -163,7 +163,7 @@ GROUP = st.builds(
 
 @given(st.lists(GROUP, max_size=40))
 def test_each_group_is_explained_once_and_by_what_it_has(groups: list[Group]) -> None:
-    """Whatever the groups are, a cause has at least three unhealthy groups, and no group has two causes."""
+    """A cause has at least three unhealthy groups, and no group has two causes, for any groups."""
     found = find_causes(shared(groups), {})
     explained = [group for cause in found for group in cause.groups]
     assert len(explained) == len(set(explained))

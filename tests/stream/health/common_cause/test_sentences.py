@@ -94,5 +94,5 @@ def test_sentence_of_a_finding(
     ],
 )
 def test_the_next_step_fits(dimension: Dimension, absence: BrokerAbsence | None, begin: str) -> None:
-    """A broker that is away must come back first."""
+    """The next step for a broker that is away is to bring it back."""
     assert next_step(finding(dimension, "3"), absence).startswith(begin)

@@ -23,13 +23,13 @@ def test_a_pair_has_the_first_fault_and_the_last_commit() -> None:
 
 
 def test_a_value_that_is_not_known_makes_no_pair() -> None:
-    """A partition whose leader was never known, for example."""
+    """An example is a partition whose leader was never known."""
     pairs = unique_pairs(Dimension.LEADER, ["1"], ints(0, 1), ints(-1, 0), ints(5, 5), ints(-1, -1))
     assert (pairs.group.tolist(), pairs.value.tolist()) == ([1], [0])
 
 
 def test_some_pairs_can_be_selected() -> None:
-    """By a mask or by positions."""
+    """Pairs are selected by a mask or by positions."""
     pairs = unique_pairs(Dimension.TOPIC, ["a"], ints(0, 1, 2), ints(0, 0, 0), ints(1, 2, 3), ints(-1, -1, -1))
     assert pairs.select(np.array([True, False, True])).unhealthy_since.tolist() == [1, 3]
     assert len(pairs.select(ints(1))) == 1

@@ -78,8 +78,8 @@ STORIES: Final = {
 
 
 @pytest.mark.parametrize("story", STORIES.values(), ids=STORIES)
-def test_what_is_shown(story: list[Evaluation]) -> None:
-    """After each evaluation of the story."""
+def test_the_shown_findings_of_a_story(story: list[Evaluation]) -> None:
+    """Each evaluation of the story is followed by the expected findings."""
     tracker = CommonCauseTracker()
     for evaluation in story:
         tracker.update(evaluation.causes, NAMES, set(evaluation.unhealthy))
@@ -88,7 +88,7 @@ def test_what_is_shown(story: list[Evaluation]) -> None:
 
 
 def test_a_finding_remembers_how_many_groups_it_had() -> None:
-    """While its groups recover, one after the other."""
+    """The number of affected groups stays the same while the groups recover one after the other."""
     tracker = CommonCauseTracker()
     for unhealthy in ("abcde", "abcde", "abc"):
         tracker.update((cause("abcde"),) if len(unhealthy) == 5 else (), NAMES, set(unhealthy))

@@ -1,4 +1,4 @@
-"""The patience that groups teach by their own commits."""
+"""The patience of groups, which is learned from their own commits."""
 
 from __future__ import annotations
 
@@ -64,12 +64,12 @@ CASES = {
 
 @pytest.mark.parametrize(("found", "wanted"), CASES.values(), ids=CASES.keys())
 def test_the_longest_wait_is_that_of_a_record(found: int, wanted: tuple[int, int]) -> None:
-    """From when there was something to read to the commit past it, not between commits."""
+    """A wait lasts from the time at which a record can be read to the commit past it, not between two commits."""
     assert wanted[0] <= found <= wanted[1]
 
 
 def test_a_window_without_progress_has_no_wait() -> None:
-    """One slot, or the same offset in all of them: not known."""
+    """The wait is not known for a single slot, or for the same offset in all slots."""
     history = EndHistory()
     history.grow(1)
     for commits in ([(0, 5)], [(0, 5), (MINUTE, 5), (2 * MINUTE, 5)]):
@@ -89,7 +89,7 @@ def test_rows_have_only_their_own_waits() -> None:
 
 
 def test_the_mean_interval_needs_three_commits_and_progress() -> None:
-    """Two commits may be any time apart by chance."""
+    """The distance of only two commits may be any time by chance."""
     none = np.zeros(4, np.int64)
     spans = dataclasses.replace(
         runs.single_record_spans(none, none, none, np.zeros(4, np.bool_)),

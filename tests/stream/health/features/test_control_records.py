@@ -44,7 +44,7 @@ CASES = {
 def test_a_lag_has_only_the_data_of_its_tail(
     next_offset: int, end: int, found: LogTails | None, wanted: tuple[int, bool]
 ) -> None:
-    """If that tail has been read up to this end, from the commit or before it."""
+    """Markers do not count if the tail was read up to this end, from the commit or before the commit."""
     lag = column(end - next_offset)
     unread = remove_markers(lag, np.array([True]), ONE, next_offset=column(next_offset), end=column(end), tails=found)
     assert (unread.lag[0], unread.tail_known[0]) == wanted
@@ -67,7 +67,7 @@ def test_a_tail_is_wanted_once_and_only_at_rest(
     found: LogTails | None,
     wanted: bool,  # noqa: FBT001 - a table
 ) -> None:
-    """A busy partition is never fetched, and a short quiet one until its end moves."""
+    """A busy partition is never fetched; a short quiet partition is fetched once until its end moves."""
     known = np.array([True])
     unread = remove_markers(column(lag), known, ONE, next_offset=column(100 - lag), end=column(100), tails=found)
     assert worth_fetching(unread, known, np.array([still])).tolist() == [wanted]

@@ -37,7 +37,7 @@ def dated(history: EndHistory, offset: int) -> tuple[int, BracketQuality]:
 
 @given(st.lists(st.integers(1, 460_000), min_size=1, max_size=300).map(sorted))
 def test_every_record_is_dated_to_within_one_tick_until_points_are_dropped(sent: list[int]) -> None:
-    """For any input, evenly spread or in bursts."""
+    """The time of each record is right to within one tick, for records that come evenly or in bursts."""
     history = watched(sent, 470_000)
     for offset, true in enumerate(sent):
         time, found = dated(history, offset)
@@ -65,7 +65,7 @@ def test_two_hours_of_even_or_bursty_input_are_dated_to_the_tick(sent: list[int]
 
 
 def test_irregular_input_is_dated_better_the_newer_it_is() -> None:
-    """Ten hours of noise cost at most a fifth of the age; the newest part is exact."""
+    """The error after ten hours of noise is at most a fifth of the age; the newest part is exact to the tick."""
     noise = np.random.default_rng(5)
     every = np.sort(np.concatenate([at + noise.integers(0, 60_000, 500) for at in noise.integers(0, 36_000_000, 200)]))
     sent = every[every < 36_000_000]
@@ -78,7 +78,7 @@ def test_irregular_input_is_dated_better_the_newer_it_is() -> None:
 
 
 def test_a_record_older_than_the_history_is_flagged_as_older() -> None:
-    """The time of the first point is returned."""
+    """The time of a record that is older than the history is that of the first point."""
     history = watched(list(range(0, 500_000, 100)), 500_000, start=250_000)
     assert dated(history, 3) == (250_000, BracketQuality.OLDER)
 
@@ -90,7 +90,7 @@ def test_an_offset_not_written_yet_is_flagged_as_newer() -> None:
 
 
 def test_a_row_without_points_has_no_answers() -> None:
-    """Neither a time nor an end."""
+    """The time and the end of a row without points are unknown."""
     history = EndHistory()
     history.grow(1)
     assert dated(history, 0)[1] is BracketQuality.UNKNOWN
@@ -105,7 +105,7 @@ def test_a_single_record_is_dated_to_the_middle_of_its_tick() -> None:
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=400))
-def test_quiet_periods_cost_two_points_however_long(steps: list[int]) -> None:
+def test_the_number_of_points_is_bounded_for_any_input(steps: list[int]) -> None:
     """Points are bounded, the first one stays, ends never fall and times always rise."""
     history = EndHistory(16)
     history.grow(1)
@@ -120,13 +120,13 @@ def test_quiet_periods_cost_two_points_however_long(steps: list[int]) -> None:
     assert ends == sorted(ends)
 
 
-def test_silence_takes_two_points() -> None:
+def test_a_period_without_records_takes_two_points() -> None:
     """A thousand ticks without a record are two points."""
     assert watched([5], 10_000_000).points(0) == ([0, 10_000, 10_000_000], [0, 1, 1])
 
 
 def test_the_end_at_a_time_is_interpolated_and_unknown_before_the_first_point() -> None:
-    """Between two ticks records count as evenly written; after the newest point the newest end holds."""
+    """Records between two ticks count as evenly written; the newest end holds after the newest point."""
     history = EndHistory()
     history.grow(1)
     history.observe(ROW, 10_000, one(100))
@@ -136,7 +136,7 @@ def test_the_end_at_a_time_is_interpolated_and_unknown_before_the_first_point() 
 
 
 def test_a_truncated_log_starts_a_new_history() -> None:
-    """The times of removed records say nothing about the records that took their offsets."""
+    """The times of removed records do not apply to the new records at their offsets."""
     history = watched(list(range(100)), 50_000)
     history.observe(ROW, 60_000, one(40))
     assert history.points(0) == ([60_000], [40])
@@ -179,7 +179,7 @@ def test_a_seed_whose_timestamps_do_not_ascend_is_lowered_to_the_later_answers()
 
 
 def test_a_seed_that_does_not_fit_keeps_its_newest_times() -> None:
-    """Its oldest answers are dropped."""
+    """The oldest answers of the seed are dropped."""
     history = EndHistory(8)
     history.grow(1)
     history.observe(ROW, 100_000, one(500))
@@ -189,7 +189,7 @@ def test_a_seed_that_does_not_fit_keeps_its_newest_times() -> None:
 
 
 def test_rows_are_independent_of_each_other() -> None:
-    """Observations of one row, thinning included, never change another."""
+    """Observations of one row, also when they thin its points, never change another row."""
     history, alone = EndHistory(8), EndHistory(8)
     history.grow(3)
     alone.grow(1)
@@ -215,7 +215,7 @@ def test_a_history_too_small_to_be_thinned_is_refused() -> None:
     st.lists(st.tuples(st.integers(0, 400_000), st.integers(0, 900)), max_size=40),
 )
 def test_inserted_points_keep_the_order(points: int, learned: list[tuple[int, int]]) -> None:
-    """However many contradicting answers there are: times rise, ends do not fall, no row overflows."""
+    """Times rise, ends do not fall and no row overflows, for any number of contradicting answers."""
     history = EndHistory(points)
     history.grow(2)
     for tick in range(6):
@@ -239,7 +239,10 @@ def test_inserted_points_keep_the_order(points: int, learned: list[tuple[int, in
 
 
 def test_inserted_points_are_sorted_by_time() -> None:
-    """Between points and before the oldest, not at or after the newest; a second answer for a time is ignored."""
+    """Points are inserted between other points and before the oldest one, not at or after the newest one.
+
+    A second answer for a time is ignored.
+    """
     history = EndHistory()
     history.grow(2)
     history.observe(ROW, 10_000, one(100))

@@ -12,7 +12,7 @@ NOW = 1_000_000
 
 
 def test_the_latest_outage_counts() -> None:
-    """Of the partition or of the coordinator; without coordinators that of the partition."""
+    """The latest outage is that of the partition or of the coordinator, or of the partition without coordinators."""
     assert latest_outage_end(ints(-1, 5, 9, -1), ints(-1, 7, 3, 4)).tolist() == [-1, 7, 9, 4]
     assert latest_outage_end(ints(-1, 5), None).tolist() == [-1, 5]
 

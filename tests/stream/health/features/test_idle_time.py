@@ -41,7 +41,7 @@ def test_idle_times(unread: bool, written: int, progress: int, readable: int, id
     ],
 )
 def test_idle_times_without_commit(uncommitted: bool, since: int, idle: int, counted: int) -> None:  # noqa: FBT001 - a table
-    """A partition without a commit is idle since its first record; this one has had one record a second for 50 s."""
+    """A partition without a commit is idle since its first record; the test writes one record a second for 50 s."""
     history = EndHistory()
     history.grow(1)
     for at in range(NOW - 100_000, NOW + 1, 10_000):
@@ -50,7 +50,7 @@ def test_idle_times_without_commit(uncommitted: bool, since: int, idle: int, cou
     assert found[0] == pytest.approx(counted, abs=1_000)
 
 
-def test_idle_times_without_commit_leave_their_argument_alone() -> None:
+def test_idle_times_without_commit_do_not_change_their_argument() -> None:
     """The window keeps the original for `restarting_rows`."""
     history, idle = EndHistory(), ints(7)
     history.grow(1)
@@ -68,5 +68,5 @@ def test_idle_times_without_commit_leave_their_argument_alone() -> None:
     ],
 )
 def test_restarting_rows(uncommitted: bool, idle: int, restarting: bool) -> None:  # noqa: FBT001 - a table
-    """Of a partition without a commit it is not known whether a member reads it right after a rebalance."""
+    """The monitor cannot know whether a member reads an uncommitted partition right after a rebalance."""
     assert restarting_rows(ints(idle), np.array([uncommitted]), 30_000).tolist() == [restarting]

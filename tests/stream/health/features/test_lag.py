@@ -31,7 +31,7 @@ CASES = {
 
 @pytest.mark.parametrize(("given_", "wanted"), CASES.values(), ids=CASES.keys())
 def test_distances_begin_at_the_first_offset_that_can_be_read(given_: tuple[int, ...], wanted: tuple[int, ...]) -> None:
-    """Offsets below the log start are lost, not waiting."""
+    """Offsets below the log start are lost, and do not count as unread."""
     committed, start, stable, high = given_
     found = lag(ints(committed), ints(7), ends(start, stable, high))
     more = distances(ints(committed), found, ends(start, stable, high))
@@ -49,7 +49,7 @@ UNKNOWN = {
 
 @pytest.mark.parametrize(("committed", "given_"), UNKNOWN.values(), ids=UNKNOWN.keys())
 def test_an_unknown_lag_is_never_a_number(committed: int, given_: PartitionEnds) -> None:
-    """Neither 0 nor negative: it is marked as unknown."""
+    """The lag and the other distances are marked as unknown."""
     found = lag(ints(committed), ints(7), given_)
     more = distances(ints(committed), found, given_)
     assert found.known.tolist() == [False]
@@ -57,7 +57,7 @@ def test_an_unknown_lag_is_never_a_number(committed: int, given_: PartitionEnds)
 
 
 def test_without_a_last_stable_offset_the_other_distances_are_known() -> None:
-    """Not every caller reads it."""
+    """The last stable offset may be absent, because not every caller reads it."""
     plain = PartitionEnds(ints(7), ints(100), ints(10), np.array([True]))
     more = distances(ints(50), lag(ints(50), ints(7), plain), plain)
     assert (more.last_stable[0], more.stable_lag[0], more.margin[0]) == (NOT_KNOWN, NOT_KNOWN, 40)
@@ -65,7 +65,7 @@ def test_without_a_last_stable_offset_the_other_distances_are_known() -> None:
 
 @given(st.integers(0, 200), st.integers(0, 100), st.integers(0, 100), st.integers(0, 100))
 def test_no_distance_is_negative(committed: int, start: int, more: int, open_: int) -> None:
-    """For any offsets; the lag is the distance to the end from the commit or the log start."""
+    """The lag is the distance to the end from the commit or the log start, for any offsets."""
     high = start + more + open_
     given_ = ends(start, start + more, high)
     found = lag(ints(committed), ints(7), given_)

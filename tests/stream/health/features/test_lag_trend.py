@@ -94,7 +94,7 @@ def test_a_reversed_history_has_the_opposite_trend(left: list[int]) -> None:
 
 
 def test_rows_without_a_history_have_no_trend() -> None:
-    """Nor do rows without slots."""
+    """Rows without a history, and rows without slots, are too short for a trend."""
     slots = Slots(np.zeros(9, np.int64), np.arange(9), np.arange(9), np.arange(9) * WIDTH, np.ones(9, np.int64))
     nothing = np.zeros(2, np.int64)
     assert classify_trend(slots, 2, EndHistory(), np.full(2, -1), nothing, nothing).tolist() == [TOO_SHORT, TOO_SHORT]

@@ -51,7 +51,7 @@ def reason(
 
 
 def test_a_commit_in_range_has_no_code() -> None:
-    """It is not above the end, and of the same topic or of a topic without a known id."""
+    """The commit is not above the end, and is of the same topic or of a topic without a known id."""
     assert reason(50) == ""
     assert reason(100, was=OLD, now=OLD, epoch=3, leader=3) == ""
 
@@ -74,7 +74,7 @@ CASES = {
 
 @pytest.mark.parametrize(("found", "wanted"), CASES.values(), ids=CASES.keys())
 def test_the_cause_is_named_as_far_as_it_is_known(found: str, wanted: str) -> None:
-    """Recreated, truncated, a stale end, or only beyond the end."""
+    """The cause is a recreated topic, a truncated log, a stale end, or only an offset beyond the end."""
     assert found == wanted
 
 
@@ -99,7 +99,7 @@ def test_topic_ids_of_a_slice_are_those_of_its_rows() -> None:
     ],
 )
 def test_an_observed_fall_of_the_end_means_a_truncated_log(code: str, topic_id: bytes | None, named: str) -> None:
-    """This decides where the commit itself does not show the cause."""
+    """An observed fall of the end decides if the commit itself does not show the cause."""
     codes, ids = np.array([NAMES.index(code)] * 2, np.int8), topic_ids(pa.array([topic_id] * 2, pa.binary(16)))
     after = mark_truncated(codes, np.array([True, False]), CommitOrigins(current_topic_id=ids))
     assert [NAMES[each] for each in after.tolist()] == [named, code]
@@ -110,7 +110,7 @@ def test_an_observed_fall_of_the_end_means_a_truncated_log(code: str, topic_id: 
 
 @pytest.mark.parametrize("committed", [50, 700], ids=["below the log start", "above it"])
 def test_no_distance_is_measured_from_an_offset_of_an_earlier_topic(committed: int) -> None:
-    """Neither lost offsets nor a margin: the offset counts records that this log never had."""
+    """Lost offsets and margin are unknown, because the offset counts records that this log never had."""
     partition = Partition(lambda _: 1_000, [(0, committed)], log_start=lambda _: 100)
     seen = look(Scene([partition]), MINUTE)
     sound = build_without_history(seen, HealthLimits())

@@ -30,7 +30,7 @@ def at(tick: int, ends: dict[str, tuple[int, int, int]], *, recreated: list[str]
 
 
 def test_a_topic_keeps_its_history_when_its_number_changes() -> None:
-    """Topics that sort before it are added and removed; a removed topic takes its history with it."""
+    """Topics that sort before a topic are added and removed; the history of a removed topic is dropped."""
     history = PartitionHistory()
     history.observe(at(0, {"b": (0, 5, 5), "c": (0, 7, 7)}))
     history.observe(at(1, {"a": (0, 1, 1), "b": (0, 6, 6), "c": (0, 8, 8)}))
@@ -41,8 +41,8 @@ def test_a_topic_keeps_its_history_when_its_number_changes() -> None:
     assert [history.high_watermark.points(row)[1] for row in rows.tolist()] == [[3], [5, 6, 7, 8], [9]]
 
 
-def test_it_is_known_since_when_an_end_is_known_again() -> None:
-    """After a poll without an answer, after a missed tick, and after a long pause; not before."""
+def test_the_history_has_the_time_since_which_an_end_is_known_again() -> None:
+    """The time is recorded after a poll without an answer, a missed tick and a long pause, and not before."""
     history, ends = PartitionHistory(tick=TICK), {"a": (0, 5, 5)}
     assert history.answered_since(history.observe(at(0, ends))).tolist() == [-1]
     assert history.answered_since(history.observe(at(1, ends))).tolist() == [-1]
@@ -55,7 +55,7 @@ def test_it_is_known_since_when_an_end_is_known_again() -> None:
 
 
 def test_a_group_is_settled_since_its_last_observed_rebalance() -> None:
-    """Unless its record, which may be read later, has a later time."""
+    """The time in the record of the rebalance, which may be read later, takes precedence if it is later."""
 
     def settled(tick: int, stage: GroupStage, since: int) -> int:
         seen = at(tick, {"a": (0, 5, 5)})
@@ -74,7 +74,7 @@ def test_a_group_is_settled_since_its_last_observed_rebalance() -> None:
 
 
 def test_an_unknown_end_does_not_change_its_history() -> None:
-    """It has no row at that tick."""
+    """A partition with an unknown end has no row at this tick."""
     history = PartitionHistory()
     history.observe(at(0, {"a": (0, 5, 5)}))
     assert history.observe(at(1, {"a": (-1, -1, -1)})).tolist() == [-1]
@@ -83,7 +83,7 @@ def test_an_unknown_end_does_not_change_its_history() -> None:
 
 
 def test_a_recreated_topic_starts_a_new_history() -> None:
-    """Although its ends alone would look like growth."""
+    """A recreated topic has a new history, although its ends alone would look like growth."""
     history = PartitionHistory()
     history.observe(at(0, {"a": (2, 5, 5)}))
     rows = history.observe(at(1, {"a": (2, 8, 9)}, recreated=["a"]))
@@ -91,8 +91,8 @@ def test_a_recreated_topic_starts_a_new_history() -> None:
     assert history.log_start.points(int(rows[0])) == ([NOW + TICK], [2])
 
 
-def test_it_is_known_since_when_the_last_stable_offset_stands_still() -> None:
-    """Only while it is below the high watermark; each move starts a new standstill."""
+def test_the_history_has_the_time_since_which_the_last_stable_offset_is_unchanged() -> None:
+    """The time exists only while the offset is below the high watermark; each move sets a new time."""
     history = PartitionHistory()
     since = []
     for tick, (stable, high) in enumerate([(5, 5), (5, 8), (5, 9), (7, 9), (7, 9), (9, 9), (9, 9)]):
@@ -105,7 +105,7 @@ def test_it_is_known_since_when_the_last_stable_offset_stands_still() -> None:
 
 
 def test_a_seed_adds_ends_before_the_first_tick() -> None:
-    """In the order of the ends it was requested for."""
+    """The answers of a seed are in the order of the ends for which they were requested."""
     history, seen = PartitionHistory(), at(0, {"a": (0, 50, 50), "b": (0, 9, 9)})
     rows = history.observe(seen)
     history.seed(seen, np.array([NOW - 60_000, NOW - 30_000], np.int64), np.array([[20, 30], [-2, 4]], np.int64))
@@ -113,7 +113,7 @@ def test_a_seed_adds_ends_before_the_first_tick() -> None:
 
 
 def test_a_partition_without_a_commit_keeps_its_start_time() -> None:
-    """Through rebalances and short absences; after a long absence it gets a new one."""
+    """The partition keeps its start time through rebalances and short absences, and not after a long absence."""
     history, row = PartitionHistory(tick=TICK), np.zeros(1, np.int64)
 
     def since(tick: int, formed: int, rows: np.ndarray[Any, np.dtype[np.int64]] = row) -> list[int]:
@@ -131,7 +131,10 @@ def test_a_partition_without_a_commit_keeps_its_start_time() -> None:
 
 
 def test_a_fallen_end_is_remembered_until_it_reaches_its_former_offset() -> None:
-    """From the second tick on: a new leader may report less for a moment. Not for a recreated topic."""
+    """A fall counts from the second tick on, because a new leader may report less for a moment.
+
+    A recreated topic has no fall.
+    """
     history, cut = PartitionHistory(), []
     for tick, high in enumerate([90, 50, 90, 50, 50, 60, 40, 89, 90, 91]):
         rows = history.observe(at(tick, {"a": (0, high, high), "b": (0, 7, 7)}))
@@ -146,7 +149,7 @@ def test_a_fallen_end_is_remembered_until_it_reaches_its_former_offset() -> None
 
 
 def test_a_recorded_tick_is_observed_for_its_rows() -> None:
-    """Per row: lag, row in the history, and since when a partition without a commit belongs to its group."""
+    """Each row has its lag, its row in the history, and the start time of a partition without a commit."""
     history = PartitionHistory(tick=TICK)
     inputs = pane(Row(topic="a", committed=3), Row(topic="b", committed=NO_COMMIT), Row(topic="c")).inputs
     ends = PartitionEnds(np.array([0, 1 << 32]), np.array([9, 9]), np.array([0, 0]), np.array([True, True]))

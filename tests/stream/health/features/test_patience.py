@@ -56,7 +56,7 @@ def commits_every(minutes: float, rows: int = 1) -> Slots:
     ],
 )
 def test_a_suspect_has_the_patience_of_its_commits(row: Row, minutes: int, patience: int, is_default: bool) -> None:  # noqa: FBT001 - a table
-    """It is learned from slots; without them a default applies."""
+    """The patience is learned from slots; a default applies without slots."""
     slots = commits_every(minutes) if minutes else no_slots()
     inputs = dataclasses.replace(pane(row).inputs, slots=slots)
     if not minutes:
@@ -76,7 +76,7 @@ def test_a_suspect_has_the_patience_of_its_commits(row: Row, minutes: int, patie
     ],
 )
 def test_any_group_may_pause(minutes: float, pause: int) -> None:
-    """However often it commits; a group that commits rarely may take as long as its patience."""
+    """A group may pause however often it commits; a group that commits rarely may pause for its patience."""
     inputs = dataclasses.replace(pane(Row()).inputs, slots=commits_every(minutes))
     history = EndHistory()
     history.grow(1)
@@ -86,7 +86,7 @@ def test_any_group_may_pause(minutes: float, pause: int) -> None:
 
 
 def test_rows_that_are_not_late_have_a_patience_of_two_ticks() -> None:
-    """Nothing is learned for them, however rarely they commit."""
+    """Nothing is learned for rows that are not late, however rarely they commit."""
     inputs = dataclasses.replace(pane(Row()).inputs, slots=commits_every(2))
     none = ints()
     found = learn_patience(inputs, EndHistory(), LIMITS, ints(-1), none, slots_of_rows(inputs.slots, none, 1))
@@ -94,7 +94,7 @@ def test_rows_that_are_not_late_have_a_patience_of_two_ticks() -> None:
 
 
 def test_static_members_may_be_away_for_longer() -> None:
-    """Their leaving is known only after the session timeout."""
+    """The coordinator notices that a static member has left only after the session timeout."""
     window = pane(Row(topic="a"))
     groups = dataclasses.replace(window.inputs.groups, static=np.array([True]))
     inputs = dataclasses.replace(window.inputs, groups=groups)

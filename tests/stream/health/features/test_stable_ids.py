@@ -27,7 +27,7 @@ def test_a_name_keeps_its_number_until_it_is_removed(ticks: list[list[str]]) -> 
 
 
 def test_removed_names_are_counted() -> None:
-    """So that state under their numbers can be dropped before these are reused."""
+    """Callers can drop the state of removed numbers, because the count changes before the numbers are reused."""
     names = NameIds()
     names.assign(["a", "b", "c"])
     assert names.removed == 0
@@ -39,7 +39,7 @@ def test_removed_names_are_counted() -> None:
 
 @given(st.lists(st.lists(st.integers(0, 40), unique=True, max_size=20), max_size=8))
 def test_a_place_keeps_its_row_when_others_are_added(ticks: list[list[int]]) -> None:
-    """In any order, with any gaps."""
+    """A place keeps its row for any order of places and any gaps."""
     places, known = PartitionIds(), dict[int, int]()
     for tick in ticks:
         asked = np.array(tick, np.int64)

@@ -45,7 +45,7 @@ def test_unowned_rows(row: Row, unowned: bool) -> None:  # noqa: FBT001 - a tabl
 
 
 def test_without_assignments_no_row_is_unowned() -> None:
-    """Both columns are optional."""
+    """The columns of owners and subscriptions are optional."""
     inputs = dataclasses.replace(pane(Row(owner=NO_OWNER)).inputs, owner=None, subscribed=None)
     assert unowned_rows(inputs).tolist() == [False]
 
@@ -111,7 +111,7 @@ def test_stuck_rows(case: tuple[bool, ...]) -> None:
     ],
 )
 def test_proven_stuck_rows(stuck: bool, pending: bool, unproven: bool, proven: bool) -> None:  # noqa: FBT001 - a table
-    """Only a row with an unread record is stuck."""
+    """A row is stuck only if it is proven that its tail has an unread record."""
     no = flags(False)
     tail = TailState(no, flags(pending), flags(unproven), ints(0), no)
     assert proven_stuck_rows(flags(stuck), tail).tolist() == [proven]

@@ -45,7 +45,7 @@ def producers(draw: st.DrawFn) -> list[int]:
 def test_the_age_of_the_oldest_unread_record_is_right_to_within_a_tick(
     sent: list[int], share: float, ticks: int
 ) -> None:
-    """Compared with the true age, for steady and bursty input, at any committed offset."""
+    """The difference from the true age is at most a tick, for steady and bursty input and any committed offset."""
     now = ticks * TICK
     moments = np.array(sent, np.int64)
     end = int(np.searchsorted(moments, now, side="right"))
@@ -59,13 +59,13 @@ def test_the_age_of_the_oldest_unread_record_is_right_to_within_a_tick(
 
 
 def test_without_unread_records_the_age_is_exactly_zero() -> None:
-    """No history is needed."""
+    """The age needs no history if no record is unread."""
     found = time_lag(EndHistory(), one(-1), one(5), np.array([False]), YES, 100)
     assert (found.age[0], found.exact[0]) == (0, True)
 
 
 def test_an_age_beyond_the_history_is_a_flagged_lower_bound() -> None:
-    """At least as old as the history, never extrapolated."""
+    """The age is that from the start of the history, and is never extrapolated."""
     history = EndHistory()
     history.grow(1)
     history.observe(ROW, 50_000, one(500))
@@ -75,7 +75,7 @@ def test_an_age_beyond_the_history_is_a_flagged_lower_bound() -> None:
 
 
 def test_without_a_known_end_there_is_no_age() -> None:
-    """No end, no row or no point: -1, and not exact."""
+    """The age is -1 and not exact if there is no end, no row or no point."""
     history = EndHistory()
     history.grow(1)
     for rows, unread, known in ((one(-1), YES, YES), (ROW, YES, YES), (ROW, ~YES, ~YES)):
@@ -100,14 +100,14 @@ def slots(*each: tuple[int, int]) -> Slots:
 
 
 def test_the_rising_part_of_a_window_begins_after_the_last_rewind() -> None:
-    """Rates across a rewind mean nothing."""
+    """The rising part excludes a rewind, because rates across a rewind have no meaning."""
     found = rising_span(slots((10_000, 50), (40_000, 90), (70_000, 20), (100_000, 40)), 2, 110_000)
     assert (found.start_time[0], found.start_offset[0], found.end_time[0]) == (70_000, 20, 100_000)
     assert (found.start_time[1], found.end_time[1]) == (-1, -1)
 
 
 def test_a_window_ends_now_once_its_commits_are_overdue() -> None:
-    """Otherwise a stopped group would seem to read at its former rate for ever."""
+    """The window of a stopped group ends now, so that its former rate does not stay for ever."""
     late = slots((10_000, 50), (40_000, 90))
     assert rising_span(late, 1, 100_000).end_time.tolist() == [40_000]
     assert rising_span(late, 1, 100_001).end_time.tolist() == [100_001]
@@ -119,7 +119,7 @@ def test_a_window_ends_now_once_its_commits_are_overdue() -> None:
     ids=["catches up", "keeps its distance", "falls behind"],
 )
 def test_the_time_to_catch_up_is_lag_by_the_difference_of_the_rates(per_second: int, reads: int, wanted: int) -> None:
-    """Never, if there is no difference."""
+    """The group never catches up if there is no difference."""
     history = watched(np.arange(0, 300_000, 1_000 // per_second), 300_000)
     made = slots(*((at, at // 1_000 * reads) for at in range(30_000, 300_001, 30_000)))
     window = rising_span(made, 1, 300_000)
@@ -132,7 +132,7 @@ def test_the_time_to_catch_up_is_lag_by_the_difference_of_the_rates(per_second: 
 
 
 def test_rates_without_commits_or_history_are_not_known() -> None:
-    """Not zero; but without unread records the time to catch up is zero."""
+    """The rates are not zero, but unknown; the time to catch up is zero without unread records."""
     none = rising_span(Slots(*(np.empty(0, np.int64) for _ in range(5))), 1, 5)
     for history in (EndHistory(), watched(np.array([5]), 20_000)):
         found = produce_and_consume_rates(

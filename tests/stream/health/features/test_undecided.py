@@ -93,7 +93,7 @@ def test_outage_rows(outage_end: int, age: int, outage: bool) -> None:  # noqa: 
     ],
 )
 def test_unheard_rows(unread: bool, behind: int, outage: bool, unheard: bool) -> None:  # noqa: FBT001 - a table
-    """The commits that are not known may have read everything."""
+    """The group may have read everything with the commits that are not known."""
     found = unheard_rows(flags(unread), ints(NOW - behind), ints(PATIENCE), flags(outage), NOW)
     assert found.tolist() == [unheard]
 

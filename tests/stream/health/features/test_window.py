@@ -78,7 +78,7 @@ def test_random_inputs_have_the_recorded_columns(seed: int) -> None:
 
 
 def test_random_inputs_reach_every_flag() -> None:
-    """The recording is worth something only if each flag is set and not set somewhere."""
+    """The recording is useful only if each flag is set in some rows and not set in others."""
     names = ("stuck", "stuck_unproven", "paused", "excused", "undecided", "before_transaction", "losing", "known")
     seen: dict[str, set[bool]] = {name: set() for name in names}
     for seed in SEEDS:
@@ -90,7 +90,7 @@ def test_random_inputs_reach_every_flag() -> None:
 
 @pytest.mark.parametrize("seed", [0, 5])
 def test_building_a_window_changes_nothing(seed: int) -> None:
-    """The same tick gives the same window twice, and the history is as before."""
+    """Building the window of a tick twice has the same result, and the history does not change."""
     limits = HealthLimits()
     history = PartitionHistory(tick=limits.tick)
     for inputs in filter(None, sequence(seed, 12)):
@@ -112,7 +112,7 @@ def test_a_window_without_history_is_that_of_a_first_tick() -> None:
 
 
 def test_a_trimmed_window_keeps_its_columns() -> None:
-    """Only inputs that the evaluation alone needs are dropped."""
+    """The trimmed window lacks only inputs that the evaluation alone needs."""
     window = build_without_history(next(filter(None, sequence(3))), HealthLimits())
     trimmed = window.trim()
     assert len(trimmed.inputs.slots) == 0

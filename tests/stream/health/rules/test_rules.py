@@ -32,7 +32,7 @@ class Case:
     story: str
     rows: tuple[Row, ...]
     found: tuple[Verdict, ...]
-    """In the order of the rules: the first is the verdict; none: ok."""
+    """The expected verdicts in the order of the rules: the first is that of the row; none: ok."""
     sentence: str
 
     @property
@@ -556,7 +556,7 @@ CASES = (
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.story)
 def test_the_rules_match_the_cases(case: Case) -> None:
-    """The rules that match the row, and the first of them."""
+    """The expected rules match the row, and the first of them is the verdict."""
     window = pane(*case.rows)
     found = [rule.verdict for rule in RULES if rule.matches(window)[0]]
     assert found == [*case.found, V.OK]
@@ -565,7 +565,7 @@ def test_the_rules_match_the_cases(case: Case) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.story)
 def test_the_sentence_has_the_numbers_of_the_row(case: Case) -> None:
-    """One sentence with the measured values."""
+    """The sentence has the measured values and ends with a full stop."""
     window = pane(*case.rows)
     rule = next(rule for rule in RULES if rule.verdict is case.verdict)
     assert rule.sentence(window, 0).startswith(case.sentence)
@@ -574,7 +574,7 @@ def test_the_sentence_has_the_numbers_of_the_row(case: Case) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.story)
 def test_a_sentence_reads_only_its_row(case: Case) -> None:
-    """Sentences that read whole columns would take hours for the rows of many groups."""
+    """A sentence does not read whole columns, which would take hours for the rows of many groups."""
     window = pane(*case.rows)
     rule = next(rule for rule in RULES if rule.verdict is case.verdict)
     alone = one_by_one(window)
@@ -590,7 +590,7 @@ def test_every_rule_has_a_case_that_it_decides(rule: Rule) -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.verdict.value)
 def test_every_rule_has_evidence_and_a_next_step(rule: Rule) -> None:
-    """Its numbers can be read from the window of its case, and the next step is a sentence."""
+    """The numbers of a rule can be read from the window of its case, and its next step is a sentence."""
     assert set(rule.evidence) <= set(COLUMNS)
     assert rule.next_step.endswith((".", "?"))
     case = next(case for case in CASES if case.verdict is rule.verdict)
@@ -600,13 +600,13 @@ def test_every_rule_has_evidence_and_a_next_step(rule: Rule) -> None:
 
 
 def test_every_verdict_has_exactly_one_rule() -> None:
-    """And a severity."""
+    """Every verdict has one rule and one severity."""
     assert sorted(rule.verdict for rule in RULES) == sorted(Verdict)
     assert set(SEVERITY) == set(Verdict)
 
 
 def test_only_good_verdicts_can_be_undecided() -> None:
-    """A fault holds however short the history is."""
+    """A fault holds for any length of the history."""
     looks_fine, stands = pane(Row(undecided=True)), pane(but(STUCK, undecided=True))
     assert apply_rules(looks_fine)[0].tolist() == [-1]
     assert VERDICTS[apply_rules(stands)[0][0]] is V.STOPPED
@@ -627,7 +627,7 @@ def test_the_next_step_of_a_loss_depends_on_what_is_lost(row: Row, step: str) ->
 
 
 def test_the_blocking_transaction_is_named() -> None:
-    """With producer id, transactional id and start time, as far as the cluster knows them."""
+    """The sentence has the producer id, transactional id and start time, as far as the cluster knows them."""
     row = but(REPEATS, stable=10_000, stable_lag=0, held_for=30 * SECOND)
     rule = next(rule for rule in RULES if rule.verdict is V.HELD_BACK)
     known = pane(row, transactions={(0, 0): OpenTransaction(4711, "invoices-1", 1_699_999_000_000)})
@@ -643,7 +643,7 @@ def test_the_blocking_transaction_is_named() -> None:
 
 @pytest.mark.parametrize("column", ["subscribed", "owner", "expiry", "retention", "tails", "reasons"])
 def test_rules_without_their_input_column_match_nothing(column: str) -> None:
-    """Nothing is concluded from a missing column."""
+    """A rule that matches without an optional input column has a sentence and evidence."""
     whole = pane(but(STUCK, subscribed=0, commit_ago=HOUR, owner=NO_OWNER, expires_in=HOUR))
     window = dataclasses.replace(whole, inputs=dataclasses.replace(whole.inputs, **{column: None}))
     for rule in RULES:
@@ -653,7 +653,7 @@ def test_rules_without_their_input_column_match_nothing(column: str) -> None:
 
 
 def test_verdicts_from_warning_on_need_action() -> None:
-    """Fine, unknown and notice verdicts do not."""
+    """Fine, unknown and notice verdicts need no action."""
     calm = {verdict for verdict, severity in SEVERITY.items() if severity < Severity.WARNING}
     notices = {V.BELOW_LOG_START, V.COMMITS_LAST_READ, V.RECOVERING, V.RESET, V.ABANDONED, V.HABIT_UNKNOWN}
     assert calm == {V.OK, V.CAUGHT_UP, V.UNKNOWN} | notices

@@ -24,7 +24,7 @@ def words(evaluator: ShareEvaluator, *polls: ShareProgress) -> list[str]:
 
 
 def test_a_fault_is_shown_at_once_and_withdrawn_after_two_polls() -> None:
-    """The rules have waited; in between the sentence says so."""
+    """A fault needs no second poll, because its rule has waited. The sentence reports that it is still shown."""
     evaluator = ShareEvaluator()
     moving = [progress(lag=39, acknowledged=number) for number in (1, 2)]
     assert words(evaluator, *(poll(minute, WAITING) for minute in range(5))) == ["unknown"] * 5
@@ -38,7 +38,7 @@ def test_a_fault_is_shown_at_once_and_withdrawn_after_two_polls() -> None:
 
 
 def test_one_poll_with_a_fault_keeps_it() -> None:
-    """A group that moves once every now and then keeps its verdict."""
+    """A group that makes progress only now and then keeps its verdict."""
     evaluator = ShareEvaluator(HealthLimits(share_pause=MINUTE))
     rows = [progress(lag=40, acknowledged=number) for number in (0, 0, 1, 1, 2)]
     verdicts = words(evaluator, *(poll(minute, row) for minute, row in enumerate(rows)))
@@ -55,7 +55,7 @@ def test_between_two_polls_nothing_changes() -> None:
 
 
 def test_each_topic_has_the_worst_verdict_of_its_partitions() -> None:
-    """Partitions of which nothing was delivered yet count only in a topic that has no others."""
+    """Partitions without a delivery count only in a topic that has no other partitions."""
     evaluator = ShareEvaluator(HealthLimits(share_pause=MINUTE))
     new = progress(partition=3, start_offset=None, lag=None)
     rows = (WAITING, progress(topic="fine"), new._replace(topic="fine"), new._replace(topic="new"))
@@ -68,7 +68,7 @@ def test_each_topic_has_the_worst_verdict_of_its_partitions() -> None:
 
 
 def test_the_worst_partition_is_that_of_the_group() -> None:
-    """Of equal ones the one with the greatest lag; the other partitions have findings of their own."""
+    """Of equally bad partitions, the greatest lag decides; each faulty partition has a finding of its own."""
     evaluator = ShareEvaluator(HealthLimits(share_pause=MINUTE))
     idle = progress(partition=2)
     evaluator.evaluate(poll(0, OTHER, WAITING, idle), groups())
@@ -100,14 +100,14 @@ GOOD = [
 
 @pytest.mark.parametrize(("rows", "verdict"), [s[1:] for s in GOOD], ids=[s[0] for s in GOOD])
 def test_a_group_without_a_fault(rows: list[SharePartitionProgress], verdict: Verdict) -> None:
-    """A share group has the verdicts of other groups; a group without any known lag is `unknown`."""
+    """A share group has the verdicts of other groups, and is `unknown` without a delivery or without a known lag."""
     found = ShareEvaluator().evaluate(poll(0, *rows), groups())[0]
     assert (found.group.verdict, found.code) == (verdict, CODE[verdict])
     assert bool(found.partitions) == any(row.lag is None for row in rows)
 
 
 def test_a_group_of_unknown_progress_has_no_finding() -> None:
-    """Without the right, before the first poll, and for a group that is not in the topic."""
+    """A group has no finding without the right, before the first poll, or if it is not in the topic."""
     evaluator = ShareEvaluator()
     assert evaluator.evaluate(None, groups()) == {}
     assert evaluator.evaluate(ShareProgress(BEGIN, {}, "not_authorized"), groups()) == {}
@@ -127,7 +127,7 @@ def test_a_poll_that_failed_changes_nothing() -> None:
 
 
 def test_an_unknown_lag_withdraws_nothing() -> None:
-    """The end of a partition that has no leader is not known; the fault stays, and the time goes on."""
+    """The end of a partition without a leader is not known; its fault stays, and its pause continues."""
     evaluator = ShareEvaluator()
     unknown = progress(lag=None)
     verdicts = words(evaluator, *(poll(minute, row) for minute, row in enumerate([WAITING, *[unknown] * 5, WAITING])))
@@ -136,7 +136,7 @@ def test_an_unknown_lag_withdraws_nothing() -> None:
 
 
 def test_partitions_that_are_gone_are_forgotten() -> None:
-    """The memory has those of the last poll only."""
+    """The memory has only the partitions of the last poll."""
     evaluator = ShareEvaluator()
     verdicts = words(evaluator, poll(0, WAITING, OTHER), poll(5, OTHER), poll(10, WAITING, OTHER))
     assert verdicts == ["unknown", "share_stopped", "share_stopped"]
@@ -145,7 +145,7 @@ def test_partitions_that_are_gone_are_forgotten() -> None:
 
 
 def test_a_restart_of_the_monitor_changes_nothing() -> None:
-    """Verdict, time and memory go on; the counts of the reader begin again. Rows of another format are ignored."""
+    """Verdict, time and memory continue; the counts of the reader restart. Rows of another format are ignored."""
     evaluator = ShareEvaluator()
     words(evaluator, poll(0, WAITING), poll(1, progress(lag=40, acknowledged=90)), poll(2, progress(lag=40, returns=9)))
     before = evaluator.evaluate(poll(8, progress(lag=40, returns=9)), groups())[0]
@@ -157,7 +157,7 @@ def test_a_restart_of_the_monitor_changes_nothing() -> None:
 
 
 def test_a_fault_that_is_older_than_the_first_poll_is_known_as_such() -> None:
-    """Until something changes; one partition that changed makes the fault new."""
+    """The time of an old fault is known until a partition changes; one changed partition makes the fault new."""
     evaluator = ShareEvaluator()
     found = [evaluator.evaluate(poll(minute, WAITING), groups())[0].unmoved_since for minute in (0, 5, 6)]
     assert found == [None, BEGIN, BEGIN]
@@ -168,7 +168,7 @@ def test_a_fault_that_is_older_than_the_first_poll_is_known_as_such() -> None:
 
 
 def test_codes_follow_those_of_the_other_verdicts() -> None:
-    """Legend and severities have them in the same order."""
+    """Legend and severities have the codes in the same order."""
     assert list(SHARE_CODE.values()) == list(range(len(VERDICTS), len(VERDICTS) + len(ShareVerdict)))
     assert len(share_legend()) == len(share_severities()) == len(ShareVerdict)
     assert set(share_severities()) == {Severity.CRITICAL}

@@ -22,7 +22,7 @@ def remembered(*polls: SharePartitionProgress) -> SharePartitionMemory:
 
 
 def test_records_wait_from_the_first_poll_that_finds_them() -> None:
-    """The time before, in which there was nothing to do, is no pause."""
+    """The time without records before this poll is no pause."""
     found = remembered(progress(lag=0), progress(lag=0), progress(lag=5), progress(lag=9))
     assert found.waiting_since == BEGIN + 2 * MINUTE
     assert found.idle_time(BEGIN + 3 * MINUTE) == MINUTE
@@ -33,7 +33,7 @@ def test_records_wait_from_the_first_poll_that_finds_them() -> None:
 
 
 def test_every_recorded_change_ends_a_pause() -> None:
-    """A start offset, a finished record out of order, one that was accepted, archived or returned."""
+    """A new start offset, or a record that is finished, accepted, archived or returned, is a change."""
     still = progress(lag=5)
     for field in ("start_offset", "finished", "acknowledged", "archived", "returns"):
         moved = still._replace(**{field: (getattr(still, field) or 0) + 1})
@@ -43,7 +43,7 @@ def test_every_recorded_change_ends_a_pause() -> None:
 
 
 def test_a_pause_that_ends_is_a_habit_unless_it_was_too_long() -> None:
-    """The first change after the start of the monitor teaches nothing: when the pause began is not known."""
+    """The first change after the start of the monitor is no habit, because the start of its pause is not known."""
     still = progress(lag=5)
     first, second = still._replace(start_offset=11), still._replace(start_offset=12)
     assert remembered(still, still, first).longest_pause == 0
@@ -52,7 +52,7 @@ def test_a_pause_that_ends_is_a_habit_unless_it_was_too_long() -> None:
     assert remembered(still, *[first] * 16, second).longest_pause == 0
 
 
-def test_what_came_of_deliveries_is_counted_since_the_last_accepted_record() -> None:
+def test_the_results_of_deliveries_are_counted_since_the_last_accepted_record() -> None:
     """Polls without an ended delivery count for nothing; one accepted record ends the count."""
     rejected = [progress(lag=5, archived=number) for number in (0, 3, 3, 4)]
     found = remembered(*rejected)
@@ -65,7 +65,7 @@ def test_what_came_of_deliveries_is_counted_since_the_last_accepted_record() -> 
 
 
 def test_counts_that_begin_again_are_new() -> None:
-    """The monitor was restarted, or the topic was created again."""
+    """Counts start again after a restart of the monitor, or if the topic was created again."""
     before = progress(lag=5, acknowledged=90, archived=7)
     same = remembered(before, progress(lag=5))
     assert (same.moved, same.fruitless_polls) == (False, 0)

@@ -185,7 +185,7 @@ SENTENCES: list[Any] = [
 
 @pytest.mark.parametrize(("verdict", "found", "sentence"), SENTENCES)
 def test_a_sentence_has_the_numbers(verdict: str, found: ShareSituation, sentence: str) -> None:
-    """What is not known is left out."""
+    """The sentence omits values that are not known."""
     (rule,) = (rule for rule in SHARE_RULES if rule.verdict == verdict)
     assert rule.sentence(found) == sentence
 

@@ -1,4 +1,4 @@
-"""The driver's side of a first read: its result, and every way to have none."""
+"""The driver's side of a first read: its result, and the failures after which there is no result."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def wait_a_little() -> bool:
 
 
 def test_the_result_has_all_changes_and_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Applied to an empty driver state, they are what the topic says; applied twice, they change nothing more."""
+    """A driver state that applies the changes has the groups of the topic, even if it applies them twice."""
     program(monkeypatch, tmp_path, "")
     read = first_read(tmp_path / "first-read")
     read.folder.mkdir()
@@ -53,7 +53,7 @@ def test_the_result_has_all_changes_and_counts(monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_a_broker_that_is_away_is_reported_in_one_line(tmp_path: Path) -> None:
-    """The query reads the topic instead; nothing stays in the folder."""
+    """A read without a broker has no result, so that the query reads the topic; its folder is removed."""
     read = first_read(tmp_path / "first-read")
     with structlog.testing.capture_logs() as logs:
         assert read_first(read, wait_a_little) is None
@@ -66,7 +66,7 @@ def test_a_broker_that_is_away_is_reported_in_one_line(tmp_path: Path) -> None:
 def test_a_result_that_cannot_be_read_is_none(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: bytes | None
 ) -> None:
-    """As after a full volume."""
+    """A result file that is missing, empty or cut off, as after a full volume, gives no result."""
     program(monkeypatch, tmp_path, "")
     read = first_read(tmp_path / "first-read")
     read.folder.mkdir()
@@ -81,14 +81,14 @@ def test_a_result_that_cannot_be_read_is_none(
 
 
 def test_a_folder_that_cannot_be_created_is_no_failure_of_the_start(tmp_path: Path) -> None:
-    """The query needs none."""
+    """The first read has no result and logs the reason; the query needs no folder."""
     with structlog.testing.capture_logs() as logs:
         assert read_first(first_read(tmp_path / "missing" / "first-read"), wait_a_little) is None
     assert "cannot be started" in logs[0]["cause"]
 
 
 def test_a_killed_process_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """With how it ended."""
+    """The error has the signal that ended the process."""
     program(monkeypatch, tmp_path, WAITING)
     with FirstReader(first_read(tmp_path / "first-read")) as running:
         assert not running.finished()
@@ -98,7 +98,7 @@ def test_a_killed_process_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
 
 def test_a_stop_ends_the_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """There is no result, and nothing is logged."""
+    """A stop has no result and logs nothing."""
     program(monkeypatch, tmp_path, WAITING)
     started: list[int] = []
     original = FirstReader.__enter__
@@ -117,7 +117,7 @@ def test_a_stop_ends_the_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 
 
 def test_an_error_of_the_caller_ends_the_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Such as a JVM that does not start."""
+    """An error of the caller, such as a JVM that does not start, ends the first read."""
     program(monkeypatch, tmp_path, WAITING)
 
     def stopped() -> bool:

@@ -26,7 +26,7 @@ def plan(stable: dict[int, int]) -> FirstRead | None:
 
 
 def test_a_long_topic_is_read_to_its_last_stable_offsets() -> None:
-    """In as many tasks as read at once; each has a file for its result."""
+    """The read has as many tasks as run at the same time; each task has a file for its result."""
     first = plan({0: 60_010, 1: 10, 2: 40_010})
     assert first is not None
     assert first.tasks == (((0, 10, 60_010),), ((2, 10, 40_010),))
@@ -38,15 +38,15 @@ def test_a_long_topic_is_read_to_its_last_stable_offsets() -> None:
     )
 
 
-def test_it_does_not_wait_for_brokers_as_long_as_the_query() -> None:
-    """The query reads the topic after that, with the limit of the job."""
+def test_a_first_read_waits_less_for_brokers_than_the_query() -> None:
+    """A first read waits for 30 seconds at most; the query then reads the topic with the limit of the job."""
     first = plan({0: 100_000})
     assert first is not None
     assert first.reading.limit == 30
 
 
 def test_a_partition_without_a_known_end_is_not_read() -> None:
-    """It keeps its start, as in a batch."""
+    """The read of a partition without a known end stops at its start, as in a batch."""
     first = plan({0: 100_000, 2: 3})
     assert first is not None
     assert first.ends == {0: 100_000, 1: 10, 2: 10}
@@ -57,11 +57,11 @@ def test_a_partition_without_a_known_end_is_not_read() -> None:
     [(0, False), (SMALL_BATCH - 1, False), (SMALL_BATCH, True), (2 * MOST, True), (2 * MOST + 1, False)],
 )
 def test_only_topics_that_gain_from_it_and_fit_one_batch_are_read(unread: int, *, is_read: bool) -> None:
-    """A short one is read as fast by the query; a very long one in batches that a stop does not lose."""
+    """The query reads a short topic as fast, and reads a very long topic in batches that a stop does not lose."""
     assert (plan({0: 10 + unread}) is not None) is is_read
 
 
 def test_the_request_reaches_another_process() -> None:
-    """As a pickle, without change."""
+    """A request that is pickled and unpickled is unchanged."""
     first = plan({0: 100_000})
     assert pickle.loads(pickle.dumps(first)) == first  # noqa: S301 -- made here

@@ -74,7 +74,7 @@ def is_running(folder: Path, task: int) -> bool:
 def test_a_result_has_the_deltas_of_a_task_and_what_they_change(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """In a file; the change is that of an empty state, with the live positions of the offsets partition."""
+    """The result file has the delta, and the change that it makes to an empty state with live positions."""
     read = first_read(tmp_path)
     write_results(monkeypatch, read)
     with pa.ipc.open_file(str(read.result(0))) as file:
@@ -96,8 +96,8 @@ def test_the_source_reads_the_same_rows(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert (row.schema.names, row.column("shard").to_pylist()) == (["shard", "delta", "tally"], [2])
 
 
-def test_it_succeeds_when_all_children_have(process: subprocess.Popen[str], tmp_path: Path) -> None:
-    """The exit code is 0."""
+def test_the_process_succeeds_when_all_children_succeed(process: subprocess.Popen[str], tmp_path: Path) -> None:
+    """The exit code of the process is 0."""
     end(tmp_path, 1, "well")
     end(tmp_path, 0, "well")
     assert process.wait(60) == 0
@@ -107,8 +107,10 @@ def test_it_succeeds_when_all_children_have(process: subprocess.Popen[str], tmp_
     ("how", "reason"),
     [("failed", "OSError: no space left"), ("killed", f"a process was ended by signal {signal.SIGKILL:d}")],
 )
-def test_it_fails_when_one_child_has(process: subprocess.Popen[str], tmp_path: Path, how: str, reason: str) -> None:
-    """With the reason in one line, and without waiting for the others, which end as well."""
+def test_the_process_fails_when_one_child_fails(
+    process: subprocess.Popen[str], tmp_path: Path, how: str, reason: str
+) -> None:
+    """The process prints the reason in one line and does not wait for the other children, which also end."""
     end(tmp_path, 1, how)
     _, errors = process.communicate(timeout=60)
     assert (process.returncode, errors.splitlines()[-1]) == (1, reason)
@@ -116,13 +118,13 @@ def test_it_fails_when_one_child_has(process: subprocess.Popen[str], tmp_path: P
 
 
 def test_a_killed_process_leaves_no_children(process: subprocess.Popen[str], tmp_path: Path) -> None:
-    """They see that their parent has ended, and so does this process if the driver is killed."""
+    """The children end when their parent has ended."""
     process.kill()
     wait_until(lambda: not any(is_running(tmp_path, task) for task in (0, 1)), "the children to end", limit=60)
 
 
 def test_the_end_of_the_driver_ends_all(tmp_path: Path) -> None:
-    """Although no signal reaches the processes."""
+    """The processes end when the driver is killed, although they get no signal."""
     starts = "import subprocess, sys; subprocess.call([sys.executable, *sys.argv[1:]])"
     driver = subprocess.Popen([sys.executable, "-c", starts, "-c", _PROGRAM, str(tmp_path)])
     wait_until(lambda: all((tmp_path / f"pid-{task}").exists() for task in (0, 1)), "two children", limit=60)
