@@ -1,7 +1,7 @@
 """Tables of columns in few bytes, for the time between two ticks: most columns repeat a value or span a narrow range.
 
 The encoding is exact. A column whose elements are all equal takes no memory; whole numbers take one, two or four bytes
-where the numbers other than `NOT_KNOWN` span so little; every other column is kept as it is.
+where the numbers other than `NOT_KNOWN` span so little; every other column, and every small one, is kept as it is.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _Table = TypeVar("_Table")
 _NARROW: Final = (np.uint8, np.uint16, np.uint32)
+LEAST_BYTES: Final = 4_096
+"""Size of the smallest column that is packed: below, packing takes more time than its memory is worth."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -32,7 +34,9 @@ class PackedColumn:
 
     @classmethod
     def pack(cls, column: NDArray[Any]) -> PackedColumn:
-        """Return a packed copy of a column; one that cannot be made smaller is shared, not copied."""
+        """Return a packed copy of a column; a small one, or one that cannot be made smaller, is shared, not copied."""
+        if column.nbytes < LEAST_BYTES:
+            return cls(column, None)
         if len(column) and column.strides == (0,):  # unpacked at this tick, and not changed
             return cls(column, None)
         if len(column) and column.ndim == 1 and _is_uniform(column):

@@ -107,6 +107,7 @@ def test_commits_during_downtime_are_shown_once_ready(
             assert [after[name] for name in SURVIVES] == [before[name] for name in SURVIVES]
 
 
+@pytest.mark.long
 def test_kills_during_batches_lose_nothing(make_broker: MakeBroker, tmp_path: Path) -> None:
     """A monitor that is killed during its first and a later batch under traffic finally agrees with Kafka."""
     bootstrap = make_broker().bootstrap

@@ -215,6 +215,8 @@ def look(scene: Scene, now: int) -> HealthInputs:
 
 def _aborts(part: Partition, now: int) -> AbortStreak | None:
     """Return the aborted commits since the last commit."""
+    if not part.aborts:
+        return None
     last = max((time for time, _ in part.commits if time <= now), default=-(1 << 40))
     since = [time for time in part.aborts if last < time <= now]
     return AbortStreak(len(since), NOON + since[0], NOON + since[-1], 4_000) if since else None

@@ -10,11 +10,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.health.packed_columns import PackedColumn, PackedTable
+from stream.health import packed_columns
+from stream.health.packed_columns import LEAST_BYTES, PackedColumn, PackedTable
 from tests.support.hypothesis_profiles import examples
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
+
+
+@pytest.fixture(scope="module", autouse=True)
+def every_column_is_packed() -> Iterator[None]:
+    """Pack small columns too."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setattr(packed_columns, "LEAST_BYTES", 0)
+        yield
+
 
 WIDTHS = (0, 1, 254, 255, 256, 65_534, 65_535, 65_536, 2**32 - 2, 2**32 - 1, 2**32, 2**63)
 BASES = (-(2**63), -300, -2, -1, 0, 1, 1_700_000_000_000, 2**63 - 1)
@@ -85,6 +97,16 @@ def test_other_columns_keep_their_type_and_their_values(values: NDArray[Any]) ->
     rows = PackedColumn.pack(values).rows(0)
     assert rows.dtype == values.dtype
     assert repr(rows.tolist()) == repr(values.tolist())
+
+
+@pytest.mark.parametrize(("rows", "is_packed"), [(LEAST_BYTES // 8 - 1, False), (LEAST_BYTES // 8, True)])
+def test_a_small_column_is_kept_as_it_is(rows: int, monkeypatch: pytest.MonkeyPatch, *, is_packed: bool) -> None:
+    """A column below LEAST_BYTES is shared with its packed form; a larger one is packed."""
+    monkeypatch.setattr(packed_columns, "LEAST_BYTES", LEAST_BYTES)
+    numbers = np.arange(rows, dtype=np.int64)
+    packed = PackedColumn.pack(numbers)
+    assert (packed.nbytes < numbers.nbytes, not np.shares_memory(packed.rows(0), numbers)) == (is_packed, is_packed)
+    assert packed.rows(0).tolist() == numbers.tolist()
 
 
 @dataclasses.dataclass(frozen=True)
