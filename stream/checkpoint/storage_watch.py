@@ -39,7 +39,7 @@ class StorageWatch:
         self._asked_at: float | None = None
         self._error: str | None = None
         self._logged_problem: str | None = None
-        self._saying = threading.Lock()
+        self._log_lock = threading.Lock()
         self._closing = threading.Event()
 
     def start(self) -> None:
@@ -71,7 +71,7 @@ class StorageWatch:
         return None if problem is None else f"the storage of the checkpoint {self._folder} is away: {problem}"
 
     def _log(self, problem: str | None) -> None:
-        with self._saying:
+        with self._log_lock:
             if problem == self._logged_problem:
                 return
             self._logged_problem = problem

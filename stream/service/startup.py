@@ -50,7 +50,7 @@ def wait_for_offsets_topic(
             if not error.passes:
                 raise
             if status.trouble != str(error):
-                _log.warning("kafka unreachable at startup; trying again", cause=str(error))
+                _log.warning("kafka unavailable at startup; trying again", cause=str(error))
             status.trouble = str(error)
         else:
             status.trouble, status.cluster_id = None, cluster.cluster_id

@@ -54,7 +54,7 @@ def expected(query: str, wanted: float | None, cluster: str) -> Mapping[str, Any
     return {"expr": query, "eval_time": "1m", "exp_samples": samples}
 
 
-def promtool_offsets_and_lags(
+def promtool_complaints(
     promtool: str, folder: Path, situations: tuple[Situation, ...], cluster: str = ""
 ) -> str | None:
     """Return the objections of promtool to the results that the table expects, None without any."""
@@ -75,17 +75,17 @@ def promtool_offsets_and_lags(
 
 def test_the_queries_give_the_number_of_replicas(promtool: str, tmp_path: Path) -> None:
     """Each situation has its number. An unknown input gives no value, so that the autoscaler keeps the number."""
-    assert promtool_offsets_and_lags(promtool, tmp_path, SITUATIONS) is None
+    assert promtool_complaints(promtool, tmp_path, SITUATIONS) is None
 
 
 def test_the_queries_are_of_the_chosen_cluster(promtool: str, tmp_path: Path) -> None:
     """The page's matcher of a cluster excludes a group of the same name in another cluster."""
     assert f"`{EAST.replace('east', 'NAME')}`" in PAGE
-    assert promtool_offsets_and_lags(promtool, tmp_path, SITUATIONS, EAST) is None
+    assert promtool_complaints(promtool, tmp_path, SITUATIONS, EAST) is None
 
 
 def test_a_wrong_number_is_noticed(promtool: str, tmp_path: Path) -> None:
     """The check fails for a wrong number, and for a number instead of no value."""
     known, unknown = SITUATIONS[0], SITUATIONS[-1]
     for wrong in (known._replace(wanted=7), unknown._replace(wanted=4)):
-        assert promtool_offsets_and_lags(promtool, tmp_path, (wrong,)) is not None
+        assert promtool_complaints(promtool, tmp_path, (wrong,)) is not None

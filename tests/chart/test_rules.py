@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.chart.alerts.case import FILES, alerts, in_clusters, promtool_offsets_and_lags
+from tests.chart.alerts.case import FILES, alerts, in_clusters, promtool_complaints
 from tests.chart.alerts.cases import CASES
 from tests.chart.alerts.clusters import CASES as OF_CLUSTERS
 
@@ -28,7 +28,7 @@ def test_the_files_pass_every_check(promtool: str) -> None:
 def test_an_alert_fires_when_it_should_and_only_then(alert: str, promtool: str, tmp_path: Path) -> None:
     """Every story of the alert has exactly the alerts and texts of the table."""
     cases = [case for case in CASES if case.alert == alert]
-    output = promtool_offsets_and_lags(promtool, cases, tmp_path)
+    output = promtool_complaints(promtool, cases, tmp_path)
     assert output is None, output
 
 
@@ -40,7 +40,7 @@ def test_two_clusters_with_the_same_story_do_not_mix(alert: str, promtool: str, 
     down has only the series of the scrape.
     """
     doubled = [in_clusters(case, "east", "west") for case in CASES if case.alert == alert and case not in OF_CLUSTERS]
-    output = promtool_offsets_and_lags(promtool, doubled, tmp_path)
+    output = promtool_complaints(promtool, doubled, tmp_path)
     assert output is None, output
 
 
@@ -48,4 +48,4 @@ def test_a_wrong_story_is_noticed(promtool: str, tmp_path: Path) -> None:
     """The check fails for a firing case that expects no alert, and for a quiet case that expects one."""
     for case in [next(case for case in CASES if bool(case.fires) is fires) for fires in (True, False)]:
         wrong = type(case)(case.alert, case.kind, case.story, case.series, case.at, () if case.fires else [{"a": "b"}])
-        assert promtool_offsets_and_lags(promtool, [wrong], tmp_path) is not None
+        assert promtool_complaints(promtool, [wrong], tmp_path) is not None

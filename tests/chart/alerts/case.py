@@ -155,7 +155,7 @@ def _part_text(part: re.Match[str], labels: Mapping[str, str]) -> str:
     return "" if value is None else part["text"].replace("{{ . | urlquery }}", value)
 
 
-def promtool_offsets_and_lags(promtool: str, cases: Sequence[Case], folder: Path) -> str | None:
+def promtool_complaints(promtool: str, cases: Sequence[Case], folder: Path) -> str | None:
     """Run rows through promtool; return its complaints, or None."""
     file = folder / "cases.yaml"
     tests = {"rule_files": [str(each) for each in FILES], "evaluation_interval": "30s"}

@@ -57,7 +57,7 @@ def test_monitor_recovers_from_a_missing_broker(make_broker: MakeBroker, tmp_pat
         assert monitor.get("/livez").status == 200
         assert monitor.get("/readyz").status == 503
         assert monitor.metrics().value("lagwarden_kafka_reachable") == 0
-        assert [line["cause"] for line in monitor.wait_events("kafka unreachable at startup; trying again")] == [
+        assert [line["cause"] for line in monitor.wait_events("kafka unavailable at startup; trying again")] == [
             monitor.reasons()
         ]
 
