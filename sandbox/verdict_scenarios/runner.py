@@ -173,9 +173,10 @@ def _record(
     recorder: SnapshotRecorder,
 ) -> RunRecord:
     """Return the record until now, without commits."""
+    now = time.time()
     return RunRecord(
         began=began,
-        ended=time.time(),
+        ended=now,
         groups={each.scenario.name: each.group.group for each in runners},
         marks={"": marks, **{each.scenario.name: dict(each.marks) for each in runners}},
         snapshots=list(recorder.snapshots),
@@ -183,5 +184,5 @@ def _record(
         commits=[],
         details=dict(recorder.details),
         faults=[f"{each.scenario.name}: {fault}" for each in runners for fault in each.faults],
-        pauses={each.scenario.name: list(each.pauses) for each in runners},
+        pauses={each.scenario.name: each.pauses(now) for each in runners},
     )
