@@ -32,7 +32,7 @@ _GROUPS: Final = (
 )  # fmt: skip
 """The last is omitted if no group has an owner."""
 _PARTITIONS: Final = (
-    ("Partition", "number"), ("Log start", "number"), ("End", "number"), ("Kept", "number"),
+    ("Partition", ""), ("Log start", "number"), ("End", "number"), ("Kept", "number"),
     ("Greatest lag", "number"), ("Share of kept", "number"), ("Slowest group", ""),
 )  # fmt: skip
 _FULL: Final = 0.9
@@ -210,7 +210,7 @@ def _partition(ends: Mapping[str, Any], slowest: Mapping[str, Any] | None) -> El
     group = NONE if slowest is None else el("a", named(slowest["group"]), href=group_link(slowest["group"]))
     return el(
         "tr",
-        el("th", number(ends["partition"]), scope="row", class_="number"),
+        el("th", number(ends["partition"]), scope="row"),
         [el("td", value, class_="number") for value in numbers],
         el("td", _share(lag, kept, removes=bool(start)), class_="number"),
         el("td", group),
