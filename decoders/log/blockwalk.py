@@ -23,23 +23,26 @@ def _lz4_header_size(frame: bytes) -> int:
     return 7 + (8 if frame[4] & 0x08 else 0) + (4 if frame[4] & 0x01 else 0)
 
 
-def lz4_bound(frame: bytes) -> int:
-    """Return an upper bound on the content of a frame from its block headers. Stops at the end of a truncated frame.
+def lz4_frame(payload: bytes) -> tuple[bytes, int]:
+    """Return the first frame, and an upper bound on its content from the block headers. The frame may be truncated.
 
-    Raises Damaged for bytes that are not a frame.
+    As Java's Lz4BlockInputStream, this ignores the bytes after the first frame. Raises Damaged for bytes that are not a
+    frame.
     """
-    at = _lz4_header_size(frame)
-    largest = _LZ4_BLOCK_SIZES.get(frame[5] >> 4 & 7, 0)
-    checksum = 4 if frame[4] & 0x10 else 0
+    at = _lz4_header_size(payload)
+    flags = payload[4]
+    largest = _LZ4_BLOCK_SIZES.get(payload[5] >> 4 & 7, 0)
+    block_checksum, content_checksum = (4 if flags & 0x10 else 0), (4 if flags & 0x04 else 0)
     bound = 0
-    while at + 4 <= len(frame):
-        word = int.from_bytes(frame[at : at + 4], "little")
+    while at + 4 <= len(payload):
+        word = int.from_bytes(payload[at : at + 4], "little")
+        at += 4
         if word == 0:
-            break
+            return payload[: at + content_checksum], bound
         size = word & ~_UNCOMPRESSED_BLOCK
         bound += min(size if word & _UNCOMPRESSED_BLOCK else size * _LZ4_RATIO, largest)
-        at += 4 + size + checksum
-    return bound
+        at += size + block_checksum
+    return payload, bound
 
 
 def with_valid_header_checksum(frame: bytes) -> bytes:

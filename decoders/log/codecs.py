@@ -15,7 +15,7 @@ from typing import Final
 
 import cramjam
 
-from decoders.log.blockwalk import lz4_bound, with_valid_header_checksum, zstd_bound
+from decoders.log.blockwalk import lz4_frame, with_valid_header_checksum, zstd_bound
 from decoders.log.errors import Damaged, LogFault
 
 DEFAULT_LIMIT: Final = 128 << 20
@@ -55,8 +55,8 @@ def decompress(codec: Codec, payload: bytes, *, limit: int = DEFAULT_LIMIT, magi
     if codec is Codec.SNAPPY:
         return _decompress_snappy(payload, limit)
     if codec is Codec.LZ4:
-        frame = with_valid_header_checksum(payload) if magic == 0 else payload
-        return _decompress_into_buffer(cramjam.lz4, frame, lz4_bound(frame), limit)
+        frame, bound = lz4_frame(with_valid_header_checksum(payload) if magic == 0 else payload)
+        return _decompress_into_buffer(cramjam.lz4, frame, bound, limit)
     return _decompress_into_buffer(cramjam.zstd, payload, zstd_bound(payload), limit)
 
 
