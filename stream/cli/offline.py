@@ -234,7 +234,8 @@ def replay(
         return _print_remarks(groups)
     rows = list(records_of_group(opened.rows(), group))
     if not rows:
-        raise Refusal(f"no record belongs to group {group!r}", "without --group all groups are listed", ExitCode.USAGE)
+        problem = f"no record belongs to group {group!r}"
+        raise Refusal(problem, "without --group all groups are listed", ExitCode.NO_SUCH_GROUP)
     groups = CaptureGroups(RowList(rows, opened.origin, opened.problems, opened.notes), retention)
     _print_history(group, groups.group(group), list(timeline(rows, group)), as_json=as_json)
     return _print_remarks(groups)

@@ -99,27 +99,38 @@ class TestDecode:
     @pytest.mark.parametrize(
         ("arguments", "problem"),
         [
-            pytest.param(["decode", "00", "--format", "xml"], "--format xml: must be one of json", id="format"),
-            pytest.param(["decode", "00", "--encoding", "x"], "must be one of auto, hex, base64", id="encoding"),
-            pytest.param(["decode", "--topic", "orders"], "must be one of __consumer_offsets", id="topic"),
+            pytest.param(["decode", "00", "--format", "xml"], "--format xml: must be one of json", id="unknown format"),
+            pytest.param(
+                ["decode", "00", "--encoding", "x"], "must be one of auto, hex, base64", id="unknown encoding"
+            ),
+            pytest.param(["decode", "--topic", "orders"], "must be one of __consumer_offsets", id="unknown topic"),
             pytest.param(["decode", "00", "-b", "a:1"], "exclude each other", id="two sources"),
-            pytest.param(["capture", "x", "--from", "noon", "-b", "a:1"], "'noon' is neither ISO 8601", id="time"),
+            pytest.param(
+                ["capture", "x", "--from", "noon", "-b", "a:1"], "'noon' is neither ISO 8601", id="invalid time"
+            ),
             pytest.param(["capture", "x"], "kafka.bootstrap_servers (not set): is required", id="no cluster"),
             pytest.param(
                 ["dump-log", "x", "--offsets-decoder", "--cluster-metadata-decoder"],
                 "exclude each other",
-                id="decoders",
+                id="two decoders",
             ),
-            pytest.param(["replay", str(RECORDED), "--group", "x"], "no record belongs to group 'x'", id="group"),
         ],
     )
     def test_invalid_arguments(self, arguments: list[str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:
-        """The error is one line with the valid values, and the exit code USAGE."""
+        """The error has the reason and no traceback, stdout is empty, and the exit code is USAGE."""
         assert cli.main(arguments) == ExitCode.USAGE
         out, err = capsys.readouterr()
         assert out == ""
         assert problem in err
         assert "Traceback" not in err
+
+
+def test_replay_of_an_unknown_group(capsys: pytest.CaptureFixture[str]) -> None:
+    """A group without records ends with the exit code for unknown groups, and the error names the group."""
+    assert cli.main(["replay", str(RECORDED), "--group", "x"]) == ExitCode.NO_SUCH_GROUP
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "no record belongs to group 'x'" in err
 
 
 class TestCapture:
