@@ -148,7 +148,7 @@ def _oldest(rules: Mapping[int, ExpiryRules | None], remarks: list[str]) -> Expi
     """Return the oldest rules of all brokers; the newest ones if no broker reports its version."""
     known = {node: value for node, value in rules.items() if value is not None}
     if len(set(known.values())) > 1:
-        remarks.append(f"brokers are of different versions ({_each(known)}): the oldest one's expiry rules count")
+        remarks.append(f"brokers differ in version ({_each(known)}): the expiry rules of the oldest apply")
     return next((each for each in ExpiryRules if each in known.values()), ExpiryRules.NONE_PENDING)
 
 

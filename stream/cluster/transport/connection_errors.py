@@ -115,9 +115,9 @@ def _login(error: BaseException, where: str, _: str) -> ClusterError:
 
 
 def _mechanism(error: BaseException, where: str, _: str) -> ClusterError:
-    enabled = re.search(r"enabled mechanisms: (.+)", str(error))
+    mechanisms = re.search(r"SASL mechanism .+; it offers .+", str(error))
     return LoginRefused(
-        f"{where} does not offer the SASL mechanism{f' but {enabled.group(1)}' if enabled else ''}",
+        f"{where} does not offer the {mechanisms[0] if mechanisms else 'SASL mechanism'}",
         "set kafka.sasl_mechanism to one that the broker's listener enables",
     )
 

@@ -164,7 +164,8 @@ class Connection(KafkaConnection):  # type: ignore[misc]
         request = SaslHandshakeRequest(mechanism=mechanism, min_version=1)
         response = await self._send_request(request, timeout_at=deadline)
         if response.error_code:
-            raise for_code(response.error_code)(f"enabled mechanisms: {', '.join(response.mechanisms or ())}")
+            offered = ", ".join(response.mechanisms or ()) or "none"
+            raise for_code(response.error_code)(f"SASL mechanism {mechanism}; it offers {offered}")
 
 
 class Connections(KafkaConnectionManager):  # type: ignore[misc]

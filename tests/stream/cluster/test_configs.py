@@ -36,7 +36,7 @@ def cluster(*answers: Any) -> ScriptedCluster:
             says(results=[result("t", config(NAMES[0], "compact", 1), config(NAMES[1], "9"), config("more", "x"))]),
             TopicConfig(NAMES[0], "compact", "dynamic_topic_config"),
             TopicConfig(NAMES[1], "9", "default_config"),
-            id="both known; an unrequested one is left out",
+            id="both known, unrequested setting ignored",
         ),
         pytest.param(
             says(results=[result("t", config(NAMES[0], None, 4), config(NAMES[1], "9", 99))]),

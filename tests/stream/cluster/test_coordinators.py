@@ -1,4 +1,4 @@
-"""Tests of coordinators: batched lookups, the cache, and reasons for unknown ones."""
+"""Tests of coordinators: batched lookups, the cache, and reasons for unknown coordinators."""
 
 from __future__ import annotations
 

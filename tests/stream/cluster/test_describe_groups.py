@@ -81,10 +81,10 @@ def ask(
             group("g", "Empty", 0, protocol_type=""), DescribedGroup("g", "Empty", 0, None, "range"), id="simple"
         ),
         pytest.param(
-            group("g", "Dead", 0), DescribedGroup("g", reason=ErrorReason.NOT_FOUND), id="unknown to an older broker"
+            group("g", "Dead", 0), DescribedGroup("g", reason=ErrorReason.NOT_FOUND), id="unknown group, older broker"
         ),
         pytest.param(
-            group("g", "Dead", 0, error_code=69), DescribedGroup("g", reason=ErrorReason.NOT_FOUND), id="unknown"
+            group("g", "Dead", 0, error_code=69), DescribedGroup("g", reason=ErrorReason.NOT_FOUND), id="unknown group"
         ),
         pytest.param(
             group("g", "", 0, error_code=30), DescribedGroup("g", reason=ErrorReason.NOT_AUTHORIZED), id="denied"

@@ -45,7 +45,7 @@ def test_every_replica_has_a_row() -> None:
 
 
 def test_rows_of_one_topic_include_errors() -> None:
-    """A broker with an error may hold replicas of any topic."""
+    """The rows of a topic include those of a broker with an error, which may hold replicas of any topic."""
     other = says(name="t", partitions=[says(partition_index=0, partition_size=9, offset_lag=0, is_future_key=False)])
     first = disk("/a", {0: 5})
     first.topics.append(other)
@@ -60,7 +60,7 @@ def test_rows_of_one_topic_include_errors() -> None:
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        pytest.param(AWAY, "unreachable", id="away"),
+        pytest.param(AWAY, "unreachable", id="unreachable"),
         pytest.param(TOO_OLD, "unsupported", id="before 1.0"),
         pytest.param(says(error_code=31, results=[]), "not_authorized", id="denied"),
         pytest.param(says(error_code=0, results=[]), "not_authorized", id="denied by an older broker without an error"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 TRANSACTIONAL = 0x10
 Piece = tuple[int, bytes]
-"""A batch with the offset behind it."""
+"""The offset after a batch, and the batch."""
 
 
 def plain(at: int, count: int = 1, size: int = 1) -> Piece:
@@ -102,17 +103,19 @@ def read(leader: Leader, *wanted: TailRequest, **bounds: Any) -> list[TailRead]:
     ("log", "data_from", "data_end"),
     [
         pytest.param([plain(0, 3)], 0, 3, id="records only"),
-        pytest.param([plain(0, 2), pending(2, 7), ended(3, 7, committed=True)], 3, 3, id="a marker, nothing else"),
+        pytest.param([plain(0, 2), pending(2, 7), ended(3, 7, committed=True)], 3, 3, id="only a commit marker"),
         pytest.param([pending(0, 7, 2), ended(2, 7, committed=True)], 0, 2, id="a committed transaction"),
-        pytest.param([pending(0, 7, 2), ended(2, 7, committed=True)], 1, 2, id="the second half of its batch"),
+        pytest.param([pending(0, 7, 2), ended(2, 7, committed=True)], 1, 2, id="start inside a committed batch"),
         pytest.param([plain(0), pending(1, 7, 2), ended(3, 7, committed=False)], 1, 1, id="an aborted transaction"),
-        pytest.param([plain(0), pending(1, 7, 2), ended(3, 7, committed=False)], 0, 1, id="a record before it"),
-        pytest.param([plain(0), pending(1, 7, 2)], 1, 3, id="an open transaction may still be committed"),
+        pytest.param(
+            [plain(0), pending(1, 7, 2), ended(3, 7, committed=False)], 0, 1, id="record before an aborted transaction"
+        ),
+        pytest.param([plain(0), pending(1, 7, 2)], 1, 3, id="open transaction"),
         pytest.param(
             [pending(0, 7), pending(1, 8), ended(2, 7, committed=True), ended(3, 8, committed=False)],
             0,
             1,
-            id="two at a time, one of them aborted",
+            id="two concurrent transactions, one aborted",
         ),
         pytest.param(
             [pending(0, 7), ended(1, 7, committed=False), pending(2, 7), ended(3, 7, committed=True)],
@@ -121,15 +124,15 @@ def read(leader: Leader, *wanted: TailRequest, **bounds: Any) -> list[TailRead]:
             id="aborted, then committed by the same producer",
         ),
         pytest.param(
-            [ended(4, 7, committed=False), ended(5, 7, committed=True)], 4, 4, id="markers of what was before"
+            [ended(4, 7, committed=False), ended(5, 7, committed=True)], 4, 4, id="markers of earlier transactions"
         ),
-        pytest.param([compacted(0, [0, 1], 5)], 0, 2, id="compaction took the last records of a batch"),
-        pytest.param([compacted(0, [0, 1], 5)], 3, 3, id="compaction took all that is looked for"),
+        pytest.param([compacted(0, [0, 1], 5)], 0, 2, id="last records of a batch removed by compaction"),
+        pytest.param([compacted(0, [0, 1], 5)], 3, 3, id="all requested records removed by compaction"),
         pytest.param([compacted(0, [], 5), plain(5)], 0, 6, id="an empty batch before a record"),
-        pytest.param([plain(0, 2)], 2, 2, id="nothing is left up to the end"),
+        pytest.param([plain(0, 2)], 2, 2, id="no records up to the end"),
     ],
 )
-def test_what_is_data(log: list[Piece], data_from: int, data_end: int) -> None:
+def test_data_ends_with_the_last_readable_record(log: list[Piece], data_from: int, data_end: int) -> None:
     """Data ends with the last record that a read_committed consumer receives or may receive."""
     end = max(log[-1][0], data_from + 1)
     (found,) = read(Leader({("t", 0): log}), TailRequest("t", 0, data_from, end))
@@ -156,7 +159,7 @@ def test_many_tails_in_few_requests() -> None:
     st.lists(st.integers(0, 4), min_size=1, max_size=6),
 )
 def test_limits_of_a_request_do_not_change_the_answers(kinds: list[str], starts: list[int]) -> None:
-    """A partition that is missing in an answer is requested again, alone."""
+    """The data ends are correct for any mix of small and large batches, although answers have size limits."""
     log: list[Piece] = []
     at = 0
     for number, kind in enumerate(kinds):
@@ -184,21 +187,25 @@ def test_a_tail_that_is_too_large() -> None:
 
 
 def test_time_is_bounded() -> None:
-    """No request starts after the time limit."""
+    """No request starts after the time limit: only a read with enough time has a request for each large batch."""
     log = [plain(n, 1, size=1_200_000) for n in range(4)]
-    leader = Leader({("t", 0): log, ("t", 1): log})
-    time = iter(range(100))
-    read(leader, TailRequest("t", 0, 0, 4), TailRequest("t", 1, 0, 4), seconds=2, clock=lambda: float(next(time)))
-    assert leader.count("FetchRequest") < 6
+
+    def requests(seconds: float) -> int:
+        leader, time = Leader({("t", 0): log, ("t", 1): log}), itertools.count()
+        wanted = [TailRequest("t", p, 0, 4) for p in range(2)]
+        read(leader, *wanted, seconds=seconds, clock=lambda: float(next(time)))
+        return leader.count("FetchRequest")
+
+    assert [requests(seconds) for seconds in (1, 2, 100)] == [1, 3, 8]
 
 
 @pytest.mark.parametrize(
     ("error", "reason"),
     [
         pytest.param(29, ErrorReason.NOT_AUTHORIZED, id="denied"),
-        pytest.param(6, ErrorReason.LEADER_CHANGED, id="moved"),
+        pytest.param(6, ErrorReason.LEADER_CHANGED, id="moved leader"),
         pytest.param("none", ErrorReason.NO_LEADER, id="no leader"),
-        pytest.param(1, None, id="the log begins or ends elsewhere by now: nothing is wrong"),
+        pytest.param(1, None, id="offset out of range, not a failure"),
     ],
 )
 def test_one_partition_that_fails(error: Any, reason: ErrorReason | None) -> None:
@@ -217,7 +224,7 @@ def test_one_partition_that_fails(error: Any, reason: ErrorReason | None) -> Non
 @pytest.mark.parametrize(
     ("refusal", "reason"),
     [(AWAY, ErrorReason.UNREACHABLE), (TOO_OLD, ErrorReason.UNSUPPORTED)],
-    ids=["away", "too old"],
+    ids=["unreachable", "unsupported"],
 )
 def test_a_leader_that_does_not_answer(refusal: Any, reason: ErrorReason) -> None:
     """A failure is returned as a reason; no exception is raised."""

@@ -119,7 +119,7 @@ def test_each_row_has_its_answer(rows: list[tuple[str, int, int]], away: set[int
 
 
 def test_one_request_at_a_time_for_each_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A request's time limit begins when the broker can process it, not while another request is in progress."""
+    """A broker gets its next request after the previous answer, so that the time limit of a request has no wait."""
     monkeypatch.setattr("stream.cluster.offsets_for_times._PARTITIONS_AT_ONCE", 1)
     turns = []
 

@@ -136,9 +136,9 @@ def test_no_open_transaction_has_no_row() -> None:
 @pytest.mark.parametrize(
     ("described", "hanging"),
     [
-        pytest.param(about("payments", 7), False, id="the coordinator will end it"),
-        pytest.param(about("payments", 7, "PrepareAbort"), False, id="its end is being written"),
-        pytest.param(about("payments", 7, "CompleteCommit"), True, id="ended for its coordinator"),
+        pytest.param(about("payments", 7), False, id="open at its coordinator"),
+        pytest.param(about("payments", 7, "PrepareAbort"), False, id="prepared to abort at its coordinator"),
+        pytest.param(about("payments", 7, "CompleteCommit"), True, id="ended at its coordinator"),
         pytest.param(about("payments", 7, partitions=(1,)), True, id="partition unknown to its coordinator"),
         pytest.param(about("payments", 8), True, id="transactional id with another producer"),
     ],
@@ -160,7 +160,7 @@ def test_a_transaction_hangs_if_its_coordinator_will_not_end_it(described: Any, 
     ],
 )
 def test_a_transaction_that_ended_in_between_does_not_hang(second_answer: Any, hanging: list[bool | None]) -> None:
-    """A transaction may end between the requests to the leader and to the coordinator."""
+    """A transaction that is missing in the leader's second answer has no row; without the answer, `hanging` is null."""
     world = World()
     world.described = says(transaction_states=[about("payments", 7, "CompleteCommit")])
     world.leaders.append({1: second_answer})
@@ -170,7 +170,7 @@ def test_a_transaction_that_ended_in_between_does_not_hang(second_answer: Any, h
 @pytest.mark.parametrize(
     ("first", "second", "error"),
     [
-        pytest.param(listed(), listed(), "not_found", id="unknown: hanging, or denied"),
+        pytest.param(listed(), listed(), "not_found", id="unknown to all brokers"),
         pytest.param(AWAY, listed(), "unreachable", id="one broker is unreachable"),
         pytest.param(listed(), SILENT, "timed_out", id="one broker times out"),
         pytest.param(TOO_OLD, TOO_OLD, "unsupported", id="brokers before 3.0"),
@@ -190,10 +190,12 @@ def test_a_producer_without_transactional_id_has_a_reason(first: Any, second: An
 @pytest.mark.parametrize(
     ("described", "error"),
     [
-        pytest.param(AWAY, "unreachable", id="away"),
+        pytest.param(AWAY, "unreachable", id="unreachable"),
         pytest.param(says(transaction_states=[about("payments", 7, error=53)]), "not_authorized", id="denied"),
-        pytest.param(says(transaction_states=[about("payments", 7, error=16)]), "coordinator_changed", id="moved"),
-        pytest.param(says(transaction_states=[]), "other", id="left out"),
+        pytest.param(
+            says(transaction_states=[about("payments", 7, error=16)]), "coordinator_changed", id="moved coordinator"
+        ),
+        pytest.param(says(transaction_states=[]), "other", id="missing in the answer"),
     ],
 )
 def test_a_transaction_that_cannot_be_described(described: Any, error: str) -> None:

@@ -20,16 +20,16 @@ STEPS = st.lists(
 @pytest.mark.parametrize(
     ("membership", "candidate"),
     [
-        pytest.param(Membership("classic", "Stable", 2), True, id="members may be rebalancing"),
-        pytest.param(Membership("classic", "Empty", 0, state_time=NOW - 1), True, id="just emptied"),
-        pytest.param(Membership("classic", "Empty", 0, state_time=NOW - RECENT), False, id="empty for long"),
-        pytest.param(Membership("classic", "Empty", 0), False, id="empty since an unknown time"),
+        pytest.param(Membership("classic", "Stable", 2), True, id="classic group with members"),
+        pytest.param(Membership("classic", "Empty", 0, state_time=NOW - 1), True, id="recently emptied"),
+        pytest.param(Membership("classic", "Empty", 0, state_time=NOW - RECENT), False, id="emptied long ago"),
+        pytest.param(Membership("classic", "Empty", 0), False, id="emptied at an unknown time"),
         pytest.param(Membership("consumer", "Stable", 2, state_time=NOW), False, id="newer group type"),
         pytest.param(Membership("simple", "Empty", 0), False, id="offsets only"),
     ],
 )  # fmt: skip
 def test_groups_whose_state_may_not_be_in_the_log_are_candidates(membership: Membership, *, candidate: bool) -> None:
-    """Other groups are not described."""
+    """A classic group with members, or with a recent change of its state, is a candidate; other groups are not."""
     assert describe_candidates({"g": membership}, NOW, RECENT) == ["g"] * candidate
 
 

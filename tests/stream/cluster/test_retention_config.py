@@ -100,13 +100,13 @@ SAME: Final = ExpiryRules.NONE_PENDING
 CASES: Final[list[tuple[str, dict[int, Any], int | None, OffsetsRetention]]] = [
     ("one broker", {1: (settings("10080"), NEW)}, None, OffsetsRetention(WEEK, 600_000, "broker", SAME)),
     (
-        "the brokers' word beats the configured one",
+        "broker value overrides the configured value",
         {1: (settings("1"), NEW)},
         WEEK,
         OffsetsRetention(60_000, 600_000, "broker", SAME),
     ),
     (
-        "brokers that differ: whichever coordinates a group, nothing goes before the smallest",
+        "smallest of different broker values",
         {1: (settings("10080"), NEW), 2: (settings("1440", "5000"), NEW)},
         None,
         OffsetsRetention(
@@ -121,7 +121,7 @@ CASES: Final[list[tuple[str, dict[int, Any], int | None, OffsetsRetention]]] = [
         ),
     ),
     (
-        "one of two is away",
+        "one of two brokers unreachable",
         {1: (None, NEW), 2: (settings("10080"), NEW)},
         5,
         OffsetsRetention(
@@ -129,7 +129,7 @@ CASES: Final[list[tuple[str, dict[int, Any], int | None, OffsetsRetention]]] = [
         ),
     ),
     (
-        "one of two answers without results",
+        "one of two brokers answers without settings",
         {1: (NO_RESULTS, NEW), 2: (settings("10080"), NEW)},
         5,
         OffsetsRetention(
@@ -137,13 +137,13 @@ CASES: Final[list[tuple[str, dict[int, Any], int | None, OffsetsRetention]]] = [
         ),
     ),
     (
-        "no right to ask, and nothing configured",
+        "missing ACL right, no configured value",
         {1: (31, NEW)},
         None,
         OffsetsRetention(None, None, "unknown", SAME, (f"broker 1 does not report its {RETENTION}: {DENIED}",)),
     ),
     (
-        "no right to ask, but configured; its version is known all the same",
+        "missing ACL right, configured value, known version",
         {1: (31, (2, 3))},
         WEEK,
         OffsetsRetention(
@@ -151,7 +151,7 @@ CASES: Final[list[tuple[str, dict[int, Any], int | None, OffsetsRetention]]] = [
         ),
     ),
     (
-        "an upgrade is under way",
+        "brokers of two versions",
         {1: (settings("10080"), (3, 9)), 2: (settings("10080"), (2, 8))},
         None,
         OffsetsRetention(
@@ -161,20 +161,20 @@ CASES: Final[list[tuple[str, dict[int, Any], int | None, OffsetsRetention]]] = [
             ExpiryRules.UNSUBSCRIBED,
             (
                 (
-                    "brokers are of different versions (broker 1: 3.2 to 3.9, broker 2: 2.4 to 3.1):"
-                    " the oldest one's expiry rules count"
+                    "brokers differ in version (broker 1: 3.2 to 3.9, broker 2: 2.4 to 3.1):"
+                    " the expiry rules of the oldest apply"
                 ),
             ),
         ),
     ),
     (
-        "another error",
+        "unexpected Kafka error",
         {1: (42, NEW)},
         None,
         OffsetsRetention(None, None, "unknown", SAME, (f"broker 1 does not report its {RETENTION}: Kafka error 42",)),
     ),
     (
-        "a broker that hides the value",
+        "value withheld by the broker",
         {1: (settings(None), NEW)},
         WEEK,
         OffsetsRetention(
@@ -185,8 +185,8 @@ CASES: Final[list[tuple[str, dict[int, Any], int | None, OffsetsRetention]]] = [
             (f"broker 1 does not report its {RETENTION}: it has no {RETENTION}",),
         ),
     ),
-    ("the whole cluster is away", {}, WEEK, OffsetsRetention(WEEK, 77, "configuration", SAME)),
-    ("away, and nothing configured", {}, None, OffsetsRetention(None, None, "unknown", SAME)),
+    ("cluster unreachable, configured value", {}, WEEK, OffsetsRetention(WEEK, 77, "configuration", SAME)),
+    ("cluster unreachable, no configured value", {}, None, OffsetsRetention(None, None, "unknown", SAME)),
 ]
 
 

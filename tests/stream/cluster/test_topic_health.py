@@ -70,7 +70,7 @@ def test_topic_facts_match_the_formulas(topics: dict[str, list[Partition]], brok
 @examples(40)
 @given(LAYOUTS)
 def test_every_partition_has_its_facts(topics: dict[str, list[Partition]]) -> None:
-    """A partition without a leader has no preferred leader."""
+    """Each partition has its replica counts and its flags; a partition without a leader has no preferred leader."""
     found = partition_facts(layout(topics, 5))
     assert found.schema == PARTITION_FACTS
     assert [tuple(row.values())[2:] for row in found.to_pylist()] == [
@@ -105,14 +105,17 @@ def test_a_skewed_topic() -> None:
 @pytest.mark.parametrize(
     ("min_isr", "at_min", "under_min"),
     [
-        pytest.param(1, 2, 1, id="one in sync of three, and the only one; without a leader nothing can be written"),
-        pytest.param(2, 2, 2, id="two of three; the only replica counts as enough"),
-        pytest.param(3, 2, 3, id="all of three, and the only one"),
-        pytest.param(5, 2, 3, id="brokers apply at most the number of replicas"),
+        pytest.param(1, 2, 1, id="minimum of one"),
+        pytest.param(2, 2, 2, id="minimum of two"),
+        pytest.param(3, 2, 3, id="minimum of three"),
+        pytest.param(5, 2, 3, id="minimum above the number of replicas"),
     ],
 )
 def test_replicas_in_sync_against_the_minimum(min_isr: int, at_min: int, under_min: int) -> None:
-    """At the minimum, the loss of one more replica ends writes with acks=all; under it, such writes already fail."""
+    """At the minimum, the loss of one more replica ends writes with acks=all; under it, such writes already fail.
+
+    Brokers apply at most the number of replicas. A partition without a leader is under the minimum.
+    """
     rows: list[Partition] = [
         (0, [0, 1, 2], [0, 1, 2]),
         (0, [0, 1, 2], [0, 1]),
@@ -133,17 +136,15 @@ def spread(*brokers: int) -> list[Partition]:
 @pytest.mark.parametrize(
     ("rows", "brokers", "skewed", "leaders", "share"),
     [
-        pytest.param(spread(0, 1, 2), 3, 0, 0, 100, id="one each on every broker"),
-        pytest.param(spread(0, 0, 1, 2), 3, 0, 0, 100, id="four on three: two are within the ceiling"),
-        pytest.param(
-            spread(0, 0, 0, 1, 2), 3, 33, 33, 100, id="five on three: three are above it; a third, rounded down"
-        ),
-        pytest.param(spread(0), 3, 0, 0, 33, id="fewer partitions than brokers: no skew, little spread"),
-        pytest.param(spread(0, 0, 0, 0), 3, 0, 0, 33, id="all on one broker: the average of one host is all of it"),
+        pytest.param(spread(0, 1, 2), 3, 0, 0, 100, id="one partition on each broker"),
+        pytest.param(spread(0, 0, 1, 2), 3, 0, 0, 100, id="four partitions on three brokers: none skewed"),
+        pytest.param(spread(0, 0, 0, 1, 2), 3, 33, 33, 100, id="five partitions on three brokers: one skewed"),
+        pytest.param(spread(0), 3, 0, 0, 33, id="fewer partitions than brokers"),
+        pytest.param(spread(0, 0, 0, 0), 3, 0, 0, 33, id="all partitions on one broker: none skewed"),
         pytest.param([(None, [0], [])], 3, 0, 0, 0, id="no in-sync replica: no broker hosts it"),
-        pytest.param([(None, [0], []), *spread(1)], 2, 0, 0, 50, id="a lost partition counts for the average"),
+        pytest.param([(None, [0], []), *spread(1)], 2, 0, 0, 50, id="lost partition counts for the average"),
         pytest.param(
-            [(0, [0, 1], [0, 1]), (0, [0, 1], [0, 1]), (0, [0, 1], [0, 1])], 2, 0, 50, 100, id="one leads everything"
+            [(0, [0, 1], [0, 1]), (0, [0, 1], [0, 1]), (0, [0, 1], [0, 1])], 2, 0, 50, 100, id="one broker leads all"
         ),
         pytest.param(
             [(0, [0, 1, 2], [0, 1, 2]), (1, [1], [1])],
@@ -151,7 +152,7 @@ def spread(*brokers: int) -> list[Partition]:
             0,
             0,
             100,
-            id="the factor is that of the first partition: three, though the second has one",
+            id="first partition has three replicas, second has one",
         ),
         pytest.param(
             [(1, [1], [1]), (0, [0, 1, 2], [0, 1, 2])],
@@ -159,13 +160,13 @@ def spread(*brokers: int) -> list[Partition]:
             33,
             0,
             100,
-            id="the same the other way round: a factor of one makes a broker with two skewed",
+            id="first partition has one replica, second has three",
         ),
-        pytest.param(spread(0, 7), 1, 0, 0, 100, id="a broker that has just stopped: at most 100 percent"),
+        pytest.param(spread(0, 7), 1, 0, 0, 100, id="stopped broker: at most 100 percent"),
     ],
 )
 def test_skew_and_spread(rows: list[Partition], brokers: int, skewed: int, leaders: int, share: int) -> None:
-    """The integer percents are those of CMAK's formulas, also for odd layouts."""
+    """The integer percents are those of CMAK's formulas; the replication factor is that of the first partition."""
     (found,) = topic_facts(layout({"t": rows}, brokers)).to_pylist()
     percents = (
         found["brokers_skewed_percent"],

@@ -106,9 +106,9 @@ def test_tables_without_rows_keep_their_schemas(topics: list[str] | None) -> Non
 @pytest.mark.parametrize(
     ("answer", "controller", "error"),
     [
-        pytest.param(quorum(7), 7, None, id="KRaft: the quorum's leader, not the broker that the metadata name"),
-        pytest.param(TOO_OLD, 2, None, id="ZooKeeper: the metadata name it"),
-        pytest.param(quorum(0, top=31), None, ErrorReason.NOT_AUTHORIZED, id="no right to describe the cluster"),
+        pytest.param(quorum(7), 7, None, id="KRaft: leader of the quorum"),
+        pytest.param(TOO_OLD, 2, None, id="ZooKeeper: controller of the metadata"),
+        pytest.param(quorum(0, top=31), None, ErrorReason.NOT_AUTHORIZED, id="missing right to describe the cluster"),
         pytest.param(quorum(0, error=6), None, ErrorReason.LEADER_CHANGED, id="during an election"),
         pytest.param(quorum(-1), None, ErrorReason.NO_LEADER, id="no leader"),
         pytest.param(says(error_code=0, topics=[]), None, ErrorReason.OTHER, id="an empty answer"),
@@ -118,7 +118,7 @@ def test_tables_without_rows_keep_their_schemas(topics: list[str] | None) -> Non
 def test_the_controller_is_known_or_has_a_reason(
     answer: Any, controller: int | None, error: ErrorReason | None
 ) -> None:
-    """The metadata name the controller only with ZooKeeper."""
+    """With KRaft the controller is the quorum's leader, with ZooKeeper the metadata name it; else there is a reason."""
     found, _ = layout(topic("t", partition(0)), controller=answer)
     assert (found.controller, found.controller_error) == (controller, error)
     assert found.partitions.num_rows == 1
@@ -126,7 +126,7 @@ def test_the_controller_is_known_or_has_a_reason(
 
 
 def test_brief_reads_ids_and_counts_only() -> None:
-    """A brief read sends one request."""
+    """A brief read sends one request, and reads no partitions and no controller."""
     cluster = ScriptedCluster({"Metadata": lambda *_: says(topics=[topic("t", partition(0))], controller_id=1)})
     found = read_topology(cluster, ["t"], brief=True)  # type: ignore[arg-type]
     assert (found.ids(), found.topics["partitions"].to_pylist()) == ({"t": ID.bytes}, [1])

@@ -28,10 +28,10 @@ def read(
     ("statuses", "open_"),
     [
         pytest.param([ONGOING], True, id="begun"),
-        pytest.param([ONGOING, PREPARE_ABORT], True, id="its markers are not written yet"),
+        pytest.param([ONGOING, PREPARE_ABORT], True, id="markers not yet written"),
         pytest.param([ONGOING, COMPLETE_COMMIT], False, id="ended"),
         pytest.param([ONGOING, COMPLETE_COMMIT, ONGOING], True, id="begun again"),
-        pytest.param([ONGOING, None], False, id="its transactional id expired"),
+        pytest.param([ONGOING, None], False, id="transactional id expired"),
         pytest.param([42], False, id="a state of a newer version"),
     ],
 )
@@ -57,7 +57,7 @@ def test_the_oldest_transaction_of_a_partition_comes_first(monkeypatch: pytest.M
 
 
 def test_a_producer_is_identified_by_any_of_its_records(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The transactional id of a producer may have a newer producer, or may have expired."""
+    """A producer is found even if its transactional id has a newer producer or has expired."""
     found = read(
         monkeypatch,
         [record("moved", 7), record("moved", 8, COMPLETE_COMMIT), record("gone", 9), record("gone", status=None)],

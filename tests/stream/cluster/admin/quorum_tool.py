@@ -1,4 +1,4 @@
-"""What `kafka-metadata-quorum describe --replication` prints of each node, in the types of `read_quorum`."""
+"""Runs `kafka-metadata-quorum describe --replication`, and returns its rows in the types of `read_quorum`."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def versions(
     return BrokerVersions(supported, {"metadata.version": (7, level)}, {"metadata.version": finalized}, epoch)
 
 
-def test_each_broker_answers_for_itself() -> None:
+def test_each_broker_has_its_versions_or_a_reason() -> None:
     """An answer has ranges, features and levels; a broker before 2.7 has no features; a failure is a reason."""
     usual = {"error_code": 0, "api_keys": [says(api_key=FETCH, min_version=4, max_version=17)]}
     answers: dict[int | None, Any] = {
@@ -47,7 +47,7 @@ def test_each_broker_answers_for_itself() -> None:
 
 
 def test_requests_that_are_forwarded_to_the_controller_are_not_compared() -> None:
-    """During an upgrade, a 4.4 broker has UnregisterController (94) only if no older controller is connected."""
+    """UnregisterController (94) is ignored: a 4.4 broker has it only if no older controller is connected."""
     fetch, forwarded = (says(api_key=key, min_version=0, max_version=0) for key in (FETCH, 94))
     answers: dict[int | None, Any] = {
         node: says(
@@ -64,8 +64,8 @@ def test_requests_that_are_forwarded_to_the_controller_are_not_compared() -> Non
     assert version_sets(found) == [[1, 2]]  # type: ignore[arg-type]
 
 
-def test_the_newest_metadata_have_the_levels() -> None:
-    """A broker that is behind reports the levels before the upgrade, or none."""
+def test_finalized_levels_are_those_of_the_newest_metadata() -> None:
+    """The levels are those of the broker with the highest epoch; without an epoch there are no levels."""
     assert finalized_features({1: versions(epoch=4, finalized=19), 2: versions(), 3: versions(epoch=None)}) == {
         "metadata.version": 20
     }
@@ -73,7 +73,7 @@ def test_the_newest_metadata_have_the_levels() -> None:
 
 
 def test_equal_brokers_are_one_set() -> None:
-    """The finalized level is not compared: it differs for a moment after every change."""
+    """The finalized level is not compared, because the brokers differ for a moment after every change of the level."""
     same = {1: versions(), 2: versions(finalized=19, epoch=4)}
     assert version_sets(same) == [[1, 2]]
     assert mixed_versions(same) == []
@@ -104,7 +104,7 @@ def test_a_feature_that_a_broker_does_not_know() -> None:
 
 
 def test_a_request_without_a_name_has_its_key() -> None:
-    """A newer broker has requests that the library does not know."""
+    """A request that the library does not know is named by its API key."""
     newer = versions(requests={**versions().requests, 9_999: (0, 0)})
     assert mixed_versions({1: versions(), 2: newer}) == [
         "broker 2 differs from broker 1: 1 request in other versions (API key 9999)"

@@ -58,11 +58,11 @@ def test_the_lag_is_the_distance_to_the_high_watermark() -> None:
 @pytest.mark.parametrize(
     ("leader", "follower", "reason"),
     [
-        pytest.param({0: 100}, AWAY, ErrorReason.UNREACHABLE, id="the follower is away"),
-        pytest.param(AWAY, {0: 58}, ErrorReason.UNREACHABLE, id="the leader is away"),
-        pytest.param({0: 100}, {0: -29}, ErrorReason.NOT_AUTHORIZED, id="no right"),
-        pytest.param({0: -6}, {0: 58}, ErrorReason.LEADER_CHANGED, id="it is not the leader any more"),
-        pytest.param({0: 100}, says(topics=[]), ErrorReason.OTHER, id="an empty answer"),
+        pytest.param({0: 100}, AWAY, ErrorReason.UNREACHABLE, id="follower unreachable"),
+        pytest.param(AWAY, {0: 58}, ErrorReason.UNREACHABLE, id="leader unreachable"),
+        pytest.param({0: 100}, {0: -29}, ErrorReason.NOT_AUTHORIZED, id="missing ACL right"),
+        pytest.param({0: -6}, {0: 58}, ErrorReason.LEADER_CHANGED, id="broker no longer the leader"),
+        pytest.param({0: 100}, says(topics=[]), ErrorReason.OTHER, id="empty answer"),
     ],
 )
 def test_a_failure_is_a_reason(leader: Any, follower: Any, reason: ErrorReason) -> None:

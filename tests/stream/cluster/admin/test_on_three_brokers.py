@@ -67,7 +67,7 @@ QUOTA = re.compile(
 )
 # Each broker holds every partition of the offsets topic; the indexes have several entries.
 REPLICATED = {"offsets.topic.replication.factor": "3", "log.index.interval.bytes": "200"}
-# Requests and features that are not released make the third broker another version than the others.
+# The third broker supports unreleased requests and features, so that its version differs from the others.
 UNRELEASED = {"unstable.api.versions.enable": "true", "unstable.feature.versions.enable": "true"}
 
 
@@ -111,7 +111,7 @@ def quorum(cluster: Cluster) -> Quorum:
 def test_the_quorum_is_as_the_tool_describes_it(cluster: Cluster, brokers: list[Broker]) -> None:
     """Leader, epoch, roles and directories are equal; offsets and times lie between reads before and after the tool.
 
-    A stopped broker stays an observer for a while; its lag grows, and its last fetch time does not change.
+    A stopped broker stays an observer for a while; its lag does not decrease, and its last fetch time does not change.
     """
     status = tool(QUORUM, brokers, "describe", "--status")
     found = quorum(cluster)
@@ -152,7 +152,10 @@ def _of(found: Quorum, node: int) -> QuorumReplica:
 
 
 def test_reassignments_are_those_that_the_tool_lists(cluster: Cluster, brokers: list[Broker], tmp_path: Path) -> None:
-    """There is no reassignment, then two slow ones that add and remove replicas, and none after they are cancelled."""
+    """Two slow reassignments that add and remove replicas are those of the tool; after the cancellation there are none.
+
+    A replica that is being added is out of sync, and its lag is the distance from its log end to that of the leader.
+    """
     admin = AdminClient({"bootstrap.servers": brokers[0].bootstrap})
     for done in admin.create_topics([NewTopic("to-move", 2, replica_assignment=[[1, 2], [2, 1]])]).values():
         done.result(LIMIT)

@@ -1,4 +1,4 @@
-"""Tests of the metadata quorum: the answer of its leader, and the reasons why there is none."""
+"""Tests of the metadata quorum: the answer of its leader, and the reasons for a missing answer."""
 
 from __future__ import annotations
 
@@ -64,11 +64,11 @@ def test_what_the_leader_does_not_know_is_none() -> None:
 @pytest.mark.parametrize(
     ("fetched", "caught_up", "behind"),
     [
-        pytest.param(100_000, 100_000, 0, id="follows"),
-        pytest.param(90_000, 40_000, 0, id="as late as a voter that follows may be"),
-        pytest.param(89_999, 89_999, 1, id="does not fetch"),
-        pytest.param(100_000, 39_999, 1, id="fetches, and does not catch up"),
-        pytest.param(-1, -1, 1, id="has not fetched from this leader"),
+        pytest.param(100_000, 100_000, 0, id="fetches and has caught up"),
+        pytest.param(90_000, 40_000, 0, id="at both limits"),
+        pytest.param(89_999, 89_999, 1, id="last fetch too old"),
+        pytest.param(100_000, 39_999, 1, id="fetches, has not caught up"),
+        pytest.param(-1, -1, 1, id="never fetched from this leader"),
     ],
 )
 def test_voters_that_do_not_follow_are_counted(fetched: int, caught_up: int, behind: int) -> None:
@@ -81,7 +81,7 @@ def test_voters_that_do_not_follow_are_counted(fetched: int, caught_up: int, beh
 
 
 @pytest.mark.parametrize(("fields", "own"), [({"leader_id": -1}, 9), ({}, -1)], ids=["no leader", "before Kafka 3.3"])
-def test_without_the_leaders_clock_it_is_unknown_who_follows(fields: dict[str, int], own: int) -> None:
+def test_voters_behind_are_unknown_without_the_clock_of_the_leader(fields: dict[str, int], own: int) -> None:
     """The number of voters is known; the number of voters that do not follow is unknown."""
     found = answered([state(1, 100, own), state(2, 100, own)], [], **fields)
     assert isinstance(found, Quorum)
@@ -109,8 +109,8 @@ def test_a_replaced_disk_counts_once(order: int) -> None:
     [
         pytest.param(TOO_OLD, ErrorReason.UNSUPPORTED, id="ZooKeeper"),
         pytest.param(AWAY, ErrorReason.UNREACHABLE, id="unreachable"),
-        pytest.param(says(error_code=31, topics=[]), ErrorReason.NOT_AUTHORIZED, id="no right"),
-        pytest.param(says(error_code=0, topics=[]), ErrorReason.OTHER, id="an empty answer"),
+        pytest.param(says(error_code=31, topics=[]), ErrorReason.NOT_AUTHORIZED, id="missing ACL right"),
+        pytest.param(says(error_code=0, topics=[]), ErrorReason.OTHER, id="empty answer"),
     ],
 )
 def test_a_failure_is_a_reason(answer: Any, reason: ErrorReason) -> None:
@@ -119,5 +119,5 @@ def test_a_failure_is_a_reason(answer: Any, reason: ErrorReason) -> None:
 
 
 def test_an_error_of_the_partition_is_a_reason() -> None:
-    """A node that is no longer the leader returns an error for the partition."""
+    """The error of the partition, as from a node that is no longer the leader, is the reason."""
     assert answered([], [], error_code=6) is ErrorReason.LEADER_CHANGED

@@ -49,7 +49,7 @@ def test_no_quota_is_an_empty_list() -> None:
     [
         pytest.param(TOO_OLD, ErrorReason.UNSUPPORTED, id="before Kafka 2.6"),
         pytest.param(AWAY, ErrorReason.UNREACHABLE, id="unreachable"),
-        pytest.param(says(error_code=31, entries=None), ErrorReason.NOT_AUTHORIZED, id="no right"),
+        pytest.param(says(error_code=31, entries=None), ErrorReason.NOT_AUTHORIZED, id="missing ACL right"),
     ],
 )
 def test_a_failure_is_a_reason_and_no_empty_list(answer: Any, reason: ErrorReason) -> None:

@@ -51,11 +51,11 @@ def test_with_zookeeper_the_controller_is_asked() -> None:
     [
         pytest.param(TOO_OLD, ErrorReason.UNSUPPORTED, id="before Kafka 2.4"),
         pytest.param(AWAY, ErrorReason.UNREACHABLE, id="unreachable"),
-        pytest.param(says(error_code=31, topics=[]), ErrorReason.NOT_AUTHORIZED, id="no right"),
-        pytest.param(NOT_CONTROLLER, ErrorReason.OTHER, id="an unknown controller"),
+        pytest.param(says(error_code=31, topics=[]), ErrorReason.NOT_AUTHORIZED, id="missing ACL right"),
+        pytest.param(NOT_CONTROLLER, ErrorReason.OTHER, id="unknown controller"),
     ],
 )
 def test_a_failure_is_a_reason_and_no_empty_list(answer: Any, reason: ErrorReason) -> None:
-    """A failed request returns its reason and raises no exception; an unknown number is not 0."""
+    """A failed request returns its reason and raises no exception."""
     cluster = ScriptedCluster({"ListPartitionReassignmentsRequest": lambda *_: answer})
     assert read_reassignments(cluster, None) is reason  # type: ignore[arg-type]

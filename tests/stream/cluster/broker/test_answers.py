@@ -55,7 +55,7 @@ pytestmark = pytest.mark.kafka
 
 @pytest.fixture(scope="module")
 def cluster(broker: Broker) -> Iterator[Cluster]:
-    """Return the client that all tests here share, after a first commit has made the offsets topic."""
+    """Return the client that all tests here share, after a first commit has created the offsets topic."""
     create_topics(broker.bootstrap, {"on-first": 1})
     commit(broker.bootstrap, "on-first", {("on-first", 0): 1})
     with Cluster([broker.bootstrap]) as connected:
@@ -117,7 +117,7 @@ def test_layout(cluster: Cluster, admin: AdminClient, broker: Broker) -> None:
     assert {row["topic"]: row["partitions"] for row in every.topics.to_pylist()} == {
         name: len(topic.partitions) for name, topic in listed.items()
     }
-    # Another test makes a transaction's topic too.
+    # Another test may create the topic of transactions.
     internal = {row["topic"] for row in every.topics.to_pylist() if row["internal"]}
     assert {OFFSETS_TOPIC} <= internal <= {OFFSETS_TOPIC, "__transaction_state"}
     facts = {row["topic"]: row for row in topic_facts(every).to_pylist()}
@@ -282,7 +282,7 @@ def test_open_transactions_of_the_offsets_topic(cluster: Cluster, broker: Broker
 
 
 def test_sizes_on_disk(cluster: Cluster, broker: Broker) -> None:
-    """Every replica of the offsets topic has the size of its files."""
+    """Each replica of the offsets topic has the size of its log segments; an unreachable broker has an error."""
 
     def as_on_disk() -> bool:
         found = read_replica_sizes(cluster, {OFFSETS_TOPIC: range(4)})

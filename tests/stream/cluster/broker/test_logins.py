@@ -261,13 +261,20 @@ class TestTokens:
         ("content", "text"), [(None, "cannot be read"), ("", "is empty"), ("hunter2", "is not a JWT")], ids=str
     )
     def test_unusable_token_file(self, secured: Secured, content: str | None, text: str) -> None:
-        """The error has the fault of the file; nothing is sent, and the login is retried when the file exists."""
+        """The error has the fault of the file, and is LoginUnavailable, not a refusal of the broker.
+
+        The same client logs in when the file has a token.
+        """
         login = secured.token_file(content or "")
         if content is None:
             (secured.folder / "token").unlink()
         error = refusal(secured, "OAUTH", login)
         assert type(error) is LoginUnavailable
         assert text in error.what
+        with Cluster([secured.address("OAUTH")], login) as cluster:
+            assert type(error_of(cluster)) is LoginUnavailable
+            secured.write("token", secured.issuer.token())
+            cluster.connect(20)
 
     @pytest.mark.parametrize(
         ("answer", "kind", "text"),
@@ -282,11 +289,12 @@ class TestTokens:
     def test_endpoint_without_a_token(
         self, secured: Secured, answer: Answer, kind: type[ClusterError], text: str
     ) -> None:
-        """The error names the endpoint as the cause, not the broker."""
+        """Each fault of the token endpoint has its own error, which names the endpoint."""
         secured.issuer.answer = lambda: answer
         error = refusal(secured, "OAUTH", secured.client_credentials(scope=f"{answer.status}{answer.body[:9]!r}"))
         assert type(error) is kind
         assert text in error.what
+        assert secured.issuer.token_endpoint in error.what
 
     @pytest.mark.long
     def test_a_client_recovers_from_each_fault(self, secured: Secured) -> None:
@@ -370,16 +378,22 @@ class TestSessions:
         if kind == "endpoint":
             assert len(secured.issuer.requests) - asked >= 3
 
-    def test_failed_renewal_closes_the_connection_and_says_why(self, secured: Secured) -> None:
-        """If the second login of a connection fails, the next request raises the cause of that failure."""
+    def test_failed_renewal_is_raised_by_the_next_requests(self, secured: Secured) -> None:
+        """If a connection cannot log in again, it is closed, and a later request raises the cause.
+
+        A valid token ends the failure.
+        """
         secured.issuer.lifetime = SESSION_SECONDS
         with connected(secured, "OAUTH", secured.token_file(secured.issuer.token())) as cluster:
             cluster.metadata()
+            opened = list(cluster._connections._conns.values())
+            assert [connection.closed for connection in opened] == [False] * len(opened) != []
             secured.issuer.lifetime = 60.0  # the new token must not expire before the connection logs in again
             secured.write("token", secured.issuer.token(aud="other"))
             found: list[str] = []
             wait_until(lambda: found.append(str(error_of(cluster))) or "audience" in found[-1], "the error", limit=20)
             assert "its audience is now 'other', not 'kafka' as before" in found[-1]
+            assert all(connection.closed for connection in opened)
             secured.write("token", secured.issuer.token())
             wait_until(lambda: error_of(cluster) is None, "the recovery", limit=20)
 
@@ -437,7 +451,7 @@ def _expired_certificate(files: Certificates, folder: Path) -> None:
 
 
 def test_no_log_line_has_a_secret(secured: Secured) -> None:
-    """At level debug, neither our lines nor the library's have a secret, for accepted and refused logins."""
+    """At level debug, no line of lagwarden or the library has a secret, for accepted and refused logins."""
     written = io.StringIO()
     token = secured.issuer.token()
     bad_token = secured.issuer.token(aud="other")

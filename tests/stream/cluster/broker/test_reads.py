@@ -1,4 +1,4 @@
-"""Reads of records on real brokers: what Kafka's consumer reads, also over pauses, kills and moved leaders."""
+"""Reads of records on real brokers: what Kafka's consumer reads, also during pauses, kills and moves of leaders."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def small_responses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("response_bytes", [2_000, 8 << 20])
-def test_everything_is_read_that_a_consumer_reads(
+def test_a_read_returns_the_records_that_a_consumer_reads(
     broker: Broker, response_bytes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The read returns the records that a consumer reads, for whole partitions and for ranges of offsets.

@@ -220,7 +220,7 @@ def test_the_client_shows_its_certificate(secured: Secured, key: str) -> None:
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256"])
 @pytest.mark.parametrize("user", ["alice", "unknown-user"])
-def test_wrong_password_says_so(secured: Secured, mechanism: str, user: str) -> None:
+def test_wrong_password_is_refused_with_the_message_of_the_broker(secured: Secured, mechanism: str, user: str) -> None:
     """The error has the broker's own message, although the broker closes the connection, but not the password."""
     error = refused(secured.login("SASL", user, "wrong-secret", mechanism))
     assert type(error) is LoginRefused
@@ -232,10 +232,12 @@ def test_wrong_password_says_so(secured: Secured, mechanism: str, user: str) -> 
 @pytest.mark.parametrize(
     ("listener", "options", "kind", "text"),
     [
-        pytest.param("SASL", {}, WrongProtocol, "requires a login", id="no login where one is wanted"),
-        pytest.param("SASLTLS", {}, WrongProtocol, "speaks TLS, not PLAINTEXT", id="plain to TLS"),
-        pytest.param("CONTROLLER", {}, WrongProtocol, "KRaft controller", id="a controller"),
-        pytest.param("PLAIN", {"security_protocol": "SSL"}, WrongProtocol, "does not speak TLS", id="TLS to plain"),
+        pytest.param("SASL", {}, WrongProtocol, "requires a login", id="no login on a SASL listener"),
+        pytest.param("SASLTLS", {}, WrongProtocol, "speaks TLS, not PLAINTEXT", id="plaintext to a TLS listener"),
+        pytest.param("CONTROLLER", {}, WrongProtocol, "KRaft controller", id="KRaft controller"),
+        pytest.param(
+            "PLAIN", {"security_protocol": "SSL"}, WrongProtocol, "does not speak TLS", id="TLS to a plaintext listener"
+        ),
         pytest.param(
             "SASLTLS",
             {"security_protocol": "SSL", "ssl_ca_file": "CA"},
@@ -249,7 +251,7 @@ def test_wrong_password_says_so(secured: Secured, mechanism: str, user: str) -> 
             {"security_protocol": "SSL", "ssl_ca_file": "CA"},
             TlsRefused,
             "client certificate",
-            id="no certificate",
+            id="no client certificate",
         ),
     ],
 )
@@ -300,7 +302,7 @@ class TestRights:
         assert "__consumer_offsets" in error.value.what
         assert "lagwarden acls" in error.value.advice
 
-    def test_denied_topic_beside_a_good_one(self, secured: Secured) -> None:
+    def test_denied_topic_does_not_affect_a_permitted_one(self, secured: Secured) -> None:
         """The permitted topic has its offsets; without rights, denied and absent topics have the same error."""
         with connected(secured.login("SASL", "alice", PASSWORD)) as cluster:
             found = read_ends(cluster, ["open", "closed", "absent"]).to_pylist()
@@ -393,7 +395,7 @@ class TestRights:
         (("eve", "eve-secret"), ExitCode.NOT_AUTHORISED, "no right to Read topic __consumer_offsets"),
     ],
 )
-def test_check_config_reports_what_run_would_report(  # noqa: PLR0917 -- pytest passes them by name
+def test_check_config_reports_login_and_rights(  # noqa: PLR0917 -- pytest passes them by name
     secured: Secured,
     login: tuple[str, str],
     code: ExitCode,

@@ -89,8 +89,8 @@ ALL = [*range(10)]
         pytest.param(
             [only(batch(0, 4) + batch(4, 6)[:-1]), only(batch(4, 6))], ALL, [0, 4], id="an incomplete last batch"
         ),
-        pytest.param([only(batch(0, 20))], ALL, [0], id="not beyond the end"),
-        pytest.param([only(batch(0, 4) + batch(14, 3))], [0, 1, 2, 3], [0], id="a gap over the end"),
+        pytest.param([only(batch(0, 20))], ALL, [0], id="batch that extends beyond the end"),
+        pytest.param([only(batch(0, 4) + batch(14, 3))], [0, 1, 2, 3], [0], id="gap across the end"),
         pytest.param([only(batch(2) + batch(7)), only()], [2, 7], [0, 8], id="a tail removed by compaction"),
         pytest.param([only(b"".join(batch(2 * n, 2, n) for n in range(5)))], ALL, [0], id="all codecs"),
         pytest.param(
@@ -116,22 +116,22 @@ ALL = [*range(10)]
             [0],
             id="a committed transaction, without its marker",
         ),
-        pytest.param([only(error=6), only(batch(0, 10))], ALL, [0, 0], id="another leader"),
-        pytest.param([only(batch(0, 5)), only(error=74), only(batch(5, 5))], ALL, [0, 5, 5], id="an old epoch"),
+        pytest.param([only(error=6), only(batch(0, 10))], ALL, [0, 0], id="moved leader"),
+        pytest.param(
+            [only(batch(0, 5)), only(error=74), only(batch(5, 5))], ALL, [0, 5, 5], id="outdated leader epoch"
+        ),
         pytest.param([only(error=78), only(batch(0, 10))], ALL, [0, 0], id="a leader that is not ready"),
         pytest.param([only(error=-1), only(batch(0, 10))], ALL, [0, 0], id="an unknown error of the broker"),
         pytest.param([only(error=2), only(batch(0, 10))], ALL, [0, 0], id="a log that the broker cannot read"),
-        pytest.param([Reply(), only(batch(0, 10))], ALL, [0, 0], id="a partition that is not mentioned"),
+        pytest.param([Reply(), only(batch(0, 10))], ALL, [0, 0], id="partition missing in the answer"),
         pytest.param([Reply(error=6), only(batch(0, 10))], ALL, [0, 0], id="an error of the whole answer"),
         pytest.param([AWAY, only(batch(0, 10))], ALL, [0, 0], id="a lost connection"),
         pytest.param([only(last_stable=5), only(batch(0, 10))], ALL, [0, 0], id="a leader that lags behind"),
+        pytest.param([only(batch(0, 10)[:-1]), only(batch(0, 10))], ALL, [0, 0], id="incomplete first batch"),
         pytest.param(
-            [only(batch(0, 10)[:-1]), only(batch(0, 10))], ALL, [0, 0], id="a first batch that is damaged on its way"
+            [only(batch(0, 2, max_timestamp=5)[:-1] + b"!"), only(batch(0, 10))], ALL, [0, 0], id="wrong checksum"
         ),
-        pytest.param(
-            [only(batch(0, 2, max_timestamp=5)[:-1] + b"!"), only(batch(0, 10))], ALL, [0, 0], id="a checksum"
-        ),
-        pytest.param([only(batch(0, 5) + bytes(80)), only(batch(5, 5))], ALL, [0, 5], id="damage behind good batches"),
+        pytest.param([only(batch(0, 5) + bytes(80)), only(batch(5, 5))], ALL, [0, 5], id="damage after valid batches"),
     ],
 )
 @pytest.mark.parametrize("ahead", [False, True])
@@ -150,7 +150,7 @@ def test_committed_records_are_returned_once_in_order(
 
 
 @pytest.mark.parametrize("ahead", [False, True])
-def test_aborted_records_are_given_with_their_producer(ahead: bool) -> None:  # noqa: FBT001
+def test_aborted_records_are_passed_to_the_callback_with_their_producer(ahead: bool) -> None:  # noqa: FBT001
     """Aborted records are not among the returned records; each is passed once to `on_aborted` with its producer."""
     first = in_transaction(0, 7, 3) + batch(3) + write.marker(4, 7, committed=False)
     second = in_transaction(5, 8, 2) + write.marker(7, 8, committed=False) + batch(8, 2)
@@ -201,7 +201,7 @@ def test_each_leader_is_asked_for_its_partitions() -> None:
     assert [(each.node, each.positions) for each in leader.asked] == [(1, {0: 0}), (2, {1: 0})]
 
 
-def test_no_records_beside_a_full_answer_are_no_end() -> None:
+def test_a_partition_without_records_in_a_full_answer_is_fetched_again() -> None:
     """A broker that stops at the size limit returns no records of the later partitions, which are fetched again."""
     leader = FakeLeader([parts(p0=batch(0, 10), p1=b""), parts(p1=batch(0, 10))], [{0: 1, 1: 1}])
     assert run(leader, {0: (0, 10), 1: (0, 10)}).offsets == {0: ALL, 1: ALL}
@@ -246,8 +246,8 @@ def test_pauses_between_attempts_grow() -> None:
 
 @pytest.mark.parametrize("rows", [0, 7, 1_000])
 @pytest.mark.parametrize("ahead", [False, True])
-def test_records_are_put_together_over_partitions(rows: int, ahead: bool) -> None:  # noqa: FBT001
-    """A caller with a fixed cost per call gets many records at once; positions show how far each partition is read."""
+def test_records_of_several_partitions_are_combined(rows: int, ahead: bool) -> None:  # noqa: FBT001
+    """With many `rows`, the records of several answers are one piece; positions show how far each partition is read."""
     replies = [parts(p0=batch(0, 10), p1=batch(0, 2)), parts(p1=batch(2, 8))]
     result = run(FakeLeader(replies, [{0: 1, 1: 1}]), {0: (0, 10), 1: (0, 10)}, rows=rows, ahead=ahead)
     assert result.offsets == {0: ALL, 1: ALL}
@@ -265,7 +265,7 @@ def test_large_answers_are_returned_in_pieces(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_few_large_records_are_returned_early(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Records of several answers are put together only up to a number of bytes."""
+    """Records of several answers are combined only up to a number of bytes."""
     monkeypatch.setattr(read, "_LARGEST", 4)
     result = run(FakeLeader([only(batch(0, 4)), only(batch(4, 6))]), rows=1_000)
     assert [each.positions for each in result.pieces if each.positions] == [{0: 4}, {0: 10}, {0: 10}]
@@ -278,8 +278,8 @@ def test_few_large_records_are_returned_early(monkeypatch: pytest.MonkeyPatch) -
     ("ends", "replies", "offsets", "skipped"),
     [
         pytest.param((5, 12), [only(batch(5, 5))], ALL[5:], {SkipReason.DELETED: 5}, id="deleted by retention"),
-        pytest.param((12, 20), [], [], {SkipReason.DELETED: 10}, id="all of it deleted"),
-        pytest.param((0, 10), [only(batch(0, 10))], ALL, {}, id="refused by a replica that lagged behind"),
+        pytest.param((12, 20), [], [], {SkipReason.DELETED: 10}, id="whole range deleted"),
+        pytest.param((0, 10), [only(batch(0, 10))], ALL, {}, id="refused by a replica that lags behind"),
     ],
 )
 def test_a_position_out_of_range_moves_to_the_log_start(
@@ -299,14 +299,14 @@ def test_a_log_that_ends_below_the_position_ends_the_range() -> None:
 
 
 def test_a_log_that_ends_below_the_range_is_given_up_after_the_limit() -> None:
-    """A new leader may not know the high watermark yet; a leader that never reaches the end has lost the records."""
+    """The read waits two minutes for the rest of the range, and then counts the rest as truncated."""
     leader = FakeLeader([only(batch(0, 4)), *[only(last_stable=4)] * 1000])
     result = run(leader)
     assert (result.offsets, result.tally.skipped) == ({0: ALL[:4]}, {SkipReason.TRUNCATED: 6})
     assert 120 <= leader.now < 123
 
 
-def test_unknown_ends_are_asked_again() -> None:
+def test_unknown_ends_are_requested_again() -> None:
     """The position moves when a broker returns the log start offset."""
     leader = FakeLeader([only(error=1), only(batch(5, 5))], ends=[{0: "no_leader"}, {}, {0: (5, 12)}])
     assert run(leader).offsets == {0: ALL[5:]}
@@ -330,7 +330,7 @@ def test_a_damaged_batch_is_skipped_after_three_attempts() -> None:
     assert result.tally.skipped == {SkipReason.DAMAGED: 3}
 
 
-def test_damage_without_a_batch_behind_it_is_skipped_by_growing_steps() -> None:
+def test_damage_without_a_valid_batch_after_it_is_skipped_in_growing_steps() -> None:
     """A log without a readable batch does not block a read forever."""
     leader = FakeLeader([only(bytes(100), last_stable=2_000)] * 100)
     result = run(leader, {0: (0, 1_000)})
@@ -359,13 +359,18 @@ def test_records_below_the_position_are_no_progress() -> None:
 @pytest.mark.parametrize(
     ("leader", "error", "reason"),
     [
-        pytest.param(FakeLeader([only(error=29)]), NotAuthorised, "no right to Read topic t", id="denied"),
-        pytest.param(FakeLeader([only(error=87)]), Unreachable, "Kafka error 87", id="a permanent error"),
+        pytest.param(FakeLeader([only(error=29)]), NotAuthorised, "no right to Read topic t", id="missing ACL right"),
+        pytest.param(FakeLeader([only(error=87)]), Unreachable, "Kafka error 87", id="permanent error"),
         pytest.param(FakeLeader([only(error=76)]), Unsupported, "zstd", id="a broker that withholds zstd"),
-        pytest.param(FakeLeader([LoginRefused("refused", "")]), LoginRefused, "refused", id="a login"),
-        pytest.param(FakeLeader([], [LoginRefused("refused", "")]), LoginRefused, "refused", id="a login at a look-up"),
+        pytest.param(FakeLeader([LoginRefused("refused", "")]), LoginRefused, "refused", id="refused login"),
         pytest.param(
-            FakeLeader([only(error=1)], ends=[{0: "not_authorized"}]), NotAuthorised, "no right", id="denied ends"
+            FakeLeader([], [LoginRefused("refused", "")]), LoginRefused, "refused", id="login refused at the lookup"
+        ),
+        pytest.param(
+            FakeLeader([only(error=1)], ends=[{0: "not_authorized"}]),
+            NotAuthorised,
+            "no right",
+            id="denied end offsets",
         ),
     ],
 )
@@ -380,15 +385,23 @@ def test_permanent_errors_are_raised_at_once(leader: FakeLeader, error: type[Clu
     ("leader", "reason"),
     [
         pytest.param(
-            FakeLeader([only(error=56)] * 500), "partition 0 of t cannot be read: Kafka error 56", id="errors"
+            FakeLeader([only(error=56)] * 500), "partition 0 of t cannot be read: Kafka error 56", id="repeated error"
         ),
         pytest.param(FakeLeader([], [{0: -1}]), "there is no leader", id="no leader"),
         pytest.param(FakeLeader([], [{}]), r"there is no leader \(not_found\)", id="no topic"),
         pytest.param(FakeLeader([], [AWAY]), "b:9092 is not reachable", id="no broker"),
         pytest.param(FakeLeader([AWAY] * 500), "b:9092 is not reachable", id="no connection"),
-        pytest.param(FakeLeader([Reply()] * 500), "does not mention it", id="never mentioned"),
-        pytest.param(FakeLeader([only(error=1)] * 500, ends=[{0: (0, 10)}] * 500), "refuses offset 0", id="refused"),
-        pytest.param(FakeLeader([only(error=1)] * 500, ends=[AWAY] * 500), "b:9092 is not reachable", id="no ends"),
+        pytest.param(FakeLeader([Reply()] * 500), "does not mention it", id="partition missing in every answer"),
+        pytest.param(
+            FakeLeader([only(error=1)] * 500, ends=[{0: (0, 10)}] * 500),
+            "refuses offset 0",
+            id="offset always out of range",
+        ),
+        pytest.param(
+            FakeLeader([only(error=1)] * 500, ends=[AWAY] * 500),
+            "b:9092 is not reachable",
+            id="end offsets unreachable",
+        ),
     ],
 )
 def test_a_read_without_progress_ends_with_its_reason(leader: FakeLeader, reason: str) -> None:

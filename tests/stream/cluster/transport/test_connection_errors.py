@@ -26,11 +26,16 @@ def _unverified(reason: str) -> ssl.SSLCertVerificationError:
             kafka.errors.SaslAuthenticationFailedError("SaslAuthenticationFailedError: Nope"),
             errors.LoginRefused,
             "login: Nope",
-            id="a login",
+            id="refused login",
         ),
-        pytest.param(kafka.errors.UnsupportedSaslMechanismError(), errors.LoginRefused, "mechanism", id="a mechanism"),
         pytest.param(
-            kafka.errors.ClusterAuthorizationFailedError(), errors.NotAuthorised, "denies a request", id="a right"
+            kafka.errors.UnsupportedSaslMechanismError(), errors.LoginRefused, "mechanism", id="SASL mechanism"
+        ),
+        pytest.param(
+            kafka.errors.ClusterAuthorizationFailedError(),
+            errors.NotAuthorised,
+            "denies a request",
+            id="missing ACL right",
         ),
         pytest.param(
             kafka.errors.IncompatibleBrokerVersion("no ListOffsets"),
@@ -52,7 +57,7 @@ def _unverified(reason: str) -> ssl.SSLCertVerificationError:
             "not a Kafka broker",
             id="an answer without a request",
         ),
-        pytest.param(_unverified("bad"), errors.TlsRefused, "not accepted", id="a certificate"),
+        pytest.param(_unverified("bad"), errors.TlsRefused, "not accepted", id="certificate not accepted"),
         pytest.param(
             kafka.errors.KafkaConnectionError(ssl.SSLError(1, "TLSV13_ALERT_CERTIFICATE_REQUIRED")),
             errors.TlsRefused,
@@ -81,7 +86,7 @@ def test_a_cluster_error_is_returned_unchanged() -> None:
 
 
 def test_only_temporary_errors_are_retriable() -> None:
-    """`run` waits for an unreachable broker and for a valid token; a wrong password is permanent."""
+    """Only unreachable brokers, time-outs, and unavailable or expired tokens are retriable, each with its exit code."""
     waiting = {each: each.code for each in _all_kinds(errors.ClusterError) if each.passes}
     assert waiting == {
         errors.Unreachable: ExitCode.KAFKA_UNREACHABLE,
@@ -96,12 +101,12 @@ def test_only_temporary_errors_are_retriable() -> None:
     ("reason", "advice"),
     [
         pytest.param("certificate has expired", "renew the certificate", id="expired"),
-        pytest.param("certificate is not yet valid", "clock", id="a clock that is late"),
+        pytest.param("certificate is not yet valid", "clock", id="not yet valid"),
         pytest.param("unable to get local issuer certificate", "set kafka.ssl_ca_file", id="unknown authority"),
-        pytest.param("self-signed certificate in certificate chain", "set kafka.ssl_ca_file", id="own authority"),
+        pytest.param("self-signed certificate in certificate chain", "set kafka.ssl_ca_file", id="self-signed"),
         pytest.param("Hostname mismatch, certificate is not valid for 'a'", "host name", id="wrong host"),
         pytest.param("IP address mismatch, certificate is not valid for '::1'", "host name", id="wrong address"),
-        pytest.param("something new", "check kafka.ssl_ca_file", id="anything else"),
+        pytest.param("something new", "check kafka.ssl_ca_file", id="unknown reason"),
     ],
 )
 def test_each_fault_of_a_certificate_has_its_advice(reason: str, advice: str) -> None:
@@ -112,7 +117,7 @@ def test_each_fault_of_a_certificate_has_its_advice(reason: str, advice: str) ->
     assert advice in found.advice
 
 
-def test_a_login_that_waits_for_a_token_does_not_blame_the_broker() -> None:
+def test_a_login_that_waits_for_a_token_names_the_endpoint() -> None:
     """The error names the token endpoint and is retriable."""
     found = causes.login_waits("broker-7:9092", "the token endpoint https://login.test/token")
     assert "waits for the token endpoint https://login.test/token" in found.what

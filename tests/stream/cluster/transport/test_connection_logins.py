@@ -73,7 +73,7 @@ def test_the_error_of_a_disabled_mechanism_names_the_enabled_ones(password: Kafk
     """The error names the mechanisms that the broker offers."""
     with FakeBroker(accepting, ("SCRAM-SHA-512", "GSSAPI")) as broker:
         error = refused(broker, password)
-    assert "does not offer the SASL mechanism but SCRAM-SHA-512, GSSAPI" in error.what
+    assert "does not offer the SASL mechanism PLAIN; it offers SCRAM-SHA-512, GSSAPI" in error.what
 
 
 def test_wrong_scram_messages_end_the_login() -> None:
@@ -96,7 +96,7 @@ def test_a_token_in_a_message_of_the_broker_is_not_shown(tmp_path: Path) -> None
     assert JWT not in str(error)
 
 
-def test_slow_endpoint_does_not_blame_the_broker() -> None:
+def test_slow_endpoint_is_named_as_the_cause() -> None:
     """A request that waits for the token ends in time with the name of the endpoint; the token is used afterwards."""
     with TokenIssuer("alice", "s") as issuer, FakeBroker(accepting) as broker:
         token = issuer.token()
@@ -107,6 +107,13 @@ def test_slow_endpoint_does_not_blame_the_broker() -> None:
                 cluster.metadata()
             cluster.connect(20)
         assert len(issuer.requests) <= 3
+
+
+def test_without_a_token_no_connection_is_opened(tmp_path: Path) -> None:
+    """The token file is read before the connection is opened, so the broker receives nothing if the file is missing."""
+    with FakeBroker(accepting) as broker:
+        assert type(refused(broker, KafkaLogin(TokenFileLogin(tmp_path / "token")))) is LoginUnavailable
+        assert broker.connections == 0
 
 
 def test_library_prints_no_login_at_level_debug(password: KafkaLogin) -> None:

@@ -89,7 +89,7 @@ def test_wrong_host(certificates: Certificates) -> None:
     assert "kafka.bootstrap_servers" in error.advice
 
 
-def test_authority_that_follows_is_read_without_a_new_client(certificates: Certificates, tmp_path: Path) -> None:
+def test_replaced_authority_is_used_without_a_new_client(certificates: Certificates, tmp_path: Path) -> None:
     """A CA file that gets the right authority while the client runs ends the TLS errors."""
     path = tmp_path / "ca.crt"
     shutil.copy(certificates.certificate("client"), path)

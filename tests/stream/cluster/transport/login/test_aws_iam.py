@@ -1,4 +1,4 @@
-"""The login of Amazon MSK: region, credentials of the process, and what is missing."""
+"""The login of Amazon MSK: region, credentials of the process, and an error for each missing part."""
 
 from __future__ import annotations
 

@@ -44,20 +44,20 @@ def test_time_that_is_no_number_is_unknown(value: Any) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        pytest.param("", id="nothing"),
+        pytest.param("", id="empty text"),
         pytest.param("hunter2", id="a password"),
-        pytest.param("a.b.c", id="parts that are no base64 of JSON"),
+        pytest.param("a.b.c", id="parts that are not base64 of JSON"),
         pytest.param(f"{part({})}.{part([1])}.x", id="claims that are a list"),
         pytest.param(f"{part({})}.{part({})}", id="two parts"),
         pytest.param(f"{part({})}.{part({})}.x.y", id="four parts"),
-        pytest.param(jwt({}) + "\n", id="a line break at its end"),
+        pytest.param(jwt({}) + "\n", id="trailing line break"),
         pytest.param(jwt({"x": "a" * LONGEST}), id="too long"),
         pytest.param(f"{part({})}.{base64.urlsafe_b64encode(b'[' * 9000).decode().rstrip('=')}.x", id="deep nesting"),
-        pytest.param("<html>", id="a page"),
+        pytest.param("<html>", id="HTML page"),
     ],
 )
-def test_anything_else_is_no_jwt(text: str) -> None:
-    """The error does not contain the text, which may be a secret."""
+def test_a_text_of_another_form_is_refused(text: str) -> None:
+    """A text that is not a JWT is an error without the text, which may be a secret."""
     with pytest.raises(ValueError, match=r"^not a JWT$") as refused:
         parse_jwt(text)
     assert refused.value.__cause__ is None
@@ -78,7 +78,7 @@ def test_characters_of_a_bearer_token(text: str, usable: bool) -> None:  # noqa:
     assert is_bearer_token(text) is usable
 
 
-def test_tokens_in_a_text_become_stars() -> None:
+def test_tokens_in_a_text_are_masked() -> None:
     """A broker's message that contains a token is shown without the token."""
     token = jwt({"sub": "alice"})
     assert without_tokens(f"JsonWebSignature{{..}}->{token} rejected") == "JsonWebSignature{..}->********** rejected"

@@ -37,9 +37,11 @@ def explained(refused: Token, text: str = '{"status":"invalid_token"}', accepted
             token(),
             LoginRefused,
             "(invalid_token): audience 'kafka', issuer 'https://issuer.test', signature key 'first'",
-            id="nothing to see: what the broker compares",
+            id="no certain cause: compared claims",
         ),
-        pytest.param(token(aud=["a", "b"], iss=None), LoginRefused, "audience 'a, b', issuer none", id="a list"),
+        pytest.param(
+            token(aud=["a", "b"], iss=None), LoginRefused, "audience 'a, b', issuer none", id="list of audiences"
+        ),
         pytest.param(Token("opaque", None), LoginRefused, "(invalid_token): not a JWT", id="opaque"),
     ],
 )
@@ -87,7 +89,7 @@ def test_change_since_the_last_accepted_token_is_the_cause(refused: Token, cause
         ("x" * 1000, f"({'x' * 200})"),
     ],
 )
-def test_words_of_the_broker(text: str, shown: str) -> None:
+def test_reason_of_the_broker_is_one_short_line(text: str, shown: str) -> None:
     """The error has the status or the text of the broker, on one short line without tokens."""
     error = explained(token(), text)
     assert shown in error.what
@@ -100,6 +102,6 @@ def test_claims_are_shortened() -> None:
 
 
 def test_only_an_expired_token_is_retriable() -> None:
-    """`run` waits for the next token after an expired one, and ends after a token for another audience."""
+    """An expired token is retriable, because the next one may be valid; a token for another audience is not."""
     assert explained(token(exp=NOW - 1)).passes
     assert not explained(token(aud="other")).passes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import ssl
 from pathlib import Path
@@ -46,10 +47,17 @@ def test_authorities_and_host_name(certificates: Certificates) -> None:
     assert (lax.check_hostname, lax.verify_mode) == (False, ssl.CERT_REQUIRED)
 
 
-def test_unchanged_files_are_read_once(mounted: TlsFiles) -> None:
-    """Connections share one context."""
+def test_unchanged_files_keep_the_context(mounted: TlsFiles) -> None:
+    """Connections share one context while the files do not change; only the first connection reads the files.
+
+    A key with another content but the same inode, time and size counts as unchanged.
+    """
+    assert mounted.key is not None
     context = TlsContext(mounted)
-    assert context.current() is context.current()
+    first, status = context.current(), mounted.key.stat()
+    mounted.key.write_bytes(bytes(status.st_size))
+    os.utime(mounted.key, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert context.current() is first
 
 
 def test_rotated_files_are_used_by_the_next_connection(mounted: TlsFiles, certificates: Certificates) -> None:
@@ -98,13 +106,13 @@ def test_removed_file_is_named(mounted: TlsFiles) -> None:
         pytest.param({"key_password": "wrong"}, "ssl_certificate_file", id="wrong key password"),
         pytest.param({"key_password": None}, "ssl_certificate_file", id="no key password"),
         pytest.param({"key": "broker"}, "ssl_certificate_file", id="key of another certificate"),
-        pytest.param({"key_password": "missing file"}, "ssl_key_password", id="password file is gone"),
+        pytest.param({"key_password": "missing file"}, "ssl_key_password", id="missing password file"),
     ],
 )
 def test_unusable_files_are_named_before_a_connection(
     certificates: Certificates, change: dict[str, Any], option: str, tmp_path: Path
 ) -> None:
-    """The client is not created: `run` ends with a usage error instead of an error per connection."""
+    """The creation of the client raises a usage error that names the option."""
     given: dict[str, Any] = {
         "authorities": certificates.authority,
         "certificate": certificates.certificate("client"),

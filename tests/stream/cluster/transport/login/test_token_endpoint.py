@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sandbox.certificates import Certificates
 
 CONTROL = "a\x01auth=x"
-SECRET = "hunter2+/=: ü"  # noqa: S105 -- with everything that an encoding can break
+SECRET = "hunter2+/=: ü"  # noqa: S105 -- with characters that an encoding can break
 
 
 @pytest.fixture
@@ -74,15 +74,15 @@ def test_opaque_token(issuer: TokenIssuer, lifetime: dict[str, Any], expires: bo
         pytest.param(
             Answer(200, b"<html>hello</html>", "text/html"), LoginUnavailable, "text/html that is not a JSON", id="HTML"
         ),
-        pytest.param(Answer(200, b"[1]"), LoginUnavailable, "is not a JSON object", id="a list"),
+        pytest.param(Answer(200, b"[1]"), LoginUnavailable, "is not a JSON object", id="JSON list"),
         pytest.param(Answer(200, b"[" * 100_000), LoginUnavailable, "is not a JSON object", id="deep nesting"),
         pytest.param(Answer.of(200), LoginUnavailable, "without a usable access_token", id="no token"),
-        pytest.param(Answer.of(200, access_token=17), LoginUnavailable, "without a usable", id="a number"),
+        pytest.param(Answer.of(200, access_token=17), LoginUnavailable, "without a usable", id="numeric token"),
         pytest.param(Answer.of(200, access_token=CONTROL), LoginUnavailable, "usable", id="control characters"),
         pytest.param(Answer(200, b" " * 5_000_000), LoginUnavailable, "more than 200000 bytes", id="too large"),
     ],
 )  # fmt: skip
-def test_each_wrong_answer_has_its_line(
+def test_each_wrong_answer_has_its_error(
     issuer: TokenIssuer, answer: Answer, kind: type[LoginRefused | LoginUnavailable], text: str
 ) -> None:
     """The error has the URL and the fault on one line, and its advice names an option or a wait."""
@@ -128,10 +128,10 @@ def test_an_expired_token_of_the_endpoint_is_refused(issuer: TokenIssuer) -> Non
     "answer",
     [
         pytest.param(Answer(200, b"{}", hold=3.0), id="silent"),
-        pytest.param(Answer(200, b" " * 1000, drip=0.05), id="a byte now and then"),
+        pytest.param(Answer(200, b" " * 1000, drip=0.05), id="single bytes at intervals"),
     ],
 )
-def test_slow_endpoint_is_given_up(issuer: TokenIssuer, answer: Answer) -> None:
+def test_slow_endpoint_times_out(issuer: TokenIssuer, answer: Answer) -> None:
     """The whole request has one time limit, also if bytes continue to arrive."""
     issuer.answer = lambda: answer
     with pytest.raises(LoginUnavailable, match=r"does not answer within 0\.4 s"):
