@@ -26,7 +26,7 @@ def test_seconds_of_a_file_are_those_of_its_selected_tests() -> None:
 
 
 def test_file_without_a_measured_test_has_its_committed_seconds() -> None:
-    """A checkout without a test run sorts by the committed file."""
+    """In a checkout without a test run, a file has its committed seconds."""
     assert seconds_by_file(["a.py::one", "a.py::two"], {"b.py::one": 1.0}, {"a.py": 30.0}) == {"a.py": 30.0}
 
 
@@ -45,8 +45,8 @@ def test_folder_that_shares_is_as_long_as_all_its_files() -> None:
 
 
 @pytest.mark.parametrize("folder", SHARING)
-def test_tests_that_share_a_monitor_are_in_a_folder_that_shares(folder: str) -> None:
-    """The fixture is defined there, so no test elsewhere can start another monitor with it."""
+def test_folder_that_shares_has_a_fixture_of_package_scope(folder: str) -> None:
+    """The `conftest.py` of each such folder has a fixture of package scope."""
     assert 'scope="package"' in (ROOT / folder / "conftest.py").read_text()
 
 

@@ -17,7 +17,7 @@ TREES: Final = ("decoders", "exporters", "stream", "sandbox", "bench", "deploy",
 VAGUE_VERBS: Final = frozenset(
     {"Give", "Gives", "Tell", "Tells", "Say", "Says", "Let", "Hand", "Bring", "Draw", "Take"}
 )
-"""First words that hide what a function does: it returns, formats, adds, reads or draws nothing."""
+"""First words that hide what a function does, for example that it returns, formats or adds something."""
 QUESTIONS: Final = frozenset({"What", "Whether", "How", "Where", "Who", "Which"})
 """First words of a function's docstring that leave out its verb."""
 MOST_WORDS_OF_AN_EVENT: Final = 14
@@ -35,21 +35,21 @@ def documented(tree: str) -> Iterator[tuple[str, Definition, str]]:
 
 
 @pytest.mark.parametrize("tree", TREES)
-def test_docstrings_begin_with_what_is_returned_or_done(tree: str) -> None:
+def test_no_docstring_begins_with_a_vague_verb(tree: str) -> None:
     """No docstring begins with a verb that hides the action, such as "Give" or "Tell"."""
     assert [f"{place}: {word}" for place, _, word in documented(tree) if word in VAGUE_VERBS] == []
 
 
 @pytest.mark.parametrize("tree", ["decoders", "exporters", "stream", "sandbox", "bench", "deploy"])
-def test_docstrings_of_functions_begin_with_a_verb(tree: str) -> None:
-    """A function's docstring is not a question; a property may name what it holds, but as a noun."""
+def test_no_docstring_of_a_function_begins_with_a_question_word(tree: str) -> None:
+    """No function's docstring begins with a question word, such as "Whether". A property may begin with a noun."""
     functions = [(place, word) for place, node, word in documented(tree) if not isinstance(node, ast.ClassDef)]
     assert [f"{place}: {word}" for place, word in functions if word in QUESTIONS] == []
 
 
 def test_log_events_are_short_and_begin_in_lower_case() -> None:
-    """A log event is a noun and a state, so that it can be searched for; facts are key-value pairs."""
-    wrong = []
+    """A log event of `stream` has at most 14 words, begins in lower case and has no full stop."""
+    wrong, events = [], 0
     for path in sorted((ROOT / "stream").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
@@ -59,6 +59,8 @@ def test_log_events_are_short_and_begin_in_lower_case() -> None:
             if not (logger and node.func.attr in LOG_LEVELS and isinstance(event, ast.Constant)):
                 continue
             text = str(event.value)
+            events += 1
             if len(text.split()) > MOST_WORDS_OF_AN_EVENT or re.match(r"[A-Z][a-z]", text) or text.endswith("."):
                 wrong.append(f"{path.relative_to(ROOT)}:{node.lineno} {text}")
     assert wrong == []
+    assert events > 50

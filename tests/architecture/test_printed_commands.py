@@ -23,12 +23,12 @@ def texts() -> list[Path]:
 
 
 @pytest.mark.parametrize("path", [path for path in texts() if COMPLETE.search(path.read_text())], ids=lambda p: p.name)
-def test_a_complete_command_runs_in_the_folder_of_kafka(path: Path) -> None:
+def test_a_complete_command_is_a_script_in_bin(path: Path) -> None:
     """A command begins with `bin/` and has the suffix of the script, so that it can be pasted."""
     found = [match[1] for match in COMPLETE.finditer(path.read_text())]
     assert [each for each in found if not re.fullmatch(r"bin/kafka-[a-z-]+\.sh", each.lstrip("`"))] == []
 
 
 def test_commands_are_found() -> None:
-    """The other test would pass without any command."""
+    """More than ten files have a complete command. Without any, the other test would pass."""
     assert sum(bool(COMPLETE.search(path.read_text())) for path in texts()) > 10

@@ -16,7 +16,7 @@ _UNITS: Final = {"m": 1 << 20, "g": 1 << 30, "Mi": 1 << 20, "Gi": 1 << 30}
 
 
 class Size(NamedTuple):
-    """A row of the table; sizes in bytes, except the heap as it is written."""
+    """A row of the table. The heap is a text such as `512m`; the other sizes are in bytes."""
 
     partitions: int
     heap: str
@@ -59,8 +59,8 @@ def test_limits_hold_what_was_measured() -> None:
         assert row.limit * 0.9 >= row.expected
 
 
-def test_defaults_are_the_row_of_33_000() -> None:
-    """The heap of the option and the chart, and the limit of the chart, are those of one row."""
+def test_defaults_are_those_of_33_000_partitions() -> None:
+    """The heap of the option and the chart, and the limit of the chart, are those of the row of 33,000 partitions."""
     row = next(row for row in sizes() if row.partitions == 33_000)
     memory = {kind: chart()["resources"][kind]["memory"] for kind in ("requests", "limits")}
     assert JobOptions.model_fields["driver_memory"].default == row.heap

@@ -17,7 +17,7 @@ PRODUCT: Final = ("decoders", "exporters", "stream")
 TREES: Final = (*PRODUCT, "sandbox", "bench", "deploy", "tests")
 MOST_MODULES: Final = 21
 FAMILY: Final = 3
-"""The number of modules with one `prefix_` from which on they belong into a package."""
+"""The smallest number of modules with one `prefix_` that must be a package."""
 UNTESTED: Final[dict[str, str]] = {
     "stream/groups/driver_state_part.py": "tested with its user, in tests/stream/tick/test_quarantine.py",
     "stream/offline/dumplog.py": "tested as a command, in tests/stream/cli and tests/integration/test_offline.py",
@@ -83,7 +83,7 @@ def dotted(path: Path) -> str:
     return ".".join(path.with_suffix("").parts)
 
 
-def test_modules_import_each_other_without_circles() -> None:
+def test_modules_have_no_import_cycles() -> None:
     """No module imports itself through others, not even for annotations or inside a function."""
     known = {dotted(path): path for path in product_modules()}
     graph = {name: imported(ROOT / path) & known.keys() for name, path in known.items()}
@@ -133,13 +133,13 @@ def test_import_contracts_list_every_package(name: str) -> None:
 
 @pytest.mark.parametrize("tree", [*PRODUCT, "sandbox", "bench", "deploy"])
 def test_only_tests_import_tests(tree: str) -> None:
-    """Tests are no package, so import contracts do not cover them. Nothing else imports them."""
+    """No module outside of `tests` imports tests. `tests` is not a package, so import contracts do not cover it."""
     importers = {str(path.relative_to(ROOT)): imported(path) for path in (ROOT / tree).rglob("*.py")}
     assert [path for path, names in importers.items() if any(name.split(".")[0] == "tests" for name in names)] == []
 
 
 def test_only_the_transport_imports_the_kafka_client() -> None:
-    """Only `stream.cluster.transport` makes requests and reads responses of the library."""
+    """Only modules of `stream.cluster.transport` import the Kafka client."""
     importers = [
         path for path in product_modules() if "kafka" in {name.split(".")[0] for name in imported(ROOT / path)}
     ]

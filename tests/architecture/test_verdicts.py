@@ -49,17 +49,17 @@ LOOK_ALIKES: Final[dict[Verdict, tuple[str, ...]]] = {
     V.SKEWED: ("a hot partition whose member keeps up",),
     V.TWO_APPLICATIONS: ("subscription-deploy", "a rolling deploy to another subscription"),
 }
-"""Healthy groups that are easily taken for sick ones: of the play by name, of the simulation by story."""
+"""Healthy groups that look like sick ones: of the play by name, of the simulation by story."""
 ELSEWHERE: Final[dict[Verdict, str]] = {
     V.RESET: "planned-reset",
     V.RECOVERING: "recovering",
 }
 """Notices that groups of the play have, which are healthy and are not expected to have any verdict."""
 TOO_SLOW_FOR_THE_PLAY: Final = {V.HABIT_UNKNOWN}
-"""Its limits are tens of minutes and do not scale with the tick; `tests/stream/health/test_calm.py` has hours of it."""
+"""The limits of this verdict are tens of minutes and do not scale with the tick; `test_calm.py` simulates hours."""
 
 LONG_LOCKS: Final = {ShareVerdict.SHARE_REDELIVERING}
-"""With real members it takes locks of more than a minute, or `share_rejecting` comes first."""
+"""With real members this verdict needs locks of more than a minute; with shorter ones `share_rejecting` comes first."""
 SHARE_SEVERITY: Final = {rule.verdict: rule.severity for rule in SHARE_RULES}
 
 
@@ -79,7 +79,7 @@ def alert_of(verdict: Verdict | ShareVerdict) -> str:
 
 @pytest.mark.parametrize("verdict", Verdict)
 def test_pages_link_to_the_runbook_of_the_alert(verdict: Verdict) -> None:
-    """The page of a group names the alert of its verdict in the rules. Other verdicts have none."""
+    """The page of a group names the alert that the rules have for a fault. Other verdicts have no alert."""
     named = alert_of_verdict(str(verdict), SEVERITY[verdict].name.lower())
     assert named == (alert_of(verdict) if verdict in FAULTS else None)
 
@@ -108,8 +108,8 @@ def stories_of(verdict: Verdict | ShareVerdict, kind: Kind) -> list[Case]:
 
 
 @pytest.mark.parametrize("verdict", [*FAULTS, *ShareVerdict])
-def test_the_alert_of_a_fault_has_stories_of_it_just_before_and_just_after(verdict: Verdict | ShareVerdict) -> None:
-    """Each fault of an alert has both stories, and every alert has a healthy look-alike."""
+def test_each_fault_has_stories_just_before_and_just_after_its_alert_fires(verdict: Verdict | ShareVerdict) -> None:
+    """The alert of a fault fires in no story just before and in one just after, and has a healthy look-alike."""
     before, after = stories_of(verdict, Kind.BEFORE), stories_of(verdict, Kind.AFTER)
     assert before
     assert not any(case.fires for case in before)
@@ -128,7 +128,7 @@ def test_the_runbook_of_a_fault_names_it(verdict: Verdict | ShareVerdict) -> Non
 
 @pytest.mark.parametrize("verdict", [*FAULTS, *NOTICES])
 def test_a_group_of_the_play_has_the_verdict(verdict: Verdict) -> None:
-    """Real clients on a real broker cause the verdict, unless it takes too long."""
+    """A scenario of the play expects the verdict, unless its limits are too long for the play."""
     expected = {each for scenario in SCENARIOS for step in scenario.expected for each in step.verdicts}
     names = {scenario.name for scenario in SCENARIOS}
     known = verdict in expected or ELSEWHERE.get(verdict) in names
@@ -137,14 +137,14 @@ def test_a_group_of_the_play_has_the_verdict(verdict: Verdict) -> None:
 
 @pytest.mark.parametrize("verdict", [*FAULTS, *NOTICES])
 def test_a_simulated_group_has_the_verdict(verdict: Verdict) -> None:
-    """A simulated group expects the verdict."""
+    """The simulation has a group that is expected to have the verdict."""
     simulated = {each.wanted for each in (*situations.SICK, *situations.NOTICED)}
     assert verdict in simulated
 
 
 @pytest.mark.parametrize("verdict", FAULTS)
 def test_a_fault_has_healthy_look_alikes(verdict: Verdict) -> None:
-    """The play or the simulation has them. Both fail if such a group has any fault."""
+    """Each fault has look-alikes, and each of them is a healthy group of the play or the simulation."""
     healthy = {each.name for each in SCENARIOS if each.kind == "healthy"}
     healthy |= {each.story for each in situations.HEALTHY}
     assert LOOK_ALIKES[verdict]

@@ -12,7 +12,7 @@ def start(seconds: float, batch: float | None) -> Start:
 
 
 def test_speed_up_is_that_of_the_first_batch() -> None:
-    """Starts include the time of JVMs and executors, which does not depend on the number of records."""
+    """The speed-up compares first batches, because a whole start includes the start of JVMs and executors."""
     lines = executors_table({1: start(40.0, 20.0), 2: start(32.0, 12.5), 3: start(30.0, None)}).splitlines()
     cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines[2:]]
     assert cells == [

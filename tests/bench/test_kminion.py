@@ -37,7 +37,7 @@ def test_wrong_lags_are_counted(wrong: int) -> None:
 
 
 def test_missing_partitions_are_wrong() -> None:
-    """KMinion shows only the groups that it has read."""
+    """Each partition that the exposition does not have is a difference."""
     wanted = final_state(TRAFFIC)
     assert lag_differences("", wanted, TRAFFIC) == int(wanted.alive.sum())
 

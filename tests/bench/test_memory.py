@@ -24,7 +24,7 @@ def test_memory_of_a_tree_is_that_of_its_processes() -> None:
 
 
 def test_peak_is_the_sample_with_the_highest_sum(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The roles of a row are of one moment, so that a memory limit must hold their sum."""
+    """The peak has all roles of one sample, because a memory limit must hold their sum."""
     samples = [{"driver": 5, "jvm": 20}, {"driver": 10, "jvm": 30}, {"driver": 25, "jvm": 6}]
     exhausted = threading.Event()
 

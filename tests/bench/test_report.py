@@ -16,7 +16,7 @@ def test_table_is_aligned_markdown() -> None:
     assert lines[3] == "| b            | 1,000 |"
 
 
-def test_ratio_is_to_the_reader() -> None:
+def test_ratio_is_relative_to_the_reader() -> None:
     """A pipeline at half of the source's rate has ratio 0.50, and CPU is summed over all roles."""
     row = Measured("pipeline warm 1", 1000, 2.0, {"driver": 1.0, "JVM": 2.5}, {"JVM": 3 << 20})
     line = catch_up_table([row], reader_rate=1000.0).splitlines()[-1]

@@ -44,7 +44,7 @@ def test_shares_of_record_kinds_and_hot_keys_match_the_constants() -> None:
 
 
 def test_no_commit_is_above_the_end_of_its_partition() -> None:
-    """The lag of such a commit would be unknown."""
+    """Every commit is at most at the end offset, because a higher commit would have an unknown lag."""
     (chunk,) = chunks(SIZE)
     commits = chunk.kind == Kind.COMMIT
     assert 0 <= chunk.offset[commits].min() <= chunk.offset[commits].max() <= SIZE.log_end

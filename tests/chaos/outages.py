@@ -45,7 +45,7 @@ OUTAGES: Final[tuple[Outage, ...]] = (("stopped", stopped), ("killed", killed), 
 
 
 class VerdictWatch:
-    """Records every critical (group, verdict, sentence) of the API over a `with` block."""
+    """Records every critical (group, verdict, sentence) of the API during a `with` block."""
 
     def __init__(self, monitor: Monitor) -> None:
         self._monitor = monitor

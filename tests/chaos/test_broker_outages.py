@@ -31,8 +31,8 @@ HEALTHY: Final = (Behaviour.STEADY, Behaviour.TRANSACTIONAL, Behaviour.UNMANAGED
 """Behaviours of groups that must never have a critical verdict. A static member that restarts during an outage may be
 fenced permanently, so that group is not included."""
 WELL: Final = {"fine", "notice"}
-"""Severities. A tick lasts a second here, so a client that gets no CPU for two seconds while the monitor starts is
-`stopped`, and rightly so. An outage begins after that has been withdrawn."""
+"""Severities without a fault. A tick lasts a second here, so a client without CPU for two seconds while the monitor
+starts correctly has the verdict `stopped`. An outage begins after this verdict has ended."""
 
 
 def healthy_traffic(bootstrap: str) -> Workload:
@@ -41,7 +41,7 @@ def healthy_traffic(bootstrap: str) -> Workload:
 
 
 def all_are_well(monitor: Monitor) -> bool:
-    """Return whether each group of the traffic has a verdict, and none of them is a fault."""
+    """Return whether the API has groups, and none of them has a fault."""
     rows = monitor.get("/api/v1/groups").json["groups"]
     return bool(rows) and all(row["severity"] in WELL for row in rows)
 
@@ -97,7 +97,7 @@ def test_outage_during_the_catch_up(
     report: Callable[[str], None],
     outage: Callable[[Broker], contextlib.AbstractContextManager[Broker]],
 ) -> None:
-    """No series exist before the catch-up is complete. Readiness has the reason, and afterwards all is read."""
+    """No group is shown before the catch-up is complete, and readiness has the reason. Then all values are correct."""
     broker: Broker = make_broker()
     make_backlog_topic(broker.bootstrap)
     make_backlog(broker.bootstrap)
@@ -121,10 +121,10 @@ def test_outage_during_the_catch_up(
 
 
 @pytest.mark.parametrize("pauses", [pytest.param(40, marks=[pytest.mark.long, pytest.mark.timeout(1200)])])
-def test_short_pauses_at_any_moment_of_a_tick(
+def test_values_are_correct_after_short_pauses(
     make_broker: MakeBroker, tmp_path: Path, report: Callable[[str], None], pauses: int
 ) -> None:
-    """Pauses around the request timeout also hit ticks, every 200 ms, between two requests."""
+    """All values equal the broker's after pauses around the request timeout, which begin at any moment of a tick."""
     broker: Broker = make_broker()
     chance = random.Random(SEED)  # noqa: S311 - a choice that can be repeated, no secret
     settings = {**LIMITS, "job.tick_interval": "200ms", "kafka.request_timeout": "1s"}

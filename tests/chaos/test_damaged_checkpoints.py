@@ -59,7 +59,7 @@ BATCHES: Final = 4
 SETTINGS: Final = {"job.read_tasks": "2", "job.shards": "4"}
 """Two state partitions, and a shard per offsets partition as in most clusters."""
 LAYOUT: Final = Layout(sub_shards=1, offsets_partitions=4, shuffle_partitions=2, slot_ms=30_000, keep_slots=10)
-"""Only an empty checkpoint accepts it."""
+"""A layout that only an empty checkpoint accepts."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -295,7 +295,7 @@ class Run:
         self._thread.join(60)
 
     def values(self) -> tuple[dict[Place, int], dict[Place, int]]:
-        """Wait until it is ready and has shown two snapshots; return committed offsets and lags."""
+        """Wait until the job is ready and has shown two snapshots; return committed offsets and lags."""
         self._wait(lambda: self.status.monitor_status().ready)
         seen = self.status.tick.taken_at
         self._wait(lambda: self.status.tick.taken_at != seen)
@@ -371,7 +371,7 @@ def test_damaged_state_is_recovered_within_the_same_start(
 def test_damage_found_by_the_query_is_recovered(
     prepared: Prepared, session: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """State that is damaged between check and first batch is set aside, and the same process reads it again."""
+    """State that is damaged between check and first batch is set aside, and the same process reads the topic again."""
     spark, read = prepared.restore(), stored_shards
 
     def read_then_damage(session: SparkSession, checkpoint: str) -> object:
@@ -386,8 +386,11 @@ def test_damage_found_by_the_query_is_recovered(
     assert run.code == ExitCode.OK
 
 
-def test_checkpoint_deleted_while_in_use_ends_the_process(prepared: Prepared) -> None:
-    """The process ends within a tick with one line and a specific exit code. The next start reads the topic again."""
+def test_checkpoint_deleted_while_in_use_ends_the_process(prepared: Prepared, session: SparkSession) -> None:
+    """The process ends with one line that names the folder and a specific exit code, and leaves no process behind.
+
+    The next start reads the whole topic, and every value equals the broker's.
+    """
     prepared.restore()
     with Monitor(prepared.broker.bootstrap, prepared.root.parent, SETTINGS) as monitor:
         monitor.wait_ready()
@@ -396,6 +399,11 @@ def test_checkpoint_deleted_while_in_use_ends_the_process(prepared: Prepared) ->
         assert (ending.code, ending.left_behind) == (ExitCode.CHECKPOINT_DAMAGED, ())
         (line,) = (line for line in monitor.lines if "checkpoint deleted while in use" in line.get("event", ""))
         assert str(prepared.folder / "spark") in line["why"]
+    with Run(prepared, session) as run:
+        assert_equals_broker(run, prepared.broker)
+        records = run.status.monitor_status().records_read.column("records").to_pylist()
+        assert records == [sum(offsets_ends(prepared.broker.bootstrap).values())]
+    assert run.code == ExitCode.OK
 
 
 def on_small_volume(folder: Path, *, full: bool) -> tuple[str, ...]:

@@ -51,7 +51,7 @@ def test_each_kind_of_wrong_value_is_a_difference() -> None:
 
 
 UNEVEN_TEETH = [30, 270, 500, 710, 470, 590, 600, 480, 480, 600, 480, 480, 480, 480, 610, 610, 620, 610, 620, 620]
-"""Files in the checkpoint at the begin of each minute of a soak without growth: Spark removes old ones in lumps."""
+"""Files in the checkpoint at the start of each minute of a soak without growth: Spark removes old ones in lumps."""
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ UNEVEN_TEETH = [30, 270, 500, 710, 470, 590, 600, 480, 480, 600, 480, 480, 480, 
         "uneven sawtooth",
         "rising uneven sawtooth",
         "rising threads",
-        "memory",
+        "flat memory",
         "rising memory",
     ],
 )

@@ -43,7 +43,7 @@ def long_plan(chance: random.Random) -> list[Kill]:
         pytest.param(long_plan, marks=[pytest.mark.long, pytest.mark.timeout(3600)], id="long"),
     ],
 )
-def test_every_value_is_the_brokers_after_each_kill(
+def test_every_value_equals_the_brokers_after_each_kill(
     make_broker: MakeBroker,
     tmp_path: Path,
     report: Callable[[str], None],

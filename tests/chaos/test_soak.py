@@ -37,7 +37,7 @@ def csv_path() -> Path:
 def test_resource_usage_is_flat(
     make_broker: MakeBroker, tmp_path: Path, report: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No descriptor, thread, memory or checkpoint series grows after the warm-up, and all values are the broker's.
+    """No descriptor, thread, memory or checkpoint series grows after the warm-up, and all values equal the broker's.
 
     The serial collector leaves garbage in the old generation for longer than the soak lasts, and touches its pages one
     by one. With all pages touched at the start, the JVM only grows if its live objects or its native memory do.

@@ -67,7 +67,7 @@ def annotation_queries() -> list[PanelQuery]:
 
 
 def filled(expression: str, values: Mapping[str, str | list[str]], scrape_interval: int = 15) -> str:
-    """Fill the variables as Grafana does: many values as alternatives, one as it is, the interval of a rate.
+    """Replace the variables as Grafana does: several values become alternatives, a rate gets its interval.
 
     `$__rate_interval` is at least four scrapes, so that a rate has two samples even if one scrape fails.
     """
@@ -80,6 +80,6 @@ def filled(expression: str, values: Mapping[str, str | list[str]], scrape_interv
 def _text(value: str | list[str]) -> str:
     if isinstance(value, str):
         return value.replace("\\", "\\\\").replace('"', '\\"')
-    # Grafana escapes what a regular expression would take for its own, and PromQL's string takes a backslash more.
+    # Grafana escapes the metacharacters of a regular expression, and a string of PromQL needs a second backslash.
     each = [re.sub(r"([\\^$.|?*+()\[\]{}])", r"\\\\\1", one) for one in value]
     return each[0] if len(each) == 1 else f"({'|'.join(each)})"

@@ -46,7 +46,7 @@ class Asked:
 
     @property
     def labels(self) -> set[str]:
-        """The labels that it chooses by."""
+        """The labels that the matchers use."""
         return {name for name, _, _ in self.matchers}
 
 

@@ -136,8 +136,8 @@ def _files(values: Object, chart: Path) -> dict[str, str]:
 def helm_engine() -> Any:
     """Return Helm as a library, the package helm_python."""
     if str(python_tools()) not in sys.path:
-        # Behind the project's own packages, which win where both have one.
+        # After the project's own packages, which take precedence.
         sys.path.append(str(python_tools()))
-    import helm_python  # noqa: PLC0415 -- it stands on the path only now
+    import helm_python  # noqa: PLC0415 -- it is on the path only now
 
     return helm_python

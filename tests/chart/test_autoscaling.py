@@ -1,6 +1,6 @@
 """The number of replicas by the queries of docs/autoscaling.md, evaluated by promtool.
 
-`tests/cluster/test_keda.py` has both ScaledObjects by KEDA's own code, with the same situations.
+`tests/cluster/test_keda.py` evaluates both ScaledObjects by KEDA's own code, with the same situations.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def queries(cluster: str = "") -> dict[str, str]:
 
 
 def series(situation: Situation, cluster: str = "") -> dict[str, str]:
-    """Return the series of the group in promtool's form, and those of others, which must not count.
+    """Return the series of the group in promtool's form, and the series of other groups, which must not count.
 
     With a cluster, a group of another cluster has the same name, job and instance.
     """
@@ -48,7 +48,7 @@ def series(situation: Situation, cluster: str = "") -> dict[str, str]:
 
 
 def expected(query: str, wanted: float | None, cluster: str) -> Mapping[str, Any]:
-    """Return what promtool shall find for a query."""
+    """Return the result that promtool must find for a query."""
     labels = [cluster] * bool(cluster) + ['group="billing"'] * ("by (cluster, group)" in query)
     samples = [] if wanted is None else [{"labels": f"{{{','.join(labels)}}}", "value": wanted}]
     return {"expr": query, "eval_time": "1m", "exp_samples": samples}
@@ -57,7 +57,7 @@ def expected(query: str, wanted: float | None, cluster: str) -> Mapping[str, Any
 def promtool_complaints(
     promtool: str, folder: Path, situations: tuple[Situation, ...], cluster: str = ""
 ) -> str | None:
-    """Return the objections of promtool to the results that the table expects, None without any."""
+    """Return promtool's complaints about the results that the table expects, or None."""
     tests = [
         {
             "name": each.name,
@@ -78,7 +78,7 @@ def test_the_queries_give_the_number_of_replicas(promtool: str, tmp_path: Path) 
     assert promtool_complaints(promtool, tmp_path, SITUATIONS) is None
 
 
-def test_the_queries_are_of_the_chosen_cluster(promtool: str, tmp_path: Path) -> None:
+def test_the_queries_select_the_chosen_cluster(promtool: str, tmp_path: Path) -> None:
     """The page's matcher of a cluster excludes a group of the same name in another cluster."""
     assert f"`{EAST.replace('east', 'NAME')}`" in PAGE
     assert promtool_complaints(promtool, tmp_path, SITUATIONS, EAST) is None

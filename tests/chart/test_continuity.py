@@ -58,7 +58,7 @@ def lasting(series: Mapping[str, str], minutes: int) -> dict[str, str]:
 
 
 def pages(promtool: str, tests: list[dict[str, Any]], folder: Path) -> str | None:
-    """Run tests; return promtool's complaints."""
+    """Run tests; return promtool's complaints, or None."""
     file = folder / "continuity.yaml"
     rules = {"rule_files": [str(each) for each in FILES], "evaluation_interval": "30s"}
     file.write_text(yaml.safe_dump({**rules, "tests": tests}, allow_unicode=True))
@@ -105,14 +105,14 @@ def continuous(alert: str, interruption: Interruption, *, renamed: bool = False)
 
 
 @pytest.mark.parametrize("interruption", [RESCHEDULE, LOST_SCRAPES], ids=["reschedule", "lost scrapes"])
-def test_an_interruption_is_no_second_page(interruption: Interruption, promtool: str, tmp_path: Path) -> None:
+def test_an_interruption_causes_no_second_page(interruption: Interruption, promtool: str, tmp_path: Path) -> None:
     """Every alert fires at each evaluation from before the interruption until after it, as one alert."""
     output = pages(promtool, [continuous(alert, interruption) for alert in alerts()], tmp_path)
     assert output is None, output
 
 
-def test_a_new_instance_is_a_second_page(promtool: str, tmp_path: Path) -> None:
-    """The check can fail: another address sends the same fault again, so `instance` must be stable."""
+def test_a_new_instance_causes_a_second_page(promtool: str, tmp_path: Path) -> None:
+    """The check can fail: with another `instance`, the same fault is a second alert."""
     output = pages(promtool, [continuous("LagwardenGroupStuck", RESCHEDULE, renamed=True)], tmp_path)
     assert output is not None
     assert "sum(changes" not in output
@@ -149,8 +149,8 @@ def relabelled(promtool: str, relabelings: list[dict[str, Any]], folder: Path) -
 
 @pytest.mark.usefixtures("helm")
 @pytest.mark.parametrize("stable", [True, False])
-def test_instance_outlives_the_address(stable: bool, promtool: str, tmp_path: Path) -> None:  # noqa: FBT001 -- a table
-    """Prometheus relabels the two addresses of a pod to the same labels, unless the values disable it."""
+def test_instance_is_independent_of_the_address(stable: bool, promtool: str, tmp_path: Path) -> None:  # noqa: FBT001 -- a table
+    """Prometheus relabels the two addresses of a pod to the same labels, unless the values disable the relabelling."""
     monitor = {"serviceMonitor": {"enabled": True, "stableInstance": stable}}
     (endpoint,) = render(merged(case("minimal"), monitor)).one("ServiceMonitor")["spec"]["endpoints"]
     before, after = relabelled(promtool, [prometheus_form(rule) for rule in endpoint["relabelings"]], tmp_path)
@@ -160,8 +160,8 @@ def test_instance_outlives_the_address(stable: bool, promtool: str, tmp_path: Pa
         assert before["instance"] == "kafka/watch-lagwarden-0"
 
 
-def test_the_documented_relabelling_is_as_stable(promtool: str, tmp_path: Path) -> None:
-    """The labels of docs/alerting.md for a plain Prometheus are those of the ServiceMonitor."""
+def test_the_documented_relabelling_gives_the_same_labels(promtool: str, tmp_path: Path) -> None:
+    """With the configuration of docs/alerting.md, a plain Prometheus gives the labels of the ServiceMonitor."""
     text = (ROOT / "docs" / "alerting.md").read_text()
     (block,) = re.findall(r"```yaml\n( *scrape_configs:.*?)```", text, re.DOTALL)
     (job,) = yaml.safe_load(block)["scrape_configs"]

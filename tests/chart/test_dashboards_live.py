@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.chart, pytest.mark.long, pytest.mark.timeout(900)]
 
 SCRAPE: Final = 1
-"""Seconds between two scrapes; a rate so goes over four."""
+"""Seconds between two scrapes. A rate is over four seconds."""
 CLUSTER: Final = "north"
 SETTINGS: Final = {
     "job.tick_interval": "4s",
@@ -125,7 +125,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
             with Prometheus(target, folder / "prometheus", interval=SCRAPE, short_rules=True) as prometheus:
                 sick = f'lagwarden_group_verdict{{group="{SICK}", severity=~"warning|critical"}}'
                 wait_until(lambda: bool(prometheus.query(sick)), f"{SICK} to be seen as sick", limit=300)
-                # Rates, and what is shown over time, have some history then.
+                # Rates and panels over time need some history.
                 time.sleep(15)
                 yield World(broker.bootstrap, traffic, monitor, prometheus)
 
@@ -158,7 +158,7 @@ def test_every_rule_is_evaluated(world: World) -> None:
 
 
 def test_no_rule_fires_about_the_monitor(world: World) -> None:
-    """A healthy monitor on a healthy cluster has no firing alert. Pending ones may end."""
+    """A healthy monitor on a healthy cluster has no firing alert. Pending alerts do not count."""
     alerts = [alert for rule in world.prometheus.rules() for alert in rule.get("alerts", [])]
     firing = [alert["labels"] for alert in alerts if alert["state"] == "firing"]
     assert [labels["alertname"] for labels in firing if labels["about"] == "monitor"] == []
@@ -170,8 +170,7 @@ def test_every_panel_shows_something(world: World) -> None:
     empty = {query.name for query in queries()} - {query.name for query, found in seen.items() if found}
     assert empty - set(MAY_BE_EMPTY) == set()
     for query, found in seen.items():
-        # The monitor has no name of a cluster.
-        wanted = set(re.findall(r"{{(\w+)}}", query.legend)) - {"cluster"}
+        wanted = set(re.findall(r"{{(\w+)}}", query.legend))
         assert all(wanted <= labels.keys() for labels in found), query.name
 
 
@@ -217,7 +216,7 @@ def _number(conversion: ValueConversion, value: Any) -> float:
             return float(value)
 
 
-def test_the_list_of_stuck_groups_is_that_of_the_api(world: World) -> None:
+def test_the_list_of_unhealthy_groups_is_that_of_the_api(world: World) -> None:
     """The Overview dashboard lists and counts the groups that need attention in the API."""
     at, answers = _one_snapshot(world)
     sick = {row["group"]: row for row in answers[MetricSource.GROUPS] if row["severity"] in {"warning", "critical"}}
@@ -261,7 +260,7 @@ def _one_snapshot(world: World) -> tuple[float, dict[MetricSource, list[dict[str
 
 
 def test_a_deleted_group_keeps_no_series(world: World) -> None:
-    """The group is shown as dead for its grace time. It has no series from the next scrape on."""
+    """A deleted group is shown as dead for its grace period. At the next scrape after that, the group has no series."""
     own = f'{{__name__=~"lagwarden_.*", group="{SHORT_LIVED}"}}'
     assert len(world.prometheus.query(own)) > 5
     admin = AdminClient({"bootstrap.servers": world.bootstrap, "log_level": 0})

@@ -19,7 +19,7 @@ from tests.chart.test_rules_written import RECORDED, STANDARD
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 SERIES: Final = known(RECORDED)
-# Filled in so that the parser sees what Prometheus would.
+# Values of the variables, so that the parser gets the query that Prometheus would get.
 SAMPLE: Final[dict[str, str | list[str]]] = {
     "job": ["lagwarden"],
     "cluster": ["eu", "us"],
@@ -32,7 +32,7 @@ VARIABLES: Final = {
     "group": ["datasource", "job", "cluster", "instance", "group", "topic"],
     "monitor": ["datasource", "job", "cluster", "instance"],
 }
-# Reasons of a group's end and verdicts in a runbook's text, which are set apart as panels are.
+# Removal causes and verdicts, which runbooks have in italics, like the titles of panels.
 WORDS: Final = {"Stalled", "Poison record", "Expired", "Deleted", "Skewed", "Never committed"}
 
 WITHOUT_PANEL: Final = {
@@ -95,7 +95,7 @@ def test_the_files_are_those_of_the_code() -> None:
 
 
 @every_board
-def test_a_dashboard_is_locked_and_found(name: str) -> None:
+def test_a_dashboard_is_read_only_and_linked(name: str) -> None:
     """A dashboard is not editable, has the uid of alerts' links, a description, and links to the others."""
     made = BOARDS[name]
     assert made["editable"] is False
@@ -109,7 +109,7 @@ def test_a_dashboard_is_locked_and_found(name: str) -> None:
 
 @every_board
 def test_a_dashboard_has_the_linters_variables(name: str) -> None:
-    """The variables are data source, job, cluster and instance. Their values are queried again with the time range."""
+    """The first four variables are those of the linter. A change of the time range queries the values again."""
     variables = BOARDS[name]["templating"]["list"]
     assert [each["name"] for each in variables] == VARIABLES[name]
     source, *others = variables
@@ -199,7 +199,7 @@ def test_a_mark_needs_no_more_than_the_default_preset(mark: PanelQuery) -> None:
 
 
 @every_query
-def test_a_query_is_of_the_chosen_monitor_and_group(query: PanelQuery) -> None:
+def test_a_query_selects_the_chosen_monitor_and_group(query: PanelQuery) -> None:
     """Each selector has job, instance and cluster. A selector of the Group dashboard also has the group."""
     for each in asked(filled(query.expression, SAMPLE)):
         assert {"job", "instance"} <= each.labels
@@ -209,8 +209,8 @@ def test_a_query_is_of_the_chosen_monitor_and_group(query: PanelQuery) -> None:
 
 
 @pytest.mark.parametrize("name", BOARDS)
-def test_all_clusters_are_also_those_without_a_name(name: str) -> None:
-    """The variable has no values without `metrics.cluster_name`, and its "All" matches series without the label."""
+def test_the_choice_of_all_clusters_includes_series_without_a_cluster(name: str) -> None:
+    """The choice "All" of the variable is the default, and matches series without the label."""
     cluster = next(each for each in BOARDS[name]["templating"]["list"] if each["name"] == "cluster")
     assert cluster["allValue"] == ".*"
     assert cluster["current"]["value"] == ["$__all"]
@@ -226,8 +226,8 @@ def test_equal_names_of_two_clusters_are_not_added_up(query: PanelQuery) -> None
 
 
 @every_query
-def test_ratios_and_states_are_shown_for_each_cluster(query: PanelQuery) -> None:
-    """A maximum or a minimum over clusters would not name its cluster."""
+def test_every_maximum_and_minimum_is_by_cluster(query: PanelQuery) -> None:
+    """No query has a maximum or a minimum over several clusters."""
     for labels in re.findall(r"\b(?:max|min)(?: by \(([^)]*)\))? ?\(", query.expression):
         assert "cluster" in re.split(r"[ ,]+", labels), query.expression
 
@@ -241,7 +241,7 @@ def test_a_series_of_each_cluster_has_its_own_name(query: PanelQuery) -> None:
 
 
 def test_expressions_that_keep_clusters_are_found() -> None:
-    """Only sums without the cluster are over all clusters. Selectors, joins and top values are not."""
+    """Selectors, rates, top values and sums by cluster keep the clusters; other sums do not."""
     for expression in (
         "lagwarden_group_lag",
         "time() - lagwarden_snapshot_timestamp_seconds",
@@ -255,7 +255,7 @@ def test_expressions_that_keep_clusters_are_found() -> None:
 
 
 @every_query
-def test_counters_are_shown_as_rates_over_the_right_time(query: PanelQuery) -> None:
+def test_counters_are_shown_as_rates_over_the_rate_interval(query: PanelQuery) -> None:
     """Every counter has a rate or an increase over `$__rate_interval`."""
     text = filled(query.expression, SAMPLE)
     for each in asked(text):
@@ -266,10 +266,14 @@ def test_counters_are_shown_as_rates_over_the_right_time(query: PanelQuery) -> N
 
 @pytest.mark.parametrize("mark", annotation_queries(), ids=lambda mark: mark.name)
 def test_a_mark_selects_existing_series(mark: PanelQuery) -> None:
-    """The series and labels of the marks' queries and texts exist. The windows are fixed, without an interval."""
+    """The series and labels in the queries of marks exist, and their texts use labels of these series.
+
+    The windows of marks are fixed: with an interval of Grafana, a mark would be longer in a longer range.
+    """
     text = filled(mark.expression, SAMPLE)
     assert faults(text, SERIES) == []
     assert set(re.findall(r"{{(\w+)}}", mark.legend)) <= set[str]().union(*(SERIES[e.metric] for e in asked(text)))
+    assert all(re.fullmatch(r"\d+[smh]", window) for window in re.findall(r"\[([^\]]*)\]", mark.expression))
 
 
 @pytest.mark.parametrize("alert", alerts().values(), ids=alerts())
@@ -298,7 +302,7 @@ def test_the_default_preset_has_no_unused_metric() -> None:
 
 
 @every_query
-def test_a_query_is_right_over_several_instances(query: PanelQuery) -> None:
+def test_a_query_is_unambiguous_over_several_instances(query: PanelQuery) -> None:
     """Each series of a panel has its own name if several instances share the groups of a cluster.
 
     A group, an offsets partition and facts about brokers belong to one instance. Other values are aggregated over the

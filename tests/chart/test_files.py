@@ -36,10 +36,12 @@ def alerts_of(values: Object, chart: Path = CHART) -> dict[str, Object]:
 
 
 def test_a_chart_without_files_installs(tmp_path: Path) -> None:
-    """A chart without rules and dashboards renders without an object for them."""
+    """A chart without rules and dashboards renders, without a PrometheusRule and the ConfigMap of a dashboard."""
     copy = tmp_path / CHART.name
     shutil.copytree(CHART, copy, ignore=shutil.ignore_patterns("rules", "dashboards"))
-    assert render(ON, copy).of_kind("PrometheusRule") == []
+    rendered = render(ON, copy)
+    assert rendered.of_kind("PrometheusRule") == []
+    assert [one for one in rendered.of_kind("ConfigMap") if "grafana_dashboard" in one["metadata"]["labels"]] == []
 
 
 def test_the_charts_own_files_are_all_installed() -> None:
@@ -69,7 +71,7 @@ def test_dashboards_are_installed_unchanged(chart_with_files: Path) -> None:
 
 
 def test_the_scrape_has_the_job_that_the_rules_name() -> None:
-    """The series of any release have the job by which the rules find that it is down."""
+    """The ServiceMonitor of any release sets the job that the rules select."""
     values = merged(ON, {"serviceMonitor": {"enabled": True}, "nameOverride": "another"})
     (endpoint,) = render(values).one("ServiceMonitor")["spec"]["endpoints"]
     job = {"targetLabel": "job", "replacement": "lagwarden"}
@@ -85,7 +87,7 @@ def test_the_scrape_has_the_job_that_the_rules_name() -> None:
 
 
 def test_an_alert_can_be_left_out_and_labelled(chart_with_files: Path) -> None:
-    """A disabled alert is removed, with an empty group. Alerts get the labels, and keep their own."""
+    """A disabled alert and a rule group without rules are removed. Other alerts get the labels and keep their own."""
     labels = {"team": "blue", "severity": "none"}
     values = merged(ON, {"rules": {"disabled": ["SecondAlert"], "alertLabels": labels}})
     (one,) = render(values, chart_with_files).of_kind("PrometheusRule")
@@ -101,21 +103,21 @@ SERVICE: Final = "http://watch-lagwarden.kafka.svc:10848"
 @pytest.mark.parametrize(
     ("values", "dashboard"),
     [
-        pytest.param({}, f"{SERVICE}/group?name={{{{ $labels.group | urlquery }}}}", id="the page of the group"),
+        pytest.param({}, f"{SERVICE}/group?name={{{{ $labels.group | urlquery }}}}", id="page of the group"),
         pytest.param(
             {"rules": {"pageUrl": "https://lag.example/"}},
             "https://lag.example/group?name={{ $labels.group | urlquery }}",
-            id="behind a name of its own",
+            id="configured URL of the page",
         ),
         pytest.param(
             {"http": {"certificate": {"existingSecret": "tls"}}},
             f"{SERVICE.replace('http', 'https')}/group?name={{{{ $labels.group | urlquery }}}}",
-            id="the page with TLS",
+            id="page of the group with TLS",
         ),
         pytest.param(
             {"rules": {"grafanaUrl": "https://grafana.example/"}},
             "https://grafana.example/d/board?var-group={{ $labels.group | urlquery }}",
-            id="Grafana",
+            id="configured Grafana",
         ),
     ],
 )
@@ -126,10 +128,10 @@ def test_dashboard_url_is_a_url(values: Object, dashboard: str, chart_with_files
 
 
 def test_every_dashboard_url_is_a_url_by_default() -> None:
-    """No link is only a path. Alerts about the monitor and the cluster link to lagwarden's page of them."""
-    links = {alert["labels"]["about"]: alert["annotations"]["dashboard_url"] for alert in alerts_of(ON).values()}
+    """No link is only a path. Alerts about the monitor and the cluster link to lagwarden's first page."""
+    links = {(alert["labels"]["about"], alert["annotations"]["dashboard_url"]) for alert in alerts_of(ON).values()}
     group = f"{SERVICE}/group?name={{{{ $labels.group | urlquery }}}}"
-    assert links == {"group": group, "monitor": f"{SERVICE}/", "cluster": f"{SERVICE}/"}
+    assert links == {("group", group), ("monitor", f"{SERVICE}/"), ("cluster", f"{SERVICE}/")}
 
 
 def test_runbook_url_has_a_base(chart_with_files: Path) -> None:
@@ -167,9 +169,9 @@ def test_an_alert_can_be_changed(chart_with_files: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "path"),
     [
-        pytest.param({"for": "soon"}, "for", id="no duration"),
-        pytest.param({"severity": "page"}, "severity", id="a severity that no route knows"),
-        pytest.param({"expr": "vector(1)"}, "expr", id="another expression is another alert"),
+        pytest.param({"for": "soon"}, "for", id="not a duration"),
+        pytest.param({"severity": "page"}, "severity", id="unknown severity"),
+        pytest.param({"expr": "vector(1)"}, "expr", id="changed expression"),
     ],
 )
 def test_a_wrong_change_of_an_alert_is_refused(change: Object, path: str) -> None:

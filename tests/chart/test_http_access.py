@@ -99,8 +99,8 @@ def test_probes_need_no_login(name: str) -> None:
     assert {_probe(rendered, probe)["path"] for probe in ("startup", "liveness", "readiness")} <= set(PROBES)
 
 
-def test_commands_in_the_pod_reach_it_by_the_name_in_the_certificate() -> None:
-    """The name resolves to the loopback address, without the Service or a NetworkPolicy."""
+def test_commands_in_the_pod_reach_the_server_by_a_host_alias() -> None:
+    """The name resolves to the loopback address, and host aliases of the values are kept."""
     rendered = render(merged(case("web-token"), {"hostAliases": [{"ip": "192.0.2.1", "hostnames": ["broker-1"]}]}))
     (url,) = (one["value"] for one in rendered.container["env"] if one["name"] == "LAGWARDEN_URL")
     own, given = rendered.pod["hostAliases"]
@@ -144,7 +144,7 @@ def test_commands_in_the_pod_reach_it_by_the_name_in_the_certificate() -> None:
                 },
                 "authorization": {"credentials": {"name": "copy", "key": "word"}},
             },
-            id="in another namespace with copies",
+            id="copies in another namespace",
         ),
         pytest.param(
             merged(USERS_ONLY, {"serviceMonitor": {"basicAuth": case("web-login")["serviceMonitor"]["basicAuth"]}}),
@@ -154,12 +154,12 @@ def test_commands_in_the_pod_reach_it_by_the_name_in_the_certificate() -> None:
         pytest.param(
             merged(OWN_SECRET, {"serviceMonitor": {"tlsConfig": {"serverName": "x", "insecureSkipVerify": True}}}),
             {"scheme": "https", "tlsConfig": {"serverName": "x", "insecureSkipVerify": True}},
-            id="a site's own settings win",
+            id="settings in the values",
         ),
     ],
 )
-def test_prometheus_is_accepted(values: Object, wanted: Object) -> None:
-    """The ServiceMonitor has the scheme, the trust and the login that the server requires."""
+def test_the_service_monitor_has_the_access_that_the_server_requires(values: Object, wanted: Object) -> None:
+    """The ServiceMonitor has the scheme, the authority and the login of the server."""
     (endpoint,) = render(merged(values, {"serviceMonitor": {"enabled": True}})).one("ServiceMonitor")["spec"][
         "endpoints"
     ]

@@ -21,7 +21,7 @@ OLDEST, NEWEST = "1.25", "1.37"
 def _validators() -> Any:
     if str(python_tools()) not in sys.path:
         sys.path.append(str(python_tools()))
-    import kubernetes_validate  # noqa: PLC0415 -- it stands on the path only now
+    import kubernetes_validate  # noqa: PLC0415 -- it is on the path only now
 
     return kubernetes_validate
 

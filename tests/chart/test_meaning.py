@@ -160,7 +160,7 @@ class _Answer(http.server.BaseHTTPRequestHandler):
 
 
 @pytest.mark.parametrize(("code", "exit_code"), [(200, 0), (503, 1)])
-def test_helm_test_prints_why_it_is_not_ready(code: int, exit_code: int) -> None:
+def test_helm_test_prints_the_answer_of_readyz(code: int, exit_code: int) -> None:
     """The program of the test pod succeeds when /readyz does, and prints its answer."""
     (container,) = render(case("minimal")).one("Pod")["spec"]["containers"]
     program, url = container["args"]
@@ -313,8 +313,8 @@ def test_long_names_fit() -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        pytest.param({}, "Prometheus does not scrape it yet", id="no monitor: how to have one"),
-        pytest.param({}, "/metrics as the job `lagwarden`", id="no monitor: the job that the rules ask for"),
+        pytest.param({}, "Prometheus does not scrape it yet", id="no ServiceMonitor: next step"),
+        pytest.param({}, "/metrics as the job `lagwarden`", id="no ServiceMonitor: job of the rules"),
         pytest.param(
             {"serviceMonitor": {"enabled": True}},
             "Prometheus may not select the ServiceMonitor",
@@ -323,7 +323,7 @@ def test_long_names_fit() -> None:
         pytest.param(
             {"serviceMonitor": {"enabled": True, "labels": {"release": "kps"}}},
             '{"release":"kps"}',
-            id="a monitor with labels: they are named",
+            id="a ServiceMonitor with labels",
         ),
         pytest.param({"rules": {"enabled": True}}, "set rules.labels", id="rules without labels"),
         pytest.param({}, "HTTP has neither TLS nor login", id="no TLS and no login"),
@@ -343,13 +343,11 @@ def test_long_names_fit() -> None:
         ),
         pytest.param({}, "exec watch-lagwarden-0 --", id="the pod of the StatefulSet"),
         pytest.param({"mode": "operator"}, "exec $(kubectl", id="a pod with a changing name"),
-        pytest.param(
-            {"mode": "operator"}, "kubectl --namespace kafka delete pod", id="how the operator starts it again"
-        ),
+        pytest.param({"mode": "operator"}, "kubectl --namespace kafka delete pod", id="restart by the operator"),
         pytest.param({"persistence": {"enabled": False}}, "reads the whole offsets topic again", id="no volume"),
         pytest.param({}, "With `--wait`, Helm waits until the pod is ready", id="what --wait waits for"),
         pytest.param({"shards": 3}, "waits until all pods are ready", id="what --wait waits for with several pods"),
-        pytest.param({}, "logs watch-lagwarden-0", id="why it does not get ready"),
+        pytest.param({}, "logs watch-lagwarden-0", id="logs of a pod that is not ready"),
     ],
 )
 def test_the_notes_match_the_installed_objects(change: Object, sentence: str) -> None:

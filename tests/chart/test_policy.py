@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.chart, pytest.mark.usefixtures("helm")]
 
-# Kubernetes: "Pod Security Standards", the volume types that restricted allows.
 OF_MODE = {"cluster": {"Role", "RoleBinding"}, "operator": {"PersistentVolumeClaim", "SparkApplication"}}
 """Kinds of objects that only this mode has."""
+# Kubernetes: "Pod Security Standards", the volume types that restricted allows.
 VOLUMES = {"configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim", "projected", "secret"}
 
 
-# What `restricted` refuses, then what this chart promises beyond it: a name, and when pod, container and both of their
-# security contexts offend.
+# The checks of `restricted`, then further checks of this chart: a name, and a function of the pod, the container and
+# both security contexts that returns whether they violate the check.
 REFUSED: dict[str, Callable[[Object, Object, list[Object]], bool]] = {
     "host": lambda pod, _, __: any(pod.get(field) for field in ("hostNetwork", "hostPID", "hostIPC")),
     "hostPort": lambda _, container, __: any("hostPort" in port for port in container["ports"]),
@@ -93,13 +93,21 @@ def test_the_chart_has_no_rights(name: str) -> None:
 @pytest.mark.parametrize(
     ("change", "offence"),
     [
-        pytest.param({"securityContext": {"readOnlyRootFilesystem": False}}, "readOnlyRootFilesystem", id="root"),
-        pytest.param({"securityContext": {"capabilities": {"drop": []}}}, "capabilities", id="capabilities"),
-        pytest.param({"podSecurityContext": {"runAsNonRoot": False}}, "runAsNonRoot", id="user"),
         pytest.param(
-            {"podSecurityContext": {"seccompProfile": {"type": "Unconfined"}}}, "seccompProfile", id="seccomp"
+            {"securityContext": {"readOnlyRootFilesystem": False}},
+            "readOnlyRootFilesystem",
+            id="writable root filesystem",
         ),
-        pytest.param({"extraVolumes": [{"name": "host", "hostPath": {"path": "/"}}]}, "volumes", id="the host"),
+        pytest.param({"securityContext": {"capabilities": {"drop": []}}}, "capabilities", id="capabilities"),
+        pytest.param({"podSecurityContext": {"runAsNonRoot": False}}, "runAsNonRoot", id="root user"),
+        pytest.param(
+            {"podSecurityContext": {"seccompProfile": {"type": "Unconfined"}}},
+            "seccompProfile",
+            id="unconfined seccomp profile",
+        ),
+        pytest.param(
+            {"extraVolumes": [{"name": "host", "hostPath": {"path": "/"}}]}, "volumes", id="volume of the host"
+        ),
     ],
 )
 def test_each_weakened_setting_is_found(change: Object, offence: str) -> None:

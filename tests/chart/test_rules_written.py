@@ -1,4 +1,4 @@
-"""The files of the alerts: their series exist, and each has its stories, page and place. These tests need no tool."""
+"""The files of the alerts: their series exist, and each alert has stories and a runbook. These tests need no tool."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_alerts_that_the_smallest_preset_cannot_give_are_documented() -> None:
 
 @every_alert
 def test_an_alert_has_a_severity_and_a_subject(alert: dict[str, Any]) -> None:
-    """Routes and inhibitions use two labels. The name has the subject, and a person reads two texts."""
+    """Each alert has a severity, the subject of its name, two texts and two links."""
     assert alert["labels"]["severity"] in {"critical", "warning", "info"}
     subject = "group" if re.match("Lagwarden(Share)?Group", alert["alert"]) else "monitor"
     assert alert["labels"]["about"] == ("cluster" if alert["alert"] in ABOUT_CLUSTER else subject)
@@ -189,7 +189,7 @@ def test_every_runbook_has_its_alert() -> None:
 
 
 @every_alert
-def test_a_runbook_names_panels_and_alerts_that_exist(alert: dict[str, Any]) -> None:
+def test_a_runbook_names_alerts_that_exist(alert: dict[str, Any]) -> None:
     """Every alert that a page mentions exists."""
     text = (RUNBOOKS / f"{alert['alert']}.md").read_text()
     assert set(re.findall(r"Lagwarden\w+", text)) <= set(ALERTS)
@@ -211,7 +211,7 @@ def test_every_story_is_of_an_alert() -> None:
 
 
 @pytest.mark.parametrize("verdict", [word for word, severity in SEVERITY.items() if severity >= Severity.WARNING])
-def test_every_verdict_of_a_sick_group_is_an_alert(verdict: str) -> None:
+def test_every_verdict_of_an_unhealthy_group_has_an_alert(verdict: str) -> None:
     """Each warning or critical verdict has exactly one alert of the same severity."""
     severity = SEVERITY[verdict].name.lower()
     asking = [
@@ -224,7 +224,7 @@ def test_every_verdict_of_a_sick_group_is_an_alert(verdict: str) -> None:
     assert ALERTS[asking[0]]["labels"]["severity"] == severity
 
 
-def test_no_rule_counts_records() -> None:
+def test_no_alert_has_a_threshold_in_offsets() -> None:
     """No alert compares a number of offsets with a number other than 0, because thresholds depend on the topic."""
     in_offsets = ("_lag", "_lag_max", "_offsets", "_distance", "_stable_gap", "distance:sum")
     for alert in ALERTS.values():

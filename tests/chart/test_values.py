@@ -30,10 +30,10 @@ def at(path: str, value: Any) -> Object:
 @pytest.mark.parametrize(
     ("path", "value"),
     [
-        pytest.param("replicas", 2, id="there is no number of replicas to set"),
-        pytest.param("replicaCount", 2, id="nor under its usual name"),
-        pytest.param("service.prot", 1, id="a slip of the pen"),
-        pytest.param("persistence.accessModes", ["ReadWriteMany"], id="there is one mode of access"),
+        pytest.param("replicas", 2, id="number of replicas"),
+        pytest.param("replicaCount", 2, id="number of replicas by its usual name"),
+        pytest.param("service.prot", 1, id="misspelt name"),
+        pytest.param("persistence.accessModes", ["ReadWriteMany"], id="list of access modes"),
         pytest.param("config.kafka.sasl_password", "hush", id="a password in plain values"),
         pytest.param("config.kafka.oauth_client_secret", "hush", id="a client secret in plain values"),
         pytest.param("config.kafka.oauth_token_file", "/token", id="a token file that the chart decides"),
@@ -45,9 +45,13 @@ def at(path: str, value: Any) -> Object:
         pytest.param("config.checkpoint", {"dir": "/x"}, id="a folder that the chart decides"),
         pytest.param("config.job.instance", "0/3", id="a part that the pod decides"),
         pytest.param("config.http.siblings", ["http://a"], id="addresses that the chart decides"),
-        pytest.param("config.job.triger_interval", 5, id="a slip in an option of the program"),
+        pytest.param("config.job.triger_interval", 5, id="misspelt option of the program"),
         pytest.param("credentials.sasl.password", "hush", id="a password beside the Secret"),
-        pytest.param("bootstrapServersFrom.secretKeyRef", {"name": "a", "key": "b", "kye": "c"}, id="deep inside"),
+        pytest.param(
+            "bootstrapServersFrom.secretKeyRef",
+            {"name": "a", "key": "b", "kye": "c"},
+            id="misspelt name in a nested value",
+        ),
     ],
 )
 def test_an_unknown_value_is_refused_with_its_path(path: str, value: Any) -> None:
@@ -63,21 +67,21 @@ def test_an_unknown_value_is_refused_with_its_path(path: str, value: Any) -> Non
 @pytest.mark.parametrize(
     ("path", "value"),
     [
-        pytest.param("mode", "yarn", id="a mode that is not there"),
-        pytest.param("executor.memoryOverhead", "1Gi", id="a size of Kubernetes for Spark"),
+        pytest.param("mode", "yarn", id="unknown mode"),
+        pytest.param("executor.memoryOverhead", "1Gi", id="Kubernetes quantity for Spark"),
         pytest.param("terminationGracePeriodSeconds", 10, id="a grace shorter than the program's own"),
-        pytest.param("image.digest", "sha256:abc", id="half a digest"),
-        pytest.param("image.pullPolicy", "Sometimes", id="no such policy"),
+        pytest.param("image.digest", "sha256:abc", id="incomplete digest"),
+        pytest.param("image.pullPolicy", "Sometimes", id="unknown pull policy"),
         pytest.param("persistence.accessMode", "ReadOnlyMany", id="a read-only volume"),
-        pytest.param("persistence.size", "5 GB", id="no quantity of Kubernetes"),
-        pytest.param("service.port", 70000, id="no port"),
-        pytest.param("shards", 0, id="no pod at all"),
-        pytest.param("serviceMonitor.interval", "soon", id="no duration of Prometheus"),
-        pytest.param("serviceMonitor.labels", {"release": 1}, id="a label that is no text"),
-        pytest.param("config.job.trigger_interval", "5 parsecs", id="no duration of the program"),
+        pytest.param("persistence.size", "5 GB", id="not a Kubernetes quantity"),
+        pytest.param("service.port", 70000, id="port out of range"),
+        pytest.param("shards", 0, id="zero pods"),
+        pytest.param("serviceMonitor.interval", "soon", id="not a duration of Prometheus"),
+        pytest.param("serviceMonitor.labels", {"release": 1}, id="number instead of a label text"),
+        pytest.param("config.job.trigger_interval", "5 parsecs", id="not a duration of the program"),
         pytest.param("config.job.shards", 0, id="below the program's own limit"),
-        pytest.param("config.kafka.security_protocol", "TLS", id="no protocol of Kafka"),
-        pytest.param("probes.startupSeconds", 1, id="a start that nothing could make"),
+        pytest.param("config.kafka.security_protocol", "TLS", id="not a protocol of Kafka"),
+        pytest.param("probes.startupSeconds", 1, id="startup time too short"),
     ],
 )
 def test_a_wrong_value_is_refused_with_its_path(path: str, value: Any) -> None:
@@ -93,7 +97,7 @@ def test_a_wrong_value_is_refused_with_its_path(path: str, value: Any) -> None:
         pytest.param(
             merged(case("minimal"), at("bootstrapServersFrom.secretKeyRef", {"name": "a", "key": "b"})),
             "bootstrapServersFrom: has no effect beside",
-            id="brokers twice",
+            id="brokers in two values",
         ),
         pytest.param(
             merged(case("minimal"), {"config": {"kafka": {"security_protocol": "SASL_SSL"}}}),
@@ -168,7 +172,7 @@ def test_a_wrong_value_is_refused_with_its_path(path: str, value: Any) -> None:
         pytest.param(
             merged(case("minimal"), at("credentials.otlp.headers.existingSecret", "x")),
             "credentials.otlp.headers.existingSecret: has no effect without config.otlp.endpoint",
-            id="headers for no receiver",
+            id="headers without a receiver",
         ),
         pytest.param(
             merged(case("otlp"), at("config.otlp.endpoint", "http://collector:4318/v1/metrics")),
@@ -216,7 +220,9 @@ def test_a_wrong_value_is_refused_with_its_path(path: str, value: Any) -> None:
             id="an authority in a namespace that the ServiceMonitor cannot read",
         ),
         pytest.param(
-            merged(case("minimal"), at("ingress.enabled", True)), "ingress.host: is needed", id="an Ingress for no host"
+            merged(case("minimal"), at("ingress.enabled", True)),
+            "ingress.host: is needed",
+            id="an Ingress without a host",
         ),
         pytest.param(
             merged(case("minimal"), {"shards": 3, "persistence": {"existingClaim": "one"}}),
@@ -226,7 +232,7 @@ def test_a_wrong_value_is_refused_with_its_path(path: str, value: Any) -> None:
         pytest.param(
             merged(case("minimal"), at("httpRoute.enabled", True)),
             "httpRoute.parentRefs: is needed",
-            id="an HTTPRoute for no gateway",
+            id="an HTTPRoute without a gateway",
         ),
         pytest.param(
             merged(case("minimal"), {"podLabels": {"app.kubernetes.io/name": "x"}}),
@@ -251,7 +257,7 @@ def test_a_wrong_value_is_refused_with_its_path(path: str, value: Any) -> None:
         pytest.param(
             merged(case("minimal"), {"mode": "cluster"}),
             "persistence.accessMode: ReadWriteOnce is one node's alone",
-            id="a cluster with a volume of one node",
+            id="mode cluster with a volume of one node",
         ),
         pytest.param(
             merged(case("object-store"), at("persistence.enabled", True)),
@@ -266,12 +272,12 @@ def test_a_wrong_value_is_refused_with_its_path(path: str, value: Any) -> None:
         pytest.param(
             merged(case("cluster"), at("shards", 2)),
             "shards: is 1 with mode cluster",
-            id="two drivers",
+            id="mode cluster with two shards",
         ),
         pytest.param(
             merged(case("cluster"), at("persistence.enabled", False)),
             "persistence.enabled: is needed with mode cluster",
-            id="a cluster without a shared checkpoint",
+            id="mode cluster without a shared checkpoint",
         ),
         pytest.param(
             merged(case("cluster"), at("executor.podLabels", {"team": "b"})),
@@ -281,7 +287,7 @@ def test_a_wrong_value_is_refused_with_its_path(path: str, value: Any) -> None:
         pytest.param(
             merged(case("cluster"), at("config.job.master", "spark://master:7077")),
             "config.job.master: is set by mode cluster",
-            id="a cluster with a master of its own",
+            id="mode cluster with a configured master",
         ),
         pytest.param(
             merged(case("cluster"), at("config.job.spark_options", {"spark.executor.memoryOverhead": "2g"})),
@@ -291,12 +297,12 @@ def test_a_wrong_value_is_refused_with_its_path(path: str, value: Any) -> None:
         pytest.param(
             merged(case("minimal"), at("config.job.master", "spark://master:7077")),
             "config.job.master: spark://master:7077 needs executors",
-            id="a master without executors",
+            id="mode local with a master that needs executors",
         ),
         pytest.param(
             merged(case("minimal"), at("config.job.master", "local-cluster[2,1,1024]")),
             "config.job.master: local-cluster[2,1,1024] needs executors",
-            id="executors in one pod",
+            id="mode local with a local cluster",
         ),
         pytest.param(
             merged(case("minimal"), at("config.job.executors", 2)),
@@ -311,12 +317,12 @@ def test_a_wrong_value_is_refused_with_its_path(path: str, value: Any) -> None:
         pytest.param(
             merged(case("operator"), at("resources.limits.memory", None)),
             "resources.limits.memory: is needed with mode operator",
-            id="a pod of Spark without a limit",
+            id="mode operator without a memory limit",
         ),
         pytest.param(
             merged(case("operator"), at("config.job.master", "k8s://https://kubernetes.default.svc")),
             "with mode operator it takes local[N]",
-            id="executors of a pod that has none",
+            id="mode operator with a master that needs executors",
         ),
         pytest.param(
             merged(case("operator"), at("config.job.executors", 2)),
@@ -351,7 +357,7 @@ def test_a_wrong_value_is_refused_with_its_path(path: str, value: Any) -> None:
         pytest.param(
             merged(case("minimal"), {"extraContainers": [{"name": "lagwarden", "image": "x"}]}),
             "extraContainers: the name lagwarden is taken",
-            id="a second container of the name",
+            id="two containers with one name",
         ),
     ],
 )
@@ -372,13 +378,13 @@ def test_global_values() -> None:
 @pytest.mark.parametrize(
     ("heap", "limit", "is_refused"),
     [
-        pytest.param("512m", "2560Mi", False, id="the default"),
-        pytest.param("16g", "4Gi", True, id="a heap beyond the limit"),
-        pytest.param("3G", "4Gi", False, id="just enough"),
-        pytest.param("3073m", "4Gi", True, id="a little more"),
-        pytest.param("1536m", "2.5Gi", False, id="fractions"),
-        pytest.param("2g", "3000M", True, id="decimal units are smaller"),
-        pytest.param("2g", "4294967296", False, id="bytes"),
+        pytest.param("512m", "2560Mi", False, id="default values"),
+        pytest.param("16g", "4Gi", True, id="heap larger than the limit"),
+        pytest.param("3G", "4Gi", False, id="exactly 1 GiB beside the heap"),
+        pytest.param("3073m", "4Gi", True, id="1 MiB less than 1 GiB beside the heap"),
+        pytest.param("1536m", "2.5Gi", False, id="fractional limit"),
+        pytest.param("2g", "3000M", True, id="limit in decimal units"),
+        pytest.param("2g", "4294967296", False, id="limit in bytes"),
     ],
 )
 def test_a_heap_that_the_limit_cannot_hold_is_refused(heap: str, limit: str, *, is_refused: bool) -> None:
@@ -469,7 +475,7 @@ def value_at(values: Any, path: str, default: Any) -> Any:
 
 
 def leaves(values: Object, described: Object, prefix: str = "") -> Iterator[tuple[str, Any, Object]]:
-    """Walk the chart's values: path, default, schema."""
+    """Yield the path, the default and the schema of each value of the chart."""
     for name, value in values.items():
         part = described["properties"][name]
         if isinstance(value, dict) and value and "properties" in part and part.get("additionalProperties") is False:
@@ -516,14 +522,14 @@ def test_the_values_are_those_of_the_schema() -> None:
             else:
                 yield from missing(inner, values[name], f"{path}{name}.")
 
-    # Filled as a whole: what they take is Kubernetes' own form.
+    # Values that are given as a whole, in the form of Kubernetes.
     whole = ("bootstrapServersFrom.", "resources.")
     assert [path for path in missing(wanted, DEFAULTS, "") if not path.startswith(whole)] == []
 
 
 @pytest.mark.parametrize("path", LEAVES)
 def test_every_value_has_an_effect(path: str, chart_with_files: Path) -> None:
-    """Another value makes other objects."""
+    """A value that is not the default changes the objects."""
     given = max((prefix for prefix in GIVEN if path.startswith(prefix)), key=len, default=None)
     base = merged(merged(case("minimal"), ON), GIVEN[given] if given else {})
     if path == "bootstrapServersFrom":

@@ -1,4 +1,4 @@
-"""A cluster for all tests, which skip with the reason if none can start, and a namespace and release for each."""
+"""One cluster for all tests, and a namespace and a release per test; without a cluster, tests skip with the reason."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SITE: Final[tuple[Object, ...]] = (
         "value": 1000,
     },
 )
-"""What the values of ci/ expect of a cluster, beside CRDs and the namespace `monitoring`."""
+"""Objects that the values of ci/ expect in a cluster, in addition to CRDs and the namespace `monitoring`."""
 _numbers = itertools.count(1)
 
 

@@ -1,7 +1,7 @@
 """The Apache Spark Kubernetes operator's definition of a SparkApplication, and the pod that it makes for the driver.
 
-The definition has those fields of `spark.apache.org/v1` (release 1.0) that matter for a driver alone. As in the one of
-the operator, the template of the pod has every field of a pod, here by the schema of the API server.
+The definition has those fields of `spark.apache.org/v1` (release 1.0) that matter for a driver. As in the operator's
+definition, the template of the pod has every field of a pod, here by the schema of the API server.
 The pod is built by Spark's KubernetesDriverBuilder from settings and template, as the operator does.
 """
 
@@ -23,7 +23,7 @@ KIND: Final = ("spark.apache.org/v1", "SparkApplication")
 _TEXT: Final[Object] = {"type": "string"}
 _TEXTS: Final[Object] = {"type": "object", "additionalProperties": _TEXT}
 _WHOLE: Final[Object] = {"type": "integer"}
-# What a CustomResourceDefinition may have of an OpenAPI schema, beside what is rewritten here.
+# The keywords of an OpenAPI schema that a CustomResourceDefinition may have, without those that are rewritten here.
 _KEPT: Final = ("type", "required", "enum", "nullable", "minimum", "maximum")
 
 

@@ -48,15 +48,15 @@ def test_the_autoscaler_passes_a_strict_dry_run(cluster: ControlPlane) -> None:
 
 @pytest.mark.parametrize("example", [BY_PROMETHEUS, BY_API], ids=["Prometheus", "API"])
 def test_a_scaled_object_passes_a_strict_dry_run(cluster_with_keda: ControlPlane, example: dict[str, Any]) -> None:
-    """KEDA's definition has every field, of the type of the example."""
+    """KEDA's definition has every field of the example, with the type of its value."""
     assert cluster_with_keda.judge(example, example, DEFAULT) == []
 
 
 @pytest.mark.parametrize(
     ("path", "value", "reason"),
     [
-        pytest.param("spec.maxReplica", 3, 'unknown field "spec.maxReplica"', id="an unknown field"),
-        pytest.param("spec.minReplicas", 99, "spec.maxReplicas", id="more at least than at most"),
+        pytest.param("spec.maxReplica", 3, 'unknown field "spec.maxReplica"', id="unknown field"),
+        pytest.param("spec.minReplicas", 99, "spec.maxReplicas", id="minReplicas above maxReplicas"),
         pytest.param(
             "spec.metrics.0.external.target.type", "Avg", "spec.metrics[0].external.target.type", id="unknown type"
         ),
@@ -71,14 +71,14 @@ def test_faults_of_an_autoscaler_are_found(cluster: ControlPlane, path: str, val
 @pytest.mark.parametrize(
     ("path", "value", "reason"),
     [
-        pytest.param("spec.maxReplicas", 3, 'unknown field "spec.maxReplicas"', id="a field of the other kind"),
-        pytest.param("spec.triggers.0.metadata.targetValue", 1, "must be of type string", id="a number as text"),
-        pytest.param("spec.advanced.scalingModifiers.formel", "a", "unknown field", id="an unknown modifier"),
+        pytest.param("spec.maxReplicas", 3, 'unknown field "spec.maxReplicas"', id="field of HorizontalPodAutoscaler"),
+        pytest.param("spec.triggers.0.metadata.targetValue", 1, "must be of type string", id="number instead of text"),
+        pytest.param("spec.advanced.scalingModifiers.formel", "a", "unknown field", id="unknown modifier"),
     ],
 )
 def test_faults_of_a_scaled_object_are_found(
     cluster_with_keda: ControlPlane, path: str, value: object, reason: str
 ) -> None:
-    """The definition also validates the values."""
+    """The dry run refuses a ScaledObject with each of these faults."""
     with pytest.raises(RefusedError, match=re.escape(reason)):
         cluster_with_keda.judge(changed(BY_API, path, value), BY_API, DEFAULT)

@@ -49,8 +49,8 @@ def test_each_object_passes_a_strict_dry_run(cluster: ControlPlane, name: str) -
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        pytest.param("  type: ClusterIP\n  type: ClusterIP\n", '"type" already set', id="a field twice"),
-        pytest.param("  type: ClusterIP\n  portz: []\n", 'unknown field "spec.portz"', id="an unknown field"),
+        pytest.param("  type: ClusterIP\n  type: ClusterIP\n", '"type" already set', id="duplicate field"),
+        pytest.param("  type: ClusterIP\n  portz: []\n", 'unknown field "spec.portz"', id="unknown field"),
     ],
 )
 def test_the_strict_dry_run_finds_faults(cluster: ControlPlane, line: str, reason: str) -> None:
@@ -61,7 +61,7 @@ def test_the_strict_dry_run_finds_faults(cluster: ControlPlane, line: str, reaso
 
 
 def test_pod_security_is_enforced(release: Release) -> None:
-    """The namespace refuses a pod that may gain privileges, so the pods above were really checked."""
+    """The namespace refuses a pod that may gain privileges, so the tests above check their pods."""
     release.install(merged(case("minimal"), {"securityContext": {"allowPrivilegeEscalation": True}}))
     release.cluster.wait_for(
         lambda: any('violates PodSecurity "restricted' in event for event in release.events()), "a refused pod"

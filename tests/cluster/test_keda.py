@@ -1,6 +1,6 @@
 """The ScaledObjects of docs/autoscaling.md, by KEDA's own code, over lagwarden's API and a Prometheus that scrapes it.
 
-`tests/chart/test_autoscaling.py` has the queries with the same situations, by the engine of Prometheus alone.
+`tests/chart/test_autoscaling.py` tests the queries in the same situations with the engine of Prometheus alone.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def test_keda_wants_the_number_of_replicas(services: Services, group: str, situa
 
 
 def test_a_missing_group_is_an_error(services: Services) -> None:
-    """A wrong name of the group scales nothing."""
+    """A wrong name of the group is an error in both ScaledObjects, so nothing is scaled."""
     by_prometheus, by_api = services.both(MISSING)
     assert (by_prometheus.value, by_api.value) == (None, None)
     assert UNKNOWN_BY_PROMETHEUS in by_prometheus.errors
@@ -155,7 +155,7 @@ def test_an_absent_series_would_be_zero_by_default(services: Services) -> None:
 
 
 def test_unreachable_services_are_an_error(services: Services) -> None:
-    """Nothing is scaled while Prometheus or lagwarden restarts."""
+    """Both ScaledObjects have an error while Prometheus and lagwarden are unreachable, so nothing is scaled."""
     closed_port = f"http://{LOOPBACK}:{free_port()}"
     for answer in services._replace(prometheus=closed_port, lagwarden=closed_port).both("billing-0"):
         assert answer.value is None

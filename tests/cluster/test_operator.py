@@ -24,12 +24,12 @@ pytestmark = pytest.mark.cluster
 def installed(release: Release) -> Object:
     """Return the SparkApplication of a release as the API server has it."""
     (found,) = release.cluster.objects(*KIND, release.namespace)
-    # A list leaves them out.
+    # The objects of a list have no apiVersion and no kind.
     return {"apiVersion": KIND[0], "kind": KIND[1], **found}
 
 
 def test_the_pod_that_spark_builds_is_admitted(release: Release, tmp_path: Path) -> None:
-    """Spark's builder makes a pod from the stored object that runs lagwarden, with the probes and the limit."""
+    """The pod that Spark builds from the stored object runs lagwarden, with the readiness probe and the limits."""
     release.install(case("operator"))
     pod = driver_pod(installed(release), tmp_path)
     assert release.cluster.judge(yaml.safe_dump(pod), pod, release.namespace) == []
@@ -44,24 +44,27 @@ def test_the_pod_that_spark_builds_is_admitted(release: Release, tmp_path: Path)
     assert created["spec"]["automountServiceAccountToken"] is False
 
 
-def test_the_service_of_the_chart_selects_it(release: Release, tmp_path: Path) -> None:
-    """The pod has the labels by which Service, NetworkPolicy and budget select."""
+def test_the_service_of_the_chart_selects_the_pod(release: Release, tmp_path: Path) -> None:
+    """The pod has the labels by which Service, NetworkPolicy and PodDisruptionBudget select."""
     release.install(case("operator"))
     labels = driver_pod(installed(release), tmp_path)["metadata"]["labels"]
-    for version, kind in (("v1", "Service"), ("networking.k8s.io/v1", "NetworkPolicy")):
+    policies = ("networking.k8s.io/v1", "NetworkPolicy"), ("policy/v1", "PodDisruptionBudget")
+    for version, kind in (("v1", "Service"), *policies):
         (found,) = release.cluster.objects(version, kind, release.namespace)
-        selector = found["spec"].get("selector") or found["spec"]["podSelector"]["matchLabels"]
-        assert selector.items() <= labels.items()
+        selector = found["spec"].get("selector") or found["spec"]["podSelector"]
+        assert selector.get("matchLabels", selector).items() <= labels.items()
 
 
 @pytest.mark.parametrize(
     ("path", "value", "reason"),
     [
-        pytest.param("restartPolicyy", "Always", 'unknown field "spec.restartPolicyy"', id="an unknown field"),
+        pytest.param("restartPolicyy", "Always", 'unknown field "spec.restartPolicyy"', id="unknown field"),
         pytest.param(
-            "driverSpec.podTemplateSpec.spec.hostNetwrk", True, "unknown field", id="an unknown field of the pod"
+            "driverSpec.podTemplateSpec.spec.hostNetwrk", True, "unknown field", id="unknown field of the pod"
         ),
-        pytest.param("sparkConf.spark", 5, "spec.sparkConf.spark in body must be of type string", id="a number"),
+        pytest.param(
+            "sparkConf.spark", 5, "spec.sparkConf.spark in body must be of type string", id="number instead of text"
+        ),
     ],
 )
 def test_the_definition_finds_faults(cluster: ControlPlane, path: str, value: object, reason: str) -> None:

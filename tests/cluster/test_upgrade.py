@@ -24,7 +24,7 @@ pytestmark = pytest.mark.cluster
 
 ROOT: Final = CHART.parents[2]
 FIRST_UPGRADABLE: Final = "4ed975c"
-"""The commit that made the pod management policy Parallel. Before the first tag, upgrades are tried from there."""
+"""The commit that made the pod management policy Parallel. Before the first tag, upgrades start at this commit."""
 OWN_NAME: Final = "watch-lagwarden"
 
 
@@ -141,7 +141,7 @@ PERMANENT: Final[dict[str, Object]] = {
 
 
 @pytest.mark.parametrize("path", PERMANENT)
-def test_a_permanent_value_is_refused_with_what_to_do(release: Release, path: str) -> None:
+def test_a_permanent_value_is_refused_with_its_remedy(release: Release, path: str) -> None:
     """The error names the value and a command. After it the same upgrade succeeds, and the claim is kept."""
     changed = merged(case("minimal"), {"persistence": PERMANENT[path]})
     release.install(case("minimal"))
@@ -169,7 +169,7 @@ def test_the_api_server_refuses_the_same_upgrades(release: Release, path: str, t
 
 
 def test_the_same_size_in_another_unit_is_no_change(release: Release) -> None:
-    """Kubernetes writes quantities in its own form, so they are compared as numbers."""
+    """The upgrade succeeds, because quantities are compared as numbers."""
     release.install(merged(case("minimal"), {"persistence": {"size": "5Gi"}}))
     release.upgrade(merged(case("minimal"), {"persistence": {"size": "5120Mi"}}))
     (template,) = release.stateful_set()["spec"]["volumeClaimTemplates"]

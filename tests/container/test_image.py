@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from tests.conftest import MakeBroker
 
-# The engine, its base image and the build of a gigabyte come before the first of them.
+# The engine, its base image and the build of a gigabyte come before the first test.
 pytestmark = [pytest.mark.container, pytest.mark.usefixtures("helm"), pytest.mark.timeout(1500)]
 
 GROUPS: Final = tuple(f"group-{number}" for number in range(5))
@@ -87,7 +87,7 @@ def test_image_runs_read_only_stops_cleanly_and_continues_from_its_volume(
 def test_image_runs_as_any_user_of_the_root_group(
     image: str, make_broker: MakeBroker, tmp_path: Path, volume: str
 ) -> None:
-    """OpenShift chooses a user id without an account in the image. Spark and Hadoop must not look up its name."""
+    """The image agrees with the tool under a user id without an account, as OpenShift chooses one."""
     bootstrap = make_broker().bootstrap
     make_topic(bootstrap, "t", 1, records=5)
     commit(bootstrap, "g", "t", {0: 2})
@@ -122,8 +122,9 @@ def test_stop_without_kafka_is_clean(image: str, tmp_path: Path, volume: str) ->
         assert pod.stop_within(OWN_LIMIT) == ExitCode.OK, pod.output
 
 
-def test_wrong_setting_ends_the_pod_with_one_line(image: str, tmp_path: Path, volume: str) -> None:
-    """A setting that does not exist ends the container with its exit code, and the last line names it."""
+def test_unknown_setting_ends_the_container(image: str, tmp_path: Path, volume: str) -> None:
+    """An unknown setting ends the container with the exit code of a usage error, and one line names the nearest one."""
     with pod_of(image, "127.0.0.1:1", tmp_path, volume, LAGWARDEN_JOB_TRIGER_INTERVAL="5s") as pod:
         assert pod.exit_code() == ExitCode.USAGE
-        assert "LAGWARDEN_JOB_TRIGER_INTERVAL" in pod.output
+        (line,) = (line for line in pod.output.splitlines() if "LAGWARDEN_JOB_TRIGER_INTERVAL" in line)
+        assert "did you mean LAGWARDEN_JOB_TRIGGER_INTERVAL?" in line

@@ -270,7 +270,7 @@ OLDER: Final = (
 
 TOMBSTONES: Final = (
     Case("a KIP-848 group", "0003000167", None, newer.GroupEpochRemoved("g", "consumer")),
-    Case("topics a group saw", "0004000167", None, newer.PartitionMetadataRemoved("g")),
+    Case("partition metadata of a group", "0004000167", None, newer.PartitionMetadataRemoved("g")),
     Case("a KIP-848 member", "0005" + _MEMBER_KEY, None, newer.MemberRemoved("g", "consumer", "m")),
     Case("a target assignment", "0006000167", None, newer.TargetAssignmentRemoved("g", "consumer")),
     Case("a member's target", "0007" + _MEMBER_KEY, None, newer.MemberTargetRemoved("g", "consumer", "m")),
@@ -279,7 +279,7 @@ TOMBSTONES: Final = (
     Case("a share group", "000b000167", None, newer.GroupEpochRemoved("g", "share")),
     Case("a share target", "000c000167", None, newer.TargetAssignmentRemoved("g", "share")),
     Case("a share member's target", "000d" + _MEMBER_KEY, None, newer.MemberTargetRemoved("g", "share", "m")),
-    Case("a share member's part", "000e" + _MEMBER_KEY, None, newer.MemberAssignmentRemoved("g", "share", "m")),
+    Case("a share member's assignment", "000e" + _MEMBER_KEY, None, newer.MemberAssignmentRemoved("g", "share", "m")),
     Case("a share group's topics", "000f000167", None, newer.ShareTopicsRemoved("g")),
     Case("a regular expression", "00100001670003742e2a", None, newer.TopicRegexRemoved("g", "t.*")),
     Case("a streams group", "0011000167", None, newer.GroupEpochRemoved("g", "streams")),

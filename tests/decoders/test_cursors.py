@@ -74,7 +74,7 @@ def test_a_row_never_reads_into_the_next() -> None:
 
 
 def test_a_null_string_does_not_fit() -> None:
-    """A walked field cannot be null for any number of following bytes."""
+    """A string of length -1 or -2 does not fit, although enough bytes follow."""
     assert fits([b"vv\xff\xff" + bytes(9), b"vv\xff\xfe" + bytes(9)], 0) == [False, False]
 
 

@@ -139,7 +139,7 @@ def test_a_tag_of_a_later_version_is_refused() -> None:
 
 @given(st.none() | st.binary(max_size=60), st.none() | st.binary(max_size=60))
 def test_any_bytes_give_a_record_or_one_error(key: bytes | None, value: bytes | None) -> None:
-    """Decoding never raises, and every decoded record has events."""
+    """Decoding never raises. A decoded record has one event, and one of cluster metadata at most one."""
     for number in range(-1, 25):
         typed = None if key is None else number.to_bytes(2, signed=True) + key
         for decoder in (decode, decode_transaction, decode_share_state):

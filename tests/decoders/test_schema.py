@@ -33,10 +33,11 @@ def test_a_malformed_version_range_is_an_error(text: str) -> None:
 
 
 @given(st.integers(0, 50), st.integers(0, 50))
-def test_a_range_contains_its_ends_and_everything_between(lowest: int, highest: int) -> None:
-    """Iteration and membership agree."""
+def test_iteration_and_membership_of_a_range_agree(lowest: int, highest: int) -> None:
+    """Iteration gives exactly the versions that the range contains, in order, from the first to the last one."""
     version_range = versions(f"{lowest}-{highest}")
-    assert list(version_range) == [version for version in range(60) if version in version_range]
+    assert list(version_range) == list(range(lowest, highest + 1))
+    assert [version for version in range(60) if version in version_range] == list(version_range)
 
 
 def test_an_absent_field_has_its_own_default_or_that_of_its_type() -> None:

@@ -26,7 +26,7 @@ class Situation(NamedTuple):
 
 
 SITUATIONS: Final = (
-    Situation("lag that more members would cure: a quarter and one more", 4, 5000, 60.0, 6),
+    Situation("lag that more members reduce: a quarter and one more", 4, 5000, 60.0, 6),
     Situation("the same with many members", 20, 5000, 60.0, 26),
     Situation("all lag is in partitions that have a member each: no more members", 4, 0, 600.0, 4),
     Situation("a little lag: the number stays", 4, 1000, 5.0, 4),

@@ -26,14 +26,14 @@ def test_the_objects_are_of_the_served_kinds() -> None:
     assert AUTOSCALER["spec"].keys() >= {"scaleTargetRef", "minReplicas", "maxReplicas", "metrics"}
 
 
-def test_metadata_of_triggers_are_texts() -> None:
-    """KEDA refuses numbers and booleans in the metadata of a trigger."""
+def test_metadata_of_triggers_has_only_strings() -> None:
+    """All metadata values of the triggers are strings, because KEDA refuses numbers and booleans."""
     triggers = [trigger for example in (BY_PROMETHEUS, BY_API) for trigger in example["spec"]["triggers"]]
     assert {type(value) for trigger in triggers for value in trigger["metadata"].values()} == {str}
 
 
 def test_an_absent_series_is_not_zero() -> None:
-    """KEDA counts an absent series as 0 by default, and would remove all members."""
+    """`ignoreNullValues` is false: by default, KEDA counts an absent series as 0 and removes all members."""
     (trigger,) = BY_PROMETHEUS["spec"]["triggers"]
     assert trigger["metadata"]["ignoreNullValues"] == "false"
 
@@ -64,14 +64,14 @@ def test_the_api_has_the_fields() -> None:
 
 
 def test_the_autoscaler_requests_the_metric_of_the_adapter() -> None:
-    """The metric has the requested name and labels, and that of the cluster."""
+    """The metric of the adapter has the requested name, the requested labels and the label `cluster`."""
     (rule,) = ADAPTER["rules"]["external"]
     metric = AUTOSCALER["spec"]["metrics"][0]["external"]["metric"]
     assert metric["name"] == rule["name"]["as"]
     assert f"max by ({', '.join(['cluster', *metric['selector']['matchLabels']])})" in rule["metricsQuery"]
 
 
-def test_the_table_names_metrics_that_exist() -> None:
+def test_the_page_names_metrics_that_exist() -> None:
     """Every metric on the page is in the catalogue, except the one that the adapter makes."""
     made = {ADAPTER["rules"]["external"][0]["name"]["as"]}
     named = set(re.findall(r"lagwarden_\w+", PAGE))

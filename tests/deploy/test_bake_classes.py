@@ -30,12 +30,12 @@ HANGING = "exec cat >/dev/null"
 
 @pytest.fixture
 def java(tmp_path: Path) -> Path:
-    """Return a program in the place of Java; it counts its starts and does what the test writes into it."""
+    """Return the path of a fake `java`, which the test writes."""
     return tmp_path / "jdk" / "bin" / "java"
 
 
 def write(java: Path, action: str) -> None:
-    """Write a program that runs this action."""
+    """Write a program that counts its starts and runs this action."""
     write_java(java.parents[1], f"echo start >>{java.parent / 'starts'}\n{action}")
 
 

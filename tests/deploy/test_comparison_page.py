@@ -48,7 +48,7 @@ def test_every_peer_has_its_migration_page_linked() -> None:
     assert set(re.findall(r"\(migration/(\w+)\.md\)", PAGE)) == {peer.name for peer in PEERS}
 
 
-def test_the_number_of_verdicts_is_true() -> None:
+def test_the_stated_number_of_verdicts_is_that_of_the_code() -> None:
     """The page and the README count the verdicts that exist."""
     counted = re.findall(r"(\d+) verdicts with cause", PAGE + (DOCS.parent / "README.md").read_text("utf-8"))
     assert counted == [str(len(VERDICTS) + len(ShareVerdict))] * 2

@@ -63,7 +63,7 @@ every_query = pytest.mark.parametrize(
 
 
 def test_the_queries_of_the_pages_are_found() -> None:
-    """The pages have code spans, blocks, and fields of YAML blocks."""
+    """Queries are found in code spans, in blocks, and in fields of YAML blocks."""
     pages = {page for page, _ in QUERIES}
     assert pages >= {"metrics.md", "kminion.md", "owners.md", "cluster.md", "autoscaling.md"}
 
@@ -83,7 +83,7 @@ def test_a_query_selects_existing_series(query: str) -> None:
 
 
 def test_a_query_that_mixes_clusters_is_noticed() -> None:
-    """The check finds a join, a sum by labels, a sum of everything, and a sum without the label."""
+    """The check finds joins and sums across clusters, and accepts a sum by cluster."""
     assert clusters_mixed("lagwarden_group_lag * on (group) lagwarden_group_info") == ["on (group)"]
     assert clusters_mixed("sum by (group, topic) (lagwarden_partition_lag)") == ["by (group, topic)"]
     assert clusters_mixed("sum(lagwarden_group_lag)") == ["sum of everything"]
@@ -101,8 +101,8 @@ def promtool() -> str:
 
 
 @pytest.mark.chart
-def test_the_join_of_the_owner_has_the_owner_of_the_own_cluster(promtool: str, tmp_path: Path) -> None:
-    """Two clusters behind one collector have a group of the same name, with different owners."""
+def test_the_join_of_owners_uses_the_owner_of_the_same_cluster(promtool: str, tmp_path: Path) -> None:
+    """Groups of the same name in two clusters behind one collector each get the owner of their own cluster."""
     (query,) = (each for page, each in QUERIES if page == "owners.md")
     given = {
         f"lagwarden_group_time_lag_seconds{{{EAST}}}": "30x2",

@@ -64,7 +64,7 @@ def oldest_kubernetes() -> str:
     ],
 )
 def test_the_versions_are_the_pinned_ones(subject: str, supported: list[str], tested: list[str]) -> None:
-    """A new pin changes its row."""
+    """Each row of the page has the supported and the tested versions of the repository."""
     row = ROWS[subject]
     assert [version for version in supported if version not in row[0]] == []
     assert [version for version in tested if version not in row[1]] == []

@@ -87,13 +87,13 @@ def letters(query: GroupQuery) -> str:
         pytest.param(GroupQuery(owner="payments"), "b", id="owner"),
         pytest.param(GroupQuery(owner="unknown"), "acdef", id="without an owner"),
         pytest.param(GroupQuery(verdict=("stopped", "losing_data")), "abf", id="verdicts"),
-        pytest.param(GroupQuery(verdict=("no_such",)), "", id="unheard verdict"),
-        pytest.param(GroupQuery(severity=("unknown",)), "de", id="no severity yet"),
+        pytest.param(GroupQuery(verdict=("no_such",)), "", id="unknown verdict"),
+        pytest.param(GroupQuery(severity=("unknown",)), "de", id="unknown severity"),
         pytest.param(GroupQuery(severity=("fine", "unknown")), "cde", id="severities"),
         pytest.param(GroupQuery(state=("Empty", "Dead")), "cd", id="states"),
         pytest.param(GroupQuery(state=("unknown",)), "e", id="unknown state"),
         pytest.param(GroupQuery(kind=("consumer",)), "a", id="kind"),
-        pytest.param(GroupQuery(kind=("classic",), severity=("critical",), topic="orders"), "b", id="all must match"),
+        pytest.param(GroupQuery(kind=("classic",), severity=("critical",), topic="orders"), "b", id="several filters"),
     ],
 )
 def test_filters(query: GroupQuery, found: str) -> None:
@@ -105,7 +105,7 @@ def test_filters(query: GroupQuery, found: str) -> None:
     ("sort", "order", "found"),
     [
         pytest.param(SortKey.NAME, None, "abcdef", id="name"),
-        pytest.param(SortKey.NAME, SortOrder.DESCENDING, "fedcba", id="name backwards"),
+        pytest.param(SortKey.NAME, SortOrder.DESCENDING, "fedcba", id="name, descending"),
         pytest.param(SortKey.WORST, None, "fbaecd", id="severity, time lag, lag; dead last"),
         pytest.param(SortKey.LAG, None, "efbcad", id="greatest lag first, unknown last by name"),
         pytest.param(SortKey.LAG, SortOrder.ASCENDING, "cbfead", id="least lag first, unknown still last"),
@@ -133,8 +133,8 @@ def test_the_pages_together_are_all_groups(limit: int, sort: SortKey, order: Sor
     assert found == whole
 
 
-def test_a_page_behind_the_last_one_is_empty() -> None:
-    """A page behind the last one is no error, because groups may have disappeared since the previous page."""
+def test_a_page_after_the_last_one_is_empty() -> None:
+    """A page after the last one is empty, because groups may have disappeared since the previous page."""
     page = select_groups(world(), GroupQuery(start=6, limit=2))
     assert (len(page.groups), page.total, page.next) == (0, 6, None)
 
@@ -166,7 +166,7 @@ def test_a_snapshot_without_groups() -> None:
         assert select_groups(snapshot(), GroupQuery(sort=sort, filter="x", topic="y")).total == 0
 
 
-def test_which_topics_are_read() -> None:
+def test_a_topic_is_known_if_a_group_reads_it() -> None:
     """A topic that no group reads is not known."""
     assert has_topic(world(), "mails")
     assert not has_topic(world(), "other")

@@ -72,7 +72,7 @@ def test_members_have_different_names(ids: list[str]) -> None:
     assert names == [each.member_id for each in second.members]
 
 
-def test_names_are_of_one_process() -> None:
+def test_another_process_has_other_names() -> None:
     """Another process has other names, so that a reader cannot collect the names of an id."""
     assert hidden(WHO).members[0].member_id != hidden(WHO).members[0].member_id
 
@@ -85,5 +85,5 @@ def test_a_static_member_is_still_static() -> None:
 
 
 def test_an_unknown_group_stays_unknown() -> None:
-    """An unknown group has nothing to hide."""
+    """The detail of an unknown group is None."""
     assert HiddenMembers(lambda _: None)("nope") is None

@@ -22,10 +22,10 @@ Row = tuple[str, str, float]
 
 
 def found(
-    *rows: Row, clients: tuple[str | None, ...] = ("app",), key: str = RATE, **changes: Any
+    *rows: Row, clients: tuple[str | None, ...] = ("app",), key: str = RATE, ip: str = "", **changes: Any
 ) -> tuple[QuotaDetail, ...] | None:
     """Return the quotas of a group with members of these client ids, in a cluster with these quotas."""
-    quotas = [{"user": user, "client_id": client, "ip": "", "key": key, "value": value} for user, client, value in rows]
+    quotas = [{"user": user, "client_id": client, "ip": ip, "key": key, "value": value} for user, client, value in rows]
     tables = {
         "quotas": table(model.QUOTAS, quotas),
         "cluster_totals": table(model.CLUSTER_TOTALS, [{"quotas": len(quotas)}]),
@@ -114,11 +114,12 @@ def test_sentences_name_the_entity_and_the_condition(rows: list[Row], text: str)
 
 
 def test_a_quota_of_requests_slows_consumers_too() -> None:
-    """The unit of a request quota is percent; quotas of producers, controller requests and addresses are left out."""
+    """The unit of a request quota is percent; quotas of producers, controller mutations and addresses are left out."""
     (quota,) = found(("", "app", 12.5), key="request_percentage") or ()
     assert "the quota of 12.5% of a thread per broker" in quota.sentence
     assert found(("", "app", 1), key="producer_byte_rate") == ()
     assert found(("", "app", 1), key="controller_mutation_rate") == ()
+    assert found(("", "app", 1), ip="10.0.0.1") == ()
 
 
 def test_no_quota_is_an_empty_tuple() -> None:
@@ -137,7 +138,7 @@ def test_unknown_quotas_are_absent() -> None:
 
 
 def test_an_unknown_group_stays_unknown() -> None:
-    """An unknown group has no members and no detail."""
+    """The detail of an unknown group is None."""
     published = PublishedCluster.build(facts())
     assert MemberQuotas(lambda _: None, lambda: published)("nope") is None
 

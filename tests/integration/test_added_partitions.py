@@ -34,7 +34,7 @@ def add_partitions(bootstrap: str, partitions: int) -> None:
 
 
 def test_added_partitions_are_read_without_a_restart(make_broker: MakeBroker, tmp_path: Path) -> None:
-    """The monitor is not ready until all are read. Groups that moved are shown once, also after a restart."""
+    """Readiness waits until the added partitions are read. Moved groups are shown once, also after a restart."""
     broker = make_broker(offsets_partitions=BEFORE)
     make_topic(broker.bootstrap, "t", 2, records=100)
     for name in (*STAYING, *MOVING):

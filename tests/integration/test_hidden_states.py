@@ -40,7 +40,7 @@ def broker() -> Iterator[Broker]:
 
 @pytest.fixture
 def expiring_broker() -> Iterator[Broker]:
-    """Return the same with an offsets retention of one minute."""
+    """Return such a broker with an offsets retention of one minute."""
     settings = {
         "offsets.retention.minutes": str(RETENTION_SECONDS // 60),
         "offsets.retention.check.interval.ms": str(SWEEP_SECONDS * 1000),

@@ -70,7 +70,7 @@ def groups_of(partition: int, *stems: str) -> list[str]:
 
 
 def test_a_group_that_has_read_all_of_a_transactional_topic_has_no_lag(broker: Broker, monitor: Monitor) -> None:
-    """Markers and aborted records after the committed offset are not lag. A record of an open transaction is."""
+    """Markers and aborted records after the committed offset are not lag. A record of an open transaction is lag."""
     create_topics(broker.bootstrap, {"tails": 1})
     producer = transactional(broker, "tails")
     write(producer, "tails", 5)

@@ -210,12 +210,13 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "data"
 
 
-def test_address_without_a_broker_is_one_error_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """No file is written, and the exit code is that of `check-config --connect`."""
+def test_address_without_a_broker_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No file is written, the exit code is that of an unreachable cluster, and the error is one line with the cause."""
     path = tmp_path / "c.avro"
     assert cli.main(["capture", str(path), "-b", "127.0.0.1:1"]) == ExitCode.KAFKA_UNREACHABLE
     assert not path.exists()
-    assert "nothing listens there" in capsys.readouterr().err
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("error: 127.0.0.1:1 refuses the connection: nothing listens there")
 
 
 def test_missing_topic_is_named(used_broker: Broker, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""The scalable lag of a real group whose members join, pause and leave, compared with one from Kafka's tool."""
+"""The scalable lag of a group whose members join, pause and leave, compared with that from Kafka's tool."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_only_lag_that_another_member_could_take_is_scalable(broker: Broker, tic
         members.poll_until(ticks, 4)
         members.commit("t", dict.fromkeys(range(PARTITIONS), 5))
         step(sum(LAGS))
-        # The member reads all but one, which another member could not read faster.
+        # The member reads all partitions but one, which another member could not read faster.
         first.pause([each for each in first.assignment() if each.partition == 2])
         members.commit("t", {0: 10, 1: 11, 3: 13})
         step(0)

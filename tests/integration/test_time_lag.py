@@ -168,7 +168,7 @@ def ages(tmp_path_factory: pytest.TempPathFactory) -> Ages:
 
 @pytest.mark.parametrize("topic", ["steady", "bursty"])
 @pytest.mark.parametrize("group", DISTANCES)
-def test_time_lag_is_right_to_the_tick(ages: Ages, topic: str, group: str) -> None:
+def test_time_lag_is_exact_to_a_tick(ages: Ages, topic: str, group: str) -> None:
     """Time lag is exact to a tick at every snapshot, also for records from before the start of the monitor."""
     pairs = ages.of[topic, group]
     assert len(pairs) >= 8

@@ -29,7 +29,7 @@ def verdicts(events: list[dict[str, Any]]) -> list[str | None]:
 
 
 def test_an_event_survives_a_kill_while_the_receiver_is_away(tmp_path: Path) -> None:
-    """The next start sends one event for a stopped group, with owner, silence and cluster.
+    """The next start sends each event of a stopped group once, with owner, silence and cluster.
 
     A client of the event stream that connects again has the same events as the webhook, in the same order.
     """

@@ -60,11 +60,11 @@ class UpdateTimes:
     shown: float
 
 
-def update_times(page: Page, served: Served, more: int, runs: int = RUNS) -> UpdateTimes:
+def update_times(page: Page, served: Served, more: int) -> UpdateTimes:
     """Return the times of updates of the open overview page, each to a snapshot with other lags and trends."""
     begun = time.time()
     taken = []
-    for run in range(runs + 1):
+    for run in range(RUNS + 1):
         served.record([demo_snapshot(begun + 5 * run, more)])
         taken.append(page.run(UPDATE))
     # The first run compiles the script.
@@ -72,9 +72,9 @@ def update_times(page: Page, served: Served, more: int, runs: int = RUNS) -> Upd
     return UpdateTimes(statistics.median(received), statistics.median(shown))
 
 
-def filter_time(page: Page, more: int, runs: int = RUNS) -> float:
+def filter_time(page: Page, more: int) -> float:
     """Return the median of the milliseconds from a text in the filter until its only group is shown."""
-    names = [f"service-{more - 1 - run:05}" for run in range(runs)]
+    names = [f"service-{more - 1 - run:05}" for run in range(RUNS)]
     return statistics.median(page.run(f"{TYPE}({name!r})") for name in names)
 
 

@@ -78,7 +78,7 @@ def test_an_update_keeps_focus_and_scroll_position(browser: Browser, serve: Serv
 
 
 def test_an_update_keeps_the_input(browser: Browser, serve: Serve) -> None:
-    """An update can arrive while the user types."""
+    """An update while the user types does not change the text in the input."""
     served = serve(demo_snapshot(time.time()))
     with browser.page() as page:
         page.open(served.url)
@@ -135,7 +135,7 @@ def test_the_chart_draws_the_samples(browser: Browser, serve: Serve) -> None:
 
 
 def test_a_share_group_has_only_a_chart_of_its_lag(browser: Browser, serve: Serve) -> None:
-    """The charts of time lag and rates need committed offsets, so they would be empty."""
+    """A share group has no charts of time lag and rates, which need committed offsets."""
     taken = demo_snapshot(time.time())
     rows = [row | {"kind": "share"} for row in taken.groups.to_pylist()]
     served = serve(dataclasses.replace(taken, groups=table(GROUPS, rows)))
@@ -146,7 +146,7 @@ def test_a_share_group_has_only_a_chart_of_its_lag(browser: Browser, serve: Serv
         assert names == ["Lag"]
 
 
-def test_a_lower_bound_is_marked_in_the_chart_too(browser: Browser, serve: Serve) -> None:
+def test_a_lower_bound_is_marked_in_the_chart(browser: Browser, serve: Serve) -> None:
     """A time lag that is a lower bound has the sign ≥ in the chart."""
     with browser.page() as page:
         for name, least in (("audit-archive", True), ("billing-invoices", False)):
@@ -194,7 +194,7 @@ def snapshot_with_lag(taken_at: float, lag: int | None) -> Snapshot:
     return dataclasses.replace(snapshot(groups=[{"group": "g", "lag_sum": lag}]), taken_at=taken_at)
 
 
-def test_a_head_sorts_the_table_and_the_address_keeps_it(browser: Browser, url: str) -> None:
+def test_a_column_header_sorts_the_table_and_the_address_has_the_order(browser: Browser, url: str) -> None:
     """A click sorts by the column; the address of the page then shows the same order in another tab."""
     names = "[...document.querySelectorAll('table.lines tbody th')].map((head) => head.textContent)"
     with browser.page() as page, browser.page() as other:
@@ -265,7 +265,7 @@ def test_a_command_is_copied_or_selected(browser: Browser, url: str) -> None:
         page.wait_for("document.getElementById('announcement').textContent === 'Copied'")
 
 
-def test_a_page_with_a_link_to_elsewhere_is_updated(browser: Browser, serve: Serve) -> None:
+def test_a_page_with_a_link_to_another_server_is_updated(browser: Browser, serve: Serve) -> None:
     """An open page keeps the link of an owner to another server. A script as a link is refused."""
     owned = {"group": "g", "lag_sum": 1, "team": "payments", "link": "https://wiki.example/payments"}
     served = serve(snapshot(groups=[owned]), lambda name, _: detail_of(name, time.time()))

@@ -1,4 +1,4 @@
-"""A guarded process ends with its parent for any end of the parent."""
+"""A guarded process ends with its parent, however the parent ends."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def ends(pid: int, within: float = 20.0) -> bool:
     "end",
     [
         pytest.param("os.kill(os.getpid(), signal.SIGKILL)", id="killed"),
-        pytest.param("sys.exit(0)", id="exits without closing it"),
+        pytest.param("sys.exit(0)", id="exits without closing the child"),
         pytest.param("raise ValueError('lost')", id="raises an exception"),
         pytest.param("os._exit(3)", id="exits without clean-up"),
     ],
@@ -113,7 +113,7 @@ def test_no_thread_runs_once_pause_returns(tmp_path: Path) -> None:
 
 
 def test_pausing_an_ended_child_has_no_effect(tmp_path: Path) -> None:
-    """`pause` returns at once for a child that has ended, before and after its exit code was taken."""
+    """`pause` returns at once for a child that has ended, before and after its exit code was collected."""
     child = GuardedProcess(["sh", "-c", "exit 5"], tmp_path / "log")
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
     child.pause()

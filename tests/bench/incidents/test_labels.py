@@ -43,8 +43,8 @@ def test_a_fault_is_knowable_some_time_after_it_began() -> None:
     assert (label.group, label.fate, label.topics) == ("g", "sick", ("g-in",))
 
 
-def test_causes_that_follow_one_another_are_faults_of_their_own() -> None:
-    """Equal causes at a later mark are the same fault, also if they are expected again."""
+def test_other_causes_at_a_later_mark_are_another_fault() -> None:
+    """A later expectation of the same causes belongs to the same fault; other causes are another fault."""
     scenario = dataclasses.replace(
         STOPS,
         expected=(
@@ -71,13 +71,13 @@ def test_a_group_that_recovers_is_healthy_again_until_the_end() -> None:
 @pytest.mark.parametrize(
     ("limits", "healthy"),
     [
-        pytest.param({}, (WARM_UP, 120.0), id="the whole run but the warm-up"),
-        pytest.param({"judged_from": 50.0}, (50.0, 120.0), id="from when its habit can be known"),
-        pytest.param({"judged_until": 70.0}, (WARM_UP, 70.0), id="until something else is true"),
+        pytest.param({}, (WARM_UP, 120.0), id="whole run without the warm-up"),
+        pytest.param({"judged_from": 50.0}, (50.0, 120.0), id="start of the judged time"),
+        pytest.param({"judged_until": 70.0}, (WARM_UP, 70.0), id="end of the judged time"),
     ],
 )
 def test_a_healthy_group_has_one_healthy_phase(limits: dict[str, float], healthy: tuple[float, float]) -> None:
-    """Marks of its script, such as a planned reset, do not end it."""
+    """Marks of the scenario, such as a planned reset, do not end the healthy phase."""
     (label,) = labelled(dataclasses.replace(KEEPS_UP, **limits), {"reset": 30.0}).groups
     assert label.healthy == ((BEGAN + healthy[0], BEGAN + healthy[1]),)
     assert not label.faults
@@ -90,7 +90,7 @@ def test_the_silence_before_a_fault_is_no_healthy_phase() -> None:
 
 
 def test_outages_of_all_groups_can_begin_a_fault() -> None:
-    """The labels list the outages, which have the marks that the group itself does not have."""
+    """A fault can begin at the mark of an outage that all groups share, and the labels list the outage."""
     scenario = dataclasses.replace(STOPS, expected=(ExpectedVerdict(("no_leader",), 6.0, "leader dies"),))
     labels = labelled(scenario, {}, {"leader dies": 70.0})
     assert labels.groups[0].faults[0].began == BEGAN + 70

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -49,14 +50,14 @@ def of_sick(verdicts: dict[float, str], kind: str = "causes") -> GroupScore:
 @pytest.mark.parametrize(
     ("verdicts", "delay", "cause_delay"),
     [
-        pytest.param({0: "ok", 64: "stopped", 82: "losing_data"}, 5.0, 5.0, id="both, a second of the run late"),
-        pytest.param({0: "ok", 61: "stopped", 81: "losing_data"}, 0.0, 0.0, id="before it is knowable is at once"),
+        pytest.param({0: "ok", 64: "stopped", 82: "losing_data"}, 5.0, 5.0, id="both causes one second late"),
+        pytest.param({0: "ok", 61: "stopped", 81: "losing_data"}, 0.0, 0.0, id="no delay before a fault is knowable"),
         pytest.param({0: "ok", 64: "stopped"}, 5.0, None, id="only the first cause"),
-        pytest.param({0: "ok", 83: "losing_data"}, 100.0, 10.0, id="only the last cause: found late"),
+        pytest.param({0: "ok", 83: "losing_data"}, 100.0, 10.0, id="only the last cause"),
         pytest.param({0: "ok", 64: "no_members"}, 5.0, None, id="an alarm with an untrue cause"),
-        pytest.param({0: "ok"}, None, None, id="never"),
-        pytest.param({0: "ok", 40: "stopped", 50: "ok"}, None, None, id="only before the fault"),
-        pytest.param({0: "ok", 40: "stopped"}, 0.0, None, id="an alarm before the fault that goes on"),
+        pytest.param({0: "ok"}, None, None, id="no alarm"),
+        pytest.param({0: "ok", 40: "stopped", 50: "ok"}, None, None, id="alarm that ends before the fault"),
+        pytest.param({0: "ok", 40: "stopped"}, 0.0, None, id="alarm that begins before the fault and continues"),
     ],
 )
 def test_a_sick_group_is_found_by_any_alarm_and_named_by_its_last_cause(
@@ -69,7 +70,7 @@ def test_a_sick_group_is_found_by_any_alarm_and_named_by_its_last_cause(
 
 
 def test_a_notice_that_names_the_cause_finds_a_group() -> None:
-    """Some causes are no alarm. A notice of another verdict finds nothing."""
+    """A notice with the cause of the fault finds the group. A notice of another verdict finds nothing."""
     assert score(LABELS, [VerdictRow(64.0, "g", "", "stopped", "notice")], None)[0].delay == 5.0
     assert score(LABELS, [VerdictRow(64.0, "g", "", "other", "notice")], None)[0].delay is None
 
@@ -77,10 +78,10 @@ def test_a_notice_that_names_the_cause_finds_a_group() -> None:
 @pytest.mark.parametrize(
     ("verdicts", "untrue"),
     [
-        pytest.param({64: "stopped"}, [], id="a cause of it"),
-        pytest.param({64: "expiring"}, [], id="true as well"),
-        pytest.param({64: "no_members"}, ["no_members"], id="untrue"),
-        pytest.param({40: "no_members", 50: "ok"}, [], id="before the fault it is a false alarm"),
+        pytest.param({64: "stopped"}, [], id="cause of the fault"),
+        pytest.param({64: "expiring"}, [], id="further true cause"),
+        pytest.param({64: "no_members"}, ["no_members"], id="untrue cause"),
+        pytest.param({40: "no_members", 50: "ok"}, [], id="untrue cause before the fault"),
     ],
 )
 def test_a_cause_that_is_not_true_of_a_sick_group_is_counted(verdicts: dict[float, str], untrue: list[str]) -> None:
@@ -123,7 +124,7 @@ def test_a_group_cannot_be_found_after_its_recovery() -> None:
 
 
 def test_formats_map_verdicts_to_causes(tmp_path: Path) -> None:
-    """Burrow's STOP is `stopped` and its WARN another cause. Alarms have no cause, and a file has its own map."""
+    """`burrow` maps STOP to `stopped` and keeps WARN, `alarms` maps nothing to a cause, and a file has its own map."""
     assert of_sick({64: "STOP"}, "burrow").untrue == ()
     assert [each.verdict for each in of_sick({64: "WARN"}, "burrow").untrue] == ["WARN"]
     assert of_sick({64: "STOP"}, "alarms").untrue == ()
@@ -158,24 +159,24 @@ def test_a_log_has_a_row_per_change(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "error"),
     [
-        ("soon,g,,ok,fine", "line 2: not a time"),
-        ("1.0,g,ok,fine", "line 2: not a time"),
-        ("1.0,g,,ok,bad", "line 2: severity bad"),
+        ("soon,g,,ok,fine", "not a time"),
+        ("1.0,g,ok,fine", "not a time"),
+        ("1.0,g,,ok,bad", "severity bad"),
     ],
 )
 def test_a_wrong_row_is_refused_with_its_line(tmp_path: Path, line: str, error: str) -> None:
     """The error names the file, the line and the fault."""
     file = tmp_path / "log.csv"
     file.write_text(f"time,group,partition,verdict,severity\n{line}\n")
-    with pytest.raises(VerdictLogError, match=error):
+    with pytest.raises(VerdictLogError, match=f"^{re.escape(str(file))}, line 2: {error}"):
         read_log(file)
 
 
 def test_a_log_without_its_header_is_refused(tmp_path: Path) -> None:
-    """Columns are not guessed."""
+    """The first line of a log must be the header, because the reader does not guess columns."""
     file = tmp_path / "log.csv"
     file.write_text("1.0,g,,ok,fine\n")
-    with pytest.raises(VerdictLogError, match="first line"):
+    with pytest.raises(VerdictLogError, match=f"^{re.escape(str(file))}: the first line must be "):
         read_log(file)
 
 

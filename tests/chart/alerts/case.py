@@ -1,7 +1,7 @@
 """One row of the alerts' tables, a story of some series and the alerts that fire at a moment, and its run in promtool.
 
-Series are written as promtool has them, one sample each half minute: `1x10` is a 1 eleven times, `_` a sample that is
-missing, `stale` the marker of a series that has ended.
+Series have promtool's form with one sample every 30 seconds: `1x10` is the value 1 eleven times, `_` is a missing
+sample, and `stale` is the marker of a series that has ended.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FILES: Final = sorted(RULES.glob("*.yaml"))
 MONITOR: Final = {"job": "lagwarden", "instance": "watch-0:10848"}
 """The labels that a scrape gives to all series of one monitor."""
 OTHER: Final = {"job": "lagwarden", "instance": "other-0:10848"}
-"""Those of a second monitor in the same Prometheus."""
+"""The labels of a second monitor in the same Prometheus."""
 
 
 CLUSTER: Final = {"job": "lagwarden", "cluster_id": "north"}
@@ -33,7 +33,7 @@ CLUSTER: Final = {"job": "lagwarden", "cluster_id": "north"}
 
 
 def instances(*labels: Mapping[str, str], of_cluster: str = "north") -> dict[str, str]:
-    """Return the series by which the instances of a cluster are known."""
+    """Return the series that identify the instances of a cluster."""
     return {of("lagwarden_cluster_info", each, cluster_id=of_cluster): "1x200" for each in labels}
 
 
@@ -86,7 +86,7 @@ def alerts() -> dict[str, dict[str, Any]]:
 
 
 def of(metric: str, labels: Mapping[str, str] = MONITOR, /, **more: str) -> str:
-    """Write a series as PromQL has it."""
+    """Return a series in the form of PromQL."""
     quoted = {name: value.replace("\\", "\\\\").replace('"', '\\"') for name, value in {**labels, **more}.items()}
     return metric + "{" + ",".join(f'{name}="{value}"' for name, value in quoted.items()) + "}"
 
@@ -100,7 +100,7 @@ def of_cluster(name: str, series: Mapping[str, str]) -> dict[str, str]:
 
 
 def in_clusters(case: Case, *names: str) -> Case:
-    """Return a story that happens in each cluster of these names, behind the same job and instance, without words."""
+    """Return a story that happens in each of these clusters, with the same job and instance, without texts."""
     series = {written: values for name in names for written, values in of_cluster(name, case.series).items()}
     fires = [{**labels, "cluster": name} for name in names for labels in case.fires]
     return dataclasses.replace(case, series=series, fires=fires, text=None)
@@ -134,7 +134,7 @@ def group_test(case: Case) -> dict[str, Any]:
 
 
 def _filled_words(words: Mapping[str, str], labels: Mapping[str, str]) -> dict[str, str]:
-    """Return the texts of an alert; $GROUP in those of several alerts is the group of each."""
+    """Return the texts of an alert, with its group in place of $GROUP."""
     return {name: text.replace("$GROUP", labels.get("group", "")) for name, text in words.items()}
 
 

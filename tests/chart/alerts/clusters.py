@@ -1,4 +1,4 @@
-"""The stories of two clusters in one Prometheus, of which one is sick (`metrics.cluster_name`).
+"""The stories of two clusters in one Prometheus, of which one is unhealthy (`metrics.cluster_name`).
 
 The series of both have the same job and instance, as behind one OpenTelemetry collector, and the same names of groups:
 only the label `cluster` differs.
@@ -30,7 +30,7 @@ CASES: Final = [
     Case(
         "LagwardenGroupStuck",
         Kind.AFTER,
-        "of two groups of one name the one is stuck whose cluster is named",
+        "two clusters have a group of the same name: the text names the cluster of the stuck one",
         two(_STUCK | {LAG: "0x9 300x120"}, _FINE | {LAG: "9000x130"}),
         "6m",
         [GROUP | EAST],
@@ -96,7 +96,7 @@ CASES: Final = [
     Case(
         "LagwardenGroupInUnhealthyCluster",
         Kind.AFTER,
-        "a critical group of another cluster is not one of them",
+        "a critical group of another cluster has no alert",
         two(groups_of(10, 20), groups_of(1, 20)),
         "5m",
         [MONITOR | EAST | {"group": f"sick-{number}"} for number in range(10)],
@@ -134,7 +134,7 @@ CASES: Final = [
     Case(
         "LagwardenInstanceMissing",
         Kind.AFTER,
-        "an instance of another cluster does not stand in for it",
+        "an instance of another cluster does not replace the missing one",
         two(shared(2, {"0/2": "1x80"}), shared(2, {"0/2": "1x80"}, {"1/2": "1x80"})),
         "15m",
         [CLUSTER | EAST],
@@ -163,7 +163,7 @@ CASES: Final = [
     Case(
         "LagwardenMonitorNotReady",
         Kind.AFTER,
-        "the snapshot of another cluster is no excuse",
+        "a fresh snapshot of another cluster does not prevent the alert",
         two({READY: "0x60", phase("starting"): "1x60"}, {READY: "1x60", TAKEN: "0+30x60", phase("running"): "1x60"}),
         "20m",
         [MONITOR | EAST],

@@ -17,7 +17,7 @@ REBALANCES: Final = of("lagwarden_group_rebalances_total", GROUP)
 
 
 def verdict(word: str, severity: str, labels: Mapping[str, str] = GROUP) -> str:
-    """Name the series of a group's verdict."""
+    """Return the series of a group's verdict."""
     return of("lagwarden_group_verdict", labels, verdict=word, severity=severity)
 
 
@@ -101,7 +101,7 @@ STUCK: Final = [
     Case(
         "LagwardenGroupStuck",
         Kind.ODD,
-        "a verdict that turns into another is the same alert, and the text has the new word",
+        "a change of the verdict does not change the alert; the text has the new verdict",
         {
             verdict("stalled", "critical"): "1x20 stale",
             verdict("stopped", "critical"): "_x20 1x20",
@@ -277,7 +277,7 @@ NO_MEMBERS: Final = by_verdict(
     odd=Case(
         "LagwardenGroupNoMembers",
         Kind.ODD,
-        "a batch consumer that comes by the hour is empty and caught up in between",
+        "a batch consumer that runs once per hour has no members and no lag in between",
         {verdict("caught_up", "fine"): "1x60", of("lagwarden_group_members", GROUP): "0x60"},
         "25m",
     ),
@@ -378,7 +378,7 @@ STORM: Final = by_verdict(
     odd=Case(
         "LagwardenGroupRebalanceStorm",
         Kind.ODD,
-        "a rolling restart rebalances often, and the verdict knows that it may",
+        "a rolling restart has many rebalances, and the verdict is not shown",
         {
             verdict("ok", "fine"): "1x60",
             of("lagwarden_group_rebalances_total", GROUP): "0+1x60",
@@ -502,7 +502,7 @@ HELD: Final = by_verdict(
     odd=Case(
         "LagwardenGroupHeldBack",
         Kind.ODD,
-        "transactions that end come and go",
+        "short transactions, one after the other",
         {verdict("held_back", "critical"): "_ 1 stale _x5 1 stale _x5 1 stale", verdict("ok", "fine"): "1x60"},
         "20m",
     ),
@@ -644,7 +644,7 @@ SHARED: Final = [
         odd=Case(
             "LagwardenGroupShared",
             Kind.ODD,
-            "a group that goes back once, and rebalances in a rolling deploy",
+            "a group that is rewound once, and rebalances in a rolling deploy",
             {verdict("rewound", "warning"): "1x60", REBALANCES: "0+1x60"},
             "25m",
         ),
@@ -710,7 +710,7 @@ EXPIRE: Final = [
     Case(
         "LagwardenGroupOffsetsExpireSoon",
         Kind.AFTER,
-        "a group with unread records is about to be forgotten",
+        "the offsets of a group with unread records expire soon",
         {verdict("expiring", "warning"): "_x10 1x60", _UNREAD: "5x60", _EXPIRY: "7800x60"},
         "10m",
         [GROUP],
@@ -757,7 +757,7 @@ _LAST: Final = of("lagwarden_group_last_commit_timestamp_seconds", GROUP)
 _COMMITTED_UNTIL_10: Final = {_LAST: "0+30x20 stale"}
 _DEAD_FROM_11: Final = {_DIED: "_x21 660x200"}
 DIED: Final = [
-    Case("LagwardenGroupDied", Kind.BEFORE, "it lives", _COMMITTED_UNTIL_10, "10m30s"),
+    Case("LagwardenGroupDied", Kind.BEFORE, "the group exists", _COMMITTED_UNTIL_10, "10m30s"),
     Case(
         "LagwardenGroupDied",
         Kind.AFTER,
@@ -772,7 +772,11 @@ DIED: Final = [
         ),
     ),
     Case(
-        "LagwardenGroupDied", Kind.AFTER, "an hour later it is old news", _COMMITTED_UNTIL_10 | _DEAD_FROM_11, "76m30s"
+        "LagwardenGroupDied",
+        Kind.AFTER,
+        "the alert resolves after an hour",
+        _COMMITTED_UNTIL_10 | _DEAD_FROM_11,
+        "76m30s",
     ),
     Case(
         "LagwardenGroupDied",
@@ -784,7 +788,7 @@ DIED: Final = [
     Case(
         "LagwardenGroupDied",
         Kind.ODD,
-        "a group goes with its topic",
+        "a group whose topic was deleted dies",
         _COMMITTED_UNTIL_10
         | {of("lagwarden_group_died_timestamp_seconds", GROUP, death_cause="topic deleted"): "_x21 660x200"},
         "12m",
@@ -792,7 +796,7 @@ DIED: Final = [
     Case(
         "LagwardenGroupDied",
         Kind.VANISHED,
-        "its grace time is over, or it is back",
+        "the grace period is over, or the group exists again",
         _COMMITTED_UNTIL_10 | {_DIED: "_x21 660x5 stale"},
         "21m",
     ),
@@ -889,7 +893,7 @@ FAST: Final = [
     Case(
         "LagwardenGroupTargetFastBurn",
         Kind.DEAD,
-        "what was not seen is not counted",
+        "time without samples is not counted",
         {_TIME_LAG: "0x120 900x20 _x100 900x5", _TARGET: "60x140 _x100 60x5"},
         "121m",
     ),
@@ -938,7 +942,7 @@ SLOW: Final = [
     Case(
         "LagwardenGroupTargetSlowBurn",
         Kind.DEAD,
-        "what was not seen is not counted",
+        "time without samples is not counted",
         {_TIME_LAG: "900x100 _x400 900x10", _TARGET: "60x100 _x400 60x10"},
         "255m",
     ),
@@ -1024,7 +1028,7 @@ COMMON_CAUSE: Final = [
     Case(
         "LagwardenCommonCause",
         Kind.VANISHED,
-        "its groups are well again",
+        "the groups of the cause are healthy again",
         cause("17x20 stale", muted="0x20 stale"),
         "16m",
     ),
@@ -1042,7 +1046,7 @@ COMMON_CAUSE: Final = [
 def groups_of(
     critical: int, fine: int, values: str = "_x10 1x60", labels: Mapping[str, str] = MONITOR
 ) -> dict[str, str]:
-    """Return the series of an instance with so many critical groups, and so many others."""
+    """Return the series of an instance with these numbers of critical groups and of other groups."""
     sick = {verdict("stopped", "critical", {**labels, "group": f"sick-{number}"}): values for number in range(critical)}
     well = {verdict("ok", "fine", {**labels, "group": f"well-{number}"}): "1x200" for number in range(fine)}
     return sick | well | instances(labels)
@@ -1053,7 +1057,7 @@ _READER: Final = {**OTHER, "group": "reader"}
 
 
 def leaderless(*partitions: int) -> dict[str, str]:
-    """Return the series of the first instance for topics of which so many partitions have no leader."""
+    """Return the series of the first instance for topics with these numbers of partitions without a leader."""
     metric = "lagwarden_topic_leaderless_partitions"
     return {of(metric, MONITOR, topic=f"t{topic}"): f"0x9 {count}x60" for topic, count in enumerate(partitions)}
 
@@ -1155,7 +1159,7 @@ UNHEALTHY_CLUSTER: Final = [
     Case(
         "LagwardenClusterUnhealthy",
         Kind.VANISHED,
-        "the groups are well again",
+        "the groups are healthy again",
         groups_of(10, 20, "1x20 stale"),
         "16m",
     ),
@@ -1216,14 +1220,14 @@ IN_UNHEALTHY_CLUSTER: Final = [
     Case(
         "LagwardenGroupInUnhealthyCluster",
         Kind.VANISHED,
-        "the groups are well again",
+        "the groups are healthy again",
         groups_of(10, 20, "1x20 stale"),
         "16m",
     ),
     Case(
         "LagwardenGroupInUnhealthyCluster",
         Kind.DEAD,
-        "a restart of the monitor wakes no muted alert",
+        "a restart of the monitor does not unmute an alert",
         groups_of(10, 20, "1x20 stale _x3 1x40"),
         "11m",
         _SICK,
@@ -1263,7 +1267,7 @@ IN_COMMON_CAUSE: Final = [
     Case(
         "LagwardenGroupInCommonCause",
         Kind.DEAD,
-        "a restart of the monitor wakes no muted alert",
+        "a restart of the monitor does not unmute an alert",
         {COVERED: "1x20 stale _x3 1x40"},
         "11m",
         [GROUP],

@@ -18,7 +18,7 @@ FRESH: Final = {TAKEN: "0+30x120"}
 
 
 def phase(word: str) -> str:
-    """Name the series of a phase."""
+    """Return the series of a phase."""
     return of("lagwarden_phase_info", phase=word)
 
 
@@ -45,7 +45,7 @@ DOWN: Final = [
     Case(
         "LagwardenMonitorDown",
         Kind.VANISHED,
-        "Prometheus does not even know it any more",
+        "Prometheus has no series of the monitor any more",
         {UP: "1x10 stale"},
         "11m",
         [MONITOR],
@@ -53,7 +53,7 @@ DOWN: Final = [
     Case(
         "LagwardenMonitorDown",
         Kind.VANISHED,
-        "its node is lost, then its pod is deleted: still the same alert",
+        "the node is lost, then the pod is deleted: still the same alert",
         {UP: "1x10 0x12 stale _x100"},
         "40m",
         [MONITOR],
@@ -83,16 +83,22 @@ DOWN: Final = [
     Case(
         "LagwardenMonitorDown",
         Kind.AFTER,
-        "nothing is known of it after six hours",
+        "six hours after its last sample",
         {UP: "1x10 stale"},
         "6h20m",
         [{"job": "lagwarden"}],
     ),
-    Case("LagwardenMonitorDown", Kind.DEAD, "it was never there", {of("up", job="other"): "1x60"}, "4m30s"),
+    Case(
+        "LagwardenMonitorDown",
+        Kind.DEAD,
+        "Prometheus has never had a series of it",
+        {of("up", job="other"): "1x60"},
+        "4m30s",
+    ),
     Case(
         "LagwardenMonitorDown",
         Kind.AFTER,
-        "it was never there, for five minutes",
+        "Prometheus has had no series of it for five minutes",
         {of("up", job="other"): "1x60"},
         "5m",
         [{"job": "lagwarden"}],
@@ -122,7 +128,7 @@ STALE: Final = [
         "8m30s",
     ),
     Case("LagwardenMonitorStale", Kind.VANISHED, "it restarts", {TAKEN: "0+30x10 300x3 stale"}, "9m"),
-    Case("LagwardenMonitorStale", Kind.DEAD, "LagwardenMonitorDown tells of it", FRESH, "71m"),
+    Case("LagwardenMonitorStale", Kind.DEAD, "LagwardenMonitorDown fires instead", FRESH, "71m"),
 ]
 
 NOT_READY: Final = [
@@ -148,7 +154,7 @@ NOT_READY: Final = [
     Case(
         "LagwardenMonitorNotReady",
         Kind.AFTER,
-        "a catch-up that stands still",
+        "a catch-up without progress",
         {READY: "0x120", phase("catching up"): "1x120", RATIO: "0+0.01x40 0.4x80"},
         "46m",
         [MONITOR],
@@ -156,7 +162,7 @@ NOT_READY: Final = [
     Case(
         "LagwardenMonitorNotReady",
         Kind.ODD,
-        "a long catch-up that moves",
+        "a long catch-up with progress",
         {READY: "0x120", phase("catching up"): "1x120", RATIO: "0+0.001x120"},
         "60m",
     ),
@@ -170,12 +176,12 @@ NOT_READY: Final = [
     Case(
         "LagwardenMonitorNotReady",
         Kind.ODD,
-        "old numbers are LagwardenMonitorStale's",
+        "LagwardenMonitorStale fires for an old snapshot",
         {READY: "0x120", phase("running"): "1x120", TAKEN: "0x120"},
         "60m",
     ),
     Case("LagwardenMonitorNotReady", Kind.VANISHED, "it is ready", {READY: "0x20 1x60"}, "20m"),
-    Case("LagwardenMonitorNotReady", Kind.DEAD, "LagwardenMonitorDown tells of it", {READY: "0x10 stale"}, "30m"),
+    Case("LagwardenMonitorNotReady", Kind.DEAD, "LagwardenMonitorDown fires instead", {READY: "0x10 stale"}, "30m"),
 ]
 
 STARTED: Final = of("process_start_time_seconds")
@@ -227,12 +233,18 @@ RESTARTS: Final = [
         {of("process_start_time_seconds", job="other"): "1 2 3 4 5 6 7 8"},
         "3m",
     ),
-    Case("LagwardenMonitorRestarts", Kind.DEAD, "what is not there does not start", {STARTED: "1x10 stale"}, "30m"),
+    Case(
+        "LagwardenMonitorRestarts",
+        Kind.DEAD,
+        "a monitor that does not run does not start",
+        {STARTED: "1x10 stale"},
+        "30m",
+    ),
 ]
 
 
 def offsets(metric: str, partition: int) -> str:
-    """Name a series of a partition of the offsets topic."""
+    """Return a series of a partition of the offsets topic."""
     return of(f"lagwarden_offsets_partition_{metric}", offsets_partition=str(partition))
 
 
@@ -266,7 +278,7 @@ READER: Final = [
     Case(
         "LagwardenReaderBehind",
         Kind.AFTER,
-        "it stands still with something to read",
+        "the position does not move, and there are records to read",
         RUNNING | {offsets("position", 0): "900x200", offsets("distance", 0): "1x200"},
         "15m",
         [MONITOR],
@@ -288,21 +300,21 @@ READER: Final = [
     Case(
         "LagwardenReaderBehind",
         Kind.ODD,
-        "the catch-up has its own numbers",
+        "the distance of a catch-up does not count",
         {phase("catching up"): "1x200", offsets("position", 0): "0+300x200", offsets("distance", 0): "1000000x200"},
         "60m",
     ),
     Case(
         "LagwardenReaderBehind",
         Kind.VANISHED,
-        "the cluster does not tell the ends",
+        "the end offsets are not known",
         RUNNING | {offsets("position", 0): "900x200", offsets("distance", 0): "1x10 stale"},
         "30m",
     ),
     Case(
         "LagwardenReaderBehind",
         Kind.DEAD,
-        "LagwardenMonitorDown tells of it",
+        "LagwardenMonitorDown fires instead",
         {
             phase("running"): "1x10 stale",
             offsets("position", 0): "900x10 stale",
@@ -338,7 +350,7 @@ BATCH: Final = [
     Case(
         "LagwardenBatchSlow",
         Kind.ODD,
-        "one slow batch, and then rest",
+        "one slow batch, then no batches",
         RUNNING | {DURATION: "40x200", BATCHES: "7x200"},
         "60m",
     ),
@@ -359,7 +371,7 @@ BATCH: Final = [
     Case(
         "LagwardenBatchSlow",
         Kind.DEAD,
-        "LagwardenMonitorDown tells of it",
+        "LagwardenMonitorDown fires instead",
         {phase("running"): "1x20 stale", DURATION: "40x20 stale", BATCHES: "0+1x20 stale"},
         "30m",
     ),
@@ -419,7 +431,7 @@ DESCRIPTORS: Final = [
     Case(
         "LagwardenDescriptorsLow",
         Kind.DEAD,
-        "LagwardenMonitorDown tells of it",
+        "LagwardenMonitorDown fires instead",
         {OPEN: "3600x20 stale", LIMIT: "4000x20 stale"},
         "30m",
     ),
@@ -468,7 +480,7 @@ MEMORY: Final = [
     Case(
         "LagwardenMemoryNearLimit",
         Kind.DEAD,
-        "LagwardenMonitorDown tells of it",
+        "LagwardenMonitorDown fires instead",
         {JVM_MEMORY: "950x20 stale", MEMORY_LIMIT: "1000x20 stale"},
         "30m",
     ),
@@ -520,7 +532,7 @@ CHECKPOINT_VOLUME: Final = [
     Case(
         "LagwardenCheckpointVolumeFilling",
         Kind.DEAD,
-        "LagwardenMonitorDown tells of it",
+        "LagwardenMonitorDown fires instead",
         {FREE: "50000000x20 stale", VOLUME: "2000000000x20 stale"},
         "30m",
     ),
@@ -563,7 +575,7 @@ WEBHOOK: Final = [
     ),
     Case("LagwardenWebhookFailing", Kind.ODD, "there are always events, and all are new", {OLDEST: "0+30x80"}, "30m"),
     Case("LagwardenWebhookFailing", Kind.VANISHED, "all are sent", {OLDEST: "_x20 600x40 stale"}, "36m"),
-    Case("LagwardenWebhookFailing", Kind.DEAD, "LagwardenMonitorDown tells of it", {OLDEST: "_x20 600x40"}, "45m"),
+    Case("LagwardenWebhookFailing", Kind.DEAD, "LagwardenMonitorDown fires instead", {OLDEST: "_x20 600x40"}, "45m"),
 ]
 
 
@@ -575,10 +587,10 @@ def errors(alert: str, reason: str, text: Text, odd: Case) -> list[Case]:
         Case(alert, Kind.BEFORE, "none yet", {series: "_x10 3x60"}, "4m30s"),
         Case(alert, Kind.AFTER, "the first ones", {series: "_x10 3x60"}, "5m", [labels], text),
         Case(alert, Kind.AFTER, "one more", {series: "3x100 4x60"}, "51m", [labels]),
-        Case(alert, Kind.ODD, "those of long ago", {series: "3x100"}, "20m"),
+        Case(alert, Kind.ODD, "no new ones", {series: "3x100"}, "20m"),
         odd,
-        Case(alert, Kind.VANISHED, "a restart counts from nothing", {series: "3x60 stale"}, "31m"),
-        Case(alert, Kind.DEAD, "LagwardenMonitorDown tells of it", {series: "3x60"}, "45m"),
+        Case(alert, Kind.VANISHED, "a new process counts from 0", {series: "3x60 stale"}, "31m"),
+        Case(alert, Kind.DEAD, "LagwardenMonitorDown fires instead", {series: "3x60"}, "45m"),
     ]
 
 
@@ -596,7 +608,7 @@ DECODE: Final = errors(
     Case(
         "LagwardenDecodeErrors",
         Kind.ODD,
-        "a newer broker's records are another alert",
+        "LagwardenUnknownRecords fires for records of a newer broker",
         _of_reason("unknown_type") | _of_reason("unknown_version"),
         "20m",
     ),
@@ -608,7 +620,13 @@ UNKNOWN: Final = errors(
         "The brokers write records that lagwarden does not know: type offset_commit, version 9",
         "The brokers are newer than lagwarden. The content of these records is not shown.",
     ),
-    Case("LagwardenUnknownRecords", Kind.ODD, "broken bytes are another alert", _of_reason("length_past_end"), "20m"),
+    Case(
+        "LagwardenUnknownRecords",
+        Kind.ODD,
+        "LagwardenDecodeErrors fires for broken bytes",
+        _of_reason("length_past_end"),
+        "20m",
+    ),
 )
 
 _GAP: Final = {**MONITOR, "offsets_partition": "7"}
@@ -636,7 +654,7 @@ HELD: Final = [
         "13m",
     ),
     Case("LagwardenOffsetsHeldBack", Kind.VANISHED, "it has ended", {GAP: "0x20 stale"}, "16m"),
-    Case("LagwardenOffsetsHeldBack", Kind.DEAD, "LagwardenMonitorDown tells of it", {GAP: "0x20"}, "30m"),
+    Case("LagwardenOffsetsHeldBack", Kind.DEAD, "LagwardenMonitorDown fires instead", {GAP: "0x20"}, "30m"),
 ]
 
 SUSPECT: Final = of("lagwarden_offsets_topic_cleaner_suspect")
@@ -658,12 +676,12 @@ CLEANER: Final = [
     Case(
         "LagwardenLogCleanerSuspect",
         Kind.ODD,
-        "between two of its rounds it looks so",
+        "suspected for 50 minutes between two runs of the cleaner",
         {SUSPECT: "1x100 0x5 1x100 0x5"},
         "100m",
     ),
     Case("LagwardenLogCleanerSuspect", Kind.VANISHED, "not known any more", {SUSPECT: "1x100 stale"}, "70m"),
-    Case("LagwardenLogCleanerSuspect", Kind.DEAD, "LagwardenMonitorDown tells of it", {SUSPECT: "1x100"}, "70m"),
+    Case("LagwardenLogCleanerSuspect", Kind.DEAD, "LagwardenMonitorDown fires instead", {SUSPECT: "1x100"}, "70m"),
 ]
 
 OVER: Final = of("lagwarden_series_over_budget", metric="lagwarden_partition_progress_timestamp_seconds")
@@ -689,7 +707,7 @@ DROPPED: Final = [
         "15m",
     ),
     Case("LagwardenSeriesDropped", Kind.VANISHED, "everything fits again", {OVER: "4000x60 stale"}, "36m"),
-    Case("LagwardenSeriesDropped", Kind.DEAD, "LagwardenMonitorDown tells of it", {OVER: "4000x30"}, "30m"),
+    Case("LagwardenSeriesDropped", Kind.DEAD, "LagwardenMonitorDown fires instead", {OVER: "4000x30"}, "30m"),
 ]
 
 NOT_EVALUATED: Final = of("lagwarden_groups_not_evaluated")
@@ -716,7 +734,7 @@ EVALUATED: Final = [
         "15m",
     ),
     Case("LagwardenEvaluationFails", Kind.VANISHED, "it starts again", {NOT_EVALUATED: "1x20 stale"}, "16m"),
-    Case("LagwardenEvaluationFails", Kind.DEAD, "LagwardenMonitorDown fires", {NOT_EVALUATED: "1x20"}, "30m"),
+    Case("LagwardenEvaluationFails", Kind.DEAD, "LagwardenMonitorDown fires instead", {NOT_EVALUATED: "1x20"}, "30m"),
 ]
 
 
@@ -737,7 +755,7 @@ PARTITION_DOWN: Final = [
     Case(
         "LagwardenOffsetsPartitionDown",
         Kind.BEFORE,
-        "a leader that is away for a minute, as at a restart of its broker",
+        "no leader for a minute, as at a restart of its broker",
         down(3, "_x10 12x60", "_x10 300x60"),
         "6m",
     ),
@@ -820,7 +838,13 @@ QUORUM: Final = [
             "The quorum still works after the loss of another voter.",
         ),
     ),
-    Case("LagwardenQuorumVoterBehind", Kind.ODD, "of three voters it is the other alert", quorum(3, "1x60"), "20m"),
+    Case(
+        "LagwardenQuorumVoterBehind",
+        Kind.ODD,
+        "with three voters LagwardenQuorumAtRisk fires instead",
+        quorum(3, "1x60"),
+        "20m",
+    ),
     Case(
         "LagwardenQuorumVoterBehind",
         Kind.ODD,
@@ -829,7 +853,7 @@ QUORUM: Final = [
         "20m",
     ),
     Case("LagwardenQuorumVoterBehind", Kind.VANISHED, "not known any more", quorum(5, "1x20 stale"), "16m"),
-    Case("LagwardenQuorumVoterBehind", Kind.DEAD, "LagwardenMonitorDown tells of it", quorum(5, "1x20"), "21m"),
+    Case("LagwardenQuorumVoterBehind", Kind.DEAD, "LagwardenMonitorDown fires instead", quorum(5, "1x20"), "21m"),
     Case(
         "LagwardenQuorumAtRisk",
         Kind.BEFORE,
@@ -859,7 +883,7 @@ QUORUM: Final = [
         "15m",
     ),
     Case("LagwardenQuorumAtRisk", Kind.VANISHED, "not known any more", quorum(3, "1x20 stale"), "16m"),
-    Case("LagwardenQuorumAtRisk", Kind.DEAD, "LagwardenMonitorDown tells of it", quorum(3, "1x20"), "21m"),
+    Case("LagwardenQuorumAtRisk", Kind.DEAD, "LagwardenMonitorDown fires instead", quorum(3, "1x20"), "21m"),
     Case(
         "LagwardenQuorumNoLeader",
         Kind.BEFORE,
@@ -896,7 +920,7 @@ QUORUM: Final = [
     Case(
         "LagwardenQuorumNoLeader",
         Kind.DEAD,
-        "LagwardenMonitorDown tells of it",
+        "LagwardenMonitorDown fires instead",
         no_controller("timed_out", "1x20"),
         "21m",
     ),

@@ -68,12 +68,13 @@ def test_the_ports_of_the_driver_are_the_same_everywhere(rendered: Rendered) -> 
 
 
 def test_only_executors_reach_the_ports_of_the_driver(rendered: Rendered) -> None:
-    """The policy of the driver selects the pods of the template, which neither Service nor StatefulSet select."""
+    """The policy of the driver selects the pods of the template, which no Service and no StatefulSet selects."""
     _, rule = rendered.one("NetworkPolicy")["spec"]["ingress"]
     (peer,) = rule["from"]
     labels = template(rendered)["metadata"]["labels"]
     assert peer["podSelector"]["matchLabels"].items() <= labels.items()
-    for selector in (one["spec"]["selector"] for one in rendered.of_kind("Service")):
+    selectors = [one["spec"]["selector"] for one in rendered.of_kind("Service")]
+    for selector in (*selectors, rendered.one("StatefulSet")["spec"]["selector"]["matchLabels"]):
         assert not selector.items() <= labels.items()
 
 
@@ -85,8 +86,9 @@ def test_executors_can_reach_the_driver_and_each_other(rendered: Rendered) -> No
     driver = rendered.one("StatefulSet")["spec"]["selector"]["matchLabels"]
     peers = [{"podSelector": {"matchLabels": part}} for part in (driver, policy["spec"]["podSelector"]["matchLabels"])]
     assert policy["spec"]["ingress"] == [{"from": peers}]
-    assert {"to": peers} in policy["spec"]["egress"]
-    assert case("cluster")["networkPolicy"]["egress"]["rules"][0] in policy["spec"]["egress"]
+    dns = {"ports": [{"port": 53, "protocol": protocol} for protocol in ("UDP", "TCP")]}
+    brokers = case("cluster")["networkPolicy"]["egress"]["rules"]
+    assert policy["spec"]["egress"] == [dns, {"to": peers}, *brokers]
 
 
 def test_driver_and_executors_share_the_checkpoint(rendered: Rendered) -> None:
@@ -127,9 +129,14 @@ def test_executors_are_restricted_and_have_no_token(rendered: Rendered) -> None:
 
 
 def test_the_role_is_for_the_account_of_the_driver(rendered: Rendered) -> None:
-    """The account may make and delete executors and what Spark makes for them, in its own namespace only."""
-    (role,) = rendered.one("Role")["rules"]
-    assert role["resources"] == ["pods", "configmaps", "services", "persistentvolumeclaims"]
+    """The role covers executors and what Spark makes for them, and is bound to the account of the driver."""
+    assert rendered.one("Role")["rules"] == [
+        {
+            "apiGroups": [""],
+            "resources": ["pods", "configmaps", "services", "persistentvolumeclaims"],
+            "verbs": ["create", "get", "list", "watch", "delete", "deletecollection", "patch"],
+        }
+    ]
     binding = rendered.one("RoleBinding")
     assert binding["roleRef"]["name"] == rendered.one("Role")["metadata"]["name"]
     (subject,) = binding["subjects"]
@@ -163,7 +170,7 @@ def test_a_changed_template_is_a_new_driver() -> None:
 
 
 def test_mode_local_has_no_object_of_mode_cluster() -> None:
-    """Mode local has no rights, no second Service and no template."""
+    """Mode local has no Role, no second Service and no template."""
     rendered = render(case("minimal"))
     assert rendered.of_kind("Role") == rendered.of_kind("RoleBinding") == []
     assert len(rendered.of_kind("Service")) == 1

@@ -73,7 +73,7 @@ def test_a_limit_of_cores_is_optional() -> None:
 
 
 def test_spark_and_the_template_agree(rendered: Rendered) -> None:
-    """Image, pull policy, account and container in Spark's settings, which win, are those of the template."""
+    """Image, pull policy, account and container in Spark's settings are those of the template."""
     settings, container = conf(rendered), rendered.container
     assert settings["spark.kubernetes.container.image"] == container["image"]
     assert settings["spark.kubernetes.container.image.pullPolicy"] == container["imagePullPolicy"]
@@ -97,7 +97,7 @@ def test_the_driver_restarts_whenever_it_ends(rendered: Rendered) -> None:
 
 
 @pytest.mark.parametrize(("kept", "policy"), [("Retain", "keep"), ("Delete", None)])
-def test_the_claim_outlives_the_release(kept: str, policy: str | None) -> None:
+def test_the_resource_policy_of_the_claim_follows_when_deleted(kept: str, policy: str | None) -> None:
     """Helm's annotation follows `persistence.whenDeleted`, because no StatefulSet owns the claim."""
     rendered = render(merged(case("operator"), {"persistence": {"whenDeleted": kept}}))
     claim = rendered.one("PersistentVolumeClaim")
@@ -108,13 +108,11 @@ def test_the_claim_outlives_the_release(kept: str, policy: str | None) -> None:
 @pytest.mark.parametrize(
     ("persistence", "volume"),
     [
-        pytest.param(
-            {"existingClaim": "kept"}, {"persistentVolumeClaim": {"claimName": "kept"}}, id="a claim of yours"
-        ),
-        pytest.param({"enabled": False}, {"emptyDir": {"sizeLimit": "5Gi"}}, id="no volume"),
+        pytest.param({"existingClaim": "kept"}, {"persistentVolumeClaim": {"claimName": "kept"}}, id="existing claim"),
+        pytest.param({"enabled": False}, {"emptyDir": {"sizeLimit": "5Gi"}}, id="persistence disabled"),
     ],
 )
-def test_without_a_claim_of_its_own(persistence: Object, volume: Object) -> None:
+def test_no_claim_is_made_with_an_existing_claim_or_without_persistence(persistence: Object, volume: Object) -> None:
     """The chart makes no claim if it has an existing one, or if persistence is off."""
     rendered = render(merged(case("operator"), {"persistence": persistence}))
     assert rendered.of_kind("PersistentVolumeClaim") == []
@@ -128,7 +126,7 @@ def test_labels_of_the_target_do_not_change_with_the_pod(rendered: Rendered) -> 
     assert {"action": "labeldrop", "regex": "pod"} in endpoint["relabelings"]
 
 
-def test_the_other_modes_have_no_object_of_mode_operator() -> None:
-    """Other modes have no SparkApplication, and the StatefulSet owns the claim."""
+def test_mode_local_has_no_object_of_mode_operator() -> None:
+    """Mode local has no SparkApplication and no separate claim."""
     rendered = render(case("minimal"))
     assert rendered.of_kind("SparkApplication") == rendered.of_kind("PersistentVolumeClaim") == []

@@ -69,7 +69,7 @@ def test_policy_and_budget_are_for_all_pods(sharded: Rendered) -> None:
 
 
 def test_a_single_pod_has_no_part() -> None:
-    """The objects of a single pod are those of a chart without shards."""
+    """A single pod has no variable for its part, and one Service."""
     rendered = render(case("minimal"))
     assert "LAGWARDEN_JOB_INSTANCE" not in {one["name"] for one in rendered.container["env"]}
     assert len(rendered.of_kind("Service")) == 1

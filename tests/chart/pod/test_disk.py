@@ -34,8 +34,8 @@ def test_the_limit_holds_the_volumes_on_the_node_and_the_log(name: str) -> None:
     assert 0 < mebibytes(both["requests"][STORAGE]) <= mebibytes(both["limits"][STORAGE])
 
 
-def test_executors_have_the_same_limit() -> None:
-    """The limit holds /tmp and the log. The checkpoint is on the shared volume."""
+def test_the_limit_of_executors_holds_their_volumes_and_the_log() -> None:
+    """The limit holds /tmp and the log, because the checkpoint is on the shared volume."""
     pod = yaml.safe_load(render(case("cluster")).one("ConfigMap")["data"]["executor.yaml"])["spec"]
     (container,) = pod["containers"]
     assert mebibytes(container["resources"]["limits"][STORAGE]) >= disk_of_volumes(pod) + 256
@@ -46,10 +46,10 @@ def test_executors_have_the_same_limit() -> None:
     [
         pytest.param({}, "4352Mi", id="temporary files and the log"),
         pytest.param({"tmp": {"sizeLimit": "8Gi"}}, "8448Mi", id="a larger /tmp"),
-        pytest.param({"persistence": {"enabled": False}}, "9472Mi", id="the checkpoint, too"),
-        pytest.param({"resources": {"limits": {STORAGE: "20Gi"}}}, "20Gi", id="a limit of one's own"),
+        pytest.param({"persistence": {"enabled": False}}, "9472Mi", id="checkpoint on the node"),
+        pytest.param({"resources": {"limits": {STORAGE: "20Gi"}}}, "20Gi", id="limit in the values"),
     ],
 )
 def test_the_limit_follows_the_values(change: Object, limit: str) -> None:
-    """A limit in the values is kept."""
+    """The default limit grows with the volumes, and a limit in the values is kept."""
     assert render(merged(case("minimal"), change)).container["resources"]["limits"][STORAGE] == limit

@@ -42,8 +42,8 @@ def test_a_marker_written_by_kafka_is_decoded() -> None:
     assert [record.key for record in batch.records()] == [b"\0\0\0\x01"]
 
 
-def test_offset_length_and_leader_epoch_are_not_covered_by_the_checksum() -> None:
-    """Brokers change offset and leader epoch without a new checksum; a change of any other byte is detected."""
+def test_offset_leader_epoch_and_magic_are_not_covered_by_the_checksum() -> None:
+    """Brokers change offset and leader epoch without a new checksum. A change after the magic byte is detected."""
     for at in range(len(TOMBSTONE)):
         changed = bytearray(TOMBSTONE)
         changed[at] ^= 1

@@ -198,7 +198,7 @@ ENCODED = b"\x0c\0\0\0\x01\x01\0"
     [
         pytest.param(b"\x0d" + ENCODED[1:], 1, id="a negative length"),
         pytest.param(ENCODED * 2, 1, id="bytes after the last record"),
-        pytest.param(ENCODED, 2, id="a record too min_parallel"),
+        pytest.param(ENCODED, 2, id="a record too few"),
         pytest.param(ENCODED, 0, id="a record too many"),
         pytest.param(ENCODED, -1, id="a negative count"),
         pytest.param(ENCODED, 0x7FFFFFFF, id="an absurd count"),
@@ -241,7 +241,7 @@ def test_the_limit_applies_to_batches_decompressed_together(tmp_path: Path) -> N
 
 
 def test_decompressed_batches_are_returned_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The decompressed content of a file is never completely in memory."""
+    """Each piece has at most four of the twenty batches, so that not all content is in memory at once."""
     monkeypatch.setattr(columns, "TARGET", 10_000)
     batches = [write.batch(n, [write.Rec(0, 0, b"k", bytes(3_000))], write.ZSTD) for n in range(20)]
     with opened(partition(tmp_path, {0: batches})) as log:

@@ -55,9 +55,12 @@ def test_newer_types_are_unknown_and_not_an_error() -> None:
             id="leader change with directories",
         ),
         pytest.param(
-            3, b"\0\0" + struct.pack(">q", 99) + b"\0", {"version": 0, "lastContainedLogTimestamp": 99}, id="header"
+            3,
+            b"\0\0" + struct.pack(">q", 99) + b"\0",
+            {"version": 0, "lastContainedLogTimestamp": 99},
+            id="snapshot header",
         ),
-        pytest.param(4, b"\0\0\0", {"version": 0}, id="footer"),
+        pytest.param(4, b"\0\0\0", {"version": 0}, id="snapshot footer"),
         pytest.param(5, b"\0\0\0\x01\0", {"version": 0, "kRaftVersion": 1}, id="kraft version"),
         pytest.param(
             6,
@@ -106,7 +109,7 @@ def test_malformed_markers_are_typed_errors(record: LogRecord) -> None:
         end_marker(record)
 
 
-def test_a_huge_array_allocates_nothing() -> None:
-    """An impossible count is refused before any allocation."""
-    with pytest.raises(Damaged):
+def test_an_array_with_an_impossible_count_is_refused() -> None:
+    """An array with an impossible count is refused before an element is read."""
+    with pytest.raises(Damaged, match="an array of 2147483646 elements"):
         kraft_message(control(2, b"\0\0" + b"\0\0\0\x01" + b"\xff\xff\xff\xff\x07"))

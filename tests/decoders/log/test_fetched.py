@@ -294,17 +294,17 @@ def test_consumers_see_committed_records(raw: bytes, aborted: tuple[tuple[int, i
             in_transaction(0, 7, 3) + plain(3) + write.marker(4, 7, committed=False),
             ((7, 0),),
             {7: [0, 1, 2]},
-            id="without its marker",
+            id="records without the marker",
         ),
         pytest.param(
             in_transaction(0, 7) + in_transaction(1, 8) + in_transaction(2, 7) + write.marker(3, 7, committed=False),
             ((7, 0),),
             {7: [0, 2]},
-            id="only of the aborted producer",
+            id="records of one aborted producer",
         ),
         pytest.param(
             in_transaction(0, 8) + in_transaction(1, 7) + in_transaction(2, 8), ((7, 0), (8, 0)), {7: [1], 8: [0, 2]},
-            id="by producer",
+            id="two aborted producers",
         ),
         pytest.param(
             in_transaction(0, 7) + write.marker(1, 7, committed=True) + plain(2), (), {}, id="a committed transaction"
@@ -386,7 +386,7 @@ def test_offsets_near_the_greatest_number_do_not_overflow() -> None:
 
 
 def test_a_first_batch_that_is_incomplete_is_a_fault() -> None:
-    """Brokers always send the first batch whole, so a reader would make no progress."""
+    """Brokers always send the first batch whole, and a reader would make no progress without it."""
     assert fast(plain(0)[:-1]).ended_by is LogFault.TORN
 
 

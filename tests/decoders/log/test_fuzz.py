@@ -155,7 +155,7 @@ def with_checksums(content: bytes) -> bytes:
 
 
 def test_a_few_mutations_raise_no_exception(tmp_path: Path) -> None:
-    """This is the test of the long profile with few inputs and fixed seeds."""
+    """Some thousand mutated batches and a hundred mutated files, with fixed seeds, raise no exception."""
     fuzz_frames(random.Random(1), 2_000)  # noqa: S311  # repeatable test data
     fuzz_files(random.Random(2), tmp_path, 100)  # noqa: S311  # repeatable test data
 
@@ -170,8 +170,8 @@ def test_many_mutations_raise_no_exception(tmp_path: Path) -> None:
     fuzz_files(random.Random(seed), tmp_path, INPUTS // 100)  # noqa: S311  # repeatable test data
 
 
-def test_lengths_of_two_gibibytes_allocate_nothing(tmp_path: Path) -> None:
-    """The file size and the limits bound the memory for any length field."""
+def test_lengths_of_two_gibibytes_take_little_memory(tmp_path: Path) -> None:
+    """Reading with such length fields takes less than 32 MiB, because file size and limits bound the memory."""
     huge = [
         write.batch(0, [write.Rec(0, 0, b"k", b"v")], count=0x7FFFFFFF),
         write.batch(0, [write.Rec(0, 0, b"k", b"v")])[:61] + write.zigzag(0x7FFFFFFF) * 3,

@@ -70,7 +70,7 @@ def test_records_of_wrappers_have_absolute_offsets(
 
 
 def test_a_wrapper_at_offset_zero_has_absolute_inner_offsets() -> None:
-    """Old librdkafka wrote wrappers without an offset."""
+    """The inner offsets of a wrapper without an offset, as old librdkafka wrote it, are absolute."""
     inner = b"".join(write.message(offset, b"k", b"v", 1) for offset in (0, 1, 2))
     assert [record.offset for record in read(write.wrapper(0, inner, 1, write.GZIP)).records()] == [0, 1, 2]
 

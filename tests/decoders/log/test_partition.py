@@ -250,6 +250,7 @@ def test_an_empty_directory_is_an_empty_log(tmp_path: Path) -> None:
     """A directory without segments has no records and no errors."""
     with opened(partition(tmp_path, {})) as log:
         assert list(log.records()) == []
+        assert log.errors == []
 
 
 def test_a_compacted_log_of_a_real_broker_is_read() -> None:

@@ -125,8 +125,8 @@ def test_a_bad_checksum_at_the_very_end_is_a_torn_write(tmp_path: Path) -> None:
     ("content", "fault"),
     [
         pytest.param(frame(0x31, 3), LogFault.BAD_MAGIC, id="magic 3"),
-        pytest.param(frame(0x30, 2), LogFault.BAD_LENGTH, id="shorter than v2"),
-        pytest.param(frame(-1, 2), LogFault.BAD_LENGTH, id="negative"),
+        pytest.param(frame(0x30, 2), LogFault.BAD_LENGTH, id="length below that of an empty batch"),
+        pytest.param(frame(-1, 2), LogFault.BAD_LENGTH, id="negative length"),
         pytest.param(frame(0x7FFFFFFF, 2), LogFault.TORN, id="length of 2 GiB"),
         pytest.param(b"".join(reversed(simple_batches(2))), LogFault.OFFSET_ORDER, id="descending offsets"),
         pytest.param(
@@ -135,7 +135,7 @@ def test_a_bad_checksum_at_the_very_end_is_a_torn_write(tmp_path: Path) -> None:
     ],
 )
 def test_invalid_data_ends_the_walk(tmp_path: Path, content: bytes, fault: LogFault) -> None:
-    """Each rule for the end of valid data has its own fault; a length of 2 GiB allocates nothing."""
+    """The walk ends with the fault of the rule that the data violates."""
     with segment_of(tmp_path, content) as segment:
         assert walk(segment)[1].fault is fault
 

@@ -59,7 +59,7 @@ def test_annotations_have_the_documented_forms() -> None:
 
 
 def test_the_chart_of_the_tree_has_no_addresses() -> None:
-    """A release adds its own addresses, so that a fork shows its own. No signing key is named."""
+    """The chart of the tree names no address and no signing key, and a release without addresses adds none."""
     assert "://" not in CHART
     assert set(chart_annotations(CHART)) == TEXTS | {"changes"}
     assert with_annotations(CHART, release_annotations("", "")) == CHART
@@ -74,7 +74,7 @@ def test_links_and_screenshots_are_files_of_the_repository() -> None:
 
 
 def test_the_image_is_that_of_the_release_with_the_built_platforms() -> None:
-    """The platforms are those that the release workflow builds."""
+    """The image is the given digest, and its platforms are those that the release workflow builds."""
     (image,) = RELEASED["images"]
     assert image["image"] == IMAGE
     workflow = (ROOT / ".github" / "workflows" / "release.yml").read_text()
@@ -82,7 +82,7 @@ def test_the_image_is_that_of_the_release_with_the_built_platforms() -> None:
 
 
 def test_other_keys_of_the_chart_stay() -> None:
-    """Only annotations are added. They must be the last key of the chart."""
+    """A release adds only annotations to the chart, and refuses a chart in which they are not the last key."""
     before, after = yaml.safe_load(CHART), yaml.safe_load(with_annotations(CHART, release_annotations(IMAGE, SOURCE)))
     assert {**after, "annotations": None} == {**before, "annotations": None}
     assert before["annotations"].items() <= after["annotations"].items()
@@ -91,7 +91,7 @@ def test_other_keys_of_the_chart_stay() -> None:
 
 
 def test_metadata_of_the_repository_has_the_documented_keys() -> None:
-    """Pre-releases are ignored, releases are not. The version is a regular expression."""
+    """The metadata has only documented keys; its regular expression ignores pre-releases and no releases."""
     metadata = yaml.safe_load((ROOT / "deploy" / "helm" / "artifacthub-repo.yml").read_text())
     assert set(metadata) <= {"repositoryID", "owners", "ignore"}
     (ignored,) = metadata["ignore"]

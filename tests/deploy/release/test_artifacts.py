@@ -68,7 +68,7 @@ def test_packaged_chart_runs_the_image_of_its_release(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("image", ["lagwarden", "lagwarden:0.1.0", "lagwarden@sha256:12", f"a b@{DIGEST}"])
 def test_image_without_a_digest_is_refused(tmp_path: Path, image: str) -> None:
-    """A tag can be moved after the release."""
+    """An image name without a complete digest is an error, because a tag can be moved after the release."""
     with pytest.raises(ArtifactError, match="is not NAME@sha256:DIGEST"):
         package_chart(tmp_path, image)
 

@@ -32,7 +32,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.long, pytest.mar
 
 VERSIONS: Final = ("3.11", "3.12", "3.13")
 OFFLINE: Final = ("NewConnectionError", "NameResolution", "timed out", "No matching distribution")
-"""What pip says when it has no registry."""
+"""Parts of the errors of pip without a registry."""
 
 
 def python_of(version: str) -> str | None:

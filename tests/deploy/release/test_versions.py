@@ -1,4 +1,4 @@
-"""A release has one version, which all places of the tree have."""
+"""All places of the tree that hold a version have the version of the release."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_versions_of_this_tree_agree() -> None:
 def test_each_version_is_compared_with_the_tag(
     tmp_path: Path, versions: tuple[str, str, str], found: list[str]
 ) -> None:
-    """Each version that differs has a line."""
+    """Each version that differs from the tag has one line, and equal versions have none."""
     assert differing_versions("v1.2.3", tree(tmp_path, *versions)) == found
 
 
@@ -50,6 +50,6 @@ def test_release_of_another_tag_writes_nothing(tmp_path: Path, capsys: pytest.Ca
 
 
 def test_check_alone_writes_nothing(tmp_path: Path) -> None:
-    """The first job of the workflow uses this option."""
+    """`--only-check`, which the first job of the workflow uses, exits with 0 and builds nothing."""
     assert main(["--only-check", "--into", str(tmp_path / "dist")]) == 0
     assert not (tmp_path / "dist").exists()

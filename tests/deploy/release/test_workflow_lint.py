@@ -48,28 +48,28 @@ def test_workflows_have_no_findings() -> None:
 @pytest.mark.chart
 @pytest.mark.usefixtures("linter")
 def test_linter_finds_an_unknown_context(tmp_path: Path) -> None:
-    """The test above would prove nothing if the linter found nothing."""
+    """The linter reports a misspelled property of the matrix, so the test above can fail."""
     broken = WORKFLOW.read_text().replace("matrix.platform", "matrix.plattform")
     (tmp_path / "broken.yml").write_text(broken)
     assert any('property "plattform" is not defined' in line for line in problems(tmp_path))
 
 
 def test_actions_are_pinned_by_commit() -> None:
-    """A tag can be moved, so the commit is pinned. The comment beside it has the version."""
+    """Each action except the listed one has a commit, and its version as comment, because a tag can be moved."""
     used = re.findall(r"uses: (\S+?)@(\S+)(?: # (v\S+))?", WORKFLOW.read_text())
     assert used
     assert {name for name, at, version in used if not (re.fullmatch("[0-9a-f]{40}", at) and version)} == set(UNPINNED)
 
 
 def test_workflow_names_no_registry() -> None:
-    """The registry is a variable of the repository, so that a fork releases to its own."""
+    """The registry is a variable of the repository, so that a fork releases to its own registry."""
     text = WORKFLOW.read_text()
     assert "://" not in text.replace("oci://$CHARTS", "")
     assert not re.search(r"\b(docker|ghcr|quay)\.io\b", text)
 
 
 def test_make_targets_of_the_workflow_exist() -> None:
-    """Steps that need no registry are targets of the Makefile."""
+    """The steps run five targets of `make`, and the Makefile has each of them."""
     called = {name for step in steps() for name in re.findall(r"\bmake ([a-z-]+)", step.get("run", ""))}
     assert called == {"test", "audit", "docs", "release", "release-check"}
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)

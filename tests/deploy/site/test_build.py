@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -44,7 +45,10 @@ def test_links_and_own_resources_are_allowed(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_the_site_is_built_from_all_pages(tmp_path: Path) -> None:
-    """The generator accepts each link and anchor. Each page is built and in the search, and uses its own host."""
+    """The generator accepts each link, builds each page without resources of other hosts, and fills the search.
+
+    The search has each page.
+    """
     try:
         assert build(ROOT, tmp_path, source="https://forge.example/blob/main") == len(listed(navigation()))
     except ToolsUnreachableError as error:
@@ -53,5 +57,8 @@ def test_the_site_is_built_from_all_pages(tmp_path: Path) -> None:
     assert "https://forge.example/blob/main/tests/integration/verdicts/test_few_verdicts.py" in (
         html / "docs" / "verdicts" / "index.html"
     ).read_text("utf-8")
-    assert "lagwarden_group_lag" in (html / "search" / "search_index.json").read_text("utf-8")
+    indexed = json.loads((html / "search" / "search_index.json").read_text("utf-8"))["docs"]
+    built = {path.relative_to(html).as_posix().removesuffix("index.html") for path in html.rglob("index.html")}
+    assert {entry["location"].partition("#")[0] for entry in indexed} == built
+    assert any("lagwarden_group_lag" in entry["text"] for entry in indexed)
     assert "```" not in "".join(path.read_text("utf-8") for path in html.rglob("*.html"))

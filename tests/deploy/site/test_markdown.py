@@ -56,19 +56,19 @@ def test_anchors_are_those_of_the_forge(heading: str, anchor: str) -> None:
 
 
 def test_a_repeated_heading_has_a_numbered_anchor() -> None:
-    """The second heading with one text ends in -1; headings in code are none."""
+    """The second heading with one text ends in -1; a heading in fenced code has no anchor."""
     assert anchors("# A\n## B\n## B\n```\n# no\n```\n") == {"a", "b", "b-1"}
 
 
 def test_destinations_are_paths_in_the_repository() -> None:
-    """A target is relative to the folder of its page; one above the root keeps its dots."""
+    """A target is relative to the folder of its page; a target above the root keeps its dots."""
     assert destination("docs/a/b.md", "../c.md#d") == ("docs/c.md", "d")
     assert destination("docs/a.md", "#d") == ("docs/a.md", "d")
     assert destination("a.md", "../b.md") == ("../b.md", "")
 
 
 def test_missing_files_and_headings_are_faults(tmp_path: Path) -> None:
-    """A fault has page, line and target."""
+    """Each missing file or heading has a fault with page, line and target; external addresses are not checked."""
     (tmp_path / "a.md").write_text(
         "# A\n[](b.md) [b](b.md#b) [c](b.md#c) [d](d.md) [e](../a.md) [f](#a) [g](http://x)\n"
     )

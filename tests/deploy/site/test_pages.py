@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def test_every_page_is_in_the_navigation_once() -> None:
-    """A new Markdown file needs a place in deploy/site/navigation.yml."""
+    """Each Markdown file is in deploy/site/navigation.yml once; only the indexes of folders are no files."""
     pages = listed(navigation())
     assert len(pages) == len(set(pages))
     assert set(pages_of(ROOT)) - set(pages) == set(), "add the page to deploy/site/navigation.yml"

@@ -243,8 +243,8 @@ def test_a_prefix_has_one_subject() -> None:
             assert metric.labels[0] == "group", metric.name
 
 
-def test_what_scrapers_rely_on_is_stable() -> None:
-    """The metrics of the smaller presets are stable, except those of folding, owners, paging, scaling and disks."""
+def test_metrics_of_the_lean_preset_are_stable() -> None:
+    """The metrics of preset lean, with topics instead of partitions, are stable, except the listed ones."""
     assert {
         metric.name
         for metric in METRICS

@@ -129,7 +129,7 @@ def test_a_poll_without_results_has_only_its_own_series() -> None:
 
 
 @pytest.mark.parametrize("form", ExpositionFormat, ids=["text", "openmetrics"])
-def test_joined_with_a_snapshot(form: ExpositionFormat) -> None:
+def test_metrics_of_the_cluster_follow_those_of_a_snapshot(form: ExpositionFormat) -> None:
     """The metrics of the cluster follow those of the snapshot, plain and compressed; the parsers accept the text."""
     groups, cluster = render_snapshot(small_snapshot()), render(facts())
     both = join_expositions(groups, cluster)
@@ -141,7 +141,7 @@ def test_joined_with_a_snapshot(form: ExpositionFormat) -> None:
     assert {metric.name for metric in CLUSTER_METRICS} <= read
 
 
-def test_joined_with_the_empty_exposition() -> None:
+def test_metrics_of_the_cluster_are_alone_before_the_first_snapshot() -> None:
     """Only the metrics of the cluster exist before the first snapshot, and names can select them."""
     alone = join_expositions(EMPTY, PublishedCluster.build(facts()).exposition)
     assert text(alone) == text(render(facts()))

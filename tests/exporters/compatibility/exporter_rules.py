@@ -1,10 +1,10 @@
 """The series that the other exporters derive from the answers of brokers, by their own rules.
 
-`ClusterAnswers` has the answers to the requests that they send (metadata, offsets, groups, commits), read by librdkafka
-and so by no code of lagwarden. The rules are those of kafka_exporter.go, of KMinion's collectors with `scrapeMode:
-adminApi`, of kafka-lag-exporter's KafkaClient.scala and of Burrow's storage: what each does where a group has no
-commit, a commit is beyond the end, no member owns a partition, or a broker does not describe a group. Sizes are those
-of the files on disk. Time lags and statuses depend on when an exporter polled: these are not here.
+`ClusterAnswers` has the answers to the requests of these exporters (metadata, offsets, groups, commits), read by
+librdkafka and so by no code of lagwarden. The rules are those of kafka_exporter.go, of KMinion's collectors with
+`scrapeMode: adminApi`, of kafka-lag-exporter's KafkaClient.scala and of Burrow's storage: what each does where a group
+has no commit, a commit is beyond the end, no member owns a partition, or a broker does not describe a group. Sizes are
+those of the files on disk. Time lags and statuses are not here, because they depend on when an exporter polled.
 
 `test_running_monitor` compares the rules with the programs of kafka_exporter and KMinion if their binaries are named.
 No package registry has these programs, and none has kafka-lag-exporter, Burrow and burrow_exporter.
@@ -44,7 +44,7 @@ class DescribedMember:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DescribedGroup:
-    """A group with its commits. `is_modern`: of KIP-848, which the request of these exporters does not describe."""
+    """A group with its commits. `is_modern` means KIP-848: the request of the exporters does not describe it."""
 
     state: str
     assignor: str
@@ -256,7 +256,7 @@ def _add_kminion_group(series: Series, group: str, described: DescribedGroup) ->
 
 
 def kafka_lag_exporter(answers: ClusterAnswers, cluster: str) -> Series:
-    """Return the series of kafka-lag-exporter, but for lags in seconds."""
+    """Return the series of kafka-lag-exporter, except lags in seconds."""
     series: Series = {}
     for (topic, number), found in answers.partitions.items():
         if (topic, number) in answers.read:
@@ -283,7 +283,7 @@ def kafka_lag_exporter(answers: ClusterAnswers, cluster: str) -> Series:
 
 
 def burrow_exporter(answers: ClusterAnswers, cluster: str) -> Series:
-    """Return the series of burrow_exporter, but for statuses and for Burrow's empty entries without a commit."""
+    """Return the series of burrow_exporter, except statuses and Burrow's empty entries without a commit."""
     series: Series = {}
     for (topic, number), found in answers.partitions.items():
         place = {"cluster": cluster, "topic": topic, "partition": number}
@@ -327,7 +327,7 @@ def parsed(text: str) -> Series:
 
 
 def _without_unowned(group: DescribedGroup) -> DescribedGroup:
-    """Return a group as kafka-lag-exporter sees it: with what its members own, or without members with its commits."""
+    """Return a group with the commits that kafka-lag-exporter shows: of owned partitions, or all without members."""
     members = () if group.is_modern else group.members
     owned = {place for member in members for place in member.owned}
     commits = {place: offset for place, offset in group.commits.items() if place in owned or not members}

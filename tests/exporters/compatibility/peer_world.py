@@ -1,6 +1,6 @@
 """A cluster for the metrics of the other exporters: groups in several states, and facts about brokers and a topic.
 
-`snapshot_at` moves with time, so that rates and differences have values.
+The values of `snapshot_at` change with its second, so that rates and differences have values.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ def published_queries(peer: str, address: str, cluster: str | None = None) -> di
 def write_rules(groups: Sequence[dict[str, Any]], folder: Path, seconds: int) -> set[str]:
     """Write published rules as files of Prometheus, one group per source; returns the names of all rules.
 
-    Prometheus evaluates the rules every `seconds`, without `for`: how long a condition must hold is no fact of metrics.
+    Prometheus evaluates the rules every `seconds`, without `for`, because a duration does not depend on metrics.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for number, group in enumerate(groups):

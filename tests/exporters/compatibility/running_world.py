@@ -1,6 +1,6 @@
 """Groups of every kind on a real broker, with the names of the other exporters' published queries.
 
-`PeerWorld` makes them and keeps one group moving, until `stand_still`. Nothing is simulated.
+`PeerWorld` creates the groups; two of them commit from `move` until `stand_still`. Nothing is simulated.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from tests.integration.traffic import commit, delete_groups, make_topic
 MOVING: Final = "bigquery-sink"
 """Four members of a classic group on three partitions, which continue to commit."""
 UNOWNED: Final = ("trimmed", 0, 12)
-"""A commit of that group for a partition that none of its members owns."""
+"""A commit of the group MOVING for a partition that none of its members owns."""
 MODERN: Final = "modern"
-"""A member of a KIP-848 group."""
+"""A KIP-848 group with one member."""
 STORED: Final = frozenset({"consumergroup-A", "partial", "beyond", "behind-the-start", "up-to-date", "rewinding"})
 """Groups that only store offsets."""
 PARTIAL: Final = ("partial", "orders", 1)
@@ -32,7 +32,7 @@ PARTIAL: Final = ("partial", "orders", 1)
 REWINDING: Final = "rewinding"
 DELETED: Final = "deleted"
 _AGE: Final = 15 * 60
-"""Seconds since the records of the topic that its group has not read."""
+"""The age of the records of `payments` in seconds."""
 
 
 class PeerWorld:
@@ -43,7 +43,7 @@ class PeerWorld:
         self._members = contextlib.ExitStack()
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
-        # Of 500: enough for as long as a test waits.
+        # The topic has 500 records, so the offsets suffice for the longest wait of a test.
         self._rewound = itertools.count(499, -1)
 
     def __enter__(self) -> Self:
@@ -97,7 +97,7 @@ class PeerWorld:
         return client
 
     def _move(self) -> None:
-        """Write and commit; one group commits smaller and smaller offsets."""
+        """Write and commit; one group commits decreasing offsets."""
         for offset in self._rewound:
             self._write("shop-activity", 6)
             for client in self._moving:

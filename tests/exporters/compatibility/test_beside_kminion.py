@@ -84,7 +84,7 @@ def own_text(cluster: Cluster) -> str:
 
 
 def test_sizes_commits_and_lags_are_those_of_kminion(broker: Broker, tmp_path: Path) -> None:
-    """KMinion reads the same topic from its start and asks the same broker, so its values are the same."""
+    """KMinion and lagwarden read the same offsets topic of the same broker, and have the same values."""
     program = binary()
     if program is None:
         pytest.skip(f"{VARIABLE} is not set")

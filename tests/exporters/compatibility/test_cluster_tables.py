@@ -19,7 +19,7 @@ def test_the_controller_is_marked_by_its_id() -> None:
 
 
 def test_a_cleanup_policy_is_that_of_its_topic() -> None:
-    """The setting of `__consumer_offsets` is not that of `orders`, whose setting was not read."""
+    """A topic has its own policy, and null if its setting was not read; that of `__consumer_offsets` is not used."""
     assert peer_cluster_facts(facts()).peer_cluster_topics.column("cleanup_policy").to_pylist() == [None]
     assert peer_cluster_facts(facts_at()).peer_cluster_topics.column("cleanup_policy").to_pylist() == ["compact"]
 
@@ -32,8 +32,8 @@ def test_sizes_on_disk_are_those_of_their_brokers_and_topics() -> None:
     assert combined.peer_topic_sizes.to_pylist() == [{"topic_name": "orders", "bytes": 4096}]
 
 
-def test_addresses_have_the_form_of_each_exporter() -> None:
-    """kafka_exporter writes host and port together."""
+def test_an_address_has_host_and_port() -> None:
+    """The address of a broker has its host and its port, as in kafka_exporter."""
     assert peer_cluster_facts(facts()).peer_broker_addresses.column("address").to_pylist() == [
         "kafka-1:9092",
         "kafka-2:9092",

@@ -1,4 +1,4 @@
-"""The migration pages: the generated part is in step with the tables, the rest is kept."""
+"""The migration pages: the generated part is that of the tables, the rest is kept."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ def test_each_exporter_has_a_page_that_the_readme_links() -> None:
 
 
 @every_peer
-def test_page_is_in_step(peer: Peer) -> None:
+def test_page_is_current(peer: Peer) -> None:
     """`python -m exporters.compatibility.migration_pages docs/migration/*` changes nothing."""
     page = (PAGES / f"{peer.name}.md").read_text("utf-8")
     assert updated(page, peer) == page
 
 
 @every_peer
-def test_page_says_what_a_user_needs(peer: Peer) -> None:
-    """A page says what maps to what, what is missing, what the names cost, what is better, and how to run both."""
+def test_page_has_its_sections_and_metrics(peer: Peer) -> None:
+    """A page has its sections in order, each shown and each missing metric, and only existing metrics of lagwarden."""
     page = (PAGES / f"{peer.name}.md").read_text("utf-8")
     wanted = ("What maps to what", "What is missing", "What the names cost", "What is better", "How to run both")
     found = re.findall(r"^## (.+)$", page, re.MULTILINE)

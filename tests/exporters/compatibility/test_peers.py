@@ -34,7 +34,7 @@ SUBJECTS = {"topic": "topic", "partition": "partition", "group": "group"} | {
     "consumergroup": "group",
     "consumer_group": "group",
 }
-"""What a label of any exporter names, for the labels that say of what a series is."""
+"""The subject of a series (topic, partition or group) by the label of an exporter that names it."""
 every_peer = pytest.mark.parametrize("peer", PEERS, ids=lambda peer: peer.name)
 every_metric = pytest.mark.parametrize(
     "metric", [metric for peer in PEERS for metric in peer.metrics], ids=lambda metric: metric.name

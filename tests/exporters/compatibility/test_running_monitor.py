@@ -72,7 +72,7 @@ class Running:
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """Start everything."""
+    """Yield a broker with its groups, a monitor and Prometheus, all running."""
     try:
         find_tool("prometheus", fetch=True)
     except ToolMissingError as error:
@@ -290,7 +290,7 @@ def test_values_are_those_of_the_exporters_rules(running: Running) -> None:
 
 @pytest.mark.parametrize("peer", VARIABLES)
 def test_the_rules_are_those_of_the_program(peer: str, running: Running, tmp_path: Path) -> None:
-    """The exporter itself has exactly the series that its rules make of the brokers' answers."""
+    """The program of an exporter has exactly the series that its rules compute from the brokers' answers."""
     program = binary(VARIABLES[peer])
     if program is None:
         pytest.skip(f"{VARIABLES[peer]} is not set")

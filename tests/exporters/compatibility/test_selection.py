@@ -96,7 +96,7 @@ def test_dead_groups_have_no_series() -> None:
     assert not any('"gone"' in exposition_text(name) for name in NAMES)
 
 
-def test_the_budget_drops_them_first() -> None:
+def test_the_budget_drops_metrics_of_other_exporters_first() -> None:
     """A budget for lagwarden's own series keeps all of them; metrics of other exporters are dropped and counted."""
     own = PublishedSnapshot.build(snapshot_at()).exposition
     budget = (own.series * 4 + 2) // 3 + 1

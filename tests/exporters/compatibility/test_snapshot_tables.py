@@ -104,7 +104,7 @@ def test_values_follow_the_rules_of_each_exporter(
         assert row["high_watermark_sum"] == (sum(values) if is_whole else None)
 
 
-def test_added_partitions_stand_in_their_order() -> None:
+def test_added_partitions_are_in_order() -> None:
     """A group with a commit for one of three partitions has three rows, and other topics follow them as before."""
     places = {("a", "t", 1): (4, None), ("a", "u", 0): (None, 0), ("b", "t", 0): (2, None)}
     data = made(places, {("t", 1): 9}, {"t": 3, "u": 2})
@@ -133,7 +133,7 @@ def test_group_status_is_that_of_the_worst_partition() -> None:
     assert found["plain"] == (None, None)
 
 
-def test_without_the_table_of_a_tick_members_are_unknown() -> None:
+def test_members_are_unknown_without_the_table_of_a_tick() -> None:
     """A snapshot of a capture has neither owners nor statuses; everything else is shown."""
     data = dataclasses.replace(snapshot_at(), compatibility=COMPATIBILITY.empty_table())
     rows = peer_snapshot(data, data, "c").peer_partitions

@@ -33,7 +33,7 @@ def counts(admission: Admission) -> dict[str, int]:
     return {row["reason"]: row["refusals"] for row in rows if row["refusals"]}
 
 
-def test_below_the_limits_every_connection_is_admitted() -> None:
+def test_every_connection_is_admitted_below_the_limits() -> None:
     """No connection is evicted below the limits, and a connection that its client closes frees its place."""
     admission = Admission(ConnectionLimits(total=3, per_address=2))
     connections = [FakeConnection("a", 1.0), FakeConnection("a", 2.0), FakeConnection("b", 3.0)]
@@ -46,7 +46,7 @@ def test_below_the_limits_every_connection_is_admitted() -> None:
     assert counts(admission) == {}
 
 
-def test_at_the_limit_of_an_address_its_longest_idle_connection_is_evicted() -> None:
+def test_an_address_at_its_limit_loses_its_longest_idle_connection() -> None:
     """An address at its limit loses its longest idle connection; connections of other addresses stay open."""
     admission = Admission(ConnectionLimits(total=10, per_address=3))
     other = FakeConnection("b", 0.0)
@@ -60,7 +60,7 @@ def test_at_the_limit_of_an_address_its_longest_idle_connection_is_evicted() -> 
     assert counts(admission) == {"idle": 1}
 
 
-def test_at_the_total_limit_the_address_with_the_most_connections_loses_one() -> None:
+def test_the_address_with_the_most_connections_loses_one_at_the_total_limit() -> None:
     """A client with few connections is admitted while another address opens many."""
     admission = Admission(ConnectionLimits(total=4, per_address=3))
     flood = [FakeConnection("flood", at) for at in (1.0, 2.0, 3.0)]
@@ -83,7 +83,7 @@ def test_running_requests_are_not_interrupted() -> None:
     assert counts(admission) == {"connections": 2}
 
 
-def test_if_the_largest_address_is_busy_another_idle_connection_is_evicted() -> None:
+def test_another_idle_connection_is_evicted_if_the_largest_address_is_busy() -> None:
     """Any idle connection can be evicted at the total limit."""
     admission = Admission(ConnectionLimits(total=3, per_address=2))
     idle = FakeConnection("b", 1.0)

@@ -156,7 +156,7 @@ def test_pipelined_requests_that_are_never_read_are_closed(monkeypatch: pytest.M
         wait_until(lambda: connections(server) == 1)
 
 
-def test_if_nothing_can_be_evicted_a_connection_is_refused(
+def test_a_connection_is_refused_if_none_can_be_evicted(
     large: PublishedSnapshot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A new connection gets 503 and a `Retry-After` header if no connection can be evicted."""

@@ -40,7 +40,7 @@ BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
         pytest.param("application/vnd.google.protobuf", ExpositionFormat.TEXT, id="only unsupported formats"),
     ],
 )
-def test_format(accept: str, form: ExpositionFormat) -> None:
+def test_the_preferred_format_is_chosen(accept: str, form: ExpositionFormat) -> None:
     """The response has the format that the header prefers, otherwise the text format."""
     assert preferred_format(accept) is form
 
@@ -57,13 +57,13 @@ def test_format(accept: str, form: ExpositionFormat) -> None:
         pytest.param("identity", False, id="identity"),
     ],
 )
-def test_compression(header: str, accepted: bool) -> None:  # noqa: FBT001  # a column of the table
+def test_only_a_client_that_accepts_gzip_gets_gzip(header: str, accepted: bool) -> None:  # noqa: FBT001  # a column of the table
     """Only a client that accepts gzip gets gzip."""
     assert accepts_gzip(header) is accepted
 
 
 @given(st.text())
-def test_no_header_is_an_error(header: str) -> None:
+def test_any_header_is_accepted(header: str) -> None:
     """Law: any header has a format, also an invalid one."""
     assert preferred_format(header) in ExpositionFormat
     assert accepts_gzip(header) in {True, False}

@@ -92,7 +92,7 @@ def test_readiness() -> None:
     assert answer.json()["reasons"] == ["Reading what groups have committed so far."]
 
 
-def test_before_the_first_snapshot_there_are_only_metrics_of_the_monitor() -> None:
+def test_only_metrics_of_the_monitor_exist_before_the_first_snapshot() -> None:
     """Before the first snapshot, `/metrics` has the progress of the catch-up, but no series about groups."""
     answer = client(**CATCHING_UP).get("/metrics")
     assert answer.status_code == 200
@@ -104,7 +104,9 @@ def test_before_the_first_snapshot_there_are_only_metrics_of_the_monitor() -> No
 
 @pytest.mark.parametrize("compressed", [False, True], ids=["plain", "gzip"])
 @pytest.mark.parametrize(
-    ("accept", "form"), [({}, ExpositionFormat.TEXT), (OPENMETRICS, ExpositionFormat.OPENMETRICS)], ids=["text", "om"]
+    ("accept", "form"),
+    [({}, ExpositionFormat.TEXT), (OPENMETRICS, ExpositionFormat.OPENMETRICS)],
+    ids=["text", "openmetrics"],
 )
 def test_metrics_in_every_format(accept: dict[str, str], form: ExpositionFormat, compressed: bool) -> None:  # noqa: FBT001  # a table
     """Format and compression follow the headers; the bytes of the snapshot are followed by the monitor's metrics."""
@@ -222,7 +224,7 @@ def test_unknown_paths(path: str) -> None:
     assert b"root:" not in answer.content
 
 
-def test_unknown_paths_name_the_known_ones() -> None:
+def test_the_error_of_an_unknown_path_names_the_openapi_document() -> None:
     """The error is JSON below /api, else text; neither repeats the path, which can have any characters."""
     for path in ("/api", "/api/v1", "/api/v1/topics", "/api/v1/%3Cb%3E"):
         answer = client().get(path)
@@ -459,7 +461,7 @@ def test_a_group_of_another_instance_is_answered_with_its_address() -> None:
     assert app.get("/group?name=billing").status_code == 200
 
 
-def test_the_groups_of_one_of_several_instances_name_the_others() -> None:
+def test_groups_have_the_addresses_of_all_instances() -> None:
     """A response has the part and the addresses of all instances; that of a single instance has neither."""
     urls = ("http://a:1", "http://b:1")
     shared = client(PublishedSnapshot.build(small_snapshot()), part="1/2", instances=2, siblings=urls)

@@ -70,8 +70,8 @@ def test_our_own_attributes_do_not_replace_those_of_uvicorn() -> None:
     assert not ours & (vars(protocol()).keys() | vars(H11Protocol).keys())
 
 
-def test_a_request_cycle_says_whether_its_response_is_complete() -> None:
-    """`response_complete` is set by the cycle; a connection with an incomplete response is not idle."""
+def test_a_request_cycle_has_a_flag_for_a_complete_response() -> None:
+    """A cycle sets `response_complete`, without which a connection would look idle during its response."""
     assert "response_complete" in RequestResponseCycle.__init__.__code__.co_names
 
 

@@ -15,7 +15,7 @@ Series = tuple[str, frozenset[tuple[str, str]]]
 
 
 def scraped(text: str) -> dict[Series, float]:
-    """Return the series of a scrape. An empty label is missing."""
+    """Return the series of a scrape, without empty labels."""
     return {
         (sample.name, frozenset((name, value) for name, value in sample.labels.items() if value)): float(sample.value)
         for family in text_string_to_metric_families(text)
@@ -32,7 +32,7 @@ def metrics(requests: Iterable[bytes]) -> Iterator[Any]:
 
 
 def received(requests: Iterable[bytes]) -> dict[Series, float]:
-    """Return the data points of requests as the series that Prometheus makes of them. Each series comes only once."""
+    """Return the data points of requests as series of Prometheus. Fails if a series occurs twice."""
     found: dict[Series, float] = {}
     for metric in metrics(requests):
         kind = metric.WhichOneof("data")

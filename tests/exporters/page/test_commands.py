@@ -46,8 +46,8 @@ def test_groups_of_other_kinds_have_their_own_tool(kind: str, tool: str) -> None
 
 
 @pytest.mark.parametrize("kind", ["classic", "share", "streams"])
-def test_the_tools_log_in_with_a_file_where_the_brokers_need_it(kind: str) -> None:
-    """Each command of Kafka names the file; the command of lagwarden queries lagwarden."""
+def test_commands_of_kafka_name_the_file_of_client_settings(kind: str) -> None:
+    """Each command of Kafka's tools names the configured file of client settings; the command of lagwarden does not."""
     row = {"group": "g", "kind": kind}
     explain, *others = (command for _, command in group_commands(row, BROKERS, "client.properties"))
     assert "--command-config" not in explain

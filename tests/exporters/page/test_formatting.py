@@ -15,7 +15,7 @@ DASH = "\N{EN DASH}"
 @pytest.mark.parametrize(
     ("left", "words", "highlighted"),
     [
-        pytest.param(172_800, "in 2 d", False, id="far away"),
+        pytest.param(172_800, "in 2 d", False, id="after more than a day"),
         pytest.param(600, "in 10 min", True, id="within a day"),
         pytest.param(-60, "due 1 min ago", True, id="due, until the next check of the broker"),
     ],

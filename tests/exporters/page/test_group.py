@@ -64,7 +64,7 @@ def test_the_verdict_with_evidence_and_next_step() -> None:
     assert "last commit35 s agopatience20 slag400membersunknown" in page.text
 
 
-def test_without_detail_the_verdict_is_that_of_the_snapshot() -> None:
+def test_the_verdict_without_detail_is_that_of_the_snapshot() -> None:
     """A verdict without detail has its sentence but no next step; a group without a verdict has no card."""
     assert "stopped for 35 s · critical1 of 2 partitions; orders-0: No commit for 30 s: 1 offset unread." in read().text
     assert "What to do" not in read().text
@@ -198,8 +198,8 @@ def test_a_share_group_has_a_row_per_partition() -> None:
     assert "Read 40 s ago from __share_group_state." in page.text
 
 
-def test_a_share_group_without_known_progress_says_so() -> None:
-    """The page of a share group without known progress has no facts of offsets that the group never commits."""
+def test_unknown_progress_of_a_share_group_has_a_sentence() -> None:
+    """The page has a sentence about the progress, and no facts about offsets, which a share group never commits."""
     text = read_share(None).text
     assert "The progress of the group in its partitions is not known." in text
     assert not any(words in text for words in ("committed offsets.", "Last commit", "Time lag", "expires"))
@@ -207,7 +207,7 @@ def test_a_share_group_without_known_progress_says_so() -> None:
 
 @pytest.mark.parametrize(("kind", "panels"), [("share", ["Lag"]), ("consumer", [])])
 def test_a_share_group_has_only_a_chart_of_its_lag(kind: str, panels: list[str]) -> None:
-    """The charts of time lag and rates need committed offsets."""
+    """A share group has only the panel of its lag, because the other panels need committed offsets."""
     published = PublishedSnapshot.build(snapshot(groups=[SHARE_GROUP | {"kind": kind}]))
     page = group_page(published, "g", None, NOW, root="./").html().decode()
     assert re.findall(r'data-panels="([^"]*)"', page) == panels
@@ -236,7 +236,7 @@ def test_a_dead_group_has_its_cause_of_death() -> None:
     assert "unknown" not in text
 
 
-def test_without_detail_there_are_no_members_and_no_history() -> None:
+def test_members_and_history_are_omitted_without_detail() -> None:
     """Unknown members and history are omitted; a group that is known to have no members has a sentence."""
     assert not {"Members", "History"} & read().tables.keys()
     empty = read(found=detail(members=(), transitions=(), verdicts=()))
@@ -327,14 +327,14 @@ def test_a_group_links_to_the_pages_of_its_topics() -> None:
 
 
 def test_the_icon_of_a_critical_group_is_red() -> None:
-    """The icon of a group that is not critical is not red."""
+    """The page of a critical group has the alarm, and that of another group does not."""
     published = PublishedSnapshot.build(small_snapshot())
     assert [group_page(published, name, None, NOW, root="./").alarm for name in ("billing", "plain")] == [True, False]
 
 
 @pytest.mark.parametrize(("severity", "has_duration"), [("fine", False), ("warning", True)])
 def test_a_fine_verdict_has_no_duration(severity: str, *, has_duration: bool) -> None:
-    """A busy group alternates between the fine verdicts, and its history does not have these changes."""
+    """A fine verdict is shown without its duration, because a busy group alternates between the fine verdicts."""
     row = {"group": "g", "verdict": "v", "severity": severity, "verdict_since": int((NOW - 3_600) * 1000)}
     page = group_page(PublishedSnapshot.build(snapshot(groups=[row])), "g", None, NOW, root="./")
     assert ("for 1 h" in Reader(page.html()).text) is has_duration

@@ -32,7 +32,7 @@ def test_the_legend_has_every_verdict_the_worst_first() -> None:
 
 
 def test_the_legend_is_not_sent_with_every_update() -> None:
-    """The legend does not change: the script does not touch it, and an opened legend stays open."""
+    """The view for the script has no legend, because the legend does not change."""
     page = overview_page(PublishedSnapshot.build(snapshot([], verdict_groups=VERDICTS)), status(), NOON, GroupFilter())
     assert LEGEND not in json.dumps(json.loads(page.view()))
 

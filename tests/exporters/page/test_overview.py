@@ -166,8 +166,8 @@ def test_counts_link_to_their_groups() -> None:
         pytest.param(GroupFilter(verdict="unknown"), ["plain"], id="verdict"),
         pytest.param(GroupFilter(state="unknown"), ["plain"], id="unknown state"),
         pytest.param(GroupFilter(filter="i", state="Stable"), ["billing"], id="name and state"),
-        pytest.param(GroupFilter(filter=".*"), [], id="not a pattern"),
-        pytest.param(GroupFilter(severity="worse"), [], id="no such severity"),
+        pytest.param(GroupFilter(filter=".*"), [], id="regular expression as plain text"),
+        pytest.param(GroupFilter(severity="worse"), [], id="unknown severity"),
     ],
 )
 def test_the_filter_selects_groups(group_filter: GroupFilter, shown: list[str]) -> None:
@@ -183,7 +183,7 @@ def test_invalid_parameters_are_ignored(start: str) -> None:
     assert GroupFilter.from_query({"start": start, "filter": "a", "x": "y"}) == GroupFilter(filter="a")
 
 
-def test_a_filter_survives_its_url() -> None:
+def test_a_filter_round_trips_through_its_url() -> None:
     """Law: parsing the URL of a filter returns the filter, whatever its values."""
     for words in HOSTILE_NAMES:
         group_filter = GroupFilter(words, words, words, words, words, "critical", words, words, SortKey.LAG)
@@ -248,7 +248,7 @@ def test_a_name_is_only_text(name: str) -> None:
     assert sorted(query["name"][0] for query in queries) == sorted([name, f"{name}!"])
 
 
-def test_before_the_first_snapshot_there_is_no_table() -> None:
+def test_there_is_no_table_before_the_first_snapshot() -> None:
     """During the catch-up the page shows the reason, the progress and the remaining time."""
     reader = read(**CATCHING_UP)
     assert reader.rows == []
@@ -307,7 +307,7 @@ def test_the_cluster_is_named(known: dict[str, Any], words: str) -> None:
 
 
 def test_all_links_are_relative() -> None:
-    """The page works behind any path prefix and without internet access."""
+    """No link is absolute, so that the page works behind any path prefix and without internet access."""
     reader = read(PublishedSnapshot.build(small_snapshot()))
     assert [link for link in reader.links if re.match(r"/|\w+:(?!image/svg)", link)] == []
 
@@ -365,7 +365,7 @@ def test_the_filter_selects_the_groups_of_a_team() -> None:
 
 
 def test_a_group_that_raises_no_alert_is_marked() -> None:
-    """The mark is beside the verdict of the old fault; other groups are not marked."""
+    """A group whose fault raises no alert has the mark, and another group does not."""
     documents = [
         page(PublishedSnapshot.build(snapshot(groups=[attention("a", "critical", unpaged=unpaged)]))).html().decode()
         for unpaged in (True, False)
@@ -374,10 +374,11 @@ def test_a_group_that_raises_no_alert_is_marked() -> None:
 
 
 def test_a_group_in_maintenance_is_marked() -> None:
-    """The mark is beside the verdict, which is still shown, and has the end of the window."""
+    """The mark has the end of the window, and the verdict is still shown; a group without a window has no mark."""
     row = attention("a", "critical", maintenance_until=NOON + 60_000)
     document = page(PublishedSnapshot.build(snapshot(groups=[row]))).html().decode()
     assert "in maintenance" in document
+    assert "a is stalled." in document
     assert "until 2023-11-14 22:14:20 UTC" in document
     assert (
         "in maintenance"
@@ -386,10 +387,11 @@ def test_a_group_in_maintenance_is_marked() -> None:
 
 
 def test_a_silenced_group_is_marked() -> None:
-    """The mark is beside the verdict, which is still shown, and has the reason."""
+    """The mark has the reason of the silence, and the verdict is still shown; a group without one has no mark."""
     row = attention("a", "critical", silence_reason='"retired"')
     document = page(PublishedSnapshot.build(snapshot(groups=[row]))).html().decode()
     assert 'title="&quot;retired&quot;">silenced<' in document
+    assert "a is stalled." in document
     plain = page(PublishedSnapshot.build(snapshot(groups=[attention("a", "critical")]))).html().decode()
     assert "silenced" not in plain
 
@@ -453,11 +455,17 @@ def test_columns_sort_the_groups() -> None:
     assert current_order(GroupFilter(sort=SortKey.LAG, order=SortOrder.ASCENDING)) == "ascending"
 
 
-def test_a_group_that_needs_attention_keeps_its_place_in_every_order() -> None:
+@pytest.mark.parametrize("order", [None, *SortOrder])
+@pytest.mark.parametrize("sort", SortKey)
+def test_a_group_that_needs_attention_keeps_its_place_in_every_order(sort: SortKey, order: SortOrder | None) -> None:
     """The list of groups that need attention is always the worst first."""
-    groups = [attention("a", "warning"), attention("b", "critical")]
-    text = read(PublishedSnapshot.build(snapshot(groups=groups)), GroupFilter(sort=SortKey.NAME)).text
-    assert text.index("b is stalled.") < text.index("a is stalled.")
+    groups = [
+        attention("a", "warning", lag_sum=9, time_lag_max=9.0, members=9, last_commit_time=NOON - 9_000),
+        attention("b", "critical", lag_sum=5, time_lag_max=5.0, members=5, last_commit_time=NOON - 5_000),
+        attention("c", "warning", lag_sum=1, time_lag_max=1.0, members=1, last_commit_time=NOON - 1_000),
+    ]
+    text = read(PublishedSnapshot.build(snapshot(groups=groups)), GroupFilter(sort=sort, order=order)).text
+    assert re.findall(r"([abc]) is stalled\.", text) == ["b", "a", "c"]
 
 
 def test_rates_are_sums_over_the_partitions() -> None:

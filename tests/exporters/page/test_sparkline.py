@@ -23,8 +23,8 @@ def test_the_line_uses_the_whole_width_and_begins_at_zero() -> None:
 @pytest.mark.parametrize(
     "points",
     [
-        pytest.param([(0.0, 1), (30.0, None), (60.0, 1)], id="unknown in between"),
-        pytest.param([(0.0, 1), (91.0, 1)], id="no snapshot for a while"),
+        pytest.param([(0.0, 1), (30.0, None), (60.0, 1)], id="unknown lag between known ones"),
+        pytest.param([(0.0, 1), (91.0, 1)], id="pause between snapshots"),
     ],
 )
 def test_unknown_lags_are_gaps(points: list[LagPoint]) -> None:
@@ -32,7 +32,9 @@ def test_unknown_lags_are_gaps(points: list[LagPoint]) -> None:
     assert path(points).count("M") == 2
 
 
-@pytest.mark.parametrize("points", [[], [(0.0, 1)], [(0.0, 1), (30.0, None)]], ids=["none", "one", "one known"])
+@pytest.mark.parametrize(
+    "points", [[], [(0.0, 1)], [(0.0, 1), (30.0, None)]], ids=["no point", "one point", "one known point"]
+)
 def test_a_single_lag_is_no_trend(points: list[LagPoint]) -> None:
     """A dash stands for fewer than two known lags."""
     assert sparkline(points).tag == "span"

@@ -81,9 +81,11 @@ def test_partitions_show_how_much_of_the_kept_log_is_unread() -> None:
     ]
 
 
-@pytest.mark.parametrize(("start", "marked"), [(1_000, True), (0, False)], ids=["retention has removed", "kept whole"])
+@pytest.mark.parametrize(
+    ("start", "marked"), [(1_000, True), (0, False)], ids=["removed records", "no removed records"]
+)
 def test_a_share_is_marked_only_if_retention_removes_records(start: int, *, marked: bool) -> None:
-    """Unread records of a topic whose whole log is kept are in no danger yet."""
+    """The share of unread records is marked only if the log start offset is above 0."""
     data = snapshot(
         groups=[{"group": "b"}],
         partitions=[{"group": "b", "topic": "t", "partition": 0, "lag": 95}],
@@ -97,21 +99,21 @@ def test_a_share_is_marked_only_if_retention_removes_records(start: int, *, mark
 @pytest.mark.parametrize(
     ("key", "value", "shown"),
     [
-        ("retention.ms", "604800000", "7 d"),
-        ("retention.bytes", "-1", "no limit"),
-        ("retention.ms", "-1", "no limit"),
-        ("segment.bytes", "1073741824", "1 GiB"),
+        ("retention.ms", "604800000", '<span title="604800000 ms">7 d</span>'),
+        ("retention.bytes", "-1", '<span title="-1">no limit</span>'),
+        ("retention.ms", "-1", '<span title="-1">no limit</span>'),
+        ("segment.bytes", "1073741824", '<span title="1073741824 bytes">1 GiB</span>'),
         ("cleanup.policy", "compact", "compact"),
         ("retention.bytes", "odd", "odd"),
     ],
 )
 def test_settings_are_in_words(key: str, value: str, shown: str) -> None:
-    """Durations and sizes are shown in words, and the exact value is the title."""
+    """Durations and sizes are shown in words with the exact value as their title, and other values as they are."""
     known = facts()
     row = {"scope": "topic", "name": "orders", "key": key, "value": value, "source": "default_config"}
     known = dataclasses.replace(known, configs=table(CONFIGS, [row]))
-    page = Reader(topic_page(PublishedSnapshot.build(ORDERS), "orders", known, NOW, root="./").html())
-    assert f"{key}{shown}" in page.text
+    document = topic_page(PublishedSnapshot.build(ORDERS), "orders", known, NOW, root="./").html().decode()
+    assert f"<dt>{key}</dt><dd>{shown}</dd>" in document
 
 
 def test_the_page_has_the_facts_of_the_cluster() -> None:

@@ -66,7 +66,7 @@ def names(shown: Snapshot) -> list[str]:
     return found
 
 
-def test_a_folded_row_has_sums_and_the_worst() -> None:
+def test_a_folded_row_has_sums_and_the_worst_verdict() -> None:
     """A row has the sums of lag, lost offsets, members and partitions, and the greatest lag and time lag.
 
     The verdict of the row is the worst one, with the time at which it began.
@@ -125,8 +125,13 @@ def test_folded_groups_have_no_finer_series_and_no_counters() -> None:
     ("rules", "groups", "shown"),
     [
         pytest.param(FoldRules(), consoles(2), ["console-consumer-0", "console-consumer-1"], id="no rule"),
-        pytest.param(FoldRules(generated_from=3), consoles(2), ["console-consumer-0", "console-consumer-1"], id="few"),
-        pytest.param(FoldRules(generated_from=2), consoles(2), [CONSOLE], id="enough"),
+        pytest.param(
+            FoldRules(generated_from=3),
+            consoles(2),
+            ["console-consumer-0", "console-consumer-1"],
+            id="fewer groups than the limit",
+        ),
+        pytest.param(FoldRules(generated_from=2), consoles(2), [CONSOLE], id="as many groups as the limit"),
         pytest.param(FoldRules((".*-1",)), consoles(2), ["console-consumer-0", ".*-1"], id="one group by option"),
         pytest.param(
             FoldRules(("console-.*", ".*-1")), consoles(2), ["console-.*"], id="the first pattern of the option applies"

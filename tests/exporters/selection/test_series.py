@@ -75,7 +75,7 @@ def samples(shown: Snapshot, selection: SeriesSelection = EVERYTHING) -> list[An
 @pytest.mark.parametrize("form", ExpositionFormat, ids=lambda form: form.name.lower())
 @pytest.mark.parametrize("preset", Preset)
 def test_the_name_of_the_cluster_is_the_only_difference(preset: Preset, form: ExpositionFormat) -> None:
-    """Law: with a name, the text is that without it, byte for byte, except for the first label of each series.
+    """Law: the text with a name differs from the text without one only in the first label of each series.
 
     Series of another exporter with an own label `cluster` are the same.
     """
@@ -197,18 +197,26 @@ TOPIC_LAG = frozenset({"lagwarden_group_topic_lag"})
         pytest.param(SeriesSelection(Preset.FULL, omit=LAG), LAG, False, id="omitted"),
         pytest.param(SeriesSelection(Preset.FULL, add=LAG, omit=LAG), LAG, False, id="omitted although added"),
         pytest.param(
-            SeriesSelection(add=MARGIN, granularity=Granularity.TOPIC), MARGIN, False, id="added, but too fine"
+            SeriesSelection(add=MARGIN, granularity=Granularity.TOPIC),
+            MARGIN,
+            False,
+            id="added, but finer than the granularity",
         ),
-        pytest.param(SeriesSelection(Preset.STANDARD), TOPIC_LAG, False, id="the partitions have it"),
+        pytest.param(SeriesSelection(Preset.STANDARD), TOPIC_LAG, False, id="topic lag beside partitions"),
         pytest.param(
-            SeriesSelection(Preset.STANDARD, granularity=Granularity.TOPIC), TOPIC_LAG, True, id="in their place"
+            SeriesSelection(Preset.STANDARD, granularity=Granularity.TOPIC),
+            TOPIC_LAG,
+            True,
+            id="topic lag instead of partitions",
         ),
         pytest.param(SeriesSelection(granularity=Granularity.GROUP), TOPIC_LAG, False, id="groups only"),
-        pytest.param(SeriesSelection(Preset.FULL), TOPIC_LAG, True, id="both"),
-        pytest.param(SeriesSelection(Preset.LEAN, add=TOPIC_LAG), TOPIC_LAG, True, id="both, by name"),
+        pytest.param(SeriesSelection(Preset.FULL), TOPIC_LAG, True, id="topic lag in the full preset"),
+        pytest.param(SeriesSelection(Preset.LEAN, add=TOPIC_LAG), TOPIC_LAG, True, id="topic lag by name"),
     ],
 )
-def test_preset_then_names_then_granularity(selection: SeriesSelection, names: frozenset[str], *, shown: bool) -> None:
+def test_granularity_overrides_names_and_names_override_the_preset(
+    selection: SeriesSelection, names: frozenset[str], *, shown: bool
+) -> None:
     """Names have precedence over the preset, and granularity has precedence over names."""
     assert {selection.shows(metric) for metric in SNAPSHOT_METRICS if metric.name in names} == {shown}
 
@@ -440,7 +448,7 @@ def test_a_target_has_the_labels_of_the_time_lag() -> None:
         pytest.param(EVERYTHING, {"topic", "partition"}, id="everything"),
         pytest.param(SeriesSelection(granularity=Granularity.TOPIC), {"topic"}, id="no partitions"),
         pytest.param(SeriesSelection(granularity=Granularity.GROUP), set(), id="no topics"),
-        pytest.param(SeriesSelection(topics=NameFilter(deny=("orders",))), set(), id="not this topic"),
+        pytest.param(SeriesSelection(topics=NameFilter(deny=("orders",))), set(), id="denied topic"),
     ],
 )
 def test_topics_of_the_cluster_are_selected(selection: SeriesSelection, labels: set[str]) -> None:
@@ -496,13 +504,13 @@ def test_an_owner_is_shown_with_the_labels_that_it_has() -> None:
 
 
 def test_a_silenced_group_is_muted_like_one_in_maintenance() -> None:
-    """The rules know one series for silences and maintenance windows."""
+    """A silenced group has the series of a maintenance window, which the alert rules use."""
     found = policy_samples({"group": "legacy", "state": "Stable", "silence_reason": "retired"})
     assert found == [{"name": "lagwarden_group_maintenance", "group": "legacy"}]
 
 
 def test_a_dead_group_keeps_its_owner() -> None:
-    """The alert on a dead group reaches its team, and does not fire in a planned maintenance."""
+    """A dead group has the series of its owner and of its maintenance window, for the alert on dead groups."""
     found = policy_samples({"group": "billing", "state": "Dead", "died_time": NOON, **OWNED})
     assert [sample["group"] for sample in found] == ["billing", "billing"]
 

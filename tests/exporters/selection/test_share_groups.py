@@ -22,7 +22,7 @@ def test_only_share_groups_lose_their_numbers() -> None:
     assert found.groups.schema == world.groups.schema
 
 
-def test_without_share_groups_the_snapshot_stays_as_it_is() -> None:
-    """A snapshot without share groups is returned itself, without a copy."""
+def test_a_snapshot_without_share_groups_does_not_change() -> None:
+    """A snapshot without share groups is returned without a copy."""
     world = snapshot(groups=[{"group": "a", "kind": "classic", **OWN}])
     assert without_share_numbers(world) is world

@@ -1,6 +1,6 @@
 """Transactions that a producer leaves open, as shown by lagwarden and by Kafka's tool.
 
-The coordinator will end the one of a killed producer. The other one hangs: no coordinator knows it.
+The coordinator will end the transaction of a killed producer. The other transaction hangs: no coordinator knows it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ time.sleep(600)
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     """Return a broker with an open transaction of a killed producer, and one that hangs.
 
-    It does not verify transactions, as brokers before 3.6 (KIP-890).
+    The broker does not verify transactions, like brokers before 3.6 (KIP-890).
     """
     with Broker(properties={"transaction.partition.verification.enable": "false"}) as started:
         create_topics(started.bootstrap, dict.fromkeys(TOPICS, 1))

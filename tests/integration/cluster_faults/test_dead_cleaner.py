@@ -144,7 +144,7 @@ def _cleaner_threads(broker: Broker) -> int:
 
 
 def _published_suspect(facts: ClusterFacts) -> bytes:
-    """Return the line of the metric for which the alert waits."""
+    """Return the line of the metric that the alert evaluates."""
     families = PublishedCluster.build(facts).exposition.families
     lines = b"".join(family.samples.kept or b"" for family in families).splitlines()
     return next(line for line in lines if line.startswith(b"lagwarden_offsets_topic_cleaner_suspect"))

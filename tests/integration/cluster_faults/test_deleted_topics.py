@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
 AT_ONCE: Final = {"log.segment.delete.delay.ms": "200", "log.initial.task.delay.ms": "100"}
-"""A broker deletes the files of a deleted topic after a minute, else."""
+"""By default, a broker deletes the files of a deleted topic after a minute."""
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def brokers() -> Iterator[tuple[Broker, Broker, Broker]]:
         yield one, two, three
 
 
-def test_replicas_that_a_deletion_leaves_on_an_absent_broker(brokers: tuple[Broker, Broker, Broker]) -> None:
+def test_replicas_left_on_an_absent_broker_are_counted(brokers: tuple[Broker, Broker, Broker]) -> None:
     """The replicas are counted at the deletion. The returned broker keeps their files and reports none."""
     one, two, three = brokers
     admin = AdminClient({"bootstrap.servers": one.bootstrap, "log_level": 0})

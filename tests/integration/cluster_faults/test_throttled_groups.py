@@ -95,13 +95,13 @@ def members(bootstrap: str) -> Iterator[dict[str, Member]]:
             stack.callback(member.close)
         wanted = {"throttled": 1, "free": RECORDS, "stopped": 1}
         wait_until(lambda: _all_read(started, wanted), "the records of each group", limit=PATIENCE, pause=0)
-        # It reads some at full speed until the quota is used up.
+        # The throttled member reads at full speed until the quota is used up.
         wait_until(lambda: _is_throttled(started["throttled"]), "a throttle time", limit=PATIENCE, pause=0)
         yield started
 
 
 def _all_read(members: dict[str, Member], wanted: dict[str, int]) -> bool:
-    """Poll the members that have not read all of their records; return whether there is none."""
+    """Poll the members that have not read all of their records; return whether all members have."""
     behind = [member for group, member in members.items() if member.read < wanted[group]]
     for member in behind:
         member.poll()

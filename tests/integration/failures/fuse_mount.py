@@ -1,7 +1,7 @@
 """A folder on its own FUSE file system that can stop answering or lose its server: `bindfs` from Debian.
 
-It needs the right to mount (root) and /dev/fuse. While the server is paused, calls block, as those of a hard NFS mount
-do; when it has died, they fail with ENOTCONN.
+The mount needs root and /dev/fuse. While the server is paused, calls block, as those of a hard NFS mount do; when the
+server has died, calls fail with ENOTCONN.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class FuseMount:
         self.unmount()
 
     def mount(self) -> None:
-        """Start a server, and wait until the folder is its own."""
+        """Start a server, and wait until the folder is mounted."""
         self._server = GuardedProcess(self._command, self._log, env=self._environment)
         wait_until(lambda: os.path.ismount(self.path), f"{self.path} to be mounted", limit=20)
 
@@ -70,7 +70,7 @@ class FuseMount:
         self._signal(signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Answer again."""
+        """Continue the server, so that calls are answered again."""
         self._signal(signal.SIGCONT)
 
     def lose(self) -> None:

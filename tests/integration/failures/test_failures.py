@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(400)]
 
 
 def kill_the_jvm(monitor: Monitor) -> None:
-    """Kill Spark's JVM, as the kernel does without memory."""
+    """Kill Spark's JVM, as the kernel does when memory runs out."""
     os.kill(monitor.jvm, signal.SIGKILL)
 
 

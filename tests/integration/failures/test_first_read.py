@@ -1,4 +1,4 @@
-"""A topic that is read while the JVM starts: right at once, kept by Spark's first batch, and safe at any kill."""
+"""A topic is read while the JVM starts: the answers are correct at once, and also after a kill at any moment."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_a_first_read_that_is_killed_at_any_moment_changes_no_answer(tmp_path: P
 
 
 def test_a_first_read_that_fails_leaves_the_topic_to_the_query(tmp_path: Path) -> None:
-    """The log has one line if a reading process is killed, as by the kernel without memory."""
+    """If a reading process is killed, the log has one line with the signal, and the query reads all records."""
     with broker_with(TRAFFIC) as broker, Monitor(broker.bootstrap, tmp_path) as monitor:
         os.kill(max(hold_readers(monitor, broker)), signal.SIGKILL)
         broker.resume()

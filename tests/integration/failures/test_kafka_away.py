@@ -44,7 +44,7 @@ def test_a_batch_waits_for_a_broker_that_hangs(make_broker: MakeBroker, tmp_path
 
 
 def test_monitor_recovers_from_a_missing_broker(make_broker: MakeBroker, tmp_path: Path) -> None:
-    """Readiness has the cause while the broker is missing. An outage keeps the old snapshot until it returns."""
+    """Readiness has the cause while the broker is missing. The old snapshot is shown until the broker returns."""
     broker: Broker = make_broker()
     bootstrap = broker.bootstrap
     make_topic(bootstrap, "t", 2)

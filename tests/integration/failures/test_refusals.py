@@ -21,6 +21,7 @@ from confluent_kafka.admin import (
 from sandbox.kafka.broker import Broker
 from sandbox.ports import LOOPBACK, free_port_pair
 from sandbox.waiting import LIMIT
+from stream.cli import app as cli
 from stream.errors import ExitCode
 from tests.integration.failures.refused import assert_refused
 from tests.integration.traffic import OFFSETS_TOPIC, commit, make_topic
@@ -71,7 +72,7 @@ def test_port_in_use_is_refused_at_once(tmp_path: Path) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Secured:
-    """A broker: alice and carol may read the offsets topic and describe the topic, bob may only describe the first."""
+    """A broker: alice and carol may read the offsets topic and describe `t`, bob may describe the offsets topic."""
 
     sasl: str
     """The address that requires a login."""
@@ -134,25 +135,41 @@ def login(user: str, password: str) -> dict[str, str]:
     ("options", "code", "words"),
     [
         pytest.param(
-            login("alice", "wrong"), ExitCode.LOGIN_REFUSED, ("refuses the login", "sasl_password"), id="password"
+            login("alice", "wrong"), ExitCode.LOGIN_REFUSED, ("refuses the login", "sasl_password"), id="wrong password"
         ),
         pytest.param(
             login("bob", "bob-secret"),
             ExitCode.NOT_AUTHORISED,
             ("no right to Read topic __consumer_offsets", "lagwarden acls"),
-            id="no right to read the topic",
+            id="missing right to read the topic",
         ),
         pytest.param({}, ExitCode.WRONG_PROTOCOL, ("SASL_PLAINTEXT",), id="no login on a SASL listener"),
     ],
 )
-def test_refusal_of_the_cluster_is_one_line(
-    secured: Secured, tmp_path: Path, options: Mapping[str, str], code: ExitCode, words: tuple[str, ...]
+def test_refusal_of_the_cluster_is_one_line(  # noqa: PLR0917 -- pytest passes them by name
+    secured: Secured,
+    tmp_path: Path,
+    options: Mapping[str, str],
+    code: ExitCode,
+    words: tuple[str, ...],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """The process does not retry: it ends with the cause and the remedy, and never prints the password."""
+    """The process does not retry: it ends with the cause and the remedy, and never prints the password.
+
+    `check-config --connect` has the same exit code, cause and remedy.
+    """
     with Monitor(secured.sasl, tmp_path, options) as monitor:
         assert_refused(monitor, code, *words)
         assert "wrong" not in monitor.output
         assert "bob-secret" not in monitor.output
+    settings = {"http.port": "0", "checkpoint.dir": str(tmp_path / "checked"), **options}
+    if password := settings.pop("kafka.sasl_password", None):
+        monkeypatch.setenv("LAGWARDEN_KAFKA_SASL_PASSWORD", password)
+    given = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
+    assert cli.main(["check-config", "--connect", "--bootstrap-servers", secured.sasl, *given]) == code
+    printed = "".join(capsys.readouterr())
+    assert [word for word in words if word not in printed] == []
 
 
 @pytest.mark.long

@@ -112,7 +112,7 @@ def login(secured: Secured, option: str, folder: Path) -> dict[str, str]:
     ],
 )
 def test_no_secret_leaves_the_processes_that_log_in(secured: Secured, tmp_path: Path, option: str) -> None:
-    """Every process logs in by itself. The most detailed log has neither the secret nor a token."""
+    """No argument, log or file has the secret or a token, nor has the memory of the JVM if the secret is in a file."""
     folder = tmp_path / "monitor"
     folder.mkdir()
     options = {**login(secured, option, tmp_path), "log.level": "debug"}
@@ -207,8 +207,8 @@ def has_secret(data: bytes) -> bool:
     return SECRET.encode() in data or _TOKEN.search(data) is not None
 
 
-def test_a_secret_would_be_found(secured: Secured) -> None:
-    """The search recognises tokens of the identity provider between other bytes."""
+def test_the_search_finds_the_secret_and_tokens(secured: Secured) -> None:
+    """The search recognises the secret and tokens of the identity provider between other bytes."""
     assert has_secret(f"--token={secured.issuer.token()}\0".encode())
     assert has_secret(f"password {SECRET}".encode())
     assert not has_secret(b"eyJ.eyJ.")

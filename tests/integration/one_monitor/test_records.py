@@ -109,8 +109,8 @@ def test_undecodable_record_is_counted_by_reason_and_changes_nothing(spoilt: Bro
     assert _known(after) == _known(before)
 
 
-def test_random_bytes_among_commits_cost_no_commit(spoilt: Broker, witness: Monitor) -> None:
-    """All of 500 records of random bytes between the commits of a group are counted, and so are the commits."""
+def test_commits_among_random_bytes_are_shown(spoilt: Broker, witness: Monitor) -> None:
+    """All of 500 records of random bytes are counted as errors, and the commits before and after them are shown."""
     generator = random.Random(4)  # noqa: S311 - no secret
     partition = partition_for("among-garbage", 4)
     assert partition != GARBAGE_PARTITION
@@ -129,7 +129,7 @@ def test_random_bytes_among_commits_cost_no_commit(spoilt: Broker, witness: Moni
     assert (after.committed, after.lags) == (committed, lags)
 
 
-def test_null_keys_cannot_come_from_a_compacted_topic(cluster: Broker) -> None:
+def test_the_broker_refuses_null_keys(cluster: Broker) -> None:
     """The broker refuses null keys, so no test above writes one."""
     refused = write_raw(cluster.bootstrap, 0, [(None, b"x")])
     assert len(refused) == 1
@@ -177,7 +177,7 @@ def test_group_that_commits_after_its_deletion_is_new(cluster: Broker, monitor: 
 def test_open_transaction_shows_a_stable_gap_until_its_end(cluster: Broker, monitor: Monitor) -> None:
     """The partition has a gap and no offsets of the transaction until it ends.
 
-    The coordinator is asked for other commits in the gap after some ticks: see test_blocked_partitions.
+    Other commits in the gap are shown after some ticks: see test_blocked_partitions.
     """
     partition = partition_for("held", 4)
     commit(cluster.bootstrap, "held", "t", {0: 1})

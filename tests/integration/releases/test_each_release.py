@@ -74,7 +74,7 @@ CASES: Final = (
 
 
 def test_every_release_has_a_case() -> None:
-    """A new jar set of a broker needs a row."""
+    """Each release that the sandbox can run has a case with the new group coordinator."""
     assert [case.version for case in CASES if not case.classic] == [*RELEASES]
 
 

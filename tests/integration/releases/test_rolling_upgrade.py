@@ -90,7 +90,7 @@ class LiveGroups:
 
 
 def test_a_rolling_upgrade_is_shown_and_causes_no_verdict(tmp_path: Path) -> None:
-    """Each mix of releases and new level is shown. Offsets and lags stay those of the tool."""
+    """Each mix of releases and the new level are shown. No verdict changes, and offsets and lags equal the tool's."""
     with contextlib.ExitStack() as running:
         brokers = running.enter_context(running_quorum(properties=REPLICATED, version=OLDER))
         bootstrap = ",".join(broker.bootstrap for broker in brokers.values())

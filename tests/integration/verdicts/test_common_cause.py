@@ -117,7 +117,7 @@ def leaderless(bootstrap: str) -> int:
 
 
 def test_a_killed_broker_is_one_common_cause(brokers: list[Broker], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The cause names the broker and its absence, and its coordinated groups are hidden. Its return ends both."""
+    """The cause names the broker and its absence, and its groups are hidden. The broker's return ends both."""
     one, _, three = brokers
     for group, topic in {**dict.fromkeys((*KEPT, *HIDDEN), "kept"), **READERS}.items():
         commit(one.bootstrap, group, topic, {0: RECORDS})

@@ -12,7 +12,7 @@ def test_the_program_is_in_the_cache() -> None:
 
 
 def test_the_collector_listens_on_loopback_only() -> None:
-    """The collector appends received data to the given file."""
+    """The configuration has an endpoint on loopback and the given file."""
     text = configuration(4318, MODULE / "received.json")
     assert "endpoint: 127.0.0.1:4318" in text
     assert f"path: {MODULE / 'received.json'}" in text

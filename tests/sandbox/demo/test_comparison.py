@@ -41,11 +41,11 @@ def shown(*lines: str) -> Scrape:
     ("official", "scraped", "agrees"),
     [
         pytest.param([official_row(7, 3)], [f"{OFFSET} 7", f"{LAG} 3"], [True], id="equal"),
-        pytest.param([official_row(7, 3)], [f"{OFFSET} 7", f"{LAG} 4"], [False], id="another lag"),
-        pytest.param([official_row(7, 3)], [f"{OFFSET} 6", f"{LAG} 3"], [False], id="another offset"),
+        pytest.param([official_row(7, 3)], [f"{OFFSET} 7", f"{LAG} 4"], [False], id="different lag"),
+        pytest.param([official_row(7, 3)], [f"{OFFSET} 6", f"{LAG} 3"], [False], id="different offset"),
         pytest.param([official_row(7, 3)], [f"{OFFSET} 7"], [False], id="lag not shown"),
         pytest.param([official_row(7, None)], [f"{OFFSET} 7"], [True], id="neither knows the lag"),
-        pytest.param([official_row(7, None)], [f"{OFFSET} 7", f"{LAG} 0"], [False], id="a lag where the tool has none"),
+        pytest.param([official_row(7, None)], [f"{OFFSET} 7", f"{LAG} 0"], [False], id="lag unknown to the tool"),
         pytest.param([official_row(7, 3)], [], [False], id="not shown at all"),
         pytest.param([], [f"{OFFSET} 7", f"{LAG} 3"], [False], id="shown although the tool has no such group"),
         pytest.param([official_row(None, None)], [], [True][:0], id="owned but never committed"),
@@ -58,7 +58,7 @@ def test_every_difference_is_found(official: list[GroupOffset], scraped: list[st
 
 
 def test_comparison_waits_for_a_monitor_that_is_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lagwarden may need some seconds to read the last commits; the official tool runs once."""
+    """The metrics are scraped until lagwarden has read the last commits; the official tool runs once."""
     answers = [shown(f"{OFFSET} 6", f"{LAG} 4"), shown(f"{OFFSET} 7", f"{LAG} 3")]
     calls: list[str] = []
     monkeypatch.setattr(tools, "describe_groups", lambda address: calls.append(address) or [official_row(7, 3)])
@@ -82,20 +82,20 @@ INFO = 'lagwarden_group_info{group="rewound",kind="classic",state="Stable"} 1'
 @pytest.mark.parametrize(
     ("lines", "found"),
     [
-        pytest.param([INFO, verdict_of("rewound")], ("rewound", True), id="expected"),
-        pytest.param([INFO, verdict_of("two_committers")], ("two_committers", False), id="another one"),
+        pytest.param([INFO, verdict_of("rewound")], ("rewound", True), id="expected verdict"),
+        pytest.param([INFO, verdict_of("two_committers")], ("two_committers", False), id="different verdict"),
         pytest.param([INFO], (None, False), id="a group without a verdict"),
         pytest.param([], (None, False), id="a group that is not shown"),
     ],
 )
 def test_the_verdict_of_each_group_is_compared_with_the_table(lines: list[str], found: tuple[str | None, bool]) -> None:
-    """A missing verdict is also a difference."""
+    """A group agrees if its verdict is the expected one; a missing verdict is a difference."""
     (row,) = compare_verdicts([demo_group("rewound")], shown(*lines))
     assert (row.shown, row.agrees) == found
 
 
 def test_comparison_of_verdicts_waits_until_all_agree(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A verdict may change for a tick. The last comparison is returned after the limit."""
+    """The comparison is repeated until all verdicts agree; after the limit, the last one is returned."""
     answers = [shown(INFO), shown(INFO, verdict_of("rewound"))]
     monkeypatch.setattr(comparison, "scrape", lambda _: answers.pop(0))
     monkeypatch.setattr("sandbox.demo.comparison.time.sleep", lambda _: None)

@@ -56,9 +56,9 @@ def test_exit_code_of_the_comparison(
 @pytest.mark.parametrize(
     ("shown", "observed", "result"),
     [
-        pytest.param("rewound", 300.0, (0, "1 of 1 verdicts are as expected"), id="as expected"),
-        pytest.param("two_committers", 300.0, (1, "g is two_committers, expected: rewound"), id="another one"),
-        pytest.param(None, 300.0, (1, "g is without a verdict"), id="none"),
+        pytest.param("rewound", 300.0, (0, "1 of 1 verdicts are as expected"), id="expected verdict"),
+        pytest.param("two_committers", 300.0, (1, "g is two_committers, expected: rewound"), id="different verdict"),
+        pytest.param(None, 300.0, (1, "g is without a verdict"), id="no verdict"),
         pytest.param("ok", 10.0, (0, "verdicts are not compared"), id="observed for too short a time"),
     ],
 )
@@ -69,7 +69,7 @@ def test_exit_code_of_the_comparison_of_verdicts(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """The demo succeeds only when every group has its verdict, once that can be known."""
+    """The demo fails if a group lacks its expected verdict, unless the demo was too short for a comparison."""
     code, printed = result
     rows = [VerdictComparison("g", ("rewound",), shown)]
     monkeypatch.setattr(demo, "compare_verdicts_until_agreed", lambda *_: rows)
@@ -134,7 +134,7 @@ def test_demo_with_a_duration_agrees_with_the_official_tool(tmp_path: Path) -> N
 @pytest.mark.kafka
 @pytest.mark.timeout(400)
 def test_interrupted_demo_cleans_up(tmp_path: Path) -> None:
-    """Ctrl-C while Spark starts ends all processes of the demo. Further ones do not interrupt the stop."""
+    """Ctrl-C while Spark starts ends all processes of the demo, and further signals do not interrupt the stop."""
     with run_demo(tmp_path) as process:
         assert process.stdout is not None
         for line in process.stdout:

@@ -59,7 +59,7 @@ def address() -> Iterator[str]:
 
 
 def test_groups_are_in_name_order() -> None:
-    """A series that is absent is None, not zero."""
+    """Groups are sorted by name, and the value of an absent series is None."""
     assert Scrape(EXPOSITION).group_lines() == [
         GroupLine("a", "consumer", "", members=None, lag=None, last_commit_at=None),
         GroupLine(

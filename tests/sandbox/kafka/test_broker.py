@@ -25,7 +25,7 @@ def quiet(bootstrap: str, **more: str) -> dict[str, str]:
     return {"bootstrap.servers": bootstrap, "log_level": "0", **more}
 
 
-def test_given_properties_win() -> None:
+def test_given_properties_have_precedence() -> None:
     """Properties of a test replace those of the sandbox, and the listener is on loopback only."""
     text = properties_text(Path("/d"), (1, 2), {"num.io.threads": "9"})
     rows = dict(line.split("=", 1) for line in text.splitlines())
@@ -42,7 +42,7 @@ def test_ports_are_free_and_different() -> None:
 
 
 def test_missing_class_in_the_log_is_an_error(tmp_path: Path) -> None:
-    """A broker without a jar fails only when it needs it, so its log is checked in addition to its port."""
+    """The log of a broker is checked for missing classes: without a jar, a broker fails only when it needs the jar."""
     broker = Broker(tmp_path)
     broker.log.write_text("INFO started\nERROR java.lang.NoClassDefFoundError: org/apache/kafka/Remote\n")
     with pytest.raises(BrokerError, match=r"a jar is missing .* org/apache/kafka/Remote"):
@@ -89,7 +89,7 @@ def test_paused_broker_answers_when_resumed(make_broker: MakeBroker) -> None:
 
 @pytest.mark.kafka
 def test_offsets_topic_has_the_given_number_of_partitions(make_broker: MakeBroker) -> None:
-    """The test sets the number of partitions, and the topic is created when a group needs it."""
+    """The offsets topic is created when a group needs it, with the given number of partitions."""
     broker = make_broker(offsets_partitions=7)
     admin = AdminClient(quiet(broker.bootstrap))
     assert "__consumer_offsets" not in admin.list_topics(timeout=30).topics

@@ -48,6 +48,6 @@ def test_copied_log_directory_gets_another_node(tmp_path: Path) -> None:
 
 
 def test_joining_a_broker_that_was_not_started_is_an_error(tmp_path: Path) -> None:
-    """The controller of the other broker has no port yet."""
+    """A broker cannot join a broker that was never started and so has no controller port."""
     with pytest.raises(BrokerError, match="no port before its first start"):
         Broker(tmp_path / "two", joins=Broker(tmp_path / "one"))

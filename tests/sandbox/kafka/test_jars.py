@@ -47,7 +47,7 @@ def test_ivy_file_and_checksums_name_the_same_jars(name: str) -> None:
 
 
 def test_the_broker_has_the_tested_number_of_jars() -> None:
-    """A broker without one of the jars starts, and fails only when it needs the class."""
+    """The list has 34 jars; a broker without one of them starts, and fails only when it needs the class."""
     assert len(jars.checksums("broker-4.3.1")) == 34
 
 
@@ -74,9 +74,9 @@ def test_set_is_fetched_once(small_set: dict[str, str], monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        pytest.param({"a-1.jar": b"first"}, "1 of 2 jars were not fetched: b-2.jar", id="one is missing"),
-        pytest.param({**CONTENT, "c-3.jar": b""}, "without a checksum", id="one is not listed"),
-        pytest.param({**CONTENT, "b-2.jar": b"other"}, "b-2.jar differs from its sha256", id="one has another content"),
+        pytest.param({"a-1.jar": b"first"}, "1 of 2 jars were not fetched: b-2.jar", id="missing jar"),
+        pytest.param({**CONTENT, "c-3.jar": b""}, "without a checksum", id="jar without a checksum"),
+        pytest.param({**CONTENT, "b-2.jar": b"other"}, "b-2.jar differs from its sha256", id="jar with other content"),
     ],
 )
 def test_wrong_jars_are_an_error(

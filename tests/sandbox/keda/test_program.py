@@ -33,14 +33,14 @@ def with_modifiers(**modifiers: str) -> dict[str, Any]:
     ("scaled_object", "reason"),
     [
         pytest.param(with_modifiers(formula="membrs + 1"), "unknown name membrs", id="an unknown trigger"),
-        pytest.param(with_modifiers(target="0"), "target for scalingModifiers", id="no target"),
+        pytest.param(with_modifiers(target="0"), "target for scalingModifiers", id="target 0"),
         pytest.param(changed(BY_API, 0, format="text"), "must be one of", id="an unknown format"),
         pytest.param(changed(BY_PROMETHEUS, 0, threshold="one"), "threshold", id="a threshold that is no number"),
         pytest.param(changed(BY_PROMETHEUS, 0, serverAddress=""), "serverAddress", id="no address"),
     ],
 )
 def test_faults_of_a_scaled_object_are_found(scaled_object: dict[str, Any], reason: str) -> None:
-    """KEDA builds no scaler for these objects, so an error on the page would be found."""
+    """KEDA reports each fault and computes no value, so an error on the page would be found."""
     try:
         program = build()
     except GoProgramMissingError as error:

@@ -33,8 +33,8 @@ def build() -> Path:
     return built(MODULE, "small", "a small program")
 
 
-def test_without_go_the_reason_is_plain(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The error has the reason with which tests are skipped."""
+def test_missing_go_is_an_error_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error names the program that needs Go, and the missing Go."""
     monkeypatch.setattr(shutil, "which", lambda _: None)
     with pytest.raises(GoProgramMissingError, match="a small program is built with Go, and there is no go on PATH"):
         build()
@@ -49,7 +49,7 @@ def test_a_failed_build_names_its_last_line_and_leaves_nothing(monkeypatch: pyte
 
 
 def test_a_built_program_is_not_built_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The program stays in the cache."""
+    """The second build returns the program in the cache and does not call Go."""
     use_go(monkeypatch, tmp_path, 'mkdir -p "$(dirname "$6")"; echo built > "$6"')
     assert build().read_text() == "built\n"
     use_go(monkeypatch, tmp_path, "exit 1")

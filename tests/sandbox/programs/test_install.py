@@ -104,7 +104,7 @@ def test_failed_download_is_one_line_and_leaves_no_stamp(programs: Path, tmp_pat
 
 
 def test_second_run_installs_nothing(programs: Path, tmp_path: Path) -> None:
-    """The stamp is written at the end. With it no program runs, and changed requirements invalidate it."""
+    """A run with a valid stamp starts no program, and changed requirements invalidate the stamp."""
     venv = tmp_path / "venv"
     calls = tmp_path / "calls"
     (venv / "bin").mkdir(parents=True)
@@ -121,7 +121,7 @@ def test_second_run_installs_nothing(programs: Path, tmp_path: Path) -> None:
 
 
 def test_pinned_pip_installs_the_rest(programs: Path, tmp_path: Path) -> None:
-    """An older pip tries newer releases than the pinned ones, for which there is no hash."""
+    """The pinned pip is installed before the rest: an older pip tries newer releases, which have no hash."""
     venv = tmp_path / "venv"
     (venv / "bin").mkdir(parents=True)
     program(venv / "bin", "python", f'echo "$*" >>{tmp_path / "calls"}')

@@ -59,7 +59,7 @@ def test_missing_apt_is_an_error() -> None:
 
 
 def test_failed_download_is_an_error_and_leaves_no_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The message has the last line of apt; the next attempt starts again."""
+    """The error of the download is raised, and no folder is left."""
     monkeypatch.setenv("LAGWARDEN_CACHE", str(tmp_path))
     monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
 

@@ -69,14 +69,16 @@ def test_lost_records_are_differences() -> None:
 @pytest.mark.parametrize(
     ("found", "fits"),
     [
-        pytest.param((created(), rebalanced(came=1)), True, id="all certain ones"),
-        pytest.param((created(), rebalanced(came=1), emptied(1)), True, id="one possible one"),
-        pytest.param((created(), rebalanced(came=1), emptied(1), dead("expired")), True, id="all possible ones"),
-        pytest.param((created(),), False, id="one is missing"),
+        pytest.param((created(), rebalanced(came=1)), True, id="all certain transitions"),
+        pytest.param((created(), rebalanced(came=1), emptied(1)), True, id="one possible transition"),
+        pytest.param((created(), rebalanced(came=1), emptied(1), dead("expired")), True, id="all possible transitions"),
+        pytest.param((created(),), False, id="missing transition"),
         pytest.param((created(), rebalanced(came=2)), False, id="another number of members"),
-        pytest.param((created(), rebalanced(came=1), dead("expired")), False, id="one in the middle is missing"),
+        pytest.param((created(), rebalanced(came=1), dead("expired")), False, id="missing transition in the middle"),
         pytest.param((created(), rebalanced(came=1), emptied(1), dead("deleted")), False, id="another cause"),
-        pytest.param((created(), rebalanced(came=1), emptied(1), dead("expired"), created()), False, id="one more"),
+        pytest.param(
+            (created(), rebalanced(came=1), emptied(1), dead("expired"), created()), False, id="additional transition"
+        ),
     ],
 )
 def test_transitions_are_exactly_the_expected_ones(found: tuple[ExpectedTransition, ...], *, fits: bool) -> None:
@@ -87,7 +89,7 @@ def test_transitions_are_exactly_the_expected_ones(found: tuple[ExpectedTransiti
 
 
 def test_rebalances_without_a_change_of_members_are_allowed_after_a_restart_of_the_broker() -> None:
-    """Only that transition is ignored, and only after the restart; members that join or leave are not."""
+    """A rebalance without a change of members is ignored only after the restart; a change of members never is."""
     without_restart = ExpectedTransitions((created(), rebalanced(came=1)), ())
     with_restart = dataclasses.replace(without_restart, restarted_after=2)
     rebalanced_again = (created(), rebalanced(came=1), rebalanced())
@@ -103,11 +105,11 @@ def test_rebalances_without_a_change_of_members_are_allowed_after_a_restart_of_t
         pytest.param({"kind": "consumer"}, "kind", id="kind"),
         pytest.param({"state": "Empty"}, "state", id="state"),
         pytest.param({"strategy": "roundrobin"}, "strategy", id="strategy"),
-        pytest.param({"offsets": ((("t", 0), 6),)}, "offsets", id="an offset"),
+        pytest.param({"offsets": ((("t", 0), 6),)}, "offsets", id="other offset"),
         pytest.param({"offsets": ()}, "offsets", id="no offset"),
         pytest.param({"members": ()}, "members", id="no member"),
-        pytest.param({"members": (dataclasses.replace(MEMBER, host="/10.0.0.1"),)}, "host", id="a host"),
-        pytest.param({"members": (dataclasses.replace(MEMBER, assignment=()),)}, "assignment", id="an assignment"),
+        pytest.param({"members": (dataclasses.replace(MEMBER, host="/10.0.0.1"),)}, "host", id="other host"),
+        pytest.param({"members": (dataclasses.replace(MEMBER, assignment=()),)}, "assignment", id="other assignment"),
         pytest.param({"group_epoch": 3}, None, id="not shown by the tool"),
         pytest.param({"offsets": None}, None, id="not shown by the observer"),
     ],
@@ -156,13 +158,13 @@ def test_every_transition_and_cause_is_covered() -> None:
     ("text", "settled"),
     [
         pytest.param("ACTIVE: 0:[0,1]; 1:[0]; TARGET-ACTIVE: 0:[0,1]; 1:[0];", True, id="all tasks run"),
-        pytest.param("ACTIVE: 0:[0]; TARGET-ACTIVE: 0:[0,1];", False, id="one is missing"),
-        pytest.param("TARGET-ACTIVE: 0:[0,1];", False, id="none runs yet"),
-        pytest.param(None, False, id="none is assigned yet"),
+        pytest.param("ACTIVE: 0:[0]; TARGET-ACTIVE: 0:[0,1];", False, id="one task is missing"),
+        pytest.param("TARGET-ACTIVE: 0:[0,1];", False, id="no task runs yet"),
+        pytest.param(None, False, id="no task is assigned yet"),
     ],
 )
 def test_a_streams_member_is_settled_when_it_runs_its_target_tasks(text: str | None, *, settled: bool) -> None:
-    """The tool prints active tasks and target tasks in one column."""
+    """The active tasks and the target tasks, which the tool prints in one column, are compared."""
     row = {
         "MEMBER": "m", "CLIENT-ID": "c", "ASSIGNMENTS": text, "MEMBER-EPOCH": "3", "TARGET-ASSIGNMENT-EPOCH": "3",
     }  # fmt: skip
@@ -170,6 +172,6 @@ def test_a_streams_member_is_settled_when_it_runs_its_target_tasks(text: str | N
 
 
 def test_assignments_are_parsed_with_any_topic_name() -> None:
-    """Several topics with several partitions each are split."""
+    """Topics with dots, hyphens and several partitions are split; no assignment gives no partitions."""
     assert official._partitions("orders:0,10;pay.ments-2:3") == (("orders", 0), ("orders", 10), ("pay.ments-2", 3))
     assert official._partitions(None) == ()

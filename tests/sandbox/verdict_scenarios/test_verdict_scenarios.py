@@ -88,7 +88,7 @@ def test_every_alarming_verdict_is_the_cause_of_a_scenario() -> None:
 
 
 def test_only_reserved_scenarios_are_in_the_reserved_offsets_partition() -> None:
-    """The open transactions of these scenarios must not hide the commits of other groups."""
+    """All other scenarios are elsewhere, because open transactions hide commits in the reserved partition."""
     for each in SCENARIOS:
         assert (partition_for(scenario_group(each), OFFSETS_PARTITIONS) == RESERVED_PARTITION) == each.reserved
 
@@ -102,12 +102,14 @@ def test_only_reserved_scenarios_are_in_the_reserved_offsets_partition() -> None
         pytest.param(STOPS, {0: "ok", 64: "stopped"}, 1, True, [], id="at the first tick after it can be known"),
         pytest.param(STOPS, {0: "ok", 62: "stopped"}, 0, True, [], id="before it can be known, but after the fault"),
         pytest.param(STOPS, {0: "ok", 70: "stopped"}, 4, True, [], id="too late"),
-        pytest.param(STOPS, {0: "ok"}, None, False, [], id="never"),
+        pytest.param(STOPS, {0: "ok"}, None, False, [], id="verdict never shown"),
         pytest.param(STOPS, {0: "ok", 64: "stalled"}, None, False, ["stalled"], id="another verdict"),
         pytest.param(STOPS, {0: "stopped"}, 0, True, ["stopped"], id="before the fault"),
-        pytest.param(TWICE, {0: "ok", 64: "stopped", 76: "no_members"}, 1, True, [], id="one after the other"),
+        pytest.param(TWICE, {0: "ok", 64: "stopped", 76: "no_members"}, 1, True, [], id="two verdicts in order"),
         pytest.param(TWICE, {0: "ok", 64: "stopped"}, None, False, [], id="the cause is never shown"),
-        pytest.param(TWICE, {0: "ok", 64: "stopped", 76: "no_members", 90: "expiring"}, 1, True, [], id="true as well"),
+        pytest.param(
+            TWICE, {0: "ok", 64: "stopped", 76: "no_members", 90: "expiring"}, 1, True, [], id="another true verdict"
+        ),
         pytest.param(KEEPS_UP, {0: "ok", 20: "recovering", 40: "caught_up"}, None, False, [], id="unusual but healthy"),
         pytest.param(
             KEEPS_UP, {0: "ok", 20: "skewed", 24: "ok", 40: "skewed"}, None, False, ["skewed"] * 2, id="false alarms"
@@ -149,7 +151,7 @@ def test_a_fine_verdict_during_the_fault_is_a_lapse(verdicts: dict[float, str], 
 
 
 def test_recovery_can_be_expected() -> None:
-    """The verdict of a fault that ends must be withdrawn."""
+    """A scenario can expect a fine verdict after its fault; the fine verdict is no cause."""
     passing = dataclasses.replace(STOPS, expected=(*STOPS.expected, ExpectedVerdict(FINE, 20.0)))
     (outcome,) = outcomes([passing], recorded({0: "ok", 64: "stopped", 80: "ok"}))
     # The group was fine before the fault, too.
@@ -170,7 +172,7 @@ def test_recovery_can_be_expected() -> None:
 def test_an_alarm_after_a_pause_of_the_clients_is_explained(
     pauses: list[tuple[float, float]], unexplained: list[str]
 ) -> None:
-    """A group whose clients had no turn on a busy machine may get an alarm within four ticks."""
+    """An alarm during a pause of the group's clients, or within four ticks after it, is explained."""
     record = dataclasses.replace(
         recorded({0: "ok", 40: "skewed", 44: "ok"}, KEEPS_UP.name),
         pauses={KEEPS_UP.name: [(BEGAN + since, BEGAN + until) for since, until in pauses]},

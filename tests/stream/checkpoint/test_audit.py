@@ -99,7 +99,7 @@ def no_batch_ended(spark: Path) -> None:
 
 
 def test_a_first_batch_in_progress_is_accepted(spark: Path) -> None:
-    """The state of the batch may have been written already. The batch runs again."""
+    """A log without a finished batch is accepted, even if the state of its first batch exists."""
     no_batch_ended(spark)
     check_log(spark)
 
@@ -139,7 +139,7 @@ DAMAGE: Final[dict[str, tuple[Callable[[Path], None], str]]] = {
         lambda spark: write(spark / "offsets" / "6", 'v1\n{}\n{"__consumer_offsets":{"0":"5"}}'),
         "offsets/6 has no positions",
     ),
-    "newest offsets before those of the batch before": (
+    "newest offsets lower than those of the previous batch": (
         lambda spark: write(spark / "offsets" / "6", offsets({0: 60, 1: 99})),
         "offsets/6 ends before offsets/5 does, in partition 1",
     ),
@@ -147,8 +147,8 @@ DAMAGE: Final[dict[str, tuple[Callable[[Path], None], str]]] = {
         lambda spark: write(spark / "offsets" / "6", offsets({0: 60})),
         "offsets/6 ends before offsets/5 does, in partition 1",
     ),
-    "offsets of the batch before flipped": (lambda spark: flip(spark / "offsets" / "5"), "offsets/5 does not match"),
-    "offsets of the batch before missing": (lambda spark: remove(spark / "offsets" / "5"), "offsets/5 is missing"),
+    "offsets of the previous batch flipped": (lambda spark: flip(spark / "offsets" / "5"), "offsets/5 does not match"),
+    "offsets of the previous batch missing": (lambda spark: remove(spark / "offsets" / "5"), "offsets/5 is missing"),
     "newest offsets missing": (lambda spark: remove(spark / "offsets" / "6"), "offsets/6 is missing, although batch 6"),
     "all offsets missing": (lambda spark: shutil.rmtree(spark / "offsets"), "offsets/6 is missing, although batch 6"),
     "newest offsets are a folder": (
@@ -169,7 +169,7 @@ DAMAGE: Final[dict[str, tuple[Callable[[Path], None], str]]] = {
     "metadata missing": (lambda spark: remove(spark / "metadata"), "metadata is missing"),
     "metadata empty": (lambda spark: write(spark / "metadata", ""), "metadata is empty"),
     "metadata flipped": (lambda spark: flip(spark / "metadata"), "metadata does not match its checksum"),
-    "metadata of another shape": (lambda spark: write(spark / "metadata", "[]"), "metadata has no query id"),
+    "metadata without a query id": (lambda spark: write(spark / "metadata", "[]"), "metadata has no query id"),
     "offsets and commits missing": (
         lambda spark: (shutil.rmtree(spark / "offsets"), shutil.rmtree(spark / "commits")),
         r"state/0/./\d\.\w+ is of batch \d, but the offset log has no batch",
@@ -191,7 +191,7 @@ def test_damage_is_named_with_its_file(spark: Path, damage: Callable[[Path], Non
 
 
 def test_file_that_may_not_be_read_is_no_damage(spark: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A missing right must be granted, so PermissionError is raised and nothing is set aside."""
+    """A file without read permission raises PermissionError, not DamagedError."""
 
     def denied(_: Path) -> bytes:
         raise PermissionError(13, "Permission denied")

@@ -47,7 +47,7 @@ def opened(
     *,
     share: InstanceShare = EVERY_GROUP,
 ) -> Iterator[CheckpointDirectory]:
-    """Open a checkpoint for a while."""
+    """Open a checkpoint, and close it at the end of the context."""
     with contextlib.closing(open_checkpoint(root, topic, layout, ends(bounds, now), share)) as checkpoint:
         yield checkpoint
 
@@ -73,7 +73,7 @@ def manifest(root: Path) -> Path:
 
 
 def test_first_run_makes_a_fresh_checkpoint(tmp_path: Path) -> None:
-    """The folders are created, the manifest names their owner, and the checkpoint has no position yet."""
+    """The folders are created, the manifest names cluster, topic and layout, and the checkpoint has no position yet."""
     root = tmp_path / "not" / "there" / "yet"
     with opened(root) as checkpoint:
         assert (checkpoint.fresh, checkpoint.positions, checkpoint.set_aside) == (True, {}, None)
@@ -89,7 +89,7 @@ def test_first_run_makes_a_fresh_checkpoint(tmp_path: Path) -> None:
 
 
 def test_next_run_continues_from_the_last_batch_that_ended(tmp_path: Path) -> None:
-    """A batch that was planned but did not end does not count: it will run again."""
+    """A batch that was planned but did not end does not count."""
     with opened(tmp_path):
         finish_batch(tmp_path, 8, {0: 10, 1: 20})
         finish_batch(tmp_path, 9, {0: 11, 1: 21})
@@ -101,7 +101,7 @@ def test_next_run_continues_from_the_last_batch_that_ended(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("share", ["0/2", "0/3", "0/1"])
 def test_a_state_with_the_groups_of_another_instance_is_set_aside(tmp_path: Path, share: str) -> None:
-    """The state of another instance has other shards. The same instance continues."""
+    """The message names both instances. The same instance continues from its state."""
     with opened(tmp_path, share=InstanceShare(1, 2)):
         finish_batch(tmp_path, 0, {1: 10})
     with opened(tmp_path, share=InstanceShare(1, 2)) as checkpoint:
@@ -115,7 +115,7 @@ def test_a_state_with_the_groups_of_another_instance_is_set_aside(tmp_path: Path
 
 
 def test_a_state_without_an_instance_has_all_groups(tmp_path: Path) -> None:
-    """Versions before job.instance wrote no such field."""
+    """A checkpoint without the field `instance`, as earlier versions wrote it, is continued by the only instance."""
     with opened(tmp_path):
         finish_batch(tmp_path, 0, {0: 10, 1: 20})
     read = json.loads(manifest(tmp_path).read_text())
@@ -126,7 +126,7 @@ def test_a_state_without_an_instance_has_all_groups(tmp_path: Path) -> None:
 
 
 def test_a_fresh_checkpoint_may_have_a_planned_batch(tmp_path: Path) -> None:
-    """The end offsets of the batch are fixed, although it has not ended."""
+    """A checkpoint whose first batch has not ended is fresh and planned."""
     with opened(tmp_path) as checkpoint:
         assert not checkpoint.planned
         finish_batch(tmp_path, 0, {0: 10, 1: 20}, ended=False)
@@ -134,7 +134,7 @@ def test_a_fresh_checkpoint_may_have_a_planned_batch(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_without_a_batch_is_never_too_old(tmp_path: Path) -> None:
-    """The topic may have been shown before the first batch ended. No record that was read is missing."""
+    """A checkpoint with a heartbeat but without a batch is not set aside after the tombstone retention."""
     with opened(tmp_path) as checkpoint:
         checkpoint.record_current()
     with opened(tmp_path, now=time.time() + 7_200) as checkpoint:
@@ -145,56 +145,75 @@ def earlier(root: Path, cluster_id: str = "cluster-a") -> Path:
     """Write a checkpoint of the first format and return its folder."""
     folder = root / "v1"
     (folder / "spark").mkdir(parents=True)
+    (folder / "spark" / "metadata").write_text('{"id":"8a1b"}')
     (folder / "lagwarden.json").write_text(json.dumps({"format": 1, "cluster_id": cluster_id}))
     return folder
 
 
+def files_in(folder: Path) -> dict[str, str]:
+    """Return the content of each file below a folder, without the lock."""
+    found = (path for path in folder.rglob("*") if path.is_file() and path.name != "lock")
+    return {str(path.relative_to(folder)): path.read_text() for path in found}
+
+
 def test_checkpoint_of_an_earlier_format_is_set_aside_once(tmp_path: Path) -> None:
-    """The old folder stays, the topic is read from its start, and the next run continues without a message."""
+    """The old folder is unchanged, the topic is read from its start, and the next run continues without a message."""
     old = earlier(tmp_path)
+    before = files_in(old)
     with opened(tmp_path) as checkpoint:
         assert (checkpoint.fresh, checkpoint.kept) == (True, old)
         assert checkpoint.set_aside == f"{old} has the format of an earlier version"
         finish_batch(tmp_path, 0, {0: 1, 1: 1})
-    assert (old / "lagwarden.json").exists()
+    assert files_in(old) == before
     with opened(tmp_path) as checkpoint:
         assert (checkpoint.fresh, checkpoint.set_aside, checkpoint.kept) == (False, None, None)
 
 
 def test_checkpoint_of_an_earlier_format_of_another_cluster_is_refused(tmp_path: Path) -> None:
-    """Each start refuses such a checkpoint, as it refuses one of the current format."""
-    earlier(tmp_path, "cluster-b")
+    """Each start is refused with the exit code CHECKPOINT_CLUSTER, and the old folder is unchanged."""
+    old = earlier(tmp_path, "cluster-b")
+    before = files_in(old)
     for _ in range(2):
         with pytest.raises(Refusal) as refused, opened(tmp_path):
             pass
         assert refused.value.code == ExitCode.CHECKPOINT_CLUSTER
+        assert files_in(old) == before
 
 
 def test_checkpoint_of_an_earlier_format_in_use_is_refused(tmp_path: Path) -> None:
-    """An earlier version still holds the lock."""
+    """The start is refused while a process of an earlier version holds the lock."""
     with (earlier(tmp_path) / "lock").open("a") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        with pytest.raises(Refusal, match="in use by another lagwarden"), opened(tmp_path):
+        with pytest.raises(Refusal, match="in use by another lagwarden") as refused, opened(tmp_path):
             pass
+    assert refused.value.code == ExitCode.CHECKPOINT_UNUSABLE
 
 
-def test_volume_without_locks_is_not_called_in_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An NFS server without its lock service refuses every lock."""
+def test_volume_without_locks_is_refused_with_its_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The refusal has the error of the volume, for example of an NFS server without its lock service."""
 
     def no_locks(*_: object) -> None:
         raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr(fcntl, "flock", no_locks)
-    with pytest.raises(Refusal, match="cannot be used: No locks available"), opened(tmp_path):
+    with pytest.raises(Refusal, match="cannot be used: No locks available") as refused, opened(tmp_path):
         pass
+    assert refused.value.code == ExitCode.CHECKPOINT_UNUSABLE
 
 
 def test_layout_is_that_of_the_first_run(tmp_path: Path) -> None:
-    """The state is spread by the old layout. A configured change applies to the next fresh checkpoint."""
+    """An existing checkpoint keeps its layout although another one is configured.
+
+    The next fresh checkpoint has the configured layout.
+    """
+    other = dataclasses.replace(LAYOUT, sub_shards=128, shuffle_partitions=64)
     with opened(tmp_path):
         finish_batch(tmp_path, 0, {0: 1, 1: 1})
-    with opened(tmp_path, layout=dataclasses.replace(LAYOUT, sub_shards=128, shuffle_partitions=64)) as checkpoint:
+    with opened(tmp_path, layout=other) as checkpoint:
         assert checkpoint.manifest.layout == LAYOUT
+        assert checkpoint.start_over("the state cannot be read").manifest.layout == other
+    with opened(tmp_path, layout=LAYOUT) as checkpoint:
+        assert checkpoint.manifest.layout == other
 
 
 @pytest.mark.parametrize(
@@ -204,16 +223,16 @@ def test_layout_is_that_of_the_first_run(tmp_path: Path) -> None:
             dataclasses.replace(TOPIC, topic_id=uuid.UUID(int=8)),
             BOUNDS,
             "created again",
-            id="another topic of that name",
+            id="topic created again",
         ),
-        pytest.param(TOPIC, {0: (0, 49), 1: (0, 100)}, "ends at 49, before 50", id="the topic lost its tail"),
-        pytest.param(TOPIC, {0: (0, 100), 1: (71, 100)}, "records from 70 on were missed", id="away for too long"),
+        pytest.param(TOPIC, {0: (0, 49), 1: (0, 100)}, "ends at 49, before 50", id="topic truncated"),
+        pytest.param(TOPIC, {0: (0, 100), 1: (71, 100)}, "records from 70 on were missed", id="unread records deleted"),
     ],
 )
-def test_checkpoint_that_does_not_fit_is_set_aside_whole(
+def test_checkpoint_that_does_not_match_the_topic_is_set_aside(
     tmp_path: Path, topic: OffsetsTopic, bounds: dict[int, tuple[int, int]], reason: str
 ) -> None:
-    """The topic is read again from its start, the sentence has the reason, and all old files are kept."""
+    """The new checkpoint is fresh, the message has the reason, and the old files are kept."""
     with opened(tmp_path):
         finish_batch(tmp_path, 0, {0: 50, 1: 70})
     before = manifest(tmp_path).read_text()
@@ -232,13 +251,15 @@ def test_checkpoint_that_does_not_fit_is_set_aside_whole(
 @pytest.mark.parametrize(
     ("topic", "bounds"),
     [
-        pytest.param(TOPIC, {0: (50, 50), 1: (70, 100)}, id="exactly at both ends"),
+        pytest.param(TOPIC, {0: (50, 50), 1: (70, 100)}, id="positions at both ends of the log"),
         pytest.param(TOPIC, {}, id="no partition has answered"),
-        pytest.param(TOPIC, {0: (0, 100), 1: (0, 100), 2: (0, 5)}, id="a partition more than was read"),
-        pytest.param(dataclasses.replace(TOPIC, topic_id=None), BOUNDS, id="a broker that knows no topic ids"),
+        pytest.param(TOPIC, {0: (0, 100), 1: (0, 100), 2: (0, 5)}, id="an added partition"),
+        pytest.param(dataclasses.replace(TOPIC, topic_id=None), BOUNDS, id="a broker without topic ids"),
     ],
 )
-def test_checkpoint_that_fits_is_kept(tmp_path: Path, topic: OffsetsTopic, bounds: dict[int, tuple[int, int]]) -> None:
+def test_checkpoint_that_matches_the_topic_is_kept(
+    tmp_path: Path, topic: OffsetsTopic, bounds: dict[int, tuple[int, int]]
+) -> None:
     """An unknown value or a position at the limit is no reason to set a checkpoint aside."""
     with opened(tmp_path):
         finish_batch(tmp_path, 0, {0: 50, 1: 70})
@@ -255,8 +276,8 @@ def test_each_checkpoint_set_aside_has_its_own_folder(tmp_path: Path) -> None:
     assert kept == [{0: 0}, {0: 1}]
 
 
-def test_checkpoint_of_another_cluster_is_refused_untouched(tmp_path: Path) -> None:
-    """Two monitors with one folder are a configuration error, so such a checkpoint is never set aside."""
+def test_checkpoint_of_another_cluster_is_refused_and_unchanged(tmp_path: Path) -> None:
+    """The refusal names both clusters. The checkpoint's own cluster can continue."""
     with opened(tmp_path):
         finish_batch(tmp_path, 0, {0: 1})
     before = manifest(tmp_path).read_text()
@@ -272,15 +293,15 @@ def test_checkpoint_of_another_cluster_is_refused_untouched(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        pytest.param(None, "is missing", id="deleted, with Spark's folder"),
+        pytest.param(None, "is missing", id="missing, although Spark's folder exists"),
         pytest.param("", "cannot be read", id="empty, as a full disk leaves it"),
         pytest.param("[1]", "cannot be read", id="JSON of another shape"),
         pytest.param(f'{{"format": {FORMAT}}}', "cannot be read", id="fields are missing"),
         pytest.param("\x00\x00", "cannot be read", id="zeros, as a power cut leaves them"),
     ],
 )
-def test_manifest_that_is_damaged_sets_the_state_aside(tmp_path: Path, text: str | None, problem: str) -> None:
-    """A state of unknown layout is kept but not read. The sentence names the manifest."""
+def test_damaged_manifest_sets_the_state_aside(tmp_path: Path, text: str | None, problem: str) -> None:
+    """The message names the manifest and its damage. The state is kept but not read."""
     with opened(tmp_path):
         finish_batch(tmp_path, 0, {0: 1})
     if text is None:
@@ -297,8 +318,8 @@ def test_manifest_that_is_damaged_sets_the_state_aside(tmp_path: Path, text: str
         assert checkpoint.set_aside is None
 
 
-def test_manifest_of_a_later_format_is_refused_untouched(tmp_path: Path) -> None:
-    """A later format is not damage, so it is refused with advice and left unchanged."""
+def test_manifest_of_a_later_format_is_refused(tmp_path: Path) -> None:
+    """The refusal has the format and advice, and the positions are unchanged."""
     with opened(tmp_path):
         finish_batch(tmp_path, 0, {0: 1})
     path = manifest(tmp_path)
@@ -337,7 +358,7 @@ def test_state_can_be_set_aside_by_the_holder_of_the_lock(tmp_path: Path) -> Non
 
 
 def test_two_failed_starts_in_a_row_set_the_state_aside_once(tmp_path: Path) -> None:
-    """A batch that ends in between, or a checkpoint that is fresh, starts the count again."""
+    """The message has the last cause. A batch that ends in between starts the count again. A fresh checkpoint stays."""
     with opened(tmp_path) as checkpoint:
         finish_batch(tmp_path, 0, {0: 1, 1: 1})
     for _ in range(2):
@@ -358,8 +379,8 @@ def test_two_failed_starts_in_a_row_set_the_state_aside_once(tmp_path: Path) -> 
         assert checkpoint.set_aside is None
 
 
-def test_state_known_to_be_unreadable_is_set_aside_by_the_next_start(tmp_path: Path) -> None:
-    """One final failure is enough."""
+def test_one_final_failure_sets_the_state_aside(tmp_path: Path) -> None:
+    """The next start sets the state aside after one final failure, and the message has its cause."""
     with opened(tmp_path) as checkpoint:
         finish_batch(tmp_path, 0, {0: 1, 1: 1})
         checkpoint.record_failed_start("1.changelog does not match its checksum", final=True)
@@ -387,7 +408,7 @@ def test_volume_that_cannot_be_written_is_refused(
     assert str(tmp_path) in refused.value.what
 
 
-def test_one_process_at_a_time(tmp_path: Path) -> None:
+def test_second_process_is_refused(tmp_path: Path) -> None:
     """A second process is refused while the first holds the lock, and accepted when the first has closed."""
     with opened(tmp_path):
         with pytest.raises(Refusal, match="in use by another lagwarden") as refused:
@@ -398,7 +419,7 @@ def test_one_process_at_a_time(tmp_path: Path) -> None:
 
 
 def test_a_refusal_releases_the_lock(tmp_path: Path) -> None:
-    """The right process can use the folder immediately after a refusal."""
+    """The checkpoint can be opened again immediately after a refusal."""
     with opened(tmp_path):
         pass
     with pytest.raises(Refusal):
@@ -407,17 +428,18 @@ def test_a_refusal_releases_the_lock(tmp_path: Path) -> None:
         pass
 
 
-def test_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
-    """The error names the file at this path, and the flag for another folder."""
+def test_folder_that_cannot_be_created_is_refused(tmp_path: Path) -> None:
+    """The error has the folder and the cause, and the advice names the option for another folder."""
     (tmp_path / "file").write_text("")
     with pytest.raises(Refusal, match="cannot be used: Not a directory") as refused:
         open_checkpoint(tmp_path / "file" / "checkpoint", TOPIC, LAYOUT, ends(BOUNDS))
     assert refused.value.code == ExitCode.CHECKPOINT_UNUSABLE
+    assert str(tmp_path / "file" / "checkpoint") in refused.value.what
     assert "--checkpoint-dir" in refused.value.advice
 
 
-def test_positions_of_a_folder_without_batches(tmp_path: Path) -> None:
-    """Other files of Spark are ignored."""
+def test_folder_without_a_finished_batch_has_no_positions(tmp_path: Path) -> None:
+    """A missing folder and a batch that has not ended give no positions. Other files of Spark are ignored."""
     assert positions(tmp_path / "absent") == {}
     finish_batch(tmp_path, 0, {0: 1}, ended=False)
     assert positions(tmp_path / f"v{FORMAT}" / "spark") == {}
@@ -425,8 +447,8 @@ def test_positions_of_a_folder_without_batches(tmp_path: Path) -> None:
     assert positions(tmp_path / f"v{FORMAT}" / "spark") == {}
 
 
-def test_live_begins_where_the_topic_ended_when_the_checkpoint_was_made(tmp_path: Path) -> None:
-    """The positions stay the same over restarts. Older checkpoints do not have them."""
+def test_live_positions_are_the_end_offsets_at_creation(tmp_path: Path) -> None:
+    """The positions stay the same after a restart. A checkpoint without stored positions is continued with none."""
     with opened(tmp_path):
         finish_batch(tmp_path, 0, {0: 100, 1: 100})
     with opened(tmp_path, bounds={0: (0, 500), 1: (0, 500)}) as checkpoint:
@@ -439,13 +461,15 @@ def test_live_begins_where_the_topic_ended_when_the_checkpoint_was_made(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("away", "kept"), [(0.0, True), (3500.0, True), (3700.0, False)], ids=["at once", "just in time", "too late"]
+    ("away", "kept"),
+    [(0.0, True), (3500.0, True), (3700.0, False)],
+    ids=["no pause", "pause below the retention", "pause above the retention"],
 )
-@pytest.mark.parametrize("noted", [True, False], ids=["by its heartbeat", "by its last batch"])
-def test_a_missed_tombstone_retention_sets_the_state_aside(
+@pytest.mark.parametrize("noted", [True, False], ids=["time of the heartbeat", "time of the last batch"])
+def test_a_pause_above_the_tombstone_retention_sets_the_state_aside(
     tmp_path: Path, away: float, *, kept: bool, noted: bool
 ) -> None:
-    """A tombstone may have been missed, so the state is set aside with the reason."""
+    """The message has the retention, and the new checkpoint has no heartbeat. A shorter pause keeps the state."""
     with opened(tmp_path) as checkpoint:
         finish_batch(tmp_path, 0, {0: 100, 1: 100})
         if noted:

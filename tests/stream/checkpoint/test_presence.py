@@ -37,7 +37,7 @@ def presence(folder: Path) -> Iterator[Presence]:
 
 
 def test_files_written_by_spark_are_no_loss(folder: Path, presence: Presence) -> None:
-    """Files of batches are created and deleted."""
+    """Files and folders of batches that are created and deleted are no loss."""
     (folder / "spark" / "offsets" / "1").write_text("v1")
     (folder / "spark" / "offsets" / "0").unlink()
     shutil.rmtree(folder / "spark" / "state" / "0" / "0")
@@ -74,8 +74,8 @@ def test_loss_is_named(folder: Path, presence: Presence, loss: Callable[[Path], 
     assert named in str(presence.lost())
 
 
-def test_files_created_later_are_opened_then(tmp_path: Path) -> None:
-    """A new checkpoint has no folders of Spark until the first batch."""
+def test_folder_of_a_new_checkpoint_is_watched_once_it_exists(tmp_path: Path) -> None:
+    """A folder of Spark that is created after the first check is no loss, and its later deletion is reported."""
     with contextlib.closing(Presence(tmp_path / "v1")) as presence:
         assert presence.lost() is None
         (tmp_path / "v1" / "spark").mkdir(parents=True)
@@ -85,7 +85,7 @@ def test_files_created_later_are_opened_then(tmp_path: Path) -> None:
 
 
 def test_close_closes_all_descriptors(folder: Path) -> None:
-    """No descriptor stays open."""
+    """All nine descriptors of the checkpoint are closed."""
     presence = Presence(folder)
     presence.lost()
     before = len(list(Path("/proc/self/fd").iterdir()))
@@ -94,7 +94,7 @@ def test_close_closes_all_descriptors(folder: Path) -> None:
 
 
 def test_storage_that_is_away_is_no_loss(folder: Path, presence: Presence, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An error of a mounted file system gives no information about its files: they return with it."""
+    """An error of a mounted file system is no loss. A deletion is reported after the file system has returned."""
 
     def fail(path: Path, **_: object) -> os.stat_result:
         raise OSError(errno.ESTALE, os.strerror(errno.ESTALE), str(path))

@@ -74,7 +74,7 @@ SOUND: Final[dict[str, Callable[[Path], object]]] = {
 
 @pytest.mark.parametrize("change", SOUND.values(), ids=SOUND.keys())
 def test_files_that_this_version_does_not_need_are_not_checked(spark: Path, change: Callable[[Path], object]) -> None:
-    """Spark loads the newest snapshot up to the version, and the changelogs after it."""
+    """A state is accepted if a snapshot and all changelogs after it, up to the version, are undamaged."""
     change(spark / "state" / "0" / "1")
     check_state(spark, VERSION)
 
@@ -110,7 +110,7 @@ DAMAGE: Final[dict[str, tuple[Callable[[Path], object], str]]] = {
 
 @pytest.mark.parametrize(("damage", "words"), DAMAGE.values(), ids=DAMAGE.keys())
 def test_damage_is_named_with_its_file(spark: Path, damage: Callable[[Path], object], words: str) -> None:
-    """The error begins with the path and describes the damage, independent of what Spark would do with the file."""
+    """The error begins with the path and describes the damage."""
     damage(spark / "state" / "0" / "1")
     with pytest.raises(DamagedError) as found:
         check_state(spark, VERSION)

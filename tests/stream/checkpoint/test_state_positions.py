@@ -25,15 +25,15 @@ PLACEMENT = Placement(offsets_partitions=2, sub_shards=2)
     ],
 )
 def test_state_ends_at_the_offset_log_or_before(shards: list[tuple[int, int]], problem: str | None) -> None:
-    """The offset log has the next position to read. Markers and records of other shards may precede it."""
+    """A state at or ahead of the offset log, an unknown partition and a repeated shard are problems."""
     read = [(number, dataclasses.replace(empty_state(), position=position)) for number, position in shards]
     found = misplaced(read, {0: 10, 1: 20}, PLACEMENT)
     assert (found is None) == (problem is None)
     assert problem is None or problem in str(found)
 
 
-def test_offsets_that_the_state_has_not_seen() -> None:
-    """The offsets are between the last record of a shard and the offset log, and at or after the log start."""
+def test_unseen_offsets_are_found() -> None:
+    """Unseen offsets are after the last record of a shard and in the log. Split partitions have none."""
     placement = Placement(offsets_partitions=4, sub_shards=1)
     read = [(number, dataclasses.replace(empty_state(), position=at)) for number, at in ((0, 9), (1, 7), (2, 3))]
     positions, starts = {0: 10, 1: 10, 2: 10, 3: 5, 4: 0}, {0: 0, 1: 0, 2: 10, 3: 2, 4: 0}

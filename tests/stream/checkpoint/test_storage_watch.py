@@ -40,7 +40,7 @@ class Storage:
 
 @pytest.mark.parametrize("number", [errno.ESTALE, errno.EIO, errno.ENOTCONN, errno.ETIMEDOUT])
 def test_storage_with_an_error_is_away_until_it_answers(number: int) -> None:
-    """The change is logged once in both directions."""
+    """The trouble has the text of the error, and each change is logged once."""
     storage = Storage()
     watch = StorageWatch(storage, lambda: storage.now)  # type: ignore[arg-type]
     storage.number = number
@@ -95,7 +95,7 @@ def test_changes_are_logged_without_a_request(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_deleted_folder_is_not_away(tmp_path: Path) -> None:
-    """A deleted folder is reported by `stream.checkpoint.presence`. An existing folder has no trouble."""
+    """Existing and deleted folders have no trouble. The storage is away with ESTALE, but not with ENOENT."""
     for folder in (tmp_path, tmp_path / "deleted"):
         watch = StorageWatch(folder)
         watch.poll()

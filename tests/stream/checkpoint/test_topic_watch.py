@@ -49,13 +49,13 @@ class WatchedTopic:
         return Path("checkpoint")
 
     def record_current(self) -> None:
-        """Count, or fail as a disk may."""
+        """Count a heartbeat, or raise an error of the disk."""
         if self.trouble:
             raise self.trouble
         self.notes += 1
 
     def describe(self, _: Cluster) -> OffsetsTopic | None:
-        """Answer like the cluster."""
+        """Return the topic, or raise the error of the cluster."""
         if isinstance(self.topic, Unreachable):
             raise self.topic
         return self.topic
@@ -88,7 +88,7 @@ def test_partitions_of_other_instances_are_not_watched(watched: WatchedTopic) ->
 
 
 def test_the_reader_is_current_if_it_read_the_previous_ends(watched: WatchedTopic) -> None:
-    """A busy topic is always slightly ahead. A reader that has not read the previous ends is not current."""
+    """A heartbeat is recorded only if the reader has read the end offsets of the previous update."""
     watched.update((0, 5, 5), (0, 7, 7))
     assert watched.notes == 0, "there was no look before"
     watched.update((0, 9, 9), (0, 7, 7))
@@ -112,7 +112,7 @@ def test_the_reader_is_current_if_it_read_the_previous_ends(watched: WatchedTopi
 def test_a_mismatch_is_reported_at_the_second_update(
     watched: WatchedTopic, topic: OffsetsTopic, logs: tuple[tuple[int, int, int], ...], why: str
 ) -> None:
-    """The first mismatch may be caused by a new leader with older offsets."""
+    """The first mismatch is ignored, because a new leader may have older offsets. The second one is reported."""
     watched.topic = topic
     assert watched.update(*logs) is None
     assert why in str(watched.update(*logs))
@@ -120,7 +120,7 @@ def test_a_mismatch_is_reported_at_the_second_update(
 
 @pytest.mark.parametrize("away", [None, Unreachable("no broker answers", "")], ids=["no topic", "no answer"])
 def test_an_unreachable_cluster_is_no_mismatch(watched: WatchedTopic, away: Unreachable | None) -> None:
-    """A cluster that does not answer, or a topic that is briefly absent, is requested again at the next tick."""
+    """Neither a cluster that does not answer nor a missing topic is reported as a mismatch."""
     watched.topic = away
     assert [watched.update((0, 5, 5), (0, 7, 7)) for _ in range(3)] == [None] * 3
 
@@ -157,7 +157,7 @@ def test_added_partitions_are_reported_with_their_ends(watched: WatchedTopic) ->
 def test_stale_metadata_removes_no_added_partition(
     watched: WatchedTopic, answer: OffsetsTopic | Unreachable | None
 ) -> None:
-    """A topic never loses partitions."""
+    """An added partition is kept if later metadata lack it or cannot be read."""
     watched.topic = dataclasses.replace(TOPIC, partitions=(0, 1, 2))
     watched.update((0, 5, 5), (0, 7, 7))
     watched.topic = answer

@@ -32,8 +32,8 @@ def test_files_of_all_folders_count(tmp_path: Path) -> None:
     assert (space.used, space.files) == (210, 2)
 
 
-def test_newest_snapshot_of_the_state_has_its_time(tmp_path: Path) -> None:
-    """Snapshots are the zip files below `state`; the verdict file is another one."""
+def test_snapshot_time_is_that_of_the_newest_snapshot(tmp_path: Path) -> None:
+    """Only zip files below `state` are snapshots: neither changelogs nor the verdict file count."""
     write(tmp_path, SNAPSHOT, 1, 1_000.0)
     write(tmp_path, "spark/state/0/4/default/12.zip", 1, 2_000.0)
     write(tmp_path, "spark/state/0/4/default/13.changelog", 1, 3_000.0)
@@ -41,20 +41,20 @@ def test_newest_snapshot_of_the_state_has_its_time(tmp_path: Path) -> None:
     assert checkpoint_space(tmp_path).state_snapshot_at == 2_000.0
 
 
-def test_no_snapshot_yet(tmp_path: Path) -> None:
-    """The time of the snapshot is unknown."""
+def test_state_without_a_snapshot_has_no_snapshot_time(tmp_path: Path) -> None:
+    """The time is None if the state has only changelogs."""
     write(tmp_path, "spark/state/0/4/default/1.changelog", 1)
     assert checkpoint_space(tmp_path).state_snapshot_at is None
 
 
-def test_space_of_the_volume_is_what_this_process_may_use(tmp_path: Path) -> None:
-    """Free space for a user without privileges, and the size of the volume, as `df` shows them."""
+def test_free_space_is_that_of_an_unprivileged_user(tmp_path: Path) -> None:
+    """The free space and the size of the volume are those that `df` shows."""
     before, space, after = shutil.disk_usage(tmp_path), checkpoint_space(tmp_path), shutil.disk_usage(tmp_path)
     assert space.volume_free is not None
     assert min(before.free, after.free) - (64 << 20) <= space.volume_free <= max(before.free, after.free) + (64 << 20)
     assert space.volume_size == before.total
 
 
-def test_folder_that_is_gone_gives_nothing(tmp_path: Path) -> None:
+def test_deleted_folder_has_no_numbers(tmp_path: Path) -> None:
     """No number is reported for a deleted folder."""
     assert checkpoint_space(tmp_path / "none") == CheckpointSpace()

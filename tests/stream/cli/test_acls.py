@@ -8,7 +8,7 @@ from stream.cli.acls import REQUIRED_ACLS, acl_commands, acl_objects
 
 
 def test_only_the_topics_of_coordinators_are_readable() -> None:
-    """A monitor must not read the messages of the cluster."""
+    """A monitor can read the three internal topics of coordinators and the messages of no other topic."""
     lines = acl_commands("User:lagwarden", "broker:9092")
     words = [shlex.split(line) for line in lines if not line.startswith("#")]
     readable = [each[each.index("--topic") + 1] for each in words if "Read" in each and "--topic" in each]

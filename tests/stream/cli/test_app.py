@@ -39,16 +39,14 @@ def _bare_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "error"),
     [
         pytest.param(["--nope"], "error: No such option: --nope; see `lagwarden --help`", id="unknown option"),
         pytest.param(["run", "--nope"], "see `lagwarden run --help`", id="unknown option of a command"),
         pytest.param(
             ["groups", "--state"], "requires an argument; see `lagwarden groups --help`", id="option without a value"
         ),
-        pytest.param(
-            ["check"], "error: give the name of one group, or --all; see", id="options that do not go together"
-        ),
+        pytest.param(["check"], "error: give the name of one group, or --all; see", id="neither a group nor --all"),
         pytest.param(["walk"], "No such command 'walk'", id="unknown command"),
         pytest.param(["run", "-s", "x"], "'x' must be KEY=VALUE", id="setting without a value"),
         pytest.param(["run", "--http-port", "x"], "Invalid value for '--http-port'", id="port that is not a number"),
@@ -60,13 +58,13 @@ def _bare_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     ],
 )
 def test_wrong_usage_is_one_sentence_and_code_2(
-    arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], error: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Nothing is printed on stdout; stderr has the error and the command for help, without a traceback."""
     assert cli.main(arguments) == ExitCode.USAGE
     out, err = capsys.readouterr()
     assert out == ""
-    assert says in err
+    assert error in err
     assert "Traceback" not in err
 
 
@@ -118,7 +116,7 @@ def test_acls_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_configuration_as_json_masks_secrets(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """The JSON has the sections of the YAML. Nothing is checked without --connect."""
+    """The JSON has the sections of the YAML without secrets, and no checks without --connect."""
     file = tmp_path / "c.yaml"
     file.write_text(
         "kafka: {bootstrap_servers: 'a:1', security_protocol: SASL_PLAINTEXT, sasl_mechanism: PLAIN,"
@@ -182,7 +180,7 @@ def test_an_estimate_needs_two_numbers(text: str, capsys: pytest.CaptureFixture[
 
 
 def test_acls_prints_commands_for_a_principal(capsys: pytest.CaptureFixture[str]) -> None:
-    """The commands can be pasted into a shell."""
+    """The commands have the given principal and the given brokers."""
     assert cli.main(["acls", "--principal", "User:x", "-b", "k:1"]) == ExitCode.OK
     assert "bin/kafka-acls.sh --bootstrap-server k:1 --add --allow-principal User:x" in capsys.readouterr().out
 
@@ -245,7 +243,7 @@ class TestConnect:
     def test_master_and_interpreter_of_executors_are_checked(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        """A standalone cluster must answer; the output then has the address of this machine for executors."""
+        """The master must answer, the output has the address for executors, and their interpreter must exist."""
         with socket.create_server(("127.0.0.1", 0)) as master, socket.socket() as closed:
             closed.bind(("127.0.0.1", 0))
             settings = {

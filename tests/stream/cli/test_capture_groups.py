@@ -37,7 +37,7 @@ def test_snapshot_time_is_the_newest_timestamp() -> None:
 
 
 def test_retention_comes_from_the_configuration() -> None:
-    """The configured retention is in milliseconds; without one it is unknown, which is a note."""
+    """The configured retention is converted to milliseconds; without it, the retention is unknown, with a note."""
     assert configured_retention(GroupsOptions()).retention_ms is None
     configured = configured_retention(GroupsOptions(offsets_retention=60.0, offsets_retention_check=0.5))
     assert (configured.retention_ms, configured.check_interval_ms) == (60_000, 500)

@@ -94,7 +94,7 @@ def test_code_is_that_of_the_worst_group(groups: list[dict[str, Any]], code: Exi
         ('say "hi"\\\nthere', ExitCode.OK, r'fine say "hi"\\nthere caught_up'),
     ],
 )
-def test_one_group(url: str, name: str, code: ExitCode, line: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_output_of_a_group(url: str, name: str, code: ExitCode, line: str, capsys: pytest.CaptureFixture[str]) -> None:
     """The output is a line with severity, name, verdict and sentence, also for a group that is fine."""
     assert cli.main(["check", name, "--url", url]) == code
     assert capsys.readouterr().out.startswith(line)
@@ -112,8 +112,8 @@ def test_all_prints_what_needs_attention_first(capsys: pytest.CaptureFixture[str
     ]
 
 
-def test_json(capsys: pytest.CaptureFixture[str]) -> None:
-    """The JSON has every group with its severity, and the numbers. The exit code is the same."""
+def test_json_has_all_groups_and_their_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    """The JSON has the number of groups by severity and the groups, the worst first. The exit code is the same."""
     with Instance([FINE, CRITICAL]) as address:
         assert cli.main(["check", "--all", "--json", "--url", address]) == ExitCode.GROUP_CRITICAL
     answer = json.loads(capsys.readouterr().out)
@@ -137,7 +137,7 @@ def test_unknown_group(url: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_no_instance(capsys: pytest.CaptureFixture[str]) -> None:
-    """A script can distinguish a sick group from a monitor that does not answer."""
+    """A monitor that does not answer has another exit code than a sick group."""
     assert cli.main(["check", "--all", "--url", "http://127.0.0.1:1"]) == ExitCode.NO_INSTANCE
     assert "no lagwarden answers" in capsys.readouterr().err
 

@@ -62,7 +62,7 @@ def test_documented_command_line_is_valid(page: str, line: str) -> None:
 
 
 def test_the_record_of_the_readme_is_decoded(capsys: pytest.CaptureFixture[str]) -> None:
-    """The example is a whole key and not a part of one."""
+    """The example is a complete key, and `decode` prints its fields."""
     (line,) = (line for page, line in LINES if page == "README.md" and line.startswith("decode "))
     assert main(shlex.split(line, comments=True)) == ExitCode.OK
     assert json.loads(capsys.readouterr().out)["key"]["data"] == {"group": "g", "topic": "t", "partition": 1}

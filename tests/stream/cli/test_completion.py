@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from exporters.http.server import HttpServer
 from exporters.text.exposition import PublishedSnapshot
@@ -29,15 +29,15 @@ def url() -> Iterator[str]:
     server.stop()
 
 
-def completed(words: str, url: str) -> list[str]:
-    """Return what bash gets for the last word of a command line."""
+def complete(words: str, url: str) -> Result:
+    """Complete the last word of a command line, as bash does."""
     environment = {
         "_LAGWARDEN_COMPLETE": "complete_bash",
         "COMP_WORDS": words,
         "COMP_CWORD": str(words.count(" ")),
         "LAGWARDEN_URL": url,
     }
-    return CliRunner().invoke(cli.app, prog_name="lagwarden", env=environment).stdout.split()
+    return CliRunner().invoke(cli.app, prog_name="lagwarden", env=environment)
 
 
 @pytest.mark.parametrize(
@@ -54,16 +54,17 @@ def completed(words: str, url: str) -> list[str]:
 )
 def test_words_are_completed(words: str, found: list[str], url: str) -> None:
     """Commands, values of filters and groups are completed. A name that bash would split is left out."""
-    assert completed(words, url) == found
+    assert complete(words, url).stdout.split() == found
 
 
 def test_without_an_instance_there_are_no_groups() -> None:
-    """The shell prints no error for an instance that does not answer."""
-    assert completed("lagwarden explain pay", "http://127.0.0.1:1") == []
+    """An instance that does not answer gives no completions and no output, also on stderr."""
+    result = complete("lagwarden explain pay", "http://127.0.0.1:1")
+    assert (result.stdout.split(), result.stderr, result.exit_code) == ([], "", ExitCode.OK)
 
 
 def test_a_misspelt_verdict_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
-    """The instance has the verdicts of its rules, and its error suggests the nearest one."""
+    """The instance refuses an unknown verdict, and its error suggests the nearest one."""
     published = PublishedSnapshot.build(small_snapshot())
     server = HttpServer("127.0.0.1", 0, lambda: published, status, lambda _: None)
     server.start()

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import urllib.request
 from typing import TYPE_CHECKING
 
 import pytest
@@ -71,9 +72,11 @@ def test_group_is_explained_in_plain_lines(url: str, capsys: pytest.CaptureFixtu
 
 
 def test_json_is_the_answer_of_the_api(url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """`--json` prints the unchanged answer of the API."""
+    """`--json` prints the whole answer of the API with the finding of the group and those of its partitions."""
     assert cli.main(["explain", "billing", "--json", "--url", url]) == ExitCode.OK
     answer = json.loads(capsys.readouterr().out)
+    with urllib.request.urlopen(f"{url}/api/v1/group?name=billing") as response:  # noqa: S310 -- the server of the test
+        assert answer == json.load(response)
     assert answer["finding"]["verdict"] == "stopped"
     assert len(answer["findings"]) == 2
 
@@ -82,7 +85,7 @@ def test_json_is_the_answer_of_the_api(url: str, capsys: pytest.CaptureFixture[s
 def test_explanation_fills_the_width_of_the_terminal(
     url: str, columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Sentences and tables are wrapped at the edge and keep their indent."""
+    """No line is wider than the terminal, and the widest line uses most of the width."""
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", str(columns))
     monkeypatch.setenv("NO_COLOR", "1")
@@ -176,7 +179,7 @@ def test_a_group_of_another_instance_names_its_address(capfd: pytest.CaptureFixt
 
 
 def test_the_groups_of_one_of_several_instances_are_not_all(capfd: pytest.CaptureFixture[str]) -> None:
-    """A note names the part and the other instances; the table and the JSON are those of this one."""
+    """A note has the part of this instance and the URLs of the others, with and without --json."""
     urls = ("http://a:1", "http://b:1", "http://c:1")
     server = server_of(PublishedSnapshot.build(small_snapshot()), part="1/3", instances=3, siblings=urls)
     try:

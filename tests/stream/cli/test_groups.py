@@ -7,12 +7,14 @@ import dataclasses
 import http.server
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
 import threading
 import time
 import urllib.parse
+import urllib.request
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -167,7 +169,7 @@ class TestGroups:
     @pytest.mark.parametrize(
         ("filters", "names"),
         [
-            pytest.param(["--state", "stable"], ["billing"], id="any case"),
+            pytest.param(["--state", "stable"], ["billing"], id="state in lower case"),
             pytest.param(["--state", "Stable,Dead"], ["billing", "gone"], id="several separated by commas"),
             pytest.param(["--state", "Stable", "--state", "Empty"], ["billing", "say"], id="repeated option"),
             pytest.param(["--kind", "classic"], ["billing", "gone"], id="by kind"),
@@ -180,8 +182,8 @@ class TestGroups:
             pytest.param(["--sort", "name", "--order", "desc"], ["say", "plain", "gone", "billing"], id="order"),
         ],
     )
-    def test_state_and_kind(self, filters: list[str], names: list[str], url: str, command: CommandRunner) -> None:
-        """A filter without a match prints a note and is not an error."""
+    def test_filters_and_order(self, filters: list[str], names: list[str], url: str, command: CommandRunner) -> None:
+        """Only groups that match every filter are printed, in the given order; no match gives a note and no error."""
         assert [line[0] for line in command.run("groups", "--url", url, *filters)[1:]] == names
         assert ("no group matches the filter" in command.err) == (not names)
 
@@ -207,7 +209,7 @@ class TestGroups:
         assert "no group matches the filter" in command.err
 
     def test_column_of_death_causes_needs_a_dead_group(self, url: str, command: CommandRunner) -> None:
-        """Kafka's tool leaves out the column of static ids in the same way."""
+        """The column is left out if no listed group is dead."""
         assert command.run("groups", "--url", url, "--state", "Stable")[0] == LIST_HEAD[:-1]
 
     def test_variable_names_the_instance(
@@ -221,14 +223,16 @@ class TestGroups:
             assert command.run("groups", "--url", other) == []
 
     def test_json_is_the_answer_of_the_api(self, url: str, command: CommandRunner) -> None:
-        """The filtered groups are unchanged objects of the API."""
+        """The JSON is the whole answer, with the time of the snapshot; an unknown lag is null."""
         command.run("groups", "--url", url, "--kind", "simple", "--json")
         answer = json.loads(command.out)
+        with urllib.request.urlopen(f"{url}/api/v1/groups?kind=simple") as response:  # noqa: S310 -- the server of the test
+            assert answer == json.load(response)
         assert answer["snapshot_time"] == "2023-11-14T22:13:20.000Z"
         assert [(group["group"], group["lag_sum"]) for group in answer["groups"]] == [("plain", None)]
 
     def test_common_causes_are_printed_first(self, command: CommandRunner) -> None:
-        """The causes are on stderr, so that a script can read the table. The JSON has them too."""
+        """The causes are on stderr, so that a script can read the table. The JSON has the causes, too."""
         world = snapshot(groups=[{"group": "billing", "state": "Stable"}], common_causes=[COMMON_CAUSE])
         with serve(world) as address:
             assert len(command.run("groups", "--url", address)) == 2
@@ -243,7 +247,7 @@ class TestGroups:
         assert "there are no groups" in command.err
 
     def test_of_a_capture(self, capture: Path, command: CommandRunner) -> None:
-        """There are no verdicts and no columns for them. Lag is unknown, with a note; dead groups have their cause."""
+        """The table has no columns of verdicts. Lag is unknown, with a note; dead groups have their cause."""
         assert command.run("groups", "--capture", str(capture)) == [
             CAPTURE_HEAD,
             ["a", "classic", "Stable", "2", "1", "-", "1", "4s", "-", "-"],
@@ -332,7 +336,7 @@ class TestDescribe:
         assert "'gone' died at 2023-11-14T22:12:50.000Z: topic deleted." in command.err
 
     def test_options_may_stand_before_describe(self, url: str, command: CommandRunner, capture: Path) -> None:
-        """The source is an option of `groups` or of `describe`; the latter wins."""
+        """The source is an option of `groups` or of `describe`; an option of `describe` has precedence."""
         assert command.run("groups", "--url", url, "describe", "plain", "--state")[1][0] == "plain"
         assert command.run("groups", "--url", url, "describe", "a", "--capture", str(capture))[1][0] == "a"
 
@@ -369,7 +373,7 @@ class TestDescribe:
         assert all(line[3] != "-" and line[8].startswith("consumer-regex-") for line in lines[1:])
 
     def test_both_sources_have_the_same_json_shape(self, url: str, capture: Path, command: CommandRunner) -> None:
-        """A program that reads the JSON of one source can read that of the other."""
+        """The JSON of an instance and the JSON of a capture have the same fields."""
 
         def shape(value: Any) -> Any:
             return sorted((key, shape(inner)) for key, inner in value.items()) if isinstance(value, dict) else None
@@ -432,7 +436,7 @@ class TestRefusals:
     """An error is one line on stderr with advice, nothing on stdout, and an exit code."""
 
     @pytest.mark.parametrize(
-        ("arguments", "says"),
+        ("arguments", "error"),
         [
             pytest.param(["groups", "--state", "stabel"], "--state stabel: did you mean Stable?", id="misspelt state"),
             pytest.param(["groups", "--kind", "x"], "must be one of simple, classic", id="unknown kind"),
@@ -445,11 +449,11 @@ class TestRefusals:
             pytest.param(["groups", "describe"], "see `lagwarden groups describe --help`", id="missing name"),
         ],
     )
-    def test_wrong_usage(self, arguments: list[str], says: str, command: CommandRunner) -> None:
+    def test_wrong_usage(self, arguments: list[str], error: str, command: CommandRunner) -> None:
         """The error names the wrong argument."""
         code = ExitCode.UNREADABLE if "/no/file" in arguments else ExitCode.USAGE
         assert command.run(*arguments, code=code) == []
-        assert says in command.err
+        assert error in command.err
         assert "Traceback" not in command.err
 
     @pytest.mark.parametrize("verb", [["groups", "describe"], ["history"]], ids=["describe", "history"])
@@ -547,11 +551,18 @@ def test_url_with_the_prefix_of_a_proxy() -> None:
 
 
 def test_terminal_gets_a_drawn_table(url: str, command: CommandRunner, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The cells are the same; markup in a name is printed as it is."""
+    """The heads are bold, and a narrow terminal has fewer columns. Markup in a name is unchanged. JSON is indented."""
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    monkeypatch.setenv("COLUMNS", "200")
-    command.run("groups", "--url", url)
-    assert "billing" in command.out
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("NO_COLOR", "1")
+    for columns, heads in ((200, LIST_HEAD), (40, ["GROUP", "VERDICT", "LAG"])):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        command.run("groups", "--url", url)
+        head, *rows = command.out.splitlines()
+        assert head.startswith("\x1b[1mGROUP")
+        assert re.sub(r"\x1b\[\d+m", "", head).split() == heads
+        assert max(map(len, rows)) <= columns
+        assert rows[0].startswith("billing ")
     with serve(snapshot(groups=[{"group": "[red]x[/red]"}])) as address:
         command.run("groups", "--url", address)
     assert "[red]x[/red]" in command.out

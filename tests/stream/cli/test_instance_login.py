@@ -74,22 +74,24 @@ def variables(row: str, files: dict[str, str]) -> dict[str, str]:
         pytest.param("CA_FILE={ca} TOKEN_FILE={token} USER= PASSWORD=", id="empty variables are not set"),
     ],
 )
-def test_accepted(row: str, instance: str, files: dict[str, str]) -> None:
+def test_login_is_accepted(row: str, instance: str, files: dict[str, str]) -> None:
     """The instance accepts the login of each example."""
     assert InstanceClient(instance, environment=variables(row, files)).groups()["groups"]
 
 
 @pytest.mark.parametrize(
-    ("row", "says", "code"),
+    ("row", "reason", "code"),
     [
         pytest.param("CA_FILE={ca}", "needs a login: set LAGWARDEN_USER", ExitCode.NO_INSTANCE, id="no login"),
         pytest.param(
             "CA_FILE={ca} USER=alice PASSWORD=x", "refuses the login", ExitCode.NO_INSTANCE, id="wrong password"
         ),
         pytest.param("CA_FILE={ca} TOKEN_FILE={wrong}", "refuses the login", ExitCode.NO_INSTANCE, id="wrong token"),
-        pytest.param("USER=alice PASSWORD=secret", "certificate verify failed", ExitCode.NO_INSTANCE, id="authority"),
+        pytest.param(
+            "USER=alice PASSWORD=secret", "certificate verify failed", ExitCode.NO_INSTANCE, id="unknown authority"
+        ),
         pytest.param("USER=alice", "without a password", ExitCode.USAGE, id="no password"),
-        pytest.param("USER=alice TOKEN_FILE={token}", "exclude each other", ExitCode.USAGE, id="both"),
+        pytest.param("USER=alice TOKEN_FILE={token}", "exclude each other", ExitCode.USAGE, id="user and token"),
         pytest.param("TOKEN_FILE={two-lines}", "must have one word", ExitCode.USAGE, id="token of two lines"),
         pytest.param("TOKEN_FILE={umlaut}", "must have one word", ExitCode.USAGE, id="token that is not ASCII"),
         pytest.param("TOKEN_FILE={none}", "cannot be read: No such file", ExitCode.USAGE, id="missing file"),
@@ -97,11 +99,11 @@ def test_accepted(row: str, instance: str, files: dict[str, str]) -> None:
         pytest.param("CA_FILE={none}", "No such file", ExitCode.USAGE, id="missing authority"),
     ],
 )
-def test_refused(row: str, says: str, code: ExitCode, instance: str, files: dict[str, str]) -> None:
+def test_login_is_refused(row: str, reason: str, code: ExitCode, instance: str, files: dict[str, str]) -> None:
     """The error of each example has its reason and exit code, and no secret."""
     with pytest.raises(Refusal) as refused:
         InstanceClient(instance, environment=variables(row.replace("{empty.pem}", files["empty.pem"]), files)).groups()
-    assert says in str(refused.value)
+    assert reason in str(refused.value)
     assert refused.value.code is code
     assert "secret" not in str(refused.value)
 
@@ -112,7 +114,7 @@ def test_login_is_not_printed() -> None:
 
 
 class _Recorder(http.server.BaseHTTPRequestHandler):
-    """Redirects paths under /old to the same path without it, at `target`; keeps the logins of the other requests."""
+    """Redirects paths under /old to the path without /old at `target`; keeps the logins of the other requests."""
 
     target = ""
     logins: ClassVar[list[str | None]] = []
@@ -172,7 +174,7 @@ def test_login_follows_a_redirect_of_the_same_server(files: dict[str, str]) -> N
     ],
 )
 def test_servers_that_get_the_login_after_a_redirect(first: str, second: str, *, may: bool) -> None:
-    """Only the same server gets the login, also from the HTTP to the HTTPS default port, but never back."""
+    """Only the same server gets the login, also after a change from the default port of HTTP to that of HTTPS."""
     assert keeps_login(first, second) == may
 
 

@@ -25,7 +25,7 @@ def _bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_flag_that_was_not_given_does_not_hide_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A flag of None leaves the option to the other sources; `--set` is as strong as a flag."""
+    """A flag of None leaves the option to the other sources, and `--set` sets an option."""
     monkeypatch.setenv("LAGWARDEN_HTTP_PORT", "1234")
     flags = {"kafka.bootstrap_servers": "a:1", "http.port": None}
     config = load_config(None, flags, ["job.shards = 4"])

@@ -16,7 +16,7 @@ def test_growth_is_the_change_per_second() -> None:
 
 
 def test_compaction_cancels_growth() -> None:
-    """An hour with several compactions has a growth of about 0. The growth of a straight line is its slope."""
+    """A log that is compacted several times an hour has a growth of about 0. A log that grows steadily has its rate."""
     growth = LogGrowth()
     for minute in range(300):
         growth_by_broker = growth.update(minute * 60, {1: 50_000 * (minute % 12), 2: 50_000 * minute})
@@ -33,11 +33,20 @@ def test_an_unknown_size_has_no_growth() -> None:
 
 
 def test_old_sizes_do_not_count() -> None:
-    """Growth starts again after a long gap, and a removed broker is not kept."""
+    """Growth starts again after a long gap."""
+    growth = LogGrowth()
+    growth.update(0, {1: 100})
+    assert growth.update(4_000, {1: 200}) == {1: None}
+    assert growth.update(4_060, {1: 800}) == {1: 10.0}
+
+
+def test_a_removed_broker_is_not_kept() -> None:
+    """The growth of a broker that is removed and returns starts again."""
     growth = LogGrowth()
     growth.update(0, {1: 100, 2: 1})
-    assert growth.update(4_000, {1: 200}) == {1: None}
-    assert growth.update(4_060, {1: 800, 2: 1}) == {1: 10.0, 2: None}
+    assert growth.update(60, {1: 700}) == {1: 10.0}
+    assert growth.update(120, {1: 1_300, 2: 601}) == {1: 10.0, 2: None}
+    assert growth.update(180, {1: 1_900, 2: 661}) == {1: 10.0, 2: 1.0}
 
 
 def test_two_sizes_at_the_same_time_have_no_growth() -> None:

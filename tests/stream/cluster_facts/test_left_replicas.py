@@ -45,7 +45,7 @@ BEFORE: Layout = {"t/a": [[1, 2], [2, 3]], "other/b": [[2, 3]]}
 
 
 def test_a_deletion_leaves_the_replicas_of_absent_brokers() -> None:
-    """An absent broker keeps one replica for each of its partitions. Live brokers delete theirs."""
+    """An absent broker is counted once for each of its replicas of the deleted topic. A live broker is not counted."""
     after: Layout = {"other/b": [[2, 3]]}
     assert left(topology(BEFORE, [1, 3]), topology(after, [1, 3])) == {2: 2}
     assert left(topology(BEFORE, [1]), topology(after, [1])) == {2: 2, 3: 1}
@@ -64,19 +64,19 @@ def test_a_topic_that_is_created_again_leaves_its_former_replicas() -> None:
 
 
 def test_a_reassignment_leaves_a_replica() -> None:
-    """The broker finds on its disk a partition that it is no longer assigned."""
+    """An absent broker keeps its replica of a partition that is reassigned to another broker."""
     moved: Layout = {"t/a": [[1, 3], [2, 3]], "other/b": [[2, 3]]}
     assert left(topology(BEFORE, [1, 3]), topology(moved, [1, 3]), absent=()) == {2: 1}
 
 
 @pytest.mark.parametrize(("before", "after"), [([1, 2, 3], [1, 3]), ([1, 3], [1, 2, 3]), ([1, 2, 3], [1, 2, 3])])
-def test_a_broker_that_may_have_been_there_has_left_nothing(before: list[int], after: list[int]) -> None:
-    """The broker may have deleted the files before it left, or after it returned."""
+def test_a_broker_that_is_live_at_either_poll_has_no_left_replicas(before: list[int], after: list[int]) -> None:
+    """A broker that is live at one of the two polls may have deleted the files, and is not counted."""
     assert left(topology(BEFORE, before), topology({}, after), absent=("t", "other")) == {}
 
 
-def test_a_topic_that_may_not_be_described_is_not_deleted() -> None:
-    """A topic that may not be described is not listed, or has an error instead of partitions."""
+def test_a_topic_that_cannot_be_described_is_not_deleted() -> None:
+    """A topic that exists but is not listed, or that has an error instead of partitions, leaves no replicas."""
     assert left(topology(BEFORE, [1, 3]), topology({}, [1, 3]), absent=()) == {}
     assert left(topology(BEFORE, [1, 3]), topology({}, [1, 3], failed=["t", "other"]), absent=("t", "other")) == {}
 

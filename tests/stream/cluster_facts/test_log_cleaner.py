@@ -89,7 +89,7 @@ def test_a_working_cleaner_causes_no_evidence(sizes: Iterable[int]) -> None:
 def test_a_working_cleaner_causes_no_evidence_with_any_traffic(
     rate: float, clean: float, segment: int, start: float
 ) -> None:
-    """The rate, the number of live keys, the segment size and the start do not matter."""
+    """A compacted log causes no evidence for any rate, number of live keys, segment size and time of the first poll."""
     sizes = [*log(rate, 6, clean=clean, segment=segment)]
     sizes = sizes[int(len(sizes) * start) :]
     assert first_found(watched(sizes, limits=CompactionConfig(segment, LIMITS.dirty_ratio))) is None
@@ -111,26 +111,26 @@ def test_a_working_cleaner_causes_no_evidence_with_any_traffic(
     ],
 )
 def test_a_stopped_cleaner_is_found(sizes: Iterable[int], hours: float) -> None:
-    """A log past its limit that does not shrink is found after two more segments."""
+    """A log that is no longer compacted is found ten minutes after it exceeds its limit."""
     found = first_found(watched(sizes))
     assert found == pytest.approx(hours, abs=0.05)
 
 
 def test_the_evidence_ends_with_a_compaction() -> None:
-    """One poll with a smaller log is enough."""
+    """The evidence ends at the first poll with a smaller log."""
     evidence_by_poll = watched(itertools.chain(log(30_000, 10, stops_at=0), [30 * MB, 31 * MB]))
     assert (len(evidence_by_poll[-3]), evidence_by_poll[-2:]) == (1, [[], []])
 
 
 def test_a_log_may_be_overdue_for_a_while() -> None:
-    """A log that is overdue for less than ten minutes is no evidence."""
+    """A log that is overdue for less than ten minutes causes no evidence."""
     steps = int(PATIENCE_SECONDS / EVERY)
     assert first_found(watched([0, *[201 * MB] * steps, 0, *[201 * MB] * steps])) is None
     assert first_found(watched([0, *[201 * MB] * (steps + 1)])) is not None
 
 
 def test_min_compaction_lag_extends_the_allowed_time() -> None:
-    """Records younger than the lag must not be compacted."""
+    """A lag of two hours extends the ten minutes in which a log may be overdue."""
     limits = CompactionConfig(SEGMENT, 0.5, lag_seconds=7_200)
     assert first_found(watched([0, *[900 * MB] * 200], limits=limits)) == pytest.approx(2.2, abs=0.05)
 
@@ -146,18 +146,18 @@ def test_a_replica_that_is_not_compacted_is_found() -> None:
 @pytest.mark.parametrize(
     ("one", "other", "in_sync"),
     [
-        pytest.param(40 * MB, 270 * MB, None, id="one has just been compacted, the other is about to be"),
-        pytest.param(40 * MB, 6_000 * MB, 0, id="both are out of sync"),
-        pytest.param(6_000 * MB, 10 * MB, 1, id="the small one is still copying"),
+        pytest.param(40 * MB, 270 * MB, None, id="one replica just compacted, the other about to be"),
+        pytest.param(40 * MB, 6_000 * MB, 0, id="both replicas out of sync"),
+        pytest.param(6_000 * MB, 10 * MB, 1, id="small replica still being copied"),
     ],
 )
-def test_replicas_that_may_differ(one: int, other: int, in_sync: int | None) -> None:
+def test_replicas_that_may_differ_cause_no_evidence(one: int, other: int, in_sync: int | None) -> None:
     """Replicas differ before and after a compaction. Out-of-sync replicas are not compared."""
     assert first_found(watched([one] * 20, [other] * 20, in_sync=in_sync)) is None
 
 
 def growing(start: int) -> list[int]:
-    """Return a log that gains 1,000 records of 100 bytes per poll."""
+    """Return the sizes of a log that gains 1,000 records of 100 bytes per poll."""
     return [start + step * 1_000 * RECORD for step in range(30)]
 
 
@@ -165,7 +165,7 @@ def growing(start: int) -> list[int]:
     ("start", "keys", "found"),
     [
         pytest.param(6_000 * MB, {0: 10_000}, True, id="6 GB for ten thousand keys"),
-        pytest.param(6_000 * MB, {}, True, id="6 GB for none"),
+        pytest.param(6_000 * MB, {}, True, id="6 GB without live keys"),
         pytest.param(6_000 * MB, {0: 16_000_000}, False, id="6 GB for sixteen million keys"),
         pytest.param(6_000 * MB, None, False, id="unknown number of keys"),
         pytest.param(190 * MB, {0: 1}, False, id="two segments are allowed even for one key"),
@@ -180,12 +180,12 @@ def test_a_log_larger_than_its_live_keys_is_found(start: int, keys: dict[int, in
 
 
 def test_a_log_without_growth_has_no_record_size() -> None:
-    """The record size is unknown without commits, and there is no evidence."""
+    """The record size is unknown without commits, so that a large log causes no evidence."""
     assert first_found(watched([6_000 * MB] * 30, keys=lambda: {0: 1})) is None
 
 
-def test_each_broker_and_sign_has_one_sentence() -> None:
-    """The sentence has the worst partition and the number of the others."""
+def test_each_broker_has_one_sentence() -> None:
+    """The sentence of a broker has its worst partition and the number of its other partitions."""
     watch = CleanerWatch()
     for step in range(20):
         replicas = {(broker, p): step * (10 + p) * MB * broker for broker in (1, 2) for p in range(3)}
@@ -196,8 +196,24 @@ def test_each_broker_and_sign_has_one_sentence() -> None:
     assert two.endswith("(and 2 more of its partitions)")
 
 
+def test_each_sign_of_a_broker_has_its_own_sentence() -> None:
+    """A broker whose replicas have grown, and one of which differs from another broker, has two sentences."""
+    watch = CleanerWatch()
+    for step in range(20):
+        grown = step * 100 * MB
+        replicas = {(1, 0): 40 * MB, (2, 0): 40 * MB + grown, (2, 1): grown}
+        evidence = watch.evaluate(OffsetsPartitionSizes(step * 600, replicas, [*replicas], {}), LIMITS)
+    growth, difference = evidence
+    assert growth.startswith("partition 1 of __consumer_offsets on broker 2 has grown from 0 B to 1.9 GB")
+    assert growth.endswith("(and 1 more of its partitions)")
+    assert difference == (
+        "partition 0 of __consumer_offsets on broker 2 takes 1.9 GB, and 40.0 MB on broker 1: only the latter is"
+        " compacted"
+    )
+
+
 def test_a_removed_replica_is_not_kept() -> None:
-    """A replica that returns is a new one."""
+    """The growth of a replica that is removed and returns is measured from its return."""
     watch = CleanerWatch()
     for step, size in enumerate([0, 900 * MB, None, 900 * MB, 900 * MB]):
         replicas = {} if size is None else {(1, 0): size}

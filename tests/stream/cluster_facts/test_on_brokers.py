@@ -47,9 +47,9 @@ LINE = re.compile(r"Topic: (\S+)\tPartition: (\d+)\tLeader: (\S+)\tReplicas: (\S
 
 @pytest.fixture(scope="module")
 def brokers(broker: Broker) -> Iterator[tuple[Broker, Broker]]:
-    """Return two brokers of one cluster with the topics of ASSIGNMENTS and a first commit; the first controls it.
+    """Return two brokers of one cluster with the topics of ASSIGNMENTS and a first commit.
 
-    The shared broker is a parameter only so that a machine without Java skips.
+    The first broker is the controller. The shared broker is a parameter so that the tests are skipped without Java.
     """
     assert broker.running
     with Broker(properties=TWO) as one, Broker(joins=one, properties=TWO) as two:
@@ -84,7 +84,7 @@ def tool(name: str, broker: Broker, *arguments: str) -> str:
 
 
 def rows(output: str) -> list[tuple[str, int, int | None, list[int], set[int]]]:
-    """Read what `kafka-topics --describe` printed: topic, partition, leader, replicas, in sync."""
+    """Parse the output of `kafka-topics --describe`: topic, partition, leader, replicas, in-sync replicas."""
     return sorted(
         (topic, int(p), None if leader == "none" else int(leader), _nodes(replicas), {*_nodes(in_sync)})
         for topic, p, leader, replicas, in_sync in LINE.findall(output)
@@ -96,18 +96,20 @@ def _nodes(text: str) -> list[int]:
 
 
 def as_the_tool(facts: ClusterFacts) -> list[tuple[str, int, int | None, list[int], set[int]]]:
-    """Return the polled partitions in the same shape."""
+    """Return the polled partitions in the form of `rows`."""
     names = ("topic", "partition", "leader", "replica_brokers", "in_sync_brokers")
     listed = zip(*(facts.topic_partitions[name].to_pylist() for name in names), strict=True)
     return [(topic, p, leader, replicas, set(in_sync)) for topic, p, leader, replicas, in_sync in listed]
 
 
 def described(broker: Broker, *arguments: str) -> list[tuple[str, int, int | None, list[int], set[int]]]:
-    """Run `kafka-topics --describe`."""
+    """Return the partitions that `kafka-topics --describe` prints."""
     return rows(tool("org.apache.kafka.tools.TopicCommand", broker, "--describe", *arguments))
 
 
-def test_layout_controller_and_settings(poll: ClusterPoll, brokers: tuple[Broker, Broker]) -> None:
+def test_layout_controller_and_settings_are_those_of_the_tools(
+    poll: ClusterPoll, brokers: tuple[Broker, Broker]
+) -> None:
     """Leaders, replicas, in-sync replicas, controller and settings with their source are those of the tools."""
     one, two = brokers
     facts = poll.poll(snapshot([{"group": "cw", "topic": "cw-two", "partition": 0}]), time.time())
@@ -176,7 +178,7 @@ def _pairs(sizes: pa.Table) -> dict[Any, int]:
 
 
 def test_a_stopped_and_restarted_broker_changes_the_facts(poll: ClusterPoll, brokers: tuple[Broker, Broker]) -> None:
-    """Under-replicated, leaderless and not preferably led partitions appear, and disappear afterwards."""
+    """Partitions are under-replicated, leaderless or without their preferred leader until the broker is back."""
     one, two = brokers
     before = poll.poll(None, time.time())
     assert _trouble(before) == {}
@@ -228,7 +230,7 @@ def _values(poll: ClusterPoll, name: str) -> int:
 
 
 def test_cluster_series_are_in_the_exposition(brokers: tuple[Broker, Broker]) -> None:
-    """The watch polls in its own thread, and `/metrics` has its series beside those of the groups."""
+    """`/metrics` has the series of the cluster beside those of the groups, and the API has the layout of a topic."""
     groups = PublishedSnapshot.build(
         snapshot([{"group": "cw", "topic": "cw-two", "partition": 0, "committed_offset": 1}])
     )
@@ -262,8 +264,10 @@ SMALL_SEGMENTS = {"offsets.topic.segment.bytes": "1048576", "offsets.topic.num.p
     ("backoff", "suspect"),
     [pytest.param("200", False, id="running"), pytest.param("2000000000", True, id="not running")],
 )
-def test_a_real_log_cleaner(make_broker: MakeBroker, backoff: str, *, suspect: bool) -> None:
-    """Commits of the same few keys fill segments. A running cleaner is not suspect, and one that waits is."""
+def test_a_real_log_cleaner_is_suspect_only_if_it_does_not_run(
+    make_broker: MakeBroker, backoff: str, *, suspect: bool
+) -> None:
+    """Commits of the same keys fill segments. Only a cleaner with a long back-off is suspect."""
     broker = make_broker(properties=SMALL_SEGMENTS | {"log.cleaner.backoff.ms": backoff})
     create_topics(broker.bootstrap, {"cw-much": 300})
     keys: dict[tuple[str, int], int] = {("cw-much", p): 7 for p in range(300)}

@@ -45,7 +45,7 @@ def absent(name: str, error: int = 3) -> Any:
 
 
 def configs(values: dict[str, str], denied: Collection[str] = ()) -> Any:
-    """Answer for settings: by value, with an error for some resources."""
+    """Return the answer to a request for settings; the resources in `denied` have an error."""
 
     def answer(_: int | None, request: Any) -> Any:
         return says(
@@ -67,7 +67,7 @@ def configs(values: dict[str, str], denied: Collection[str] = ()) -> Any:
 
 
 def sizes(*by_partition: int) -> Any:
-    """Answer for disks: the same on each broker."""
+    """Return the answer to a request for disks: partitions of the offsets topic of these sizes on each broker."""
 
     def answer(_: int | None, request: Any) -> Any:
         replicas = [
@@ -84,7 +84,7 @@ def sizes(*by_partition: int) -> Any:
 
 
 def disks(held: dict[str, list[int]]) -> Any:
-    """Answer for disks: replicas of these sizes by topic, the same on each broker."""
+    """Return the answer to a request for disks: partitions of these sizes by topic on each broker."""
     topics = [
         says(
             name=name,
@@ -99,7 +99,7 @@ def disks(held: dict[str, list[int]]) -> Any:
 
 
 def quotas(*clients: str) -> Any:
-    """Answer with a quota of each of these clients."""
+    """Return the answer to a request for quotas: a quota of each of these clients."""
     entries = [
         says(
             entity=[says(entity_type="client-id", entity_name=client)],
@@ -111,7 +111,7 @@ def quotas(*clients: str) -> Any:
 
 
 def answers(*topics: Any, **changes: Any) -> dict[str, Any]:
-    """Script a healthy cluster with these topics, with changes by the kind of request."""
+    """Return the answers of a healthy cluster with these topics; `changes` has other answers by the kind of request."""
     by_name = {each.name: each for each in topics}
 
     def metadata(_: int | None, asked: Collection[str] | None) -> Any:
@@ -211,8 +211,8 @@ def test_chosen_settings_of_topics_are_read_and_shown() -> None:
     assert "cleanup.policy" in facts.configs["key"].to_pylist()
 
 
-def test_quorum_reassignments_and_features() -> None:
-    """These facts belong to the whole cluster. A feature has a range per broker."""
+def test_quorum_reassignments_and_features_are_read() -> None:
+    """A poll has the quorum, reassignments and features of the cluster, and the feature ranges of each broker."""
     poll, _ = poll_of(answers(topic("read", 3)))
     facts = poll.poll(None, 0)
     assert facts.cluster_totals.to_pylist() == [
@@ -247,8 +247,8 @@ def test_quorum_reassignments_and_features() -> None:
     assert facts.mixed_versions == ()
 
 
-def test_followers_that_are_not_in_sync() -> None:
-    """A follower that answers has its lag. A follower that does not is counted with its reason."""
+def test_a_follower_that_is_not_in_sync_has_a_lag_or_a_reason() -> None:
+    """A follower that answers has its lag. A follower with an error is counted with the reason."""
     behind = topic("t", 2)
     for partition in behind.partitions:
         partition.isr_nodes = [1]
@@ -285,7 +285,7 @@ def test_a_size_that_is_not_complete_is_unknown() -> None:
 
 
 def test_sizes_of_a_large_cluster_are_those_of_the_offsets_topic(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No other size is requested above the limit."""
+    """Above the limit of replicas, only the sizes of the offsets topic are requested."""
     monkeypatch.setattr("stream.cluster_facts.poll.MOST_REPLICAS", 7)
     poll, cluster = poll_of(answers(topic(OFFSETS, 2), topic("t", 2)))
     facts = poll.poll(None, 0)
@@ -311,8 +311,8 @@ def test_quotas_are_bounded_and_can_be_hidden() -> None:
     assert (cluster.count("DescribeClientQuotasRequest"), hidden.unknown_facts.num_rows) == (0, 0)
 
 
-def test_a_cluster_without_these_requests_has_nulls() -> None:
-    """Old brokers with ZooKeeper have nulls, and only facts that could not be read are counted."""
+def test_facts_that_old_brokers_do_not_report_are_null() -> None:
+    """Unsupported requests are counted, except that for the quorum, which a cluster with ZooKeeper does not have."""
     kinds = (
         *("DescribeQuorumRequest", "ListPartitionReassignmentsRequest"),
         *("ApiVersionsRequest", "DescribeClientQuotasRequest"),
@@ -362,21 +362,21 @@ def test_growth_between_two_polls() -> None:
             lambda *_: says(error_code=31, topics=[]),
             [("controller", "not_authorized", 1)],
             False,
-            id="no right to describe the cluster: who controls",
+            id="missing ACL Describe on the cluster: unknown controller",
         ),
         pytest.param(
             "ListPartitionReassignmentsRequest",
             lambda *_: says(error_code=31, topics=[]),
             [("reassignments", "not_authorized", 1)],
             False,
-            id="no right to describe the cluster: reassignments",
+            id="missing ACL Describe on the cluster: unknown reassignments",
         ),
         pytest.param(
             "DescribeLogDirsRequest",
             lambda *_: says(error_code=31, results=[]),
             [("offsets topic size", "not_authorized", 2)],
             None,
-            id="no right to describe the cluster: sizes, and with them the cleaner",
+            id="missing ACL Describe on the cluster: unknown sizes and cleaner",
         ),
         pytest.param(
             "DescribeConfigsRequest",
@@ -386,7 +386,7 @@ def test_growth_between_two_polls() -> None:
                 ("topic setting", "not_authorized", len(OFFSETS_SETTINGS)),
             ],
             None,
-            id="no right to see settings: without its bounds no size says anything",
+            id="missing ACL DescribeConfigs: unknown settings and cleaner",
         ),
         pytest.param(
             "DescribeLogDirsRequest",
@@ -408,7 +408,7 @@ def test_an_error_affects_only_its_own_fact(
     assert facts.topic_partitions.num_rows == 2
 
 
-def test_before_the_first_commit() -> None:
+def test_the_cleaner_is_unknown_before_the_first_commit() -> None:
     """The size and the state of the cleaner are unknown without an offsets topic."""
     poll, _ = poll_of(answers(topic("t"), DescribeLogDirsRequest=disks({"t": [5]})))
     facts = poll.poll(None, 0)
@@ -419,25 +419,27 @@ def test_before_the_first_commit() -> None:
     ("values", "evidence"),
     [
         pytest.param(
-            {"cleanup.policy": "delete"}, ("cleanup.policy of __consumer_offsets is delete, not compact",), id="deleted"
+            {"cleanup.policy": "delete"},
+            ("cleanup.policy of __consumer_offsets is delete, not compact",),
+            id="policy delete",
         ),
-        pytest.param({"cleanup.policy": "compact,delete"}, (), id="both is still compacted"),
+        pytest.param({"cleanup.policy": "compact,delete"}, (), id="policy compact,delete"),
         pytest.param(
             {"log.cleaner.enable": "false"},
             ("log.cleaner.enable is false on broker 1", "log.cleaner.enable is false on broker 2"),
-            id="turned off",
+            id="cleaner turned off",
         ),
     ],
 )
 def test_settings_that_prevent_compaction_are_evidence(values: dict[str, str], evidence: tuple[str, ...]) -> None:
-    """Such settings are evidence at once, with any sizes."""
+    """A setting that prevents compaction is evidence at the first poll."""
     poll, _ = poll_of(answers(topic(OFFSETS, 2), DescribeConfigsRequest=configs(VALUES | values)))
     facts = poll.poll(None, 0)
     assert (facts.cleaner_suspect, facts.cleaner_evidence) == (bool(evidence), evidence)
 
 
 def test_a_topic_that_only_grows_is_suspect_after_a_while() -> None:
-    """The limits come from the topic's settings."""
+    """A log that grows past the limit of the topic's settings is evidence ten minutes later."""
     script = answers(topic(OFFSETS, 2), DescribeLogDirsRequest=sizes(0, 0))
     poll, _ = poll_of(script)
     assert poll.poll(None, 0).cleaner_suspect is False
@@ -453,27 +455,30 @@ def test_a_topic_that_only_grows_is_suspect_after_a_while() -> None:
 
 
 def test_an_instance_judges_the_sizes_of_its_own_partitions() -> None:
-    """The number of keys of a partition is known only from the instance's groups, which may read any topic."""
+    """Only partitions of this instance cause evidence. The sizes and settings are those of the whole cluster."""
     script = answers(topic(OFFSETS, 2), topic("t"), DescribeLogDirsRequest=sizes(0, 0))
     cluster = ScriptedCluster(script)
     poll = ClusterPoll(cluster, 100, InstanceShare(0, 2))  # type: ignore[arg-type]
     assert "t" in poll.poll(None, 0).configs["name"].to_pylist()
-    script["DescribeLogDirsRequest"] = sizes(MB, 3 * MB)
+    script["DescribeLogDirsRequest"] = sizes(3 * MB, 3 * MB)
     poll.poll(None, 60)
     facts = poll.poll(None, 60 + PATIENCE_SECONDS)
-    assert not any("partition 1" in sentence for sentence in facts.cleaner_evidence)
-    assert facts.offsets_replicas["bytes"].to_pylist() == [4 * MB, 4 * MB]
+    assert [sentence[:49] for sentence in facts.cleaner_evidence] == [
+        "partition 0 of __consumer_offsets on broker 1 has",
+        "partition 0 of __consumer_offsets on broker 2 has",
+    ]
+    assert facts.offsets_replicas["bytes"].to_pylist() == [6 * MB, 6 * MB]
 
 
 def test_an_unreachable_cluster_raises() -> None:
-    """The poll raises Unreachable."""
+    """A poll raises Unreachable if the cluster does not answer."""
     poll, _ = poll_of(answers(Metadata=lambda *_: AWAY))
     with pytest.raises(Unreachable):
         poll.poll(None, 0)
 
 
 def test_live_keys_are_estimated_per_partition() -> None:
-    """A partition has a key for each offset, and the records of its groups and their members."""
+    """An offsets partition has a key for each offset, and the records of its groups and their members."""
     groups = snapshot(
         groups=[
             {"group": "one", "partitions": 10, "members": 2},

@@ -82,7 +82,7 @@ def in_flight(port: int) -> dict[str, int]:
 
 
 def test_records_in_flight_are_between_the_returned_ones_and_the_lag(make_broker: MakeBroker, tmp_path: Path) -> None:
-    """The first records of a group are an exception: they have no record before their delivery ends."""
+    """The leader's number is between `returned` and the lag. A group without an ended delivery has no bounds."""
     port = free_port()
     broker = make_broker(properties=LOCKS, jvm=jvm_with_jmx(port))
     create_topics(broker.bootstrap, {"jobs": 1})

@@ -41,7 +41,12 @@ SNAPSHOT, UPDATE = share_state.SHARE_STATE_TYPES
 
 
 def record(
-    start: int, finished: int, *batches: tuple[int, int, int, int], topic_id: bytes = ID, group: str = "g"
+    start: int,
+    finished: int,
+    *batches: tuple[int, int, int, int],
+    topic_id: bytes = ID,
+    group: str = "g",
+    partition: int = 0,
 ) -> tuple[bytes, bytes]:
     """Return key and value of an update."""
     rows = tuple(
@@ -49,7 +54,7 @@ def record(
         for first, last, state, count in batches
     )
     fields = {"snapshot_epoch": 0, "leader_epoch": 0, "start_offset": start, "state_batches": rows}
-    key = write_key(UPDATE, {"group_id": group, "topic_id": topic_id, "partition": 0})
+    key = write_key(UPDATE, {"group_id": group, "topic_id": topic_id, "partition": partition})
     return key, write_value(share_state.SHARE_UPDATE_VALUE, 0, {**fields, "delivery_complete_count": finished})
 
 
@@ -58,13 +63,14 @@ class StateTopic:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.log: list[tuple[bytes | None, bytes | None]] = []
+        self.offsets_read: list[int] = []
         self.failure: Exception | None = None
         self.ends = [{"topic": "jobs", "partition": 0, "high_watermark": 50}]
         for name in ("unread_ranges", "read_records", "read_ends"):
             monkeypatch.setattr(share_groups, name, getattr(self, name))
 
     def unread_ranges(self, _cluster: Any, topic: str, after: dict[int, int]) -> list[OffsetRange]:
-        """Return the part of the log that was not read."""
+        """Return the part of the log that has not been read."""
         assert topic == NAME
         return [OffsetRange(0, after.get(0, -1) + 1, len(self.log))]
 
@@ -72,7 +78,9 @@ class StateTopic:
         """Yield the records of the range."""
         if self.failure is not None:
             raise self.failure
-        rows = [(0, LogRecord(at, 0, *self.log[at])) for at in range(ranges[0].position, ranges[0].end)]
+        offsets = range(ranges[0].position, ranges[0].end)
+        self.offsets_read += offsets
+        rows = [(0, LogRecord(at, 0, *self.log[at])) for at in offsets]
         yield says(rows=lambda: rows, positions={0: len(self.log)})
 
     def read_ends(self, _cluster: Any, topics: set[str]) -> Any:
@@ -103,12 +111,22 @@ def poll(reader: ShareGroups, of: Any = None, now: float = NOW) -> tuple[list[An
 
 
 def test_each_poll_reads_what_is_new(topic: StateTopic) -> None:
-    """Counts begin with the second poll; the lag of a group is the sum of its partitions."""
+    """The lag changes with the new records, and counts begin with the second poll. Each record is read once."""
     reader = ShareGroups(says())
     topic.log.append(record(0, 10, (0, 9, 2, 1)))
     assert poll(reader) == ([("g", "jobs", 40, 0, 0)], [("g", 1, 40)], {})
     topic.log += [record(10, 5, (10, 14, 2, 1)), record(15, 1, (15, 15, 4, 1))]
     assert poll(reader) == ([("g", "jobs", 34, 5, 1)], [("g", 1, 34)], {})
+    assert topic.offsets_read == [0, 1, 2]
+
+
+def test_the_lag_of_a_group_is_the_sum_of_its_partitions(topic: StateTopic) -> None:
+    """A group has the number of its partitions, and their lag in total; another group does not count."""
+    topic.log += [record(0, 10), record(0, 3, partition=1), record(0, 50, group="h")]
+    topic.ends.append({"topic": "jobs", "partition": 1, "high_watermark": 20})
+    partitions, groups, _ = poll(ShareGroups(says()))
+    assert [row[:3] for row in partitions] == [("g", "jobs", 40), ("g", "jobs", 17), ("h", "jobs", 0)]
+    assert groups == [("g", 2, 57), ("h", 1, 0)]
 
 
 def test_a_topic_that_was_created_again_is_read_from_its_start(topic: StateTopic) -> None:
@@ -121,24 +139,24 @@ def test_a_topic_that_was_created_again_is_read_from_its_start(topic: StateTopic
     assert poll(reader, says(ids=lambda: {"jobs": ID})) == ([], [], {}), "the cluster has no share groups"
 
 
-def test_an_unknown_lag_makes_that_of_the_group_unknown(topic: StateTopic) -> None:
-    """An unknown lag is null, not 0. A record that cannot be decoded is counted."""
-    topic.log += [record(0, 10), (b"\x00\x63", b"")]
-    topic.ends = [{"topic": "jobs", "partition": 0, "error": "no_leader"}]
+def test_a_group_with_an_unknown_lag_of_a_partition_has_an_unknown_lag(topic: StateTopic) -> None:
+    """An unknown lag is null, not 0 and not the lag of the other partitions. An undecodable record is counted."""
+    topic.log += [record(0, 10), record(0, 10, partition=1), (b"\x00\x63", b"")]
+    topic.ends.append({"topic": "jobs", "partition": 1, "error": "no_leader"})
     assert poll(ShareGroups(says())) == (
-        [("g", "jobs", None, 0, 0)],
-        [("g", 1, None)],
+        [("g", "jobs", 40, 0, 0), ("g", "jobs", None, 0, 0)],
+        [("g", 2, None)],
         {("share group record", "invalid"): 1},
     )
 
 
 def test_a_deleted_topic_has_no_rows(topic: StateTopic) -> None:
-    """The state of a deleted topic may stay in the log for a while."""
+    """A deleted topic, whose records may stay in the log for a while, does not count for its group."""
     topic.log += [record(0, 10), record(0, 10, topic_id=OTHER_ID)]
     assert poll(ShareGroups(says()))[1] == [("g", 1, 40)]
 
 
-def test_without_the_right_the_reason_is_counted(topic: StateTopic) -> None:
+def test_a_missing_right_is_counted(topic: StateTopic) -> None:
     """The poll raises no error, and the next poll tries again."""
     reader = ShareGroups(says())
     topic.log.append(record(0, 10))
@@ -193,9 +211,10 @@ def _reads_every_fact(poll: Callable[[], object], unknown: Counter[tuple[str, st
 @pytest.mark.kafka
 @pytest.mark.long
 def test_lag_is_that_of_the_tool(make_broker: MakeBroker, tmp_path: Path) -> None:
-    """The groups accept, reject, release until the last delivery, or hang.
+    """Start offsets and lag of share groups are those of `kafka-share-groups`.
 
-    Start offsets and lag of all groups are those of `kafka-share-groups`; the counts distinguish the first two groups.
+    The members accept, reject, or release until the last delivery, or hang. The counts distinguish accepted records
+    from archived ones.
     """
     broker = make_broker(properties=SHORT_LOCKS)
     # The member that hangs has the records of its first poll, which may be those of one partition.

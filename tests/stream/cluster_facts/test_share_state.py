@@ -41,7 +41,7 @@ def state(*events: Any) -> ShareState:
 STORIES: list[Any] = [
     ("nothing was delivered", [CREATED], 40, (None, None, 0, None, None), (0, 0)),
     (
-        "all acknowledged: the start offset is one record of the log behind, and the count makes up for it",
+        "all acknowledged, with a start offset behind and the count of finished records",
         [CREATED, recorded(10, 10, (10, 19, ACKNOWLEDGED, 1)), recorded(20, 10, (20, 29, ACKNOWLEDGED, 1))],
         30,
         (20, 0, 0, None, 10),
@@ -55,28 +55,28 @@ STORIES: list[Any] = [
         (0, 10),
     ),
     (
-        "returned, and returned again",
+        "returned twice",
         [CREATED, recorded(10, 0, (10, 19, AVAILABLE, 1)), recorded(-1, 0, (10, 14, AVAILABLE, 2))],
         30,
         (10, 20, 10, 2, 0),
         (0, 0, 15),
     ),
     (
-        "one of a returned batch is archived after its last delivery",
+        "one record of a returned batch archived after its last delivery",
         [CREATED, recorded(10, 0, (10, 19, AVAILABLE, 4)), recorded(10, 1, (12, 12, ARCHIVED, 5))],
         20,
         (10, 9, 9, 4, 1),
         (0, 1, 10),
     ),
     (
-        "acknowledged out of order, then the gap",
+        "acknowledged out of order, the gap last",
         [CREATED, recorded(0, 2, (3, 4, ACKNOWLEDGED, 1)), recorded(0, 5, (0, 2, ACKNOWLEDGED, 1))],
         5,
         (0, 0, 0, None, 5),
         (5, 0),
     ),
     (
-        "a snapshot has the same batches again, which are not counted twice",
+        "acknowledged batches of a snapshot not counted twice",
         [
             CREATED,
             recorded(0, 2, (3, 4, ACKNOWLEDGED, 1)),
@@ -87,14 +87,14 @@ STORIES: list[Any] = [
         (3, 0),
     ),
     (
-        "a snapshot repeats what came back, which is not counted twice",
+        "returned batches of a snapshot not counted twice",
         [CREATED, recorded(0, 0, (0, 4, AVAILABLE, 1)), recorded(0, 0, (0, 9, AVAILABLE, 1), snapshot=True)],
         10,
         (0, 10, 10, 1, 0),
         (0, 0, 10),
     ),
     (
-        "batches before the start offset are of no interest",
+        "batches before the start offset dropped",
         [CREATED, recorded(0, 0, (0, 9, AVAILABLE, 1)), recorded(8, 0)],
         10,
         (8, 2, 2, 1, 0),
@@ -177,13 +177,13 @@ def test_without_the_end_the_lag_is_unknown() -> None:
 
 
 def test_a_removed_partition_is_forgotten() -> None:
-    """The counts of a removed partition are dropped too."""
+    """The state and the counts of a removed partition are dropped."""
     found = state(CREATED, recorded(0, 1, (0, 0, ARCHIVED, 1)), SharePartitionStateRemoved(*KEY))
     assert (found.partitions, found.finished) == ({}, {})
 
 
-def test_counts_begin_where_the_reader_does() -> None:
-    """Records that are already in the log at the start are not counted."""
+def test_records_before_a_restart_of_the_counts_are_not_counted() -> None:
+    """A reader restarts the counts after the records that are in the log at its start."""
     found = state(CREATED, recorded(0, 1, (0, 0, ARCHIVED, 1)))
     found.restart_counts()
     found.add(recorded(1, 1, (1, 1, ARCHIVED, 1)))

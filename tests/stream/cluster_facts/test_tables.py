@@ -26,7 +26,7 @@ UNDER: Partition = (0, [0, 1], [0])
 LOST: Partition = (None, [2, 1], [])
 
 
-def test_brokers_with_the_replicas_that_they_lead_and_hold() -> None:
+def test_a_broker_has_the_numbers_of_replicas_that_it_leads_and_holds() -> None:
     """All topics count. A broker without replicas has zeros, and an absent broker has no row."""
     found = tables.brokers_table(layout({"a": [GOOD, ELSEWHERE, UNDER], "b": [LOST]}, brokers=2))
     assert found.schema == model.BROKERS
@@ -36,15 +36,15 @@ def test_brokers_with_the_replicas_that_they_lead_and_hold() -> None:
 
 
 @pytest.mark.parametrize(("controller", "rows"), [(7, [{"broker": 7, "active": True}]), (None, [])])
-def test_the_controller(controller: int | None, rows: list[dict[str, object]]) -> None:
+def test_a_known_controller_has_a_row(controller: int | None, rows: list[dict[str, object]]) -> None:
     """The table has one row, or none without a known controller."""
     topology = Topology("c", (), controller, None, TOPICS.empty_table(), layout({}, 1).partitions)
     found = tables.controllers_table(topology)
     assert (found.schema, found.to_pylist()) == (model.CONTROLLERS, rows)
 
 
-def test_topics_with_shares() -> None:
-    """CMAK's whole percents are shares from 0 to 1."""
+def test_a_topic_has_its_numbers_and_ratios() -> None:
+    """The percentages of CMAK are ratios from 0 to 1."""
     rows: list[Partition] = [(0, [0, 1], [0, 1]), (0, [0, 1], [0, 1]), (0, [1, 0], [0, 1]), (1, [1, 0], [1])]
     found = tables.topics_table(
         layout({"t": rows}, 4), {"t": {"min.insync.replicas": TopicConfig("min.insync.replicas", "2")}}
@@ -68,7 +68,7 @@ def test_topics_with_shares() -> None:
     ]
 
 
-def test_every_partition() -> None:
+def test_a_partition_has_its_leader_and_replicas() -> None:
     """A partition has its leader, its counts and the lists that are counted."""
     found = tables.partitions_table(layout({"t": [GOOD, LOST]}, 2))
     assert found.schema == model.TOPIC_PARTITIONS
@@ -83,10 +83,10 @@ def test_every_partition() -> None:
     [
         pytest.param(9, [("a", 0), ("a", 1), ("a", 2), ("b", 0), ("b", 1)], id="all"),
         pytest.param(5, [("a", 0), ("a", 1), ("a", 2), ("b", 0), ("b", 1)], id="exactly all"),
-        pytest.param(4, [("a", 0), ("a", 1), ("a", 2), ("b", 1)], id="a good one goes, the last first"),
-        pytest.param(2, [("a", 2), ("b", 1)], id="the preferred leader is the least trouble"),
+        pytest.param(4, [("a", 0), ("a", 1), ("a", 2), ("b", 1)], id="last healthy partition left out"),
+        pytest.param(2, [("a", 2), ("b", 1)], id="partition without its preferred leader left out"),
         pytest.param(1, [("b", 1)], id="leaderless has priority"),
-        pytest.param(0, [], id="none at all"),
+        pytest.param(0, [], id="no partitions"),
     ],
 )
 def test_shown_partitions_are_bounded(most: int, shown: list[tuple[str, int]]) -> None:
@@ -96,7 +96,7 @@ def test_shown_partitions_are_bounded(most: int, shown: list[tuple[str, int]]) -
     assert [(row["topic"], row["partition"]) for row in found.to_pylist()] == shown
 
 
-def test_sizes_with_their_reasons() -> None:
+def test_a_broker_has_a_size_or_a_reason() -> None:
     """A broker without an answer has a reason instead of a size."""
     replicas = table(REPLICA_SIZES, [{"broker": 1, "topic": "o", "size": 5}, {"broker": 2, "error": "storage_failed"}])
     found = tables.offsets_replicas_table({2: None, 1: 5}, {1: 0.5, 2: None}, replicas)
@@ -104,7 +104,7 @@ def test_sizes_with_their_reasons() -> None:
     assert [tuple(row.values()) for row in found.to_pylist()] == [(1, 5, 0.5, None), (2, None, None, "storage_failed")]
 
 
-def test_settings() -> None:
+def test_a_setting_has_a_value_or_a_reason() -> None:
     """A setting that may not be described has a reason. A setting that this Kafka does not have is left out."""
     brokers = {
         2: {"a": TopicConfig("a", reason=ErrorReason.UNREACHABLE)},
@@ -130,15 +130,15 @@ def test_only_chosen_settings_of_topics_have_series() -> None:
     assert tables.shown_configs(configs, []).num_rows == 2
 
 
-def test_a_minimum_of_replicas_that_is_not_known_counts_nothing() -> None:
+def test_an_unknown_minimum_of_in_sync_replicas_has_no_counts() -> None:
     """The minimum is unknown without the right to describe the setting, or if no group reads the topic."""
     refused = {"min.insync.replicas": TopicConfig("min.insync.replicas", reason=ErrorReason.NOT_AUTHORIZED)}
     found = tables.topics_table(layout({"t": [GOOD], "u": [GOOD]}, 2), {"t": refused})
     assert found["at_min_isr"].to_pylist() == found["under_min_isr"].to_pylist() == [None, None]
 
 
-def test_the_share_of_under_replicated_partitions() -> None:
-    """The share is that of all partitions of all topics. It is unknown without partitions."""
+def test_the_ratio_of_under_replicated_partitions_counts_all_topics() -> None:
+    """The ratio counts all partitions of all topics, and is unknown without partitions."""
     mixed = tables.partitions_table(layout({"a": [GOOD, GOOD, GOOD], "b": [UNDER]}, 2))
     (row,) = tables.totals_table(mixed, None, None, {}, None).to_pylist()
     assert {name: value for name, value in row.items() if value is not None} == {"under_replicated_ratio": 0.25}

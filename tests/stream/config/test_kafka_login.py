@@ -1,4 +1,4 @@
-"""The options describe one login; which options belong together; no copy of the login has a secret."""
+"""The options describe one login, contradictions are refused, and no copy of the login has a secret."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_tls_files(certificates: Certificates) -> None:
         pytest.param({"mechanism": "OAUTHBEARER", **FILE, **USER}, ["sasl_password", "sasl_username"], id="a password"),
         pytest.param({"mechanism": "PLAIN", **USER, **FILE}, ["oauth_token_file"], id="a token file beside PLAIN"),
         pytest.param({"mechanism": "PLAIN", **USER, "aws_region": "r"}, ["aws_region"], id="a region beside PLAIN"),
-        pytest.param({"protocol": "SASL_PLAINTEXT", "mechanism": "AWS_MSK_IAM"}, ["security_protocol"], id="in clear"),
+        pytest.param({"protocol": "SASL_PLAINTEXT", "mechanism": "AWS_MSK_IAM"}, ["security_protocol"], id="no TLS"),
         pytest.param({"protocol": "SSL", **FILE}, ["oauth_token_file"], id="a token without SASL"),
     ],
 )  # fmt: skip

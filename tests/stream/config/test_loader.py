@@ -56,9 +56,7 @@ def test_flags_override_environment_overrides_file_overrides_defaults(tmp_path: 
 @pytest.mark.parametrize(
     ("flags", "wanted"),
     [
-        pytest.param(
-            {}, ["kafka.bootstrap_servers (not set): is required"], id="no option: the required one is missing"
-        ),
+        pytest.param({}, ["kafka.bootstrap_servers (not set): is required"], id="required option is missing"),
         pytest.param({"kafka.bootstrap_servers": ","}, ["must name at least one broker"], id="servers: empty list"),
         pytest.param(
             {"kafka.bootstrap_servers": "a:1,b"}, ["'b' must be host:port"], id="servers: address without port"

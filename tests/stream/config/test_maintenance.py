@@ -44,18 +44,23 @@ STORIES = [
     ("over the end of the week", weekly("sun", begins="23:00"), "2026-07-05T23:00+02:00", "2026-07-06T01:00+02:00"),
     ("over several days", weekly("fri", hours=72), "2026-07-03T02:30+02:00", "2026-07-06T02:30+02:00"),
     (
-        "the clock skips its start: with the offset before",
+        "the clock skips the start: the UTC offset before the change applies",
         weekly("sun"),
         "2026-03-29T03:30+02:00",
         "2026-03-29T05:30+02:00",
     ),
     (
-        "the clock skips an hour of it",
+        "the clock skips an hour of the window",
         weekly("sun", begins="01:30"),
         "2026-03-29T01:30+01:00",
         "2026-03-29T04:30+02:00",
     ),
-    ("its start occurs twice: the first", weekly("sun"), "2026-10-25T02:30+02:00", "2026-10-25T03:30+01:00"),
+    (
+        "the start occurs twice: the window opens at the first",
+        weekly("sun"),
+        "2026-10-25T02:30+02:00",
+        "2026-10-25T03:30+01:00",
+    ),
     (
         "far east: the local day is ahead of UTC",
         weekly("mon", zone="Pacific/Kiritimati"),

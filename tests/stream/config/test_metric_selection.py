@@ -70,11 +70,11 @@ def test_all_options_are_part_of_the_selection() -> None:
 @pytest.mark.parametrize(
     ("flags", "label", "of_peers"),
     [
-        pytest.param({}, None, "kafka", id="neither"),
+        pytest.param({}, None, "kafka", id="no name"),
         pytest.param({"metrics.cluster_name": "eu"}, "eu", "eu", id="the name is also that of the other exporters"),
-        pytest.param({"metrics.compatibility_cluster": "prod"}, None, "prod", id="only of the other exporters"),
+        pytest.param({"metrics.compatibility_cluster": "prod"}, None, "prod", id="name for other exporters only"),
         pytest.param(
-            {"metrics.cluster_name": "eu", "metrics.compatibility_cluster": "prod"}, "eu", "prod", id="one for each"
+            {"metrics.cluster_name": "eu", "metrics.compatibility_cluster": "prod"}, "eu", "prod", id="two names"
         ),
     ],
 )

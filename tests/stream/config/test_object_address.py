@@ -29,7 +29,7 @@ def test_address_without_bucket_or_path_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["s3a://bucket/a//b", "s3a://bucket/a b", "s3a://bucket/a?b", "s3a://bucket/../b"])
 def test_address_that_hadoop_reads_differently_is_refused(text: str) -> None:
-    """The process and Spark must access the same objects."""
+    """An address must name the same objects for the process and for Hadoop."""
     with pytest.raises(ValueError, match="must"):
         ObjectAddress.parse(text)
 

@@ -64,7 +64,7 @@ def test_valid_addresses_are_accepted(address: str) -> None:
 @pytest.mark.parametrize(
     "url", ["http://receiver.events.svc/", "https://events.example.com:8443/a?b=c", "http://[::1]:80"]
 )
-def test_urls_of_a_webhook(url: str) -> None:
+def test_valid_urls_of_a_webhook_are_accepted(url: str) -> None:
     """A webhook may use `https`, or `http` for a receiver in the same cluster."""
     assert WebhookOptions(url=url).url == url
 
@@ -97,7 +97,7 @@ def test_an_instance_is_stored_as_two_numbers() -> None:
 
 
 def test_experimental_options_are_marked() -> None:
-    """The page marks the options that may change in any release, and no others."""
+    """The page marks options that may change in any release, and not the long-established ones."""
     rows = {row.split("`")[1]: row for row in markdown().splitlines() if row.startswith("| `")}
     marked = {key for key, row in rows.items() if row.endswith("*Experimental.* |")}
     assert {"webhook.url", "health.day_one", "groups.owners"} <= marked

@@ -68,7 +68,7 @@ def test_a_variable_has_a_list_as_yaml_or_json() -> None:
 
 
 def test_the_printed_configuration_can_be_loaded_again(tmp_path: Path) -> None:
-    """`lagwarden check-config` prints the names and values that a file may have."""
+    """The lists that `lagwarden check-config` prints are valid values of the options."""
     file = tmp_path / "lagwarden.yaml"
     file.write_text(FILE)
     shown = load(file).masked()["groups"]
@@ -86,17 +86,20 @@ def test_there_are_no_policies_by_default() -> None:
     ("option", "value", "problem"),
     [
         pytest.param(
-            "owners", "[{groups: a}]", "the owner of 'a' needs team, tier, link or max_severity", id="nothing about it"
+            "owners",
+            "[{groups: a}]",
+            "the owner of 'a' needs team, tier, link or max_severity",
+            id="owner without a label",
         ),
         pytest.param("owners", "[{team: a}]", "entry 1, groups: is required", id="no pattern"),
         pytest.param("owners", "[{groups: 'a(', team: b}]", "is not a regular expression", id="invalid pattern"),
         pytest.param("owners", "[{groups: a, teem: b, team: b}]", "entry 1, teem: no such field", id="misspelt label"),
         pytest.param("owners", '[{groups: a, team: "b\\n"}]', "must be printable text", id="line feed in a label"),
         pytest.param("owners", "[{groups: a, team: ''}]", "must be printable text of 1", id="empty label"),
-        pytest.param("owners", "[{groups: a, tier: true}]", "entry 1, tier: must be", id="a flag is no label"),
-        pytest.param("owners", "[{groups: a, link: 'javascript:alert(1)'}]", "must be a URL", id="a link is a URL"),
+        pytest.param("owners", "[{groups: a, tier: true}]", "entry 1, tier: must be", id="true as a label"),
+        pytest.param("owners", "[{groups: a, link: 'javascript:alert(1)'}]", "must be a URL", id="link that is no URL"),
         pytest.param("owners", "a: {", "must be a list of mappings", id="no YAML"),
-        pytest.param("silences", "[{groups: a}]", "entry 1, reason: is required", id="a silence has a reason"),
+        pytest.param("silences", "[{groups: a}]", "entry 1, reason: is required", id="silence without a reason"),
         pytest.param("silences", "[{groups: a, reason: ' '}]", "must be printable text of 1", id="empty reason"),
         pytest.param(
             "silences",
@@ -125,9 +128,13 @@ def test_there_are_no_policies_by_default() -> None:
             id="a time without an offset",
         ),
         pytest.param("maintenance", "[{groups: a, at: '24:00', for: 1h}]", "must be a time of day", id="no such time"),
-        pytest.param("maintenance", "[{groups: a, at: 22:30:10, for: 1h}]", "must be a time of day", id="seconds"),
+        pytest.param(
+            "maintenance", "[{groups: a, at: 22:30:10, for: 1h}]", "must be a time of day", id="time with seconds"
+        ),
         pytest.param("maintenance", "[{groups: a, at: '5:00', for: 8d}]", "entry 1, for: must be less", id="too long"),
-        pytest.param("maintenance", "[{groups: a, at: '5:00', for: 0}]", "entry 1, for: must be greater", id="no time"),
+        pytest.param(
+            "maintenance", "[{groups: a, at: '5:00', for: 0}]", "entry 1, for: must be greater", id="zero length"
+        ),
         pytest.param(
             "maintenance",
             "[{groups: a, at: '5:00', for: 1h, timezone: Mars/Base}]",
@@ -138,7 +145,7 @@ def test_there_are_no_policies_by_default() -> None:
             "maintenance",
             "[{groups: a, at: '5:00', for: 1h, timezone: ../secret}]",
             "is not the name of a time zone",
-            id="a zone is no path",
+            id="path instead of a zone",
         ),
         pytest.param(
             "maintenance", "[{groups: a, at: '5:00', for: 1h, days: []}]", "must name at least one day", id="no day"

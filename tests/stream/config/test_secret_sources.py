@@ -123,7 +123,7 @@ def test_entry_that_is_gone_is_named_without_the_file_content(tmp_path: Path, te
 
 
 def test_missing_file_of_an_entry_and_missing_variable_are_named(tmp_path: Path) -> None:
-    """Both errors have the name of what is missing."""
+    """A missing file and a missing variable are errors with the reason."""
     with pytest.raises(SecretUnavailable, match="No such file"):
         SecretEntry(tmp_path / "none.yaml", "kafka.sasl_password").reveal()
     with pytest.raises(SecretUnavailable, match="NO_SUCH_VARIABLE is not set"):

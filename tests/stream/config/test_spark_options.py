@@ -101,13 +101,17 @@ def test_settings_that_may_hold_a_secret_are_printed_as_stars() -> None:
         pytest.param(
             {**STANDALONE, "job.auth_secret_file": "secret", "job.namespace": "x"},
             "job.namespace = 'x'.*has no effect with job.master spark://m:7077",
-            id="an option of Kubernetes",
+            id="option of Kubernetes with a standalone master",
         ),
-        pytest.param({"job.executors": "3"}, "job.executors.*has no effect with job.master local", id="executors"),
+        pytest.param(
+            {"job.executors": "3"},
+            "job.executors.*has no effect with job.master local",
+            id="executors of a local master",
+        ),
         pytest.param(
             {"job.master": "local-cluster[2,1,1024]", "job.executor_memory": "2g"},
             "job.executor_memory.*has no effect with job.master local-cluster",
-            id="the URL has the memory",
+            id="memory beside a local cluster",
         ),
         pytest.param({"job.master": "yarn"}, "must be local.N., local-cluster", id="an unknown master"),
     ],

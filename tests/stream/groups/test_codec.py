@@ -96,12 +96,15 @@ def stored(number: int, partition: int) -> ShardState:
 
 @pytest.mark.parametrize("partition", PARTITIONS)
 def test_a_state_of_format_1_is_read_completely(partition: int) -> None:
-    """Runs, slots and records are equal to those of today; histories have no transitions."""
+    """Runs, slots and records are equal to those of today; every group has a history, without transitions."""
     old, new = tables_of(stored(1, partition)), tables_of(replayed()[partition])
     for name in ("runs", "metadata", "epochs", "records", "written", "position"):
         assert old[name] == new[name]
-    for group, life in histories_in(stored(1, partition)).items():
-        now = histories_in(replayed()[partition])[group]
+    old_histories, new_histories = histories_in(stored(1, partition)), histories_in(replayed()[partition])
+    assert old_histories.keys() == {group for group, now in new_histories.items() if now.died is None}
+    assert old_histories
+    for group, life in old_histories.items():
+        now = new_histories[group]
         assert (life.kind, life.state) == (now.kind, now.state)
         assert (life.created, life.died, life.counts, life.transitions) == (None, None, {}, ())
 

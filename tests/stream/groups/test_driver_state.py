@@ -144,7 +144,7 @@ def test_dead_groups_stay_until_they_are_dropped() -> None:
 
 
 def test_a_death_is_not_repeated_after_its_group_was_dropped() -> None:
-    """The state still has the death when the group returns after the driver dropped it, and gives no second event."""
+    """A group that returns after the driver dropped it has the death in its history, but no second event of it."""
     shard_reader = ShardReader(StateLimits(KEEP, dead_grace_ms=100))
     shard_reader.apply(delta_of([*commits(10, 0), *forgets(20, 0)], 0))
     shard_reader.driver_state.drop_dead(21, now=121)
@@ -182,7 +182,7 @@ def _of(group: str, written: tuple[bytes, bytes | None]) -> tuple[bytes, bytes |
 
 @pytest.mark.parametrize("batches", [15, pytest.param(100, marks=pytest.mark.long)])
 def test_churn_leaves_a_bounded_state(batches: int) -> None:
-    """Tens of thousands of groups exist for a second each, and only those of the last hours are kept."""
+    """Thousands of groups exist for a second each, and only those of the last hours and of one batch are kept."""
     hour = 3_600_000
     shard_reader = ShardReader(StateLimits(KEEP, dead_grace_ms=hour))
     sizes = []
@@ -303,7 +303,7 @@ def test_group_whose_coordinator_moved_is_shown_once() -> None:
 
 
 def test_group_whose_old_partition_expired_exists_in_the_new_one() -> None:
-    """The records in the old partition expire after the group's newest commit."""
+    """A removal in the old partition after the newest commit changes neither the group's offsets nor its state."""
     driver = _of_two_shards([("stayed", 6, 10)], [("moved", 1, 20)])
     shard_reader = ShardReader()
     shard_reader.read([(commit_key("moved", "t", 0), commit_value(5, 30))])

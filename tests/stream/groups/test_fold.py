@@ -61,7 +61,7 @@ LOGS = st.lists(st.tuples(st.integers(0, 1), st.one_of(KEYS, KEYS, ODD), VALUES 
 
 
 def test_a_key_with_a_negative_partition_is_rejected_and_counted() -> None:
-    """Neither a commit nor a tombstone of such a key reaches the state; both are counted with their reason."""
+    """Neither a commit nor a tombstone of a negative partition reaches the delta; both are counted by reason."""
     log: list[Raw] = [
         (0, commit_key("g", "t", -255), commit_value(1, 1)),
         (0, commit_key("g", "t", -1, record_type=0), None),
@@ -106,7 +106,7 @@ def folded(log: list[Raw], cuts: list[int], placement: Placement) -> tuple[dict[
 
 
 def named(runs: Runs) -> list[tuple[tuple[str, str, int], dict[str, Any]]]:
-    """Yield each run with the names in its key."""
+    """Return each run with the names in its key."""
     read = decode_keys(runs.keys)
     names = zip(read.group.to_pylist(), read.topic.to_pylist(), read.partition.tolist(), strict=True)
     return [(name, read_run(runs, row)) for row, name in enumerate(names)]

@@ -90,7 +90,7 @@ def test_other_texts_are_rejected(text: str, problem: str) -> None:
 
 
 def test_the_only_instance_is_the_first_and_has_all_groups() -> None:
-    """The first of several instances also shows data that does not belong to a group."""
+    """Of several instances, only the one with index 0 is the first, and none of them has all groups."""
     assert (EVERY_GROUP.is_whole, EVERY_GROUP.is_first) == (True, True)
     shares = [InstanceShare(index, 2) for index in range(2)]
     assert [(share.is_whole, share.is_first) for share in shares] == [(False, True), (False, False)]

@@ -1,4 +1,4 @@
-"""Placement: the partition of a group is the broker's, and the number of shards is the wanted one."""
+"""Placement: a group has the partition that the broker chooses, and the number of shards is about the requested one."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def test_names_are_hashed_as_in_java(name: str, hashed: int, partition: int) -> 
 
 
 @pytest.mark.parametrize(("partitions", "sub_shards"), [(50, 1), (4, 16), (1, 64), (100, 1), (24, 3)])
-def test_about_the_wanted_number_of_shards(partitions: int, sub_shards: int) -> None:
-    """Partitions are split so that about 64 shards result."""
+def test_shards_are_about_as_many_as_requested(partitions: int, sub_shards: int) -> None:
+    """Partitions are split into about 64 shards, and at least one shard each."""
     assert Placement.build(partitions, 64).sub_shards == sub_shards
 
 

@@ -82,7 +82,7 @@ def test_batch_borders_do_not_matter(log: list[Entry], cuts: list[int]) -> None:
 @examples(60)
 @given(log=logs(), cuts=st.lists(st.integers(0, 40), max_size=6), order=st.randoms())
 def test_deltas_of_one_batch_may_come_in_any_order(log: list[Entry], cuts: list[int], order: Any) -> None:
-    """Spark gives no order within a batch. The log positions give the order."""
+    """The state follows the log positions, not the order of the deltas."""
     deltas = [delta_of(piece) for piece in split(log, cuts)]
     order.shuffle(deltas)
     state, _ = reduce(empty_state(), deltas, KEEP)

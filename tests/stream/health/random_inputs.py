@@ -51,7 +51,7 @@ class RandomPartition:
         self.epoch = 3
 
     def advance(self, draw: random.Random) -> None:
-        """Move on by one tick."""
+        """Advance by one tick."""
         if draw.random() < 0.9:
             self.end += self.rate * 10 * draw.choice([0.5, 1, 1, 1.5])
         if draw.random() < 0.02:
@@ -86,7 +86,7 @@ class RandomGroup:
         self.static, self.share = draw.random() < 0.2, draw.random() < 0.1
 
     def advance(self, draw: random.Random, now: int) -> None:
-        """Move on by one tick."""
+        """Advance by one tick."""
         if draw.random() >= 0.06:
             return
         previous, self.stage = self.stage, draw.choice(STAGES)
@@ -159,7 +159,7 @@ def sequence(seed: int, ticks: int = 40) -> Iterator[HealthInputs | None]:
             state.advance(draw, now)
         for reader in readers.values():
             reader.advance(draw, tick, now)
-        # Names come and go, so that all later ones change their numbers.
+        # Names are removed and return, so that all later names change their numbers.
         named_topics = topics[1:] if tick % 17 == 5 and len(topics) > 1 else topics
         named_groups = groups[1:] if tick % 19 == 7 and len(groups) > 1 else groups
         rows = sorted(key for key in readers if key[0] in named_groups and key[1] in named_topics)

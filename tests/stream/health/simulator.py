@@ -151,16 +151,16 @@ class Seen:
 
     @property
     def verdict(self) -> Verdict:
-        """Verdict shown of the group."""
+        """The shown verdict of the group."""
         return VERDICTS[self.result.group_verdict[0]]
 
     @property
     def sick(self) -> bool:
-        """The verdict of the group is a fault."""
+        """True if the shown verdict of the group is a fault."""
         return SEVERITY[self.verdict] >= Severity.WARNING
 
     def of(self, row: int) -> Verdict:
-        """Return the verdict shown of one partition."""
+        """Return the shown verdict of one partition."""
         return VERDICTS[self.result.verdict[row]]
 
 

@@ -1,7 +1,7 @@
 """Simulated situations of groups, faulty and unusual but healthy, each with its verdict and when it can be known.
 
-"Can be known" is when one who saw every commit, every end and every membership record as it came would be sure: after
-it has made no progress for longer than a pause may take, or when the event itself has happened.
+A fault can be known when an observer of every commit, every end and every membership record would be sure: after the
+group has made no progress for longer than a pause may take, or when the event itself has happened.
 """
 
 from __future__ import annotations
@@ -403,7 +403,7 @@ def _reads_uncommitted_and_starts() -> Scene:
 
 
 def pausing(pauses: tuple[tuple[int, int], ...]) -> Callable[[int], int]:
-    """Return a hundred records a second, but none from each of these times until the other."""
+    """Return the end offset over time with 100 records per second, and none in these pauses."""
     return lambda t: STEADY(t - sum(max(min(t, until) - since, 0) for since, until in pauses))
 
 
@@ -834,7 +834,7 @@ SICK = (
             ],
         ),
         Verdict.STOPPED,
-        known_at=69 * MINUTE,
+        known_at=65 * MINUTE,  # twice the usual pause after the last commit
         start=-100 * MINUTE,
         until=75 * MINUTE,
         tick=3 * TICK,
@@ -860,12 +860,12 @@ SICK = (
         known_at=PAUSED,
     ),
     Situation("one of two members dies", _dead_member, Verdict.STOPPED, known_at=PAUSED),
-    Situation("a group that falls behind", _slow_group, Verdict.FALLING_BEHIND, known_at=3 * MINUTE),
+    Situation("a group that falls behind", _slow_group, Verdict.FALLING_BEHIND, known_at=140 * SECOND),
     Situation(
         "a group that falls behind, and a broker restart on top",
         _slow_group_and_restart,
         Verdict.FALLING_BEHIND,
-        known_at=3 * MINUTE,
+        known_at=140 * SECOND,
         until=10 * MINUTE,
     ),
     Situation("a hot partition", _hot_partition, Verdict.SKEWED, known_at=40 * SECOND),
@@ -1027,7 +1027,7 @@ SICK = (
     Situation("a partition without leader", _leaderless, Verdict.NO_LEADER, known_at=30 * SECOND),
     Situation("a rebalance storm", _storm, Verdict.REBALANCE_STORM, known_at=80 * SECOND),
     Situation("a rebalance that does not end", _endless_rebalance, Verdict.REBALANCING_TOO_LONG, known_at=MINUTE),
-    Situation("a partition without owner", _left_out, Verdict.UNASSIGNED, known_at=PAUSED),
+    Situation("a partition without owner", _left_out, Verdict.UNASSIGNED, known_at=30 * SECOND),
     Situation(
         "a new partition that is never read", _never, Verdict.NEVER_COMMITTED, known_at=6 * MINUTE, until=15 * MINUTE
     ),
@@ -1079,7 +1079,7 @@ NOTICED = (
     ),
     Situation("an abandoned topic", _unsubscribed, Verdict.ABANDONED, known_at=30 * SECOND),
     Situation("a planned reset", _planned_reset, Verdict.RESET, known_at=20 * SECOND, ends_at=220 * SECOND),
-    Situation("a group that recovers", _recovering, Verdict.RECOVERING, known_at=-3 * MINUTE, ends_at=70 * MINUTE),
+    Situation("a group that recovers", _recovering, Verdict.RECOVERING, known_at=-340 * SECOND, ends_at=70 * MINUTE),
     Situation("a topic that is gone", _deleted_topic, Verdict.UNKNOWN, known_at=5 * SECOND),
 )
 assert NOON % HOUR == 0

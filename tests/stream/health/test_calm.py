@@ -53,7 +53,7 @@ def commits_with_pause(at: int, length: int, rate: float = 1e9, every: int = SEC
 def pausing_group(
     length: int, *, partitions: int = 1, at: int = 0, rate: float = 1e9, every: int = SECOND, empty: bool = False
 ) -> Scene:
-    """Return a group whose partitions pause together, as one member makes them; `empty`: it leaves meanwhile."""
+    """Return a group of one member whose partitions pause together; if `empty`, the member leaves during the pause."""
     commits = commits_with_pause(at, length, rate, every)
     parts = [Partition(STEADY, commits, owner=0, subscribed=1) for _ in range(partitions)]
     away = (Membership(at + SECOND, EMPTY, 0), Membership(at + length)) if empty else ()
@@ -83,7 +83,7 @@ def test_a_first_pause_during_a_deploy_is_no_fault(partitions: int) -> None:
 
 
 @pytest.mark.parametrize("rate", [120, 1_000])
-def test_a_group_that_reads_slowly_after_its_pause_is_no_fault(rate: int) -> None:
+def test_a_group_that_reads_slowly_after_its_pause_has_no_fault(rate: int) -> None:
     """The group reads the records of its pause at this rate, while producers write 100 records a second."""
     assert faults(watch(pausing_group(LONGEST, rate=rate), -3 * MINUTE, 8 * MINUTE)) == []
 
@@ -100,7 +100,9 @@ def test_the_pause_of_one_member_is_no_fault(members: int, *, owned: bool) -> No
     assert faults(watch(scene, -3 * MINUTE, 4 * MINUTE)) == []
 
 
-@pytest.mark.parametrize("restart", [-TICK, TICK, 3 * TICK], ids=["before", "at the beginning", "in the middle"])
+@pytest.mark.parametrize(
+    "restart", [-TICK, TICK, 3 * TICK], ids=["before the pause", "beginning of the pause", "middle of the pause"]
+)
 @pytest.mark.parametrize("keeps", [True, False], ids=["with its state", "without any state"])
 def test_a_first_pause_after_a_restart_of_the_monitor_is_no_fault(restart: int, *, keeps: bool) -> None:
     """The monitor is restarted before or during the pause."""
@@ -150,7 +152,7 @@ def test_a_long_pause_of_all_partitions_is_stopped_from_its_first_tick() -> None
 
 
 def sick_until(until: int, kind: str) -> Scene:
-    """Return a group whose last partition is sick in this way from noon until a time."""
+    """Return a group whose last partition has this kind of fault from noon until a time."""
     before, well = consume(STEADY, LONG, 0), consume(STEADY, until, FOREVER, rate=5_000, position=STEADY(0))
     slow = consume(STEADY, SECOND, until - SECOND, rate=60, position=STEADY(0))
     slow += consume(STEADY, until, FOREVER, rate=500, position=slow[-1][1])
@@ -257,36 +259,36 @@ def called(ticks: Sequence[Seen]) -> list[tuple[float, Verdict]]:
     return [(each.time / MINUTE, each.verdict) for each in ticks if SEVERITY[each.verdict] > Severity.NOTICE]
 
 
-@pytest.mark.parametrize("leaves", [True, False], ids=["leaves", "stays"])
-@pytest.mark.parametrize("since", [0, -2], ids=["new", "with earlier runs"])
+@pytest.mark.parametrize("leaves", [True, False], ids=["members leave", "members stay"])
+@pytest.mark.parametrize("since", [0, -2], ids=["new group", "with earlier runs"])
 @pytest.mark.parametrize("minutes", [1, 3, 10, 20])
-def test_an_hourly_batch_is_not_called_in_its_first_hours(minutes: int, since: int, *, leaves: bool) -> None:
+def test_an_hourly_batch_has_no_fault_in_its_first_hours(minutes: int, since: int, *, leaves: bool) -> None:
     """The batch has no fault in the first two hours, in which its habit becomes known, or after them."""
     ticks = watch(batch(minutes, leaves=leaves, since=since), RUN_AT, 3 * HOUR, tick=2 * TICK)
     assert called(ticks) == []
 
 
-@pytest.mark.parametrize("leaves", [True, False], ids=["leaves", "stays"])
-def test_a_batch_that_reads_along_after_its_backlog_is_not_called(*, leaves: bool) -> None:
+@pytest.mark.parametrize("leaves", [True, False], ids=["members leave", "members stay"])
+def test_a_batch_that_keeps_up_after_its_backlog_has_no_fault(*, leaves: bool) -> None:
     """The batch reads its backlog within a minute, and new records for the rest of its twenty minutes."""
     ticks = watch(batch(20, leaves=leaves, rate=6_500), RUN_AT + SECOND, 3 * HOUR, tick=2 * TICK)
     assert called(ticks) == []
 
 
-def test_a_batch_that_repeats_its_commits_is_not_called() -> None:
+def test_a_batch_that_repeats_its_commits_has_no_fault() -> None:
     """The batch has no fault, although its commit window soon has only repeated commits after a run."""
     assert called(watch(batch(10, leaves=False, repeats=True), RUN_AT, 3 * HOUR, tick=2 * TICK)) == []
 
 
-def test_all_partitions_of_a_batch_are_not_called() -> None:
+def test_a_batch_with_several_partitions_has_no_fault() -> None:
     """All partitions of the batch rest at the same time."""
     assert called(watch(batch(10, leaves=False, partitions=3), RUN_AT, 3 * HOUR, tick=2 * TICK)) == []
 
 
-@pytest.mark.parametrize("leaves", [True, False], ids=["leaves", "stays"])
+@pytest.mark.parametrize("leaves", [True, False], ids=["members leave", "members stay"])
 @pytest.mark.parametrize("first", [9, 25], ids=lambda minute: f"from minute {minute}")
-@pytest.mark.parametrize("since", [0, -2], ids=["new", "with earlier runs"])
-def test_a_batch_is_not_called_whenever_the_monitor_starts(first: int, since: int, *, leaves: bool) -> None:
+@pytest.mark.parametrize("since", [0, -2], ids=["new group", "with earlier runs"])
+def test_a_batch_has_no_fault_whenever_the_monitor_starts(first: int, since: int, *, leaves: bool) -> None:
     """The monitor starts in the middle of a run of ten minutes, or in the pause after it."""
     ticks = watch(batch(10, leaves=leaves, since=since), first * MINUTE, 150 * MINUTE, tick=2 * TICK)
     assert called(ticks) == []
@@ -303,7 +305,7 @@ def test_a_habit_survives_a_restart_of_the_monitor(restart: int) -> None:
 
 
 def test_the_first_pause_of_a_batch_has_the_verdict_of_an_unknown_habit() -> None:
-    """The sentence has how long the group is observed, its last progress, and until when it is not judged."""
+    """The sentence has the observation time, the last progress, and the time until which the group is not judged."""
     ticks = watch(batch(10, leaves=False), RUN_AT, 70 * MINUTE)
     assert {each.verdict for each in ticks if 30 * MINUTE <= each.time <= 65 * MINUTE} == {V.HABIT_UNKNOWN}
     (late,) = (each for each in ticks if each.time == 47 * MINUTE)
@@ -314,9 +316,9 @@ def test_the_first_pause_of_a_batch_has_the_verdict_of_an_unknown_habit() -> Non
     assert "Not judged until 2023-11-15 02:07:00 UTC" in finding.sentence
 
 
-@pytest.mark.parametrize("leaves", [True, False], ids=["leaves", "stays"])
+@pytest.mark.parametrize("leaves", [True, False], ids=["members leave", "members stay"])
 @pytest.mark.parametrize(("runs", "at"), [(1, 127), (2, 177), (3, 237)])
-def test_a_batch_that_does_not_come_is_called(runs: int, at: int, *, leaves: bool) -> None:
+def test_a_batch_that_does_not_run_again_has_a_fault(runs: int, at: int, *, leaves: bool) -> None:
     """The fault is shown after two hours, or after twice the longest pause: 100 minutes for a pause of 50."""
     found = called(watch(batch(10, leaves=leaves, until=runs), RUN_AT, 4 * HOUR, tick=2 * TICK))
     assert {verdict for _, verdict in found} == {V.NO_MEMBERS if leaves else V.STOPPED}
@@ -331,10 +333,10 @@ def dying_group(start: int, died: int, *, backlog: int = 0, rate: float = 1e9, l
     return Scene([Partition(STEADY, commits, owner=0, exists_from=start)], memberships=[Membership(start), *away])
 
 
-@pytest.mark.parametrize("leaves", [True, False], ids=["leaves", "stays"])
+@pytest.mark.parametrize("leaves", [True, False], ids=["members leave", "members stay"])
 @pytest.mark.parametrize("minutes", [2, 20, 100])
-@pytest.mark.parametrize("known_before", [0, 30], ids=["new", "with earlier commits"])
-def test_a_steady_group_that_dies_in_its_first_two_hours_is_called_at_once(
+@pytest.mark.parametrize("known_before", [0, 30], ids=["new group", "with earlier commits"])
+def test_a_steady_group_that_dies_in_its_first_two_hours_has_a_fault_at_once(
     minutes: int, known_before: int, *, leaves: bool
 ) -> None:
     """The group has kept up from its first commit on, so that its verdict is not that of an unknown habit."""
@@ -346,9 +348,9 @@ def test_a_steady_group_that_dies_in_its_first_two_hours_is_called_at_once(
     assert first <= minutes + 1 + 3 * TICK / MINUTE
 
 
-@pytest.mark.parametrize("leaves", [True, False], ids=["leaves", "stays"])
-def test_a_group_that_reads_along_after_an_old_backlog_is_called_at_once(*, leaves: bool) -> None:
-    """The group reads two hours of records in two minutes, and keeps up for longer than a run of a batch."""
+@pytest.mark.parametrize("leaves", [True, False], ids=["members leave", "members stay"])
+def test_a_group_that_dies_after_it_has_read_an_old_backlog_has_a_fault_at_once(*, leaves: bool) -> None:
+    """The group reads two hours of records in two minutes, and keeps up until it dies, for longer than a batch runs."""
     ticks = watch(dying_group(0, 45 * MINUTE, backlog=2 * HOUR, rate=6_000, leaves=leaves), 0, 50 * MINUTE)
     assert V.HABIT_UNKNOWN not in {each.verdict for each in ticks}
     assert called(ticks)[0][0] <= 46.5

@@ -23,9 +23,9 @@ def test_sums_are_exact_beyond_the_precision_of_floats() -> None:
 @pytest.mark.parametrize(
     ("keys", "wanted", "position"),
     [
-        pytest.param((7, 3, 5), (5, 7, 4, 9, 1), [2, 0, -1, -1, -1], id="in any order"),
+        pytest.param((7, 3, 5), (5, 7, 4, 9, 1), [2, 0, -1, -1, -1], id="keys in any order"),
         pytest.param((), (5,), [-1], id="no keys"),
-        pytest.param((5,), (), [], id="none wanted"),
+        pytest.param((5,), (), [], id="no wanted keys"),
     ],
 )
 def test_keys_are_found_by_value(keys: tuple[int, ...], wanted: tuple[int, ...], position: list[int]) -> None:

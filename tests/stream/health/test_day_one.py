@@ -27,29 +27,33 @@ FORGOTTEN = Row(progress_ago=9 * DAY, commit_ago=9 * DAY, age=5 * MINUTE, member
 
 CASES = {
     "stopped before the first look": (STOPPED, "stopped", True),
-    "stopped after it": (dataclasses.replace(STOPPED, progress_ago=50 * MINUTE, age=50 * MINUTE), "stopped", False),
-    "read on after it, with a backlog from before it": (
+    "stopped after the first look": (
+        dataclasses.replace(STOPPED, progress_ago=50 * MINUTE, age=50 * MINUTE),
+        "stopped",
+        False,
+    ),
+    "read after the first look, with an older backlog": (
         dataclasses.replace(STOPPED, progress_ago=50 * MINUTE, age=2 * HOUR),
         "stopped",
         False,
     ),
-    "had read everything, and its members hang when records are written after it": (
+    "all read before the first look, members hang after it": (
         dataclasses.replace(STOPPED, age=50 * MINUTE),
         "stopped",
         False,
     ),
-    "the age of the next record is not known": (dataclasses.replace(STOPPED, age=-1), "stopped", False),
-    "falls behind with records from before it": (Row(age=2 * HOUR), "falling_behind", True),
-    "falls behind with records from after it": (Row(age=20 * MINUTE), "falling_behind", False),
+    "unknown age of the next record": (dataclasses.replace(STOPPED, age=-1), "stopped", False),
+    "falls behind with records from before the first look": (Row(age=2 * HOUR), "falling_behind", True),
+    "falls behind with records from after the first look": (Row(age=20 * MINUTE), "falling_behind", False),
     "a partition without a leader": (dataclasses.replace(STOPPED, known=False, lag=0), "no_leader", False),
-    "forgotten for nine days": (FORGOTTEN, "no_members", True),
-    "silent for less than a day": (
+    "no commit for nine days": (FORGOTTEN, "no_members", True),
+    "no commit for less than a day": (
         dataclasses.replace(FORGOTTEN, commit_ago=20 * HOUR, progress_ago=20 * HOUR),
         "no_members",
         False,
     ),
-    "silent for days with members, which hang": (dataclasses.replace(FORGOTTEN, members=1), "stopped", False),
-    "a weekly batch that is missing for a second time": (
+    "no commit for nine days, with members that hang": (dataclasses.replace(FORGOTTEN, members=1), "stopped", False),
+    "a weekly batch that misses its second run": (
         dataclasses.replace(FORGOTTEN, longest_pause=7 * DAY),
         "no_members",
         False,
@@ -60,7 +64,7 @@ CASES = {
 
 @pytest.mark.parametrize(("row", "verdict", "expected"), CASES.values(), ids=CASES.keys())
 def test_only_old_faults_are_unpaged(row: Row, verdict: str, *, expected: bool) -> None:
-    """The row is a group with one partition, and the monitor first looked an hour ago."""
+    """A fault is unpaged only if it began before the first look, an hour ago, or if its group is forgotten."""
     assert unpaged_groups(judged(pane(row), [verdict]), FIRST_LOOK).tolist() == [expected]
 
 
@@ -86,7 +90,7 @@ def test_a_fault_that_began_early_enough_stays_paged_after_a_day() -> None:
 
 
 def test_faults_are_paged_where_the_first_look_is_not_known() -> None:
-    """A checkpoint without the first look is that of an older version, and its monitor has observed for long."""
+    """A checkpoint of an older version has no first look; its monitor has observed the groups for long."""
     assert unpaged_groups(judged(pane(STOPPED), ["stopped"]), DayOne(0)).tolist() == [False]
 
 
@@ -108,7 +112,7 @@ def first_fault(scene: Scene, first_look: int) -> Seen:
 def test_a_new_monitor_pages_only_for_groups_that_stop_while_it_watches(
     stops_after: int, *, expected: bool, members: bool
 ) -> None:
-    """A new monitor decides from its first tick on with the times that it can know, with and without members."""
+    """A fault is unpaged only if the group stopped before the first tick of the monitor, with and without members."""
     stop = stops_after
     part = Partition(STEADY, consume(STEADY, LONG, stop), owner=0, subscribed=1)
     memberships = (Membership(LONG), *(() if members else (Membership(stop, EMPTY, 0),)))

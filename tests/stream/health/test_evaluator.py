@@ -37,7 +37,7 @@ V = Verdict
 
 @st.composite
 def input_(draw: st.DrawFn) -> list[int]:
-    """Write records in any pattern: evenly, in bursts, hardly at all."""
+    """Return the times of records in any pattern: evenly, in bursts, hardly at all."""
     times = draw(st.lists(st.integers(-20 * MINUTE, 5 * MINUTE), max_size=20))
     bursts = draw(st.lists(st.tuples(st.integers(-20 * MINUTE, 5 * MINUTE), st.integers(1, 300)), max_size=4))
     return sorted([*times, *(at + n * 10 for at, size in bursts for n in range(size))])
@@ -62,7 +62,7 @@ def test_a_group_that_reads_everything_never_has_a_fault(
 @examples(10)
 @given(st.integers(0, 20), st.integers(1, 60), st.booleans())
 def test_a_group_on_a_quiet_topic_stays_caught_up(records: int, minutes: int, repeats: bool) -> None:  # noqa: FBT001 - drawn
-    """The group is caught up after a minute without records and after an hour."""
+    """The group is caught up now and from one to sixty minutes later, with and without repeated commits."""
     end = by_list([-30 * MINUTE + n * MINUTE for n in range(records)])
     last = minutes * MINUTE if repeats else -5 * MINUTE
     scene = Scene([Partition(end, consume(end, -40 * MINUTE, last, repeats=repeats))])
@@ -74,7 +74,7 @@ def test_a_group_on_a_quiet_topic_stays_caught_up(records: int, minutes: int, re
 @examples(10)
 @given(st.integers(1, 60), st.integers(1, 1_000))
 def test_a_stopped_group_is_found_at_any_commit_interval_and_rate(every: int, rate: int) -> None:
-    """The fault is found after two commit intervals and three ticks at the latest, for any count of records."""
+    """The fault is found after one commit interval and within two intervals, two slots and three ticks."""
     end = evenly(rate)
     scene = Scene([Partition(end, consume(end, -25 * MINUTE, 0, every=every * SECOND))])
     ticks = watch(scene, -2 * MINUTE, 5 * MINUTE)
@@ -118,7 +118,7 @@ def test_a_group_with_a_short_history_is_undecided() -> None:
 
 
 def test_a_seeded_history_decides_at_the_first_tick() -> None:
-    """The answers of ListOffsets by timestamp have the ends that the monitor has not observed."""
+    """With the answers of ListOffsets by timestamp, the first tick has the verdict and the time lag."""
     scene = Scene([Partition(STEADY, consume(STEADY, -HOUR, -10 * MINUTE))])
     evaluator = Evaluator(HealthLimits(tick=TICK, slot=SLOT))
     seen = look(scene, 0)

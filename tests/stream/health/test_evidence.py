@@ -24,19 +24,19 @@ def test_a_rule_lists_only_numbers_that_exist(rule: object) -> None:
         pytest.param("catch_up", Row(catch_up=-1), None, id="never catches up"),
         pytest.param("produce_rate", Row(produce=1.23456), 1.235, id="rates have three digits"),
         pytest.param("consume_rate", Row(consume=float("nan")), None, id="unknown rate"),
-        pytest.param("offset_expiry_time", Row(expires_in=HOUR), NOW + HOUR, id="expiry"),
+        pytest.param("offset_expiry_time", Row(expires_in=HOUR), NOW + HOUR, id="time of expiry"),
         pytest.param("offset_expiry_time", Row(), None, id="no expiry"),
         pytest.param("rebalances", Row(rebalances=3), 3, id="a number of the group"),
         pytest.param("transaction", Row(), None, id="no transaction"),
     ],
 )
-def test_evidence_of_a_row(name: str, row: Row, value: float | None) -> None:
+def test_the_evidence_of_a_row_has_its_numbers(name: str, row: Row, value: float | None) -> None:
     """The evidence has a number of the row or of its group by name; an unknown number is None."""
     assert evidence(pane(row), 0, (name,)) == {name: value}
 
 
 @pytest.mark.parametrize(("name", "text"), [("pay-1", "producer 7, pay-1"), (None, "producer 7")])
-def test_evidence_of_a_transaction(name: str | None, text: str) -> None:
+def test_the_evidence_of_a_transaction_has_its_producer(name: str | None, text: str) -> None:
     """The evidence has the producer id and the transactional id, as far as they are known."""
     window = pane(Row(), transactions={(0, 0): OpenTransaction(7, name)})
     assert evidence(window, 0, ("transaction",)) == {"transaction": text}

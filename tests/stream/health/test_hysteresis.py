@@ -23,7 +23,7 @@ V = Verdict
 
 
 def shown(found: list[Verdict | None], state: ShownVerdicts | None = None) -> list[Verdict]:
-    """Feed one row, a finding a tick (None: undecided), and list what is shown after each."""
+    """Return the shown verdict of one row after each tick. `found` has one verdict per tick (None: undecided)."""
     state = state or initial_state(1, 0)
     verdicts = []
     for tick, each in enumerate(found):
@@ -36,24 +36,24 @@ def shown(found: list[Verdict | None], state: ShownVerdicts | None = None) -> li
 CASES = {
     "fine from the first tick": ([V.OK, V.CAUGHT_UP, V.OK], [V.OK, V.CAUGHT_UP, V.OK]),
     "nothing is known yet": ([None, None, V.OK], [V.UNKNOWN, V.UNKNOWN, V.OK]),
-    "a rule that has waited itself is believed at once": ([V.OK, V.STOPPED], [V.OK, V.STOPPED]),
-    "one that has not must say it twice": (
+    "fault of a rule without confirmation shown at once": ([V.OK, V.STOPPED], [V.OK, V.STOPPED]),
+    "fault of a rule with confirmation shown after two ticks": (
         [V.OK, V.SKEWED, V.OK, V.SKEWED, V.SKEWED],
         [V.OK, V.OK, V.OK, V.OK, V.SKEWED],
     ),
-    "withdrawn after two ticks": (
+    "fault withdrawn after two ticks": (
         [V.STOPPED, V.OK, V.CAUGHT_UP, V.OK],
         [V.STOPPED, V.STOPPED, V.CAUGHT_UP, V.OK],
     ),
-    "a partition that was never committed is withdrawn after three ticks": (
+    "never committed: withdrawn after three ticks": (
         [V.NEVER_COMMITTED, V.OK, V.OK, V.OK],
         [V.NEVER_COMMITTED] * 3 + [V.OK],
     ),
-    "one relapse restarts the two ticks": (
+    "one more tick with the fault restarts the withdrawal": (
         [V.STOPPED, V.OK, V.STOPPED, V.OK, V.OK],
         [V.STOPPED] * 4 + [V.OK],
     ),
-    "another fault takes its place after two": (
+    "another fault replaces a fault after two ticks": (
         [V.STOPPED, V.NO_MEMBERS, V.NO_MEMBERS],
         [V.STOPPED, V.STOPPED, V.NO_MEMBERS],
     ),
@@ -61,7 +61,7 @@ CASES = {
         [V.STOPPED, V.HABIT_UNKNOWN, V.HABIT_UNKNOWN, V.HABIT_UNKNOWN, V.OK, V.OK, V.HABIT_UNKNOWN, V.HABIT_UNKNOWN],
         [V.STOPPED] * 5 + [V.OK, V.OK, V.HABIT_UNKNOWN],
     ),
-    "an unknown habit is shown where nothing has failed": (
+    "unknown habit shown for a group without a fault": (
         [V.OK, V.HABIT_UNKNOWN, V.HABIT_UNKNOWN, V.STOPPED],
         [V.OK, V.OK, V.HABIT_UNKNOWN, V.STOPPED],
     ),
@@ -70,19 +70,19 @@ CASES = {
         [V.OK, V.OK, V.OK, V.OK],
     ),
     "a poison record must be found twice": ([V.OK, V.POISON_RECORD, V.OK], [V.OK, V.OK, V.OK]),
-    "faults that take turns are shown though none lasts": (
+    "alternating faults shown although no fault lasts": (
         [V.OK, V.SKEWED, V.FALLING_BEHIND, V.SKEWED],
         [V.OK, V.OK, V.OK, V.SKEWED],
     ),
-    "undecided ticks change and count nothing": (
+    "undecided ticks not counted": (
         [V.STOPPED, V.OK, None, V.OK, None],
         [V.STOPPED] * 3 + [V.OK] * 2,
     ),
-    "a notice must last, both ways": (
+    "notice shown and withdrawn after two ticks": (
         [V.OK, V.RECOVERING, V.RECOVERING, V.OK, V.OK],
         [V.OK, V.OK, V.RECOVERING, V.RECOVERING, V.OK],
     ),
-    "one tick without an answer is no verdict": ([V.OK, V.UNKNOWN, V.OK], [V.OK, V.OK, V.OK]),
+    "a single unknown tick not shown": ([V.OK, V.UNKNOWN, V.OK], [V.OK, V.OK, V.OK]),
 }
 
 
@@ -90,7 +90,7 @@ CASES = {
 def test_a_verdict_must_last_to_be_shown_and_to_be_withdrawn(
     found: list[Verdict | None], wanted: list[Verdict]
 ) -> None:
-    """The cases cover each transition of the state machine."""
+    """A sequence of verdicts of the rules has the expected sequence of shown verdicts."""
     assert shown(found) == wanted
 
 
@@ -179,7 +179,7 @@ def test_the_packed_state_of_a_removed_partition_is_dropped() -> None:
     ]
 
 
-@pytest.mark.parametrize("packed", [b"", b"nonsense", b"\x00" * 64], ids=["nothing", "text", "zeros"])
+@pytest.mark.parametrize("packed", [b"", b"nonsense", b"\x00" * 64], ids=["no bytes", "text", "zeros"])
 def test_damaged_bytes_give_the_initial_state(packed: bytes) -> None:
-    """A damaged file loses the hysteresis of a few ticks and does not prevent the start."""
+    """Damaged bytes do not prevent the start; each row begins as `unknown`."""
     assert unpack(packed, look(partitions_of(2), 0), 9).verdict.tolist() == [CODE[V.UNKNOWN]] * 2

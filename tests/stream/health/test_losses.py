@@ -1,4 +1,4 @@
-"""Records that retention removes: a loss that can be averted, one that cannot, and none at all."""
+"""Records that retention removes: a removal that is no loss, and a loss after which the group cannot start."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def sparse_partition_expires() -> Scene:
     return Scene([read, sparse])
 
 
-def test_a_partition_without_records_below_the_log_start_is_a_notice() -> None:
-    """The verdict of the partition is a notice and no critical loss, because the group has nothing to read."""
+def test_a_partition_whose_unread_records_are_all_removed_has_a_notice() -> None:
+    """The verdict of the partition is a notice and no fault, because the group has nothing to read."""
     late = [each for each in watch(sparse_partition_expires(), -6 * MINUTE, 8 * MINUTE) if each.time > 5 * MINUTE]
     assert {each.of(1) for each in late} == {V.BELOW_LOG_START}
     assert not any(each.sick for each in late)
@@ -32,7 +32,7 @@ def test_a_partition_without_records_below_the_log_start_is_a_notice() -> None:
 
 
 def test_a_group_that_cannot_start_keeps_its_verdict_between_its_starts() -> None:
-    """The group has no members for most of the time, and its next step is a reset of its offset."""
+    """The verdict does not change while the group has no members, and the next step is a reset of the offset."""
     (situation,) = (each for each in SICK if each.story == "a group that cannot start after its records are lost")
     late = [each for each in watch(situation.scene(), -6 * MINUTE, 12 * MINUTE) if each.time > 8 * MINUTE]
     finding = late[-1].result.row_finding(0)

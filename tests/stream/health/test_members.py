@@ -27,7 +27,7 @@ B = MemberClient("orders-2-09c1", "orders-2", "/10.0.0.8", session_timeout=45 * 
 def hangs(
     *owners: int, fine: tuple[int, ...] = (), clients: tuple[MemberClient, ...] = (A, B), **more: object
 ) -> Scene:
-    """Return a group in which the partitions of these owners stand from noon on, and those of `fine` do not."""
+    """Return a group in which the partitions of these owners have no progress from noon on, and those of `fine` do."""
     bad = [Partition(STEADY, consume(STEADY, LONG, 0), owner=owner) for owner in owners]
     good = [Partition(STEADY, consume(STEADY, LONG, LATE), owner=owner) for owner in fine]
     scene = {"memberships": [Membership(LONG, members=2)], "clients": clients, **more}
@@ -67,7 +67,7 @@ def test_no_member_is_named_if_the_stuck_partitions_have_several_owners() -> Non
 
 
 def test_a_poison_record_names_the_member_and_how_many_partitions_it_reads() -> None:
-    """The other partitions of the member show that it works."""
+    """The sentence has the owner of the partition, and the number of other partitions that are not affected."""
     found = finding(hangs(0, fine=(0, 0, 1)))
     assert found.verdict is V.POISON_RECORD
     assert "Owner of it: client orders-1 on 10.0.0.7; 2 other partitions of that member are not affected." in (
@@ -76,7 +76,7 @@ def test_a_poison_record_names_the_member_and_how_many_partitions_it_reads() -> 
 
 
 def test_the_owner_of_a_partition_that_carries_the_lag_is_named() -> None:
-    """The owner of a partition with most of the lag may be slower than the other members."""
+    """The finding of a skewed partition names the client and host of its owner, but not with `http.hide_members`."""
 
     def hot(t: int) -> int:
         return STEADY(t) + max(t, 0)
@@ -115,18 +115,21 @@ def test_a_member_whose_transactions_are_aborted_works() -> None:
 @pytest.mark.parametrize(
     ("scene", "at", "alive"),
     [
-        pytest.param(hangs(0, 0), 50 * SECOND, False, id="its session may have no heartbeat since its last commit"),
-        pytest.param(hangs(0, 0), MINUTE, True, id="its session would have ended"),
+        pytest.param(hangs(0, 0), 50 * SECOND, False, id="last heartbeat possibly before the last commit"),
+        pytest.param(hangs(0, 0), MINUTE, True, id="session timeout passed since the last commit"),
         pytest.param(
-            hangs(0, 0, clients=(dataclasses.replace(A, session_timeout=None), B)), 2 * MINUTE, False, id="not known"
+            hangs(0, 0, clients=(dataclasses.replace(A, session_timeout=None), B)),
+            2 * MINUTE,
+            False,
+            id="unknown timeout",
         ),
         pytest.param(
             hangs(0, 0, memberships=[Membership(LONG), Membership(90 * SECOND)]),
             130 * SECOND,
             False,
-            id="it has a new session since the last rebalance",
+            id="new session since the last rebalance",
         ),
-        pytest.param(hangs(0, 0, fine=(0,)), 2 * MINUTE, False, id="its commits on other partitions show as much"),
+        pytest.param(hangs(0, 0, fine=(0,)), 2 * MINUTE, False, id="commits on other partitions"),
     ],
 )
 def test_a_member_that_hangs_and_sends_heartbeats_is_alive(scene: Scene, at: int, alive: bool) -> None:  # noqa: FBT001 - a column of the table
@@ -137,11 +140,15 @@ def test_a_member_that_hangs_and_sends_heartbeats_is_alive(scene: Scene, at: int
 @pytest.mark.parametrize(
     ("since", "text"),
     [
-        pytest.param(-40 * SECOND, "The last progress was 40 s after generation 812 (", id="soon after it"),
-        pytest.param(0, "No progress since generation 812 (", id="with it"),
-        pytest.param(10 * SECOND, "No progress since generation 812 (", id="just before it"),
-        pytest.param(-7 * MINUTE, None, id="long after it"),
-        pytest.param(90 * SECOND, None, id="long before it"),
+        pytest.param(
+            -40 * SECOND,
+            "The last progress was 40 s after generation 812 (",
+            id="rebalance soon before the last progress",
+        ),
+        pytest.param(0, "No progress since generation 812 (", id="rebalance at the last progress"),
+        pytest.param(10 * SECOND, "No progress since generation 812 (", id="rebalance just after the last progress"),
+        pytest.param(-7 * MINUTE, None, id="rebalance long before the last progress"),
+        pytest.param(90 * SECOND, None, id="rebalance long after the last progress"),
     ],
 )
 def test_the_rebalance_at_which_progress_ended_is_named(since: int, text: str | None) -> None:
@@ -158,11 +165,13 @@ def test_the_rebalance_at_which_progress_ended_is_named(since: int, text: str | 
 @pytest.mark.parametrize(
     ("joined", "clients", "hidden", "text"),
     [
-        pytest.param(1, (B,), False, "client orders-2 on 10.0.0.8 joined, 2 members left)", id="one"),
-        pytest.param(2, (A, B), False, "client orders-1 on 10.0.0.7 and client orders-2 on 10.0.0.8 joined,", id="two"),
-        pytest.param(4, (A, B, A, B), False, ", 4 members joined, 2 members left)", id="many"),
-        pytest.param(2, (B,), False, ", 2 members joined, 2 members left)", id="one of them is not known"),
-        pytest.param(1, (), False, ", 1 member joined, 2 members left)", id="none is known"),
+        pytest.param(1, (B,), False, "client orders-2 on 10.0.0.8 joined, 2 members left)", id="one member"),
+        pytest.param(
+            2, (A, B), False, "client orders-1 on 10.0.0.7 and client orders-2 on 10.0.0.8 joined,", id="two members"
+        ),
+        pytest.param(4, (A, B, A, B), False, ", 4 members joined, 2 members left)", id="many members"),
+        pytest.param(2, (B,), False, ", 2 members joined, 2 members left)", id="one of two members unknown"),
+        pytest.param(1, (), False, ", 1 member joined, 2 members left)", id="no member known"),
         pytest.param(1, (B,), True, ", 1 member joined, 2 members left)", id="members are hidden"),
     ],
 )

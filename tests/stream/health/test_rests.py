@@ -35,7 +35,7 @@ def test_a_rest_at_the_end_ends_the_habit() -> None:
 
 
 @pytest.mark.parametrize("minutes", [1, 20])
-def test_a_group_that_hangs_before_the_last_record_is_no_such_group(minutes: int) -> None:
+def test_a_group_that_hangs_before_the_last_record_does_not_have_the_habit(minutes: int) -> None:
     """The commits of the group are older than the waiting record, on all of its partitions."""
     end = by_list([*range(-30 * MINUTE, 1, minutes * MINUTE)])
     parts = [Partition(end, consume(end, -30 * MINUTE, -SECOND), owner=0, subscribed=1) for _ in range(3)]
@@ -52,8 +52,8 @@ def test_the_habit_survives_a_restart_of_the_monitor() -> None:
     assert {each.verdict for each in after} == {V.COMMITS_LAST_READ}
 
 
-def test_a_group_without_members_proves_nothing_by_resting_together() -> None:
-    """All partitions of a dead group may have one unread record."""
+def test_a_group_without_members_does_not_have_the_habit() -> None:
+    """One unread record on each partition of a dead group does not show the habit."""
     scene = commits_last_read(2)
     simple = dataclasses.replace(
         scene, partitions=[dataclasses.replace(part, owner=-1, subscribed=-1) for part in scene.partitions]

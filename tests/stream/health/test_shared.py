@@ -96,15 +96,21 @@ def test_a_client_that_no_longer_seeks_back_is_well_again() -> None:
     assert not any(each.sick for each in ticks if each.time > 7 * MINUTE + 3 * TICK)
 
 
-def test_both_positions_are_in_the_sentence() -> None:
-    """The evidence has both positions; they are 700,000 offsets apart, less what the second client has caught up."""
+def test_both_positions_are_in_the_evidence() -> None:
+    """The evidence and the sentence have both positions.
+
+    They are 700,000 offsets apart, less what the second client has caught up.
+    """
     found = watch(scene_of("two clients that commit one partition"), -6 * MINUTE, 5 * MINUTE)[-1].result.row_finding(0)
     assert found.verdict is V.TWO_COMMITTERS
-    assert found.sentence.startswith("The offset has alternated between two positions for 4 min")
-    assert "offsets apart), and both advance." in found.sentence
     high, low = found.evidence["turn_from"], found.evidence["turn_to"]
     assert high == STEADY(5 * MINUTE - 5 * SECOND)
     assert low == pytest.approx(high - 670_000, abs=3_000)  # type: ignore[operator] # known
+    assert found.sentence.startswith("The offset has alternated between two positions for 4 min")
+    assert found.sentence.endswith(
+        f": one client commits about {high:,}, another one about {low:,} ({high - low:,} offsets apart), and both"  # type: ignore[operator] # known
+        " advance."
+    )
 
 
 def test_both_applications_are_named_with_their_clients() -> None:

@@ -42,7 +42,7 @@ def starts_at_the_end_after_expiry() -> Scene:
 
 
 def is_back_and_fast() -> Scene:
-    """Return a group without members for two hours that then reads all of it before its first commit."""
+    """Return a group without members for two hours that then reads all records before its first commit."""
     commits = [*consume(STEADY, -3 * HOUR, -2 * HOUR), *consume(STEADY, 5 * SECOND, LATE)]
     memberships = [Membership(-3 * HOUR), Membership(-2 * HOUR + SECOND, EMPTY, 0), Membership(0)]
     return Scene([Partition(STEADY, commits)], memberships=memberships)
@@ -152,13 +152,13 @@ def test_skipped_records_are_reported_for_ten_minutes(
 @pytest.mark.parametrize(
     "scene",
     [
-        pytest.param(is_back_and_fast, id="how fast it can read is not known"),
-        pytest.param(passes_an_aborted_transaction, id="nothing could be read up to there before"),
-        pytest.param(passes_records_of_an_aborted_transaction, id="a transaction was aborted before it got there"),
-        pytest.param(lambda: leaves_its_backlog(gapless=False), id="a compacted topic has gaps"),
-        pytest.param(falls_behind_and_is_repaired, id="it has become faster"),
-        pytest.param(set_forward, id="a tool has set it forward"),
-        pytest.param(a_second_client_begins_at_the_start, id="another client of the group has read them"),
+        pytest.param(is_back_and_fast, id="unknown reading rate"),
+        pytest.param(passes_an_aborted_transaction, id="records not readable before"),
+        pytest.param(passes_records_of_an_aborted_transaction, id="aborted transaction in the backlog"),
+        pytest.param(lambda: leaves_its_backlog(gapless=False), id="gaps of a compacted topic"),
+        pytest.param(falls_behind_and_is_repaired, id="faster process"),
+        pytest.param(set_forward, id="offset set forward by a tool"),
+        pytest.param(a_second_client_begins_at_the_start, id="records read by another client of the group"),
     ],
 )
 def test_a_large_step_with_an_explanation_skips_nothing(scene: Callable[[], Scene]) -> None:

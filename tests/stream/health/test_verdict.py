@@ -12,12 +12,12 @@ from stream.health.verdict import CODE, SEVERITIES, VERDICTS, Verdict, roll_up
 V = Verdict
 CASES = {
     "all caught up": ([V.CAUGHT_UP, V.CAUGHT_UP], [0, 0], (V.CAUGHT_UP, 0, 2)),
-    "one reads along": ([V.CAUGHT_UP, V.OK], [0, 3], (V.OK, 1, 1)),
-    "one is not known": ([V.OK, V.UNKNOWN], [3, 0], (V.UNKNOWN, 1, 1)),
-    "one is sick, one not known": ([V.UNKNOWN, V.SKEWED], [0, 3], (V.SKEWED, 1, 1)),
-    "the worst stands for all": ([V.SKEWED, V.STOPPED, V.OK], [9, 3, 1], (V.STOPPED, 1, 1)),
-    "of equal ones the greatest lag": ([V.STOPPED, V.STOPPED, V.STOPPED], [3, 9, 4], (V.STOPPED, 1, 3)),
-    "of equal lags the first": ([V.STOPPED, V.STOPPED], [3, 3], (V.STOPPED, 0, 2)),
+    "one keeps up": ([V.CAUGHT_UP, V.OK], [0, 3], (V.OK, 1, 1)),
+    "one unknown": ([V.OK, V.UNKNOWN], [3, 0], (V.UNKNOWN, 1, 1)),
+    "one with a fault, one unknown": ([V.UNKNOWN, V.SKEWED], [0, 3], (V.SKEWED, 1, 1)),
+    "worst verdict of the group": ([V.SKEWED, V.STOPPED, V.OK], [9, 3, 1], (V.STOPPED, 1, 1)),
+    "greatest lag of equal verdicts": ([V.STOPPED, V.STOPPED, V.STOPPED], [3, 9, 4], (V.STOPPED, 1, 3)),
+    "first row of equal lags": ([V.STOPPED, V.STOPPED], [3, 3], (V.STOPPED, 0, 2)),
     "nothing committed": ([], [], (V.UNKNOWN, -1, 0)),
 }
 

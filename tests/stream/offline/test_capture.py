@@ -79,19 +79,24 @@ def test_torn_file_is_read_up_to_the_tear(tmp_path: Path) -> None:
 
 
 def test_damaged_block_ends_the_read_with_a_problem(tmp_path: Path) -> None:
-    """Damage in the framing or in the compressed bytes of a block ends the read there."""
+    """Damage in the framing or in the compressed bytes of a block ends the read there.
+
+    The rows of the earlier blocks are read, and the problem has the position of the damaged block.
+    """
     rows = _many(1000)
     path = capture_of(tmp_path / "c.avro", rows)
     raw = bytearray(path.read_bytes())
-    second = [block.start for block in CaptureFile(path).blocks()][1]
+    first = next(CaptureFile(path).blocks())
+    second = first.end
     for at in (second + 1, second + 20, second + 40):
         damaged = bytearray(raw)
         damaged[at] ^= 0xFF
         path.write_bytes(damaged)
         capture = CaptureFile(path)
-        kept = list(capture.rows())
-        assert 0 < len(kept) < len(rows)
-        assert capture.problems
+        assert list(capture.rows()) == rows[: len(first.rows)]
+        assert capture.end == second
+        (problem,) = capture.problems
+        assert f"damaged at byte {second}: " in problem
 
 
 SMALL = RECORDED.read_bytes()
@@ -152,7 +157,9 @@ def test_rows_after_an_offset_can_be_selected(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("other", "problem"),
     [
-        pytest.param(Origin("cluster-2", ORIGIN.topic_ids), "to cluster cluster-1, not to cluster-2", id="cluster"),
+        pytest.param(
+            Origin("cluster-2", ORIGIN.topic_ids), "to cluster cluster-1, not to cluster-2", id="another cluster"
+        ),
         pytest.param(Origin("cluster-1", {OFFSETS_TOPIC: "id-2"}), "was re-created", id="topic re-created"),
         pytest.param(Origin("cluster-1", {"__x": None}), "created without topic __x", id="another topic"),
     ],
@@ -195,7 +202,7 @@ def test_file_that_is_not_a_capture_is_rejected(tmp_path: Path, content: bytes |
 
 
 def test_capture_with_other_fields_is_rejected(tmp_path: Path) -> None:
-    """A capture must have the right name and the right fields."""
+    """A file with the name of the capture's schema but other fields is rejected."""
     path = tmp_path / "c.avro"
     schema = {**SCHEMA, "fields": [{"name": "topic", "type": "int"}, *SCHEMA["fields"][1:]]}
     with path.open("wb") as file:

@@ -246,7 +246,7 @@ def test_full_disk_is_one_line_and_the_next_run_continues(
 
 
 def test_full_disk_keeps_an_existing_capture(tmp_path: Path) -> None:
-    """The rows captured before are still readable."""
+    """The rows that were captured before the disk was full are still readable."""
     before = [row(at, b"k", os.urandom(2000)) for at in range(200)]
     path = capture_of(tmp_path / "c.avro", before)
     with full_after(path.stat().st_size + 1000), pytest.raises(UnwritableRefusal):
@@ -304,6 +304,12 @@ ODD: dict[str, Callable[[Path], Path]] = {
 }
 
 
+def _contents(folder: Path) -> dict[Path, tuple[int, int, int]]:
+    """Return mode, size and modification time of everything below a folder."""
+    found = {path: path.lstat() for path in folder.rglob("*")}
+    return {path: (each.st_mode, each.st_size, each.st_mtime_ns) for path, each in found.items()}
+
+
 @pytest.mark.parametrize("kind", [*ODD, "a directory", "a missing directory"])
 def test_path_that_is_no_file_is_rejected_as_capture(
     kind: str, log_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -311,10 +317,12 @@ def test_path_that_is_no_file_is_rejected_as_capture(
     """The error is one short line and an exit code, without blocking; nothing is created or changed."""
     more = {"a directory": lambda folder: folder, "a missing directory": lambda folder: folder / "no" / "c.avro"}
     target = {**ODD, **more}[kind](tmp_path)
+    before = _contents(tmp_path)
     code, out, err = run(capsys, "capture", target, "--log-dir", log_folder)
     assert code == ExitCode.UNWRITABLE
     assert (out, err.count("\n")) == ("", 1), err
     assert len(err) < 600
+    assert _contents(tmp_path) == before
 
 
 @pytest.mark.parametrize("verb", [["replay"], ["decode", "--input"], ["groups", "--capture"]], ids=lambda v: v[0])
@@ -381,7 +389,7 @@ def test_decompression_bomb_is_one_line_and_bounded_memory(
 
 
 def test_block_of_millions_of_empty_rows_is_damage(tmp_path: Path) -> None:
-    """A block of rows of six bytes would need gigabytes although it is below the limit of bytes."""
+    """A block with too many rows is damage and is not read, although its size is below the limit in bytes."""
     path = with_block(tmp_path / "rows.avro", "deflate", 10_000_000, _deflated(bytes(60_000_000)))
     known = CaptureFile(path)
     tracemalloc.start()
@@ -394,18 +402,26 @@ def test_block_of_millions_of_empty_rows_is_damage(tmp_path: Path) -> None:
     assert peak < container.MAX_BLOCK_BYTES
 
 
-def test_huge_length_is_not_allocated(tmp_path: Path) -> None:
-    """A block length of an exabyte is damage."""
+@pytest.mark.parametrize("length", [container.MAX_BLOCK_BYTES + 1, 1 << 60], ids=["one byte too many", "an exabyte"])
+def test_huge_length_is_not_allocated(length: int, tmp_path: Path) -> None:
+    """A block length above the limit is damage. The length is not allocated."""
     path = with_block(tmp_path / "c.avro", "null", 1, b"x")
     raw = path.read_bytes()
-    path.write_bytes(raw[:-18] + write.zigzag(1 << 60))
+    path.write_bytes(raw[:-18] + write.zigzag(length, 64))
     known = CaptureFile(path)
-    assert list(known.rows()) == []
+    tracemalloc.start()
+    try:
+        assert list(known.rows()) == []
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
     assert "damaged at byte" in known.problems[0]
+    assert f"a block of {length} bytes" in known.problems[0]
+    assert peak < container.MAX_BLOCK_BYTES
 
 
 def test_memory_does_not_grow_with_the_number_of_blocks(tmp_path: Path) -> None:
-    """Half a gigabyte of values in a small file is processed in batches."""
+    """The replay of half a gigabyte of values in a small file needs less than 200 MiB."""
     value = commit_value(1, 1) + bytes(1 << 20)
     path = tmp_path / "c.avro"
     with CaptureWriter(path, ORIGIN) as writer:

@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
 
+from exporters.http.server import HttpServer
 from sandbox.waiting import wait_until
 from stream.config.options import OtlpOptions
 from stream.errors import ExitCode, Refusal
 from stream.otlp.export import otlp_export
 from stream.service.status import ServiceStatus
+from tests.exporters.http.test_server import get
+from tests.exporters.otlp.decoded import received, scraped
 from tests.stream.otlp.otlp_receiver import OtlpReceiver
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tests.exporters.otlp.decoded import Series
+
+
+def exported_names(series: Iterable[Series]) -> set[str]:
+    """Return the names of series, except those of the export itself, which the first export may not have yet."""
+    return {name for name, _ in series if not name.startswith("lagwarden_otlp_")}
 
 
 def test_nothing_is_sent_without_an_endpoint() -> None:
@@ -23,12 +37,22 @@ def test_nothing_is_sent_without_an_endpoint() -> None:
 
 
 def test_the_monitor_exports_before_the_first_snapshot() -> None:
-    """The export has the metrics of the monitor itself, as a scrape has them; the status has its counters."""
+    """The export has the metrics that `/metrics` has without a snapshot: those of the process and of the monitor.
+
+    The status has the number of points and no failures.
+    """
     status = ServiceStatus("0.1.0", 60.0)
+    server = HttpServer("127.0.0.1", 0, lambda: None, status.monitor_status)
     with OtlpReceiver() as receiver:
-        options = OtlpOptions(endpoint=receiver.url, interval=1)
-        with otlp_export(options, lambda: None, lambda: None, status.monitor_status) as status.otlp:
+        options = OtlpOptions(endpoint=receiver.url, interval=3600)
+        with otlp_export(options, lambda: None, lambda: None, server.status) as status.otlp:
             wait_until(lambda: bool(status.monitor_status().otlp_exported_at), "an export")
+        server.start()
+        try:
+            page = get(server, "/metrics")[1].decode()
+        finally:
+            server.stop()
+        assert exported_names(received(receiver.bodies)) == exported_names(scraped(page))
         assert status.monitor_status().otlp_points
     assert not any(status.monitor_status().otlp_failures.column("failures").to_pylist())
 

@@ -101,7 +101,7 @@ def test_variables_of_opentelemetry_have_no_effect(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_resource_names_the_service_and_the_instance() -> None:
-    """Configured attributes replace the defaults."""
+    """The resource has name, version and instance of the service. Configured attributes replace the defaults."""
     with OtlpReceiver() as receiver:
         assert pusher(receiver.url, resource={"service.instance.id": "a", "team": "t"}).export()
         (resource,) = ExportMetricsServiceRequest.FromString(receiver.bodies[0]).resource_metrics
@@ -114,7 +114,7 @@ def test_the_resource_names_the_service_and_the_instance() -> None:
 
 
 def test_exports_follow_each_other_at_the_interval() -> None:
-    """The exports run on a thread of their own, the first one at once."""
+    """The exports are repeated, and their thread ends with the pusher."""
     before = set(threading.enumerate())
     with OtlpReceiver() as receiver:
         with pusher(receiver.url, interval=0.05) as own:

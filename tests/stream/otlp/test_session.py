@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _EMPTY = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\xff\x03\x00\x00\x00\x00\x00\x00\x00\x00\x00"
-"""Nothing, with gzip."""
+"""An empty body, compressed with gzip."""
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_a_status_is_a_success_or_has_a_reason(status: int, reason: str | None) 
 
 
 def test_a_redirect_is_a_failure_and_not_followed() -> None:
-    """The SDK would take a redirect for a success, and the token belongs to the configured address."""
+    """The error names the option, and no request reaches the new address: the token belongs to the configured one."""
     with OtlpReceiver(lambda _: (307, {"Location": "/elsewhere"}, b"")) as receiver, OtlpSession() as session:
         with pytest.raises(RefusedRequestError, match=r"set otlp\.endpoint"):
             session.request("POST", receiver.url, data=_EMPTY, timeout=10, allow_redirects=False)
@@ -53,7 +53,7 @@ def test_a_redirect_is_a_failure_and_not_followed() -> None:
 
 
 def test_rejected_data_points_are_in_the_outcome() -> None:
-    """A receiver that accepts a request in part reports how many points it rejected, and why."""
+    """The outcome has the number of rejected points and the message of the receiver."""
     partial = ExportMetricsPartialSuccess(rejected_data_points=3, error_message="too old")
     body = ExportMetricsServiceResponse(partial_success=partial).SerializeToString()
     with OtlpReceiver(lambda _: (200, {}, body)) as receiver, OtlpSession() as session:

@@ -27,7 +27,7 @@ OFFSETS = st.dictionaries(PARTITION, st.integers(0, 1000), max_size=6)
         pytest.param({0: 0}, {0: 5}, {0: 9}, [], id="more records since the start"),
         pytest.param({0: 5}, {0: 5}, {}, [], id="the checkpoint has all records of the start"),
         pytest.param({0: 7}, {0: 5}, {}, [], id="read ahead of the last stable offset of the start"),
-        pytest.param({0: 0, 1: 0}, {0: 5, 1: 3}, {1: 3}, [0], id="one of two is behind"),
+        pytest.param({0: 0, 1: 0}, {0: 5, 1: 3}, {1: 3}, [0], id="one of two partitions is behind"),
         pytest.param({}, {3: 2}, {}, [3], id="a partition the checkpoint does not know is read from its start"),
     ],
 )

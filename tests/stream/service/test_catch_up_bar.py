@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     import pytest
 
 
+SHOW_CURSOR, UP_ONE_LINE, ERASE_LINE = "\x1b[?25h", "\x1b[1A", "\x1b[2K"
+
+
 class Terminal(io.StringIO):
     """A stream that claims to be a terminal."""
 
@@ -23,14 +26,15 @@ class Terminal(io.StringIO):
 
 
 def test_a_terminal_gets_a_bar() -> None:
-    """The bar shows share, rate and time left, and is removed at the end."""
+    """The bar shows the percentage, the rate and the time left. It is erased at the end."""
     screen = Terminal()
     view = CatchUpView(screen)
     view.show(CatchUp(0.25, 1_234_567.0, 9.6))
     view._bar.refresh()  # type: ignore[union-attr]
-    view.done()
     assert "25%" in screen.getvalue()
     assert "1,234,567 offsets/s, about 10 s left" in screen.getvalue()
+    view.done()
+    assert screen.getvalue().endswith(f"\n{SHOW_CURSOR}\r{UP_ONE_LINE}{ERASE_LINE}")
 
 
 def test_a_log_gets_a_line_every_ten_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,7 +51,7 @@ def test_a_log_gets_a_line_every_ten_seconds(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_log_gets_its_first_line_with_the_first_rate(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A catch-up of three seconds is logged once."""
+    """A catch-up of two seconds is logged once, when its rate is known."""
     now = [100.0]
     monkeypatch.setattr("stream.service.catch_up_bar.time.monotonic", lambda: now[0])
     view = CatchUpView(io.StringIO())

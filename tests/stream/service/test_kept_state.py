@@ -111,7 +111,7 @@ def test_a_failure_with_another_cause_sets_nothing_aside(
 
 
 def test_broken_state_is_set_aside_at_once_and_only_once(root: Path) -> None:
-    """The process starts over once if the state is not published; after a second failure the next start does."""
+    """The first failure sets the state aside at once; after a second failure, the next start sets the state aside."""
     with opened(root) as state:
         with pytest.raises(StateUnusableError, match=r"spark: java\.io\.EOFException"):
             state.record_failure(BROKEN, shown=False)
@@ -146,7 +146,7 @@ def test_a_full_volume_is_a_refusal_and_keeps_the_state(root: Path) -> None:
         assert not state.checkpoint.fresh
 
 
-def test_a_query_that_failed_because_of_a_deleted_checkpoint_logs_that(root: Path) -> None:
+def test_a_query_that_failed_because_of_a_deleted_checkpoint_logs_the_deletion(root: Path) -> None:
     """The log states that a file was deleted, whatever error Spark reports."""
     with opened(root) as state, structlog.testing.capture_logs() as logs:
         assert state.lost() is None
@@ -158,7 +158,7 @@ def test_a_query_that_failed_because_of_a_deleted_checkpoint_logs_that(root: Pat
 @pytest.mark.parametrize(
     "error",
     [UnreadableShardError("shard 3 of the state cannot be read"), SparkCallError("read the state", BROKEN)],
-    ids=["our codec", "Spark"],
+    ids=["error of the codec", "error of Spark"],
 )
 def test_state_that_cannot_be_loaded_is_set_aside(
     root: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
@@ -199,7 +199,7 @@ def test_a_state_that_cannot_be_loaded_from_a_full_volume_is_kept(root: Path, mo
         (44, 48, "the state has read partition 0 of __consumer_offsets up to 45, the offset log up to 50"),
         (50, None, "the state has read partition 0 of __consumer_offsets up to 50, the offset log ends at 50"),
     ],
-    ids=["where the log ends", "markers follow", "unknown what follows", "a record follows", "beyond the log"],
+    ids=["at the end of the log", "before markers", "before unknown records", "before a record", "beyond the log"],
 )
 def test_state_must_be_that_of_the_offset_log(
     root: Path, monkeypatch: pytest.MonkeyPatch, position: int, data_end: int | None, problem: str | None

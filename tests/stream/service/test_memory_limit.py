@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         pytest.param({"memory.max": "much"}, None, id="an unknown format"),
     ],
 )
-def test_limit(tmp_path: Path, files: dict[str, str], limit: int | None) -> None:
+def test_memory_limit_of_a_container(tmp_path: Path, files: dict[str, str], limit: int | None) -> None:
     """The limit is in bytes, and None if no limit can be read."""
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)

@@ -80,7 +80,7 @@ def test_the_processes_of_a_first_read_are_counted_as_workers(tmp_path: Path) ->
 
 
 def test_a_process_that_has_ended_is_not_counted(tmp_path: Path) -> None:
-    """A zombie has no memory; the memory of its role stays known."""
+    """A zombie, which has no memory, is not among the processes of its role."""
     process(tmp_path, 1, 2, 3)
     process(tmp_path, 2)
     process(tmp_path, 3, pss=None)
@@ -137,7 +137,7 @@ def test_process_id_that_is_used_again_is_another_process(tmp_path: Path) -> Non
 
 
 def test_values_are_cached_for_ten_seconds(tmp_path: Path) -> None:
-    """Reading the memory of a large process takes milliseconds."""
+    """Values are read again after ten seconds, because a read of a large process takes milliseconds."""
     clock = Clock()
     usage = ProcessUsage(1, tmp_path, clock)
     process(tmp_path, 1, pss=1)
@@ -151,7 +151,7 @@ def test_values_are_cached_for_ten_seconds(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "1 (java) S", "1 (java) S 1 1 1 0 -1 0 0 0 0 0 x y 0 0 20 0 1 0 7"])
 def test_unreadable_process_is_left_out(tmp_path: Path, text: str) -> None:
-    """A process may end while it is read."""
+    """A process without a complete `stat` file, as at its end, has no row."""
     process(tmp_path, 1)
     (tmp_path / "1" / "stat").write_text(text)
     assert rows(ProcessUsage(1, tmp_path)) == {}

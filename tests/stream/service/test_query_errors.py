@@ -31,7 +31,7 @@ def text_of(error: Exception) -> str:
         (LoginRefused("b:9092 refuses the login", "check kafka.sasl_password"), ExitCode.LOGIN_REFUSED),
         (TlsRefused("the certificate: expired", "renew it"), ExitCode.TLS_REFUSED),
     ],
-    ids=["right", "login", "certificate"],
+    ids=["missing ACL right", "refused login", "expired certificate"],
 )
 def test_a_permanent_error_of_the_cluster_is_a_refusal(error: Refusal, code: ExitCode) -> None:
     """A restart does not fix a permanent error, so the process ends with its message, advice and exit code."""

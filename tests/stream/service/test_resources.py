@@ -28,7 +28,7 @@ class Runtime:
         return 400
 
     def freeMemory(self) -> int:  # noqa: N802 - Java's name
-        """Return the free part of it."""
+        """Return the free part of the committed heap."""
         return 150
 
     def maxMemory(self) -> int:  # noqa: N802 - Java's name
@@ -67,7 +67,7 @@ def test_jvm_that_has_ended_has_no_heap(tmp_path: Path, fault: Exception) -> Non
 
 
 def test_resources_are_read_every_fifteen_seconds(tmp_path: Path) -> None:
-    """The supervisor polls more often; the last reading stays between two readings."""
+    """`poll` returns None until 15 seconds after the last reading; the supervisor polls more often."""
     now = [50.0]
     poller = ResourcePoller(session(Runtime()), lambda: now[0])
     assert poller.poll(tmp_path) is not None

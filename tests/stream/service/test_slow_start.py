@@ -24,7 +24,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.mark.long
 def test_the_error_of_spark_is_recognised(tmp_path: Path) -> None:
-    """The process that plans the batches starts after more than the ten seconds that Spark waits."""
+    """A process that starts later than Spark waits is a slow start, and not an error of the state."""
     python = tmp_path / "python"
     python.write_text(
         f'#!/bin/sh\ncase "$*" in *python_streaming_source_runner*) sleep 12 ;; esac\nexec {sys.executable} "$@"\n'

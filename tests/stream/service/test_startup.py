@@ -63,7 +63,7 @@ def wait_for_topic(status: ServiceStatus, stopping: threading.Event | None = Non
     return wait_for_offsets_topic(cluster, status, stopping or threading.Event(), lambda: None)
 
 
-def test_the_topic_is_waited_for(status: ServiceStatus, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_start_waits_for_the_topic(status: ServiceStatus, monkeypatch: pytest.MonkeyPatch) -> None:
     """The start waits while the cluster is unreachable or has no offsets topic, and logs each reason once."""
     monkeypatch.setattr(startup, "describe", one_by_one([AWAY, AWAY, None, None, TOPIC]))
     with structlog.testing.capture_logs() as lines:
@@ -101,7 +101,9 @@ def test_a_stop_ends_every_wait(status: ServiceStatus) -> None:
     assert wait_for_log_bounds(cluster, TOPIC, status, stopping) is None
 
 
-def test_the_bounds_of_all_partitions_are_waited_for(status: ServiceStatus, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_start_waits_for_the_bounds_of_all_partitions(
+    status: ServiceStatus, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The start waits for an unreachable cluster and for a partition without a leader."""
     leaderless = [BOTH[0], (NAME, 1, None, None, None, "no_leader")]
     monkeypatch.setattr(startup, "read_ends", one_by_one([AWAY, ends_of(leaderless), ends_of(BOTH)]))
@@ -130,7 +132,7 @@ def test_a_long_wait_for_the_bounds_is_logged_once(status: ServiceStatus, monkey
     assert len(lines) == 1
 
 
-def test_only_the_bounds_of_own_partitions_are_waited_for(
+def test_the_start_waits_only_for_the_bounds_of_own_partitions(
     status: ServiceStatus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A partition of another instance without a leader does not delay the groups of this instance."""
@@ -145,7 +147,7 @@ def test_only_the_bounds_of_own_partitions_are_waited_for(
 
 
 def test_more_instances_than_partitions_are_refused() -> None:
-    """An instance without partitions would have no groups."""
+    """An instance that would have no partition, and so no groups, is refused."""
     check_share(InstanceShare(1, 2), TOPIC)
     with pytest.raises(Refusal, match=r"job.instance is 1/3, but __consumer_offsets has 2 partitions") as refused:
         check_share(InstanceShare(1, 3), TOPIC)

@@ -73,7 +73,7 @@ def with_executors(own: ServiceStatus, running: int, none_since: float | None = 
                 "the monitor is starting",
                 "no executor has been registered with Spark for 45 s (expected 2)",
             ],
-            id="executors never come",
+            id="executors are never registered",
         ),
         pytest.param(with_executors(status_in(phases.RUNNING, age=1), 1), [], id="one of two executors is lost"),
         pytest.param(
@@ -87,7 +87,7 @@ def with_executors(own: ServiceStatus, running: int, none_since: float | None = 
         pytest.param(
             status_in(phases.CATCHING_UP),
             ["offsets partitions not read to their ends yet: 2"],
-            id="two of three to read",
+            id="two of three partitions to read",
         ),
         pytest.param(
             status_in(phases.CATCHING_UP, trouble=AWAY), ["offsets partitions not read to their ends yet: 2", AWAY],
@@ -117,7 +117,7 @@ def with_executors(own: ServiceStatus, running: int, none_since: float | None = 
                 "offsets partitions not read to their ends yet: 2",
                 "offsets partitions that have no leader: 3",
             ],
-            id="an offsets partition without a leader is what the catch-up waits for",
+            id="offsets partition without a leader during the catch-up",
         ),
         pytest.param(status_in(phases.STOPPING, age=1), ["the monitor is stopping"], id="stopping"),
         pytest.param(status_in(phases.FAILED, age=1), ["the monitor is failed"], id="the query failed"),

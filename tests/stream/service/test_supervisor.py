@@ -157,7 +157,7 @@ def test_a_topic_that_was_read_first_has_no_progress_bar(
 def test_a_stop_while_the_session_does_not_open_ends_the_process(
     status: ServiceStatus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The query is not started; the next start reads the topic again."""
+    """The process ends with exit code 0 and does not start the query."""
     monkeypatch.setattr(supervisor, "_FIRST_BATCH_SECONDS", 0.1)
     ticks, stopping, part = Ticks(status), threading.Event(), _Part()
     made = QuerySupervisor(Future(), pytest.fail, part, part, status=status, publisher=part)  # type: ignore[arg-type]
@@ -167,10 +167,10 @@ def test_a_stop_while_the_session_does_not_open_ends_the_process(
     assert ticks.phases[-1] == "ended"
 
 
-def test_a_stop_does_not_wait_for_the_first_batch_without_end(
+def test_a_stop_waits_for_the_first_batch_for_a_limited_time(
     status: ServiceStatus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The process ends before a process manager kills it, and reads the topic again after its next start."""
+    """The process ends with exit code 0 although no batch has ended."""
     monkeypatch.setattr(supervisor, "_FIRST_BATCH_SECONDS", 0.1)
     stopping, part = threading.Event(), _Part()
     stopping.set()
@@ -232,14 +232,14 @@ def killed(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
 
 def test_a_deleted_checkpoint_ends_the_process_at_once(status: ServiceStatus, killed: list[bool]) -> None:
-    """The JVM is killed before it writes anything else."""
+    """The exit code is that of a damaged checkpoint, and the JVM is killed so that it writes nothing else."""
     state = _Part(lost=lambda: "metadata was deleted")
     assert exit_code(status, state=state)[0] == ExitCode.CHECKPOINT_DAMAGED
     assert (status.phase, killed) == (FAILED, [True])
 
 
 def test_a_state_that_does_not_match_the_topic_is_withdrawn(status: ServiceStatus, killed: list[bool]) -> None:
-    """The next start reads the topic from its start."""
+    """The publisher is cleared, the exit code is TOPIC_CHANGED, and the JVM is not killed."""
     code, publisher = exit_code(status, watch=_Part(broken="the topic was recreated"))
     assert (code, publisher.calls, killed) == (ExitCode.TOPIC_CHANGED, ["clear"], [])
 
@@ -295,15 +295,21 @@ def test_a_progress_report_is_recorded_once(status: ServiceStatus, monkeypatch: 
 SLOW = SparkFailure("Python worker failed to connect back.", "Python worker failed to connect back.")
 
 
-@pytest.mark.parametrize("raised", [True, False], ids=["by the start", "by the query"])
+@pytest.mark.parametrize("raised", [True, False], ids=["error of the start", "error of the query"])
 def test_a_query_that_does_not_start_in_time_is_started_again(
-    status: ServiceStatus, monkeypatch: pytest.MonkeyPatch, *, raised: bool
+    status: ServiceStatus, monkeypatch: pytest.MonkeyPatch, killed: list[bool], *, raised: bool
 ) -> None:
-    """The process continues on a busy machine, and keeps the JVM and what was read."""
+    """Two slow starts, as on a busy machine, do not end the process; the third start succeeds.
+
+    All starts use the same session. The JVM, the state and the published snapshot are kept.
+    """
     started: list[_Part] = []
+    sessions: list[object] = []
+    failures: list[SparkFailure] = []
     stopping = threading.Event()
 
-    def start(_: object) -> Any:
+    def start(session: object) -> Any:
+        sessions.append(session)
         started.append(_Part())
         if len(started) == 3:
             stopping.set()
@@ -312,10 +318,13 @@ def test_a_query_that_does_not_start_in_time_is_started_again(
         return started[-1]
 
     monkeypatch.setattr(supervisor, "failure", lambda _: None if len(started) == 3 else SLOW)
-    part: Any = _Part()
-    made = QuerySupervisor(opened(), start, part, part, status=status, publisher=part)
+    part: Any = _Part(record_failure=lambda failed, **_: failures.append(failed))
+    session = opened()
+    made = QuerySupervisor(session, start, part, part, status=status, publisher=part)
     assert made.supervise(stopping, 60.0, lambda _, ended: ended.wait(LIMIT)) == ExitCode.OK  # type: ignore[arg-type,return-value]
-    assert (len(started), status.phase) == (3, STOPPING)
+    assert status.phase == STOPPING
+    assert sessions == [session.result()] * 3
+    assert (killed, failures, part.calls) == ([], [], [])
 
 
 def test_a_query_that_never_starts_in_time_ends_the_process(

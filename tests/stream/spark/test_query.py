@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,8 +22,10 @@ class QueryOfADeadJvm:
 
     def __init__(self, error: Exception) -> None:
         self._error = error
+        self.asked: list[str] = []
 
     def __getattr__(self, name: str) -> Any:
+        self.asked.append(name)
         raise self._error
 
 
@@ -38,10 +41,13 @@ def test_jvm_that_is_gone_is_a_failure_of_the_query(error: Exception, monkeypatc
 
 
 @pytest.mark.parametrize("error", [Py4JError("x"), ConnectionRefusedError(111, "x")], ids=lambda e: type(e).__name__)
-def test_stopping_a_query_whose_jvm_is_gone_ends_at_once(error: Exception) -> None:
-    """The query no longer exists, and the exception does not reach the caller."""
+def test_stopping_a_query_whose_jvm_is_gone_ends_at_once(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`stop` returns True without a pause and without a second call. The exception does not reach the caller."""
+    pauses: list[float] = []
+    monkeypatch.setattr(time, "sleep", pauses.append)
     query: Any = QueryOfADeadJvm(error)
     assert stop(query, 60.0)
+    assert (query.asked, pauses) == (["isActive"], [])
 
 
 class Progress:
@@ -57,16 +63,22 @@ class Progress:
         return json.dumps({**report, "stateOperators": self._operators})
 
 
+def repaired(snapshots: int) -> dict[str, Any]:
+    """Return the part of a report about an operator with so many repaired snapshots."""
+    return {"customMetrics": {"rocksdbNumSnapshotsAutoRepaired": snapshots}}
+
+
 @pytest.mark.parametrize(
     ("operators", "repairs"),
     [
-        pytest.param([{"customMetrics": {"rocksdbNumSnapshotsAutoRepaired": 2}}], 2, id="two damaged snapshots"),
+        pytest.param([repaired(2)], 2, id="two damaged snapshots"),
+        pytest.param([repaired(2), {}, repaired(3)], 5, id="several operators"),
         pytest.param([{"customMetrics": {}}, {}], 0, id="a release that does not report repairs"),
         pytest.param([], 0, id="no stateful operator"),
     ],
 )
 def test_repaired_snapshots_of_the_state_are_reported(operators: list[dict[str, Any]], repairs: int) -> None:
-    """The report sums Spark's counts per operator."""
+    """The report has the sum of the repaired snapshots of all operators, or 0 if Spark reports none."""
     query: Any = SimpleNamespace(_jsq=SimpleNamespace(lastProgress=lambda: Progress(operators)))
     report = last_report(query)
     assert report is not None
@@ -74,7 +86,7 @@ def test_repaired_snapshots_of_the_state_are_reported(operators: list[dict[str, 
 
 
 def test_watchdog_ends_the_process_although_the_jvm_cannot_be_killed() -> None:
-    """A session that has been stopped meanwhile has no gateway."""
+    """The exit code is WATCHDOG for a session without a gateway, such as one that has been stopped."""
     program = "import time; from stream.spark.query import Watchdog; Watchdog(object(), 0.1); time.sleep(30)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60, check=False)
     assert done.returncode == ExitCode.WATCHDOG

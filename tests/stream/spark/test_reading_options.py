@@ -33,7 +33,7 @@ def options(login: KafkaLogin) -> ReadingOptions:
 
 
 def test_serialized_options_have_no_secret(tmp_path: Path) -> None:
-    """Spark prints and stores the options. They have the file of a secret, and a secret itself raises an error."""
+    """The text has the file of a secret instead of its value. A secret without a file raises an error."""
     place = tmp_path / "password"
     place.write_text("hunter2")
     text = options(KafkaLogin(PasswordLogin("PLAIN", "u", SecretFile(place)))).to_text()

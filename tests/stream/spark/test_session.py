@@ -20,16 +20,14 @@ SYSTEM: Final = "/tmp"  # noqa: S108 - the default of the JVM
 @pytest.mark.parametrize(
     ("folder", "sockets"),
     [
-        pytest.param(
-            "/scratch/lagwarden-a1b2c3d4", "/scratch/lagwarden-a1b2c3d4", id="beside the other temporary files"
-        ),
+        pytest.param("/scratch/lagwarden-a1b2c3d4", "/scratch/lagwarden-a1b2c3d4", id="a configured folder"),
         pytest.param("/" + "x" * 63, "/" + "x" * 63, id="the longest folder in which the path of a socket fits"),
         pytest.param("/" + "x" * 64, SYSTEM, id="a path of 108 bytes is too long for a socket"),
-        pytest.param("/" + "ä" * 40, SYSTEM, id="bytes count, not characters"),
-        pytest.param(None, SYSTEM, id="as the JVM chooses it"),
+        pytest.param("/" + "ä" * 40, SYSTEM, id="a path that is too long in bytes, but not in characters"),
+        pytest.param(None, SYSTEM, id="no configured folder"),
     ],
 )
-def test_folder_of_the_sockets_of_workers(folder: str | None, sockets: str) -> None:
+def test_sockets_of_workers_are_in_the_temporary_folder(folder: str | None, sockets: str) -> None:
     """Sockets are in the folder for temporary files, unless their paths would be too long."""
     jvm = JvmOptions("512m", temporary_folder=Path(folder) if folder else None)
     options = SessionOptions("local[1]", jvm, "127.0.0.1", 1)
@@ -47,7 +45,7 @@ def test_folder_of_the_sockets_of_workers(folder: str | None, sockets: str) -> N
 def test_jvm_that_ends_during_the_start_is_refused_with_its_end(
     error: Exception, part: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The error has the JVM's end and exit code 24 for each interrupted call, and does not blame Java."""
+    """The refusal has the end of the JVM and the exit code SPARK_UNAVAILABLE, without advice about JAVA_HOME."""
 
     def fail(*_: object, **__: object) -> None:
         raise error

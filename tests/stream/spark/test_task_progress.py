@@ -66,7 +66,19 @@ def test_reports_within_the_interval_are_combined(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_missing_receiver_does_not_fail_the_task(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An address that cannot be reached is no error."""
+    """An address that cannot be reached is no error, and the report is dropped."""
     monkeypatch.setattr(task_progress, "SEND_INTERVAL", 0.0)
     with contextlib.closing(ProgressSender(("256.0.0.1", 9))) as sender:
         sender.add(POSITIONS)
+        assert sender._positions == {}
+
+
+def test_a_report_that_cannot_be_sent_does_not_prevent_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A report that is too large for a datagram is dropped. The next report is received without its positions."""
+    monkeypatch.setattr(task_progress, "SEND_INTERVAL", 0.0)
+    received: queue.Queue[Mapping[int, int]] = queue.Queue()
+    with contextlib.closing(ProgressReceiver("127.0.0.1", 0, received.put)) as receiver:
+        with contextlib.closing(ProgressSender(("127.0.0.1", receiver.port))) as sender:
+            sender.add(dict.fromkeys(range(10_000), 1))
+            sender.add(POSITIONS)
+        assert received.get(timeout=5) == POSITIONS

@@ -31,8 +31,8 @@ def spark() -> Iterator[SparkSession]:
     end_session(session, 20)
 
 
-def test_there_is_a_checkpoint_of_an_earlier_release() -> None:
-    """The next test would check nothing without such a checkpoint."""
+def test_a_checkpoint_of_an_earlier_release_exists() -> None:
+    """The captures have the checkpoint of one earlier release, without which the next test would check nothing."""
     assert [archive.name for archive in ARCHIVES] == ["checkpoint-spark-4.2.0.tar.gz"]
 
 

@@ -38,7 +38,7 @@ def read_int(read: bytes) -> int:
 
 
 def test_a_worker_is_forked_with_its_modules(daemon: subprocess.Popen[bytes]) -> None:
-    """The daemon first writes its port, so no module may print at its import. It ends with its standard input."""
+    """The daemon writes its port first, forks a worker with Arrow and numpy, and ends with its standard input."""
     assert daemon.stdin is not None
     assert daemon.stdout is not None
     port = read_int(daemon.stdout.read(4))
@@ -53,7 +53,7 @@ def test_a_worker_is_forked_with_its_modules(daemon: subprocess.Popen[bytes]) ->
 
 
 def test_no_module_starts_a_thread() -> None:
-    """A fork copies only the calling thread, and with it the locks that other threads hold."""
+    """The import of the daemon starts no thread, because a fork copies locks without the threads that hold them."""
     program = f"import threading, {worker_daemon.__name__}; print(threading.active_count())"
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     assert done.stdout == "1\n"

@@ -93,7 +93,7 @@ class Ticks:
 
 
 def test_a_topic_exists_or_does_not_or_is_unknown(answers: Answers) -> None:
-    """A topic that the cluster does not know does not exist; while the cluster is unreachable, that is unknown."""
+    """A topic that the cluster does not know does not exist; existence is unknown while the cluster is unreachable."""
     ticks = Ticks()
     context = ticks.poll(topics={"t", "deleted"})
     assert [context.topic_exists(topic) for topic in ("t", "deleted", "never requested")] == [True, False, None]

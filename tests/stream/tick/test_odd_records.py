@@ -86,7 +86,7 @@ def some_ends(chance: random.Random) -> pa.Table:
 
 
 def publisher_after(chance: random.Random, ticks: int) -> tuple[Publisher, ServiceStatus]:
-    """Return a publisher after some batches with a tick after each; no error may have been contained."""
+    """Return a publisher after some batches with a tick after each; fails if an internal error was counted."""
     status = ServiceStatus("1", 60)
     status.phase, status.cluster_id = RUNNING, "c"
     status.progress = CatchUpProgress({0: 80}, {0: 90})

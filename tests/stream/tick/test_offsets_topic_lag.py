@@ -1,4 +1,4 @@
-"""The lag of the reader on the offsets topic, and since when a transaction blocks a partition."""
+"""The lag of the reader on the offsets topic, and the time since which a transaction blocks a partition."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ def test_distance_and_gap() -> None:
     ]
 
 
-def test_partitions_of_other_instances_are_none_of_the_rows() -> None:
-    """Partitions of other instances have no rows, with or without an answer: their own instance shows them."""
+def test_partitions_of_other_instances_have_no_rows() -> None:
+    """Each instance shows only its own partitions, with or without an answer."""
     table = ends_of([(NAME, 0, 4, 4, 0, None), (NAME, 1, 9, 4, 0, None), (NAME, 2, None, None, None, "no_leader")])
     lags = [OffsetsTopicLag(InstanceShare(index, 2)) for index in range(2)]
     rows = [lag.update(EndsIndex(table), {0: 4, 1: 4}, 1.0).to_pylist() for lag in lags]

@@ -21,6 +21,7 @@ from stream.tick import run_tick
 from stream.tick.publisher import Publisher
 from stream.tick.verdicts.evaluate import VerdictEvaluator
 from stream.tick.verdicts.store import VerdictStore
+from stream.tick.verdicts.tick_details import TickDetails
 from tests.support.driver_states import ShardReader, ends_of
 from tests.support.raw import commit_key, commit_value, group_key, group_value
 
@@ -155,7 +156,7 @@ def test_the_lag_of_the_reader_on_the_offsets_topic_is_shown(ends: Ends, status:
 def test_positions_are_those_before_the_ends(
     ends: Ends, status: ServiceStatus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A busy reader passes the end offsets during a long tick: that must not look like a truncated topic."""
+    """The positions do not change when a reader passes the end offsets during a tick."""
     progress = status.progress = CatchUpProgress({0: 90, 1: 5}, {0: 90, 1: 5})
     publisher = Publisher()
 
@@ -206,22 +207,26 @@ def test_details_are_those_of_the_published_snapshot(ends: Ends, status: Service
 
 
 def test_a_finished_tick_answers_as_before(ends: Ends) -> None:
-    """A finished tick is packed, and packed only once."""
+    """The details of a group do not change when the tick is finished. Finishing it again packs nothing."""
     publisher = Publisher()
     ends.rows = [("t", 0, 4, 4, 2, None), (NAME, 0, 100, 90, 0, None)]
     publisher.apply([(0, shard_of(1).change)], catching_up=False)
     publisher.tick(CLUSTER)
-    answers = [publisher.details("g")]
+    answers, packed = [publisher.details("g")], []
     for _ in range(2):
         publisher.finish_tick()
         answers.append(publisher.details("g"))
+        packed.append(publisher._published)
     assert answers[0] is not None
     assert answers[0].partition_findings != ()
     assert answers[1:] == [answers[0]] * 2
+    assert packed[0] is not None
+    assert packed[0] is packed[1]
+    assert isinstance(packed[0].details, TickDetails)
 
 
-def test_a_wrong_snapshot_is_withdrawn(ends: Ends, status: ServiceStatus, tmp_path: Path) -> None:  # noqa: ARG001 - replaces the request
-    """After a gap in the records there is neither snapshot nor detail."""
+def test_a_cleared_publisher_has_no_snapshot(ends: Ends, status: ServiceStatus, tmp_path: Path) -> None:  # noqa: ARG001 - replaces the request
+    """`clear` withdraws snapshot and details, as after a gap in the records; no verdicts are stored after it."""
     publisher = Publisher(evaluator=VerdictEvaluator(store=VerdictStore(tmp_path)))
     publisher.apply([(0, shard_of(4).change)], catching_up=False)
     tick(publisher, status)

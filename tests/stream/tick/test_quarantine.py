@@ -32,7 +32,7 @@ from stream.tick.snapshot import groups as snapshot_groups
 from stream.tick.terminations import Terminations
 from tests.stream.groups import written
 from tests.support.driver_states import ShardReader, ends_of
-from tests.support.raw import commit_key, commit_value, group_key
+from tests.support.raw import commit_key, commit_value, group_key, group_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -154,13 +154,13 @@ def is_group_c(evaluated: EvaluationResult, group: int) -> bool:
 
 
 PLACES: list[Any] = [
-    pytest.param(classic, "membership", of_generation, id="its membership"),
-    pytest.param(expiry, "retention_start", of_generation, id="its expiry"),
-    pytest.param(ownership, "_unowned", of_generation, id="what its members own"),
-    pytest.param(assignment, "_subscribed_topics", of_generation, id="what its members subscribe to"),
-    pytest.param(members, "_shares_by_name", lambda *given: given[-1] == "c", id="its members"),
-    pytest.param(snapshot_groups, "_group_fields", lambda name, *_: name == "c", id="its row of the snapshot"),
-    pytest.param(EvaluationResult, "group_sentence", is_group_c, id="its sentence"),
+    pytest.param(classic, "membership", of_generation, id="membership"),
+    pytest.param(expiry, "retention_start", of_generation, id="offset expiration"),
+    pytest.param(ownership, "_unowned", of_generation, id="unassigned partitions"),
+    pytest.param(assignment, "_subscribed_topics", of_generation, id="subscriptions of members"),
+    pytest.param(members, "_shares_by_name", lambda *given: given[-1] == "c", id="shares of members"),
+    pytest.param(snapshot_groups, "_group_fields", lambda name, *_: name == "c", id="row of the snapshot"),
+    pytest.param(EvaluationResult, "group_sentence", is_group_c, id="sentence of the verdict"),
 ]
 
 
@@ -227,7 +227,7 @@ def test_the_next_ticks_do_not_search_again(monitor: Monitor, monkeypatch: pytes
 
 
 def test_a_group_is_tried_again_when_its_state_changes(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A new commit triggers a trial; while it fails, the group stays in quarantine."""
+    """There is no trial without a change; after a new commit and a successful trial, the group has its numbers."""
     with monkeypatch.context() as patch:
         fail_for_c(patch)
         monitor.tick()
@@ -238,21 +238,24 @@ def test_a_group_is_tried_again_when_its_state_changes(monitor: Monitor, monkeyp
     assert monitor.status.monitor_status().groups_not_evaluated == 0
 
 
-def test_a_trial_that_fails_doubles_the_time_to_the_next(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A group that commits at every tick is not tried at every tick."""
-    trials = []
-    failing = raising(snapshot_groups._group_fields, lambda name, *_: name == "c" and not trials.append(name))
+def test_a_group_whose_trial_failed_is_not_tried_at_every_tick(
+    monitor: Monitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A group that commits every ten seconds is tried at once; then the wait doubles, up to ten minutes."""
+    start, second, trials = float(int(time.time())), 0, []
+    failing = raising(snapshot_groups._group_fields, lambda name, *_: name == "c" and not trials.append(second))
     monkeypatch.setattr(snapshot_groups, "_group_fields", failing)
+    monkeypatch.setattr("stream.tick.run_tick.time.time", lambda: start + second)
     monitor.tick()
-    searched = len(trials)
-    for offset in range(5, 10):
-        monitor.commit("c", offset)
+    trials.clear()
+    for second in (*range(10, 320, 10), 629, 630, 1229, 1230):
+        monitor.commit("c", second)
         assert monitor.tick()["a"]["lag_sum"] == 6
-    assert len(trials) - searched == 1
+    assert trials == [10, 30, 70, 150, 310, 630, 1230]
 
 
 def test_a_group_is_tried_again_after_ten_minutes(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The cause of the error may be outside of the log."""
+    """The group has not changed; the cause of the error may be outside of the log."""
     with monkeypatch.context() as patch:
         fail_for_c(patch)
         monitor.tick()
@@ -261,9 +264,7 @@ def test_a_group_is_tried_again_after_ten_minutes(monitor: Monitor, monkeypatch:
     assert monitor.tick()["c"]["lag_sum"] == 6
 
 
-def test_a_sentence_that_fails_only_once_a_verdict_has_lasted_is_isolated(
-    monitor: Monitor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_sentence_that_fails_after_some_ticks_is_isolated(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
     """The search uses the history of earlier ticks, so an error that depends on it is found."""
     real, ticks = EvaluationResult.group_sentence, []
 
@@ -285,7 +286,7 @@ def test_a_sentence_that_fails_only_once_a_verdict_has_lasted_is_isolated(
 def test_an_error_of_all_groups_fails_the_tick(
     owner: Any, name: str, _is_bad: object, monitor: Monitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No single group is the cause: the process must end with its exit code."""
+    """The tick raises the error, because no single group is the cause."""
     monkeypatch.setattr(owner, name, raising(getattr(owner, name), lambda *_: True))
     with pytest.raises(ZeroDivisionError):
         monitor.tick()
@@ -299,17 +300,21 @@ def test_an_error_without_any_group_fails_the_tick(monitor: Monitor, monkeypatch
 
 
 def test_a_removal_that_cannot_be_evaluated_is_counted(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The cause of a removal that cannot be evaluated is unknown; other deaths get their causes."""
+    """Both removed groups are shown as dead, one of them with an unknown cause; the internal error is counted."""
     monitor.tick()
     for group in "bc":
+        monitor.read(group_key(group), group_value(2, [], time=int(time.time() * 1000)))
         monitor.read(commit_key(group, "t", 0), None)
         monitor.read(group_key(group), None)
-    real = cause_of
     calls = []
-    monkeypatch.setattr(tick_context, "cause_of", raising(real, lambda *_: not calls and not calls.append(1)))
+    failing = raising(cause_of, lambda removal, *_: not removal.offsets and not calls and not calls.append(1))
+    monkeypatch.setattr(tick_context, "cause_of", failing)
     groups = monitor.tick()
     assert {groups[name]["state"] for name in "bc"} == {"Dead"}
-    assert monitor.errors()["ending"] >= 1
+    status = monitor.status.monitor_status()
+    deaths = {row["cause"]: row["groups"] for row in status.deaths.to_pylist()}
+    assert deaths == {"deleted": 1, "expired": 0, "topic deleted": 0, "unknown": 1}
+    assert monitor.errors()["ending"] == 1
 
 
 def test_predictions_are_checked_group_by_group_if_one_fails(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -338,7 +343,7 @@ def real_prediction() -> Callable[..., Any]:
 
 
 def test_a_detail_that_fails_is_answered_with_500(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only API and page of the group answer 500; the error is shown, counted and logged once per minute."""
+    """Only API and pages of the group answer 500; the error is shown, counted for each answer, and logged once."""
     monitor.tick()
     monkeypatch.setattr(Memberships, "members", raising(Memberships.members, lambda _, group, *__: group == "c"))
     with structlog.testing.capture_logs() as lines:

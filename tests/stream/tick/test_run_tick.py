@@ -126,15 +126,27 @@ def test_the_result_shows_the_overlaid_state(tick: Tick) -> None:
 
 
 def test_an_unreachable_cluster_ends_the_tick_before_the_evaluation(tick: Tick) -> None:
-    """The text of the error is the cause, and the evaluator knows that a tick was missed."""
+    """The error has the text of its cause, and no step follows the request for end offsets."""
     tick.is_unreachable = True
     with pytest.raises(EndsUnavailableError, match="does not answer"):
         tick.run()
     assert tick.calls == ["copy state", "read_hidden_commits", "read ends"]
 
 
+def test_the_evaluator_records_a_missed_tick(tick: Tick) -> None:
+    """The end offsets are known again since the tick after it."""
+    tick.run()
+    tick.is_unreachable = True
+    with pytest.raises(EndsUnavailableError):
+        tick.run()
+    tick.is_unreachable = False
+    inputs = tick.run().evaluated.evaluation.window.inputs
+    history = tick.parts.evaluator.end_history
+    assert history.answered_since(history.find_rows(inputs, inputs.ends.place)).tolist() == [inputs.now]
+
+
 def test_a_trial_publishes_and_requests_nothing(tick: Tick) -> None:
-    """A trial evaluates a part of the groups with the inputs of the last tick."""
+    """A trial calls no lookup, requests no end offsets and records no verdict change."""
     tick.run()
     tick.calls.clear()
     changes = tick.parts.evaluator.changes_of("g")
@@ -143,8 +155,8 @@ def test_a_trial_publishes_and_requests_nothing(tick: Tick) -> None:
     assert tick.parts.evaluator.changes_of("g") == changes
 
 
-def test_other_exporters_names_have_their_table_only_if_configured(tick: Tick) -> None:
-    """Owners and statuses are computed for the names that show them, also in a trial."""
+def test_the_table_for_other_exporters_has_rows_only_if_configured(tick: Tick) -> None:
+    """The table is empty by default, and has rows and metrics with an exporter; a trial then raises no exception."""
     assert len(tick.run().published.snapshot.compatibility) == 0
     tick.parts.selector = SeriesSelector(SeriesSelection(compatibility=PeerSelection(("kafka_exporter",))))
     published = tick.run().published

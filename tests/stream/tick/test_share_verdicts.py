@@ -161,7 +161,7 @@ def test_the_lag_of_share_groups_is_not_among_the_metrics_about_committed_offset
         assert f'lagwarden_{name}{{group="g"' not in text
 
 
-def test_a_topic_is_read_by_a_share_group_whose_progress_is_not_known(monitor: Monitor) -> None:
+def test_a_share_group_with_unknown_progress_is_listed_for_its_topic(monitor: Monitor) -> None:
     """The topic follows from the subscription of the members or from known partitions; the row has no numbers."""
     for found in (None, polled(0, unknown="not_authorized"), polled(1, 40, partitions=2)):
         row = monitor.tick(found)
@@ -179,8 +179,8 @@ def test_a_fault_older_than_the_monitor_raises_no_alert(monitor: Monitor) -> Non
     assert (row["verdict"], row["unpaged"]) == ("share_stopped", False)
 
 
-def test_without_the_right_a_share_group_is_unknown_and_says_why(monitor: Monitor) -> None:
-    """A share group whose progress is unknown is neither fine nor faulty."""
+def test_a_share_group_whose_progress_cannot_be_read_is_unknown(monitor: Monitor) -> None:
+    """The sentence of the verdict has the reason of the poll, if there is one."""
     row = monitor.tick(polled(0, unknown="not_authorized"))
     assert (row["verdict"], row["severity"]) == ("unknown", "unknown")
     assert "(not_authorized)" in row["sentence"]

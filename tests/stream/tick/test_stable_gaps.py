@@ -18,10 +18,10 @@ Ends = tuple[int | None, int | None]
     [
         pytest.param([(5, 5)], None, id="no gap"),
         pytest.param([(5, 3), (9, 3)], StableGap(3, 0), id="the last stable offset stays"),
-        pytest.param([(5, 3), (9, 4)], StableGap(4, 10), id="it has moved"),
+        pytest.param([(5, 3), (9, 4)], StableGap(4, 10), id="the last stable offset has moved"),
         pytest.param([(5, 3), (9, 9)], None, id="the transaction has ended"),
-        pytest.param([(5, 3), (None, None), (9, 3)], StableGap(3, 0), id="not known in between"),
-        pytest.param([(5, 3), (9, None)], StableGap(3, 0), id="one of the two is not known"),
+        pytest.param([(5, 3), (None, None), (9, 3)], StableGap(3, 0), id="offsets unknown for one tick"),
+        pytest.param([(5, 3), (9, None)], StableGap(3, 0), id="last stable offset unknown"),
     ],
 )
 def test_a_gap_is_as_old_as_its_last_stable_offset(ends: list[Ends], gap: StableGap | None) -> None:

@@ -68,7 +68,7 @@ def counts(table: Any) -> dict[str, int]:
         (DAY, {"t": 0}, "topic deleted", "deleted"),
         (DAY, {}, "unknown", "deleted"),
     ],
-    ids=["at its expiry", "before its expiry", "with its topic", "while the topics are unknown"],
+    ids=["at the expiry", "before the expiry", "topic deleted", "topics unknown"],
 )
 def test_a_death_counts_once_by_its_cause(removed_at: int, topics: dict[str, int], cause: str, check: str) -> None:
     """The death of a group without members and the check of its offset are counted and logged once."""
@@ -84,7 +84,7 @@ def test_a_death_counts_once_by_its_cause(removed_at: int, topics: dict[str, int
 
 
 def test_a_cause_is_decided_once() -> None:
-    """A topic that is deleted after the group, or recreated, does not change the cause."""
+    """A topic that is deleted after the group does not change the cause, and is not requested again."""
     life = Life()
     life.tick(1000)
     life.read([(commit_key("g", "t", 0), None)], DAY)
@@ -96,7 +96,7 @@ def test_a_cause_is_decided_once() -> None:
 
 
 def test_a_recreated_topic_does_not_hide_the_deletion_of_the_previous_one() -> None:
-    """A removal before the first sight of the new topic belongs to the previous one."""
+    """A removal before the new topic was first seen has the cause `topic deleted`."""
     life = Life()
     life.tick(1000)
     life.read([(commit_key("g", "t", 0), None)], DAY)
@@ -194,13 +194,20 @@ def member_of(*topics: str) -> Any:
     ("records", "removed_at", "topics", "recreated", "is_forgotten"),
     [
         pytest.param([member_of("t")], DAY, {"t": 1}, {}, True, id="a member subscribes to the topic"),
-        pytest.param([member_of("u")], DAY, {"t": 1}, {}, False, id="no member subscribes to it: a tool may delete it"),
+        pytest.param(
+            [member_of("u")],
+            DAY,
+            {"t": 1},
+            {},
+            False,
+            id="no member subscribes to the topic: a tool may delete the offset",
+        ),
         pytest.param([], 60_000, {"t": 1}, {}, True, id="a group without membership that has just committed"),
         pytest.param([], DAY, {"t": 1}, {}, False, id="a group without membership that commits no more"),
-        pytest.param([], 7 * DAY + 1000, {"t": 1}, {}, False, id="it was due"),
-        pytest.param([member_of("t")], DAY, {"t": 0}, {}, False, id="its topic was deleted"),
-        pytest.param([member_of("t")], DAY, {"t": 1}, {"t": DAY + 500}, False, id="its topic was created again"),
-        pytest.param([member_of("t")], DAY, {}, {}, False, id="it is not known whether its topic exists"),
+        pytest.param([], 7 * DAY + 1000, {"t": 1}, {}, False, id="the offset has expired"),
+        pytest.param([member_of("t")], DAY, {"t": 0}, {}, False, id="topic deleted"),
+        pytest.param([member_of("t")], DAY, {"t": 1}, {"t": DAY + 500}, False, id="topic created again"),
+        pytest.param([member_of("t")], DAY, {}, {}, False, id="existence of the topic unknown"),
     ],
 )
 def test_offsets_of_living_groups_that_are_removed_early_are_forgotten(
@@ -210,7 +217,7 @@ def test_offsets_of_living_groups_that_are_removed_early_are_forgotten(
     recreated: dict[str, int],
     is_forgotten: bool,  # noqa: FBT001 - a column of the table
 ) -> None:
-    """A forgotten offset has the time of its tombstone."""
+    """A forgotten offset has the time of its tombstone, and is dropped after an hour."""
     life = Life()
     if records:
         life.read(records, 500)

@@ -22,6 +22,7 @@ class Receiver:
     ) -> None:
         self.events: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
+        self.responses = 0
         receiver = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -36,6 +37,7 @@ class Receiver:
                 for name, value in headers.items():
                     self.send_header(name, value)
                 self.end_headers()
+                receiver.responses += 1
 
             def log_message(self, *_: object) -> None:
                 """Log nothing."""

@@ -32,7 +32,7 @@ def shown(**verdicts: str) -> Any:
 
 
 def after(seconds: float, seen: Snapshot) -> Snapshot:
-    """Return a snapshot that was taken so long after the start of the test."""
+    """Return a snapshot that was taken `seconds` after the start of the test."""
     return dataclasses.replace(seen, taken_at=1_700_000_000 + seconds)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from typing import TYPE_CHECKING
 
 import pytest
 
 from exporters.verdict_event import AnnouncedVerdict, VerdictEvent
+from stream.webhook import event_queue
 from stream.webhook.event_queue import FILE, EventQueue, QueueUnavailableError
 
 if TYPE_CHECKING:
@@ -46,7 +48,7 @@ def test_events_are_removed_in_the_order_in_which_they_were_added(tmp_path: Path
     assert queue.size() == (0, None)
 
 
-def test_beyond_the_limit_the_oldest_are_dropped(tmp_path: Path) -> None:
+def test_the_oldest_events_beyond_the_limit_are_dropped(tmp_path: Path) -> None:
     """`append` returns the number of dropped events, to count them.
 
     An event that was dropped while it was sent is not removed again.
@@ -74,7 +76,7 @@ def test_a_restart_keeps_events_and_announced_verdicts(tmp_path: Path) -> None:
 
 
 def test_events_and_announced_verdicts_are_stored_together_or_not_at_all(tmp_path: Path) -> None:
-    """An error in the middle stores neither events nor verdicts; the next tick then finds the change again."""
+    """An error in the middle stores neither events nor verdicts, and later events are stored."""
     queue = EventQueue(tmp_path, 10)
     broken = VerdictEvent("id", "b", 1.0, b"", AnnouncedVerdict(None, None))  # type: ignore[arg-type]
     with pytest.raises(QueueUnavailableError):
@@ -95,9 +97,25 @@ def test_a_damaged_database_is_set_aside(tmp_path: Path, content: bytes) -> None
 
 
 def test_a_folder_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
-    """The error has the cause; an undamaged file is not set aside."""
+    """The error has the cause that SQLite reports."""
     with pytest.raises(QueueUnavailableError, match="unable to open"):
         EventQueue(tmp_path / "missing", 10)
+
+
+def test_a_locked_database_is_an_error_and_is_not_set_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file is not damaged: its events are read when the lock is gone."""
+    monkeypatch.setattr(event_queue, "_LOCKED_SECONDS", 0.0)
+    queue = EventQueue(tmp_path, 10)
+    queue.append([event("a")])
+    queue.close()
+    with contextlib.closing(sqlite3.connect(tmp_path / FILE)) as other:
+        other.execute("PRAGMA locking_mode = EXCLUSIVE")
+        other.execute("DELETE FROM announced")
+        other.commit()
+        with pytest.raises(QueueUnavailableError, match="locked"):
+            EventQueue(tmp_path, 10)
+    assert not (tmp_path / "webhook.db.set-aside").exists()
+    assert drain(EventQueue(tmp_path, 10)) == ["a"]
 
 
 def test_a_closed_queue_is_an_error_of_the_queue(tmp_path: Path) -> None:

@@ -39,12 +39,12 @@ STORIES = [
     ("before the first evaluation", group("g", None, None), STALLED, None),
     ("the same verdict", group("g", "stalled", "critical"), STALLED, None),
     ("another verdict of the same severity", group("g", "stopped", "critical"), STALLED, ["stalled", "stopped"]),
-    ("it recovers", group("g", "ok", "fine"), STALLED, ["stalled", "ok"]),
+    ("from sick to fine", group("g", "ok", "fine"), STALLED, ["stalled", "ok"]),
     ("from fine to fine", group("g", "caught_up", "fine"), OK, None),
     ("from fine to sick", group("g", "stalled", "critical"), OK, ["ok", "stalled"]),
-    ("it cannot be judged any more", group("g", "unknown", "unknown"), STALLED, ["stalled", "unknown"]),
-    ("it dies while it is sick", group("g", None, None, state="Dead"), STALLED, ["stalled", None]),
-    ("it dies in peace", group("g", None, None, state="Dead"), OK, None),
+    ("from sick to unknown", group("g", "unknown", "unknown"), STALLED, ["stalled", "unknown"]),
+    ("sick and then dead", group("g", None, None, state="Dead"), STALLED, ["stalled", None]),
+    ("fine and then dead", group("g", None, None, state="Dead"), OK, None),
 ]
 
 

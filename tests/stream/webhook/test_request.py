@@ -37,28 +37,28 @@ def test_retry_after_is_read(header: str, seconds: float | None) -> None:
 
 
 def test_a_redirect_is_not_followed() -> None:
-    """A response has the status and address of the redirect; the other server receives nothing, above all no token."""
+    """The response has the status and the address of the redirect, and the other server receives no event."""
     with Receiver() as other, Receiver(lambda _: (307, {"Location": other.url})) as receiver:
         assert post(WebhookTarget(receiver.url), b"{}") == WebhookResponse(307, None, other.url)
         assert other.events == []
 
 
 def test_no_server_is_unreachable() -> None:
-    """The reason of the failure is one of those that are counted."""
+    """A refused connection is a failure with the reason `unreachable`."""
     with pytest.raises(RequestFailedError) as failed:
         post(WebhookTarget(f"http://127.0.0.1:{free_port()}"), b"{}")
     assert failed.value.reason == "unreachable"
 
 
-def test_a_slow_server_is_cut_off() -> None:
-    """The time limit is that of the whole request."""
+def test_a_slow_server_is_a_timeout() -> None:
+    """A response that does not arrive within the time limit is a failure with the reason `timeout`."""
     with Receiver(delay=3) as receiver, pytest.raises(RequestFailedError) as failed:
         post(WebhookTarget(receiver.url, timeout=0.2), b"{}")
     assert failed.value.reason == "timeout"
 
 
 def test_a_server_without_tls_is_a_tls_error() -> None:
-    """An https URL never falls back to http."""
+    """A request by https to a server without TLS is a failure with the reason `tls`."""
     with Receiver() as receiver, pytest.raises(RequestFailedError) as failed:
         post(WebhookTarget(receiver.url.replace("http:", "https:")), b"{}")
     assert failed.value.reason == "tls"

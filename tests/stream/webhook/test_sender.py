@@ -113,8 +113,20 @@ def test_a_receiver_gets_its_events_when_it_is_available_again(tmp_path: Path) -
         assert receiver.subjects == ["a", "b"]
 
 
-def test_a_slow_receiver_does_not_delay_the_stop_and_gets_the_event_again(tmp_path: Path) -> None:
-    """A request that is cut off is sent again with the same id, so an event is sent at least once."""
+def test_a_stop_does_not_wait_for_the_end_of_a_request(tmp_path: Path) -> None:
+    """The sender stops while the receiver has not answered. The event stays in the queue."""
+    with Receiver(delay=20) as slow:
+        with sending(tmp_path, slow.url, timeout=60) as (queue, sender):
+            queue.append([event("a")])
+            sender.wake()
+            wait_until(lambda: slow.subjects == ["a"], "the request")
+        assert slow.responses == 0
+    with contextlib.closing(EventQueue(tmp_path, 100)) as queue:
+        assert queue.size() == (1, 1.0)
+
+
+def test_an_event_is_sent_again_after_a_timeout(tmp_path: Path) -> None:
+    """A request that is cut off is sent again with the same id after a restart, so an event is sent at least once."""
     with Receiver(delay=1) as slow, sending(tmp_path, slow.url, timeout=0.2) as (queue, sender):
         queue.append([event("a")])
         sender.wake()
@@ -126,7 +138,7 @@ def test_a_slow_receiver_does_not_delay_the_stop_and_gets_the_event_again(tmp_pa
 
 @pytest.mark.parametrize("status", [*range(200, 300, 20), *range(300, 600)])
 def test_every_status_has_a_reason_or_is_a_success(status: int) -> None:
-    """All reasons are among those that are counted from the start."""
+    """A status from 300 on has a reason that is counted, and a status below 300 has none."""
     assert (failure_reason(status) in FAILURES) == (status >= 300)
 
 

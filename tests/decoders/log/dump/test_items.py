@@ -20,16 +20,22 @@ from tests.decoders.log.recording import files_of
     [
         pytest.param(DumpItem("log", {"startOffset": 7}), "Log starting offset: 7", id="heading"),
         pytest.param(DumpItem("batch", {"count": 2, "isControl": False}), "count: 2 isControl: false", id="bool"),
-        pytest.param(DumpItem("batch", {"deleteHorizonMs": None}), "deleteHorizonMs: OptionalLong.empty", id="no long"),
-        pytest.param(DumpItem("batch", {"deleteHorizonMs": 5}), "deleteHorizonMs: OptionalLong[5]", id="long"),
+        pytest.param(
+            DumpItem("batch", {"deleteHorizonMs": None}),
+            "deleteHorizonMs: OptionalLong.empty",
+            id="empty optional long",
+        ),
+        pytest.param(DumpItem("batch", {"deleteHorizonMs": 5}), "deleteHorizonMs: OptionalLong[5]", id="optional long"),
         pytest.param(
             DumpItem("record", {"offset": 1, "headerKeys": ["a", "b"]}), "| offset: 1 headerKeys: [a,b]", id="list"
         ),
         pytest.param(
-            DumpItem("record", {"LeaderChange": {"version": 0}}), '| LeaderChange: {"version":0}', id="control"
+            DumpItem("record", {"LeaderChange": {"version": 0}}), '| LeaderChange: {"version":0}', id="control record"
         ),
         pytest.param(
-            DumpItem("record", {"KRaftVersion": {"version": 0}}), '| KRaftVersion {"version":0}', id="no colon"
+            DumpItem("record", {"KRaftVersion": {"version": 0}}),
+            '| KRaftVersion {"version":0}',
+            id="control record without a colon",
         ),
         pytest.param(DumpItem("record", {}), "", id="control record without metadata"),
     ],
@@ -59,7 +65,7 @@ def test_json_has_the_fields_of_each_line(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_records_of_an_internal_topic_are_objects() -> None:
-    """Keys and values are the objects of the decoder; a tombstone is null."""
+    """Keys are objects with the fields of the decoder, a value is an object with a version, and a tombstone is null."""
     log = RECORDED / "__consumer_offsets-0" / "00000000000000000000.log"
     rows = objects(DumpOptions(decode=dumpdecoders.offsets), [log], decoded=True)
     records = [row for row in rows if row["kind"] == "record" and "key" in row]
@@ -94,7 +100,9 @@ def test_texts_stay_texts() -> None:
 
 
 def test_a_text_dump_has_the_data() -> None:
-    """Records of a recorded topic have key and payload as texts."""
+    """Each record of a recorded topic has its key and its payload as texts, except those that are null."""
     log = next((RECORDED / "uncompressed-0").glob("*.log"))
     records = [row for row in objects(DumpOptions(decode=as_text), [log], decoded=False) if row["kind"] == "record"]
-    assert any(isinstance(row.get("payload"), str) for row in records)
+    for data, size in (("key", "keySize"), ("payload", "valueSize")):
+        assert [isinstance(row.get(data), str) for row in records] == [row[size] >= 0 for row in records]
+    assert ("k2", "2f1e") in [(row.get("key"), row.get("payload")) for row in records]

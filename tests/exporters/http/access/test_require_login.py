@@ -74,15 +74,15 @@ class Server:
     ("header", "status"),
     [
         pytest.param(basic("alice", "wonder:land"), 200, id="user and password"),
-        pytest.param(basic("zo\u00eb", "\u00e9"), 200, id="UTF-8"),
+        pytest.param(basic("zo\u00eb", "\u00e9"), 200, id="user and password in UTF-8"),
         pytest.param("basic " + basic("alice", "wonder:land").split()[1], 200, id="scheme in lower case"),
         pytest.param("Bearer token-1", 200, id="token"),
         pytest.param("bearer  token-1 ", 200, id="token with blanks around it"),
         pytest.param(None, 401, id="no header"),
         pytest.param(basic("alice", "wonderland"), 401, id="wrong password"),
         pytest.param(basic("bob", "wonder:land"), 401, id="unknown user"),
-        pytest.param(basic("alice", "x" * 73), 401, id="longer than bcrypt reads"),
-        pytest.param("Basic YWxpY2U=", 401, id="no colon"),
+        pytest.param(basic("alice", "x" * 73), 401, id="password of more than 72 bytes"),
+        pytest.param("Basic YWxpY2U=", 401, id="user without a password"),
         pytest.param("Basic !!!", 401, id="not base64"),
         pytest.param("Basic /w==", 401, id="not UTF-8"),
         pytest.param("Basic \u00e9", 401, id="not ASCII"),
@@ -92,7 +92,7 @@ class Server:
         pytest.param("Digest token-1", 401, id="another scheme"),
     ],
 )
-def test_answer(header: str | None, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_valid_credentials_are_accepted(header: str | None, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A request with valid credentials gets 200, any other request gets 401, and refusals are counted."""
     server = Server(BOTH, monkeypatch)
     assert server.run([header]) == [status]
@@ -106,12 +106,12 @@ def test_probes_need_no_login(path: str, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize("path", ["/livez/", "/readyz/x", "/", "/api/v1/groups", "/groups/a", "/page.css"])
-def test_all_other_paths_need_one(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_other_paths_need_a_login(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every other path needs a login, even a path that only begins like that of a probe."""
     assert Server(BOTH, monkeypatch).run([None], path) == [401]
 
 
-def test_nothing_configured_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_without_credentials_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every request is answered if neither users nor a token are configured."""
     assert Server(Credentials(), monkeypatch).run([None, "Bearer x", basic("a", "b")]) == [200, 200, 200]
 

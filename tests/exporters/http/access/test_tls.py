@@ -1,4 +1,4 @@
-"""TLS on real sockets: what is encrypted, who is refused, and what clients that never finish a handshake cost."""
+"""TLS on real sockets: encryption, certificates, refused clients, and limits on unfinished handshakes."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_requests_are_answered(tmp_path: Path, certificates: Certificates) -> No
             assert answer.read()
 
 
-def test_request_in_the_flight_of_the_handshake(tmp_path: Path, certificates: Certificates) -> None:
+def test_a_request_sent_with_the_end_of_the_handshake_is_answered(tmp_path: Path, certificates: Certificates) -> None:
     """A request that a client sends together with the end of the handshake is not lost."""
     with tls_server(tmp_path, certificates) as served:
         for _ in range(20):
@@ -172,8 +172,8 @@ def test_client_certificate_is_required(tmp_path: Path, certificates: Certificat
             served.get("/livez")
 
 
-def test_users_and_tls_together(tmp_path: Path, certificates: Certificates) -> None:
-    """urllib, which many scripts use, gets the response with the password; a request without it gets 401."""
+def test_a_login_is_needed_over_tls(tmp_path: Path, certificates: Certificates) -> None:
+    """urllib, which many scripts use, gets the response with the password; without it, only a probe is answered."""
     with tls_server(tmp_path, certificates, f"basic_auth_users: {{alice: {USER}}}\n") as served:
         url = f"https://localhost:{served.server.port}/metrics"
         context = ssl.create_default_context(cafile=certificates.authority)
@@ -207,10 +207,10 @@ def test_renewed_certificate_is_used_without_a_restart(tmp_path: Path, certifica
     [
         pytest.param({"tls.key": "client"}, "are not a certificate and its key", id="key of another certificate"),
         pytest.param({"tls.key": "client-modern"}, "the key is encrypted", id="encrypted key"),
-        pytest.param({"tls.crt": None}, "cannot be read", id="certificate that is not there"),
+        pytest.param({"tls.crt": None}, "cannot be read", id="missing certificate file"),
     ],
 )
-def test_unusable_certificate_is_named(
+def test_unusable_certificate_is_refused(
     tmp_path: Path, certificates: Certificates, change: dict[str, str | None], says: str
 ) -> None:
     """An unusable certificate is refused at the start; a running server keeps its previous certificate."""
@@ -270,18 +270,21 @@ def test_client_that_reads_nothing_is_closed(
         wait_for(lambda: served.refusals("slow_reader") == 1)
 
 
-def test_garbage_instead_of_a_handshake(
+def test_a_client_is_served_after_garbage_instead_of_handshakes(
     tmp_path: Path, certificates: Certificates, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Many clients send arbitrary bytes at once: each connection is closed, and the next client is served."""
+    """The next client is served after many clients have sent arbitrary bytes at once. Each of them is closed."""
+    closed = []
     # Some of the bytes begin a message that never ends. The last client must be able to make its handshake in time.
     monkeypatch.setattr(tls_handshake, "HANDSHAKE_SECONDS", 2.0)
     with tls_server(tmp_path, certificates) as served:
 
         def send(data: bytes) -> None:
-            with served.plain() as line, contextlib.suppress(OSError):
+            with served.plain() as line, contextlib.suppress(ConnectionError):
                 line.sendall(data)
-                line.recv(10)
+                while line.recv(100):
+                    pass
+            closed.append(data)
 
         heads = [b"\x16\x03\x01" + bytes([at]) * 300 for at in range(8)] + [bytes(400), b"\xff" * 70_000]
         threads = [threading.Thread(target=send, args=(head,)) for head in heads]
@@ -290,3 +293,5 @@ def test_garbage_instead_of_a_handshake(
         for thread in threads:
             thread.join()
         assert served.get("/livez")[0] == 200
+        assert sorted(closed) == sorted(heads)
+        wait_for(lambda: served.refusals("tls") == len(heads))

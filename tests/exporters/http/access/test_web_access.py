@@ -46,7 +46,7 @@ def files(tmp_path: Path) -> Files:
     return Files(tmp_path)
 
 
-def test_nothing_is_needed_without_files() -> None:
+def test_access_without_files_needs_no_login() -> None:
     """Access without files needs neither TLS nor a login."""
     access = WebAccess()
     assert access.credentials() == Credentials()
@@ -87,7 +87,7 @@ def test_a_change_while_the_files_are_read_is_noticed(files: Files, monkeypatch:
     assert set(files.later().users) == {"alice", "bob", "eve"}
 
 
-def test_files_are_looked_at_once_per_second(files: Files) -> None:
+def test_files_are_checked_once_per_second(files: Files) -> None:
     """The files are checked for changes once per second, not for every request."""
     files.token.write_text("another-token")
     files.now += 0.9
@@ -112,9 +112,9 @@ def test_mounted_secret_is_replaced_by_a_link(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        pytest.param("basic_auth_users: {alice: clear}", "not a bcrypt hash", id="no hash"),
-        pytest.param("a: [", "not YAML", id="half a file"),
-        pytest.param(None, "cannot be read", id="deleted"),
+        pytest.param("basic_auth_users: {alice: clear}", "not a bcrypt hash", id="password in clear text"),
+        pytest.param("a: [", "not YAML", id="invalid YAML"),
+        pytest.param(None, "cannot be read", id="deleted file"),
     ],
 )
 def test_unusable_change_leaves_the_previous_content_in_force(files: Files, text: str | None, says: str) -> None:

@@ -1,4 +1,4 @@
-"""The web configuration file: what is read, and what is refused with which words."""
+"""The web configuration file: valid content, and the errors of invalid content."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_file_without_settings_changes_nothing(tmp_path: Path, text: str) -> Non
         pytest.param("a: [", "is not YAML", id="not YAML"),
         pytest.param("- a", "must have named settings", id="a list"),
         pytest.param("basic_auth: {}", "basic_auth is not supported", id="misspelt section"),
-        pytest.param("http_server_config: {http2: true}", "http_server_config is not supported", id="HTTP/2"),
+        pytest.param("http_server_config: {http2: true}", "http_server_config is not supported", id="HTTP/2 section"),
         pytest.param("tls_server_config: {}", "cert_file is missing", id="TLS without a certificate"),
         pytest.param(
             "tls_server_config: {cert_file: a, key_file: b, min_version: [TLS12]}",
@@ -70,7 +70,7 @@ def test_file_without_settings_changes_nothing(tmp_path: Path, text: str) -> Non
         ),
         pytest.param(
             "tls_server_config: {cert_file: a, key_file: b, min_version: TLS10}",
-            "min_version: TLS10 is not supported; one of TLS12, TLS13", id="an old version",
+            "min_version: TLS10 is not supported; one of TLS12, TLS13", id="TLS version below 1.2",
         ),
         pytest.param(
             "tls_server_config: {cert_file: a, key_file: b, client_auth_type: RequireAnyClientCert}",

@@ -61,7 +61,7 @@ def test_every_parameter_of_a_query_is_in_the_document() -> None:
     assert of_topic == {name: "query" for name in declared if name != "topic"} | {"topic": "path"}
 
 
-def test_the_event_stream_is_declared_as_such() -> None:
+def test_the_event_stream_has_its_parameters_and_media_type() -> None:
     """The document declares the event stream with its filters and the header by which a client continues."""
     events = openapi_document()["paths"][EVENTS_PATH]["get"]
     assert [(each["name"], each["in"]) for each in events["parameters"]] == [
@@ -74,7 +74,7 @@ def test_the_event_stream_is_declared_as_such() -> None:
     assert list(events["responses"]["200"]["content"]) == ["text/event-stream"]
 
 
-def test_every_operation_says_whether_it_is_stable() -> None:
+def test_every_operation_has_its_stability() -> None:
     """Only the event stream is experimental; every other operation keeps its path, parameters and fields."""
     marks = {path: methods["get"]["x-stability"] for path, methods in openapi_document()["paths"].items()}
     assert {path for path, mark in marks.items() if mark == "experimental"} == {EVENTS_PATH}
@@ -98,7 +98,7 @@ def test_experimental_fields_are_those_that_the_page_names() -> None:
     assert {field for _, field in marked} == {field for _, field in named}
 
 
-def test_probes_need_no_login_and_everything_else_may() -> None:
+def test_only_the_probe_never_needs_a_login() -> None:
     """`/readyz` needs no login; any other path may need one, or none on a server without logins."""
     for path, methods in openapi_document()["paths"].items():
         needs = [{}] if path == "/readyz" else [{}, {"basic": []}, {"bearer": []}]

@@ -1,7 +1,7 @@
 """Requests that are generated from the OpenAPI document, valid and invalid, and their responses.
 
-One server with data is asked with a few requests in each run. `pytest -m long` asks servers in every condition (without
-data, with hidden members, as one of several instances, with a login) with many more.
+One server with data gets a few requests in each run. With `pytest -m long`, servers in every condition (without data,
+with hidden members, as one of several instances, with a login) get many more.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ schema = schemathesis.openapi.from_asgi("/api/v1/openapi.json", _app())
 @schema.parametrize()
 @FEW
 def test_any_request_has_a_documented_response(case: schemathesis.Case[Any]) -> None:
-    """No request is an internal error, and every response has a documented status code and form."""
+    """No request causes an internal error, and every response has a documented status code and form."""
     case.validate_response(case.call(), checks=[not_a_server_error, *CHECKS])
 
 

@@ -69,7 +69,7 @@ def test_the_picture_of_the_documentation_is_small_and_self_contained() -> None:
     assert not re.search(r"(?:href|src|url)\b", text.replace('xmlns="http://www.w3.org/2000/svg"', ""))
 
 
-def test_the_picture_shows_the_groups_and_faults_of_today() -> None:
+def test_the_picture_shows_the_current_groups_and_faults() -> None:
     """The picture has every group of the demo, and at least three faults that the demo's table expects."""
     root = ET.fromstring(PICTURE.read_text("utf-8"))  # noqa: S314 -- a file of the repository
     shown = {element.text.strip() for element in root.iter(f"{SVG}text") if element.text}

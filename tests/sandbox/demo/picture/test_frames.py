@@ -40,22 +40,22 @@ def test_a_table_is_shown_when_its_findings_change() -> None:
 
 
 def test_findings_that_change_fast_share_a_frame() -> None:
-    """A reader needs time for a table: the next one is at least some seconds later."""
+    """A reader needs time for a table, so the next table is shown some seconds later."""
     assert [frame.at for frame in chosen([table(0), table(2, "red", "stopped"), table(6, "red", "stalled")])] == [0, 6]
 
 
-def test_time_passes_without_findings() -> None:
-    """A table with the same findings is shown again after half a minute."""
+def test_a_table_with_unchanged_findings_is_shown_again() -> None:
+    """A table with the same findings makes a frame every half minute."""
     assert [frame.at for frame in chosen([table(at) for at in range(0, 70, 10)])] == [0, 30, 60]
 
 
 def test_an_incomplete_table_is_not_shown() -> None:
-    """The live table is written in parts."""
+    """A table without its last line makes no frame: the live table is written in parts."""
     assert [frame.at for frame in chosen([table(0, complete=False), table(1)])] == [1]
 
 
 def test_the_end_is_shown_longest() -> None:
-    """The comparison with Kafka's tool is the last frame, also if the table is still above it."""
+    """The comparison with Kafka's tool is the last frame and is shown longest, even below the table."""
     frames = chosen([table(0), ScreenFrame((*table(1).lines, (TextRun(0, DONE),)), 1)])
     assert [frame.at for frame in frames] == [0, 1]
     assert frames[1].shown > frames[0].shown

@@ -1,4 +1,4 @@
-"""Tests of a checkpoint in an object store: it is continued, set aside, or refused as one in a directory is."""
+"""Tests of opening a checkpoint in an object store: it is continued, set aside or refused, as in a directory."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ OFFSETS: Final = "v1\n{}\n" + json.dumps({"__consumer_offsets": {"0": 5, "1": 7}
 
 @contextlib.contextmanager
 def opened(root: ObjectPath, topic: OffsetsTopic = TOPIC) -> Iterator[CheckpointDirectory]:
-    """Open a checkpoint for a while."""
+    """Open a checkpoint, and close it at the end of the context."""
     ends = OffsetsTopicEnds({0: (0, 100, 100), 1: (0, 100, 100)}, time.time(), 3600.0)
     with contextlib.closing(open_checkpoint(root, topic, LAYOUT, ends)) as checkpoint:
         yield checkpoint
@@ -43,7 +43,7 @@ def opened(root: ObjectPath, topic: OffsetsTopic = TOPIC) -> Iterator[Checkpoint
 
 @pytest.fixture
 def batch(root: ObjectPath) -> ObjectPath:
-    """Return the folder of a checkpoint with what Spark writes in the first batch."""
+    """Return the folder of a checkpoint with the objects that Spark writes in the first batch."""
     with opened(root) as checkpoint:
         assert checkpoint.fresh
         folder = checkpoint.folder
@@ -59,8 +59,8 @@ def batch(root: ObjectPath) -> ObjectPath:
     return root / "v2"
 
 
-def test_finished_batch_is_continued(root: ObjectPath, batch: ObjectPath) -> None:
-    """The checkpoint has the positions of the batch's offsets."""
+def test_checkpoint_continues_after_a_finished_batch(root: ObjectPath, batch: ObjectPath) -> None:
+    """The checkpoint has the positions of the batch, nothing is set aside, and the lock is held."""
     with opened(root) as checkpoint:
         assert (checkpoint.positions, checkpoint.set_aside) == ({0: 5, 1: 7}, None)
         assert checkpoint.spark == f"{batch}/spark"
@@ -82,10 +82,10 @@ def test_finished_batch_is_continued(root: ObjectPath, batch: ObjectPath) -> Non
         ("lagwarden.json", None, "lagwarden.json is missing"),
     ],
 )
-def test_damaged_object_is_set_aside(
+def test_checkpoint_with_a_damaged_object_is_set_aside(
     root: ObjectPath, batch: ObjectPath, name: str, content: bytes | None, reason: str
 ) -> None:
-    """All objects of the checkpoint are set aside and none is deleted. None means a missing object."""
+    """All objects of the checkpoint are set aside with the reason, and none is deleted. None means a missing object."""
     if content is None:
         (batch / name).unlink()
     else:
@@ -99,8 +99,8 @@ def test_damaged_object_is_set_aside(
     assert sorted(each for each in batch.sizes() if not each.startswith("set-aside")) == ["lagwarden.json", "lock"]
 
 
-def test_snapshot_names_the_files_that_it_needs(batch: ObjectPath) -> None:
-    """A missing file is found before Spark reads the state."""
+def test_missing_file_of_a_snapshot_is_damage(batch: ObjectPath) -> None:
+    """The check of the state fails while a file that a snapshot lists is missing."""
     state = batch / "spark" / "state" / "0" / "0"
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
@@ -113,7 +113,7 @@ def test_snapshot_names_the_files_that_it_needs(batch: ObjectPath) -> None:
 
 
 def test_checkpoint_of_another_cluster_is_refused(root: ObjectPath, batch: ObjectPath) -> None:
-    """The refusal releases the lock."""
+    """The refusal has the exit code CHECKPOINT_CLUSTER and releases the lock."""
     with pytest.raises(Refusal) as refused, opened(root, OffsetsTopic("cluster-b", None, (0, 1), (1, 1))):
         pass
     assert refused.value.code == ExitCode.CHECKPOINT_CLUSTER
@@ -125,7 +125,7 @@ def test_checkpoint_of_another_cluster_is_refused(root: ObjectPath, batch: Objec
 def test_store_that_fails_during_the_checks_sets_nothing_aside(
     root: ObjectPath, batch: ObjectPath, call: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The checkpoint may be sound, so the start is refused."""
+    """The start is refused and no object is moved, because the checkpoint may be undamaged."""
     before = batch.sizes().keys()
 
     def away(*_: object) -> None:
@@ -140,12 +140,16 @@ def test_store_that_fails_during_the_checks_sets_nothing_aside(
 
 
 def test_space_is_that_of_the_objects(batch: ObjectPath) -> None:
-    """An object store has no volume. The time of a snapshot is that of its object."""
+    """The number and the total size of the objects are reported. The volume is unknown.
+
+    The time of a snapshot of the state is that of its object; the verdicts are no snapshot.
+    """
+    (batch / "verdicts.zip").write_bytes(b"verdicts")
     space = checkpoint_space(batch)
     assert (space.files, space.used) == (len(batch.sizes()), sum(each.st_size for each in batch.sizes().values()))
     assert (space.volume_free, space.volume_size, space.state_snapshot_at) == (None, None, None)
     (batch / "spark" / "state" / "0" / "0" / "2.zip").write_bytes(b"snapshot")
-    assert checkpoint_space(batch).state_snapshot_at is not None
+    assert checkpoint_space(batch).state_snapshot_at == batch.sizes()["spark/state/0/0/2.zip"].st_mtime
 
 
 def test_verdicts_are_stored_and_read_again(root: ObjectPath) -> None:

@@ -24,8 +24,8 @@ def acquired(root: ObjectPath, meanwhile: Callable[[], object] = lambda: None) -
     return ObjectLease.acquire(root / "lock", lambda _: meanwhile(), lambda: next(seconds))
 
 
-def test_lease_that_is_renewed_is_refused_to_others(root: ObjectPath) -> None:
-    """One renewal while the other process waits is enough."""
+def test_other_process_is_refused_while_the_lease_is_renewed(root: ObjectPath) -> None:
+    """The owner that renews its lease keeps it."""
     with contextlib.closing(acquired(root)) as lease:
         with pytest.raises(Refusal, match="s3a://kafka-state/team/lagwarden is in use by another lagwarden"):
             acquired(root, lease.renew)
@@ -47,7 +47,7 @@ def test_lease_of_a_process_that_ended_is_taken_over(root: ObjectPath) -> None:
 
 
 def test_released_lease_is_taken_at_once(root: ObjectPath) -> None:
-    """A process that ends normally causes no wait."""
+    """The next process takes a released lease without a wait."""
     acquired(root).close()
 
     def fail() -> None:
@@ -57,21 +57,21 @@ def test_released_lease_is_taken_at_once(root: ObjectPath) -> None:
 
 
 def test_lease_released_while_another_process_waits_is_taken(root: ObjectPath) -> None:
-    """The wait ends with the release."""
+    """A process that waits acquires the lease when its owner releases it."""
     lease = acquired(root)
     acquired(root, lease.close).close()
 
 
 def test_deleted_lease_is_lost(root: ObjectPath) -> None:
-    """The reason is that the object was deleted, as for a lock file."""
+    """The reason names the deleted object."""
     with contextlib.closing(acquired(root)) as lease:
         (root / "lock").unlink()
         lease.renew()
         assert lease.lost() == "s3a://kafka-state/team/lagwarden/lock was deleted"
 
 
-def test_own_write_whose_response_was_lost_is_no_loss(root: ObjectPath, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The store has a version that the process does not know, and the owner in it is the process."""
+def test_lease_is_kept_if_the_response_to_a_renewal_is_lost(root: ObjectPath, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The renewal is in the store although its response was lost, so the owner keeps the lease."""
     write = ObjectStore.write_if_unchanged
 
     def without_response(store: ObjectStore, key: str, content: bytes, etag: str) -> str:
@@ -88,7 +88,7 @@ def test_own_write_whose_response_was_lost_is_no_loss(root: ObjectPath, monkeypa
 
 
 def test_store_without_conditional_writes_is_refused(root: ObjectPath, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two monitors could both get the lock."""
+    """The lock is refused, because two monitors could both acquire it."""
 
     def write(store: ObjectStore, key: str, content: bytes) -> str:
         store.write(key, content)
@@ -99,8 +99,8 @@ def test_store_without_conditional_writes_is_refused(root: ObjectPath, monkeypat
         acquired(root)
 
 
-def test_store_that_reports_a_missing_object_is_refused(root: ObjectPath, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If the condition fails without an object, the process tries again with pauses, and then ends."""
+def test_store_whose_condition_always_fails_is_refused(root: ObjectPath, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process is refused after ten attempts with pauses if the condition fails although no object exists."""
 
     def fail(*_: object) -> str:
         raise ConditionFailedError("412")

@@ -1,4 +1,4 @@
-"""Tests of paths in an object store: each answer is that of a directory with the same files."""
+"""Tests of paths in an object store: each result is that of a directory with the same files."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ def objects(root: ObjectPath, request: pytest.FixtureRequest) -> ObjectPath:
         lambda path: (path / "spark" / "state" / "2.zip").stem,
     ],
 )
-def test_answers_are_those_of_a_directory(folder: Path, objects: ObjectPath, ask: Callable[[Any], object]) -> None:
-    """Each question has the same answer for objects as for a directory."""
+def test_results_equal_those_of_a_directory(folder: Path, objects: ObjectPath, ask: Callable[[Any], object]) -> None:
+    """Each method returns the same result for objects as for a directory."""
     assert ask(objects) == ask(folder)
 
 
 def test_rename_of_a_folder_moves_all_objects_below(root: ObjectPath) -> None:
-    """An object of the same name is moved too. An object of a longer name is not moved."""
+    """A single object can be moved too. An object whose name only begins with the folder's name is not moved."""
     for name in ("spark/a", "spark/b/c", "spark-old/a", "other"):
         (root / name).write_bytes(name.encode())
     (root / "spark").rename(root / "set-aside-1" / "spark")
@@ -81,13 +81,13 @@ def test_rename_of_a_folder_moves_all_objects_below(root: ObjectPath) -> None:
 
 
 def test_missing_object_is_a_missing_file(root: ObjectPath) -> None:
-    """Reading the content or the size of a missing object raises FileNotFoundError, as for files."""
+    """Reading or describing a missing object raises FileNotFoundError. Deleting a missing object raises no error."""
     for ask in (root.read_bytes, root.stat, root.open):
         with pytest.raises(FileNotFoundError):
             ask()
     (root / "none").unlink()
 
 
-def test_address_is_written_as_hadoop_does(root: ObjectPath) -> None:
-    """Spark uses this address as the location of its checkpoint."""
+def test_text_of_a_path_is_an_s3a_address(root: ObjectPath) -> None:
+    """The text of a path has the form that Hadoop's S3 client uses."""
     assert str(root / "v2" / "spark") == "s3a://kafka-state/team/lagwarden/v2/spark"

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 class Polled:
-    """A presence that requests the store at every question."""
+    """A presence that polls the store at every call of `lost`."""
 
     def __init__(self, root: ObjectPath) -> None:
         self.now = 0.0
         self.presence = ObjectPresence(root, lambda: self.now)
 
     def lost(self) -> str | None:
-        """Ask again, as after ten seconds."""
+        """Check again, ten seconds later."""
         self.now += 10.0
         return self.presence.lost()
 
@@ -36,8 +36,8 @@ def polled(root: ObjectPath) -> Polled:
     return polled
 
 
-def test_unchanged_objects_are_no_loss(root: ObjectPath, polled: Polled) -> None:
-    """Spark may write other objects."""
+def test_objects_written_by_spark_are_no_loss(root: ObjectPath, polled: Polled) -> None:
+    """A new object of Spark is no loss while the manifest and the metadata are unchanged."""
     (root / "spark" / "offsets" / "1").write_bytes(b"v1")
     assert polled.lost() is None
 
@@ -50,13 +50,13 @@ def test_deleted_manifest_is_named(root: ObjectPath, polled: Polled) -> None:
 
 
 def test_replaced_metadata_is_named(root: ObjectPath, polled: Polled) -> None:
-    """Replaced metadata mean that another query has begun in the checkpoint."""
+    """Metadata that another query has written are reported as replaced."""
     (root / "spark" / "metadata").write_bytes(b'{"id": "other"}')
     assert polled.lost() == "s3a://kafka-state/team/lagwarden/spark/metadata was replaced"
 
 
-def test_objects_of_a_new_checkpoint_are_remembered_from_when_they_exist(root: ObjectPath) -> None:
-    """Spark writes its metadata when the query starts."""
+def test_objects_of_a_new_checkpoint_are_watched_once_they_exist(root: ObjectPath) -> None:
+    """Metadata written after the first check are no loss, and their later deletion is reported."""
     polled = Polled(root)
     assert polled.lost() is None
     (root / "spark" / "metadata").write_bytes(b"{}")
@@ -66,14 +66,14 @@ def test_objects_of_a_new_checkpoint_are_remembered_from_when_they_exist(root: O
 
 
 def test_checkpoint_that_was_set_aside_is_no_loss(root: ObjectPath, polled: Polled) -> None:
-    """The versions after `close` are those of the next checkpoint."""
+    """No loss is reported after `close`, because later objects are those of the next checkpoint."""
     polled.presence.close()
     (root / "spark" / "metadata").write_bytes(b'{"id": "next"}')
     assert polled.lost() is None
 
 
 def test_store_that_is_away_is_no_loss(polled: Polled, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A store that does not answer gives no information about the objects."""
+    """No loss is reported while the store does not answer."""
 
     def away(*_: object) -> None:
         raise StoreUnavailableError(113, "no route")

@@ -36,7 +36,7 @@ def test_missing_object_is_a_missing_file(bucket: ObjectStore) -> None:
 
 
 def test_missing_bucket_is_no_missing_file(bucket: ObjectStore) -> None:
-    """The objects of the bucket may exist elsewhere, so nothing is known about them."""
+    """Reads, lists and writes in a missing bucket raise StoreUnavailableError."""
     elsewhere = ObjectStore("nowhere", StoreAccess(region="us-east-1"))
     for call in (lambda: elsewhere.read("x"), lambda: elsewhere.list("x"), lambda: elsewhere.write("x", b"")):
         with pytest.raises(StoreUnavailableError, match="the bucket nowhere does not exist"):
@@ -44,8 +44,8 @@ def test_missing_bucket_is_no_missing_file(bucket: ObjectStore) -> None:
     assert bucket.list("") == {}
 
 
-def test_missing_credentials_are_a_missing_right(bucket: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither variables, a web identity, a container nor an instance provide credentials."""
+def test_missing_credentials_raise_a_permission_error(bucket: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A read without credentials from variables, files or an instance raises PermissionError."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
@@ -55,8 +55,8 @@ def test_missing_credentials_are_a_missing_right(bucket: ObjectStore, monkeypatc
         ObjectStore(bucket.bucket, StoreAccess(region="us-east-1")).read("x")
 
 
-def test_store_that_is_away_is_no_missing_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An unused port raises an error other than that of a missing file."""
+def test_unreachable_store_is_no_missing_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store at an unused port raises StoreUnavailableError."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "x")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "x")
     url = f"http://{LOOPBACK}:{free_port()}"
@@ -65,7 +65,7 @@ def test_store_that_is_away_is_no_missing_file(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_more_objects_than_a_response_has_are_listed(bucket: ObjectStore) -> None:
-    """A response has at most a thousand objects."""
+    """All 1003 objects are listed although a response has at most 1000. A limit is respected."""
     for number in range(1003):
         bucket.write(f"x/{number:04}", b"1")
     bucket.write("y", b"1")

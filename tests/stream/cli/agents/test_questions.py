@@ -36,15 +36,21 @@ def questions() -> Iterator[AgentQuestions]:
     yield from served(small_snapshot())
 
 
-def test_sick_groups_are_the_worst_first(questions: AgentQuestions) -> None:
-    """Each listed group has its verdict and sentence, without the details."""
+def test_sick_groups_have_their_verdicts_and_no_details(questions: AgentQuestions) -> None:
+    """Sick groups have verdict and sentence and no details. They are filtered by name, owner and severity.
+
+    The worst is the first. A group without a verdict is the last.
+    """
     answer = questions.sick_groups()
     assert [group["group"] for group in answer["groups"]] == ["billing"]
     assert answer["groups"][0]["verdict"] == "stopped"
+    assert answer["groups"][0]["sentence"] == "1 of 2 partitions; orders-0: No commit for 30 s: 1 offset unread."
     assert "by_partition" not in answer["groups"][0]
     assert questions.sick_groups(name_part="no such")["total"] == 0
     assert questions.sick_groups(owner="no such team")["groups"] == []
-    assert questions.sick_groups(severities=["critical", "warning", "notice", "unknown", "fine"])["total"] == 4
+    every = questions.sick_groups(severities=["critical", "warning", "notice", "unknown", "fine"])
+    assert [group["group"] for group in every["groups"]] == ["billing", "plain", 'say "hi"\\\nthere', "gone"]
+    assert every["total"] == 4
 
 
 def test_lists_are_bounded() -> None:
@@ -76,7 +82,7 @@ def test_a_group_is_explained_with_its_evidence(questions: AgentQuestions) -> No
     assert answer["quotas"] is None
 
 
-def test_the_history_of_a_group(questions: AgentQuestions) -> None:
+def test_the_history_has_changes_of_verdict_and_state(questions: AgentQuestions) -> None:
     """The history has the changes of verdict and state. Unknown verdicts are null."""
     answer = questions.verdict_history("billing")
     assert answer["verdicts"]["latest"][-1]["verdict"]

@@ -68,8 +68,8 @@ def test_a_share_group_has_a_lag_of_records_and_no_commits(numbers: dict[str, in
     assert not any(word in line for line in block for word in ("commit", "expire"))
 
 
-def test_stuck_group_from_its_verdict_to_its_history() -> None:
-    """The expected lines are all lines of an explanation."""
+def test_all_lines_of_the_explanation_of_a_stopped_group() -> None:
+    """The explanation has the verdict, the next step, the evidence, the group, the partitions and the history."""
     assert lines() == [
         "billing: stopped (critical) for 30 s.",
         "1 of 2 partitions; orders-0: No commit for 30 s, where 20 s is the longest to expect: <unread>.",
@@ -288,7 +288,7 @@ def test_names_are_escaped(name: str) -> None:
 
 
 def test_the_partitions_of_a_share_group_have_their_progress() -> None:
-    """Only partitions that are not fine are listed."""
+    """The row of a partition that is not fine has its lag, its offsets and its deliveries."""
     found = FindingDetail("share_stopped", "critical", NOW, "Waits.", {"lag": 40}, "See.")
     shown = lines(
         FINE | {"kind": "share", "state": "Stable"},

@@ -76,7 +76,7 @@ def _edges(line: str, right: list[bool]) -> list[int]:
 @pytest.mark.parametrize(
     ("name", "line"),
     [("plain", "plain"), ("", "''"), ("two\nlines", "two\\nlines"), ("\u202egnp", "\\u202egnp"), ("größe", "größe")],
-    ids=["plain", "empty", "line feed", "direction", "letters"],
+    ids=["plain", "empty", "line feed", "change of direction", "non-ASCII letters"],
 )
 def test_name_is_one_line(name: str, line: str) -> None:
     """Unprintable characters are escaped, and an empty name is visible."""
@@ -84,7 +84,7 @@ def test_name_is_one_line(name: str, line: str) -> None:
 
 
 def test_times_of_the_api_are_exact() -> None:
-    """Times have the format of RFC 3339 in UTC, to the millisecond. Null stays null."""
+    """A time in the format of RFC 3339 is parsed to the millisecond. Null stays null."""
     assert unix_time("2023-11-14T22:13:20.500Z") == 1_700_000_000.5
     assert unix_time(None) is None
 
@@ -106,7 +106,7 @@ def test_unknown_group_comes_with_the_nearest_names(name: str, names: list[str],
 
 
 @pytest.mark.parametrize(
-    ("left", "cell"), [(-1, "due"), (0, "due"), (61, "1m1s"), (None, "-")], ids=["past", "now", "to come", "never"]
+    ("left", "cell"), [(-1, "due"), (0, "due"), (61, "1m1s"), (None, "-")], ids=["past", "now", "future", "never"]
 )
 def test_expiry_is_the_remaining_time(left: int | None, cell: str) -> None:
     """An expired offset is due until the next check of the broker. An offset that does not expire has a dash."""
@@ -144,7 +144,7 @@ def test_fields_of_a_member_are_escaped(field: str) -> None:
     assert all(line.isprintable() for line in lines)
 
 
-def test_narrow_terminal_keeps_the_columns_of_first_need() -> None:
+def test_narrow_terminal_keeps_the_most_important_columns() -> None:
     """The table in 80 cells has the verdict, lag and time lag, and no cell of them is folded."""
     names = ("kind", "state", "members", "partitions", "partitions_lag_unknown", "last_commit_time")
     judged = {

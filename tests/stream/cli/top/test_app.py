@@ -143,7 +143,7 @@ def test_list_fits_into_80_columns_and_24_lines() -> None:
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_keys_move_the_selection(keys: list[str], selected: str, first_row: int) -> None:
-    """A window of 14 lines shows 8 rows; the selected row is reversed and in the window."""
+    """A window of 14 lines shows 8 rows, and scrolls no further than the selected row needs."""
 
     async def scenario(session: Session) -> None:
         await session.press(*keys)
@@ -154,7 +154,7 @@ def test_keys_move_the_selection(keys: list[str], selected: str, first_row: int)
 
 
 def test_typing_filters_and_escape_shows_all() -> None:
-    """A command is a character of the filter while one is typed."""
+    """Typed characters filter the list, also those of commands. Escape shows all groups."""
 
     async def scenario(session: Session) -> None:
         await session.press(*"Pla")
@@ -183,7 +183,7 @@ def test_typing_filters_and_escape_shows_all() -> None:
 @pytest.mark.parametrize("key", ["q", "ctrl+c", "ctrl+q"])
 @pytest.mark.parametrize("opened", [False, True], ids=["list", "group"])
 def test_keys_that_quit(key: str, opened: bool) -> None:  # noqa: FBT001 -- a parameter of the test
-    """The exit code is that of a normal end."""
+    """Each key ends the list and the view of a group with exit code 0."""
 
     async def scenario(session: Session) -> None:
         await session.press(*["enter"] * opened)
@@ -198,7 +198,7 @@ def test_keys_that_quit(key: str, opened: bool) -> None:  # noqa: FBT001 -- a pa
     ("open_key", "close_key"), [("enter", "escape"), ("right", "left"), ("enter", "backspace"), ("enter", "enter")]
 )
 def test_group_is_explained(open_key: str, close_key: str) -> None:
-    """The explanation scrolls to its end and no further; the list is as it was afterwards."""
+    """The explanation scrolls to its end and no further; the list is shown afterwards."""
 
     async def scenario(session: Session) -> None:
         await session.press("end", "home", open_key)
@@ -218,13 +218,29 @@ def test_group_is_explained(open_key: str, close_key: str) -> None:
     run(scenario)
 
 
-def test_removed_group_says_so() -> None:
-    """The error is above the last known explanation, or above the name of the requested group."""
+def test_removed_group_is_reported() -> None:
+    """The error is above the name of the requested group."""
 
     async def scenario(session: Session) -> None:
         await session.press("down", "enter")
         await session.wait_for(lambda: session.lines[0] != "")
         assert session.lines[:2] == ["this group no longer exists", "requesting plain …"]
+
+    run(scenario)
+
+
+def test_lost_server_keeps_the_known_explanation() -> None:
+    """The error is above the last known explanation until a new answer arrives."""
+
+    async def scenario(session: Session) -> None:
+        await session.press("enter")
+        await session.receive(PollResult(groups_of(), None, BILLING))
+        known = session.lines[1:]
+        assert known[0].startswith("billing: stopped")
+        await session.receive(PollResult(groups_of(), None, None, "no lagwarden answers at http://here"))
+        assert session.lines == ["no lagwarden answers at http://here", *known]
+        await session.receive(PollResult(groups_of(), None, BILLING))
+        assert session.lines == ["", *known]
 
     run(scenario)
 
@@ -257,7 +273,7 @@ def test_answer_about_another_group_is_not_shown() -> None:
 
 @pytest.mark.parametrize("size", [(20, 8), (33, 9), (60, 30), (300, 50)], ids=str)
 def test_resized_window_is_filled_and_not_exceeded(size: tuple[int, int]) -> None:
-    """The selected row stays in the window; no line is wider than it, and all characters can be printed."""
+    """The selected row stays in the window; no line is wider than the window, and all characters can be printed."""
     names = [*HOSTILE_NAMES, "消" * 80, "\x1b[2J", "[red]x[/red]", *(f"g{number}" for number in range(60))]
     rows = [{"group": name, "severity": "critical", "sentence": name * 9, "verdict": name} for name in names]
 
@@ -276,7 +292,10 @@ def test_resized_window_is_filled_and_not_exceeded(size: tuple[int, int]) -> Non
 
 @pytest.mark.parametrize("no_color", [False, True], ids=["colour", "NO_COLOR"])
 def test_colours_are_those_of_the_terminal(no_color: bool, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: FBT001
-    """A severity has one of the sixteen colours of the terminal, and none with NO_COLOR; the selection is reversed."""
+    """A severity has one of the sixteen colours of the terminal, and none with NO_COLOR.
+
+    Only the selected row is reversed.
+    """
     monkeypatch.delenv("NO_COLOR", raising=False)
     if no_color:
         monkeypatch.setenv("NO_COLOR", "1")
@@ -287,13 +306,16 @@ def test_colours_are_those_of_the_terminal(no_color: bool, monkeypatch: pytest.M
         colours = {segment.style.color.number for segment in segments if segment.style and segment.style.color}
         default, red, green, magenta = None, 1, 2, 5
         assert colours == ({default} if no_color else {default, red, green, magenta})
-        assert any(segment.style and segment.style.reverse for segment in segments)
+        reversed_lines = [
+            at for at, strip in enumerate(strips) if any(each.style and each.style.reverse for each in strip)
+        ]
+        assert [session.lines[at].split()[0] for at in reversed_lines] == [session.state.selected]
 
     run(scenario)
 
 
 def test_a_common_cause_is_a_line_above_the_groups() -> None:
-    """The line appears with an answer that has a cause and disappears with one that has none."""
+    """The line appears with an answer that has a cause and disappears with an answer without causes."""
 
     async def scenario(session: Session) -> None:
         common_causes = ({"sentence": "17 of 18 groups coordinated by broker 3 stopped within 20 s."},)

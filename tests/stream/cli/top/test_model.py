@@ -86,7 +86,15 @@ def test_filter_may_begin_with_a_command() -> None:
         ([19, 14], "g014", 14),
         ([19, 0], "g000", 0),
     ],
-    ids=["next", "before the first", "below the window", "behind the last", "up in the window", "above it", "first"],
+    ids=[
+        "next",
+        "before the first",
+        "below the window",
+        "behind the last",
+        "up in the window",
+        "above the window",
+        "first",
+    ],
 )
 def test_selected_row_is_in_the_window(rows: list[int], selected: str, first_row: int) -> None:
     """The list scrolls no further than necessary."""
@@ -109,7 +117,9 @@ def test_selected_row_is_in_the_window(rows: list[int], selected: str, first_row
     st.integers(1, 9),
     st.integers(0, 25),
 )
-def test_any_changes(changes: list[Callable[[GroupListState], GroupListState]], height: int, number: int) -> None:
+def test_selection_is_valid_after_any_changes(
+    changes: list[Callable[[GroupListState], GroupListState]], height: int, number: int
+) -> None:
     """Law: after any changes the selected group is one of the rows and in the window."""
     state = show_selection(healthy_groups(number), height)
     for change in changes:

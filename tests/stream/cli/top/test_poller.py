@@ -1,4 +1,4 @@
-"""The poller of `lagwarden top`: requests in a thread of their own."""
+"""The poller of `lagwarden top`: requests in a separate thread."""
 
 from __future__ import annotations
 
@@ -47,20 +47,20 @@ class ScriptedClient:
         pytest.param(
             {"instance": "1/2", "siblings": ["http://a", "http://b"]},
             "these are the groups of instance 1/2; the others: http://a",
-            id="one of two",
+            id="one of two instances",
         ),
     ],
 )
 def test_other_instances_are_noted(more: dict[str, Any], note: str) -> None:
-    """The list has a note that it shows the groups of one instance."""
+    """The answer of one of several instances has a note with the URLs of the others."""
     client: Any = ScriptedClient(lambda _: None)
     answer = client.groups() | more
     client.groups = lambda _query: answer
     assert poll_groups(client).note == note
 
 
-def test_the_name_of_the_cluster_is_known() -> None:
-    """The name is known if the instance has one."""
+def test_the_name_of_the_cluster_is_that_of_the_answer() -> None:
+    """The name is None if the answer has none."""
     client: Any = ScriptedClient(lambda _: None)
     assert poll_groups(client).cluster_name is None
     answer = client.groups() | {"cluster_name": "eu"}
@@ -79,7 +79,7 @@ def test_the_name_of_the_cluster_is_known() -> None:
     ],
 )
 def test_opened_group_is_requested_at_once(answer: Any, error: str) -> None:
-    """The known list of groups is kept for any answer."""
+    """The request for the opened group does not wait for the interval, and any answer keeps the list of groups."""
     client: Any = ScriptedClient(lambda _: answer)
     source: InstanceClient = client
     results: queue.Queue[PollResult] = queue.Queue()
@@ -114,7 +114,7 @@ def test_exit_does_not_wait_for_a_request() -> None:
 
 
 def test_the_common_causes_of_an_answer_are_kept() -> None:
-    """The answers of older instances have no common causes."""
+    """The result has the common causes of the answer; an answer of an older instance has none."""
     client: Any = ScriptedClient(lambda _: None)
     assert poll_groups(client).common_causes == ()
     causes = [{"sentence": "3 of 3 groups."}]

@@ -32,7 +32,7 @@ def test_status_counts_groups_by_severity() -> None:
 
 
 def test_status_begins_with_the_cluster() -> None:
-    """The instance sends the name of the cluster, so control characters are escaped."""
+    """The line begins with the name of the cluster, with escaped control characters."""
     named = status_line(PollResult(cluster_name="eu\x1b[1"), "http://here", NOW).plain
     assert named.endswith(" · 0 groups · http://here")
     assert named.startswith("eu")

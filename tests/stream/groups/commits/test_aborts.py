@@ -91,7 +91,7 @@ def test_aborted_commits_do_not_depend_on_batch_borders(
     together: bool,  # noqa: FBT001 - drawn
     order: Any,
 ) -> None:
-    """State, driver state and a restart in between have the rows that a walk through the log gives."""
+    """The rows of the state, the driver state and a restarted driver state equal a record-by-record evaluation."""
     state, driver, restarted = empty_state(), DriverState(), DriverState()
     pieces = pieces_of(log, cuts)
     order.shuffle(pieces if together else [])
@@ -118,7 +118,7 @@ def test_records_read_again_count_once(log: list[Entry], cuts: list[int], again:
 
 
 def test_a_batch_that_was_applied_in_part_replaces_the_count() -> None:
-    """The counts of the state and of the batch overlap and cannot be separated."""
+    """The count of a batch that overlaps the state replaces the count of the state."""
     log: list[Entry] = [(KEYS[0], ABORTED, 7)] * 6
     state, _ = reduce(empty_state(), [delta_of(log[:4])], KEEP)
     state, _ = reduce(state, [delta_of(log[2:], 2)], KEEP)
@@ -141,7 +141,7 @@ def test_only_commits_count() -> None:
 
 
 def test_shards_of_one_partition_have_the_aborted_commits_of_their_groups() -> None:
-    """A shard of which nothing else was read has its aborted commits too."""
+    """Each shard has the aborted commits of its groups, also without other records."""
     fold = Fold(Placement(1, 16), slot_ms=SLOT_MS, keep_slots=KEEP)
     add_aborted(fold, 7, [(1, KEYS[0]), (2, KEYS[1]), (3, KEYS[2])])
     deltas = dict(fold.drain())
@@ -151,7 +151,7 @@ def test_shards_of_one_partition_have_the_aborted_commits_of_their_groups() -> N
 
 
 def test_aborted_commits_are_dropped_after_a_day() -> None:
-    """The timestamps of the log count, not a clock. A group that never commits would keep its rows without this."""
+    """Aborted commits are kept for a day by the timestamps of the log, not by a clock."""
     driver = DriverState()
     state, change = reduce(empty_state(), [delta_of([(KEYS[0], ABORTED, 7)])], KEEP)
     driver.apply(0, change)

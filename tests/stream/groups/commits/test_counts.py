@@ -67,7 +67,7 @@ def _kept_alive() -> list[Raw]:
     return [(commit_key(group, "alive", 0), commit_value(1, 1)) for group in "abc"]
 
 
-def test_what_a_start_reads_is_not_counted() -> None:
+def test_records_of_the_catch_up_are_not_counted() -> None:
     """The stored state and records read during the catch-up are not counted. Known groups begin at 0."""
     shard = reader()
     shard.read(commits("g", 1, 2, 3))
@@ -101,7 +101,7 @@ def test_commits_after_a_removal_are_added() -> None:
 
 
 def test_a_run_that_was_partly_seen_does_not_count() -> None:
-    """The number of new commits in such a run is unknown, so none counts. Later commits count again."""
+    """A run that overlaps the state adds no commits, because the number of new ones is unknown. Later commits count."""
     shard = reader()
     shard.read([*commits("other", 1), *commits("g", 1, 2)])
     shard.apply(delta_of([(0, *record) for record in commits("g", 2, 3, 4)], 2))
@@ -111,7 +111,7 @@ def test_a_run_that_was_partly_seen_does_not_count() -> None:
 
 
 def test_the_count_of_a_removed_group_is_dropped() -> None:
-    """Generated group names do not fill the memory. A group that returns begins at 0."""
+    """The count of a group that is not requested is dropped. A group that returns begins at 0."""
     known = CommitCounts()
     shard = ShardReader()
     known.add(shard.read([*commits("a", 1), *commits("b", 1, 2)]).runs, shard.change.runs.spans.commits)
@@ -120,7 +120,7 @@ def test_the_count_of_a_removed_group_is_dropped() -> None:
 
 
 def test_later_commits_do_not_change_returned_counts() -> None:
-    """A tick can read the counts while the next batch is applied."""
+    """Counts that were returned before a batch do not have the commits of the batch."""
     shard = reader()
     shard.read(commits("g", 1))
     before = shard.driver_state.columns().commit_counts

@@ -14,19 +14,19 @@ from tests.support.commits import KEEP, Commit, expected, histories, read_run, r
 STORIES = {
     "one commit": [Commit(1, 10, 100)],
     "offsets rise": [Commit(1, 10, 100), Commit(2, 11, 110), Commit(3, 15, 120)],
-    "the same offset again and again: progress stays where it was first reached": [
+    "the same offset repeated: progress is at its first commit": [
         Commit(1, 10, 100),
         Commit(2, 11, 110),
         Commit(3, 11, 120),
         Commit(4, 11, 130),
     ],
-    "back to an offset seen before is progress of its own": [Commit(1, 5, 1), Commit(2, 6, 2), Commit(3, 5, 3)],
-    "rewound twice: the last one is kept": [Commit(1, 9, 1), Commit(2, 4, 2), Commit(3, 7, 3), Commit(4, 6, 4)],
+    "return to an earlier offset: progress of its own": [Commit(1, 5, 1), Commit(2, 6, 2), Commit(3, 5, 3)],
+    "two rewinds: the last one is kept": [Commit(1, 9, 1), Commit(2, 4, 2), Commit(3, 7, 3), Commit(4, 6, 4)],
     "deleted and committed again: the run starts again": [Commit(1, 9, 1), Commit(2, None, 2), Commit(3, 4, 3)],
     "deleted at the end": [Commit(1, 9, 1), Commit(2, None, 2)],
     "deleted twice": [Commit(1, None, 1), Commit(2, None, 2)],
     "more slots than are kept": [Commit(n, n, 10 * n) for n in range(1, 8)],
-    "commit times run backwards": [Commit(1, 1, 60), Commit(2, 2, 40), Commit(3, 3, 61), Commit(4, 4, 5)],
+    "decreasing commit times": [Commit(1, 1, 60), Commit(2, 2, 40), Commit(3, 3, 61), Commit(4, 4, 5)],
 }
 
 

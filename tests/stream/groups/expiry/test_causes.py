@@ -60,49 +60,91 @@ GONE: Final = topics(t=False)
 UNASKED: Final = topics(t=None)
 
 STORIES: Final = [
-    ("the broker's look after its hour", ended(WEEK + MINUTE), KNOWN, THERE, RemovalCause.EXPIRED),
-    ("to the millisecond", ended(WEEK), KNOWN, THERE, RemovalCause.EXPIRED),
-    ("clocks of two brokers differ a little", ended(WEEK - TOLERANCE_MS), KNOWN, THERE, RemovalCause.EXPIRED),
-    ("too early for any clock", ended(WEEK - TOLERANCE_MS - 1), KNOWN, THERE, RemovalCause.DELETED),
-    ("well before its hour", ended(DAY), KNOWN, THERE, RemovalCause.DELETED),
-    ("well before its hour, and the topic is gone", ended(DAY), KNOWN, GONE, RemovalCause.TOPIC_DELETED),
-    ("well before its hour, and the topics cannot be asked", ended(DAY), KNOWN, UNASKED, RemovalCause.UNKNOWN),
-    ("expired, and the topic was deleted since", ended(WEEK + MINUTE), KNOWN, GONE, RemovalCause.EXPIRED),
-    ("expired long after its hour, for the brokers were away", ended(9 * DAY), KNOWN, GONE, RemovalCause.EXPIRED),
-    ("expired, and the topics cannot be asked", ended(WEEK + MINUTE), KNOWN, UNASKED, RemovalCause.EXPIRED),
-    ("unknown retention", ended(DAY), UNSET, GONE, RemovalCause.UNKNOWN),
-    ("its own terms need no retention", ended(DAY, expire_time=COMMIT + DAY), UNSET, THERE, RemovalCause.EXPIRED),
-    ("its own terms come first", ended(WEEK, expire_time=COMMIT + 2 * WEEK), KNOWN, THERE, RemovalCause.DELETED),
-    ("no commit is known", ended(DAY, last_commit=None), KNOWN, THERE, RemovalCause.UNKNOWN),
-    ("a whole group of two topics, one of them gone", ended(DAY, topics=("t", "u")), KNOWN, GONE, RemovalCause.DELETED),
-    ("no topic is known", ended(DAY, topics=()), KNOWN, THERE, RemovalCause.UNKNOWN),
+    ("removed a minute after the due time", ended(WEEK + MINUTE), KNOWN, THERE, RemovalCause.EXPIRED),
+    ("removed exactly at the due time", ended(WEEK), KNOWN, THERE, RemovalCause.EXPIRED),
     (
-        "an empty classic group lasts a week from when it was empty",
+        "removed before the due time, within the clock tolerance",
+        ended(WEEK - TOLERANCE_MS),
+        KNOWN,
+        THERE,
+        RemovalCause.EXPIRED,
+    ),
+    (
+        "removed before the due time, beyond the clock tolerance",
+        ended(WEEK - TOLERANCE_MS - 1),
+        KNOWN,
+        THERE,
+        RemovalCause.DELETED,
+    ),
+    ("removed long before the due time", ended(DAY), KNOWN, THERE, RemovalCause.DELETED),
+    ("removed long before the due time, topic missing", ended(DAY), KNOWN, GONE, RemovalCause.TOPIC_DELETED),
+    ("removed long before the due time, topic lookup failed", ended(DAY), KNOWN, UNASKED, RemovalCause.UNKNOWN),
+    ("removed after the due time, topic missing", ended(WEEK + MINUTE), KNOWN, GONE, RemovalCause.EXPIRED),
+    ("removed days after the due time, topic missing", ended(9 * DAY), KNOWN, GONE, RemovalCause.EXPIRED),
+    ("removed after the due time, topic lookup failed", ended(WEEK + MINUTE), KNOWN, UNASKED, RemovalCause.EXPIRED),
+    ("unknown retention", ended(DAY), UNSET, GONE, RemovalCause.UNKNOWN),
+    (
+        "expire timestamp of the commit, unknown retention",
+        ended(DAY, expire_time=COMMIT + DAY),
+        UNSET,
+        THERE,
+        RemovalCause.EXPIRED,
+    ),
+    (
+        "expire timestamp of the commit overrides the retention",
+        ended(WEEK, expire_time=COMMIT + 2 * WEEK),
+        KNOWN,
+        THERE,
+        RemovalCause.DELETED,
+    ),
+    ("unknown last commit", ended(DAY, last_commit=None), KNOWN, THERE, RemovalCause.UNKNOWN),
+    ("group with two topics, one of them missing", ended(DAY, topics=("t", "u")), KNOWN, GONE, RemovalCause.DELETED),
+    ("unknown topics", ended(DAY, topics=()), KNOWN, THERE, RemovalCause.UNKNOWN),
+    (
+        "empty classic group, a week after the last commit",
         classic(WEEK, "Empty"),
         KNOWN,
         THERE,
         RemovalCause.DELETED,
     ),
-    ("and not longer", classic(WEEK + 2 * DAY, "Empty"), KNOWN, THERE, RemovalCause.EXPIRED),
-    ("a member is there, the topic was not subscribed to", classic(WEEK, "Stable"), KNOWN, THERE, RemovalCause.EXPIRED),
     (
-        "a quiet topic that was subscribed to was deleted",
+        "empty classic group, a week after it became empty",
+        classic(WEEK + 2 * DAY, "Empty"),
+        KNOWN,
+        THERE,
+        RemovalCause.EXPIRED,
+    ),
+    ("classic group with members, unsubscribed topic", classic(WEEK, "Stable"), KNOWN, THERE, RemovalCause.EXPIRED),
+    (
+        "classic group with members, topic missing",
         classic(9 * DAY, "Stable"),
         KNOWN,
         GONE,
         RemovalCause.TOPIC_DELETED,
     ),
-    ("with members, overdue, topics not asked", classic(9 * DAY, "Stable"), KNOWN, UNASKED, RemovalCause.EXPIRED),
     (
-        "a living group of Connect never loses any",
+        "classic group with members, topic lookup failed",
+        classic(9 * DAY, "Stable"),
+        KNOWN,
+        UNASKED,
+        RemovalCause.EXPIRED,
+    ),
+    (
+        "Connect group with members, offsets do not expire",
         classic(9 * DAY, "Stable", "connect"),
         KNOWN,
         THERE,
         RemovalCause.DELETED,
     ),
-    ("nor by time, but by a topic", classic(9 * DAY, "Stable", "connect"), UNSET, GONE, RemovalCause.TOPIC_DELETED),
     (
-        "before 2.1 a living group did lose them",
+        "Connect group with members, topic missing",
+        classic(9 * DAY, "Stable", "connect"),
+        UNSET,
+        GONE,
+        RemovalCause.TOPIC_DELETED,
+    ),
+    (
+        "Connect group with members before 2.1, offsets expire",
         classic(WEEK + 1, "Stable", "connect"),
         dataclasses.replace(KNOWN, rules=ExpiryRules.PER_OFFSET),
         THERE,
@@ -110,7 +152,7 @@ STORIES: Final = [
     ),
     ("a simple group", ended(WEEK, kind="simple"), KNOWN, THERE, RemovalCause.EXPIRED),
     (
-        "a share group goes by hand only",
+        "a share group is only removed by a deletion",
         ended(0, kind="share", offsets=0, topics=()),
         KNOWN,
         THERE,
@@ -120,31 +162,37 @@ STORIES: Final = [
 BARE: Final[dict[str, Any]] = {"offsets": 0, "topics": (), "last_commit": None, "first_commit": None}
 EMPTY_SINCE_DAY_8: Final[dict[str, Any]] = {"state_time": COMMIT + 8 * DAY}
 ENDS: Final = [
-    ("it never had offsets, and the broker looked", ended(0, **BARE), UNSET, UNASKED, RemovalCause.EXPIRED),
+    ("an empty group without offsets", ended(0, **BARE), UNSET, UNASKED, RemovalCause.EXPIRED),
     (
-        "a simple group whose last offset went",
+        "a simple group whose last offset was removed",
         ended(0, kind="simple", state=None, **BARE),
         KNOWN,
         THERE,
         RemovalCause.EXPIRED,
     ),
-    ("with members no group just goes", ended(0, **{**BARE, "state": "Stable"}), KNOWN, THERE, RemovalCause.UNKNOWN),
     (
-        "a person deleted its offsets, and then the broker looked",
+        "a group with members and without offsets",
+        ended(0, **{**BARE, "state": "Stable"}),
+        KNOWN,
+        THERE,
+        RemovalCause.UNKNOWN,
+    ),
+    (
+        "a group whose offsets were deleted before",
         ended(DAY + MINUTE, offsets=0, offsets_time=COMMIT + DAY),
         KNOWN,
         THERE,
         RemovalCause.DELETED,
     ),
     (
-        "its topic was deleted, and then the broker looked",
+        "a group whose topic was deleted before",
         ended(DAY + MINUTE, offsets=0, offsets_time=COMMIT + DAY),
         KNOWN,
         GONE,
         RemovalCause.TOPIC_DELETED,
     ),
     (
-        "its offsets had expired while it was alive, and then it became empty",
+        "a group whose offsets expired while it had members",
         classic(9 * DAY, "Empty", offsets=0, offsets_time=COMMIT + WEEK, **EMPTY_SINCE_DAY_8),
         KNOWN,
         THERE,
@@ -161,12 +209,12 @@ ENDS: Final = [
 def test_the_cause_follows_from_the_evidence(
     ending: Removal, retention: OffsetsRetention, topic_exists: Callable[[str], bool | None], cause: RemovalCause
 ) -> None:
-    """Each example has the cause that is known from all events."""
+    """Each removal has the cause of its example."""
     assert cause_of(ending, retention, topic_exists) is cause
 
 
 def test_topics_are_looked_up_only_if_needed() -> None:
-    """The cause of an expiration does not depend on the cluster."""
+    """Neither an expired offset nor an unknown retention needs a lookup."""
 
     def refuse(topic: str) -> bool | None:
         raise AssertionError(topic)
@@ -197,7 +245,7 @@ def test_the_due_time_equals_the_prediction(  # noqa: PLR0917 -- hypothesis pass
 
 
 def test_an_offset_that_never_expires_has_no_due_time() -> None:
-    """Offsets of a group whose retention does not count have no due time."""
+    """The due time of an offset of a Connect group with members is NEVER."""
     assert due_time(classic(0, "Stable", "connect"), KNOWN) == NEVER
 
 
@@ -329,8 +377,21 @@ def test_sentences_of_transitions(
     assert transition_sentence(transition, cause, retention) == text
 
 
-def test_every_transition_has_a_sentence() -> None:
-    """Every type of transition has a sentence, with every cause and without evidence."""
-    for what in TransitionType:
-        for cause in (None, *RemovalCause):
-            assert transition_sentence(happened(what, ended(DAY)), cause)
+@pytest.mark.parametrize("what", TransitionType)
+@pytest.mark.parametrize("cause", [None, *RemovalCause])
+@pytest.mark.parametrize("retention", [None, UNSET, KNOWN], ids=["none", "unset", "known"])
+def test_every_transition_has_a_sentence(
+    what: TransitionType, cause: RemovalCause | None, retention: OffsetsRetention | None
+) -> None:
+    """Every type of transition has a sentence, with every cause and without a cause.
+
+    The sentence of a removal begins with the cause, and has only the cause if there is no evidence.
+    """
+    with_evidence = transition_sentence(happened(what, ended(DAY)), cause, retention)
+    without_evidence = transition_sentence(happened(what), cause, retention)
+    if what in {TransitionType.OFFSETS_REMOVED, TransitionType.DEAD}:
+        assert with_evidence.startswith(f"{without_evidence}: ")
+        assert without_evidence == str(cause or RemovalCause.UNKNOWN)
+    else:
+        assert with_evidence
+        assert without_evidence == with_evidence

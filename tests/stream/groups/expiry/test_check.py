@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Final
 
 import numpy as np
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from stream.groups.driver_state import RemovedOffset
 from stream.groups.expiry.causes import SLACK_MS, TOLERANCE_MS
 from stream.groups.expiry.check import BOUNDS, ExpiryCheck, PredictionOutcome, predict_removed
-from stream.groups.expiry.predict import NEVER, UNKNOWN, OffsetsRetention, Times
+from stream.groups.expiry.predict import NEVER, UNKNOWN, OffsetsRetention, Times, predict
 from stream.groups.membership.memberships import Membership
 from tests.support.offsets import Offset, columns
 
@@ -61,19 +62,23 @@ def nonzero_counts(watch: ExpiryCheck) -> dict[str, int]:
 @pytest.mark.parametrize(
     ("time", "hour", "outcome", "seconds"),
     [
-        pytest.param(HOUR, HOUR, PredictionOutcome.KEPT, 0.0, id="the broker looks in the very moment"),
-        pytest.param(HOUR + INTERVAL, HOUR, PredictionOutcome.KEPT, 600.0, id="it had just looked, and comes again"),
-        pytest.param(HOUR + LATE, HOUR, PredictionOutcome.KEPT, 660.0, id="it had much to do"),
-        pytest.param(HOUR + LATE + 1, HOUR, PredictionOutcome.LATE, 660.001, id="it is slow, or was away"),
-        pytest.param(HOUR - TOLERANCE_MS, HOUR, PredictionOutcome.KEPT, -5.0, id="its clock is behind ours"),
-        pytest.param(HOUR - TOLERANCE_MS - 1, HOUR, PredictionOutcome.EARLY, None, id="shortly before its hour"),
-        pytest.param(HOUR - LATE, HOUR, PredictionOutcome.EARLY, None, id="one look of the broker before its hour"),
-        pytest.param(HOUR - LATE - 1, HOUR, PredictionOutcome.DELETED, None, id="deleted"),
+        pytest.param(HOUR, HOUR, PredictionOutcome.KEPT, 0.0, id="removed at the predicted time"),
+        pytest.param(HOUR + INTERVAL, HOUR, PredictionOutcome.KEPT, 600.0, id="removed one check interval later"),
+        pytest.param(HOUR + LATE, HOUR, PredictionOutcome.KEPT, 660.0, id="removed at the end of the allowed delay"),
+        pytest.param(HOUR + LATE + 1, HOUR, PredictionOutcome.LATE, 660.001, id="removed after the allowed delay"),
         pytest.param(
-            HOUR - 6 * 1440 * MINUTE, HOUR, PredictionOutcome.DELETED, None, id="deleted days before its hour"
+            HOUR - TOLERANCE_MS, HOUR, PredictionOutcome.KEPT, -5.0, id="removed early, within the clock tolerance"
         ),
-        pytest.param(5, NEVER, PredictionOutcome.DELETED, None, id="deleted although it never expires by itself"),
-        pytest.param(5, UNKNOWN, None, None, id="nothing had been predicted"),
+        pytest.param(
+            HOUR - TOLERANCE_MS - 1, HOUR, PredictionOutcome.EARLY, None, id="removed early, beyond the clock tolerance"
+        ),
+        pytest.param(HOUR - LATE, HOUR, PredictionOutcome.EARLY, None, id="removed early by the allowed delay"),
+        pytest.param(
+            HOUR - LATE - 1, HOUR, PredictionOutcome.DELETED, None, id="removed early by more than the allowed delay"
+        ),
+        pytest.param(HOUR - 6 * 1440 * MINUTE, HOUR, PredictionOutcome.DELETED, None, id="removed days early"),
+        pytest.param(5, NEVER, PredictionOutcome.DELETED, None, id="removed although it never expires"),
+        pytest.param(5, UNKNOWN, None, None, id="no prediction"),
     ],
 )
 def test_the_time_of_a_tombstone_decides_the_outcome(
@@ -116,7 +121,7 @@ class TestMissing:
     """Offsets that still exist after their predicted time."""
 
     def test_a_tombstone_is_missing_after_two_check_intervals(self) -> None:
-        """A tombstone is missing only after the second interval, and is counted once for any further time."""
+        """A tombstone is missing only after the second interval, and is counted once."""
         watch = ExpiryCheck()
         assert [look(watch, now) for now in (HOUR - 1, HOUR, HOUR + LATE, HOUR + MISSING)] == [False] * 4
         assert nonzero_counts(watch) == {}
@@ -124,7 +129,7 @@ class TestMissing:
         assert nonzero_counts(watch) == {"missing": 1}
 
     def test_a_missing_tombstone_that_arrives_is_not_counted_again(self) -> None:
-        """The outcome of such a tombstone is LATE, and its error is recorded."""
+        """A missing tombstone that arrives has the outcome LATE and an error, and is counted only as missing."""
         watch = ExpiryCheck()
         look(watch, HOUR - 1)
         look(watch, HOUR + MISSING + 1)
@@ -143,7 +148,7 @@ class TestMissing:
         assert nonzero_counts(watch) == {"missing": 2}
 
     def test_an_offset_overdue_at_the_first_update_is_due_since_then(self) -> None:
-        """Brokers or lagwarden may have been down, so the broker has two check intervals from the first update on."""
+        """A tombstone that is overdue at the first update is missing two check intervals later."""
         watch = ExpiryCheck()
         begin = HOUR + 10 * MISSING
         assert not look(watch, begin)
@@ -176,7 +181,7 @@ class TestMissing:
         assert watch.errors().total == 0.0
 
     def test_overdue_time_starts_again_after_a_restart(self) -> None:
-        """Brokers that are down remove no offsets. A tombstone that was missing before the restart stays counted."""
+        """A tombstone is missing two check intervals after the restart. One that was missing before is counted once."""
         watch = ExpiryCheck()
         ahead = HOUR + MISSING
         watch.update(keys("g", "h"), hours(HOUR, ahead), HOUR - 1, SETTINGS)
@@ -190,7 +195,7 @@ class TestMissing:
         assert nonzero_counts(watch) == {"missing": 2}
 
     def test_offsets_without_a_predicted_time_are_never_missing(self) -> None:
-        """The order of the rows does not change the result."""
+        """Offsets with the prediction NEVER or UNKNOWN are not missing, for any order of the rows."""
         watch = ExpiryCheck()
         for now in (HOUR, HOUR + MISSING + 1):
             watch.update(keys("a", "b", "c"), hours(NEVER, UNKNOWN, HOUR), now, SETTINGS)
@@ -232,35 +237,48 @@ def test_the_prediction_for_a_removed_offset_is_that_of_its_last_commit() -> Non
     st.lists(
         st.tuples(
             st.sampled_from("abc"),
-            st.one_of(st.just(NEVER), st.just(UNKNOWN), st.integers(0, 3 * MISSING)),
+            st.one_of(st.sampled_from([NEVER, UNKNOWN, 0]), st.integers(0, 3 * MISSING)),
             st.one_of(st.none(), st.integers(0, 6 * MISSING)),
+            st.integers(1, 6),
         ),
         max_size=12,
     )
 )
-def test_every_prediction_is_counted_once(steps: list[tuple[str, int, int | None]]) -> None:
-    """A prediction has one outcome, and every expiration an error, for any sequence of updates and tombstones."""
+def test_every_prediction_is_counted_at_most_once(steps: list[tuple[str, int, int | None, int]]) -> None:
+    """A prediction has at most one outcome, and every expiration has an error, for any updates and tombstones.
+
+    Every new missing tombstone is counted, and every tombstone with a prediction that was not counted as missing. The
+    last number of a step is that of its repetitions.
+    """
     watch = ExpiryCheck()
+    counted: Counter[PredictionOutcome] = Counter()
     predictions, expired = 0, 0
     now = 0
-    for group, hour, time in steps:
+    last_missing: tuple[str, int] | None = None
+    for group, hour, time in [step[:3] for step in steps for _ in range(step[3])]:
         now += MISSING // 2
-        watch.update(keys(group), hours(hour), now, SETTINGS)
+        (missing,) = watch.update(keys(group), hours(hour), now, SETTINGS).tolist()
+        counted[PredictionOutcome.MISSING] += missing and last_missing != (group, hour)
+        last_missing = (group, hour) if missing else None
         predictions += hour != UNKNOWN
         if time is not None:
             (outcome,) = watch.record_tombstones([forgotten(time, group=group)], hours(hour), SETTINGS)
             assert (outcome is None) == (hour == UNKNOWN)
             expired += outcome in {PredictionOutcome.KEPT, PredictionOutcome.LATE}
-    assert sum(watch.outcomes().values()) <= predictions
+            if outcome is not None:
+                counted[outcome] += not missing
+    assert watch.outcomes() == {outcome: counted[outcome] for outcome in PredictionOutcome}
+    assert counted.total() <= predictions
     assert watch.errors().count == expired
     assert list(watch.errors().cumulative) == sorted(watch.errors().cumulative)
 
 
 @pytest.mark.parametrize("rows", [0, 3])
-def test_predictions_of_the_driver_state_can_be_checked(rows: int) -> None:
-    """The result of `predict` is a valid argument of `update`."""
-    group_columns = columns([Offset("g", "t", number, 0) for number in range(rows)], {})
+def test_a_driver_state_can_be_checked(rows: int) -> None:
+    """`update` accepts the keys of a driver state and the results of `predict`, with and without rows."""
+    group_columns = columns([Offset("g", "t", number, number) for number in range(rows)], {})
+    predicted = predict(group_columns, SETTINGS).offset
     watch = ExpiryCheck()
-    for now in (0, MISSING + 1):
-        missing = watch.update(group_columns.runs.keys, np.zeros(rows, np.int64), now, SETTINGS)
-    assert missing.tolist() == [True] * rows
+    due = 7 * 1440 * MINUTE
+    for now, expected in ((due - 1, [False, False, False]), (due + MISSING + 1, [True, False, False])):
+        assert watch.update(group_columns.runs.keys, predicted, now, SETTINGS).tolist() == expected[:rows]

@@ -48,76 +48,101 @@ OF_COMMIT: Final = COMMIT + WEEK
 OF_STATE: Final = EMPTIED + WEEK
 
 STORIES: Final = [
-    ("an empty classic group counts from when it became empty", KIP_211_ON, classic("Empty", "consumer"), OF_STATE),
-    ("so does one of Connect workers", KIP_211_ON, classic("Empty", "connect"), OF_STATE),
-    ("a record of before 2.1 does not say since when", KIP_211_ON, classic("Empty", "consumer", since=None), OF_COMMIT),
-    ("nor does a time of -1", KIP_211_ON, classic("Empty", "consumer", since=-1), OF_COMMIT),
-    ("a consumer that lives keeps what it subscribes to", KIP_211_ON, classic("Stable", "consumer", {"t", "u"}), NEVER),
+    ("empty classic group: retention from when it became empty", KIP_211_ON, classic("Empty", "consumer"), OF_STATE),
+    ("empty Connect group: retention from when it became empty", KIP_211_ON, classic("Empty", "connect"), OF_STATE),
     (
-        "an abandoned topic of a living group expires from 2.4 on",
+        "empty classic group of before 2.1, without a state time",
+        KIP_211_ON,
+        classic("Empty", "consumer", since=None),
+        OF_COMMIT,
+    ),
+    ("empty classic group with the state time -1", KIP_211_ON, classic("Empty", "consumer", since=-1), OF_COMMIT),
+    (
+        "classic group with members keeps subscribed topics",
+        KIP_211_ON,
+        classic("Stable", "consumer", {"t", "u"}),
+        NEVER,
+    ),
+    (
+        "from 2.4 on an unsubscribed topic of a group with members expires",
         (KAFKA_8730, NEW, NEWEST),
         classic("Stable", "consumer", {"u"}),
         OF_COMMIT,
     ),
-    ("before 2.4 a living group lost nothing", (KIP_211,), classic("Stable", "consumer", {"u"}), NEVER),
+    ("before 2.4 a group with members keeps all offsets", (KIP_211,), classic("Stable", "consumer", {"u"}), NEVER),
     (
-        "2.4 to 3.1 expired offsets in the middle of a rebalance",
+        "from 2.4 to 3.1 offsets expire during a rebalance",
         (KAFKA_8730,),
         classic("PreparingRebalance", "consumer", {"u"}),
         OF_COMMIT,
     ),
     (
-        "from 3.2 on a rebalance keeps everything",
+        "from 3.2 on a rebalancing group keeps all offsets",
         (NEW, NEWEST),
         classic("CompletingRebalance", "consumer", {"u"}),
         NEVER,
     ),
-    ("a subscription that cannot be decoded keeps everything", KIP_211_ON, classic("Stable", "consumer"), NEVER),
-    ("a living group of Connect workers keeps everything", KIP_211_ON, classic("Stable", "connect"), NEVER),
-    ("what state a group is in is not known", KIP_211_ON, classic(None, "consumer", {"u"}), UNKNOWN),
-    ("offsets without a group count for themselves", KIP_211_ON, None, OF_COMMIT),
+    ("undecodable subscription keeps all offsets", KIP_211_ON, classic("Stable", "consumer"), NEVER),
+    ("Connect group with members keeps all offsets", KIP_211_ON, classic("Stable", "connect"), NEVER),
+    ("unknown state of the group", KIP_211_ON, classic(None, "consumer", {"u"}), UNKNOWN),
+    ("offset without a group: retention from the commit", KIP_211_ON, None, OF_COMMIT),
     (
-        "so do those of a group that no member ever joined",
+        "group that never had members: retention from the commit",
         KIP_211_ON,
         Membership("simple", "Empty", 0, state_time=EMPTIED),
         OF_COMMIT,
     ),
-    ("members without a protocol type: the broker sees a simple group", KIP_211_ON, classic("Stable", None), OF_COMMIT),
+    ("members without a protocol type: a simple group for the broker", KIP_211_ON, classic("Stable", None), OF_COMMIT),
     (
-        "an empty KIP-848 group counts from the commit: that it became empty has no time",
+        "empty KIP-848 group: retention from the commit",
         (NEW, NEWEST),
         newer("consumer", "Empty", set()),
         OF_COMMIT,
     ),
-    ("a living KIP-848 group keeps what it subscribes to", (NEW, NEWEST), newer("consumer", "Stable", {"t"}), NEVER),
-    ("in any state", (NEW, NEWEST), newer("consumer", "Reconciling", {"t"}), NEVER),
-    ("and what it left behind expires, in any state", (NEW, NEWEST), newer("consumer", "Assigning", {"u"}), OF_COMMIT),
-    ("what a KIP-848 group subscribes to is not known", (NEW, NEWEST), newer("consumer", "Stable", None), UNKNOWN),
-    ("a living streams group keeps its sources", (NEW, NEWEST), newer("streams", "Stable", {"t"}), NEVER),
-    ("what is no source of it expires", (NEW, NEWEST), newer("streams", "NotReady", {"u"}), OF_COMMIT),
-    ("without a topology there are no sources", (NEW, NEWEST), newer("streams", "NotReady", None), OF_COMMIT),
+    ("KIP-848 group with members keeps subscribed topics", (NEW, NEWEST), newer("consumer", "Stable", {"t"}), NEVER),
     (
-        "4.1 does not say whether it is ready, which does not matter",
+        "reconciling KIP-848 group keeps subscribed topics",
+        (NEW, NEWEST),
+        newer("consumer", "Reconciling", {"t"}),
+        NEVER,
+    ),
+    (
+        "unsubscribed topic of an assigning KIP-848 group expires",
+        (NEW, NEWEST),
+        newer("consumer", "Assigning", {"u"}),
+        OF_COMMIT,
+    ),
+    ("unknown subscription of a KIP-848 group", (NEW, NEWEST), newer("consumer", "Stable", None), UNKNOWN),
+    ("streams group with members keeps source topics", (NEW, NEWEST), newer("streams", "Stable", {"t"}), NEVER),
+    ("topic that a streams group does not read expires", (NEW, NEWEST), newer("streams", "NotReady", {"u"}), OF_COMMIT),
+    (
+        "streams group without a topology has no source topics",
+        (NEW, NEWEST),
+        newer("streams", "NotReady", None),
+        OF_COMMIT,
+    ),
+    (
+        "streams group of 4.1 with unknown state keeps source topics",
         (NEW, NEWEST),
         newer("streams", None, {"t"}),
         NEVER,
     ),
-    ("an empty streams group has no sources either", (NEW, NEWEST), newer("streams", "Empty", {"t"}), OF_COMMIT),
+    ("empty streams group has no source topics", (NEW, NEWEST), newer("streams", "Empty", {"t"}), OF_COMMIT),
     (
-        "a share group has no offsets here; if it had, none would go",
+        "share group keeps all offsets",
         (NEW, NEWEST),
         newer("share", "Empty", set()),
         NEVER,
     ),
-    ("before 2.1 every offset is for itself: empty", (OLD,), classic("Empty", "consumer"), OF_COMMIT + 1),
+    ("before 2.1 the group has no effect: empty", (OLD,), classic("Empty", "consumer"), OF_COMMIT + 1),
     (
-        "before 2.1 every offset is for itself: alive and subscribed",
+        "before 2.1 the group has no effect: with members, subscribed",
         (OLD,),
         classic("Stable", "consumer", {"t"}),
         OF_COMMIT + 1,
     ),
-    ("before 2.1 every offset is for itself: of Connect", (OLD,), classic("Stable", "connect"), OF_COMMIT + 1),
-    ("before 2.1 every offset is for itself: simple", (OLD,), None, OF_COMMIT + 1),
+    ("before 2.1 the group has no effect: Connect", (OLD,), classic("Stable", "connect"), OF_COMMIT + 1),
+    ("before 2.1 the group has no effect: simple", (OLD,), None, OF_COMMIT + 1),
 ]
 
 
@@ -159,17 +184,17 @@ class TestStories:
 
 
 ENDS: Final = [
-    ("an empty group goes with its last offset", classic("Empty", "consumer", since=None), [5, 9], 5, 9),
-    ("a classic one all at once", classic("Empty", "consumer", since=50), [5, 9], 50, 50),
-    ("offsets without a group: with the last of them nothing is left", None, [5, 9], 5, 9),
+    ("an empty classic group without a state time", classic("Empty", "consumer", since=None), [5, 9], 5, 9),
+    ("an empty classic group: all offsets at once", classic("Empty", "consumer", since=50), [5, 9], 50, 50),
+    ("offsets without a group", None, [5, 9], 5, 9),
     ("an empty KIP-848 group", newer("consumer", "Empty", set()), [5, 9], 5, 9),
     ("an empty streams group", newer("streams", "Empty", None), [5, 9], 5, 9),
-    ("a living group stays, though all its offsets go", newer("consumer", "Stable", set()), [5, 9], 5, None),
-    ("a living group that loses nothing", classic("Stable", "connect"), [5, 9], None, None),
-    ("empty and without offsets: due since it is empty", classic("Empty", "consumer", since=50), [], None, 50 - WEEK),
-    ("nothing says since when it is empty", newer("consumer", "Empty", set()), [], None, UNKNOWN),
-    ("an empty share group is kept", newer("share", "Empty", set()), [], None, None),
-    ("a living group without offsets", classic("Stable", "consumer", set()), [], None, None),
+    ("a group with members whose offsets all expire", newer("consumer", "Stable", set()), [5, 9], 5, None),
+    ("a Connect group with members", classic("Stable", "connect"), [5, 9], None, None),
+    ("an empty classic group without offsets", classic("Empty", "consumer", since=50), [], None, 50 - WEEK),
+    ("an empty KIP-848 group without offsets", newer("consumer", "Empty", set()), [], None, UNKNOWN),
+    ("an empty share group", newer("share", "Empty", set()), [], None, None),
+    ("a group with members and without offsets", classic("Stable", "consumer", set()), [], None, None),
 ]
 
 
@@ -222,7 +247,7 @@ def test_an_empty_driver_state_has_an_empty_prediction() -> None:
 
 
 def test_an_empty_newer_group_without_offsets_is_due_since_it_became_empty() -> None:
-    """The records of such a group have no state time, but its history has the time when it became empty."""
+    """The time is that of the group's history, because the records of a KIP-848 group have no state time."""
     life = GroupHistory("consumer", "Empty", since=77, created=None, died=None, counts={}, transitions=())
     group_columns = dataclasses.replace(columns([], {"g": newer("consumer", "Empty", set())}), histories={"g": life})
     assert predict(group_columns, OffsetsRetention(WEEK, None, "broker")).group.tolist() == [77]
@@ -285,7 +310,7 @@ def slowly(offset: Offset, group: Membership | None, retention: int | None, rule
 
 
 def base_slowly(offset: Offset, group: Membership | None, rules: ExpiryRules) -> int:  # noqa: PLR0911 -- a row, a return
-    """Return the base timestamp and the exempt topics from the table."""
+    """Return the time from which the retention counts, or NEVER or UNKNOWN."""
     if group is None or group.kind == "simple":
         return offset.commit
     if group.kind == "share":
@@ -340,7 +365,7 @@ def test_columns_equal_the_slow_implementation(
 def test_a_longer_retention_expires_nothing_sooner(
     world: tuple[list[Offset], dict[str, Membership]], retention: int, more: int, rules: ExpiryRules
 ) -> None:
-    """An offset that never expires with one retention never expires with another."""
+    """No predicted time is earlier with a longer retention, and the same offsets have a predicted time."""
     group_columns = columns(*world)
     short = predict(group_columns, OffsetsRetention(retention, None, "broker", rules))
     long = predict(group_columns, OffsetsRetention(retention + more, None, "broker", rules))
@@ -354,7 +379,7 @@ def test_a_longer_retention_expires_nothing_sooner(
 def test_no_offset_expires_before_its_commit_and_the_retention(
     world: tuple[list[Offset], dict[str, Membership]], retention: int, rules: ExpiryRules
 ) -> None:
-    """The exceptions are a stored expire timestamp and a state that began before the commit."""
+    """The exceptions are a stored expire timestamp and a retention that counts from the state of the group."""
     offsets, groups = world
     found = predict(columns(offsets, groups), OffsetsRetention(retention, None, "broker", rules)).offset
     for offset, time in zip(offsets, found.tolist(), strict=True):

@@ -75,7 +75,7 @@ def test_single_records_give_the_same_histories(log: list[Timed]) -> None:
 @examples(30)
 @given(LOGS, CUTS, CUTS)
 def test_arrow_batches_do_not_change_histories(log: list[Timed], cuts: list[int], more: list[int]) -> None:
-    """A task may receive its records in any number of Arrow batches."""
+    """The histories are equal for any split of a task's records into Arrow batches."""
     if log:
         assert histories_of(reduced([delta_of(log, 0, cuts)])) == histories_of(reduced([delta_of(log, 0, more)]))
 
@@ -83,7 +83,7 @@ def test_arrow_batches_do_not_change_histories(log: list[Timed], cuts: list[int]
 @examples(30)
 @given(LOGS, CUTS, st.randoms())
 def test_deltas_of_one_batch_may_come_in_any_order(log: list[Timed], cuts: list[int], order: random.Random) -> None:
-    """Spark gives no order within a batch; log positions do."""
+    """The histories follow the log positions, not the order of the deltas."""
     deltas = deltas_of(log, cuts)
     order.shuffle(deltas)
     state, _ = reduce(empty_state(), deltas, RULES)

@@ -71,7 +71,7 @@ def _target(name: str) -> Written:
 
 CLASSIC = [
     (
-        "a first consumer comes, a second joins, both leave at once",
+        "two consumers join one after the other and leave together",
         [
             *at(10, NO_MEMBERS_YET),
             *at(20, generation(1, "a")),
@@ -82,12 +82,12 @@ CLASSIC = [
         ["10 created", "20 rebalanced +1", "30 rebalanced +1", "40 emptied -2"],
     ),
     (
-        "an old broker writes no generation 0: created and rebalanced are one moment",
+        "old broker without generation 0: created and rebalanced at one time",
         at(20, generation(1, "a", "b")),
         ["20 created", "20 rebalanced +2"],
     ),
     (
-        "one goes and another comes, and generations were skipped",
+        "one member leaves, two join, generations are skipped",
         [*at(10, generation(1, "a", "b")), *at(20, generation(7, "b", "c", "d"))],
         ["10 created", "10 rebalanced +2", "20 rebalanced +2 -1"],
     ),
@@ -97,12 +97,12 @@ CLASSIC = [
         ["10 created", "10 rebalanced +2"],
     ),
     (
-        "a static member restarts and rebalances: it neither came nor went",
+        "a static member restarts and rebalances: no member joins or leaves",
         [*at(10, static(1, "i#1", "k#1")), *at(20, static(2, "i#2", "k#1"))],
         ["10 created", "10 rebalanced +2", "20 rebalanced"],
     ),
     (
-        "deleted by a person: offsets and group in one operation are one death",
+        "offsets and group deleted in one operation: one death",
         [
             *at(10, generation(1, "a")),
             *commits(11, 0, 1),
@@ -113,7 +113,7 @@ CLASSIC = [
         ["10 created", "10 rebalanced +1", "20 emptied -1", "30 dead classic/Empty offsets=2"],
     ),
     (
-        "the tombstones come the other way round, and at different times: an empty group without offsets dies last",
+        "offsets removed first, the empty group later",
         [*at(10, generation(1, "a")), *commits(11, 0), *at(20, generation(2)), *forgets(30, 0), *at(40, DEAD_CLASSIC)],
         [
             "10 created",
@@ -124,27 +124,27 @@ CLASSIC = [
         ],
     ),
     (
-        "the offsets outlive the group: it is a simple one until they go too",
+        "offsets removed after the group: a simple group until then",
         [*at(10, generation(1)), *commits(11, 0, 1), *at(30, DEAD_CLASSIC), *forgets(40, 0), *forgets(50, 1)],
         ["10 created", "40 forgotten simple/Empty offsets=1", "50 dead simple/Empty offsets=1"],
     ),
     (
-        "brokers before 0.10.1 know no Empty: the last member leaves with the group's record, the offsets stay",
+        "broker before 0.10.1 without Empty: the tombstone empties a group with offsets",
         [*at(10, generation(1, "a", "b")), *commits(11, 0), *at(20, DEAD_CLASSIC)],
         ["10 created", "10 rebalanced +2", "20 emptied -2"],
     ),
     (
-        "... and without offsets that is its death",
+        "broker before 0.10.1 without Empty: the tombstone ends a group without offsets",
         [*at(10, generation(1, "a")), *at(20, DEAD_CLASSIC)],
         ["10 created", "10 rebalanced +1", "20 dead -1 classic/Stable offsets=0"],
     ),
     (
-        "reborn after its death, with generations from the beginning",
+        "recreated after its death, with generations from 0",
         [*at(10, generation(1)), *at(20, DEAD_CLASSIC), *at(30, NO_MEMBERS_YET), *at(40, generation(1, "a"))],
         ["10 created", "20 dead classic/Empty offsets=0", "30 reborn", "40 rebalanced +1"],
     ),
     (
-        "some offsets go while it is busy, and are committed again: each time one is forgotten",
+        "offsets removed and committed again: one transition per removal",
         [
             *at(10, generation(1, "a")),
             *commits(11, 0, 1),
@@ -165,32 +165,32 @@ CLASSIC = [
 SIMPLE = [
     ("commits only", [*commits(10, 0), *commits(20, 0, 1), *commits(30, 2)], ["10 created"]),
     (
-        "a first member joins where there were only offsets: nothing is converted",
+        "first classic member of a simple group: no conversion",
         [*commits(10, 0), *at(20, NO_MEMBERS_YET), *at(30, generation(1, "a"))],
         ["10 created", "30 rebalanced +1"],
     ),
     (
-        "... and likewise by the new protocol",
+        "first KIP-848 member of a simple group: no conversion",
         [*commits(10, 0), *at(20, *joins("a", 2))],
         ["10 created", "20 rebalanced +1"],
     ),
     (
-        "all offsets are deleted, the broker's tombstone of the group comes ten minutes later and says nothing more",
+        "all offsets deleted: a later tombstone of the group has no effect",
         [*commits(10, 0, 1), *forgets(20, 0, 1), *at(600, DEAD_CLASSIC)],
         ["10 created", "20 dead simple/Empty offsets=2"],
     ),
     (
-        "deleted and committed again later: reborn",
+        "offsets deleted and committed again later: recreated",
         [*commits(10, 0), *forgets(20, 0), *commits(30, 1), *commits(31, 0)],
         ["10 created", "20 dead simple/Empty offsets=1", "30 reborn"],
     ),
     (
-        "the last offset goes and another comes in the same operation: the group lives on",
+        "last offset removed and another committed in one operation: no death",
         [*commits(10, 0), *forgets(20, 0), *commits(20, 1)],
         ["10 created", "20 forgotten simple/Empty offsets=1"],
     ),
     (
-        "tombstones of offsets that are not known say nothing, also twice",
+        "tombstones of unknown offsets have no effect",
         [*commits(10, 0), *forgets(20, 7), *forgets(30, 0), *forgets(40, 0, 7)],
         ["10 created", "30 dead simple/Empty offsets=1"],
     ),
@@ -198,7 +198,7 @@ SIMPLE = [
 
 CONSUMER = [
     (
-        "two join, one leaves, the target of those that stay follows, then the last leaves",
+        "two members join, one leaves before a new target, then the last leaves",
         [
             *at(10, *joins("a", 1)),
             *at(20, *joins("b", 2)),
@@ -209,7 +209,7 @@ CONSUMER = [
         ["10 created", "10 rebalanced +1", "20 rebalanced +1", "31 rebalanced -1", "40 emptied -1"],
     ),
     (
-        "4.3 assigns later: who came is counted with the assignment",
+        "4.3 assigns later: joined members are counted with the assignment",
         [
             *at(10, member("a", "t"), group_epoch(2)),
             *at(12, member("b", "t"), group_epoch(3)),
@@ -234,7 +234,7 @@ CONSUMER = [
         ["10 created", "10 rebalanced +1", "20 emptied -1"],
     ),
     (
-        "a static member is replaced under a new id: nothing happened",
+        "a static member is replaced under a new id: no transition",
         [
             *at(10, member("a", instance="i"), group_epoch(1), target_epoch(1), stands("a", 1, {})),
             *at(20, gone(stands("a", 1, {})), gone(member("a")), member("b", instance="i"), stands("b", 1, {})),
@@ -256,7 +256,7 @@ CONSUMER = [
 
 CONVERSIONS = [
     (
-        "online upgrade: the classic record goes, the consumer group's come, and the epoch is the generation",
+        "online upgrade with the generation as epoch",
         [
             *at(10, generation(5, "a", "b")),
             *commits(11, 0),
@@ -265,7 +265,7 @@ CONVERSIONS = [
         ["10 created", "10 rebalanced +2", "20 converted classic>consumer"],
     ),
     (
-        "... by the first member that speaks the new protocol: it rebalances at once",
+        "online upgrade by the first KIP-848 member, with a rebalance",
         [
             *at(10, generation(5, "a")),
             *at(20, DEAD_CLASSIC, member("a"), member("b"), group_epoch(6), target_epoch(6)),
@@ -273,7 +273,7 @@ CONVERSIONS = [
         ["10 created", "10 rebalanced +1", "20 converted classic>consumer", "20 rebalanced +1"],
     ),
     (
-        "downgrade when the last of them leaves; the classic rebalance follows",
+        "downgrade when the last KIP-848 member leaves, then a classic rebalance",
         [
             *at(10, *joins("a", 1), *joins("b", 2)),
             *at(20, *deleted("a", "b"), generation(3, "a")),
@@ -287,7 +287,7 @@ CONVERSIONS = [
         ["10 created", "20 converted classic>consumer", "20 rebalanced +1"],
     ),
     (
-        "an empty consumer group is deleted for a classic one that no member has synced yet",
+        "an empty consumer group becomes a classic group without members",
         [
             *at(10, *joins("a", 1)),
             *at(20, *leaves("a", 2)),
@@ -303,12 +303,12 @@ CONVERSIONS = [
         ],
     ),
     (
-        "not in one operation, and without offsets: a death and a birth",
+        "replaced in two operations, without offsets: a death and a recreation",
         [*at(10, generation(1)), *at(20, DEAD_CLASSIC), *at(21, *joins("a", 1))],
         ["10 created", "20 dead classic/Empty offsets=0", "21 reborn", "21 rebalanced +1"],
     ),
     (
-        "offsets expire in the moment of the conversion",
+        "offsets expire at the time of the conversion",
         [*at(10, generation(1)), *commits(11, 0, 1), *at(20, DEAD_CLASSIC), *forgets(20, 0), *at(20, *joins("a", 2))],
         [
             "10 created",
@@ -321,7 +321,7 @@ CONVERSIONS = [
 
 OTHERS = [
     (
-        "a share group: joins, is assigned, leaves, is deleted",
+        "share group: member joins, is assigned, leaves; group deleted",
         [
             *at(10, sharer("a", "t"), group_epoch(2, kind=11), target_epoch(2, kind=12), shares("a", 2, {})),
             *at(11, share_state({ORDERS: "orders"})),
@@ -338,7 +338,7 @@ OTHERS = [
         ["10 created", "10 rebalanced +1", "20 rebalanced", "30 emptied -1", "50 dead share/Empty offsets=0"],
     ),
     (
-        "a streams group: joins, is given its tasks, leaves; its offsets outlive it",
+        "streams group: member joins, gets tasks, leaves; offsets removed last",
         [
             *at(10, worker("a"), topology(0, s0=["in"]), group_epoch(2, kind=17), target_epoch(2, kind=20)),
             *at(11, works("a", 2, active={})),

@@ -70,12 +70,12 @@ STORIES: list[tuple[str, list[Written], dict[str, Any]]] = [
         },
     ),
     (
-        "what a member is still to give up is its own",
+        "partitions pending revocation are assigned",
         [group_epoch(3), member("m", "orders"), stands("m", 2, {ORDERS: [0]}, gives_up={ORDERS: [1]}, state=1)],
         {"state": "unrevoked", "assignment": (("orders", (0, 1)),)},
     ),
     (
-        "tasks that a member is still to give up are its own",
+        "tasks pending revocation are assigned",
         [
             group_epoch(3, kind=17),
             topology(1),
@@ -92,27 +92,27 @@ STORIES: list[tuple[str, list[Written], dict[str, Any]]] = [
         {"assignment": (("active task 0", (0, 1)), ("standby task 0", (2,)))},
     ),
     (
-        "a topic that stands in the subscription without partitions is not assigned",
+        "a topic without partitions in the assignment is not assigned",
         [classic(classic_member("m", wants=T, has=assignment({"t": []})))],
         {"assignment": (), "idle": True, "unreadable": ()},
     ),
     (
-        "no bytes at all: nothing wanted, nothing given, and nothing wrong",
+        "empty blobs: no subscription, no assignment, nothing unreadable",
         [classic(classic_member("m"))],
         {"subscription": (), "assignment": (), "idle": True, "unreadable": ()},
     ),
     (
-        "bytes of a future version are read as far as they are known",
+        "blobs of a future version: known fields are decoded",
         [classic(classic_member("m", wants=subscription("t", version=7, tail=b"x"), has=assignment({"t": [0]})))],
         {"subscription": ("t",), "assignment": (("t", (0,)),), "unreadable": ()},
     ),
     (
-        "bytes that cannot be read are reported as such, not as absent",
+        "undecodable blobs are reported as unreadable",
         [classic(classic_member("m", wants=b"\0", has=assignment({"t": [0]})[:-5]))],
         {"subscription": (), "assignment": (), "idle": None, "unreadable": ("subscription", "assignment")},
     ),
     (
-        "topics can be read where the rest of the subscription cannot",
+        "topics of a truncated subscription are decoded",
         [classic(classic_member("m", wants=subscription("t", rack="r")[:-1]))],
         {"subscription": ("t",), "rack": None, "unreadable": ()},
     ),
@@ -134,7 +134,7 @@ STORIES: list[tuple[str, list[Written], dict[str, Any]]] = [
         },
     ),
     (
-        "a worker of Connect whose bytes are of a version that is not known",
+        "a worker of Connect with blobs of an unknown version",
         [classic(classic_member("w", wants=b"\0\x09", has=b"\0\x09"), kind="connect", protocol="newer")],
         {"assignment": (), "unreadable": ("subscription", "assignment"), "idle": None},
     ),
@@ -144,7 +144,7 @@ STORIES: list[tuple[str, list[Written], dict[str, Any]]] = [
         {"assignment": (), "unreadable": ("subscription", "assignment"), "idle": None},
     ),
     (
-        "Kafka Streams on the classic protocol: standby tasks stand beside the topics",
+        "Kafka Streams on the classic protocol: standby tasks are in the assignment",
         [
             classic(
                 classic_member("m", wants=T, has=assignment({"t": [1]}, user_data=STREAMS_USER_DATA)),
@@ -154,7 +154,7 @@ STORIES: list[tuple[str, list[Written], dict[str, Any]]] = [
         {"assignment": (("standby task 2", (5, 7)), ("t", (1,)))},
     ),
     (
-        "a KIP-848 member: by name what the cluster knows, else as Kafka prints the id",
+        "a KIP-848 member: topics by name if known, else by id",
         [
             member("m", "payments", "orders", rack_id="r", server_assignor="uniform"),
             stands("m", 4, {PAYMENTS: [1, 0], bytes(15) + b"x": [3]}, state=2),
@@ -185,12 +185,12 @@ STORIES: list[tuple[str, list[Written], dict[str, Any]]] = [
         },
     ),
     (
-        "a static member that is away has no epoch, and keeps what it owns",
+        "a static member that is away has no epoch, and keeps its partitions",
         [member("m", "orders", instance="i"), stands("m", -2, {ORDERS: [0]})],
         {"instance_id": "i", "away": True, "epoch": None, "assignment": (("orders", (0,)),), "idle": False},
     ),
     (
-        "it still speaks the classic protocol, in a group that was upgraded",
+        "a classic member in an upgraded group",
         [
             member(
                 "m",
@@ -237,7 +237,7 @@ STORIES: list[tuple[str, list[Written], dict[str, Any]]] = [
         },
     ),
     (
-        "a worker whose topology is not known: its tasks as they are",
+        "a worker without a topology: tasks by subtopology",
         [worker("m"), works("m", 2, active={"0": [0]})],
         {"subscription": (), "assignment": (("active task 0", (0,)),), "idle": False},
     ),

@@ -49,7 +49,7 @@ SEEN_TOPICS = record(4, {"group_id": "g"}, {"topics": (TOPIC_METADATA,)})
 
 CLASSIC = [
     (
-        "a generation of two: Stable, with who is in it and since when its state is",
+        "two members: Stable, with member names and state time",
         [classic(classic_member("a", wants=T, has=HAS), classic_member("b", wants=T, has=assignment({"t": [2]})))],
         {
             "kind": "classic",
@@ -69,7 +69,7 @@ CLASSIC = [
         },
     ),
     (
-        "everybody left: Empty, and nothing is subscribed to any more",
+        "all members left: Empty, without a subscription",
         [classic(generation=2, time=5000)],
         {
             "kind": "classic",
@@ -83,22 +83,22 @@ CLASSIC = [
         },
     ),
     (
-        "the log of 0.10 has no time of the state",
+        "record of 0.10 without a state time",
         [classic(classic_member("a", wants=T, has=HAS), time=-1)],
         {"state_time": None},
     ),
     (
-        "just created by the first JoinGroup: no member has joined, so it is simple",
+        "group created by the first JoinGroup, without members: simple",
         [classic(generation=0, kind="", time=-1)],
         {"kind": "simple", "state": "Empty", "protocol_type": None, "subscribed": None, "idle": 0},
     ),
     (
-        "members subscribe to different topics: the group to all of them",
+        "members with different topics: the group subscribes to all of them",
         [classic(classic_member("a", wants=T), classic_member("b", wants=subscription("t", "u")))],
         {"subscribed": {"t", "u"}},
     ),
     (
-        "a static member is named by its instance, so that it is the same when it comes back",
+        "a static member is named by its instance id",
         [classic(classic_member("a-1", instance="a", wants=T), classic_member("b", wants=T))],
         {"member_names": {"static:a", "b"}},
     ),
@@ -115,37 +115,37 @@ CLASSIC = [
         {"idle": 3, "owned": (("t", 0b11),)},
     ),
     (
-        "blobs of a future version begin like those of today",
+        "blobs of a future version: known fields are decoded",
         [classic(classic_member("a", wants=subscription("t", version=9, tail=b"new"), has=HAS))],
         {"subscribed": {"t"}, "idle": 0},
     ),
     (
-        "a subscription whose end cannot be read still tells its topics, as it tells them to the broker",
+        "topics of a truncated subscription are decoded",
         [classic(classic_member("a", wants=subscription("t", rack="r")[:-1], has=HAS))],
         {"subscribed": {"t"}},
     ),
     (
-        "one subscription cannot be read: then the topics of the group are not known",
+        "undecodable subscription: unknown topics of the group",
         [classic(classic_member("a", wants=T), classic_member("b", wants=T[:5]))],
         {"subscribed": None, "members": 2},
     ),
     (
-        "a member without a subscription: the broker cannot know the group's topics either",
+        "member without a subscription: unknown topics of the group",
         [classic(classic_member("a", wants=b"", has=HAS))],
         {"subscribed": None, "owned": (("t", 3),)},
     ),
     (
-        "one assignment cannot be read: who has nothing is not known",
+        "undecodable assignment: unknown idle members",
         [classic(classic_member("a", wants=T, has=HAS), classic_member("b", wants=T, has=HAS[:-3]))],
         {"subscribed": {"t"}, "idle": None, "owned": None},
     ),
     (
-        "a negative version is an error of its writer",
+        "assignment of a negative version is undecodable",
         [classic(classic_member("a", wants=T, has=b"\xff\xff\0\0\0\0"))],
         {"idle": None, "owned": None},
     ),
     (
-        "a worker of Connect with nothing to do; connectors are no topics",
+        "a worker of Connect without tasks; connectors are no topics",
         [
             classic(
                 classic_member("a", wants=connect_metadata(), has=connect_work({"sink": [-1, 0]})),
@@ -194,12 +194,12 @@ CONSUMER = [
         },
     ),
     (
-        "half of a join: a member, no epochs yet",
+        "incomplete join: a member without epochs",
         [member("a", "orders")],
         {"state": "Reconciling", "group_epoch": None, "assignment_epoch": None, "idle": 1, "members": 1},
     ),
     (
-        "the first epoch of a group, no target yet: the initial epoch, 0 or 1, is below any that is written",
+        "first epoch of a group, without a target",
         [member("a", "orders"), group_epoch(1)],
         {"state": "Assigning", "group_epoch": 1, "assignment_epoch": None},
     ),
@@ -209,12 +209,12 @@ CONSUMER = [
         {"state": "Stable", "idle": 1, "members": 2},
     ),
     (
-        "a member that is still to give up all it has is not idle, and what it gives up is not yet free",
+        "member with pending revocations only: not idle, partitions still owned",
         [*JOINED, stands("a", 2, {}, gives_up={ORDERS: [1]}, state=1)],
         {"state": "Reconciling", "idle": 0, "owned": ((ORDERS, 2),)},
     ),
     (
-        "a static member is away: still a member, still an owner, not where its group wants it",
+        "static member away: still a member and an owner, group Reconciling",
         [member("a", "orders", instance="i"), *JOINED[1:], stands("a", -2, {ORDERS: [0]})],
         {"state": "Reconciling", "away": 1, "idle": 0, "member_names": {"static:i"}, "owned": ((ORDERS, 1),)},
     ),
@@ -234,12 +234,12 @@ CONSUMER = [
         {"state": "Stable", "away": 0, "members": 1, "member_names": {"static:i"}},
     ),
     (
-        "a type 8 without a type 5 makes no member, but the group lives",
+        "type 8 without type 5: no member, but the group exists",
         [group_epoch(2), target_epoch(2), stands("a", 2, {ORDERS: [0]})],
         {"kind": "consumer", "state": "Empty", "members": 0, "idle": 0, "owned": ()},
     ),
     (
-        "regular expressions subscribe to what they match",
+        "regular expressions subscribe to the topics that they match",
         [member("a", regex="pay.*"), member("b", "orders"), resolved("pay.*", "payments", "paychecks")],
         {"subscribed": {"orders", "payments", "paychecks"}, "unresolved": 0},
     ),
@@ -259,7 +259,7 @@ CONSUMER = [
         {"subscribed": {"orders"}},
     ),
     (
-        "upgraded online: a member that still speaks the classic protocol counts like any other",
+        "online upgrade: a classic member is counted as a member",
         [
             member("a", "orders", classic_member_metadata={"session_timeout_ms": 45, "supported_protocols": ()}),
             *JOINED[1:],
@@ -298,7 +298,7 @@ CONSUMER = [
         {"state": "Stable", "subscribed": {"orders"}, "idle": 0, "owned": ((ORDERS, 3),)},
     ),
     (
-        "everybody left: Empty, though the assignment is an epoch behind",
+        "all members left: Empty, although the assignment is an epoch behind",
         [
             *JOINED,
             stands("a", 2, {ORDERS: [0]}),
@@ -309,12 +309,12 @@ CONSUMER = [
         {"state": "Empty", "group_epoch": 3, "assignment_epoch": 2, "subscribed": set(), "idle": 0, "owned": ()},
     ),
     (
-        "the target was forgotten while members are still there: as if there never was one",
+        "target removed while the group has members: Assigning",
         [*JOINED, stands("a", 2, {ORDERS: [0]}), gone(target_epoch(2))],
         {"state": "Assigning", "assignment_epoch": None},
     ),
     (
-        "tombstones in an odd order, and one still missing: what lives makes the group",
+        "tombstones in another order, one missing: a group of the remaining records",
         [
             *JOINED,
             stands("a", 2, {ORDERS: [0]}),
@@ -330,7 +330,7 @@ WORKING = [worker("a"), group_epoch(2, kind=17, validated_topology_epoch=1), tar
 READS = topology(1, s0=["orders"], s1=["app-repartition"])
 OTHERS = [
     (
-        "streams: sources of all parts are subscribed to, those between the parts too",
+        "streams: source and repartition topics are subscribed",
         [*WORKING, READS, works("a", 2, active={"0": [0, 1], "1": [1]})],
         {
             "kind": "streams",
@@ -344,7 +344,7 @@ OTHERS = [
         },
     ),
     (
-        "streams: standby and warm-up tasks own no partitions, but who has them has work",
+        "streams: standby and warm-up tasks own no partitions, their members are not idle",
         [*WORKING, READS, works("a", 2, standby={"0": [0]}), worker("b"), works("b", 2, warmup={"0": [1]})],
         {"owned": (), "idle": 0, "members": 2},
     ),
@@ -354,7 +354,7 @@ OTHERS = [
         {"idle": 1, "owned": ()},
     ),
     (
-        "streams: tasks that are still to be given up are work, and what the active ones of them read is owned",
+        "streams: members with pending revocations are not idle, active partitions still owned",
         [
             *WORKING,
             READS,
@@ -365,12 +365,12 @@ OTHERS = [
         {"state": "Reconciling", "owned": (("orders", 2),), "idle": 0},
     ),
     (
-        "streams without a topology: what it reads is not known",
+        "streams without a topology: unknown subscription",
         [worker("a"), group_epoch(1, kind=17), works("a", 1, active={"0": [0]})],
         {"state": "NotReady", "subscribed": None, "owned": None, "idle": 0},
     ),
     (
-        "streams that read by regular expression: no record resolves it",
+        "streams with a regular expression: never resolved",
         [*WORKING, topology(1, regexes=["x.*"], s0=["orders"]), works("a", 2)],
         {"subscribed": {"orders"}, "unresolved": 1},
     ),
@@ -380,12 +380,12 @@ OTHERS = [
         {"away": 1, "member_names": {"static:i"}, "state": "Reconciling"},
     ),
     (
-        "streams that everybody left: the topology stays, nothing is subscribed to",
+        "streams without members: topology kept, no subscription",
         [READS, group_epoch(3, kind=17, validated_topology_epoch=1)],
         {"state": "Empty", "subscribed": set(), "idle": 0, "owned": ()},
     ),
     (
-        "a share group: members may share a partition, and what has nothing is idle",
+        "a share group: a shared partition, a member without partitions is idle",
         [
             sharer("a", "orders"),
             sharer("b", "orders", "payments"),
@@ -409,7 +409,7 @@ OTHERS = [
         },
     ),
     (
-        "a share group of 4.0: its early access knew no hash",
+        "a share group of 4.0, without a metadata hash",
         [record(11, {"group_id": "g"}, {"epoch": 3}, share.METADATA_VALUE_4_0), sharer("a", "orders")],
         {"kind": "share", "group_epoch": 3, "assignment_epoch": None, "idle": 1},
     ),
@@ -427,7 +427,7 @@ CONVERTED = [
         {"kind": "consumer", "state": "Stable"},
     ),
     (
-        "for a moment both: it is of the newer kind",
+        "records of both kinds: the newer kind",
         [*JOINED, classic(classic_member("a", wants=T))],
         {"kind": "consumer", "protocol_type": None},
     ),
@@ -446,12 +446,12 @@ CONVERTED = [
         {"kind": "classic", "generation": 2, "members": 1},
     ),
     (
-        "the classic record came before the last of the tombstones",
+        "classic record before the tombstones of the consumer group",
         [*JOINED, classic(classic_member("a", wants=T)), *map(gone, JOINED)],
         {"kind": "classic", "members": 1},
     ),
     (
-        "the memory of topics that 4.0 left behind makes no consumer group of a classic one",
+        "type 4 record of 4.0 does not change the kind of a classic group",
         [SEEN_TOPICS, classic(classic_member("a", wants=T))],
         {"kind": "classic"},
     ),
@@ -463,13 +463,13 @@ CONVERTED = [
 ]
 
 NO_OWNER: list[tuple[str, list[Written]]] = [
-    ("nothing was written", []),
-    ("a tombstone of what never was", [gone(classic()), gone(member("a")), gone(group_epoch(1))]),
-    ("classic, forgotten", [classic(classic_member("a", wants=T)), gone(classic())]),
-    ("consumer, every record forgotten", [*JOINED, *map(gone, JOINED)]),
-    ("only the memory of topics is left", [*JOINED, SEEN_TOPICS, *map(gone, JOINED)]),
-    ("a value that cannot be read", [(classic()[0], b"\0\3\0")]),
-    ("a key that cannot be read", [(b"\0\2\0", classic()[1])]),
+    ("no records", []),
+    ("tombstones without earlier records", [gone(classic()), gone(member("a")), gone(group_epoch(1))]),
+    ("classic record removed", [classic(classic_member("a", wants=T)), gone(classic())]),
+    ("all consumer records removed", [*JOINED, *map(gone, JOINED)]),
+    ("only a type 4 record left", [*JOINED, SEEN_TOPICS, *map(gone, JOINED)]),
+    ("undecodable value", [(classic()[0], b"\0\3\0")]),
+    ("undecodable key", [(b"\0\2\0", classic()[1])]),
 ]
 
 EVERY = [*CLASSIC, *CONSUMER, *OTHERS, *CONVERTED]
@@ -523,7 +523,7 @@ def test_records_of_a_group_have_the_keys_of_the_log(name: bytes) -> None:
 
 
 def test_apply_returns_the_touched_groups() -> None:
-    """Memberships of other groups stay the same objects."""
+    """`apply` returns the groups of the records. Memberships of other groups stay the same objects."""
     read = memberships([classic(), record(3, {"group_id": "h"}, {"epoch": 1})])
     before = read.by_group["h"]
     assert read.apply(column([classic(classic_member("a"))])) == {"g"}
@@ -533,7 +533,7 @@ def test_apply_returns_the_touched_groups() -> None:
 
 @pytest.mark.parametrize("written", [row[1] for row in EVERY], ids=[row[0] for row in EVERY])
 def test_records_that_are_applied_twice_leave_the_membership_as_it_is(written: list[Written]) -> None:
-    """The membership stays the same object, so the first batch, which repeats records, costs no evaluation."""
+    """The membership stays the same object after records are repeated."""
     read = memberships(written)
     before = read.by_group["g"]
     assert read.apply(column(list(dict(written).items()))) == {"g"}
@@ -541,7 +541,7 @@ def test_records_that_are_applied_twice_leave_the_membership_as_it_is(written: l
 
 
 def test_groups_with_the_same_topics_share_one_set() -> None:
-    """Equal subscriptions of many groups are in memory once."""
+    """The memberships of two groups with equal topics share one set object."""
     one, other = (
         membership_after([classic(classic_member("a", wants=T))]),
         membership_after([classic(classic_member("b", wants=T))]),
@@ -552,7 +552,7 @@ def test_groups_with_the_same_topics_share_one_set() -> None:
 
 
 def test_owned_partitions_are_not_in_the_repr() -> None:
-    """Masks are for counting. The detail view has the partitions by topic."""
+    """The masks of owned partitions are left out of the text of a membership."""
     found = membership_after([*JOINED, stands("a", 2, {ORDERS: [0, 1]})])
     assert found is not None
     assert found.owned
@@ -562,13 +562,13 @@ def test_owned_partitions_are_not_in_the_repr() -> None:
 IDS = [
     ("share groups name their topics", [share_state({ORDERS: "orders"})], {ORDERS: "orders"}),
     (
-        "those they delete as well",
+        "share groups name topics that they delete",
         [share_state({}, deleting={PAYMENTS: "payments"})],
         {PAYMENTS: "payments"},
     ),
-    ("consumer groups up to 4.0 name them", [*JOINED, SEEN_TOPICS], {ORDERS: "orders"}),
+    ("consumer groups up to 4.0 name their topics", [*JOINED, SEEN_TOPICS], {ORDERS: "orders"}),
     (
-        "3.7 wrote an epoch before them",
+        "consumer groups of 3.7 have an epoch before the topics",
         [
             record(
                 4,
@@ -579,7 +579,7 @@ IDS = [
         ],
         {ORDERS: "orders"},
     ),
-    ("assignments know ids only", [*JOINED, stands("a", 2, {ORDERS: [0]})], {}),
+    ("assignments have ids only", [*JOINED, stands("a", 2, {ORDERS: [0]})], {}),
 ]
 
 

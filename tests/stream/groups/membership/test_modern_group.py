@@ -47,15 +47,20 @@ def topology(number: int) -> facts.StreamsTopologyRecorded:
 
 CONSUMER = [
     ("no members", [epoch(3)], "Empty", 0),
-    ("joined, the target not yet made", [member("a"), epoch(2)], "Assigning", 1),
-    ("the target is made, the member is not there yet", [member("a"), epoch(2), target(2)], "Reconciling", 1),
-    ("all are where they should be", [member("a"), epoch(2), target(2), owns("a", 2)], "Stable", 1),
-    ("one member still gives up", [member("a"), epoch(2), target(2), owns("a", 2, "unrevoked")], "Reconciling", 1),
+    ("member without a target assignment", [member("a"), epoch(2)], "Assigning", 1),
+    ("target assignment without a current one", [member("a"), epoch(2), target(2)], "Reconciling", 1),
+    ("member at the target epoch", [member("a"), epoch(2), target(2), owns("a", 2)], "Stable", 1),
+    (
+        "member with pending revocations",
+        [member("a"), epoch(2), target(2), owns("a", 2, "unrevoked")],
+        "Reconciling",
+        1,
+    ),
     ("one member is an epoch behind", [member("a"), epoch(3), target(3), owns("a", 2)], "Reconciling", 1),
     ("3.7 wrote no state of the member", [member("a"), epoch(2), target(2), owns("a", 2, None)], "Stable", 1),
     ("a static member is away", [member("a"), epoch(2), target(2), owns("a", -2)], "Reconciling", 1),
     (
-        "the last one left: an emptied group is Empty, though its assignment is an epoch behind",
+        "last member left: Empty, although the assignment is an epoch behind",
         [
             member("a"),
             epoch(2),
@@ -69,7 +74,7 @@ CONSUMER = [
         0,
     ),
     (
-        "the target was forgotten: nothing is assigned any more",
+        "target assignment removed",
         [member("a"), epoch(2), target(2), owns("a", 2), facts.TargetAssignmentRemoved("g", "consumer")],
         "Assigning",
         1,
@@ -77,14 +82,14 @@ CONSUMER = [
 ]
 STREAMS = [
     ("no topology yet", [streams_member("a"), epoch(1, kind="streams")], "NotReady"),
-    ("4.1 does not say whether it is valid", [streams_member("a"), topology(1), epoch(1, kind="streams")], None),
+    ("4.1 without a validated topology epoch", [streams_member("a"), topology(1), epoch(1, kind="streams")], None),
     (
         "the topology changed and is not validated yet",
         [streams_member("a"), topology(2), epoch(2, kind="streams", valid=1)],
         "NotReady",
     ),
     (
-        "valid, assigned, reconciled",
+        "validated, assigned and reconciled",
         [
             streams_member("a"),
             topology(1),

@@ -26,7 +26,7 @@ def test_a_mask_is_the_set_of_possible_partitions(numbers: list[int]) -> None:
 
 @given(st.integers(0, 300))
 def test_the_mask_of_a_topic_has_all_its_partitions(count: int) -> None:
-    """Partitions are numbered from 0."""
+    """The mask of a topic has the partitions from 0 to below the partition count."""
     assert partitions_in_mask(mask_of_first(count)) == tuple(range(count))
 
 

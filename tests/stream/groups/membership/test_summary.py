@@ -58,7 +58,7 @@ def test_keys_of_every_type_begin_with_the_group() -> None:
 
 @pytest.mark.parametrize(("at", "wanted"), [(-1, None), (0, 0), (1234, 1234)])
 def test_an_unknown_state_time_is_none(at: int, wanted: int | None) -> None:
-    """Kafka writes -1 for an unknown time."""
+    """A state time of -1, which Kafka writes for an unknown time, is None."""
     outlines = MembershipSummaries()
     outlines.apply(column([classic(time=at)]))
     outline = outlines.get("g")

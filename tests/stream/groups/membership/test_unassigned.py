@@ -67,7 +67,7 @@ STORIES: list[tuple[str, list[Written], list[str], dict[str, int], Any, Any]] = 
         (),
     ),
     (
-        "two members own it together; one gives up what the other waits for",
+        "a partition pending revocation still has an owner",
         [
             member("a", "orders"),
             member("b", "orders"),
@@ -80,7 +80,7 @@ STORIES: list[tuple[str, list[Written], list[str], dict[str, int], Any, Any]] = 
         (),
     ),
     (
-        "a topic was subscribed to once",
+        "topics with offsets but without a subscriber",
         [member("a", "orders"), stands("a", 1, {ORDERS: [0, 1, 2]})],
         ["payments", "orders", "audit"],
         COUNTS,
@@ -88,7 +88,7 @@ STORIES: list[tuple[str, list[Written], list[str], dict[str, int], Any, Any]] = 
         ("audit", "payments"),
     ),
     (
-        "what a regular expression matches is subscribed to",
+        "topic that a regular expression matches",
         [member("a", regex="pay.*"), resolved("pay.*", "payments")],
         ["payments"],
         COUNTS,
@@ -96,14 +96,14 @@ STORIES: list[tuple[str, list[Written], list[str], dict[str, int], Any, Any]] = 
         (),
     ),
     (
-        "a regular expression that is not resolved: it might match anything",
+        "unresolved regular expression: may match any topic",
         [member("a", "orders", regex="pay.*"), stands("a", 1, {ORDERS: [0, 1, 2]})],
         ["payments"],
         COUNTS,
         None,
         None,
     ),
-    ("no members: only the state says so", [classic()], ["orders"], COUNTS, None, None),
+    ("no members in a classic group", [classic()], ["orders"], COUNTS, None, None),
     ("no members in a newer group", [group_epoch(4)], ["orders"], COUNTS, None, None),
     (
         "a subscription cannot be read",
@@ -122,7 +122,7 @@ STORIES: list[tuple[str, list[Written], list[str], dict[str, int], Any, Any]] = 
         ("audit",),
     ),
     (
-        "Connect knows no topics here",
+        "Connect group without topics",
         [
             classic(
                 classic_member("a", wants=connect_metadata(), has=connect_work({"s": [0]})),
@@ -152,7 +152,7 @@ STORIES: list[tuple[str, list[Written], list[str], dict[str, int], Any, Any]] = 
         (),
     ),
     (
-        "an id without a name: it may be the topic that seems unowned",
+        "assigned topic id without a name",
         [member("a", "orders"), stands("a", 1, {bytes(15) + b"x": [0]})],
         ["orders"],
         COUNTS,
@@ -160,7 +160,7 @@ STORIES: list[tuple[str, list[Written], list[str], dict[str, int], Any, Any]] = 
         (),
     ),
     (
-        "a share group's partition needs one of its members",
+        "share group: one member per partition is enough",
         [sharer("a", "orders"), sharer("b", "orders"), shares("a", 1, {ORDERS: [0]}), shares("b", 1, {ORDERS: [0]})],
         [],
         COUNTS,
@@ -262,7 +262,7 @@ def test_the_owners_in_a_rebalancing_group_are_unknown() -> None:
 
 
 def test_partition_counts_are_needed_for_all_subscribed_topics() -> None:
-    """The topics include those without offsets."""
+    """The result has the topics of all groups, also those without offsets."""
     all_memberships = {"a": a_group({"t", "u"}, {}), "b": a_group({"t"}, {}), "c": Membership("simple", "Empty", 0)}
     assert subscribed_topics(all_memberships) == {"t", "u"}
     assert subscribed_topics({}) == set()

@@ -102,7 +102,7 @@ Step = tuple[int, int, bool]
 STORIES: list[tuple[str, list[Step], BurrowStatus, str]] = [
     ("reads all", [(10, 10, True), (20, 20, True)], BurrowStatus.OK, "All records are read."),
     (
-        "had no lag in between",
+        "no lag for a moment",
         [(10, 10, True), (15, 20, True)],
         BurrowStatus.OK,
         "No rule of Burrow holds: 5 offsets unread",
@@ -119,9 +119,14 @@ STORIES: list[tuple[str, list[Step], BurrowStatus, str]] = [
         BurrowStatus.STALL,
         "All 2 commits in the window are of offset 10",
     ),
-    ("back", [(10, 11, True), (5, 12, True)], BurrowStatus.REWIND, "Offsets went back within the window, to 5"),
     (
-        "silence",
+        "offset went back",
+        [(10, 11, True), (5, 12, True)],
+        BurrowStatus.REWIND,
+        "Offsets went back within the window, to 5",
+    ),
+    (
+        "no more commits",
         [(10, 13, True), (12, 14, True), (12, 14, False), (12, 14, False)],
         BurrowStatus.STOP,
         "No commit for 20 s, while the window of 2 commits spans 10 s",

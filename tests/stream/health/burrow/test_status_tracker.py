@@ -52,7 +52,7 @@ def test_a_window_is_complete_after_ten_commits() -> None:
     assert complete == [[False] * 3] * (INTERVALS - 1) + [[True, False, False]] * 2
 
 
-def test_without_the_request_there_are_no_statuses() -> None:
+def test_statuses_that_are_not_requested_are_not_computed() -> None:
     """The statuses are not computed without a request, because windows cost memory and time at each tick."""
     evaluator = Evaluator()
     evaluator.evaluate(ticks(1)[0])

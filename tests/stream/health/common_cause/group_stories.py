@@ -30,13 +30,14 @@ class Group:
     worked: float | None = 90.0
 
 
-_FIELDS: Final = {
+FIELDS: Final = {
     Dimension.COORDINATOR: "coordinator",
     Dimension.OFFSETS_PARTITION: "partition",
     Dimension.TOPIC: "topic",
     Dimension.LEADER: "leader",
     Dimension.CLIENT_HOST: "host",
 }
+"""The field of a group by dimension."""
 
 
 def shared(groups: Sequence[Group]) -> list[SharedValues]:
@@ -47,7 +48,7 @@ def shared(groups: Sequence[Group]) -> list[SharedValues]:
         -1 if each.unhealthy is not None or each.worked is None else NOON + each.worked * SECOND for each in groups
     ]
     found = []
-    for dimension, field in _FIELDS.items():
+    for dimension, field in FIELDS.items():
         values = [getattr(each, field) or f"own {group}" for group, each in enumerate(groups)]
         names = sorted(set(values))
         value = np.array([names.index(each) for each in values], np.int64)

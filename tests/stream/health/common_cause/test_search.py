@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from stream.health.common_cause.search import CommonCauseLimits, find_causes
 from stream.health.common_cause.shared import Dimension
-from tests.stream.health.common_cause.group_stories import NOON, SECOND, Group, shared
+from tests.stream.health.common_cause.group_stories import FIELDS, NOON, SECOND, Group, shared
 
 OTHERS = [Group() for _ in range(6)]
 
@@ -43,10 +43,10 @@ STORIES = [
         (("coordinator", "3", 17, 18),),
     ),
     Story("three groups are enough", [*unhealthy(3, coordinator="3"), *OTHERS], (("coordinator", "3", 3, 3),)),
-    Story("two groups are not", [*unhealthy(2, coordinator="3"), *OTHERS]),
+    Story("two groups are not enough", [*unhealthy(2, coordinator="3"), *OTHERS]),
     Story("the groups became unhealthy at different times", [*unhealthy(6, 61.0, coordinator="3"), *OTHERS]),
     Story(
-        "a minute apart at most, and one that followed later belongs to them",
+        "three groups within a minute, and a later group of the same coordinator",
         [*unhealthy(3, 30.0, coordinator="3"), Group(unhealthy=300.0, coordinator="3"), *well(6)],
         (("coordinator", "3", 4, 4),),
     ),
@@ -56,16 +56,17 @@ STORIES = [
         (("coordinator", "3", 4, 4),),
     ),
     Story(
-        "half of the groups that share it work on", [*unhealthy(4, coordinator="3"), *well(4, coordinator="3"), *OTHERS]
+        "half of the groups of the coordinator work",
+        [*unhealthy(4, coordinator="3"), *well(4, coordinator="3"), *OTHERS],
     ),
     Story(
-        "groups without traffic say nothing",
+        "groups without traffic do not count",
         [*unhealthy(4, coordinator="3"), *[Group(coordinator="3", worked=-600.0)] * 20, *OTHERS],
         (("coordinator", "3", 4, 4),),
     ),
     Story("all groups share the broker", [*unhealthy(5, coordinator="1"), *well(0)]),
     Story(
-        "all groups become unhealthy, whatever they share",
+        "all groups become unhealthy, on any coordinator",
         [*unhealthy(5, coordinator="3", leader="3"), *unhealthy(5, coordinator="2", leader="2")],
     ),
     Story(
@@ -94,12 +95,12 @@ STORIES = [
         (("offsets_partition", "7", 9, 9),),
     ),
     Story(
-        "equal in all else, the narrower cause is named",
+        "narrowest of equal causes",
         [*unhealthy(4, partition="7", coordinator="3", topic="orders", leader="2"), *OTHERS],
         (("offsets_partition", "7", 4, 4),),
     ),
     Story(
-        "equal in all else, the broker that just left is named",
+        "broker that just left, of equal causes",
         [*unhealthy(4, partition="7", coordinator="3", topic="orders", leader="2"), *OTHERS],
         (("leader", "2", 4, 4),),
         event=(Dimension.LEADER, "2"),
@@ -110,7 +111,7 @@ STORIES = [
         (("client_host", "10.0.0.7", 4, 4),),
     ),
     Story(
-        "two causes at a time",
+        "two causes at the same time",
         [*unhealthy(5, coordinator="3"), *unhealthy(3, topic="orders"), *OTHERS, *well(10)],
         (("coordinator", "3", 5, 5), ("topic", "orders", 3, 3)),
     ),
@@ -136,7 +137,7 @@ def test_a_cause_has_its_times() -> None:
 
 
 @pytest.mark.parametrize(("after", "has_event"), [(-300, True), (10, True), (-3_600, False)])
-def test_an_event_counts_only_if_it_was_near(after: int, *, has_event: bool) -> None:
+def test_an_event_counts_only_near_the_faults(after: int, *, has_event: bool) -> None:
     """A broker that left an hour before the faults is no cause."""
     events = {(Dimension.COORDINATOR, "3"): NOON + after * SECOND}
     (cause,) = find_causes(shared([*unhealthy(3, coordinator="3"), *OTHERS]), events)
@@ -159,16 +160,27 @@ GROUP = st.builds(
     unhealthy=st.none() | st.integers(0, 600),
     worked=st.none() | st.just(700.0),
 )
+RELATED = st.builds(Group, coordinator=st.just("3"), topic=st.sampled_from(["", "a"]), unhealthy=st.integers(0, 90))
+WORKS = st.builds(Group, coordinator=st.sampled_from("13"), worked=st.sampled_from([30.0, 700.0]))
 
 
-@given(st.lists(GROUP, max_size=40))
-def test_each_group_is_explained_once_and_by_what_it_has(groups: list[Group]) -> None:
-    """A cause has at least three unhealthy groups, and no group has two causes, for any groups."""
+@given(st.lists(GROUP, max_size=40), st.lists(RELATED, max_size=10), st.lists(WORKS, max_size=10))
+def test_each_group_is_explained_once(any_groups: list[Group], related: list[Group], working: list[Group]) -> None:
+    """A cause has at least three groups whose faults began within a minute, and no group has two causes.
+
+    The groups of a cause have its value and are unhealthy, and it has the number of the others that work.
+    """
+    groups = [*any_groups, *related, *working]
     found = find_causes(shared(groups), {})
     explained = [group for cause in found for group in cause.groups]
     assert len(explained) == len(set(explained))
     for cause in found:
-        times = np.sort([groups[group].unhealthy or 0 for group in cause.groups])
-        assert len(times) >= 3
-        assert times[2] - times[0] <= 60 or np.min(times[2:] - times[:-2]) <= 60
-        assert len(cause.groups) <= cause.compared <= len(groups)
+        members = [groups[group] for group in cause.groups]
+        with_value = [each for each in groups if getattr(each, FIELDS[cause.dimension]) == cause.name]
+        assert all(each in with_value for each in members)
+        times = np.sort([each.unhealthy for each in members if each.unhealthy is not None])
+        assert len(times) == len(members) >= 3
+        assert np.min(times[2:] - times[:-2]) <= 60
+        end = (cause.began + cause.spread - NOON) / SECOND
+        healthy = [each for each in with_value if each.unhealthy is None and each.worked and each.worked > end]
+        assert cause.compared == len(members) + len(healthy)

@@ -1,4 +1,4 @@
-"""The words of common causes."""
+"""The sentences and next steps of common causes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def finding(dimension: Dimension, name: str, groups: int = 17, spread: int = 20_
             BACK,
             "17 of 18 groups coordinated by broker 3 stopped within 20 s; broker 3 left the cluster 40 s before and was"
             " back after 15 s.",
-            id="a restart",
+            id="restarted broker",
         ),
         pytest.param(
             finding(Dimension.LEADER, "3"),
@@ -37,7 +37,7 @@ def finding(dimension: Dimension, name: str, groups: int = 17, spread: int = 20_
             LEFT,
             "17 of 18 groups reading partitions led by broker 3 lost the leader of a partition within 20 s; broker 3"
             " left the cluster 40 s before and has been away for 1 min 40 s.",
-            id="a broker that is away",
+            id="absent broker",
         ),
         pytest.param(
             finding(Dimension.LEADER, "3"),
@@ -45,28 +45,28 @@ def finding(dimension: Dimension, name: str, groups: int = 17, spread: int = 20_
             BrokerAbsence(NOON + 10_000, None),
             "17 of 18 groups reading partitions led by broker 3 lost the leader of a partition within 20 s; broker 3"
             " left the cluster at that time and has been away for 50 s.",
-            id="seen to be away a tick later",
+            id="broker absent since a tick after the faults",
         ),
         pytest.param(
             finding(Dimension.TOPIC, "orders", groups=5),
             ["falling_behind"] * 5,
             None,
             "17 of 18 groups reading topic orders began to fall behind within 20 s; 5 are still unhealthy.",
-            id="some have recovered",
+            id="some groups recovered",
         ),
         pytest.param(
             finding(Dimension.OFFSETS_PARTITION, "7", spread=0),
             ["stopped", "stalled", "no_members"],
             None,
             "17 of 18 groups stored in partition 7 of __consumer_offsets became unhealthy at the same time.",
-            id="in several ways",
+            id="several verdicts",
         ),
         pytest.param(
             finding(Dimension.CLIENT_HOST, "10.0.0.7"),
             ["no_members"] * 17,
             None,
             "17 of 18 groups with members on host 10.0.0.7 lost their members within 20 s.",
-            id="a host",
+            id="client host",
         ),
         pytest.param(
             finding(Dimension.TOPIC, "t"),
@@ -77,10 +77,10 @@ def finding(dimension: Dimension, name: str, groups: int = 17, spread: int = 20_
         ),
     ],
 )
-def test_sentence_of_a_finding(
+def test_the_sentence_of_a_finding_has_its_facts(
     found: CommonCauseFinding, verdicts: list[str], absence: BrokerAbsence | None, expected: str
 ) -> None:
-    """One sentence has what is shared, what happened, when, and what happened to the broker."""
+    """The sentence has the shared value, the change of the groups, the time and the absence of the broker."""
     assert sentence(found, verdicts, absence, NOON + 60_000) == expected
 
 
@@ -93,6 +93,8 @@ def test_sentence_of_a_finding(
         (Dimension.TOPIC, None, "Look at what changed for the topic"),
     ],
 )
-def test_the_next_step_fits(dimension: Dimension, absence: BrokerAbsence | None, begin: str) -> None:
+def test_the_next_step_depends_on_value_and_broker(
+    dimension: Dimension, absence: BrokerAbsence | None, begin: str
+) -> None:
     """The next step for a broker that is away is to bring it back."""
     assert next_step(finding(dimension, "3"), absence).startswith(begin)

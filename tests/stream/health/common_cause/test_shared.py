@@ -23,7 +23,7 @@ def test_a_pair_has_the_first_fault_and_the_last_commit() -> None:
 
 
 def test_a_value_that_is_not_known_makes_no_pair() -> None:
-    """An example is a partition whose leader was never known."""
+    """A row whose value is not known, such as a leader that was never known, is in no pair."""
     pairs = unique_pairs(Dimension.LEADER, ["1"], ints(0, 1), ints(-1, 0), ints(5, 5), ints(-1, -1))
     assert (pairs.group.tolist(), pairs.value.tolist()) == ([1], [0])
 

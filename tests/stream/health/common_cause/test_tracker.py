@@ -32,7 +32,7 @@ class Evaluation:
 PARTITION: Final = (Dimension.OFFSETS_PARTITION, "7")
 TOPIC: Final = (Dimension.TOPIC, "orders")
 STORIES: Final = {
-    "it is shown when it has lasted": [
+    "a cause is shown at its second evaluation": [
         Evaluation((cause("abc"),), "abc", ()),
         Evaluation((cause("abc"),), "abc", ("coordinator 3: abc",)),
     ],
@@ -41,36 +41,36 @@ STORIES: Final = {
         Evaluation((), "abc", ()),
         Evaluation((cause("abc"),), "abc", ()),
     ],
-    "it outlives its evidence, as long as its groups are unhealthy": [
+    "a cause without new evidence stays while its groups are unhealthy": [
         Evaluation((cause("abcd"),), "abcd", ()),
         Evaluation((cause("abcd"),), "abcd", ("coordinator 3: abcd",)),
         Evaluation((), "abcd", ("coordinator 3: abcd",)),
         Evaluation((), "abc", ("coordinator 3: abc",)),
     ],
-    "it ends when its groups are well, not at the first evaluation": [
+    "a cause ends at the second evaluation with most groups healthy": [
         Evaluation((cause("abcd"),), "abcd", ()),
         Evaluation((cause("abcd"),), "abcd", ("coordinator 3: abcd",)),
         Evaluation((), "ab", ("coordinator 3: ab",)),
         Evaluation((), "ab", ()),
     ],
-    "groups that follow join it": [
+    "later groups are added to the cause": [
         Evaluation((cause("abc"),), "abc", ()),
         Evaluation((cause("abcd"),), "abcd", ("coordinator 3: abcd",)),
         Evaluation((cause("abcde"),), "abcde", ("coordinator 3: abcde",)),
     ],
-    "a wider cause replaces it": [
+    "a wider cause replaces a narrower one": [
         Evaluation((cause("abc", *PARTITION),), "abc", ()),
         Evaluation((cause("abc", *PARTITION),), "abc", ("offsets_partition 7: abc",)),
         Evaluation((cause("abcdef"),), "abcdef", ("offsets_partition 7: abc",)),
         Evaluation((cause("abcdef"),), "abcdef", ("coordinator 3: abcdef",)),
     ],
-    "another explanation of the same groups does not": [
+    "another cause of the same groups does not replace the first": [
         Evaluation((cause("abcd"),), "abcd", ()),
         Evaluation((cause("abcd"),), "abcd", ("coordinator 3: abcd",)),
         Evaluation((cause("abcd", *TOPIC),), "abcd", ("coordinator 3: abcd",)),
         Evaluation((cause("abcd", *TOPIC),), "abcd", ("coordinator 3: abcd",)),
     ],
-    "two causes have each their groups": [
+    "two causes with their own groups": [
         Evaluation((cause("abcd"), cause("efg", *TOPIC)), "abcdefg", ()),
         Evaluation((cause("abcd"), cause("efg", *TOPIC)), "abcdefg", ("coordinator 3: abcd", "topic orders: efg")),
     ],

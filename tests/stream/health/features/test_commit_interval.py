@@ -18,7 +18,7 @@ ROW = np.zeros(1, np.int64)
 
 
 def slots_of(commits: list[tuple[int, int]]) -> Slots:
-    """Fold commits into the newest slots, as the state does."""
+    """Return the newest slots of these commits, as the state folds them."""
     time, offset = (np.array(column, np.int64) for column in zip(*commits, strict=True))
     time += NOON
     every = Slots(np.zeros(len(time), np.int64), time // SLOT, offset, time, np.ones(len(time), np.int64))
@@ -26,7 +26,7 @@ def slots_of(commits: list[tuple[int, int]]) -> Slots:
 
 
 def wait(commits: list[tuple[int, int]], end: object, *, since: int = -3 * HOUR) -> int:
-    """Ask for the longest wait in seconds, with a history of the ends since a moment."""
+    """Return the longest wait in seconds, with a history of the ends since a time."""
     history = EndHistory()
     history.grow(1)
     for now in range(since, TICK, TICK):
@@ -51,11 +51,11 @@ CASES = {
         wait([c for c in FIVES if not -4 * MINUTE < c[0] < -2 * MINUTE], STEADY),
         (120, 150),  # a slot has only its last commit: up to a slot too long
     ),
-    "commits that repeat themselves for two minutes": (
+    "repeated commits for two minutes": (
         wait([*consume(STEADY, -4 * MINUTE, -2 * MINUTE, stuck_at=STEADY(-4 * MINUTE)), *FIVES[-24:]], STEADY),
         (110, 125),
     ),
-    "a history that begins too late: the interval counts": (
+    "commit interval for a history that begins too late": (
         wait(consume(QUIET, -2 * HOUR, 0, repeats=False), QUIET, since=0),
         (1200, 1200),
     ),

@@ -32,10 +32,10 @@ CASES = {
     "a marker and nothing else": (99, 100, tail(100, 99, 99), (0, True)),
     "a record, then a marker": (98, 100, tail(100, 98, 99), (1, True)),
     "data to the end": (90, 100, tail(100, 90, 100), (10, True)),
-    "another group stood further back": (99, 100, tail(100, 50, 99), (0, True)),
+    "tail read from an earlier offset": (99, 100, tail(100, 50, 99), (0, True)),
     "the fetch began above the commit": (80, 100, tail(100, 90, 90), (20, False)),
-    "the end has moved since": (99, 105, tail(100, 99, 99), (6, False)),
-    "another partition was read": (99, 100, tail(100, 99, 99, place=8), (1, False)),
+    "end moved since the fetch": (99, 105, tail(100, 99, 99), (6, False)),
+    "tail of another partition": (99, 100, tail(100, 99, 99, place=8), (1, False)),
     "tails are not read": (99, 100, None, (1, False)),
 }
 
@@ -59,7 +59,7 @@ def test_a_lag_has_only_the_data_of_its_tail(
         (0, True, None, False),
         (1, True, tail(100, 99, 100), False),
     ],
-    ids=["short and still", "too long", "still being written", "nothing unread", "read already"],
+    ids=["short tail at rest", "long tail", "tail still being written", "nothing unread", "tail already read"],
 )
 def test_a_tail_is_wanted_once_and_only_at_rest(
     lag: int,
@@ -74,13 +74,13 @@ def test_a_tail_is_wanted_once_and_only_at_rest(
 
 
 def lost(committed: int, tails: LogTails | None) -> int:
-    """Return how much was lost of a log that retention emptied up to 100."""
+    """Return the lost offsets of a log that retention has emptied up to offset 100."""
     ends = OffsetDistances(*(column(value) for value in (100, 100, 100, 0, 100 - committed, 0)))
     return int(remove_markers_from_lost(ends, column(committed), ONE, tails).lost[0])
 
 
 def test_markers_that_retention_removes_are_no_loss() -> None:
-    """The result of a fetch is valid as long as the partition ends there."""
+    """Markers are not lost if the tail was read up to the present end of the partition."""
     assert lost(99, tail(100, 99, 99)) == 0
     assert lost(90, tail(100, 90, 95)) == 5
     assert lost(90, tail(100, 95, 95)) == 10

@@ -19,7 +19,7 @@ def one(value: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
 
 
 def watched(sent: list[int], until: int, *, points: int = 48, start: int = 0) -> EndHistory:
-    """Watch one partition every tick, to which records are sent at these moments (ascending)."""
+    """Return the history of a partition, observed every tick, to which records are sent at these times (ascending)."""
     history = EndHistory(points)
     history.grow(1)
     moments = np.arange(start, until + 1, TICK)
@@ -30,7 +30,7 @@ def watched(sent: list[int], until: int, *, points: int = 48, start: int = 0) ->
 
 
 def dated(history: EndHistory, offset: int) -> tuple[int, BracketQuality]:
-    """Ask when one record was written."""
+    """Return the time of one record, and the quality of that time."""
     time, found = history.time_of(ROW, one(offset))
     return int(time[0]), BracketQuality(int(found[0]))
 
@@ -142,8 +142,8 @@ def test_a_truncated_log_starts_a_new_history() -> None:
     assert history.points(0) == ([60_000], [40])
 
 
-def test_a_clock_that_was_set_back_drops_the_points_of_its_future() -> None:
-    """Records after the change are dated by the new clock at once, and other rows keep their points."""
+def test_a_clock_that_was_set_back_drops_the_later_points() -> None:
+    """Each row keeps the points before the new time, and later records are dated by the new clock at once."""
     history = watched([5, 15_000, 25_000], 30_000)
     history.grow(2)
     history.observe(np.array([1]), 40_000, one(9))

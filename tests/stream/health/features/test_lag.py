@@ -56,7 +56,7 @@ def test_an_unknown_lag_is_never_a_number(committed: int, given_: PartitionEnds)
     assert [more.stable_lag[0], more.lost[0], more.margin[0]] == [NOT_KNOWN] * 3
 
 
-def test_without_a_last_stable_offset_the_other_distances_are_known() -> None:
+def test_the_other_distances_are_known_without_a_last_stable_offset() -> None:
     """The last stable offset may be absent, because not every caller reads it."""
     plain = PartitionEnds(ints(7), ints(100), ints(10), np.array([True]))
     more = distances(ints(50), lag(ints(50), ints(7), plain), plain)

@@ -34,8 +34,8 @@ def test_commits_are_known_up_to_the_tick_at_most() -> None:
 @pytest.mark.parametrize(
     ("row", "log_start", "formed_ago", "known", "first"),
     [
-        pytest.param(Row(committed=30), 10, 0, True, 30, id="its commit"),
-        pytest.param(Row(committed=5), 10, 0, True, 10, id="the log start above its commit"),
+        pytest.param(Row(committed=30), 10, 0, True, 30, id="the commit"),
+        pytest.param(Row(committed=5), 10, 0, True, 10, id="the log start above the commit"),
         pytest.param(Row(committed=NO_COMMIT), 10, 60_000, True, 40, id="no commit: the end when the group formed"),
         pytest.param(Row(committed=NO_COMMIT), 50, 60_000, True, 50, id="no commit: not below the log start"),
         pytest.param(Row(committed=NO_COMMIT), 10, 900_000, True, 10, id="no commit: the oldest known end"),
@@ -53,10 +53,10 @@ def test_first_unread_offsets(row: Row, log_start: int, formed_ago: int, known: 
 @pytest.mark.parametrize(
     ("row", "ago", "at_rest"),
     [
-        pytest.param(0, 10_000, True, id="it has not moved since"),
-        pytest.param(0, 30_000, False, id="it has moved since"),
-        pytest.param(0, 500_000, False, id="it was not observed then"),
-        pytest.param(-1, 10_000, False, id="its ends are not known"),
+        pytest.param(0, 10_000, True, id="end not moved since"),
+        pytest.param(0, 30_000, False, id="end moved since"),
+        pytest.param(0, 500_000, False, id="end not observed at that time"),
+        pytest.param(-1, 10_000, False, id="unknown end"),
     ],
 )
 def test_ends_at_rest(row: int, ago: int, at_rest: bool) -> None:  # noqa: FBT001 - a table

@@ -35,7 +35,7 @@ def reason(
     was: bytes | None = None,
     now: bytes | None = None,
 ) -> str:
-    """Judge one commit on a partition of 100 offsets."""
+    """Return the reason for one commit on a partition of 100 offsets."""
     column = np.array([committed], np.int64)
     ends = PartitionEnds(
         np.array([7]), np.array([100]), np.array([0]), np.array([True]), None, np.array([leader], np.int32)
@@ -62,13 +62,13 @@ CASES = {
     "another topic id, and the new log has grown past it": (reason(50, was=OLD, now=NEW), RECREATED),
     "an id on one side only": (reason(101, was=OLD), BEYOND_END),
     "the all-zero id of an old broker": (reason(101, was=bytes(16), now=NEW), BEYOND_END),
-    "a later epoch than the leader's: an earlier life": (reason(101, epoch=9, leader=2), RECREATED),
+    "a later epoch than the leader's, without ids": (reason(101, epoch=9, leader=2), RECREATED),
     "a later epoch than the leader's, of the same topic": (reason(101, epoch=9, leader=2, was=OLD, now=OLD), STALE_END),
     "a new leader, and a shorter log": (reason(101, epoch=4, leader=5), TRUNCATED),
     "a new leader of the same topic": (reason(101, epoch=4, leader=5, was=OLD, now=OLD), TRUNCATED),
     "the same leader of the same topic": (reason(101, epoch=4, leader=4, was=OLD, now=OLD), STALE_END),
     "the same epoch, and no ids": (reason(101, epoch=0, leader=0), BEYOND_END),
-    "a new leader, and a log that has grown again": (reason(90, epoch=4, leader=5), ""),
+    "a new leader, and an offset below the end": (reason(90, epoch=4, leader=5), ""),
 }
 
 
@@ -91,10 +91,10 @@ def test_topic_ids_of_a_slice_are_those_of_its_rows() -> None:
 @pytest.mark.parametrize(
     ("code", "topic_id", "named"),
     [
-        pytest.param(STALE_END, None, TRUNCATED, id="the same topic by the id of the commit"),
-        pytest.param(BEYOND_END, NEW, TRUNCATED, id="the same topic as ever, or the fall would be forgotten"),
-        pytest.param(BEYOND_END, None, BEYOND_END, id="without ids it may have been recreated"),
-        pytest.param(RECREATED, NEW, RECREATED, id="the cause shown by the commit stands"),
+        pytest.param(STALE_END, None, TRUNCATED, id="same topic by the id of the commit"),
+        pytest.param(BEYOND_END, NEW, TRUNCATED, id="same topic by the history, which a new topic clears"),
+        pytest.param(BEYOND_END, None, BEYOND_END, id="unknown topic id: possibly recreated"),
+        pytest.param(RECREATED, NEW, RECREATED, id="recreated topic by the id of the commit"),
         pytest.param("", NEW, "", id="the commit is below the new end"),
     ],
 )
@@ -108,7 +108,7 @@ def test_an_observed_fall_of_the_end_means_a_truncated_log(code: str, topic_id: 
     )
 
 
-@pytest.mark.parametrize("committed", [50, 700], ids=["below the log start", "above it"])
+@pytest.mark.parametrize("committed", [50, 700], ids=["below the log start", "above the log start"])
 def test_no_distance_is_measured_from_an_offset_of_an_earlier_topic(committed: int) -> None:
     """Lost offsets and margin are unknown, because the offset counts records that this log never had."""
     partition = Partition(lambda _: 1_000, [(0, committed)], log_start=lambda _: 100)

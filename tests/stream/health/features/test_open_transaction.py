@@ -18,7 +18,7 @@ NOW = 1_000_000
         pytest.param(100, 0, 100, True, True, id="read up to the open transaction"),
         pytest.param(100, MOST_MARKERS, 97, True, True, id="only markers lie before it"),
         pytest.param(100, MOST_MARKERS + 1, 96, True, False, id="records lie before it"),
-        pytest.param(100, 0, 101, True, False, id="a commit above it: the consumer reads uncommitted records"),
+        pytest.param(100, 0, 101, True, False, id="commit above the transaction: reader of uncommitted records"),
         pytest.param(200, 100, 100, True, False, id="no transaction is open"),
         pytest.param(-1, -1, 100, True, False, id="the last stable offset is not known"),
         pytest.param(100, -1, 100, True, True, id="no commit, and nothing is stable since the group formed"),
@@ -27,7 +27,7 @@ NOW = 1_000_000
     ],
 )
 def test_rows_before_transaction(stable: int, stable_lag: int, next_offset: int, known: bool, before: bool) -> None:  # noqa: FBT001 - a table
-    """A consumer of committed records has read all that it can read; the partition ends at 200."""
+    """A row is before a transaction if it has read all committed records; the partition ends at 200."""
     ends = OffsetDistances(ints(200), ints(0), ints(stable), ints(stable_lag), ints(0), ints(0))
     assert rows_before_transaction(ends, ints(next_offset), np.array([known])).tolist() == [before]
 
@@ -37,7 +37,7 @@ def test_rows_before_transaction(stable: int, stable_lag: int, next_offset: int,
     [
         pytest.param(True, 59_999, True, id="open for less than the patience"),
         pytest.param(True, 60_000, False, id="open for the patience"),
-        pytest.param(True, None, True, id="since when it is open is not known"),
+        pytest.param(True, None, True, id="open since an unknown time"),
         pytest.param(False, 1, False, id="no transaction"),
     ],
 )

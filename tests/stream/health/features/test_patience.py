@@ -29,7 +29,7 @@ TICK = LIMITS.tick
 @pytest.mark.parametrize(
     ("unread", "age", "suspect"),
     [
-        pytest.param(True, 2 * TICK + 1, True, id="late"),
+        pytest.param(True, 2 * TICK + 1, True, id="more than two ticks old"),
         pytest.param(True, 2 * TICK, False, id="two ticks old"),
         pytest.param(False, 2 * TICK + 1, False, id="nothing is unread"),
     ],
@@ -71,8 +71,8 @@ def test_a_suspect_has_the_patience_of_its_commits(row: Row, minutes: int, patie
 @pytest.mark.parametrize(
     ("minutes", "pause"),
     [
-        pytest.param(1 / 60, LIMITS.pause + SECOND, id="its wait and a pause"),
-        pytest.param(2, 4 * MINUTE + TICK, id="its patience"),
+        pytest.param(1 / 60, LIMITS.pause + SECOND, id="longest wait and a pause"),
+        pytest.param(2, 4 * MINUTE + TICK, id="patience of a rare committer"),
     ],
 )
 def test_any_group_may_pause(minutes: float, pause: int) -> None:
@@ -110,8 +110,8 @@ def test_static_members_may_be_away_for_longer() -> None:
 @pytest.mark.parametrize(
     ("known", "patience"),
     [
-        pytest.param(2 * MINUTE, 2 * MINUTE, id="that of the sibling"),
-        pytest.param(SECOND, LIMITS.restart_grace, id="at least a restart"),
+        pytest.param(2 * MINUTE, 2 * MINUTE, id="patience of the sibling"),
+        pytest.param(SECOND, LIMITS.restart_grace, id="at least the time of a restart"),
         pytest.param(60 * MINUTE, LIMITS.unlearned, id="at most the default"),
         pytest.param(-1, LIMITS.unlearned, id="no sibling with a known patience"),
     ],
@@ -127,9 +127,9 @@ def test_sibling_patience(known: int, patience: int) -> None:
 @pytest.mark.parametrize(
     ("own", "is_default", "earlier", "patience"),
     [
-        pytest.param(5 * MINUTE, False, 0, 5 * MINUTE, id="its own patience"),
-        pytest.param(LIMITS.unlearned, True, 0, 2 * LIMITS.transaction + TICK, id="a default"),
-        pytest.param(20 * SECOND, False, 0, LIMITS.pause, id="a pause"),
+        pytest.param(5 * MINUTE, False, 0, 5 * MINUTE, id="patience of the row"),
+        pytest.param(LIMITS.unlearned, True, 0, 2 * LIMITS.transaction + TICK, id="default patience"),
+        pytest.param(20 * SECOND, False, 0, LIMITS.pause, id="at least a pause"),
         pytest.param(20 * SECOND, False, 2 * MINUTE, 4 * MINUTE + TICK, id="twice the longest earlier transaction"),
         pytest.param(20 * SECOND, False, 60 * MINUTE, LIMITS.unlearned, id="at most ten minutes"),
     ],

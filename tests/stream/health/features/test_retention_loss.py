@@ -32,7 +32,7 @@ def forecast_of(
     trend: int = 0,
     retention: int = -1,
 ) -> tuple[int, bool]:
-    """Forecast for one row whose log start moved so often, once a minute, until now."""
+    """Return the forecast for one row whose log start moved `moves` times, once a minute, until now."""
     history = EndHistory(12)
     history.grow(1)
     for minute in range(10, -1, -1):
@@ -50,18 +50,18 @@ def forecast_of(
 CASES = {
     "half the pace: margin by the difference": (forecast_of(), (10 * MINUTE, False)),
     "less margin: near": (forecast_of(margin=15_000), (5 * MINUTE, True)),
-    "it stands still": (forecast_of(consume=0.0), (5 * MINUTE, True)),
-    "nothing is known of its rate": (forecast_of(consume=float("nan")), (5 * MINUTE, True)),
+    "no consumption": (forecast_of(consume=0.0), (5 * MINUTE, True)),
+    "unknown consume rate": (forecast_of(consume=float("nan")), (5 * MINUTE, True)),
     "as fast as retention": (forecast_of(consume=100.0), (-1, False)),
-    "faster": (forecast_of(consume=400.0), (-1, False)),
+    "faster than retention": (forecast_of(consume=400.0), (-1, False)),
     "lag falls": (forecast_of(trend=-1), (-1, False)),
-    "close to the end": (forecast_of(age=15 * SECOND), (-1, False)),
+    "young unread records": (forecast_of(age=15 * SECOND), (-1, False)),
     "a log start that never moved": (forecast_of(moves=0), (-1, False)),
     "a log start that moved in one half only": (forecast_of(moves=3, consume=0.0), (-1, False)),
     "the retention time is known, and far": (forecast_of(moves=0, retention=60 * MINUTE), (55 * MINUTE, False)),
     "the retention time is known, and near": (forecast_of(moves=0, retention=6 * MINUTE), (MINUTE, True)),
     "older than the retention time": (forecast_of(moves=0, retention=4 * MINUTE), (0, True)),
-    "the nearer one counts": (forecast_of(consume=0.0, retention=6 * MINUTE), (MINUTE, True)),
+    "the earlier of two estimates": (forecast_of(consume=0.0, retention=6 * MINUTE), (MINUTE, True)),
 }
 
 
@@ -69,6 +69,6 @@ CASES = {
 def test_a_loss_is_forecast_from_the_rate_of_the_log_start_and_from_age(
     found: tuple[int, bool], wanted: tuple[int, bool]
 ) -> None:
-    """The earlier estimate counts, and no forecast is longer than the history it is based on."""
+    """The earlier estimate counts, and no loss is near that is further away than the length of the history."""
     assert found[0] == pytest.approx(wanted[0], rel=0.01)
     assert found[1] is wanted[1]

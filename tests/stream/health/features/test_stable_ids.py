@@ -60,7 +60,7 @@ def test_remaining_places_are_renumbered_without_gaps() -> None:
     assert len(places) == 3
 
 
-def test_when_all_places_are_removed_no_row_is_left() -> None:
+def test_no_row_is_left_after_all_places_are_removed() -> None:
     """The rows of the previous request are not returned again."""
     places = PartitionIds()
     places.assign(np.array([10, 20], np.int64))

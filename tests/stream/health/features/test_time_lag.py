@@ -22,7 +22,7 @@ def one(value: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
 
 
 def watched(sent: np.ndarray[tuple[int], np.dtype[np.int64]], until: int) -> EndHistory:
-    """Watch one partition every tick."""
+    """Return the history of one partition that is observed every tick."""
     history = EndHistory()
     history.grow(1)
     for now in range(0, until + 1, TICK):
@@ -32,7 +32,7 @@ def watched(sent: np.ndarray[tuple[int], np.dtype[np.int64]], until: int) -> End
 
 @st.composite
 def producers(draw: st.DrawFn) -> list[int]:
-    """Send evenly, or in bursts, or both: the moments of all records, ascending."""
+    """Return the ascending times of records that are sent evenly, in bursts, or both."""
     sent: list[int] = []
     if draw(st.booleans()):
         sent += range(1, 300_000, draw(st.integers(200, 20_000)))

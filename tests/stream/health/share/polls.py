@@ -25,7 +25,7 @@ def progress(**fields: Any) -> SharePartitionProgress:
 
 
 def groups(stage: GroupStage = GroupStage.STABLE, *, since: int = BEGIN, names: Sequence[str] = ("g",)) -> GroupInputs:
-    """Return share groups that are in this stage since then."""
+    """Return share groups that are in this stage since a time."""
     number = len(names)
     unknown = np.full(number, -1, np.int64)
     return GroupInputs(

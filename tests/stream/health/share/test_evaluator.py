@@ -45,7 +45,7 @@ def test_one_poll_with_a_fault_keeps_it() -> None:
     assert verdicts == ["unknown", *["share_stopped"] * 4]
 
 
-def test_between_two_polls_nothing_changes() -> None:
+def test_findings_do_not_change_between_two_polls() -> None:
     """A tick without a new poll has the same findings; the same group may have another position."""
     evaluator = ShareEvaluator(HealthLimits(share_pause=MINUTE))
     last = poll(1, WAITING)
@@ -67,7 +67,7 @@ def test_each_topic_has_the_worst_verdict_of_its_partitions() -> None:
     }
 
 
-def test_the_worst_partition_is_that_of_the_group() -> None:
+def test_a_group_has_the_finding_of_its_worst_partition() -> None:
     """Of equally bad partitions, the greatest lag decides; each faulty partition has a finding of its own."""
     evaluator = ShareEvaluator(HealthLimits(share_pause=MINUTE))
     idle = progress(partition=2)
@@ -99,8 +99,8 @@ GOOD = [
 
 
 @pytest.mark.parametrize(("rows", "verdict"), [s[1:] for s in GOOD], ids=[s[0] for s in GOOD])
-def test_a_group_without_a_fault(rows: list[SharePartitionProgress], verdict: Verdict) -> None:
-    """A share group has the verdicts of other groups, and is `unknown` without a delivery or without a known lag."""
+def test_a_group_without_a_fault_is_caught_up_or_unknown(rows: list[SharePartitionProgress], verdict: Verdict) -> None:
+    """A share group is caught up or `unknown`. A partition without a known lag has a finding of its own."""
     found = ShareEvaluator().evaluate(poll(0, *rows), groups())[0]
     assert (found.group.verdict, found.code) == (verdict, CODE[verdict])
     assert bool(found.partitions) == any(row.lag is None for row in rows)
@@ -115,8 +115,8 @@ def test_a_group_of_unknown_progress_has_no_finding() -> None:
     assert evaluator.evaluate(poll(1), groups()) == {}
 
 
-def test_a_poll_that_failed_changes_nothing() -> None:
-    """The last findings stay until they are too old; the memory continues with the next poll that has an answer."""
+def test_findings_stay_after_failed_polls_until_they_are_too_old() -> None:
+    """The findings stay for five minutes; the memory continues with the next poll that has an answer."""
     evaluator = ShareEvaluator()
     found = [evaluator.evaluate(poll(minute, WAITING), groups()) for minute in (0, 5)][-1]
     assert found[0].group.verdict == "share_stopped"
@@ -126,7 +126,7 @@ def test_a_poll_that_failed_changes_nothing() -> None:
     assert words(evaluator, poll(12, WAITING)) == ["share_stopped"]
 
 
-def test_an_unknown_lag_withdraws_nothing() -> None:
+def test_an_unknown_lag_does_not_withdraw_a_fault() -> None:
     """The end of a partition without a leader is not known; its fault stays, and its pause continues."""
     evaluator = ShareEvaluator()
     unknown = progress(lag=None)
@@ -156,8 +156,8 @@ def test_a_restart_of_the_monitor_changes_nothing() -> None:
     assert words(ShareEvaluator(stored=[["g", 1, 2]]), poll(5, WAITING)) == ["unknown"]
 
 
-def test_a_fault_that_is_older_than_the_first_poll_is_known_as_such() -> None:
-    """The time of an old fault is known until a partition changes; one changed partition makes the fault new."""
+def test_a_fault_from_before_the_first_poll_has_the_time_of_that_poll() -> None:
+    """`unmoved_since` is the time of the first poll until a partition changes, and None after that."""
     evaluator = ShareEvaluator()
     found = [evaluator.evaluate(poll(minute, WAITING), groups())[0].unmoved_since for minute in (0, 5, 6)]
     assert found == [None, BEGIN, BEGIN]

@@ -24,7 +24,7 @@ ONE_BAD = [
 """The only record of the last minutes cannot be processed, and is archived after its fifth delivery."""
 
 STORIES: list[Any] = [
-    ("records wait for as long as is allowed", STABLE, [WAITING] * 6, ShareVerdict.SHARE_STOPPED),
+    ("records wait for the whole allowed time", STABLE, [WAITING] * 6, ShareVerdict.SHARE_STOPPED),
     ("records wait for a minute less", STABLE, [WAITING] * 5, None),
     ("the state of the group is not known", UNKNOWN, [WAITING] * 6, ShareVerdict.SHARE_STOPPED),
     ("nothing waits", STABLE, [progress()] * 20, None),
@@ -48,7 +48,7 @@ STORIES: list[Any] = [
         None,
     ),
     (
-        "and for no longer",
+        "a partition with pauses of four minutes pauses for longer than eight",
         STABLE,
         [progress(lag=40, acknowledged=number) for number in (0, 1, 1, 1, 1, 2, *[2] * 8)],
         ShareVerdict.SHARE_STOPPED,
@@ -191,6 +191,6 @@ def test_a_sentence_has_the_numbers(verdict: str, found: ShareSituation, sentenc
 
 
 def test_every_verdict_has_one_rule_and_texts() -> None:
-    """Meaning and next step are sentences."""
+    """Each verdict has one rule, whose meaning and next step are sentences."""
     assert sorted(rule.verdict for rule in SHARE_RULES) == sorted(ShareVerdict)
     assert all(re.fullmatch(r"[A-Z].*\.", text) for rule in SHARE_RULES for text in (rule.meaning, rule.next_step))

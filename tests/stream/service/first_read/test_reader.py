@@ -29,6 +29,30 @@ def program(monkeypatch: pytest.MonkeyPatch, folder: Path, text: str) -> None:
     monkeypatch.setenv("PYTHONPATH", str(folder))
 
 
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return the ids of the processes that are started."""
+    ids: list[int] = []
+    original = FirstReader.__enter__
+
+    def enter(self: FirstReader) -> FirstReader:
+        entered = original(self)
+        ids.append(entered.process)
+        return entered
+
+    monkeypatch.setattr(FirstReader, "__enter__", enter)
+    return ids
+
+
+def has_ended(process: int) -> bool:
+    """Return whether there is no process with this id."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
 def wait_a_little() -> bool:
     """Wait as the caller does; nothing has to stop."""
     time.sleep(0.01)
@@ -97,26 +121,18 @@ def test_a_killed_process_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path:
             wait_until(running.finished, "the process to end")
 
 
-def test_a_stop_ends_the_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_stop_ends_the_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, started: list[int]) -> None:
     """A stop has no result and logs nothing."""
     program(monkeypatch, tmp_path, WAITING)
-    started: list[int] = []
-    original = FirstReader.__enter__
-
-    def enter(self: FirstReader) -> FirstReader:
-        entered = original(self)
-        started.append(entered.process)
-        return entered
-
-    monkeypatch.setattr(FirstReader, "__enter__", enter)
     with structlog.testing.capture_logs() as logs:
         assert read_first(first_read(tmp_path / "first-read"), lambda: True) is None
     assert logs == []
-    with pytest.raises(ProcessLookupError):
-        os.kill(started[0], 0)
+    assert [has_ended(process) for process in started] == [True]
 
 
-def test_an_error_of_the_caller_ends_the_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_an_error_of_the_caller_ends_the_process(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, started: list[int]
+) -> None:
     """An error of the caller, such as a JVM that does not start, ends the first read."""
     program(monkeypatch, tmp_path, WAITING)
 
@@ -125,3 +141,4 @@ def test_an_error_of_the_caller_ends_the_process(monkeypatch: pytest.MonkeyPatch
 
     with pytest.raises(RuntimeError, match="no Java"):
         read_first(first_read(tmp_path / "first-read"), stopped)
+    assert [has_ended(process) for process in started] == [True]

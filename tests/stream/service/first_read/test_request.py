@@ -1,4 +1,4 @@
-"""What is read first: which topics, up to where, and by how many processes."""
+"""The request for a first read: the topics, the end offsets, and the number of processes."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ def test_a_partition_without_a_known_end_is_not_read() -> None:
     ("unread", "is_read"),
     [(0, False), (SMALL_BATCH - 1, False), (SMALL_BATCH, True), (2 * MOST, True), (2 * MOST + 1, False)],
 )
-def test_only_topics_that_gain_from_it_and_fit_one_batch_are_read(unread: int, *, is_read: bool) -> None:
-    """The query reads a short topic as fast, and reads a very long topic in batches that a stop does not lose."""
+def test_only_long_topics_that_fit_one_batch_are_read_first(unread: int, *, is_read: bool) -> None:
+    """Short topics, which the query reads as fast, and topics that exceed one batch are left to the query."""
     assert (plan({0: 10 + unread}) is not None) is is_read
 
 
-def test_the_request_reaches_another_process() -> None:
+def test_the_request_can_be_pickled() -> None:
     """A request that is pickled and unpickled is unchanged."""
     first = plan({0: 100_000})
     assert pickle.loads(pickle.dumps(first)) == first  # noqa: S301 -- made here

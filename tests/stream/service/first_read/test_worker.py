@@ -1,4 +1,4 @@
-"""The processes that read first: what they write, and when they end."""
+"""The processes of a first read: their result files, and their ends."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def process(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def end(folder: Path, task: int, how: str) -> None:
-    """Make a child end like this."""
+    """Make a child end: "failed", "killed", or any other word for a success."""
     (folder / f"end-{task}.new").write_text(how)
     (folder / f"end-{task}.new").rename(folder / f"end-{task}")
 
@@ -88,7 +88,7 @@ def test_a_result_has_the_deltas_of_a_task_and_what_they_change(
 
 
 def test_the_source_reads_the_same_rows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The file is what a task of Spark's first batch yields."""
+    """The source of Spark yields the rows of the file in the columns of a task."""
     read = first_read(tmp_path)
     write_results(monkeypatch, read)
     (_, file) = read.folded.tasks[1]

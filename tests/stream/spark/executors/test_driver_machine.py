@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import sys
 
@@ -14,27 +15,47 @@ from stream.spark.executors.driver_machine import address_for, check_python, che
 
 @pytest.mark.parametrize("master", ["local[2]", "local-cluster[2,1,1024]"])
 def test_executors_on_this_machine_use_loopback(master: str) -> None:
-    """The driver does not need to be reachable from other machines."""
+    """The address is loopback if all executors run on the machine of the driver."""
     assert address_for(MasterUrl.parse(master)) == "127.0.0.1"
+
+
+def _has_ipv6_loopback() -> bool:
+    """Return whether this machine has the address ::1."""
+    with contextlib.suppress(OSError), socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as probe:
+        probe.bind(("::1", 0))
+        return True
+    return False
+
+
+IPV6 = pytest.mark.skipif(not _has_ipv6_loopback(), reason="this machine has no IPv6 loopback address")
 
 
 @pytest.mark.parametrize(
-    "master", ["spark://127.0.0.1:7077", "k8s://https://127.0.0.1:6443", "spark://no.invalid:1,127.0.0.1:1"]
+    ("master", "address"),
+    [
+        ("spark://127.0.0.1:7077", "127.0.0.1"),
+        ("k8s://https://127.0.0.1:6443", "127.0.0.1"),
+        ("spark://no.invalid:1,127.0.0.1:1", "127.0.0.1"),
+        pytest.param("spark://127.0.0.1:1,[::1]:1", "127.0.0.1", marks=IPV6),
+        pytest.param("spark://[::1]:1,127.0.0.1:1", "::1", marks=IPV6),
+        pytest.param("spark://no.invalid:1,[::1]:1,127.0.0.1:1", "::1", marks=IPV6),
+        pytest.param("k8s://https://[::1]:6443", "::1", marks=IPV6),
+    ],
 )
-def test_address_is_that_of_the_route_to_the_master(master: str) -> None:
-    """The first master that can be resolved decides. No process has to listen there."""
-    assert address_for(MasterUrl.parse(master)) == "127.0.0.1"
+def test_address_is_that_of_the_route_to_the_master(master: str, address: str) -> None:
+    """The address is that of the route to the first master that can be resolved, even if no process listens there."""
+    assert address_for(MasterUrl.parse(master)) == address
 
 
 def test_master_that_cannot_be_resolved_is_refused_with_the_option_to_set() -> None:
-    """The advice is job.driver_host."""
+    """The refusal names the option job.driver_host."""
     with pytest.raises(Refusal, match=r"job.driver_host") as raised:
         address_for(MasterUrl.parse("spark://no-such-host.invalid:7077"))
     assert raised.value.code == ExitCode.SPARK_UNAVAILABLE
 
 
 def test_master_that_does_not_listen_is_refused_with_its_address() -> None:
-    """A master that listens is accepted. One of several that listens is sufficient."""
+    """The refusal has the address and the cause. One of several masters that listens is sufficient."""
     with socket.create_server(("127.0.0.1", 0)) as server, socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         open_port, closed_port = server.getsockname()[1], closed.getsockname()[1]
@@ -45,7 +66,7 @@ def test_master_that_does_not_listen_is_refused_with_its_address() -> None:
 
 
 def test_interpreter_of_executors_must_be_on_this_machine() -> None:
-    """A path, a name on PATH, and no value are accepted. The default is the interpreter of this process."""
+    """A path, a name on PATH and no value are accepted. A path that does not exist is refused."""
     check_python(sys.executable)
     check_python("sh")
     check_python(None)

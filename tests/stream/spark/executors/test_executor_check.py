@@ -20,7 +20,7 @@ HOST = socket.gethostname()
 
 
 def test_executor_with_everything_has_no_problem(tmp_path: Path) -> None:
-    """The executor has all packages and the marker of the shared folder, and can read the files."""
+    """An executor with all packages, the marker of the shared folder and readable files has no problem."""
     (tmp_path / "marker").touch()
     assert list(problems_here([], marker=str(tmp_path / "marker"), files=[str(tmp_path / "marker")])) == []
     assert list(problems_here([], marker=None, files=[])) == []
@@ -57,35 +57,37 @@ class _Session:
         return self
 
     def collect(self) -> list[str]:
-        """Run the function, or fail."""
+        """Run the function in each task, or fail."""
         if self.errors:
             raise PySparkException(self.errors.pop(0))
-        return list(self._check([]))
+        return [problem for _ in range(self.tasks[-1]) for problem in self._check([])]
 
 
 SLOW = "org.apache.spark.SparkException: Python worker failed to connect back."
 
 
 def test_check_runs_on_every_core_and_leaves_no_file(tmp_path: Path) -> None:
-    """The folder is created if it does not exist."""
+    """The check has one task per core. The folder is created if missing, and has no files after the check."""
     session: Any = _Session()
     check_executors(session, 4, tmp_path / "new")
     assert session.tasks == [4]
     assert list((tmp_path / "new").iterdir()) == []
 
 
-def test_problems_end_the_start_with_one_line(tmp_path: Path) -> None:
-    """A problem of several tasks is reported once. The advice is the page about clusters."""
+def test_problems_end_the_start(tmp_path: Path) -> None:
+    """The refusal has each problem once and in order, and its advice names the page about clusters."""
     session: Any = _Session()
-    with pytest.raises(Refusal, match="password cannot be read") as raised:
-        check_executors(session, 4, tmp_path, [tmp_path / "password"])
+    with pytest.raises(Refusal) as raised:
+        check_executors(session, 4, tmp_path, [tmp_path / "password", tmp_path / "key"])
+    problems = [f"{HOST}: {tmp_path / name} cannot be read" for name in ("key", "password")]
+    assert raised.value.what == f"executors cannot run tasks: {'; '.join(problems)}"
     assert raised.value.code == ExitCode.SPARK_UNAVAILABLE
     assert raised.value.advice == "docs/cluster.md has what executors need"
 
 
 @pytest.mark.parametrize(("failures", "jobs"), [(0, 1), (3, 4)])
 def test_slow_start_of_a_python_process_is_tried_again(failures: int, jobs: int) -> None:
-    """An executor that is busy needs more than the ten seconds that Spark gives."""
+    """The check runs again after each of up to three slow starts of a Python worker."""
     session: Any = _Session(*[SLOW] * failures)
     check_executors(session, 2, None)
     assert len(session.tasks) == jobs

@@ -12,18 +12,18 @@ from stream.spark.executors.jvm_environment import jvm_environment
 
 @pytest.mark.parametrize("master", ["local[2]", "k8s://https://api"])
 def test_masters_whose_processes_have_the_code_need_no_variable(master: str, tmp_path: Path) -> None:
-    """The driver's own interpreter, and the image of executors, have lagwarden installed."""
+    """No variable is set for a local master and for Kubernetes, whose processes have lagwarden installed."""
     assert jvm_environment(MasterUrl.parse(master), tmp_path, {}) == {}
 
 
 def test_processes_of_the_driver_find_the_archive_first(tmp_path: Path) -> None:
-    """The interpreter of executors may not have lagwarden. An existing PYTHONPATH is kept."""
+    """PYTHONPATH has the archive before its existing value."""
     variables = jvm_environment(MasterUrl.parse("spark://m:7077"), tmp_path, {"PYTHONPATH": "/own"})
     assert variables == {"PYTHONPATH": f"{tmp_path}/lagwarden-code.zip:/own"}
 
 
 def test_local_cluster_uses_the_folder_for_temporary_files(tmp_path: Path) -> None:
-    """The package of PySpark may be read-only, so jars and work folders are there."""
+    """SPARK_HOME is in the folder for temporary files and has the jars of Spark."""
     variables = jvm_environment(MasterUrl.parse("local-cluster[2,1,1024]"), tmp_path, {})
     assert variables["SPARK_SCALA_VERSION"] == "2.13"
     home = Path(variables["SPARK_HOME"])

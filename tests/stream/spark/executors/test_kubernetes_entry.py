@@ -59,7 +59,7 @@ def test_variables_of_spark_become_the_command_line(java: Path) -> None:
 
 @pytest.mark.usefixtures("java")
 def test_trimmed_runtime_gets_no_option_for_the_vector_module(tmp_path: Path) -> None:
-    """A JVM without this module would not start with the option."""
+    """The option for a missing module is left out, because the JVM would not start with it. Other options are kept."""
     write_java(tmp_path, "echo java.base@17.0.15")
     command = executor_command(VARIABLES)
     assert "--add-modules=jdk.incubator.vector" not in command

@@ -29,7 +29,7 @@ PODS: Final = KubernetesExecutors("lagwarden:1", "monitoring", "lagwarden-execut
 IN_PODS: Final = dataclasses.replace(ALL, master=MasterUrl.parse("k8s://https://api"), kubernetes=PODS)
 
 
-def test_size_and_ports() -> None:
+def test_size_and_ports_are_set() -> None:
     """The cores of all executors limit a standalone cluster. Spark chooses ports that are not given."""
     settings = executor_settings(dataclasses.replace(ALL, authenticate=False))
     assert settings["spark.cores.max"] == "6"
@@ -41,7 +41,7 @@ def test_size_and_ports() -> None:
 
 
 def test_authentication_and_encryption_are_on(tmp_path: Path) -> None:
-    """A standalone cluster has its file's secret, a local cluster a new one, and Kubernetes that of Spark."""
+    """A standalone cluster uses the secret in its file, a local cluster a new secret, and Kubernetes that of Spark."""
     (tmp_path / "secret").write_text("of-the-cluster\n")
     standalone = executor_settings(dataclasses.replace(ALL, secret=SecretFile(tmp_path / "secret")))
     assert standalone["spark.authenticate.secret"] == "of-the-cluster"
@@ -60,7 +60,7 @@ def test_authentication_and_encryption_are_on(tmp_path: Path) -> None:
 
 
 def test_executors_import_lagwarden_from_their_working_folder_except_on_kubernetes() -> None:
-    """The image has the code on Kubernetes."""
+    """PYTHONPATH is the archive in the working folder. It is not set on Kubernetes, where the image has the code."""
     assert (
         executor_settings(dataclasses.replace(ALL, authenticate=False))["spark.executorEnv.PYTHONPATH"]
         == "lagwarden-code.zip"
@@ -68,7 +68,7 @@ def test_executors_import_lagwarden_from_their_working_folder_except_on_kubernet
     assert "spark.executorEnv.PYTHONPATH" not in executor_settings(IN_PODS)
 
 
-def test_pods() -> None:
+def test_settings_of_executor_pods() -> None:
     """Image, namespace, service account and template are set; the driver's pod owns executors, if it is a pod."""
     settings = executor_settings(IN_PODS, {"KUBERNETES_SERVICE_HOST": "10.0.0.1"})
     assert {name: value for name, value in settings.items() if name.startswith("spark.kubernetes.")} == {
@@ -93,14 +93,14 @@ def test_spark_options_cannot_replace_a_setting(
 
 
 def test_driver_listens_on_its_bind_address_and_is_reached_by_its_host() -> None:
-    """The two addresses differ behind a Service."""
+    """The host and the bind address of the driver are two settings, because they differ behind a Service."""
     settings = session_settings(SessionOptions("x", JvmOptions("512m"), "driver.example", 6, executors=ALL))
     assert settings["spark.driver.host"] == "driver.example"
     assert settings["spark.driver.bindAddress"] == "0.0.0.0"  # noqa: S104 -- not opened
 
 
 def test_executors_do_not_use_the_folders_of_the_driver() -> None:
-    """The sockets of Python workers are in a folder of the driver, which other machines do not have."""
+    """The folder for the sockets of Python workers is set for a local master, but not for a cluster."""
     jvm = JvmOptions("512m", temporary_folder=Path("/scratch/lagwarden"))
     local = session_settings(SessionOptions("local[2]", jvm, "127.0.0.1", 2))
     assert local["spark.python.unix.domain.socket.dir"] == "/scratch/lagwarden"

@@ -29,7 +29,7 @@ def test_executor_without_the_shared_folder_fails_before_it_keeps_state(tmp_path
 
 
 def test_executor_with_the_shared_folder_keeps_state(tmp_path: Path) -> None:
-    """A task in the driver keeps state too, and needs no file."""
+    """The state variable is declared if the marker exists, and also for a task that needs no marker."""
     (tmp_path / "lagwarden.json").touch()
     declared: list[tuple[str, str]] = []
     handle: Any = SimpleNamespace(getValueState=lambda *words: declared.append(words))

@@ -36,7 +36,7 @@ def logged(watch: ExecutorWatch, clock: Clock, at: float, *ids: str) -> list[Any
 
 
 def test_executors_that_never_register_are_logged_once(clock: Clock) -> None:
-    """The line follows after half a minute without all executors."""
+    """The event is logged half a minute after the start, and not again."""
     watch = ExecutorWatch(2, clock)
     assert logged(watch, clock, 1_029) == []
     assert logged(watch, clock, 1_030) == [("executors missing", None, 0)]
@@ -45,7 +45,7 @@ def test_executors_that_never_register_are_logged_once(clock: Clock) -> None:
 
 
 def test_executors_that_register_are_logged(clock: Clock) -> None:
-    """One of two executors is incomplete, but tasks run."""
+    """Each registration is logged with the number of executors. Tasks can run with one of two executors."""
     watch = ExecutorWatch(2, clock)
     assert logged(watch, clock, 1_005, "0") == [("executors registered", ["0"], 1)]
     assert watch.count == ExecutorCount(expected=2, running=1, none_since=None)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def test_pinned_jars_are_those_of_the_hadoop_in_pyspark(tmp_path: Path) -> None:
-    """A new PySpark with another Hadoop needs another set of jars."""
+    """The pinned jars match the Hadoop release of the installed PySpark, so the check finds all of them."""
     for name in checksums("s3a"):
         (tmp_path / name).touch()
     assert find_jars(tmp_path) == tuple(sorted(tmp_path / name for name in checksums("s3a")))
@@ -23,7 +23,7 @@ def test_pinned_jars_are_those_of_the_hadoop_in_pyspark(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("missing", ["hadoop-aws-", "spark-hadoop-cloud_"])
 def test_missing_jar_is_refused_by_name(tmp_path: Path, missing: str) -> None:
-    """The error precedes the start of a JVM, and names the page with the download."""
+    """The refusal names the missing jar and the page with the download."""
     for name in checksums("s3a"):
         if not name.startswith(missing):
             (tmp_path / name).touch()

@@ -11,21 +11,21 @@ JARS = (Path("/jars/a.jar"), Path("/jars/b.jar"))
 
 
 def test_files_are_written_without_a_rename() -> None:
-    """A rename in an object store is a copy."""
+    """Spark uses the checkpoint file manager that writes without a rename, which is a copy in an object store."""
     settings = storage_settings(ObjectStorage(JARS, None, None), None)
     manager = settings["spark.sql.streaming.checkpointFileManagerClass"]
     assert manager == "org.apache.spark.internal.io.cloud.AbortableStreamBasedCheckpointFileManager"
 
 
-def test_store_of_aws_is_left_to_hadoop() -> None:
-    """Hadoop finds the region, from which the endpoint follows."""
+def test_endpoint_of_aws_is_not_set() -> None:
+    """Neither an endpoint nor path-style access is set for AWS, and TLS is on."""
     settings = storage_settings(ObjectStorage(JARS, None, None), None)
     assert not [name for name in settings if "endpoint" in name or "path.style" in name]
     assert settings["spark.hadoop.fs.s3a.connection.ssl.enabled"] == "true"
 
 
-def test_endpoint_of_another_store_is_given() -> None:
-    """The settings use path-style access to buckets."""
+def test_endpoint_of_another_store_is_set() -> None:
+    """Endpoint, region, path-style access and the buffer folder are set. TLS is off for an HTTP address."""
     settings = storage_settings(ObjectStorage(JARS, "http://minio:9000", "us-east-1"), Path("/spare"))
     assert {name.removeprefix("spark.hadoop.fs.s3a."): value for name, value in settings.items()}.items() >= {
         "endpoint": "http://minio:9000",
@@ -50,8 +50,8 @@ def test_settings_of_users_do_not_replace_those_of_the_store() -> None:
     assert "spark.sql.streaming.checkpointFileManagerClass" in FIXED
 
 
-def test_executors_fetch_the_jars_beside_those_of_the_user() -> None:
-    """Both lists of jars are one setting of Spark."""
+def test_jars_are_added_to_those_of_the_user() -> None:
+    """`spark.jars` has the jars of the user and then those of the store."""
     storage = ObjectStorage(JARS, None, None)
     assert executor_jars(storage) == {"spark.jars": "/jars/a.jar,/jars/b.jar"}
     assert executor_jars(storage, "/x.jar") == {"spark.jars": "/x.jar,/jars/a.jar,/jars/b.jar"}
@@ -73,7 +73,7 @@ class Context:
 
 
 def test_credentials_that_spark_copied_are_removed() -> None:
-    """All other values are kept."""
+    """The credentials are removed from the Hadoop configuration, and all other values are kept."""
     context = Context()
     forget_credentials(context)
     assert context.values == {"fs.other": "d"}

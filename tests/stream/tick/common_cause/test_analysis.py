@@ -1,4 +1,4 @@
-"""Common causes of ticks: the partitions of a broker that dies have no leader."""
+"""The analysis of common causes from tick to tick, with a broker that fails."""
 
 from __future__ import annotations
 

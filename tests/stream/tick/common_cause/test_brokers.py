@@ -10,7 +10,7 @@ ALL = frozenset({1, 2, 3})
 
 
 def absences(*ticks: tuple[int, frozenset[int] | None]) -> dict[int, BrokerAbsence]:
-    """Return what is remembered after ticks at these times (ms) with these brokers."""
+    """Return the absences after ticks at these times (ms) with these brokers; None: no answer."""
     watch = BrokerWatch()
     for now, brokers in ticks:
         watch.update(brokers, now)
@@ -18,7 +18,7 @@ def absences(*ticks: tuple[int, frozenset[int] | None]) -> dict[int, BrokerAbsen
 
 
 def test_a_broker_that_is_missing_is_absent_since_the_first_tick_without_it() -> None:
-    """A tick without an answer changes no absence."""
+    """A tick without an answer begins no absence."""
     assert absences((0, ALL), (10, None), (20, ALL - {3}), (30, ALL - {3})) == {3: BrokerAbsence(20, None)}
 
 

@@ -46,7 +46,7 @@ def test_the_leader_before_an_election_is_remembered_for_a_while() -> None:
     assert leaders_after(*ticks, (17 * MINUTE, {("t", 0): 1})) == {"t-0": (1, -1)}
 
 
-def test_partitions_that_come_and_go_do_not_mix_up_the_others() -> None:
+def test_a_new_topic_does_not_change_the_leaders_of_other_topics() -> None:
     """A new topic changes the rows and numbers of other topics, but not their leaders."""
     first: Leaders = {("b", 0): 1, ("b", 1): 2}
     second: Leaders = {("a", 0): 5, ("b", 0): None, ("b", 1): 3}

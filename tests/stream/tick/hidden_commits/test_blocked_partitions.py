@@ -114,7 +114,10 @@ def test_a_blocked_partition_of_another_instance_is_not_looked_up(leader: Leader
 
 
 def test_a_blocked_partition_has_its_oldest_transaction(leader: Leader) -> None:
-    """A partition is blocked since the start of the transaction, or since the gap was first seen if that is earlier."""
+    """A partition is blocked since the transaction started, or since the gap was first seen if that is earlier.
+
+    A hanging transaction counts from its last write.
+    """
     before, after = (dt.datetime.fromtimestamp(NOON / 1000 + s, dt.UTC).replace(tzinfo=None) for s in (-3600, 3600))
     assert leader.row is not None
     leader.row |= {"start_time": before, "last_write_time": after, "hanging": False}
@@ -133,7 +136,7 @@ def test_a_partition_is_blocked_without_a_known_transaction(leader: Leader, *, a
 
 
 def test_start_and_end_are_logged_once(leader: Leader) -> None:
-    """The first line names the transaction, so that it can be aborted."""
+    """The first line names the transaction, the second line has the duration; the transaction is requested once."""
     ticks = Ticks()
     with structlog.testing.capture_logs() as lines:
         ticks.update(50, 50, 50, 50, 100, 100)

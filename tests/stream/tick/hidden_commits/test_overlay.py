@@ -98,8 +98,8 @@ def test_names_are_decoded_from_keys() -> None:
     assert (group.to_pylist(), topic.to_pylist(), partition.tolist()) == (["ü" * 99], ["t.x"], [2**31 - 1])
 
 
-def test_a_run_that_the_job_has_begun_follows_the_row_from_before() -> None:
-    """The commits of the run are counted once; without the earlier row, the log counts until it has the whole run."""
+def test_a_run_that_the_job_has_read_in_part_is_added_to_the_earlier_row() -> None:
+    """Each commit of the run is counted once; without the earlier row, the row of the log is shown."""
     key = ("a", "t", 0)
     records = [(offset, commit_key(*key), commit_value(offset, offset)) for offset in (1, 2, 3)]
     shard, overlay = ShardReader(), Overlay(KEEP)
@@ -119,8 +119,8 @@ def test_a_run_that_the_job_has_begun_follows_the_row_from_before() -> None:
     assert add() == (3, 3, False)
 
 
-def test_a_run_that_begins_with_a_tombstone_needs_no_row_from_before() -> None:
-    """The tombstone voids the row of the log, although the job has read a part of the run."""
+def test_a_run_that_begins_with_a_tombstone_needs_no_earlier_row() -> None:
+    """The commits before the tombstone are not counted, although the job has read a part of the run."""
     key = ("a", "t", 0)
     values = (commit_value(1, 1), None, commit_value(2, 2), commit_value(3, 3))
     records = [(at, commit_key(*key), value) for at, value in enumerate(values)]

@@ -1,4 +1,4 @@
-"""The part of an offsets partition behind its last stable offset: the job will have the same result."""
+"""The part of an offsets partition behind its last stable offset: its fold equals the later result of the job."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def offsets_of(runs: Runs) -> dict[bytes, int]:
     return {key: offset for key, offset, commits in rows if commits}
 
 
-def test_a_commit_of_no_transaction_is_final() -> None:
-    """The commit has its own time and position, as from the log."""
+def test_a_commit_outside_a_transaction_is_final() -> None:
+    """The commit has the time and the position of its record."""
     written = Tail()
     written.write(KEY, commit_value(5, 77))
     spans = written.tail.runs.spans
@@ -148,7 +148,7 @@ STEPS = st.lists(
 
 
 class Stable:
-    """The same records as a read_committed consumer has them after all transactions, in plain Python."""
+    """Collects the records that a read_committed consumer gets after all transactions, in plain Python."""
 
     def __init__(self) -> None:
         self.rows: list[tuple[int, Raw]] = []

@@ -37,7 +37,7 @@ def test_the_assignment_is_reused_until_a_state_changes() -> None:
     assert owner({}) == [NO_OWNER]
 
 
-def test_members_are_listed_by_subscription_if_these_differ() -> None:
+def test_members_are_listed_by_subscription_if_subscriptions_differ() -> None:
     """The most frequent subscription is first; members that subscribe to nothing are in no list."""
     shard, finder = ShardReader(), RowFinder()
     shard.read([(commit_key("g", "t", 0), commit_value(1, 1))])

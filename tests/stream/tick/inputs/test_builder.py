@@ -256,7 +256,7 @@ def test_rebalances_while_the_monitor_was_stopped_are_dated_by_their_records() -
     assert later.rebalances.tolist() == [8]
 
 
-def test_the_members_that_joined_since_the_last_tick_are_known() -> None:
+def test_members_that_joined_since_the_last_tick_are_listed() -> None:
     """The members are listed by the number of their group, as many as the history of the group counts."""
     shard, builder = ShardReader(), InputBuilder()
     for second, record in enumerate([generation(1, "m"), generation(2, "m", "n")]):
@@ -286,6 +286,12 @@ KINDS: list[tuple[str, list[Raw], GroupStage, bool]] = [
         False,
     ),
     (
+        "a share group, which has no state for rebalances",
+        [written.group_epoch(2, kind=11), written.sharer("m", "t")],
+        GroupStage.STABLE,
+        False,
+    ),
+    (
         "a topology that is not ready",
         [written.group_epoch(2, kind=17, validated_topology_epoch=0), written.worker("m"), written.topology(1)],
         GroupStage.REBALANCING,
@@ -295,8 +301,8 @@ KINDS: list[tuple[str, list[Raw], GroupStage, bool]] = [
 
 
 @pytest.mark.parametrize(("records", "stage", "static"), [k[1:] for k in KINDS], ids=[k[0] for k in KINDS])
-def test_the_stage_of_every_group_type(records: list[Raw], stage: GroupStage, static: bool) -> None:  # noqa: FBT001 - a row
-    """Kafka's states of all group types are mapped to a stage; static members are recognised."""
+def test_the_stage_of_a_group_follows_from_its_records(records: list[Raw], stage: GroupStage, static: bool) -> None:  # noqa: FBT001 - a row
+    """States of groups of all types are mapped to a stage; static members are recognised."""
     shard = ShardReader()
     shard.read(records, START_MS)
     groups = health_inputs(shard.driver_state.columns(), ends_of([]), START).groups
@@ -329,7 +335,7 @@ def test_a_group_without_a_history_is_dated_by_its_record() -> None:
 
 
 def test_a_dead_group_has_no_members_and_no_rows() -> None:
-    """A dead group stays among the groups as long as the read model shows it."""
+    """A dead group is still listed, with the verdict unknown."""
     shard = ShardReader()
     shard.read([(group_key("g"), ALIVE), (commit_key("g", "t", 0), commit_value(1, 1))], START_MS)
     shard.read([(group_key("g"), None), (commit_key("g", "t", 0), None)], START_MS + 1000)

@@ -19,7 +19,7 @@ def group(*clients: MemberClient, generation: int = 1) -> Membership:
 
 
 def test_members_that_were_not_there_at_the_last_tick_have_joined() -> None:
-    """Members have joined until the next rebalance; the number is that of the group in the list of the current tick."""
+    """New members are listed until the next rebalance, by the number of their group in the list of the current tick."""
     joined = JoinedMembers()
     assert joined.update(["g"], {"g": group(A)}) == {}
     second = group(A, B, C, generation=2)

@@ -162,6 +162,6 @@ def test_unchanged_rows_are_the_same_object() -> None:
 
 
 def test_columns_with_several_numbers_per_row_are_aligned() -> None:
-    """A topic id is two numbers."""
+    """A column of topic ids has two numbers per row."""
     rows: Any = RowFinder().find(shard_of([("g", "t", 1)], classic("t")).driver_state.columns(), context_of(t=2))
     assert rows.align(np.array([[7, 8]]), 0).tolist() == [[0, 0], [7, 8]]

@@ -29,7 +29,7 @@ def test_a_group_has_its_partitions() -> None:
     }
 
 
-def test_a_group_with_partitions_that_are_not_shown_is_not_known() -> None:
+def test_a_group_with_missing_partitions_is_incomplete() -> None:
     """A group is unknown if not all of its partitions are kept, or their number is unknown; its topics are known."""
     for partitions in (3, None):
         polled = facts(share_groups=table(model.SHARE_GROUPS, [counted("jobs", partitions)]))
@@ -37,7 +37,7 @@ def test_a_group_with_partitions_that_are_not_shown_is_not_known() -> None:
         assert share_progress(polled).incomplete == {"jobs": {"orders"}}, "its topics are known"
 
 
-def test_the_reason_why_nothing_is_known() -> None:
+def test_unknown_progress_has_the_reason_of_the_poll() -> None:
     """The reason is that of the unknown fact in the poll."""
     unknown = [{"fact": model.SHARE_GROUPS_FACT, "reason": "not_authorized", "amount": 1}]
     found = share_progress(facts(unknown_facts=table(model.UNKNOWN_FACTS, unknown)))

@@ -59,7 +59,7 @@ def one_group(commit_time: int, state_time: int = NOW) -> ShardReader:
 
 
 @pytest.mark.parametrize("commit_time", [NOW, NOW + 86_400_000, 2**63 - 1, -(2**63), -1])
-def test_a_commit_time_in_the_future_does_not_hide_that_a_group_stopped(commit_time: int) -> None:
+def test_no_commit_time_hides_that_a_group_stopped(commit_time: int) -> None:
     """A group that makes no progress while records arrive is stopped, for any stored time of its last commit."""
     evaluator, shard = VerdictEvaluator(), one_group(commit_time)
     for tick in range(120):
@@ -69,7 +69,7 @@ def test_a_commit_time_in_the_future_does_not_hide_that_a_group_stopped(commit_t
 
 @pytest.mark.parametrize("commit_time", ODD)
 def test_an_odd_commit_time_is_marked_and_replaced(commit_time: int) -> None:
-    """The commit time is the time of its first sight, or null; partition, group and metric mark it as odd."""
+    """The commit time is the time of the first tick with it, or null; partition, group and metric mark it as odd."""
     evaluator, shard = VerdictEvaluator(), one_group(commit_time)
     for tick in range(3):
         shown = snapshot_at(evaluator, shard, NOW + tick * TICK, 10)
@@ -89,7 +89,7 @@ def first(table: Any) -> dict[str, Any]:
     }
 
 
-def test_times_that_can_be_right_are_not_odd() -> None:
+def test_plausible_times_are_not_odd() -> None:
     """A broker clock that is slightly ahead and a commit without a time are normal."""
     for commit_time in (NOW, NOW + 30_000, 0, -1):
         shown = snapshot_at(VerdictEvaluator(), one_group(commit_time), NOW, 10)
@@ -97,7 +97,7 @@ def test_times_that_can_be_right_are_not_odd() -> None:
         assert first(shown.groups)["odd_times"] is None
 
 
-def test_the_time_of_first_sight_is_kept_while_rows_change() -> None:
+def test_a_replaced_commit_time_is_kept_while_rows_change() -> None:
     """A commit in the future keeps its time when rows are added; a new commit has a new time."""
     shard, builder = one_group(2**62), InputBuilder()
 
@@ -121,7 +121,7 @@ def test_slots_in_the_future_are_left_out() -> None:
     assert inputs.slots.time.tolist() == [NOW]
 
 
-def test_a_state_time_in_the_future_counts_from_its_first_sight() -> None:
+def test_a_state_time_in_the_future_counts_from_the_first_tick() -> None:
     """A group is in its state since the first tick, not since the time in its record."""
     shard, builder = ShardReader(), InputBuilder()
     shard.read([(group_key("g"), group_value(1, ["m"], time=2**62))], time=2**62)

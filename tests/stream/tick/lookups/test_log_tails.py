@@ -91,7 +91,7 @@ def test_a_tail_is_read_once_while_the_end_is_unchanged(brokers: Brokers) -> Non
 
 
 def test_an_unknown_end_keeps_the_result(brokers: Brokers) -> None:
-    """A partition without a leader for one tick is not read again."""
+    """A tail is not read again after two ticks without the end of its partition."""
     tails = new_lookup()
     tails.schedule(window(ROW))
     tails.update(TOPICS, ends(orders=10_003))
@@ -131,11 +131,15 @@ def test_places_are_numbered_by_the_given_topics(brokers: Brokers) -> None:
 
 
 def test_the_shortest_tails_are_read_first_up_to_the_limit(brokers: Brokers) -> None:
-    """The other tails can be scheduled again at the next tick."""
+    """With a limit of one tail, the tail with the smaller lag is read, and at the next tick the other one."""
     tails = new_lookup(LookupLimits(tails=1))
-    tails.schedule(window(Row(committed=9_000, end=10_003, lag=1_003), Row(topic="payments", end=10_003, lag=1)))
-    tails.update(TOPICS, ends(orders=10_003, payments=10_003))
-    assert [each.topic for each in brokers.requests] == ["payments"]
+    both = window(Row(committed=9_000, end=10_003, lag=1_003), Row(topic="payments", end=10_003, lag=1))
+    tails.schedule(both)
+    assert [row[0] for row in rows_of(tails.update(TOPICS, ends(orders=10_003, payments=10_003)))] == [1 << 32]
+    tails.schedule(dataclasses.replace(both, tail=dataclasses.replace(both.tail, wanted=np.array([True, False]))))
+    found = tails.update(TOPICS, ends(orders=10_003, payments=10_003))
+    assert [row[0] for row in rows_of(found)] == [0, 1 << 32]
+    assert [each.topic for each in brokers.requests] == ["payments", "orders"]
 
 
 UNREADABLE = pytest.mark.parametrize(
@@ -154,7 +158,7 @@ UNREADABLE = pytest.mark.parametrize(
 def test_a_tail_that_cannot_be_read_has_a_reason(
     brokers: Brokers, reason: ErrorReason | None, attempts: int, word: str
 ) -> None:
-    """The content of an unreadable tail is unknown."""
+    """A tail has no result and a reason after its last attempt, and is not requested again."""
     brokers.data_end, brokers.reason = None, reason
     tails = new_lookup()
     for attempt in range(1, attempts + 2):

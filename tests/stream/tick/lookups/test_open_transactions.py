@@ -104,15 +104,15 @@ def test_blocked_partitions_are_sorted_by_urgency() -> None:
 
 
 def test_a_partition_of_several_groups_occurs_once() -> None:
-    """The partition is requested once."""
+    """Two groups that read the partition give one entry."""
     rows = [Row(group=name, stable=10_000, held_for=20 * SECOND, stable_lag=0) for name in "ab"]
     window = pane(*rows)
     window = dataclasses.replace(window, inputs=dataclasses.replace(window.inputs, partition=np.zeros(2, np.int32)))
     assert blocked_partitions(window, 8_000) == {("orders", 0): 10_000}
 
 
-def test_partitions_that_moved_since_are_not_blocked() -> None:
-    """The end offsets are newer than the evaluation that found the partitions."""
+def test_only_partitions_with_an_unchanged_gap_are_still_blocked() -> None:
+    """A partition is not blocked if its last stable offset has changed, its gap is closed, or its end is unknown."""
     ends = [("a", 0, 9, 5, 0, None), ("b", 0, 9, 6, 0, None), ("c", 0, 5, 5, 0, None), ("d", 0, None, None, None, "x")]
     blocked = {(topic, 0): 5 for topic in "abcde"}
     assert still_blocked(blocked, EndsIndex(ends_of(ends))) == {("a", 0): 5}

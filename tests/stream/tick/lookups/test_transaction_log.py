@@ -99,7 +99,7 @@ def test_a_producer_without_a_coordinator_answer_is_found_in_the_log(monkeypatch
 def test_a_transaction_hangs_if_no_coordinator_will_end_it(
     monkeypatch: pytest.MonkeyPatch, records: list[LogRecord], name: str | None, *, hanging: bool | None
 ) -> None:
-    """The log has no open transaction of the producer that includes the partition."""
+    """A transaction hangs if the log has no open transaction of its producer that includes the partition."""
     row = Ticks(monkeypatch, *records).tick()
     assert (row["transactional_id"], row["hanging"]) == (name, hanging)
 
@@ -107,9 +107,13 @@ def test_a_transaction_hangs_if_no_coordinator_will_end_it(
 @pytest.mark.parametrize(
     ("records", "producer"),
     [
-        pytest.param([record("young", 2, began=NOON - TICK), record("old", 1, began=NOON - HOUR)], 1, id="the oldest"),
-        pytest.param([record("later", 2, began=NOON + HOUR)], None, id="one that started later cannot block it"),
-        pytest.param([record("elsewhere", 2, places=(("t", (1,)),))], None, id="none in this partition"),
+        pytest.param(
+            [record("young", 2, began=NOON - TICK), record("old", 1, began=NOON - HOUR)],
+            1,
+            id="oldest of two transactions",
+        ),
+        pytest.param([record("later", 2, began=NOON + HOUR)], None, id="transaction that started later"),
+        pytest.param([record("elsewhere", 2, places=(("t", (1,)),))], None, id="no transaction in this partition"),
     ],
 )
 def test_a_topic_without_read_permission_is_completed_from_the_log(

@@ -110,7 +110,7 @@ def test_group_sums_cover_known_partitions() -> None:
     assert rows(built.unknown_lags) == [{"group": "g", "reason": "not_found", "partitions": 2}]
 
 
-def test_the_offsets_of_a_partition_are_there_once() -> None:
+def test_a_partition_of_several_groups_has_one_row() -> None:
     """Several groups share one row; an end below the last stable offset, which is requested later, is no gap."""
     shard = ShardReader()
     shard.read([(commit_key(group, "a", at), commit_value(1, 50)) for group in "gh" for at in (1, 0)])

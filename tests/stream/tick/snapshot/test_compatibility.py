@@ -21,13 +21,15 @@ from tests.support.driver_states import ShardReader, ends_of
 from tests.support.raw import commit_key, commit_value
 
 NOW = 1_700_000_000
+EARLIER = NOW - 120
 
 
 def rows(*, with_burrow: bool = True, hide_members: bool = False, with_windows: bool = False) -> list[dict[str, Any]]:
-    """Return the table of a group that owns t-0 and t-1, subscribes to t, and has committed to t-0 and u-0."""
+    """Return the table of a group that owns t-0 and t-1, subscribes to t, and has committed to t-0 and twice to u-0."""
     shard = ShardReader()
     member = written.classic_member("m", wants=written.subscription("t"), has=written.assignment({"t": (0, 1)}))
     commits = [(commit_key("g", topic, 0), commit_value(3, NOW * 1000)) for topic in ("t", "u")]
+    shard.read([(commit_key("g", "u", 0), commit_value(2, EARLIER * 1000))], EARLIER * 1000)
     shard.read([written.classic(member), *commits], NOW * 1000)
     state = shard.driver_state.columns()
     ends = EndsIndex(ends_of([("t", at, 9, 9, 0, None) for at in range(3)] + [("u", 0, 3, 3, 0, None)]))
@@ -73,8 +75,8 @@ def test_each_row_has_owner_status_and_partition_count() -> None:
     }
 
 
-def test_hidden_members_are_counted_but_not_named() -> None:
-    """With `http.hide_members` no label names a member; the number of members stays."""
+def test_hidden_members_have_a_number_and_no_name() -> None:
+    """With `http.hide_members`, no column names the owner; the number of the owner stays."""
     first = rows(hide_members=True)[0]
     assert first["owner"] == 0
     assert {first[name] for name in ("member_id", "client_id", "client_host")} == {None}
@@ -82,14 +84,14 @@ def test_hidden_members_are_counted_but_not_named() -> None:
 
 @pytest.mark.parametrize("column", ["burrow_status", "burrow_complete"])
 def test_statuses_are_null_without_burrows_rules(column: str) -> None:
-    """Only two exporters show the statuses."""
+    """The column is null in every row."""
     assert {row[column] for row in rows(with_burrow=False)} == {None}
 
 
 def test_the_commits_of_burrows_windows_are_added_on_request() -> None:
-    """The newest commit is last; a partition without a commit has none.
+    """Without the request, there are no windows; a partition without a commit has an empty window.
 
-    The windows are as long as the windows of the responses.
+    The newest commit of a window is last. The windows are as long as the windows of the responses.
     """
     assert {row["burrow_window"] for row in rows()} == {None}
     found = {f"{row['topic']}-{row['partition']}": row["burrow_window"] for row in rows(with_windows=True)}
@@ -97,6 +99,9 @@ def test_the_commits_of_burrows_windows_are_added_on_request() -> None:
         "t-0": [{"offset": 3, "timestamp": NOW * 1000, "lag": 6}],
         "t-1": [],
         "t-2": [],
-        "u-0": [{"offset": 3, "timestamp": NOW * 1000, "lag": 0}],
+        "u-0": [
+            {"offset": 2, "timestamp": EARLIER * 1000, "lag": None},
+            {"offset": 3, "timestamp": NOW * 1000, "lag": 0},
+        ],
     }
     assert SLOTS == INTERVALS

@@ -54,14 +54,26 @@ FOUR: Places = {("t", 0): 10, ("t", 1): 20, ("t", 2): 0, ("t", 3): 40}
 @pytest.mark.parametrize(
     ("places", "group", "scalable", "useful"),
     [
-        pytest.param(FOUR, members({"t": range(4)}), 70, 4, id="one member has all"),
-        pytest.param(FOUR, members({"t": (0, 1)}, {"t": (2, 3)}), 30, 4, id="a member with two, a member with one"),
-        pytest.param(FOUR, members({"t": (0, 2)}, {"t": (1,)}, {"t": (3,)}), 0, 4, id="each has one with lag"),
+        pytest.param(FOUR, members({"t": range(4)}), 70, 4, id="one member with all partitions"),
+        pytest.param(
+            FOUR,
+            members({"t": (0, 1)}, {"t": (2, 3)}),
+            30,
+            4,
+            id="one member with two lagging partitions, one with one",
+        ),
+        pytest.param(
+            FOUR, members({"t": (0, 2)}, {"t": (1,)}, {"t": (3,)}), 0, 4, id="at most one lagging partition per member"
+        ),
         pytest.param(FOUR, members({"t": (0, 2)}, {"t": (1,)}), 40, 4, id="a partition without an owner"),
-        pytest.param(FOUR, members({"t": (0, 1, 2, 3)}, {"t": ()}), 70, 4, id="an idle member takes nothing by itself"),
+        pytest.param(FOUR, members({"t": (0, 1, 2, 3)}, {"t": ()}), 70, 4, id="idle member without partitions"),
         pytest.param({("t", 0): 9}, members({"t": (0,)}), 0, 1, id="a hot partition: no member can help"),
         pytest.param(
-            {("t", 0): 9, ("u", 0): 5}, members({"t": (0,), "u": (0,)}, wants=("t", "u")), 14, 2, id="of two topics"
+            {("t", 0): 9, ("u", 0): 5},
+            members({"t": (0,), "u": (0,)}, wants=("t", "u")),
+            14,
+            2,
+            id="partitions of two topics",
         ),
         pytest.param(
             {("t", 0): 9, ("u", 0): 5},
@@ -95,11 +107,13 @@ FOUR: Places = {("t", 0): 10, ("t", 1): 20, ("t", 2): 0, ("t", 3): 40}
             FOUR | {("old", 0): 99}, members({"t": range(4)}), 70, 4, id="a topic that is no longer read does not count"
         ),
         pytest.param(FOUR, written.classic(), 70, None, id="no members: any member would help"),
+        pytest.param(FOUR | {("t", 2): None}, members({"t": range(4)}), None, None, id="partition with unknown lag"),
         pytest.param(
-            FOUR | {("t", 2): None}, members({"t": range(4)}), None, None, id="the lag of a partition is not known"
-        ),
-        pytest.param(
-            FOUR | {("old", 0): None}, members({"t": range(4)}), 70, 4, id="unknown only of a topic that is not read"
+            FOUR | {("old", 0): None},
+            members({"t": range(4)}),
+            70,
+            4,
+            id="unknown lag of a topic that is no longer read",
         ),
         pytest.param(
             FOUR, members({"t": range(4)}, protocol="stream"), None, None, id="Kafka Streams distributes tasks"
@@ -140,11 +154,11 @@ def test_partitions_without_a_commit_count_as_places_for_members() -> None:
     ("named", "scalable"),
     [
         pytest.param({written.ORDERS: "t"}, 30, id="known topic"),
-        pytest.param({}, None, id="a topic id that may be any topic"),
+        pytest.param({}, None, id="unknown topic id"),
     ],
 )
 def test_a_consumer_group_names_topics_by_id(named: dict[bytes, str], scalable: int | None) -> None:
-    """The cluster returns the names of the ids."""
+    """The scalable lag is unknown without the name of a topic id."""
     records = [
         written.group_epoch(1),
         written.target_epoch(1),
@@ -212,23 +226,22 @@ def consumer_group(*records: Written) -> list[Written]:
 def test_nothing_is_known_while_a_consumer_group_reconciles(
     records: list[Written], expected: tuple[int | None, int | None]
 ) -> None:
-    """The current assignment counts, not the target; both are equal in a stable group."""
+    """The numbers are those of the current assignment, and unknown while partitions may move."""
     names: dict[str, Any] = {"topic_names": {written.ORDERS: "t"}, "partition_counts": {"t": 4}}
     assert scaling(FOUR, consumer_group(*records), **names) == expected
 
 
-def test_a_static_member_of_a_classic_group_counts_until_it_is_removed() -> None:
-    """The partitions of a static member are not assigned to other members before its session ends."""
-    group = written.classic(
-        *(
-            written.classic_member(
-                name, instance=name, wants=written.subscription("t"), has=written.assignment({"t": parts})
-            )
-            for name, parts in (("a", (0, 1)), ("b", (2, 3)))
-        ),
-        protocol="cooperative-sticky",
-    )
+def test_static_members_of_a_classic_group_count() -> None:
+    """The partitions of a static member count as assigned until the record of the group does not have the member."""
+    both = [
+        written.classic_member(
+            name, instance=name, wants=written.subscription("t"), has=written.assignment({"t": parts})
+        )
+        for name, parts in (("a", (0, 1)), ("b", (2, 3)))
+    ]
+    group, without_b = (written.classic(*each, protocol="cooperative-sticky") for each in (both, both[:1]))
     assert scaling(FOUR, [group]) == (30, 4)
+    assert scaling(FOUR, [group, without_b]) == (30 + 40, 4)
 
 
 @pytest.mark.parametrize(

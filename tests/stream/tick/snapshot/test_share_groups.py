@@ -22,7 +22,7 @@ def partition(topic: str, number: int, start: int | None, lag: int | None) -> Sh
 
 
 def context(*rows: SharePartitionProgress, incomplete: dict[str, frozenset[str]] | None = None) -> ClusterContext:
-    """Return what is known of a cluster in which `gone` does not exist, with the progress of `jobs`."""
+    """Return the context of a cluster in which `gone` does not exist, with the progress of `jobs`."""
     progress = ShareProgress(7, {"jobs": rows} if rows else {}, incomplete=incomplete or {})
     return dataclasses.replace(UNKNOWN_CLUSTER, share_progress=progress, partition_counts={"gone": 0, "b": 2})
 
@@ -50,7 +50,7 @@ def test_a_topic_has_the_known_lags_of_its_partitions() -> None:
     ]
 
 
-def test_subscribed_topics_are_read_without_any_progress() -> None:
+def test_subscribed_topics_are_listed_without_any_progress() -> None:
     """Subscribed topics without progress have no numbers; topics that do not exist are left out."""
     assert found(context(partition("a", 0, 5, 0)), "b", "gone", "new") == [
         ShareTopic("jobs", "a", 1, 0, 0, 0),

@@ -31,7 +31,7 @@ def slots(*rows: tuple[int, int, int]) -> Slots:
     [
         pytest.param([(0, 1000, 9), (0, 6000, 1)], 5000, id="one commit after that of the first slot"),
         pytest.param([(0, 1000, 1), (0, 6000, 5), (0, 11_000, 5)], 1000, id="ten commits in ten seconds"),
-        pytest.param([(0, 1000, 7)], -1, id="one slot knows one time"),
+        pytest.param([(0, 1000, 7)], -1, id="one slot only"),
         pytest.param([], -1, id="no commit"),
     ],
 )
@@ -64,9 +64,9 @@ def test_a_group_has_the_shortest_interval_and_the_greatest_unread_share() -> No
     [
         pytest.param([90.0, 10.0, 20.0, 30.0], [4.5, None, None, None], id="far above the others"),
         pytest.param([59.0, 10.0, 20.0, 30.0], [None] * 4, id="less than three times the mean"),
-        pytest.param([90.0, 10.0], [None] * 2, id="one sibling is no comparison"),
-        pytest.param([90.0, NAN, NAN, 1.0], [None] * 4, id="unknown siblings do not count"),
-        pytest.param([90.0, 0.0, 0.0], [90.0, None, None], id="idle siblings count as one per second"),
+        pytest.param([90.0, 10.0], [None] * 2, id="one other partition only"),
+        pytest.param([90.0, NAN, NAN, 1.0], [None] * 4, id="unknown rates of other partitions"),
+        pytest.param([90.0, 0.0, 0.0], [90.0, None, None], id="idle partitions count as one record per second"),
         pytest.param([2.0, 0.1, 0.1], [None] * 3, id="too few records to compare"),
         pytest.param([], [], id="no partition"),
     ],

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import pytest
 
-from exporters.readmodel import GROUPS, PARTITIONS, VERDICT_GROUPS
+from exporters.readmodel import GROUPS, PARTITIONS, TOPICS, VERDICT_GROUPS
 from exporters.wording import SEVERITIES
 from stream.health.burrow.evaluator import BurrowResult
 from stream.health.evaluator import EvaluationResult
-from stream.health.share.rules import ShareVerdict
-from stream.health.verdict import VERDICTS, Severity
+from stream.health.rules import RULES
+from stream.health.share.rules import SHARE_RULES, ShareVerdict
+from stream.health.verdict import SEVERITY, VERDICTS, Severity, Verdict
 from stream.tick.hidden_commits.model import HiddenCommits
 from stream.tick.inputs.builder import TickInputs
 from stream.tick.inputs.rows import InputRows
@@ -156,7 +157,7 @@ def test_a_topic_has_its_worst_verdict() -> None:
 
 
 def test_without_an_evaluation_there_are_no_columns() -> None:
-    """Without an evaluation, the read model has nulls."""
+    """Partitions and groups have no columns of health, and the table of verdicts is empty."""
     assert partition_columns(None) == {}
     assert group_columns(None) == {}
     assert groups_by_verdict(None) == VERDICT_GROUPS.empty_table()
@@ -168,7 +169,7 @@ def test_exporters_and_health_have_the_same_severities() -> None:
 
 
 def test_no_rows_give_empty_columns() -> None:
-    """Without groups the columns are empty and have the right types."""
+    """Without groups, the columns and the table of topics are empty, and have their types."""
     empty = np.empty(0, np.int64)
     rows_of_tick = InputRows([], [], empty, empty, np.empty(0, np.int32), empty)
     none: Any = None
@@ -176,23 +177,31 @@ def test_no_rows_give_empty_columns() -> None:
     found = EvaluatedTick(
         TickInputs(rows_of_tick, none, none, none, none, none), hidden, judged(pane(), []), np.empty(0, np.bool_)
     )
-    assert all(len(column) == 0 for column in partition_columns(found).values())
-    assert all(len(column) == 0 for column in group_columns(found).values())
-    assert (
-        len(topics_table(found.inputs.rows, found.evaluation.window, UNASSIGNED[: len(found.inputs.rows)], found)) == 0
-    )
+    for columns, schema in ((partition_columns(found), PARTITIONS), (group_columns(found), GROUPS)):
+        assert {name: (len(column), column.type) for name, column in columns.items()} == {
+            name: (0, schema.field(name).type) for name in columns
+        }
+    assert topics_table(rows_of_tick, found.evaluation.window, UNASSIGNED[:0], found) == TOPICS.empty_table()
 
 
 @pytest.mark.parametrize("rules", [EvaluationResult, BurrowResult], ids=["lagwarden", "burrow"])
 def test_every_verdict_has_a_legend(rules: type[Evaluation]) -> None:
-    """The legend has a meaning and a next step, both as sentences, in the order of the verdicts."""
+    """A legend is a meaning and a next step, both as sentences."""
     assert len(rules.legend) == len(rules.verdict_names)
     for text in itertools.chain(*rules.legend):
         assert text.endswith((".", ")"))
+
+
+def test_the_legends_are_in_the_order_of_the_verdicts() -> None:
+    """The table of verdicts has the meaning and the next step of each rule; Burrow's meanings fit their statuses."""
     table = groups_by_verdict(evaluated_tick(Row(), verdicts=["stopped"]))
-    (stopped,) = [each for each in table.to_pylist() if each["verdict"] == "stopped"]
-    assert stopped["meaning"].startswith("Records wait, and no commit arrives")
-    assert stopped["next_step"].startswith("Check whether the consumer still runs")
+    legends = {row["verdict"]: (row["meaning"], row["next_step"]) for row in table.to_pylist()}
+    of_partitions = {rule.verdict: (rule.meaning, rule.next_step) for rule in RULES}
+    assert legends == of_partitions | {rule.verdict: (rule.meaning, rule.next_step) for rule in SHARE_RULES}
+    burrow = {name: meaning for name, (meaning, _) in zip(BurrowResult.verdict_names, BurrowResult.legend, strict=True)}
+    assert burrow["STOP"].startswith("No commit for longer than the window")
+    assert burrow["STALL"].startswith("All commits in the window are of the same offset")
+    assert burrow["REWIND"].startswith("An offset in the window is smaller")
 
 
 @pytest.mark.parametrize("verdict", VERDICTS, ids=str)
@@ -200,4 +209,4 @@ def test_every_verdict_reaches_the_tables(verdict: str) -> None:
     """Each verdict has its word and its severity."""
     found = evaluated_tick(Row(), verdicts=[verdict])
     assert partition_columns(found)["verdict"].to_pylist() == [verdict]
-    assert group_columns(found)["severity"].to_pylist()[0] in SEVERITIES
+    assert group_columns(found)["severity"].to_pylist() == [SEVERITY[Verdict(verdict)].name.lower()]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from stream.checkpoint.directory import VERDICTS
 from stream.groups.membership.unassigned import UnassignedTracker
 from stream.groups.reduce import StateLimits
 from stream.health.share.rules import ShareVerdict
@@ -153,17 +154,24 @@ def test_a_healthy_group_is_not_unknown_after_a_restart(tmp_path: Path) -> None:
     assert [each.verdict for each in second.changes_of("g")] == ["ok"]
 
 
-def test_verdicts_are_stored_every_minute(tmp_path: Path) -> None:
-    """A killed process has stored the verdicts of the last minute."""
-    evaluator = VerdictEvaluator(LIMITS, store=VerdictStore(tmp_path))
-    Story(600).run(evaluator, 900)
+def test_verdicts_are_stored_while_the_process_runs(tmp_path: Path) -> None:
+    """A process that is killed before it calls `save` has stored its verdicts, once per minute."""
+    evaluator, story, file = VerdictEvaluator(LIMITS, store=VerdictStore(tmp_path)), Story(600), tmp_path / VERDICTS
+    stored_at = []
+    while story.second < 200:
+        story.evaluate(evaluator)
+        if file.exists():
+            stored_at.append(story.second)
+            file.unlink()
+    assert stored_at == [70, 130, 190]
+    story.run(evaluator, 900)
     stored = VerdictStore(tmp_path).read()
     assert stored is not None
     assert [each.verdict for each in stored.changes["g"]] == ["ok", "stopped"]
 
 
 def test_discarded_verdicts_are_not_stored(tmp_path: Path) -> None:
-    """After a reset the verdicts start from nothing and the file does not change."""
+    """After a reset, neither ticks nor `save` write a file."""
     evaluator = VerdictEvaluator(LIMITS, store=VerdictStore(tmp_path))
     story = Story(600)
     story.run(evaluator, 30)
@@ -299,7 +307,7 @@ def test_hidden_commits_are_marked() -> None:
 
 
 def test_burrow_rules_have_their_own_verdicts() -> None:
-    """Burrow's verdicts, roll-up and severities replace ours; a partition without a commit is NOTFOUND."""
+    """Burrow's verdicts, roll-up and severities replace lagwarden's; a partition without a commit is NOTFOUND."""
     evaluator = VerdictEvaluator(LIMITS, rules="burrow")
     story = Story(600)
     assert row(story.run(evaluator, 600)[1].groups)["verdict"] == "WARN", "its lag was never lower than at the start"

@@ -33,7 +33,7 @@ def test_evidence_is_in_seconds_and_timestamps(name: str, value: Value, converte
 
 
 def test_all_durations_in_the_evidence_are_converted() -> None:
-    """All evidence in milliseconds is converted; a new name must be added to the list."""
+    """The names of all durations get their unit; a new duration must be added to the list."""
     converted = {name: next(iter(finding(_with(name)).evidence)) for name in COLUMNS}
     renamed = {name for name, detail in converted.items() if detail != name}
     assert renamed == {"loss_in", "patience", "longest_pause", "catch_up"}

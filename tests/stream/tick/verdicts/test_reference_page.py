@@ -21,7 +21,7 @@ def test_the_page_is_generated_from_the_rules() -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.verdict)
 def test_every_verdict_has_one_row_with_a_meaning_and_a_next_step(rule: Rule) -> None:
-    """Every verdict is explained."""
+    """The meaning is a sentence, and the next step is not empty."""
     (row,) = [line for line in reference_page.page().splitlines() if line.startswith(f"| `{rule.verdict}` |")]
     _, _, meaning, step, _ = row.split("|")
     assert meaning.strip().endswith((".", ")"))

@@ -53,7 +53,7 @@ def test_written_verdicts_are_read_back(tmp_path_factory: pytest.TempPathFactory
 
 
 def test_a_missing_file_is_no_error(tmp_path: Path) -> None:
-    """A new checkpoint has no such file."""
+    """Without a file, no verdicts are read, and no file is created."""
     assert VerdictStore(tmp_path).read() is None
     assert list(tmp_path.iterdir()) == []
 
@@ -80,7 +80,7 @@ COMPLETE: dict[str, object] = {"about": {"format": FORMAT, "rules": "lagwarden"}
         pytest.param({"about": COMPLETE["about"]}, id="a part only"),
         pytest.param({**COMPLETE, "changes": []}, id="changes of another shape"),
         pytest.param({**COMPLETE, "changes": {"g": [[1, 2]]}}, id="a change of another shape"),
-        pytest.param({**COMPLETE, "rebalances": {"g": [["x", "y"]]}}, id="counts that are none"),
+        pytest.param({**COMPLETE, "rebalances": {"g": [["x", "y"]]}}, id="counts that are not numbers"),
         pytest.param({**COMPLETE, "share_groups": [7]}, id="share groups of another shape"),
     ],
 )
@@ -121,7 +121,7 @@ def _is_set_aside(folder: Path, content: bytes) -> None:
     assert file.read() == StoredVerdicts("lagwarden")
 
 
-def test_a_folder_without_write_access_is_logged_once(tmp_path: Path) -> None:
+def test_a_missing_folder_is_logged_once(tmp_path: Path) -> None:
     """A failed write raises no exception, so that the job continues."""
     files = SideFiles()
     file = VerdictStore(tmp_path / "gone", files)

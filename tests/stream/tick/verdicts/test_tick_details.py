@@ -11,7 +11,7 @@ from tests.stream.tick.verdicts.test_evaluate import Story
 
 
 def test_details_keep_the_findings_and_drop_the_commits() -> None:
-    """The state keeps its groups, so that a group without any finding is known."""
+    """The packed tick has the findings and the topics of a group, but no commits."""
     evaluated, _ = Story(600).run(VerdictEvaluator(LIMITS), 900)
     details = TickDetails.pack(evaluated)
     finding = details.finding("g")
