@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+import signal
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
@@ -31,8 +32,11 @@ class MakeBroker(Protocol):
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Start the longest files first."""
+    """Start the longest files first, and let the processes of tests receive SIGINT."""
     config.pluginmanager.register(FileOrder(config))
+    # A shell without job control makes background processes ignore SIGINT, and their children inherit that.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
