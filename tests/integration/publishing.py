@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 PARTITIONS: Final = 4
 """Partitions of the offsets topic."""
+TICK_SECONDS: Final = 0.01
+"""The tick interval by which groups are described again: the ticks of a test follow each other at once."""
 
 
 class Ticks:
@@ -34,7 +36,7 @@ class Ticks:
         # No grace period, because the transactions here stay open.
         lookups = LookupScheduler(cluster, LookupLimits(blocked_grace=0.0))
         self.publisher = Publisher(evaluator=VerdictEvaluator(), lookups=lookups)
-        poller = ContextPoller(cluster, OffsetsRetention(None, None, "unknown"), 50, 10.0)
+        poller = ContextPoller(cluster, OffsetsRetention(None, None, "unknown"), 50, TICK_SECONDS)
         self._ticker = Ticker(self.publisher, self.status, cluster, poller, tick_interval=10, trigger_interval=1)
         self._log = FoldedLog(cluster)
 
