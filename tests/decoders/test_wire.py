@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from typing import Any, ClassVar
 
 import pytest
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 
 from decoders import wire
 from decoders.errors import DecodeReason, MalformedBytes
+from tests.support.resources import peak_memory
 
 
 class FixedReader:
@@ -164,13 +164,10 @@ def test_a_compact_string_has_at_most_32767_bytes() -> None:
 @pytest.mark.parametrize(("read_length", "raw"), [(wire.int32, "7fffffff"), (wire.compact_length, "ffffffff07")])
 def test_a_length_of_two_gibibytes_allocates_nothing(build: Any, read_length: Any, raw: str) -> None:
     """A length that exceeds the remaining bytes is refused before any allocation."""
-    tracemalloc.start()
-    with pytest.raises(MalformedBytes) as refused:
+    with peak_memory() as peak, pytest.raises(MalformedBytes) as refused:
         build(read_length, nullable=False)(bytes.fromhex(raw) + b"xx", 0)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
     assert refused.value.reason is DecodeReason.LENGTH_PAST_END
-    assert peak < 100_000
+    assert peak.size < 100_000
 
 
 def test_a_fault_in_an_array_names_the_element() -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import random
-import tracemalloc
 from typing import TYPE_CHECKING
 
 import pytest
@@ -29,6 +28,7 @@ from decoders.log.state_files import (
 )
 from sandbox.kafka import log_writer as write
 from tests.decoders.log.fixtures import RECORDED, opened
+from tests.support.resources import peak_memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -178,14 +178,10 @@ def test_lengths_of_two_gibibytes_take_little_memory(tmp_path: Path) -> None:
         write.message(0, None, b"\xff\xff\xff\xff\x07" + bytes(9), 1, attributes=write.SNAPPY),
         write.batch(0, [])[:8] + b"\x7f\xff\xff\xff" + write.batch(0, [])[12:],
     ]
-    tracemalloc.start()
-    try:
+    with peak_memory() as peak:
         for number, content in enumerate(huge):
             read_frame(content)
             folder = tmp_path / f"t-{number}"
             folder.mkdir()
             read_everything(folder, with_checksums(content))
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert peak < 32 << 20
+    assert peak.size < 32 << 20

@@ -48,9 +48,8 @@ class BlockedClient:
 
 
 @pytest.fixture
-def blocked(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[GroupRunner, BlockedClient]]:
+def blocked() -> Iterator[tuple[GroupRunner, BlockedClient]]:
     """Return a runner whose only client does not return from its first turn."""
-    monkeypatch.setattr(group_runner, "REQUEST_TIMEOUT", 0.05)
     no_programs = cast("JavaClients", SimpleNamespace(bootstrap=""))
     runner, client = GroupRunner(no_programs, SCENARIO, {}, lambda: 0.0), BlockedClient()
     runner.group.clients["a"] = client
@@ -60,9 +59,12 @@ def blocked(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[GroupRunner, Bloc
     client.answered.set()
 
 
-def test_a_blocked_client_does_not_block_the_end_of_the_run(blocked: tuple[GroupRunner, BlockedClient]) -> None:
+def test_a_blocked_client_does_not_block_the_end_of_the_run(
+    blocked: tuple[GroupRunner, BlockedClient], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """`close` returns while a call of a client has not returned, and does not close that client."""
     runner, client = blocked
+    monkeypatch.setattr(group_runner, "REQUEST_TIMEOUT", 0.05)
     runner.close()
     assert not client.closed
 

@@ -13,7 +13,6 @@ import random
 import socket
 import subprocess
 import sys
-import tracemalloc
 import zlib
 from typing import IO, TYPE_CHECKING
 
@@ -30,8 +29,8 @@ from stream.offline.capture import SCHEMA, CaptureFile, CaptureWriter
 from stream.offline.replay import Replay
 from stream.offline.rows import OFFSETS_TOPIC, LogRow, UnreadableRefusal, UnwritableRefusal
 from tests.stream.offline.captures import ORIGIN, RECORDED, capture_of, commit, row
-from tests.support.limits import full_after
 from tests.support.raw import commit_key, commit_value
+from tests.support.resources import full_after, peak_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -376,30 +375,22 @@ def test_decompression_bomb_is_one_line_and_bounded_memory(
 ) -> None:
     """A block above the limit is damage, and needs no more memory than a block within the limit."""
     path = with_block(tmp_path / "bomb.avro", codec, 10, BOMBS[codec]())
-    tracemalloc.start()
-    try:
+    with peak_memory() as peak:
         code, _, err = run(capsys, "decode", "--input", path)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
     assert code == ExitCode.UNREADABLE
     assert err.count("\n") == 1, err
     assert f"{container.MAX_BLOCK_BYTES} bytes" in err
-    assert peak < 3 * container.MAX_BLOCK_BYTES
+    assert peak.size < 3 * container.MAX_BLOCK_BYTES
 
 
 def test_block_of_millions_of_empty_rows_is_damage(tmp_path: Path) -> None:
     """A block with too many rows is damage and is not read, although its size is below the limit in bytes."""
     path = with_block(tmp_path / "rows.avro", "deflate", 10_000_000, _deflated(bytes(60_000_000)))
     known = CaptureFile(path)
-    tracemalloc.start()
-    try:
+    with peak_memory() as peak:
         assert list(known.rows()) == []
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
     assert "a block of 10000000 rows" in known.problems[0]
-    assert peak < container.MAX_BLOCK_BYTES
+    assert peak.size < container.MAX_BLOCK_BYTES
 
 
 @pytest.mark.parametrize("length", [container.MAX_BLOCK_BYTES + 1, 1 << 60], ids=["one byte too many", "an exabyte"])
@@ -409,15 +400,11 @@ def test_huge_length_is_not_allocated(length: int, tmp_path: Path) -> None:
     raw = path.read_bytes()
     path.write_bytes(raw[:-18] + write.zigzag(length, 64))
     known = CaptureFile(path)
-    tracemalloc.start()
-    try:
+    with peak_memory() as peak:
         assert list(known.rows()) == []
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
     assert "damaged at byte" in known.problems[0]
     assert f"a block of {length} bytes" in known.problems[0]
-    assert peak < container.MAX_BLOCK_BYTES
+    assert peak.size < container.MAX_BLOCK_BYTES
 
 
 def test_memory_does_not_grow_with_the_number_of_blocks(tmp_path: Path) -> None:
@@ -428,15 +415,11 @@ def test_memory_does_not_grow_with_the_number_of_blocks(tmp_path: Path) -> None:
         for at in range(500):
             writer.write(LogRow(OFFSETS_TOPIC, 0, at, at, commit_key("g", "t", 0), value))
     assert path.stat().st_size < 8 << 20
-    tracemalloc.start()
-    try:
+    with peak_memory() as peak:
         pipeline = Replay()
         pipeline.read(CaptureFile(path).rows())
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
     assert pipeline.decode_stats is not None
-    assert peak < 200 << 20
+    assert peak.size < 200 << 20
 
 
 def test_row_above_the_limit_is_skipped(tmp_path: Path) -> None:

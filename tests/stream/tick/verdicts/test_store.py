@@ -19,7 +19,7 @@ from stream.checkpoint.directory import VERDICTS
 from stream.checkpoint.side_files import SideFiles
 from stream.health.day_one import DayOne
 from stream.tick.verdicts.store import FORMAT, StoredVerdicts, VerdictStore
-from tests.support.limits import full_after
+from tests.support.resources import full_after
 
 if TYPE_CHECKING:
     from pathlib import Path
