@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import http.client
 import random
 import resource
@@ -18,7 +19,7 @@ from confluent_kafka.admin import AdminClient
 
 from sandbox.kafka.broker import Broker
 from sandbox.kafka.topics import create_topics
-from sandbox.waiting import wait_until
+from sandbox.waiting import eventually, wait_until
 from tests.support.monitor import Monitor
 from tests.support.scrape import Metrics
 
@@ -42,6 +43,16 @@ RETURNED_BYTES: Final = 64 << 20
 RENDERING_THREADS: Final = 4
 
 
+def set_offsets(admin: AdminClient, wanted: ConsumerGroupTopicPartitions) -> None:
+    """Set the offsets of one group. Raises KafkaException if it takes 5 s.
+
+    librdkafka sends no more requests, and gives no error before the request timeout, if the coordinator is still being
+    created at the third FindCoordinator request.
+    """
+    for future in admin.alter_consumer_group_offsets([wanted], request_timeout=5).values():
+        future.result()
+
+
 @pytest.fixture(scope="module")
 def monitor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Monitor]:
     """Return a ready monitor whose `/metrics` is larger than the buffers of a connection."""
@@ -51,8 +62,7 @@ def monitor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Monitor]:
         offsets = [TopicPartition("t", partition, 0) for partition in range(PARTITIONS)]
         for number in range(GROUPS):
             wanted = ConsumerGroupTopicPartitions(f"group-{number:04}-{'x' * 100}", offsets)
-            for future in admin.alter_consumer_group_offsets([wanted]).values():
-                future.result(30)
+            eventually(functools.partial(set_offsets, admin, wanted), limit=60)
         with Monitor(broker.bootstrap, tmp_path_factory.mktemp("monitor"), program=("-c", _LIMITED)) as running:
             running.wait_ready().wait_ticks(2)
             yield running
