@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import http.client
 import random
 import resource
@@ -14,12 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pytest
-from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
-from confluent_kafka.admin import AdminClient
 
 from sandbox.kafka.broker import Broker
 from sandbox.kafka.topics import create_topics
-from sandbox.waiting import eventually, wait_until
+from sandbox.waiting import wait_until
+from tests.integration.traffic import commit
 from tests.support.monitor import Monitor
 from tests.support.scrape import Metrics
 
@@ -43,26 +41,13 @@ RETURNED_BYTES: Final = 64 << 20
 RENDERING_THREADS: Final = 4
 
 
-def set_offsets(admin: AdminClient, wanted: ConsumerGroupTopicPartitions) -> None:
-    """Set the offsets of one group. Raises KafkaException if it takes 5 s.
-
-    librdkafka sends no more requests, and gives no error before the request timeout, if the coordinator is still being
-    created at the third FindCoordinator request.
-    """
-    for future in admin.alter_consumer_group_offsets([wanted], request_timeout=5).values():
-        future.result()
-
-
 @pytest.fixture(scope="module")
 def monitor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Monitor]:
     """Return a ready monitor whose `/metrics` is larger than the buffers of a connection."""
     with Broker() as broker:
         create_topics(broker.bootstrap, {"t": PARTITIONS})
-        admin = AdminClient({"bootstrap.servers": broker.bootstrap, "log_level": 0})
-        offsets = [TopicPartition("t", partition, 0) for partition in range(PARTITIONS)]
         for number in range(GROUPS):
-            wanted = ConsumerGroupTopicPartitions(f"group-{number:04}-{'x' * 100}", offsets)
-            eventually(functools.partial(set_offsets, admin, wanted), limit=60)
+            commit(broker.bootstrap, f"group-{number:04}-{'x' * 100}", "t", dict.fromkeys(range(PARTITIONS), 0))
         with Monitor(broker.bootstrap, tmp_path_factory.mktemp("monitor"), program=("-c", _LIMITED)) as running:
             running.wait_ready().wait_ticks(2)
             yield running
