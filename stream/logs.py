@@ -28,6 +28,8 @@ _SECRET_TEXT: Final = re.compile(
 QUIET: Final = {
     # Connection errors are raised as exceptions; the library also logs each step.
     "kafka": logging.CRITICAL,
+    # An exception that ends one of the library's tasks is logged here, and raised nowhere.
+    "kafka.net.selector": logging.ERROR,
     # py4j logs every connection that the JVM closes at its end, in addition to the exception.
     "py4j": logging.CRITICAL,
     # Start and stop of the server, which service/run.py logs, and a warning per malformed request, which is counted.

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import structlog
+from kafka.net.selector import NetworkSelector
 from py4j.java_gateway import GatewayClient
 from py4j.protocol import ERROR_ON_SEND, Py4JNetworkError
 
@@ -107,6 +108,23 @@ class BrokenConnection:
 
     def close(self, _reset: object) -> None:
         """Do nothing."""
+
+
+def test_exceptions_in_the_tasks_of_kafka_python_are_logged() -> None:
+    """Such an exception is raised nowhere, unlike an error of a connection."""
+
+    async def fail() -> None:
+        raise ValueError("unexpected")
+
+    out = io.StringIO()
+    logs.configure(stream=out)
+    selector = NetworkSelector()
+    selector.call_soon(fail)
+    selector.drain()
+    selector.close()
+    logging.getLogger("kafka.net.connection").error("connection lost")
+    assert [line["logger"] for line in lines(out)] == ["kafka.net.selector"]
+    assert "ValueError: unexpected" in lines(out)[0]["exception"]
 
 
 def test_connection_errors_of_py4j_are_logged_at_debug_only(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
-"""Connections to brokers: kafka-python's connection manager with six corrections, each found on a real broker.
+"""Connections to brokers: kafka-python's connection manager with eight corrections, each found on a real broker.
 
-Contains only the subclasses; `client` is the only user. kafka-python is pinned to one minor release because this module
-overrides undocumented methods. The corrections:
+Contains the subclasses and one replaced method; `client` is the only user. kafka-python is pinned to one minor release
+because this module overrides undocumented methods. The corrections:
 
 - *Answer before the end of the stream.* A broker that refuses a login answers and closes the connection at once. The
   library drops an answer that arrives together with the end of the stream, so that a wrong password is reported as
@@ -12,6 +12,11 @@ overrides undocumented methods. The corrections:
 - *Leaked sockets.* The library leaves the socket of a refused connection to the garbage collector.
 - *Old credentials.* The library keeps the password, the certificates and the mechanism of its first connection, and
   asks for a token on the I/O thread. Here each login, also a repeated one (KIP-368), reads them again, in a thread.
+- *Decoders of two threads.* The library compiles the decoder of a response at its first use, and exchanges an attribute
+  of the class meanwhile. If two I/O threads compile the same decoder at once, the decoder that stays can raise a
+  TypeError for every response. Here one thread compiles at a time.
+- *Errors of a decoder.* The library ends the task that reads a connection, without a log line of its own level, and the
+  connection stays open: every request times out. Here the requests fail with the error.
 - *Background activity.* The library keeps a refused login forever and bootstraps again in the background, without
   limit and with the auto-creation of topics on. Here connections are opened only for requests.
 """
@@ -40,6 +45,7 @@ from kafka.net.inet import KafkaNetSocket
 from kafka.net.manager import KafkaConnectionManager
 from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
+from kafka.protocol.schemas.fields.struct import StructField
 
 from stream.cluster.transport.errors import LoginRefused
 
@@ -52,6 +58,17 @@ if TYPE_CHECKING:
 
 _TLS_ALERT: Final = b"\x15\x03"
 _DELIVERY_SECONDS: Final = 0.05
+_COMPILING: Final = threading.RLock()
+_decoder_of_library: Final = StructField.compiled_decode_from
+
+
+def _decoder(struct: Any, *args: Any, **options: Any) -> Any:
+    """Return the decoder of a response, compiled at its first use by one thread at a time."""
+    with _COMPILING:
+        return _decoder_of_library(struct, *args, **options)
+
+
+StructField.compiled_decode_from = _decoder
 
 
 class SpeaksTlsError(KafkaProtocolError):  # type: ignore[misc]
@@ -81,7 +98,10 @@ class _ReadsFinalAnswer:
         try:
             self._refuse_alert(received)
             self._protocol.data_received(received)
-        except KafkaProtocolError as error:
+        except IndexError:
+            self.abort(error=KafkaProtocolError("the response ends too early"))
+            return False
+        except Exception as error:  # noqa: BLE001 -- the requests that wait for this connection get it
             self.abort(error=error)
             return False
         return True

@@ -114,6 +114,13 @@ def refusal(server: str, seconds: float = 1.0, login: KafkaLogin = PLAIN) -> Clu
             "is not a Kafka broker",
             id="frames of another protocol",
         ),
+        pytest.param(
+            says(b"\x00\x00\x00\x06\x00\x00\x00\x01\x00\x00"),
+            PLAIN,
+            WrongProtocol,
+            "is not a Kafka broker",
+            id="a response that ends too early",
+        ),
     ],
 )
 def test_a_listener_that_is_not_a_broker_is_named(

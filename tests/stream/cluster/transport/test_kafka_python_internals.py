@@ -17,6 +17,8 @@ from kafka.net.connection import KafkaConnection
 from kafka.net.manager import KafkaConnectionManager
 from kafka.net.selector import NetworkSelector
 from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
+from kafka.protocol.api_message import ApiMessage
+from kafka.protocol.schemas.fields.struct import StructField
 
 from stream.cluster.transport import connections
 
@@ -91,6 +93,13 @@ def test_the_called_methods_have_their_arguments(theirs: type) -> None:
 def test_the_attributes_that_are_read_exist(theirs: type) -> None:
     """The constructors of the library's classes set all attributes that our classes read."""
     assert READ[theirs] - set(theirs.__init__.__code__.co_names) == set()
+
+
+def test_the_decoders_of_the_library_are_compiled_by_one_thread_at_a_time() -> None:
+    """The library calls the replaced method, which calls its own one with the same arguments."""
+    assert StructField.compiled_decode_from is connections._decoder
+    assert arguments(connections._decoder_of_library) == ["self", "version", "compact", "tagged", "data_class"]
+    assert "compiled_decode_from" in ApiMessage.decode.__code__.co_names
 
 
 def test_the_bound_is_the_next_minor_version() -> None:
