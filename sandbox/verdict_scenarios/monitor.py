@@ -17,6 +17,7 @@ from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from sandbox.clients.members import REQUEST_TIMEOUT, client_config
+from sandbox.kafka.probe import answer_to_new_client
 from sandbox.ports import LOOPBACK, free_port
 from sandbox.process import GuardedProcess
 from sandbox.verdict_scenarios import pace
@@ -93,14 +94,24 @@ class MonitorProcess:
             self._process.terminate(STOP_LIMIT)
 
     def wait_ready(self) -> None:
-        """Wait until `/readyz` reports ready. Raises RuntimeError with the end of its log when the process ends."""
+        """Wait until `/readyz` reports ready.
+
+        Raises RuntimeError when the process ends, and TimeoutError at the limit, both with the end of its log.
+        """
 
         def ready() -> bool:
             if self._process is None or not self._process.running:
-                raise RuntimeError(f"lagwarden ended:\n{self.log.read_text(errors='replace')[-4_000:]}")
+                raise RuntimeError(f"lagwarden ended:\n{self._log_tail()}")
             return self.get("/readyz") is not None
 
-        wait_until(ready, "lagwarden to be ready", limit=READY_LIMIT)
+        try:
+            wait_until(ready, "lagwarden to be ready", limit=READY_LIMIT)
+        except TimeoutError as error:
+            broker = answer_to_new_client(self.bootstrap)
+            raise TimeoutError(f"{error}; the broker gives a new client {broker}, log\n{self._log_tail()}") from error
+
+    def _log_tail(self) -> str:
+        return self.log.read_text(errors="replace")[-4_000:]
 
     def get(self, path: str) -> Any:
         """Return the JSON of a path; None when the monitor does not answer or answers with an error."""

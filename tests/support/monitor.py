@@ -17,6 +17,7 @@ import urllib.error
 import urllib.request
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from sandbox.kafka.probe import answer_to_new_client
 from sandbox.ports import LOOPBACK, free_port
 from sandbox.process import GuardedProcess
 from sandbox.waiting import wait_until
@@ -197,7 +198,10 @@ class Monitor:
         try:
             wait_until(seen, what, limit=limit)
         except TimeoutError as error:
-            raise AssertionError(f"{error}; readiness {self.readiness()}, output\n{self.output}") from error
+            broker = answer_to_new_client(self.bootstrap)
+            raise AssertionError(
+                f"{error}; readiness {self.readiness()}, the broker gives a new client {broker}, output\n{self.output}"
+            ) from error
 
     def wait_answering(self) -> Self:
         """Wait until the monitor answers over HTTP."""
