@@ -14,12 +14,14 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 
 from sandbox.kafka.broker import Broker
 from sandbox.kafka.tools import run_tool
-from sandbox.waiting import LIMIT, wait_until
+from sandbox.waiting import LIMIT, eventually, wait_until
 from stream.cluster.transport.client import Cluster
 from stream.cluster_facts.poll import ClusterPoll
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from confluent_kafka.admin import ClusterMetadata
 
     from exporters.cluster.model import ClusterFacts
 
@@ -76,11 +78,16 @@ def _create(admin: AdminClient, topic: str, replicas: list[int]) -> None:
 
 
 def _topics(admin: AdminClient) -> set[str]:
-    return set(admin.list_topics(timeout=LIMIT).topics)
+    return set(_metadata(admin).topics)
 
 
 def _nodes(admin: AdminClient) -> list[int]:
-    return sorted(admin.list_topics(timeout=LIMIT).brokers)
+    return sorted(_metadata(admin).brokers)
+
+
+def _metadata(admin: AdminClient) -> ClusterMetadata:
+    """Return the metadata; librdkafka repeats a request only on its first broker, here also if that one was killed."""
+    return eventually(lambda: admin.list_topics(timeout=5))
 
 
 def _folders(broker: Broker) -> list[str]:
