@@ -1,4 +1,4 @@
-"""Connections to brokers: kafka-python's connection manager with eight corrections, each found on a real broker.
+"""Connections to brokers: kafka-python's connection manager with eight corrections.
 
 Contains the subclasses and one replaced method; `client` is the only user. kafka-python is pinned to one minor release
 because this module overrides undocumented methods. The corrections:
@@ -12,11 +12,11 @@ because this module overrides undocumented methods. The corrections:
 - *Leaked sockets.* The library leaves the socket of a refused connection to the garbage collector.
 - *Old credentials.* The library keeps the password, the certificates and the mechanism of its first connection, and
   asks for a token on the I/O thread. Here each login, also a repeated one (KIP-368), reads them again, in a thread.
-- *Decoders of two threads.* The library compiles the decoder of a response at its first use, and exchanges an attribute
-  of the class meanwhile. If two I/O threads compile the same decoder at once, the decoder that stays can raise a
-  TypeError for every response. Here one thread compiles at a time.
-- *Errors of a decoder.* The library ends the task that reads a connection, without a log line of its own level, and the
-  connection stays open: every request times out. Here the requests fail with the error.
+- *Decoders of two threads.* The library compiles the decoder of a response at its first use, and replaces the data
+  class of the response meanwhile. If two I/O threads compile the same decoder at once, the decoder that stays can raise
+  a TypeError for every response. Here one thread compiles at a time.
+- *Errors of a decoder.* Such an exception ends the task that reads the connection, but the connection stays open: its
+  requests time out. Here the requests fail with the exception.
 - *Background activity.* The library keeps a refused login forever and bootstraps again in the background, without
   limit and with the auto-creation of topics on. Here connections are opened only for requests.
 """
