@@ -167,7 +167,7 @@ def alertmanager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     command = [*_at_home(program), *command, f"--web.listen-address={address}"]
     with GuardedProcess(command, folder / "log") as process:
         ready = f"http://{address}/-/ready"
-        wait_until(lambda: not process.running or _answers(ready), "Alertmanager to be ready", limit=60)
+        wait_until(lambda: not process.running or _answers(ready), "Alertmanager to be ready", limit=120)
         if not process.running:
             pytest.fail(f"Alertmanager does not start: {process.log.read_text()[-500:]}")
         yield f"http://{address}/api/v2/alerts"
@@ -230,7 +230,7 @@ def test_inhibited_alerts(alertmanager: str, sources: list[dict[str, str]], mute
     # is suppressed, the inhibitions of this row are complete.
     _post(alertmanager, [{"labels": {**labels, "job": later}} for labels in (STUCK, {**STALE, **HERE})])
     wait_until(
-        lambda: _muted(alertmanager, later) == {"LagwardenGroupStuck"}, "the later alert to be suppressed", limit=20
+        lambda: _muted(alertmanager, later) == {"LagwardenGroupStuck"}, "the later alert to be suppressed", limit=120
     )
     assert _muted(alertmanager, job) == muted
 
@@ -238,7 +238,7 @@ def test_inhibited_alerts(alertmanager: str, sources: list[dict[str, str]], mute
 def _muted(alertmanager: str, job: str) -> set[str]:
     """Return the names of the suppressed alerts of a job."""
     query = urllib.parse.urlencode({"filter": f'job="{job}"'})
-    with urllib.request.urlopen(f"{alertmanager}?{query}", timeout=30) as answer:  # noqa: S310 - http on loopback
+    with urllib.request.urlopen(f"{alertmanager}?{query}", timeout=60) as answer:  # noqa: S310 - http on loopback
         shown = json.load(answer)
     return {one["labels"]["alertname"] for one in shown if one["status"]["state"] == "suppressed"}
 
@@ -269,7 +269,7 @@ def _answers(url: str) -> bool:
 def _post(url: str, alerts_given: list[dict[str, Any]]) -> None:
     body = json.dumps(alerts_given).encode()
     request = urllib.request.Request(url, body, {"Content-Type": "application/json"})  # noqa: S310 - http on loopback
-    with urllib.request.urlopen(request, timeout=30):  # noqa: S310 - http on loopback
+    with urllib.request.urlopen(request, timeout=60):  # noqa: S310 - http on loopback
         pass
 
 

@@ -141,7 +141,7 @@ def relabelled(promtool: str, relabelings: list[dict[str, Any]], folder: Path) -
     job = {"job_name": "serviceMonitor/kafka/watch-lagwarden/0", "relabel_configs": relabelings}
     config = folder / "prometheus.yaml"
     config.write_text(yaml.safe_dump({"scrape_configs": [{**job, "file_sd_configs": [{"files": [str(targets)]}]}]}))
-    command = [promtool, "check", "service-discovery", "--timeout=2s", str(config), job["job_name"]]
+    command = [promtool, "check", "service-discovery", "--timeout=10s", str(config), job["job_name"]]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     found = [each["labels"] for each in json.loads(done.stdout[done.stdout.index("[") :])]
     return [{name: value for name, value in labels.items() if not name.startswith("__")} for labels in found]

@@ -159,7 +159,7 @@ def test_no_tick_no_answer_and_no_command_fails_on_odd_records(seed: int) -> Non
 
 
 @pytest.mark.long
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(3_600)
 @pytest.mark.parametrize("part", range(4))
 @given(seed=st.integers(0, 2**32))
 @examples(4)
