@@ -180,16 +180,22 @@ class Cluster:
     def _run(self, work: Callable[[], Coroutine[Any, Any, Any]], seconds: float) -> Any:
         """Run a coroutine on the I/O thread and wait for it with a limit, because a DNS lookup can block it."""
         if self._closed or self._connections.closed:
-            raise Unreachable("the connection to the cluster is closed", "lagwarden is stopping")
+            raise _closed_error()
         done = threading.Event()
         future = self._net.call_soon_with_future(work)
         future.add_both(lambda _: done.set())
         if not done.wait(seconds + 2 * GRACE_SECONDS):
             servers = ", ".join(self._bootstrap)
             raise TimedOut(f"no answer from {servers} in {seconds:g} s", "check the network and the name resolution")
+        if isinstance(future.exception, GeneratorExit):  # another thread has closed the client
+            raise _closed_error()
         if future.exception is not None:
             raise future.exception
         return future.value
+
+
+def _closed_error() -> Unreachable:
+    return Unreachable("the connection to the cluster is closed", "lagwarden is stopping")
 
 
 def _close_after(io_thread: threading.Thread, net: NetworkSelector) -> None:

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
+from kafka.future import Future
 
 from sandbox.waiting import wait_until
 from stream.cluster.transport import requests
@@ -192,6 +193,22 @@ def test_a_closed_client_raises() -> None:
     cluster.close()
     with pytest.raises(Unreachable, match="is closed"):
         cluster.metadata()
+
+
+def test_a_request_raises_when_another_thread_closes_the_client() -> None:
+    """The closed client raises the error of a closed client in the thread that waits for an answer."""
+    cluster, started = Cluster(["127.0.0.1:1"]), threading.Event()
+
+    async def wait_forever() -> None:
+        started.set()
+        await Future()
+
+    with ThreadPoolExecutor(1) as pool:
+        request = pool.submit(cluster._run, wait_forever, 30)
+        assert started.wait(30)
+        cluster.close()
+        with pytest.raises(Unreachable, match="is closed"):
+            request.result(30)
 
 
 def test_a_close_does_not_fail_while_the_io_thread_is_blocked() -> None:
