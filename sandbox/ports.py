@@ -8,18 +8,27 @@ from typing import Final
 
 LOOPBACK: Final = "127.0.0.1"
 
+_returned: Final[set[int]] = set()
+
 
 def free_port() -> int:
-    """Return a port without a listener."""
-    return free_port_pair()[0]
+    """Return a port without a listener, another one at each call in this process.
+
+    The kernel chooses at random of some 14,000, so it repeats a port that is not bound yet, or not while its server
+    restarts.
+    """
+    while True:
+        with socket.socket() as chosen:
+            chosen.bind((LOOPBACK, 0))
+            port: int = chosen.getsockname()[1]
+        if port not in _returned:
+            _returned.add(port)
+            return port
 
 
 def free_port_pair() -> tuple[int, int]:
     """Return two different ports without a listener."""
-    with socket.socket() as one, socket.socket() as other:
-        one.bind((LOOPBACK, 0))
-        other.bind((LOOPBACK, 0))
-        return one.getsockname()[1], other.getsockname()[1]
+    return free_port(), free_port()
 
 
 def accepts(port: int, seconds: float = 0.2) -> bool:
