@@ -26,9 +26,10 @@ Role = Literal["driver", "jvm", "daemon", "worker", "helper"]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Process:
-    """One living process of a monitor: its id, role, and command line (cut short)."""
+    """One living process of a monitor: its id, the id of its parent, its role, and its command line (cut short)."""
 
     pid: int
+    parent: int
     role: Role
     command: str
 
@@ -61,7 +62,7 @@ def marked_processes(mark: dict[str, str], driver: int) -> list[Process]:
             if state not in "ZX":
                 command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
                 entries[int(folder.name)] = _Entry(int(parent), int(group), command)
-    return [Process(pid, _role(pid, entries, driver), each.command[:200]) for pid, each in entries.items()]
+    return [Process(pid, each.parent, _role(pid, entries, driver), each.command[:200]) for pid, each in entries.items()]
 
 
 def _role(pid: int, entries: Mapping[int, _Entry], driver: int) -> Role:

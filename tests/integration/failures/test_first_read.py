@@ -47,11 +47,17 @@ def readers(monitor: Monitor) -> list[int]:
 
 
 def hold_readers(monitor: Monitor, broker: Broker) -> list[int]:
-    """Return the process ids of the first read, which cannot end: the broker is paused while they begin."""
+    """Return the ids of the processes that read. They cannot end: the broker is paused while they begin."""
     monitor.wait_for(lambda: bool(readers(monitor)), "the process that forks those that read")
     broker.pause()
-    monitor.wait_for(lambda: len(readers(monitor)) > 1, "processes that read")
-    return readers(monitor)
+    monitor.wait_for(lambda: bool(forked(monitor)), "processes that read")
+    return forked(monitor)
+
+
+def forked(monitor: Monitor) -> list[int]:
+    """Return the ids of the processes of the first read without the process that forks them."""
+    every = readers(monitor)
+    return [process.pid for process in monitor.processes if process.pid in every and process.parent in every]
 
 
 def kept(monitor: Monitor) -> dict[int, int]:
@@ -92,7 +98,7 @@ def test_a_first_read_that_is_killed_at_any_moment_changes_no_answer(tmp_path: P
 def test_a_first_read_that_fails_leaves_the_topic_to_the_query(tmp_path: Path) -> None:
     """If a reading process is killed, the log has one line with the signal, and the query reads all records."""
     with broker_with(TRAFFIC) as broker, Monitor(broker.bootstrap, tmp_path) as monitor:
-        os.kill(max(hold_readers(monitor, broker)), signal.SIGKILL)
+        os.kill(hold_readers(monitor, broker)[0], signal.SIGKILL)
         broker.resume()
         monitor.wait_ready()
         shown = monitor.metrics()
