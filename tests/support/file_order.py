@@ -3,7 +3,7 @@
 A long file that starts last leaves the other workers idle. The tests of a folder in `SHARING` use one monitor. On
 several workers, each worker would start one, and its ticks would slow down the tests beside it until the run ends.
 
-Each run stores the seconds of its tests with a JVM or a broker in pytest's cache. A checkout without a cache uses
+Each run stores the seconds of its tests with one of the `SLOW_MARKS` in pytest's cache. A checkout without a cache uses
 `file_seconds.json`. To replace it after a run of all tests:
 
     python -m tests.support.file_order > tests/support/file_seconds.json
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 COMMITTED: Final = Path(__file__).with_name("file_seconds.json")
-SLOW_MARKS: Final = ("spark", "kafka")
+SLOW_MARKS: Final = ("spark", "kafka", "container", "page")
 SHARING: Final = ("tests/integration/one_monitor",)
 """Folders whose tests run in one worker with `--dist loadfile`."""
 UNKNOWN_SECONDS: Final = 10.0
@@ -40,7 +40,7 @@ class UnitScheduling(LoadFileScheduling):
 
 
 class FileOrder:
-    """A pytest plugin that sorts the files of a run with a JVM or a broker, and stores the seconds of their tests."""
+    """A pytest plugin that sorts the files of a run with slow tests, and stores the seconds of these tests."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._measured: collections.Counter[str] = collections.Counter()
@@ -64,7 +64,7 @@ class FileOrder:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Sort the units, the longest first, if a selected test needs a JVM or a broker."""
+        """Sort the units, the longest first, if a selected test has one of the `SLOW_MARKS`."""
         if any(item.get_closest_marker(name) for item in items for name in SLOW_MARKS):
             by_file = seconds_by_file([item.nodeid for item in items], self._seconds, committed_seconds())
             seconds = seconds_by_unit(by_file)
