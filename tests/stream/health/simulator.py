@@ -176,6 +176,78 @@ def watch(scene: Scene, start: int, until: int, *, evaluator: Evaluator | None =
     return ticks
 
 
+@dataclasses.dataclass(frozen=True)
+class GroupTick:
+    """The verdict of one group at one tick, and the largest age of its time lags (ms)."""
+
+    time: int
+    verdict: Verdict
+    age: int
+
+    @property
+    def sick(self) -> bool:
+        """True if the verdict is a fault."""
+        return SEVERITY[self.verdict] >= Severity.WARNING
+
+
+def watch_together(scenes: Sequence[Scene], start: int, until: int, *, tick: int = TICK) -> list[list[GroupTick]]:
+    """Evaluate scenes as groups of one monitor, and return the ticks of each: one evaluation costs as much as many.
+
+    The scenes have no `tails`, `away`, `clients` and `subscribers`. A verdict of a group does not depend on the other
+    groups, as a law of `test_calm` states.
+    """
+    assert not any(each.tails or each.clients for each in scenes)
+    evaluator = Evaluator(HealthLimits(tick=TICK, slot=SLOT))
+    ticks: list[list[GroupTick]] = [[] for _ in scenes]
+    for now in range(start, until + 1, tick):
+        seen = join([look(scene, now) for scene in scenes])
+        result = evaluator.evaluate(seen)
+        age = result.window.time_lag.age
+        for group, own in enumerate(ticks):
+            verdict = VERDICTS[result.group_verdict[group]]
+            own.append(GroupTick(now, verdict, int(max(age[seen.group == group], default=0))))
+    return ticks
+
+
+def join(parts: Sequence[HealthInputs]) -> HealthInputs:
+    """Return the inputs of one tick with the group of each part; the topics of two parts are not the same."""
+    rows = np.cumsum([0, *(len(part) for part in parts)])
+    topics = np.cumsum([0, *(len(part.topics) for part in parts)])
+    slots = [dataclasses.replace(part.slots, row=part.slots.row + row) for part, row in zip(parts, rows, strict=False)]
+    places = [part.ends.place + (at << 32) for part, at in zip(parts, topics, strict=False)]
+    optional = ("subscribed", "owner", "expiry", "forgotten", "retention", "gapless", "reasons", "read_until")
+    return dataclasses.replace(
+        parts[0],
+        groups=dataclasses.replace(
+            _columns([part.groups for part in parts], leave=("names",)),
+            names=[f"group-{number:03}" for number in range(len(parts))],
+        ),
+        topics=[f"{number:03}-{topic}" for number, part in enumerate(parts) for topic in part.topics],
+        group=np.repeat(np.arange(len(parts)), [len(part) for part in parts]),
+        topic=np.concatenate([part.topic + at for part, at in zip(parts, topics, strict=False)]),
+        partition=np.concatenate([part.partition for part in parts]),
+        spans=runs.concat([part.spans for part in parts]),
+        slots=window.concat(slots),
+        ends=dataclasses.replace(
+            _columns([part.ends for part in parts], leave=("place",)), place=np.concatenate(places)
+        ),
+        origins=_columns([part.origins for part in parts], leave=()),
+        joined={number: part.joined[0] for number, part in enumerate(parts)},
+        aborts={
+            row + first: streak for part, first in zip(parts, rows, strict=False) for row, streak in part.aborts.items()
+        },
+        **{name: np.concatenate([getattr(part, name) for part in parts]) for name in optional},
+    )
+
+
+def _columns(tables: Sequence[Any], leave: Sequence[str]) -> Any:
+    """Return the first table with the rows of all, without the columns `leave`, which stay as they are."""
+    names = [field.name for field in dataclasses.fields(tables[0]) if field.name not in leave]
+    columns = {name: [getattr(table, name) for table in tables] for name in names}
+    joined = {name: np.concatenate(parts) for name, parts in columns.items() if parts[0] is not None}
+    return dataclasses.replace(tables[0], **joined)
+
+
 def look(scene: Scene, now: int) -> HealthInputs:
     """Return the inputs of one tick."""
     there = [part for part in scene.partitions if part.exists_from <= now < part.gone_from]

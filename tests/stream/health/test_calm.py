@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import itertools
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -24,6 +26,7 @@ from tests.stream.health.simulator import (
     Scene,
     consume,
     watch,
+    watch_together,
 )
 from tests.stream.health.situations import EMPTY, LATE, LONG, STEADY
 from tests.support.hypothesis_profiles import examples
@@ -31,7 +34,7 @@ from tests.support.hypothesis_profiles import examples
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tests.stream.health.simulator import Seen
+    from tests.stream.health.simulator import GroupTick, Seen
 
 V = Verdict
 FOREVER = 40 * MINUTE
@@ -60,7 +63,7 @@ def pausing_group(
     return Scene(parts, memberships=(Membership(LONG), *away))
 
 
-def faults(ticks: Sequence[Seen]) -> list[tuple[int, Verdict]]:
+def faults(ticks: Sequence[Seen | GroupTick]) -> list[tuple[int, Verdict]]:
     """Return the times and verdicts of all ticks with a fault."""
     return [(each.time, each.verdict) for each in ticks if each.sick]
 
@@ -198,10 +201,26 @@ KINDS = (
 )  # fmt: skip
 
 
+@functools.cache
+def sick_groups(until: int, last: int) -> dict[str, list[GroupTick]]:
+    """Watch a group with each kind of fault from noon until a time, once for all tests; the last tick is at `last`."""
+    return dict(zip(KINDS, watch_together([sick_until(until, kind) for kind in KINDS], -3 * MINUTE, last), strict=True))
+
+
+@pytest.mark.parametrize("kind", ["stopped", "no_members", "unassigned", "aborting"])
+def test_a_group_has_the_same_verdicts_alone_and_beside_others(kind: str) -> None:
+    """Law: one evaluation of many groups gives each of them the verdicts of an evaluation of this group alone."""
+    wake, last = 6 * MINUTE + 3 * SECOND, 14 * MINUTE
+    alone = watch(sick_until(wake, kind), -3 * MINUTE, last)
+    assert [(each.time, each.verdict) for each in alone] == [
+        (each.time, each.verdict) for each in sick_groups(wake, last)[kind]
+    ]
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_sick_group_keeps_one_verdict_while_nothing_changes(kind: str) -> None:
     """The group keeps its verdict for more than 170 ticks after the first fault."""
-    ticks = [each for each in watch(sick_until(FOREVER - MINUTE, kind), -3 * MINUTE, 35 * MINUTE) if each.time > 0]
+    ticks = [each for each in sick_groups(FOREVER - MINUTE, 35 * MINUTE)[kind] if each.time > 0]
     first = next(at for at, each in enumerate(ticks) if each.sick)
     assert len(ticks) - first > 200 - 30
     assert {each.verdict for each in ticks[first:]} == {V(kind)}
@@ -211,10 +230,10 @@ def test_a_sick_group_keeps_one_verdict_while_nothing_changes(kind: str) -> None
 def test_a_group_is_well_again_within_two_ticks(kind: str) -> None:
     """The ticks are counted from the first tick at which no record waits for longer than two ticks."""
     wake = 6 * MINUTE + 3 * SECOND
-    ticks = watch(sick_until(wake, kind), -3 * MINUTE, 14 * MINUTE)
+    ticks = sick_groups(wake, 14 * MINUTE)[kind]
     assert next(each.verdict for each in reversed(ticks) if each.time < wake) is V(kind)
     after = [each for each in ticks if each.time >= wake]
-    well = next(at for at, each in enumerate(after) if max(each.result.window.time_lag.age) <= 2 * TICK)
+    well = next(at for at, each in enumerate(after) if each.age <= 2 * TICK)
     assert [(each.time, each.verdict) for each in after[well + 1 :] if each.sick] == []
 
 
@@ -254,9 +273,17 @@ def batch(
     return Scene(parts, memberships=memberships if leaves else memberships[:1])
 
 
-def called(ticks: Sequence[Seen]) -> list[tuple[float, Verdict]]:
+def called(ticks: Sequence[Seen | GroupTick]) -> list[tuple[float, Verdict]]:
     """Return the times (minutes) and verdicts of all ticks with a severity above notice."""
     return [(each.time / MINUTE, each.verdict) for each in ticks if SEVERITY[each.verdict] > Severity.NOTICE]
+
+
+@functools.cache
+def hourly_batches(start: int, until: int, *lengths: int) -> dict[tuple[int, int, bool], list[GroupTick]]:
+    """Watch batches that run for so many minutes once for all tests, by length, first run, and `leaves`."""
+    kinds = list(itertools.product(lengths, (0, -2), (True, False)))
+    scenes = [batch(minutes, leaves=leaves, since=since) for minutes, since, leaves in kinds]
+    return dict(zip(kinds, watch_together(scenes, start, until, tick=2 * TICK), strict=True))
 
 
 @pytest.mark.parametrize("leaves", [True, False], ids=["members leave", "members stay"])
@@ -264,8 +291,7 @@ def called(ticks: Sequence[Seen]) -> list[tuple[float, Verdict]]:
 @pytest.mark.parametrize("minutes", [1, 3, 10, 20])
 def test_an_hourly_batch_has_no_fault_in_its_first_hours(minutes: int, since: int, *, leaves: bool) -> None:
     """The batch has no fault in the first two hours, in which its habit becomes known, or after them."""
-    ticks = watch(batch(minutes, leaves=leaves, since=since), RUN_AT, 3 * HOUR, tick=2 * TICK)
-    assert called(ticks) == []
+    assert called(hourly_batches(RUN_AT, 3 * HOUR, 1, 3, 10, 20)[minutes, since, leaves]) == []
 
 
 @pytest.mark.parametrize("leaves", [True, False], ids=["members leave", "members stay"])
@@ -290,8 +316,7 @@ def test_a_batch_with_several_partitions_has_no_fault() -> None:
 @pytest.mark.parametrize("since", [0, -2], ids=["new group", "with earlier runs"])
 def test_a_batch_has_no_fault_whenever_the_monitor_starts(first: int, since: int, *, leaves: bool) -> None:
     """The monitor starts in the middle of a run of ten minutes, or in the pause after it."""
-    ticks = watch(batch(10, leaves=leaves, since=since), first * MINUTE, 150 * MINUTE, tick=2 * TICK)
-    assert called(ticks) == []
+    assert called(hourly_batches(first * MINUTE, 150 * MINUTE, 10)[10, since, leaves]) == []
 
 
 @pytest.mark.parametrize("restart", [12, 40, 72], ids=lambda minute: f"at minute {minute}")
@@ -316,11 +341,19 @@ def test_the_first_pause_of_a_batch_has_the_verdict_of_an_unknown_habit() -> Non
     assert "Not judged until 2023-11-15 02:07:00 UTC" in finding.sentence
 
 
+@functools.cache
+def ending_batches() -> dict[tuple[int, bool], list[GroupTick]]:
+    """Watch batches that do not run again after some runs, once for all tests, by number of runs and `leaves`."""
+    kinds = list(itertools.product((1, 2, 3), (True, False)))
+    scenes = [batch(10, leaves=leaves, until=runs) for runs, leaves in kinds]
+    return dict(zip(kinds, watch_together(scenes, RUN_AT, 4 * HOUR, tick=2 * TICK), strict=True))
+
+
 @pytest.mark.parametrize("leaves", [True, False], ids=["members leave", "members stay"])
 @pytest.mark.parametrize(("runs", "at"), [(1, 127), (2, 177), (3, 237)])
 def test_a_batch_that_does_not_run_again_has_a_fault(runs: int, at: int, *, leaves: bool) -> None:
     """The fault is shown after two hours, or after twice the longest pause: 100 minutes for a pause of 50."""
-    found = called(watch(batch(10, leaves=leaves, until=runs), RUN_AT, 4 * HOUR, tick=2 * TICK))
+    found = called(ending_batches()[runs, leaves])
     assert {verdict for _, verdict in found} == {V.NO_MEMBERS if leaves else V.STOPPED}
     assert at <= found[0][0] <= at + 1
     assert found[-1][0] >= 239
@@ -333,6 +366,14 @@ def dying_group(start: int, died: int, *, backlog: int = 0, rate: float = 1e9, l
     return Scene([Partition(STEADY, commits, owner=0, exists_from=start)], memberships=[Membership(start), *away])
 
 
+@functools.cache
+def dying_groups() -> dict[tuple[int, int, bool], list[GroupTick]]:
+    """Watch groups that die, once for all tests, by minutes of life, minutes of life before noon, and `leaves`."""
+    kinds = list(itertools.product((2, 20, 100), (0, 30), (True, False)))
+    scenes = [dying_group(-before * MINUTE, minutes * MINUTE, leaves=leaves) for minutes, before, leaves in kinds]
+    return dict(zip(kinds, watch_together(scenes, 0, 105 * MINUTE), strict=True))
+
+
 @pytest.mark.parametrize("leaves", [True, False], ids=["members leave", "members stay"])
 @pytest.mark.parametrize("minutes", [2, 20, 100])
 @pytest.mark.parametrize("known_before", [0, 30], ids=["new group", "with earlier commits"])
@@ -340,8 +381,8 @@ def test_a_steady_group_that_dies_in_its_first_two_hours_has_a_fault_at_once(
     minutes: int, known_before: int, *, leaves: bool
 ) -> None:
     """The group has kept up from its first commit on, so that its verdict is not that of an unknown habit."""
-    scene = dying_group(-known_before * MINUTE, minutes * MINUTE, leaves=leaves)
-    ticks = watch(scene, 0, (minutes + 5) * MINUTE)
+    watched = dying_groups()[minutes, known_before, leaves]
+    ticks = [each for each in watched if each.time <= (minutes + 5) * MINUTE]
     assert V.HABIT_UNKNOWN not in {each.verdict for each in ticks}
     first, verdict = called(ticks)[0]
     assert verdict is (V.NO_MEMBERS if leaves else V.STOPPED)
