@@ -9,6 +9,7 @@ STAMP := $(VENV)/.installed
 DURATION ?=
 QUICK := not spark and not kafka and not chart and not container and not cluster and not page and not long and not play and not chaos and not soak
 FULL := (spark or kafka) and not (chart or container or cluster or page or long or play or chaos or soak)
+FUZZ := long and not (spark or kafka or chart or container or page or chaos or soak)
 # `make chaos LONG=1`: more rounds of each attack, and the attacks that are too slow for every run.
 LONG ?=
 # Minutes that the soak lasts.
@@ -27,7 +28,7 @@ WORKERS ?= 3
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick lint types contracts coverage cluster play chaos soak stable bench docs audit release release-check clean
+.PHONY: help setup demo test quick lint types contracts coverage cluster play chaos fuzz soak stable bench docs audit release release-check clean
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*  ## ' $(MAKEFILE_LIST) | awk -F ':.*  ## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -75,6 +76,9 @@ play: setup  ## more than sixty groups, sick and healthy, on a real broker, and 
 
 chaos: setup  ## kills, broker outages, damaged checkpoints, HTTP abuse, hostile names; five minutes, LONG=1 for more rounds
 	$(BIN)/pytest -v -n 2 --dist loadfile --no-loadscope-reorder -m "chaos and not soak$(if $(LONG),, and not long)"
+
+fuzz: $(STAMP)  ## laws and fuzzes without a JVM, with four times the random inputs of .ci/run
+	HYPOTHESIS_PROFILE=fuzz $(BIN)/pytest -v -n auto --maxschedchunk=1 --timeout=7200 --durations=20 -m "$(FUZZ)"
 
 soak: setup  ## descriptors, threads, memory and checkpoint of a monitor under traffic stay flat; MINUTES=20
 	SOAK_MINUTES=$(MINUTES) $(BIN)/pytest -v -s -m soak

@@ -1,14 +1,22 @@
-"""Hypothesis profiles: few, fixed examples in the quick profile; twenty times as many, random ones in the long one."""
+"""Hypothesis profiles, by the environment variable HYPOTHESIS_PROFILE.
+
+- `quick`: few, fixed examples
+- `long`: twenty times as many, random ones; that of `.ci/run`
+- `fuzz`: four times as many as in the long profile; that of `make fuzz`
+"""
 
 from __future__ import annotations
 
 import os
+import random
 from typing import Final
 
 from hypothesis import HealthCheck, settings
 
 QUICK: Final = 100
 """Examples per property test in the quick profile, unless the test sets another number."""
+_FUZZ_FACTOR: Final = 4
+"""Examples and inputs of the fuzz profile for each one of the long profile."""
 
 
 def load_profile() -> None:
@@ -16,10 +24,27 @@ def load_profile() -> None:
     settings.register_profile("quick", deadline=None, derandomize=True, max_examples=QUICK)
     # `.ci/run` gives this profile the time that other tests leave, so a slow clock says nothing about a strategy.
     ignored = [HealthCheck.too_slow]
-    settings.register_profile("long", deadline=None, max_examples=20 * QUICK, suppress_health_check=ignored)
-    settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+    for name, factor in (("long", 20), ("fuzz", 20 * _FUZZ_FACTOR)):
+        settings.register_profile(name, deadline=None, max_examples=factor * QUICK, suppress_health_check=ignored)
+    settings.load_profile(_profile())
+
+
+def _profile() -> str:
+    return os.environ.get("HYPOTHESIS_PROFILE", "quick")
 
 
 def examples(quick: int) -> settings:
     """Return settings with `quick` examples in the quick profile, and proportionally more in a longer one."""
     return settings(max_examples=quick * settings().max_examples // QUICK)
+
+
+def inputs(fuzz: int) -> int:
+    """Return the number of random inputs of a long test: `fuzz` in the fuzz profile, a quarter of it in the others."""
+    return fuzz if _profile() == "fuzz" else fuzz // _FUZZ_FACTOR
+
+
+def new_random() -> random.Random:
+    """Return a generator with another seed in each run. Print the seed, which pytest shows on a failure."""
+    seed = random.SystemRandom().randrange(1 << 32)
+    print(f"seed {seed}")  # noqa: T201  # to reproduce the failure
+    return random.Random(seed)  # noqa: S311  # test data, not cryptography
