@@ -136,10 +136,10 @@ def test_jvm_and_workers_end_with_the_driver(cluster: Broker, tmp_path: Path) ->
 @pytest.mark.long
 def test_watchdog_ends_a_blocked_query(cluster: Broker, tmp_path: Path) -> None:
     """A process whose JVM hangs exits after the limit with a specific code, and no process is left."""
-    with Monitor(cluster.bootstrap, tmp_path, {"job.watchdog_limit": "20s"}) as monitor:
+    with Monitor(cluster.bootstrap, tmp_path, {"job.watchdog_limit": "45s"}) as monitor:
         monitor.wait_ready()
         os.kill(monitor.jvm, signal.SIGSTOP)
-        ending = monitor.ending(90)
+        ending = monitor.ending(150)
         assert (ending.code, ending.left_behind) == (ExitCode.WATCHDOG, ())
         assert len(monitor.events("no micro-batch ended within the limit; exiting for a restart")) == 1
 
