@@ -85,6 +85,26 @@ def alerts() -> dict[str, dict[str, Any]]:
     return {rule["alert"]: rule for rule in rules if "alert" in rule}
 
 
+def rules_of(alert: str) -> dict[str, Any]:
+    """Return a rule file with an alert and the recording rules that it needs, in their groups and order."""
+    groups = [group for file in FILES for group in yaml.safe_load(file.read_text())["groups"]]
+    recorded = {rule["record"]: rule["expr"] for group in groups for rule in group["rules"] if "record" in rule}
+    needed: set[str] = set()
+    expressions = [alerts()[alert]["expr"]]
+    while expressions:
+        found = {name for name in recorded if re.search(rf"(?<![\w:]){name}(?![\w:])", expressions[0])} - needed
+        expressions = [*expressions[1:], *(recorded[name] for name in found)]
+        needed |= found
+    kept = [
+        {
+            **group,
+            "rules": [rule for rule in group["rules"] if rule.get("alert") == alert or rule.get("record") in needed],
+        }
+        for group in groups
+    ]
+    return {"groups": [group for group in kept if group["rules"]]}
+
+
 def of(metric: str, labels: Mapping[str, str] = MONITOR, /, **more: str) -> str:
     """Return a series in the form of PromQL."""
     quoted = {name: value.replace("\\", "\\\\").replace('"', '\\"') for name, value in {**labels, **more}.items()}
@@ -155,10 +175,15 @@ def _part_text(part: re.Match[str], labels: Mapping[str, str]) -> str:
     return "" if value is None else part["text"].replace("{{ . | urlquery }}", value)
 
 
-def promtool_complaints(promtool: str, cases: Sequence[Case], folder: Path) -> str | None:
-    """Run rows through promtool; return its complaints, or None."""
-    file = folder / "cases.yaml"
-    tests = {"rule_files": [str(each) for each in FILES], "evaluation_interval": "30s"}
+def promtool_complaints(
+    promtool: str, cases: Sequence[Case], folder: Path, rules: Mapping[str, Any] | None = None
+) -> str | None:
+    """Run rows through promtool with these rules, or those of the chart; return its complaints, or None."""
+    file, own = folder / "cases.yaml", folder / "rules.yaml"
+    if rules is not None:
+        own.write_text(yaml.safe_dump(rules, allow_unicode=True))
+    files = FILES if rules is None else [own]
+    tests = {"rule_files": [str(each) for each in files], "evaluation_interval": "30s"}
     file.write_text(yaml.safe_dump({**tests, "tests": [group_test(case) for case in cases]}, allow_unicode=True))
     done = subprocess.run([promtool, "test", "rules", str(file)], capture_output=True, text=True, check=False)
     return None if done.returncode == 0 else done.stdout + done.stderr
