@@ -58,7 +58,8 @@ def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         pytest.skip(f"this machine has no Python {request.param}")
     folder = tmp_path_factory.mktemp("wheel")
     subprocess.run([python, "-m", "venv", folder / "venv"], check=True, capture_output=True)
-    install = [folder / "venv/bin/pip", "install", "--quiet", "--no-input", build_wheel(folder)]
+    # Of half a gigabyte of modules, the program imports a few and compiles these itself.
+    install = [folder / "venv/bin/pip", "install", "--quiet", "--no-input", "--no-compile", build_wheel(folder)]
     done = subprocess.run(install, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode and any(sign in done.stderr for sign in OFFLINE):
         pytest.skip(f"pip reaches no registry: {done.stderr.strip().splitlines()[-1]}")
