@@ -1,7 +1,7 @@
 """Hypothesis profiles, by the environment variable HYPOTHESIS_PROFILE.
 
 - `quick`: few, fixed examples
-- `long`: twenty times as many, random ones; that of `.ci/run`
+- `long`: ten times as many, random ones; that of `.ci/run`
 - `fuzz`: four times as many as in the long profile; that of `make fuzz`
 """
 
@@ -24,7 +24,7 @@ def load_profile() -> None:
     settings.register_profile("quick", deadline=None, derandomize=True, max_examples=QUICK)
     # `.ci/run` gives this profile the time that other tests leave, so a slow clock says nothing about a strategy.
     ignored = [HealthCheck.too_slow]
-    for name, factor in (("long", 20), ("fuzz", 20 * _FUZZ_FACTOR)):
+    for name, factor in (("long", 10), ("fuzz", 10 * _FUZZ_FACTOR)):
         settings.register_profile(name, deadline=None, max_examples=factor * QUICK, suppress_health_check=ignored)
     settings.load_profile(_profile())
 

@@ -162,7 +162,7 @@ def test_no_tick_no_answer_and_no_command_fails_on_odd_records(seed: int) -> Non
 @pytest.mark.timeout(3_600)
 @pytest.mark.parametrize("part", range(4))
 @given(seed=st.integers(0, 2**32))
-@examples(1)
+@examples(2)
 def test_nothing_fails_on_very_many_odd_records(part: int, seed: int) -> None:
     """Many other seeds pass the same checks in the long profile, in parts that can run at the same time."""
     check(seed + ((part + 1) << 33))
