@@ -28,7 +28,7 @@ def test_the_files_pass_every_check(promtool: str) -> None:
 def test_an_alert_fires_when_it_should_and_only_then(alert: str, promtool: str, tmp_path: Path) -> None:
     """Every story of the alert has exactly the alerts and texts of the table.
 
-    Only the rules that the alert needs are evaluated. The next test evaluates all rules on the same stories.
+    Only the rules that the alert needs are evaluated. The next test evaluates all rules together.
     """
     cases = [case for case in CASES if case.alert == alert]
     output = promtool_complaints(promtool, cases, tmp_path, rules_of(alert))
