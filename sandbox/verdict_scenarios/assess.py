@@ -147,6 +147,16 @@ def unexplained_alarms(outcome: ScenarioOutcome, record: RunRecord) -> list[Fals
     ]
 
 
+def blocked_since(record: RunRecord, scenario: str) -> float:
+    """Return since when (Unix seconds) a call of a scenario's clients has not returned; infinity: all calls returned.
+
+    In some runs, synchronous commits of librdkafka consumers (2.16) had no answer from a restart of the broker to the
+    end of the run. The broker removed such members: from then on, the group was no longer that of its scenario.
+    """
+    blocked = [since for since, until in record.pauses.get(scenario, ()) if until >= record.ended]
+    return min(blocked, default=float("inf"))
+
+
 def _met(expected: ExpectedVerdict, verdicts: Sequence[TimedVerdict], mark: float | None) -> ExpectationResult:
     if mark is None:
         return ExpectationResult(expected, None, None, None)
@@ -163,14 +173,18 @@ def _met(expected: ExpectedVerdict, verdicts: Sequence[TimedVerdict], mark: floa
 
 
 def _alarms(scenario: VerdictScenario, verdicts: Sequence[TimedVerdict], record: RunRecord) -> Iterator[FalseAlarm]:
-    """Return the false alarms: sick verdicts on healthy groups, and untrue or early ones on sick groups."""
+    """Return the false alarms: sick verdicts on healthy groups, and untrue or early ones on sick groups.
+
+    Verdicts on a group whose clients are blocked until the end of the run are not judged, see `blocked_since`.
+    """
+    judged_until = min(record.began + scenario.judged_until, blocked_since(record, scenario.name))
     begins = [mark for each in scenario.expected if (mark := record.mark(scenario.name, each.mark)) is not None]
     begins += record.marks.get(scenario.name, {}).values()
     begin = min(begins, default=float("inf"))
     true = {verdict for each in scenario.expected for verdict in each.verdicts} | set(scenario.true_as_well)
 
     def is_false(shown: TimedVerdict) -> bool:
-        judged = scenario.judged_from <= shown.time - record.began <= scenario.judged_until
+        judged = record.began + scenario.judged_from <= shown.time <= judged_until
         return judged and shown.sick and (shown.time < begin or shown.verdict not in true)
 
     for (false, verdict), run in itertools.groupby(verdicts, key=lambda shown: (is_false(shown), shown.verdict)):

@@ -7,7 +7,7 @@ import statistics
 from typing import TYPE_CHECKING, Final
 
 from sandbox.verdict_scenarios import pace
-from sandbox.verdict_scenarios.assess import MAX_TICKS_LATE, ScenarioOutcome
+from sandbox.verdict_scenarios.assess import MAX_TICKS_LATE, ScenarioOutcome, blocked_since
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -208,9 +208,12 @@ def _false_alarms(found: Sequence[ScenarioOutcome], record: RunRecord) -> Iterab
 
 
 def _faults(record: RunRecord) -> Iterable[str]:
-    if record.faults:
+    blocked = {name: since for name in record.groups if (since := blocked_since(record, name)) < record.ended}
+    if record.faults or blocked:
         yield "\n## Errors in the run itself\n\n"
         yield from (f"- `{fault}`\n" for fault in record.faults)
+    for name, since in blocked.items():
+        yield f"- {name}: blocked from {_seconds(since - record.began)} to the end, not judged for false alarms\n"
 
 
 def _lines(rows: Iterable[tuple[object, ...]]) -> Iterable[str]:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from sandbox.verdict_scenarios import pace
-from sandbox.verdict_scenarios.assess import MAX_TICKS_LATE, outcomes
+from sandbox.verdict_scenarios.assess import MAX_TICKS_LATE, blocked_since, outcomes
 from sandbox.verdict_scenarios.burrow import burrow_outcomes
 from sandbox.verdict_scenarios.everything import SCENARIOS
+from sandbox.verdict_scenarios.group_runner import PAUSE
 from sandbox.verdict_scenarios.report import page
 from sandbox.verdict_scenarios.runner import run_scenarios
 
@@ -79,10 +80,12 @@ def test_median_time_to_verdict(found: dict[str, ScenarioOutcome]) -> None:
 
 
 def test_run_went_as_planned(played: RunRecord) -> None:
-    """All actions succeed before brokers restart, and clients have only the errors that their scenario names."""
+    """All actions succeed before the broker restarts, no client is blocked, and only named errors occur."""
     before = [fault for fault in played.faults if _seconds(fault) < 150]
     assert not [fault for fault in before if not _is_named(fault)]
     assert {"leader dies", "broker is back", "monitor is back"} <= played.marks[""].keys()
+    restart = played.marks[""]["broker stops"]
+    assert not [name for name in played.groups if blocked_since(played, name) < restart - PAUSE]
 
 
 def _is_named(fault: str) -> bool:

@@ -181,6 +181,28 @@ def test_an_alarm_after_a_pause_of_the_clients_is_explained(
     assert [each.verdict for each in unexplained_alarms(outcome, record)] == unexplained
 
 
+@pytest.mark.parametrize(
+    ("pauses", "alarms"),
+    [
+        pytest.param([(30.0, 120.0)], [], id="blocked before the alarm, to the end"),
+        pytest.param([(30.0, 60.0)], ["skewed"], id="returned before the end"),
+        pytest.param([(45.0, 120.0)], ["skewed"], id="blocked after the alarm"),
+        pytest.param([(20.0, 25.0), (30.0, 120.0)], [], id="second pause to the end"),
+    ],
+)
+def test_a_group_with_blocked_clients_is_not_judged(pauses: list[tuple[float, float]], alarms: list[str]) -> None:
+    """From a call that does not return until the end, no verdict on its group is a false alarm; the page names it."""
+    record = dataclasses.replace(
+        recorded({0: "ok", 40: "skewed", 44: "ok"}, KEEPS_UP.name),
+        pauses={KEEPS_UP.name: [(BEGAN + since, BEGAN + until) for since, until in pauses]},
+    )
+    found = outcomes([KEEPS_UP], record)
+    assert [each.verdict for each in found[0].alarms] == alarms
+    is_blocked = pauses[-1][1] == 120.0
+    text = page(found, burrow_outcomes([KEEPS_UP], record), record)
+    assert ("- keeps-up: blocked from" in text) == is_blocked
+
+
 # --- Burrow, the record, the page
 
 
