@@ -7,6 +7,7 @@ import functools
 import itertools
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,6 +26,7 @@ from tests.stream.health.simulator import (
     Partition,
     Scene,
     consume,
+    look,
     watch,
     watch_together,
 )
@@ -395,6 +397,24 @@ def test_a_group_that_dies_after_it_has_read_an_old_backlog_has_a_fault_at_once(
     ticks = watch(dying_group(0, 45 * MINUTE, backlog=2 * HOUR, rate=6_000, leaves=leaves), 0, 50 * MINUTE)
     assert V.HABIT_UNKNOWN not in {each.verdict for each in ticks}
     assert called(ticks)[0][0] <= 46.5
+
+
+def test_a_group_of_a_young_topic_is_no_batch_after_a_restart_of_the_monitor() -> None:
+    """The past end offsets, which are 0 before the first record, do not make a short backlog one of ten minutes."""
+
+    def end(time: int) -> int:
+        return max(100 * time // SECOND, 0)
+
+    scene = Scene([Partition(end, consume(end, 5 * SECOND, 9 * MINUTE, stuck_at=end(4 * MINUTE)), owner=0)])
+    first, restart = evaluator(), 4 * MINUTE + 20 * SECOND
+    watch(scene, 8 * SECOND, restart - 2 * TICK, evaluator=first)
+    second = Evaluator(HealthLimits(tick=TICK, slot=SLOT), packed=first.pack())
+    inputs = look(scene, restart)
+    ages = np.array([168 * HOUR, HOUR, 8 * MINUTE])
+    second.start(inputs, (inputs.now - ages, np.zeros((1, len(ages)), np.int64)))
+    ticks = watch(scene, restart, 8 * MINUTE, evaluator=second)
+    assert V.HABIT_UNKNOWN not in {each.verdict for each in ticks}
+    assert ticks[-1].verdict is V.STALLED
 
 
 def test_a_group_that_failed_before_is_no_batch() -> None:

@@ -77,7 +77,7 @@ class _LastRuns:
     gain: Ints
     """Time (ms) by which the records that it has passed were written over a longer time than it took; 0: not known."""
     rate: Reals
-    """Mean rate at which records are written (offsets per ms); 0: not known."""
+    """Mean rate since the first known record was written (offsets per ms); 0: not known."""
     is_whole: Flags
     """The run began with the first commit of all."""
 
@@ -186,7 +186,7 @@ def _last_runs(slots: Slots, inputs: HealthInputs, history: EndHistory, history_
     """Return the last run of each of these rows; `slots` are numbered by their position in `rows`.
 
     How much time the records of a run stand for is known where the history of ends reaches back to its first one; else
-    they have been written at the mean rate of the history.
+    they have been written at the mean rate of the history, from its first record on.
     """
     first_time, first_offset, is_whole = _first_of_runs(slots, inputs.spans, rows)
     last_time, last_offset = inputs.spans.reached_time[rows], inputs.spans.last_offset[rows]
@@ -194,7 +194,9 @@ def _last_runs(slots: Slots, inputs: HealthInputs, history: EndHistory, history_
     (written_first, quality), (written_last, _) = history.time_of(row, first_offset), history.time_of(row, last_offset)
     exact = quality == BracketQuality.BETWEEN
     oldest, end = history.oldest_time(row), history.end_at(row, np.full(len(row), inputs.now))
-    written, over = end - history.oldest_end(row), inputs.now - oldest
+    # A topic may be younger than its history, which then begins with a long time without a record.
+    started, _ = history.time_of(row, history.oldest_end(row))
+    written, over = end - history.oldest_end(row), inputs.now - np.maximum(oldest, started)
     has_rate = (oldest >= 0) & (over >= _STANDS_STILL) & (written > 0)
     rate = np.where(has_rate, written / np.maximum(over, 1), 0.0)
     by_rate = ((last_offset - first_offset) / np.where(has_rate, rate, 1.0)).astype(np.int64)
