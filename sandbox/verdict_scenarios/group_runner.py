@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import threading
 import time
 from typing import TYPE_CHECKING, Final
@@ -56,6 +57,7 @@ class GroupRunner:
         self._restarts: list[ScenarioAction] = []
         self._clock = clock
         self._ended = threading.Event()
+        self._waits_until = math.inf
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def start(self) -> None:
@@ -65,15 +67,16 @@ class GroupRunner:
     def stop(self) -> None:
         """End the turns; the clients stay as they are."""
         self._ended.set()
+        self._waits_until = min(self._waits_until, time.monotonic() + 2 * REQUEST_TIMEOUT)
 
     def close(self) -> None:
-        """End the turns and close all clients.
+        """End the turns and close all clients, which waits for a last turn until 20 s after the first `stop`.
 
         In one run, commits of two librdkafka clients (2.16) got no answer for ten minutes after a broker restarted. To
         close such a client waits for its commit, so the clients of that group end with the process.
         """
         self.stop()
-        self._thread.join(2 * REQUEST_TIMEOUT)
+        self._thread.join(max(self._waits_until - time.monotonic(), 0.0))
         if not self._thread.is_alive():
             for name in list(self.group.clients):
                 self._try(f"close {name}", functools.partial(self.group.close_client, name))

@@ -17,7 +17,7 @@ SHARED: Final = (
         "two applications have the same group id and subscribe to different topics",
         {"in": ScenarioTopic(2), "other": ScenarioTopic(2)},
         (StartConsumer("a"),),
-        # Not at the beginning, when all groups of the run join at once and a join takes several ticks.
+        # Not at the beginning: all groups of the run join at once, and the monitor may read that ticks later.
         script=(TimedStep(20.0, (StartConsumer("b", topics=("other",)),), "fault"),),
         expected=(ExpectedVerdict(("two_applications",), pace.ROLLING_DEPLOY, sentence_contains="different topics"),),
     ),

@@ -101,7 +101,7 @@ OFFSETS: Final = (
         "skipped-after-retention",
         "sick",
         "a group hangs until its records are deleted; its process is replaced by one that begins at the end",
-        # No record before the group reads: its best rate is then that of the records, which keeps the skipped range far
+        # No record before the group reads: its best rate is then that of the records, which keeps the skipped range
         # above ten times what it can read between its join and the next tick with a commit.
         {"in": ScenarioTopic(flows=(Flow(start=15.0),))},
         (StartConsumer(),),

@@ -69,6 +69,18 @@ def test_a_blocked_client_does_not_block_the_end_of_the_run(
     assert not client.closed
 
 
+def test_the_last_turn_may_last_until_a_time_after_the_first_stop(
+    blocked: tuple[GroupRunner, BlockedClient], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All runners of a run are stopped together, so that many blocked clients delay its end as long as one."""
+    runner, client = blocked
+    monkeypatch.setattr(group_runner, "REQUEST_TIMEOUT", 0.05)
+    runner.stop()
+    monkeypatch.setattr(group_runner, "REQUEST_TIMEOUT", 3_600.0)
+    runner.close()
+    assert not client.closed
+
+
 def test_clients_are_closed_at_the_end(blocked: tuple[GroupRunner, BlockedClient]) -> None:
     """`close` closes all clients when their last turn has ended."""
     runner, client = blocked
