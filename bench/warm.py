@@ -26,8 +26,9 @@ from stream.cluster.transport.client import Cluster
 from stream.config.kafka_login import KafkaLogin
 from stream.groups.codec import unpack_change
 from stream.groups.driver_state import DriverState
-from stream.groups.fold import Fold, RecordColumns
+from stream.groups.fold import Fold
 from stream.groups.placement import Placement
+from stream.groups.record_columns import RecordColumns
 from stream.groups.reduce import StateLimits
 from stream.spark import pipeline
 from stream.spark.jvm_process import JvmOptions

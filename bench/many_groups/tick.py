@@ -30,9 +30,10 @@ from stream.cluster.partition_offsets import ENDS
 from stream.groups.codec import pack, unpack_change, unpack_state
 from stream.groups.driver_state import DriverState
 from stream.groups.expiry.predict import OffsetsRetention
-from stream.groups.fold import Fold, RecordColumns
+from stream.groups.fold import Fold
 from stream.groups.membership.unassigned import UnassignedTracker
 from stream.groups.placement import Placement, partition_for
+from stream.groups.record_columns import RecordColumns
 from stream.groups.reduce import StateLimits, reduce
 from stream.groups.shard import empty_state
 from stream.process_memory import release_memory

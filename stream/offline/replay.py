@@ -13,8 +13,9 @@ import pyarrow as pa
 
 from stream.groups.decode_stats import DecodeStats
 from stream.groups.driver_state import DriverState
-from stream.groups.fold import Fold, RecordColumns
+from stream.groups.fold import Fold
 from stream.groups.placement import Placement
+from stream.groups.record_columns import RecordColumns
 from stream.groups.reduce import StateLimits, reduce
 from stream.groups.shard import empty_state
 from stream.offline.rows import OFFSETS_TOPIC, batch_rows

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from stream.cluster.records.ranges import OffsetRange, ReadTally
 from stream.cluster.records.read import ROWS, read_records
 from stream.groups.decode_stats import DecodeFault, DecodeStats
-from stream.groups.fold import Fold, RecordColumns
+from stream.groups.fold import Fold
+from stream.groups.record_columns import RecordColumns
 from stream.process_memory import release_memory
 from stream.spark.delta_rows import delta_rows
 from stream.spark.reading_options import TOPIC

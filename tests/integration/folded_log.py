@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Final
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.records.ranges import unread_ranges
 from stream.cluster.records.read import read_records
-from stream.groups.fold import Fold, RecordColumns
+from stream.groups.fold import Fold
 from stream.groups.placement import Placement
+from stream.groups.record_columns import RecordColumns
 from stream.groups.reduce import StateLimits, reduce
 from stream.groups.shard import empty_state
 from tests.support.commits import KEEP, SLOT_MS

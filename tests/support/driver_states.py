@@ -11,8 +11,9 @@ import pyarrow as pa
 from stream.cluster.partition_offsets import ENDS
 from stream.groups.commits.run_table import no_runs
 from stream.groups.driver_state import NO_EVENTS, DriverState
-from stream.groups.fold import Fold, RecordColumns
+from stream.groups.fold import Fold
 from stream.groups.placement import Placement
+from stream.groups.record_columns import RecordColumns
 from stream.groups.reduce import StateLimits, reduce
 from stream.groups.shard import NOTHING_READ, ShardChange, empty_state, no_records
 from tests.support.commits import KEEP, SLOT_MS

@@ -21,9 +21,10 @@ from decoders.log.transactions import BatchOutcome, TransactionMarkers
 from decoders.log.vectors import LogColumns
 from stream.groups.commits.keys import DistinctKeys, RecordRole, groups_of_commit_keys
 from stream.groups.commits.run_table import find_rows, join_runs
-from stream.groups.fold import Fold, RecordColumns
+from stream.groups.fold import Fold
 from stream.groups.membership.summary import group_of
 from stream.groups.placement import Placement
+from stream.groups.record_columns import RecordColumns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

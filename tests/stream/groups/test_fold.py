@@ -18,8 +18,9 @@ from decoders.errors import DecodeError
 from decoders.events import OffsetCommitted, OffsetRemoved
 from decoders.interpret import events
 from stream.groups.decode_stats import DecodeFault, DecodeStats
-from stream.groups.fold import Fold, RecordColumns
+from stream.groups.fold import Fold
 from stream.groups.placement import Placement
+from stream.groups.record_columns import RecordColumns
 from stream.groups.reduce import reduce
 from stream.groups.shard import empty_state
 from tests.support.commits import KEEP, SLOT_MS, Commit, expected, read_run

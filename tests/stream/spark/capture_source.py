@@ -16,8 +16,9 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
-from stream.groups.fold import Fold, RecordColumns
+from stream.groups.fold import Fold
 from stream.groups.placement import Placement
+from stream.groups.record_columns import RecordColumns
 from stream.offline.capture import CaptureFile
 from stream.offline.rows import OFFSETS_TOPIC, batch_rows
 from stream.spark.delta_rows import delta_rows

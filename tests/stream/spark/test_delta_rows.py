@@ -7,8 +7,9 @@ import pyarrow as pa
 
 from stream.groups.codec import unpack_delta
 from stream.groups.decode_stats import DecodeStats
-from stream.groups.fold import Fold, RecordColumns
+from stream.groups.fold import Fold
 from stream.groups.placement import Placement
+from stream.groups.record_columns import RecordColumns
 from stream.groups.reduce import reduce
 from stream.groups.shard import empty_state
 from stream.spark.delta_rows import delta_rows

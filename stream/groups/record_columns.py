@@ -1,0 +1,69 @@
+"""The records of `__consumer_offsets` as columns: what the readers give to the fold."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from stream.groups.decode_stats import DecodeFault, FaultSample, hexadecimal
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from decoders.errors import DecodeError
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RecordColumns:
+    """Records as columns, in log order within each offsets partition; times in ms."""
+
+    offsets_partition: NDArray[np.int32]
+    position: NDArray[np.int64]
+    time: NDArray[np.int64]
+    keys: pa.BinaryArray
+    values: pa.BinaryArray
+    rows: NDArray[np.int64] | None = None
+    """The rows of the records in `keys` and `values`, ascending; None: all rows."""
+
+    def take(self, rows: NDArray[Any]) -> RecordColumns:
+        """Return these records (ascending indices); keys and values are shared, not copied."""
+        if len(rows) == len(self.position):
+            return self
+        selected = rows if self.rows is None else self.rows[rows]
+        return RecordColumns(
+            self.offsets_partition[rows], self.position[rows], self.time[rows], self.keys, self.values, selected
+        )
+
+    def record(self, at: int) -> tuple[bytes | None, bytes | None]:
+        """Return key and value of a record."""
+        row = at if self.rows is None else int(self.rows[at])
+        return self.keys[row].as_py(), self.values[row].as_py()
+
+    def keys_and_values(self) -> tuple[pa.BinaryArray, pa.BinaryArray]:
+        """Return the keys and the values of these records only."""
+        if self.rows is None:
+            return self.keys, self.values
+        indices = pa.array(self.rows)
+        return self.keys.take(indices), self.values.take(indices)
+
+    def fault(self, at: int, error: DecodeError) -> FaultSample:
+        """Return the sample of a malformed record."""
+        key, value = self.record(at)
+        return FaultSample(
+            DecodeFault(error.type, error.version, error.reason.value),
+            error.field,
+            int(self.offsets_partition[at]),
+            int(self.position[at]),
+            hexadecimal(key),
+            hexadecimal(value),
+        )
+
+
+def distinct_partitions(partitions: NDArray[np.int32]) -> list[int]:
+    """Return the distinct offsets partitions, ascending; only the places where the partition changes are sorted."""
+    changes = np.flatnonzero(partitions[1:] != partitions[:-1])
+    distinct: list[int] = np.unique(np.append(partitions[:1], partitions[changes + 1])).tolist()
+    return distinct
