@@ -21,6 +21,7 @@ _READ_ONLY: Final = "Only partitions that a group reads."
 _NO_COMMIT: Final = "the group has no committed offset for the partition"
 _NO_LAG: Final = "the group has no commit for the partition, or the cluster returned no offsets for it"
 _NO_GROUP_LAG: Final = "no lag of the group is known"
+_ZERO: Final = "{} writes 0 for partitions of the topic without a commit."
 _NO_ENDS: Final = "the cluster returned no offsets for the partition"
 _WINDOW: Final = (
     "One commit per tick enters the window of ten, as with Burrow's `min-distance`; Burrow without it has every commit."
@@ -43,6 +44,7 @@ BURROW_EXPORTER: Final = Peer(
             _EXPORTER_PARTITION,
             absent=_NO_LAG,
             instead="lagwarden_partition_lag",
+            difference=_ZERO.format("burrow_exporter"),
         ),
         PeerMetric(
             "kafka_burrow_partition_current_offset",
@@ -53,6 +55,7 @@ BURROW_EXPORTER: Final = Peer(
             _EXPORTER_PARTITION,
             absent=_NO_COMMIT,
             instead="lagwarden_partition_committed_offset",
+            difference=_ZERO.format("burrow_exporter"),
         ),
         PeerMetric(
             "kafka_burrow_partition_status",
@@ -74,8 +77,7 @@ BURROW_EXPORTER: Final = Peer(
             _EXPORTER_PARTITION,
             absent=_NO_ENDS,
             instead="lagwarden_topic_partition_end_offset",
-            difference="Also for partitions that a member owns without a commit. burrow_exporter writes 0 with version"
-            " 3 of Burrow's API, which does not have it.",
+            difference="burrow_exporter writes 0 with version 3 of Burrow's API, which does not have it.",
         ),
         PeerMetric(
             "kafka_burrow_total_lag",
@@ -148,6 +150,7 @@ BURROW: Final = Peer(
             _OWN_PARTITION,
             absent=_NO_LAG,
             instead="lagwarden_partition_lag",
+            difference=_ZERO.format("Burrow"),
         ),
         PeerMetric(
             "burrow_kafka_consumer_current_offset",

@@ -183,9 +183,10 @@ def _partition_status(topic: str, partition: int, row: Mapping[str, Any]) -> Jso
 
 
 def _topics_of(snapshot: Snapshot, group: str) -> dict[str, list[Json]] | None:
-    """Return the partitions of a group by topic, from 0 to the last one; None for a group without a commit.
+    """Return all partitions of a group's topics, by topic; None for a group without a commit.
 
-    Burrow numbers partitions by their place in the list, so partitions between that have nothing stand there empty.
+    Burrow numbers partitions by their place in the list, so those without a commit and an owner stand there empty. If
+    the number of a topic's partitions is not known, the list ends with the last one that has either.
     """
     mask = _equal(snapshot.partitions, "group", group)
     rows = snapshot.partitions.filter(mask).to_pylist() if len(snapshot.compatibility) else []
@@ -193,12 +194,12 @@ def _topics_of(snapshot: Snapshot, group: str) -> dict[str, list[Json]] | None:
         return None
     more = snapshot.compatibility.filter(mask).to_pylist()
     by_topic: dict[str, dict[int, Json]] = {}
+    lengths: dict[str, int] = {}
     for row, extra in zip(rows, more, strict=True):
-        by_topic.setdefault(row["topic"], {})[row["partition"]] = _partition(row, extra)
-    return {
-        topic: [by_topic[topic].get(at, _empty()) for at in range(max(by_topic[topic]) + 1)]
-        for topic in sorted(by_topic)
-    }
+        topic, partition = row["topic"], row["partition"]
+        by_topic.setdefault(topic, {})[partition] = _partition(row, extra)
+        lengths[topic] = max(lengths.get(topic, 0), partition + 1, extra["topic_partitions"] or 0)
+    return {topic: [by_topic[topic].get(at, _empty()) for at in range(lengths[topic])] for topic in sorted(by_topic)}
 
 
 def _partition(row: Mapping[str, Any], extra: Mapping[str, Any]) -> Json:
@@ -206,8 +207,10 @@ def _partition(row: Mapping[str, Any], extra: Mapping[str, Any]) -> Json:
     committed, end = row["committed_offset"], row["high_watermark"]
     unknown = committed is not None and (end is None or committed < 0)
     lag = None if unknown else 0 if committed is None else max(end - committed, 0)
+    # Burrow creates a window with the first commit or owner.
+    has_window = bool(window) or extra["owner"] is not None
     return {
-        "offsets": [*[None] * (SLOTS - len(window)), *map(_slot, window)] if window else [],
+        "offsets": [*[None] * (SLOTS - len(window)), *map(_slot, window)] if has_window else [],
         "owner": extra["client_host"] or "",
         "client_id": extra["client_id"] or "",
         "status": extra["burrow_status"] or BURROW_CODES[_OK],

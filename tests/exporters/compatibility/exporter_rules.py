@@ -6,8 +6,9 @@ librdkafka and so by no code of lagwarden. The rules are those of kafka_exporter
 has no commit, a commit is beyond the end, no member owns a partition, or a broker does not describe a group. Sizes are
 those of the files on disk. Time lags and statuses are not here, because they depend on when an exporter polled.
 
-`test_running_monitor` compares the rules with the programs of kafka_exporter and KMinion if their binaries are named.
-No package registry has these programs, and none has kafka-lag-exporter, Burrow and burrow_exporter.
+If their binaries are named (`exporter_programs`), `test_running_monitor` compares the rules with the programs of
+kafka_exporter and KMinion, and `test_beside_burrow` with those of Burrow and burrow_exporter. kafka-lag-exporter is not
+compared with its program.
 """
 
 from __future__ import annotations
@@ -283,22 +284,29 @@ def kafka_lag_exporter(answers: ClusterAnswers, cluster: str) -> Series:
 
 
 def burrow_exporter(answers: ClusterAnswers, cluster: str) -> Series:
-    """Return the series of burrow_exporter, except statuses and Burrow's empty entries without a commit."""
+    """Return the series of burrow_exporter with version 3 of Burrow's API, except statuses."""
     series: Series = {}
     for (topic, number), found in answers.partitions.items():
         place = {"cluster": cluster, "topic": topic, "partition": number}
         _add(series, "kafka_burrow_topic_partition_offset", found.high, **place)
     for group, described in answers.groups.items():
         of_group = {"cluster": cluster, "group": group}
+        # Burrow does not read the members of the new protocol.
+        members = () if described.is_modern else described.members
+        topics = {topic for topic, _ in described.commits}.union(topic for each in members for topic, _ in each.owned)
         total = 0
-        for (topic, number), offset in described.commits.items():
-            lag = _lags(answers, described, topic)[number]
-            total += lag
-            place = of_group | {"topic": topic, "partition": number}
-            _add(series, "kafka_burrow_partition_lag", lag, **place)
-            _add(series, "kafka_burrow_partition_current_offset", offset, **place)
-            _add(series, "kafka_burrow_partition_max_offset", answers.partitions[topic, number].high, **place)
-        if described.commits:
+        for topic in topics:
+            lags = _lags(answers, described, topic)
+            total += sum(lags.values())
+            # A topic of a group has an entry for every partition, with 0 for one without a commit.
+            for number in answers.topics[topic]:
+                place = of_group | {"topic": topic, "partition": number}
+                offset = described.commits.get((topic, number), 0)
+                _add(series, "kafka_burrow_partition_lag", lags.get(number, 0), **place)
+                _add(series, "kafka_burrow_partition_current_offset", offset, **place)
+                # The field that burrow_exporter reads is not in version 3.
+                _add(series, "kafka_burrow_partition_max_offset", 0, **place)
+        if topics:
             _add(series, "kafka_burrow_total_lag", total, **of_group)
     return series
 

@@ -1,6 +1,6 @@
 """What Burrow's own responses do not show: unknown lags, hidden members, statuses of groups.
 
-`tests/exporters/http/test_burrow_api.py` compares the responses with those of Burrow.
+`tests/exporters/http/test_burrow_api.py` and `test_beside_burrow` compare the responses with those of Burrow.
 """
 
 from __future__ import annotations
@@ -71,6 +71,22 @@ def test_an_unknown_end_is_no_offset_of_the_topic() -> None:
     rows = [place("g", "t", 0, 1, None), place("g", "t", 1, 1, 9), place("g", "u", 0, 1, None)]
     assert json.loads(topic_detail(REQUEST, world(rows), "t")[0])["offsets"] == [9]
     assert topic_detail(REQUEST, world(rows), "u")[1] == 404
+
+
+def test_a_topic_has_an_entry_for_every_partition() -> None:
+    """Partitions without a commit are empty, also behind the last one with a commit if their number is known."""
+    counted, uncounted = known(1, "STOP") | {"topic_partitions": 3}, place("g", "u", 1, 1, 2, burrow_window=[])
+    found = status(counted, uncounted)
+    places = [(each["topic"], each["partition"], each["current_lag"]) for each in found["partitions"]]
+    assert places == [("t", 0, 0), ("t", 1, 5), ("t", 2, 0), ("u", 0, 0), ("u", 1, 1)]
+    assert (found["partition_count"], found["totallag"]) == (5, 6)
+
+
+def test_a_window_begins_with_a_commit_or_an_owner() -> None:
+    """A partition with an owner and no commit has ten empty slots; one with neither has no slots."""
+    rows = [known(0, "OK"), place("g", "t", 2, None, 2, burrow_window=[], owner=3)]
+    (_, unowned, owned) = json.loads(consumer_detail(REQUEST, world(rows), "g")[0])["topics"]["t"]
+    assert (unowned["offsets"], owned["offsets"]) == ([], [None] * 10)
 
 
 def test_hidden_members_have_empty_names() -> None:

@@ -23,7 +23,7 @@ from sandbox.programs.prometheus import Prometheus
 from sandbox.programs.prometheus_tools import ToolMissingError, find_tool
 from sandbox.waiting import wait_until
 from tests.exporters.compatibility import exporter_rules
-from tests.exporters.compatibility.exporter_programs import VARIABLES, running_exporter
+from tests.exporters.compatibility.exporter_programs import BY_ADMIN_API, VARIABLES, running_exporter
 from tests.exporters.compatibility.exporter_rules import ClusterAnswers, Series, parsed, read_answers
 from tests.exporters.compatibility.peer_world import NAMES, published
 from tests.exporters.compatibility.published_queries import published_queries, results, write_rules
@@ -141,7 +141,12 @@ def _is_read_by_none(answers: ClusterAnswers, labels: Mapping[str, str]) -> bool
 
 
 def _has_no_commit(answers: ClusterAnswers, labels: Mapping[str, str]) -> bool:
-    return (_topic(labels), int(labels["partition"])) not in answers.groups[labels["group"]].commits
+    group = labels.get("consumer_group") or labels["group"]
+    return (_topic(labels), int(labels["partition"])) not in answers.groups[group].commits
+
+
+def _always(_answers: ClusterAnswers, _labels: Mapping[str, str]) -> bool:
+    return True
 
 
 def _has_unowned(answers: ClusterAnswers, labels: Mapping[str, str]) -> bool:
@@ -193,8 +198,15 @@ EXCUSES: Final = (
     Excuse("burrow_exporter", "kafka_burrow_topic_partition_offset", _READ_ONLY, _is_unread),
     Excuse(
         "burrow_exporter",
-        "kafka_burrow_partition_max_offset",
-        "Also for partitions that a member owns without a commit.",
+        "kafka_burrow_partition_(lag|current_offset)",
+        "burrow_exporter writes 0 for partitions of the topic without a commit",
+        _has_no_commit,
+    ),
+    Excuse("burrow_exporter", "kafka_burrow_partition_max_offset", "writes 0 with version 3", _always),
+    Excuse(
+        "burrow",
+        "burrow_kafka_consumer_partition_lag",
+        "Burrow writes 0 for partitions of the topic without a commit",
         _has_no_commit,
     ),
     Excuse("burrow", "burrow_kafka_topic_partition_offset", _READ_ONLY, _is_unread),
@@ -288,7 +300,7 @@ def test_values_are_those_of_the_exporters_rules(running: Running) -> None:
     assert [each for each in EXCUSES if each not in used] == []
 
 
-@pytest.mark.parametrize("peer", VARIABLES)
+@pytest.mark.parametrize("peer", BY_ADMIN_API)
 def test_the_rules_are_those_of_the_program(peer: str, running: Running, tmp_path: Path) -> None:
     """The program of an exporter has exactly the series that its rules compute from the brokers' answers."""
     program = binary(VARIABLES[peer])

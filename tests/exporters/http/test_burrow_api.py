@@ -2,7 +2,7 @@
 
 `tests/exporters/golden/peers/burrow_api.json` has the response of each path for the groups of `burrow_world`, made with
 core/internal/httpserver/structs.go and core/protocol of linkedin/Burrow at commit
-ced55ba90f6b833a45a124d411fd5eef63a70933.
+ced55ba90f6b833a45a124d411fd5eef63a70933. `test_beside_burrow` compares the responses with those of the program.
 """
 
 from __future__ import annotations
