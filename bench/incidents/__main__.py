@@ -49,7 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     recording.add_argument("--report", type=Path, metavar="FILE", help="write the page about the verdicts to this file")
     recording.add_argument("--run", type=Path, metavar="FILE", help="write the record of the run to this file")
     recording.add_argument("--only", nargs="*", metavar="NAME", help="run only these scenarios")
-    recording.add_argument("--end", type=float, default=END, metavar="SECONDS", help="end of the run")
+    recording.add_argument("--end", type=float, default=END, metavar="SECONDS", help="end of the run, in its seconds")
     scores = commands.add_parser("scores", help="print the scores of the logs in a recording, and of one more")
     scores.set_defaults(command=_scores)
     scores.add_argument("folder", type=Path, nargs="?", default=RECORDED)
@@ -73,7 +73,7 @@ def _record(given: argparse.Namespace) -> int:
         run.save(given.run)
     if given.report:
         given.report.write_text(page(found, burrow_outcomes(scenarios, run), run))
-    print(f"{summary(found)}\n\n{total_table(recorded_scores(given.folder))}")
+    print(f"{summary(found, run)}\n\n{total_table(recorded_scores(given.folder))}")
     labelled = {each.case for each in load_labels(given.folder / files.LABELS).groups}
     missing = [each.name for each in scenarios if each.name not in labelled]
     if missing:

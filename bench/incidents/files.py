@@ -8,6 +8,7 @@ import io
 from typing import TYPE_CHECKING, Final
 
 from bench.incidents.labels import load_labels
+from sandbox.verdict_scenarios import pace
 from sandbox.verdict_scenarios.offsets_log import commits_of
 from sandbox.verdict_scenarios.record import RecordedEnds, RunRecord
 from stream.offline.capture import CaptureFile
@@ -66,6 +67,7 @@ def read_run(folder: Path) -> RunRecord:
         snapshots=[],
         ends=read_ends(folder / ENDS),
         commits=list(commits_of(CaptureFile(folder / CAPTURE).rows())),
+        stretch=pace.FASTER / labels.faster,
     )
 
 

@@ -1,8 +1,8 @@
 """The labels of a recording: per group its fate, faults with the times from which they are knowable, healthy phases.
 
 They are made from the verdict scenarios and from the times at which a run performed them, and do not depend on them
-afterwards: a later change of a scenario does not change a recording. All times are Unix seconds of the run, which is
-`faster` times as fast as production.
+afterwards: a later change of a scenario does not change a recording. All times are Unix seconds. By the wall clock the
+run is `faster` times as fast as production.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from sandbox.clients.group_names import topic_name
 from sandbox.verdict_scenarios import pace
 from sandbox.verdict_scenarios.assess import MAX_TICKS_LATE
 from sandbox.verdict_scenarios.scenario import FINE
-from sandbox.verdict_scenarios.sick.parts import OFFSETS_RETENTION
 from stream.health.burrow.rules import INTERVALS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from sandbox.verdict_scenarios.pace import RunPace
     from sandbox.verdict_scenarios.record import RunRecord
     from sandbox.verdict_scenarios.scenario import ExpectedVerdict, ScenarioKind, VerdictScenario
 
 FORMAT: Final = 1
 """The version of labels.json."""
 WARM_UP: Final = INTERVALS * pace.COMMIT
-"""Seconds from the beginning in which alarms do not count: a window of ten commits is not full before."""
+"""Seconds of the run from its beginning in which alarms do not count: a window of ten commits is not full before."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -71,11 +71,11 @@ class RecordingLabels:
     began: float
     ended: float
     faster: float
-    """Seconds of production per second of the run."""
+    """Seconds of production per second of the wall clock."""
     tick: float
-    """Seconds between two looks at the end offsets."""
+    """Seconds of the wall clock between two looks at the end offsets."""
     offsets_retention: float
-    """Seconds after which the broker removes the offsets of an empty group."""
+    """Seconds of the wall clock after which the broker removes the offsets of an empty group."""
     outages: dict[str, float]
     """Times of outages of brokers and of the monitor, which all groups share."""
     groups: tuple[GroupLabel, ...]
@@ -99,9 +99,9 @@ def label_run(scenarios: Iterable[VerdictScenario], record: RunRecord) -> Record
     return RecordingLabels(
         _ms(record.began),
         _ms(record.ended),
-        pace.FASTER,
-        pace.TICK,
-        OFFSETS_RETENTION,
+        record.pace.faster,
+        record.pace.wall(pace.TICK),
+        record.pace.wall(pace.OFFSETS_RETENTION),
         {name: _ms(time) for name, time in record.marks.get("", {}).items()},
         tuple(each for each in labels if each is not None),
     )
@@ -112,8 +112,8 @@ def _label(scenario: VerdictScenario, record: RunRecord) -> GroupLabel | None:
     reached = [mark for mark in marks if mark is not None]
     if len(reached) < len(marks):
         return None
-    faults = tuple(_faults(scenario.expected, reached))
-    recovered = _recovered(scenario.expected, reached)
+    faults = tuple(_faults(scenario.expected, reached, record.pace))
+    recovered = _recovered(scenario.expected, reached, record.pace)
     group = record.groups[scenario.name]
     return GroupLabel(
         scenario.name,
@@ -128,27 +128,29 @@ def _label(scenario: VerdictScenario, record: RunRecord) -> GroupLabel | None:
     )
 
 
-def _faults(expected: Sequence[ExpectedVerdict], marks: Sequence[float]) -> Iterator[LabelledFault]:
+def _faults(
+    expected: Sequence[ExpectedVerdict], marks: Sequence[float], pace_of_run: RunPace
+) -> Iterator[LabelledFault]:
     """Yield the faults; the same causes at a later mark are the same fault."""
     previous: tuple[str, ...] | None = None
     for each, mark in zip(expected, marks, strict=True):
         if not _is_fine(each) and each.verdicts != previous:
-            yield LabelledFault(each.verdicts, _ms(mark), _ms(mark + each.after))
+            yield LabelledFault(each.verdicts, _ms(mark), _ms(mark + pace_of_run.wall(each.after)))
             previous = each.verdicts
 
 
-def _recovered(expected: Sequence[ExpectedVerdict], marks: Sequence[float]) -> float | None:
+def _recovered(expected: Sequence[ExpectedVerdict], marks: Sequence[float], pace_of_run: RunPace) -> float | None:
     """Return the time from which the last expected verdict is fine, including the ticks until it is shown."""
     if not expected or not _is_fine(expected[-1]):
         return None
-    return _ms(marks[-1] + expected[-1].after + MAX_TICKS_LATE * pace.TICK)
+    return _ms(marks[-1] + pace_of_run.wall(expected[-1].after + MAX_TICKS_LATE * pace.TICK))
 
 
 def _healthy(
     scenario: VerdictScenario, record: RunRecord, marks: Sequence[float], recovered: float | None
 ) -> Iterator[tuple[float, float]]:
-    begins = record.began + max(scenario.judged_from, WARM_UP)
-    ends = min(record.began + scenario.judged_until, record.ended)
+    begins = record.began + record.pace.wall(max(scenario.judged_from, WARM_UP))
+    ends = min(record.began + record.pace.wall(scenario.judged_until), record.ended)
     # Other marks of a sick group, such as the beginning of its silence, are parts of its fault.
     first = min((*marks, *record.marks.get(scenario.name, {}).values())) if scenario.kind == "sick" else ends
     for since, until in ((begins, min(first, ends)), (recovered, ends)):

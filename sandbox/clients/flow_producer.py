@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from confluent_kafka import KafkaException, Producer
 
 from sandbox.clients.members import REQUEST_TIMEOUT, client_config
-from sandbox.clients.transactions import transactional_producer
+from sandbox.clients.transactions import LONGEST_TIMEOUT_MS, transactional_producer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sandbox.clients.traffic import ScenarioTopic
 
 PERIOD: Final = 0.5
-"""Seconds between two turns of a producer: every fetch of a consumer is answered once per turn."""
+"""Seconds of the wall clock between two turns of a producer: every fetch of a consumer is answered once per turn."""
 SETTINGS: Final = {"topic.metadata.refresh.interval.ms": 1_000, "linger.ms": 5}
 
 
@@ -48,7 +48,7 @@ class FlowProducer:
         if self._transaction is None:
             return Producer({**client_config(self._bootstrap), **SETTINGS})
         name = f"writer-of-{min(self._topics)}"
-        return transactional_producer(self._bootstrap, name, timeout_ms=600_000, settings=SETTINGS)
+        return transactional_producer(self._bootstrap, name, timeout_ms=LONGEST_TIMEOUT_MS, settings=SETTINGS)
 
     # --- control ---
 

@@ -9,7 +9,7 @@ from confluent_kafka import OFFSET_BEGINNING, KafkaException, TopicPartition
 
 from sandbox.clients.members import REQUEST_TIMEOUT, Config, GroupKind, Member
 from sandbox.clients.self_polling import ClientSpec, JavaClient
-from sandbox.clients.transactions import transactional_producer
+from sandbox.clients.transactions import LONGEST_TIMEOUT_MS, transactional_producer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ Place = tuple[str, int]
 MAX_RECORDS: Final = 5_000
 READ_TIMEOUT: Final = 0.02
 REJOIN_LIMIT: Final = 12.0
-"""Seconds after which a consumer that has lost its assignment and got no other one must be replaced.
+"""Seconds of the run after which a consumer that has lost its assignment and got no other one must be replaced.
 
 After a restart of the broker the group waits for the session of the previous member, 9 s in these scenarios.
 """
@@ -51,8 +51,8 @@ class PacedClient(Protocol):
 class PacedConsumer:
     """A librdkafka consumer whose simulated processing may lag behind what it has read.
 
-    `session` and `heartbeat` are seconds, of the classic protocol only; every `refresh` seconds it looks for new
-    partitions. Without a valid offset it begins where `reset` says.
+    `session` and `heartbeat` are of the classic protocol only; it looks for new partitions every `refresh`. All three
+    are seconds of the wall clock. Without a valid offset it begins where `reset` says.
     """
 
     def __init__(
@@ -211,7 +211,7 @@ class TransactionalConsumer(PacedConsumer):
         super().__init__(bootstrap, group, topics, isolated=True, session=session, heartbeat=heartbeat)
 
     def _new_producer(self) -> Producer:
-        return transactional_producer(self._bootstrap, self._group, timeout_ms=600_000)
+        return transactional_producer(self._bootstrap, self._group, timeout_ms=LONGEST_TIMEOUT_MS)
 
     def turn(self, behaviour: ClientBehaviour, now: float) -> None:
         """See PacedConsumer."""

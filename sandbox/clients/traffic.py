@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 RATE: Final = 20.0
-"""Records per second and partition of an ordinary flow."""
+"""Records per second of the run and partition of an ordinary flow."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -41,8 +41,9 @@ class ScenarioTopic:
     backlog: int = 0
     """Records in each partition before the run begins."""
     config: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """Its settings. Those whose names end with `.ms` are milliseconds of the run."""
     transaction: float | None = None
-    """Seconds that each transaction lasts; None: records are written without transactions."""
+    """Seconds of the run that each transaction lasts; None: records are written without transactions."""
     keys: int = 0
     """Number of different keys; 0: records have no key."""
 
@@ -55,9 +56,9 @@ class ClientBehaviour:
     """
 
     every: float = 1.0
-    """Seconds between commits."""
+    """Seconds of the run between commits."""
     rate: float | None = None
-    """Offsets that are processed per second and partition; None: as fast as records arrive."""
+    """Offsets that are processed per second of the run and partition; None: as fast as records arrive."""
     repeats: bool = True
     """Commits unchanged offsets again."""
     stuck: tuple[int, ...] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from confluent_kafka import Producer
 
@@ -10,6 +10,9 @@ from sandbox.clients.members import REQUEST_TIMEOUT, client_config
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+LONGEST_TIMEOUT_MS: Final = 900_000
+"""The largest transaction timeout that brokers accept by default (`transaction.max.timeout.ms`)."""
 
 
 def transactional_producer(

@@ -1,4 +1,7 @@
-"""Runs and assesses all verdict scenarios: `python -m sandbox.verdict_scenarios --report docs/verdicts.md`."""
+"""Runs and assesses all verdict scenarios: `python -m sandbox.verdict_scenarios --report docs/verdicts.md`.
+
+The environment variable PLAY_STRETCH makes a run slower (`pace`).
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--record", type=Path, metavar="FILE", help="write the record of the run to this file")
     parser.add_argument("--again", type=Path, metavar="FILE", help="assess this record instead of running")
     parser.add_argument("--only", nargs="*", metavar="NAME", help="run only these scenarios")
-    parser.add_argument("--end", type=float, default=END, metavar="SECONDS", help="end of the run")
+    parser.add_argument("--end", type=float, default=END, metavar="SECONDS", help="end of the run, in its seconds")
     options = parser.parse_args(arguments)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     if options.again:
@@ -47,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     found = outcomes(scenarios, recorded)
     if options.report:
         options.report.write_text(page(found, burrow_outcomes(scenarios, recorded), recorded))
-    print(summary(found))
+    print(summary(found, recorded))
     return 0 if all(each.good for each in found) else 1
 
 

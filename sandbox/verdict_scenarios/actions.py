@@ -16,9 +16,19 @@ INCOMPLETE_ASSIGNOR: Final = "JavaClients$IncompleteAssignor"
 """A faulty assignor: the last partition of the last topic is assigned to no member."""
 
 
+def _session() -> float:
+    """Return the session timeout of a client in seconds of the wall clock."""
+    return pace.CHOSEN.wall(pace.SESSION)
+
+
+def _heartbeat() -> float:
+    """Return the heartbeat interval of a client in seconds of the wall clock."""
+    return pace.CHOSEN.wall(pace.HEARTBEAT)
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class StartConsumer:
-    """Starts a librdkafka consumer."""
+    """Starts a librdkafka consumer. Every `refresh` seconds of the run it looks for new partitions."""
 
     client: str = "a"
     topics: tuple[str, ...] = ("in",)
@@ -34,7 +44,7 @@ class StartConsumer:
         instance = self.instance and f"{group.group}-{self.instance}"
         group.clients[self.client] = PacedConsumer(
             group.bootstrap, group.group, topics, kind=self.kind, instance=instance, isolated=self.isolated,
-            refresh=self.refresh, reset=self.reset, session=pace.SESSION, heartbeat=pace.HEARTBEAT,
+            refresh=pace.CHOSEN.wall(self.refresh), reset=self.reset, session=_session(), heartbeat=_heartbeat(),
         )  # fmt: skip
 
 
@@ -47,7 +57,7 @@ class StartSimpleConsumer:
     def perform(self, group: VerdictGroup) -> None:
         """See ScenarioAction."""
         group.clients[self.client] = SelfAssigningConsumer(
-            group.bootstrap, group.group, [group.topic("in")], session=pace.SESSION, heartbeat=pace.HEARTBEAT
+            group.bootstrap, group.group, [group.topic("in")], session=_session(), heartbeat=_heartbeat()
         )
 
 
@@ -61,7 +71,7 @@ class StartTransactionalConsumer:
         """See ScenarioAction."""
         group.clients[self.client] = TransactionalConsumer(
             group.bootstrap, group.group, [group.topic("in")], group.topic("out"),
-            session=pace.SESSION, heartbeat=pace.HEARTBEAT,
+            session=_session(), heartbeat=_heartbeat(),
         )  # fmt: skip
 
 
@@ -76,7 +86,7 @@ class StartJavaConsumer:
         """See ScenarioAction."""
         group.clients[self.client] = PacedJavaConsumer(
             group.java_clients, group.group, [group.topic("in")], self.assignor,
-            session=pace.SESSION, heartbeat=pace.HEARTBEAT,
+            session=_session(), heartbeat=_heartbeat(),
         )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ MAX_TICKS_LATE: Final = 3
 """The ticks after which an expected verdict must be shown, counted from the time when it can be known."""
 
 AFTER_PAUSE: Final = (MAX_TICKS_LATE + 1) * pace.TICK
-"""Seconds after a pause of its clients in which a verdict on a group may still be about the pause."""
+"""Seconds of the run after a pause of its clients in which a verdict on a group may still be about the pause."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -41,14 +41,11 @@ class ExpectationResult:
     known_at: float | None
     """Unix seconds; None: its mark was not reached."""
     found_at: float | None
+    """Unix seconds; None: it was not shown."""
     ticks: int | None
-
-    @property
-    def seconds(self) -> float | None:
-        """Its lateness in seconds of the run; 0 when it was shown before."""
-        if self.found_at is None or self.known_at is None:
-            return None
-        return max(self.found_at - self.known_at, 0.0)
+    """Its lateness in ticks."""
+    seconds: float | None
+    """Its lateness in seconds of the run; 0 when it was shown before."""
 
     @property
     def in_time(self) -> bool:
@@ -90,7 +87,7 @@ class ScenarioOutcome:
 
     @property
     def seconds(self) -> float | None:
-        """The lateness of its latest verdict in seconds; None while one is missing."""
+        """The lateness of its latest verdict in seconds of the run; None while one is missing."""
         late = [each.seconds for each in self.met]
         known = [each for each in late if each is not None]
         return max(known) if known and len(known) == len(late) else None
@@ -128,7 +125,7 @@ def verdicts_of(record: RunRecord, group: str) -> list[TimedVerdict]:
 
 def assess(scenario: VerdictScenario, verdicts: Sequence[TimedVerdict], record: RunRecord) -> ScenarioOutcome:
     """Return the result of one monitor for a scenario."""
-    met = tuple(_met(each, verdicts, record.mark(scenario.name, each.mark)) for each in scenario.expected)
+    met = tuple(_met(each, verdicts, record, record.mark(scenario.name, each.mark)) for each in scenario.expected)
     return ScenarioOutcome(
         scenario, met, tuple(_alarms(scenario, verdicts, record)), _in_turn(verdicts), _lapses(met, verdicts)
     )
@@ -140,10 +137,9 @@ def unexplained_alarms(outcome: ScenarioOutcome, record: RunRecord) -> list[Fals
     An alarm follows a pause if it begins during the pause or within AFTER_PAUSE: it may be true of what happened.
     """
     pauses = record.pauses.get(outcome.scenario.name, [])
+    after = record.pace.wall(AFTER_PAUSE)
     return [
-        alarm
-        for alarm in outcome.alarms
-        if not any(since <= alarm.since <= until + AFTER_PAUSE for since, until in pauses)
+        alarm for alarm in outcome.alarms if not any(since <= alarm.since <= until + after for since, until in pauses)
     ]
 
 
@@ -157,10 +153,12 @@ def blocked_since(record: RunRecord, scenario: str) -> float:
     return min(blocked, default=float("inf"))
 
 
-def _met(expected: ExpectedVerdict, verdicts: Sequence[TimedVerdict], mark: float | None) -> ExpectationResult:
+def _met(
+    expected: ExpectedVerdict, verdicts: Sequence[TimedVerdict], record: RunRecord, mark: float | None
+) -> ExpectationResult:
     if mark is None:
-        return ExpectationResult(expected, None, None, None)
-    known_at = mark + expected.after
+        return ExpectationResult(expected, None, None, None, None)
+    known_at = mark + record.pace.wall(expected.after)
     matching = [
         shown
         for shown in verdicts
@@ -168,8 +166,9 @@ def _met(expected: ExpectedVerdict, verdicts: Sequence[TimedVerdict], mark: floa
     ]
     found = next((shown.time for shown in matching if shown.time >= mark), None)
     if found is None:
-        return ExpectationResult(expected, known_at, None, None)
-    return ExpectationResult(expected, known_at, found, sum(known_at < shown.time <= found for shown in verdicts))
+        return ExpectationResult(expected, known_at, None, None, None)
+    ticks = sum(known_at < shown.time <= found for shown in verdicts)
+    return ExpectationResult(expected, known_at, found, ticks, record.pace.run(max(found - known_at, 0.0)))
 
 
 def _alarms(scenario: VerdictScenario, verdicts: Sequence[TimedVerdict], record: RunRecord) -> Iterator[FalseAlarm]:
@@ -177,20 +176,21 @@ def _alarms(scenario: VerdictScenario, verdicts: Sequence[TimedVerdict], record:
 
     Verdicts on a group whose clients are blocked until the end of the run are not judged, see `blocked_since`.
     """
-    judged_until = min(record.began + scenario.judged_until, blocked_since(record, scenario.name))
+    judged_from = record.began + record.pace.wall(scenario.judged_from)
+    judged_until = min(record.began + record.pace.wall(scenario.judged_until), blocked_since(record, scenario.name))
     begins = [mark for each in scenario.expected if (mark := record.mark(scenario.name, each.mark)) is not None]
     begins += record.marks.get(scenario.name, {}).values()
     begin = min(begins, default=float("inf"))
     true = {verdict for each in scenario.expected for verdict in each.verdicts} | set(scenario.true_as_well)
 
     def is_false(shown: TimedVerdict) -> bool:
-        judged = record.began + scenario.judged_from <= shown.time <= judged_until
+        judged = judged_from <= shown.time <= judged_until
         return judged and shown.sick and (shown.time < begin or shown.verdict not in true)
 
     for (false, verdict), run in itertools.groupby(verdicts, key=lambda shown: (is_false(shown), shown.verdict)):
         if false:
             times = [shown.time for shown in run]
-            yield FalseAlarm(verdict, times[0], times[-1] + pace.TICK)
+            yield FalseAlarm(verdict, times[0], times[-1] + record.pace.wall(pace.TICK))
 
 
 def _lapses(met: Sequence[ExpectationResult], verdicts: Sequence[TimedVerdict]) -> int:

@@ -58,7 +58,7 @@ def burrow_outcomes(scenarios: Iterable[VerdictScenario], record: RunRecord) -> 
 def _outcome(scenario: VerdictScenario, statuses: list[TimedVerdict], record: RunRecord) -> BurrowOutcome:
     expected = tuple(dataclasses.replace(each, verdicts=(ALARM,)) for each in scenario.expected[:1])
     shown = [TimedVerdict(each.time, ALARM if each.sick else each.verdict, each.sick) for each in statuses]
-    # Before its window is full, Burrow is not assessed.
+    # Before its window is full, Burrow is not assessed. Seconds of the run.
     begins = max(scenario.judged_from, INTERVALS * pace.COMMIT)
     outcome = assess(dataclasses.replace(scenario, expected=expected, judged_from=begins), shown, record)
     mark = record.mark(scenario.name, expected[0].mark) if expected else None
@@ -81,8 +81,8 @@ def burrow_statuses(record: RunRecord) -> dict[str, list[TimedVerdict]]:
         for topic, partition, offset in tick.offsets:
             ends.setdefault((topic, partition), collections.deque(maxlen=INTERVALS)).append(offset)
         while commits and commits[0].time / 1_000 <= tick.time:
-            _record_commit(commits.popleft(), rings, ends, record.began)
-        for group, status in _tick(rings, ends, tick.time, record.began):
+            _record_commit(commits.popleft(), rings, ends, record)
+        for group, status in _tick(rings, ends, tick.time, record):
             found.setdefault(group, []).append(status)
     return found
 
@@ -91,23 +91,23 @@ def _record_commit(
     commit: RecordedCommit,
     rings: dict[Place, Ring],
     ends: Mapping[tuple[str, int], collections.deque[int]],
-    began: float,
+    record: RunRecord,
 ) -> None:
     place = commit.group, commit.topic, commit.partition
     known = ends.get(place[1:])
     ring = rings.setdefault(place, Ring())
-    ring.commit(commit.offset, commit.order, _production_ms(commit.time / 1_000, began), known[-1] if known else None)
+    ring.commit(commit.offset, commit.order, _production_ms(commit.time / 1_000, record), known[-1] if known else None)
 
 
 def _tick(
-    rings: Mapping[Place, Ring], ends: Mapping[tuple[str, int], collections.deque[int]], now: float, began: float
+    rings: Mapping[Place, Ring], ends: Mapping[tuple[str, int], collections.deque[int]], now: float, record: RunRecord
 ) -> Iterable[tuple[str, TimedVerdict]]:
     places = [place for place, ring in rings.items() if ring.slots]
     if not places:
         return
     groups = sorted({place[0] for place in places})
     columns = columns_of_rings([rings[place] for place in places], [list(ends.get(place[1:], ())) for place in places])
-    status = evaluate(columns, _production_ms(now, began))
+    status = evaluate(columns, _production_ms(now, record))
     group_of = np.array([groups.index(place[0]) for place in places])
     rolled = roll_up(status, group_of, len(groups))
     for number, group in enumerate(groups):
@@ -115,6 +115,6 @@ def _tick(
         yield group, TimedVerdict(now, BurrowStatus(worst).name, sick=rolled[number] > BurrowStatus.OK)
 
 
-def _production_ms(time: float, began: float) -> int:
-    """Convert a time of the run (Unix s) to the time of production (ms)."""
-    return int((began + (time - began) * pace.FASTER) * 1_000)
+def _production_ms(time: float, record: RunRecord) -> int:
+    """Convert a time of the wall clock (Unix s) to the time of production (ms)."""
+    return int((record.began + pace.production(record.pace.run(time - record.began))) * 1_000)

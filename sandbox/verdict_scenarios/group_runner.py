@@ -14,6 +14,7 @@ from sandbox.clients.group_names import group_name
 from sandbox.clients.java_clients import JavaClientError
 from sandbox.clients.members import REQUEST_TIMEOUT
 from sandbox.clients.paced import RejoinError
+from sandbox.verdict_scenarios import pace
 from sandbox.verdict_scenarios.group import VerdictGroup
 
 if TYPE_CHECKING:
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
     from sandbox.verdict_scenarios.scenario import ScenarioAction, TimedStep, VerdictScenario
 
 TURN: Final = 0.25
-"""Seconds between two turns of a group."""
+"""Seconds of the run between two turns of a group."""
 PAUSE: Final = 1.5
-"""Seconds without a turn after which clients are late: more than a commit interval."""
+"""Seconds of the run without a turn after which clients are late: more than a commit interval."""
 OFFSETS_PARTITIONS: Final = 4
 
 
@@ -46,6 +47,7 @@ class GroupRunner:
         producers: Mapping[str, FlowProducer],
         clock: Callable[[], float],
     ) -> None:
+        """Run `scenario` by `clock`, which returns the seconds of the run."""
         self.scenario: Final = scenario
         self.group: Final = VerdictGroup(java_clients, scenario_group(scenario), scenario.behaviour, producers)
         self.marks: Final[dict[str, float]] = {}
@@ -87,7 +89,7 @@ class GroupRunner:
         The last period ends `now` if a call of a client has not returned.
         """
         latest = self._latest_turn
-        if latest is None or now - latest <= PAUSE:
+        if latest is None or now - latest <= pace.CHOSEN.wall(PAUSE):
             return list(self._pauses)
         return [*self._pauses, (latest, now)]
 
@@ -96,7 +98,7 @@ class GroupRunner:
         for action in self.scenario.start:
             self._perform(action)
         self._latest_turn = time.time()
-        while not self._ended.wait(TURN):
+        while not self._ended.wait(pace.CHOSEN.wall(TURN)):
             self._latest_turn = self._note_turn(self._latest_turn)
             now = self._clock()
             while steps and steps[0].time <= now:
@@ -109,7 +111,7 @@ class GroupRunner:
     def _note_turn(self, previous: float) -> float:
         """Return the time of this turn, which is recorded when it is late."""
         now = time.time()
-        if now - previous > PAUSE:
+        if now - previous > pace.CHOSEN.wall(PAUSE):
             self._pauses.append((previous, now))
         return now
 

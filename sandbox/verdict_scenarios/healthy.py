@@ -22,7 +22,7 @@ from sandbox.verdict_scenarios.actions import (
 )
 from sandbox.verdict_scenarios.outages import BROKER_RESTART_AT
 from sandbox.verdict_scenarios.scenario import EVENT, TimedStep, VerdictScenario
-from sandbox.verdict_scenarios.sick.parts import BATCH, BATCH_TAKES, FOUR, OFFSETS_RETENTION, ONE, THREE, batch_runs
+from sandbox.verdict_scenarios.sick.parts import BATCH, BATCH_TAKES, FOUR, ONE, THREE, batch_runs
 
 RESTART_SECONDS: Final = 35 / pace.FASTER
 """Seconds of a restart of a static member."""
@@ -166,7 +166,7 @@ RHYTHMS: Final = (
         (StartConsumer(),),
         script=(TimedStep(170.0, (CloseClients(),)),),
         # After that its offsets are about to expire, which is true.
-        judged_until=170.0 + 0.75 * OFFSETS_RETENTION,
+        judged_until=170.0 + 0.75 * pace.OFFSETS_RETENTION,
     ),
 )
 

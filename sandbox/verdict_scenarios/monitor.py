@@ -1,4 +1,7 @@
-"""`lagwarden run` as a process with the shortened limits of a run, and the recorder that samples its API."""
+"""`lagwarden run` as a process with the shortened limits of a run, and the recorder that samples its API.
+
+`READY_LIMIT` and `STOP_LIMIT` are seconds of the wall clock at any pace.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +34,12 @@ if TYPE_CHECKING:
 
     from confluent_kafka.admin import ListOffsetsResultInfo
 
+    from sandbox.verdict_scenarios.pace import RunPace
+
 READY_LIMIT: Final = 180.0
 STOP_LIMIT: Final = 45.0
-POLL_SECONDS: Final = 0.2
+POLL: Final = 0.2
+"""Seconds of the run between two requests for the snapshot."""
 _LATEST: Final = OffsetSpec.latest()  # type: ignore[no-untyped-call] # of confluent_kafka
 _EARLIEST: Final = OffsetSpec.earliest()  # type: ignore[no-untyped-call] # of confluent_kafka
 _ENDS: Final = (
@@ -45,15 +51,15 @@ _ENDS: Final = (
 DETAILED_SEVERITIES: Final = ("notice", "warning", "critical")
 
 
-def settings() -> dict[str, str]:
-    """Return the options of the monitor: all intervals and limits divided by `pace.FASTER`."""
+def settings(chosen: RunPace) -> dict[str, str]:
+    """Return the options of the monitor: the intervals and limits of the run in seconds of the wall clock."""
     return {
-        "job.tick_interval": f"{pace.TICK:g}s",
-        "job.trigger_interval": "1s",
-        "job.commit_window_slot_seconds": f"{pace.SLOT:g}",
+        "job.tick_interval": f"{chosen.wall(pace.TICK):g}s",
+        "job.trigger_interval": f"{chosen.wall(pace.TRIGGER):g}s",
+        "job.commit_window_slot_seconds": f"{chosen.wall(pace.SLOT):g}",
         "job.driver_memory": "512m",
         "http.host": LOOPBACK,
-        **{f"health.{name}": f"{seconds:g}s" for name, seconds in pace.limits().items()},
+        **{f"health.{name}": f"{chosen.wall(seconds):g}s" for name, seconds in pace.limits().items()},
     }
 
 
@@ -77,7 +83,7 @@ class MonitorProcess:
 
     def start(self) -> None:
         """Start the process; returns at once."""
-        options = [word for key, value in settings().items() for word in ("--set", f"{key}={value}")]
+        options = [word for key, value in settings(pace.CHOSEN).items() for word in ("--set", f"{key}={value}")]
         self._process = GuardedProcess(
             [
                 *(sys.executable, "-m", "stream.cli", "run", "--bootstrap-servers", self.bootstrap),
@@ -150,7 +156,7 @@ class SnapshotRecorder:
 
     def _record_snapshots(self) -> None:
         last: dict[str, GroupVerdict] = {}
-        while not self._ended.wait(POLL_SECONDS):
+        while not self._ended.wait(pace.CHOSEN.wall(POLL)):
             answer = self._monitor.get("/api/v1/groups")
             if answer is None or answer.get("snapshot_time") is None:
                 continue
@@ -171,7 +177,7 @@ class SnapshotRecorder:
             self.details.setdefault(group, []).append({name: detail.get(name) for name in kept})
 
     def _record_ends(self) -> None:
-        while not self._ended.wait(pace.TICK):
+        while not self._ended.wait(pace.CHOSEN.wall(pace.TICK)):
             requested = [[self._request(places, *kind) for places in self._places] for kind in _ENDS]
             offsets, stable, starts = (_known(itertools.chain.from_iterable(each)) for each in requested)
             self.ends.append(RecordedEnds(time.time(), offsets, stable, starts))
@@ -182,7 +188,7 @@ class SnapshotRecorder:
         found: dict[TopicPartition, Future[ListOffsetsResultInfo]] = self._admin.list_offsets(
             dict.fromkeys((TopicPartition(*place) for place in places), which),
             isolation_level=isolation,
-            request_timeout=pace.TICK,
+            request_timeout=pace.CHOSEN.wall(pace.TICK),
         )
         return found.items()
 
@@ -193,7 +199,7 @@ def _known(answers: Iterable[tuple[TopicPartition, Future[ListOffsetsResultInfo]
     for place, answer in answers:
         # The topic was deleted, or the broker is down.
         with contextlib.suppress(KafkaException, TimeoutError):
-            offset = int(answer.result(2 * pace.TICK).offset)
+            offset = int(answer.result(pace.CHOSEN.wall(2 * pace.TICK)).offset)
             if offset >= 0:
                 offsets.append((place.topic, place.partition, offset))
     return offsets

@@ -46,7 +46,10 @@ def run_outages(
     report: Callable[[str], None],
     end: float,
 ) -> dict[str, float]:
-    """Run all outages that come before `end`, wait for `end`, and return the time (Unix seconds) of each mark."""
+    """Run all outages that come before `end`, wait for `end`, and return the time (Unix seconds) of each mark.
+
+    `end` is seconds of the run.
+    """
     marks: dict[str, float] = {}
 
     def mark(name: str) -> None:

@@ -1,18 +1,21 @@
 """The speed of a run, and the times from which faults can be known: all other numbers of the scenarios rest on them.
 
-All intervals of the monitor are divided by `FASTER`: a tick of the run is a shorter tick of production. Spark's trigger
-and the work of brokers and clients cannot be made faster.
+Times of scenarios are seconds of the run. A second of the run is `FASTER` seconds of production, so all intervals of
+the monitor are divided by `FASTER`. A micro-batch of Spark and the work of brokers and clients cannot be made faster.
+On a slow machine, a second of the run can take several seconds of the wall clock (`PLAY_STRETCH`). `RunPace` converts.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import os
 from typing import Final
 
 from stream.health.limits import HealthLimits
 from stream.tick.lookups.budget import LookupLimits
 
 FASTER: Final = 5
-"""Seconds of production per second of the run."""
+"""Seconds of production per second of the run. All times below are seconds of the run."""
 TICK: Final = HealthLimits().tick / 1_000 / FASTER
 """Seconds between two evaluations."""
 SLOT: Final = HealthLimits().slot / 1_000 / FASTER
@@ -29,6 +32,10 @@ SESSION: Final = 45 / FASTER
 HEARTBEAT: Final = 3 / FASTER
 MEMBERSHIP_REFRESH: Final = 240 / FASTER
 """Seconds until a consumer looks for new partitions; by default it does so every five minutes."""
+TRIGGER: Final = 5 / FASTER
+"""Seconds between two micro-batches."""
+OFFSETS_RETENTION: Final = 240.0
+"""Seconds after which the broker removes the offsets of an empty group."""
 _LIMITS: Final = (
     "pause",
     "restart_grace",
@@ -45,12 +52,74 @@ _LIMITS: Final = (
 """Options of the section `health` and limits of the same name; tick and slot follow from the options of the job."""
 
 
+# --- Seconds of the run, of the wall clock and of production
+
+LARGEST_STRETCH: Final = 4.0
+"""Transactions that scenarios leave open end after 15 minutes, which is the limit of brokers (`LONGEST_TIMEOUT_MS`)."""
+VARIABLE: Final = "PLAY_STRETCH"
+"""The environment variable with the stretch of runs that this process starts."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RunPace:
+    """Converts seconds of a run into those of the wall clock and of production, and back.
+
+    `stretch` is the number of wall-clock seconds that a second of the run takes. Unix times are wall-clock seconds.
+    """
+
+    stretch: float = 1.0
+
+    @property
+    def faster(self) -> float:
+        """Seconds of production per second of the wall clock."""
+        return FASTER / self.stretch
+
+    def wall(self, run_seconds: float) -> float:
+        """Return seconds of the run in seconds of the wall clock."""
+        return run_seconds * self.stretch
+
+    def run(self, wall_seconds: float) -> float:
+        """Return seconds of the wall clock in seconds of the run."""
+        return wall_seconds / self.stretch
+
+    def wall_ms(self, run_seconds: float) -> int:
+        """Return seconds of the run in milliseconds of the wall clock, as settings of Kafka have them."""
+        return round(self.wall(run_seconds) * 1_000)
+
+
+def production(run_seconds: float) -> float:
+    """Return seconds of the run in seconds of production; those of the wall clock need `RunPace.run` first."""
+    return run_seconds * FASTER
+
+
+def pace_of(stretch: str) -> RunPace:
+    """Parse the stretch of a run. Raises ValueError for one with which a whole number of an option would be none.
+
+    The option for the slot of the commit window is whole seconds, that for the retention of offsets whole minutes.
+    """
+    try:
+        pace = RunPace(float(stretch))
+    except ValueError as error:
+        raise ValueError(f"{VARIABLE}={stretch} is not a number") from error
+    whole = pace.wall(SLOT), pace.wall(OFFSETS_RETENTION) / 60
+    if not 1 <= pace.stretch <= LARGEST_STRETCH or any(each != int(each) for each in whole):
+        raise ValueError(
+            f"{VARIABLE}={stretch} must be a multiple of 0.5 from 1 to {LARGEST_STRETCH:g}: a slot of the commit window"
+            " takes whole seconds, and the retention of offsets whole minutes"
+        )
+    return pace
+
+
+CHOSEN: Final = pace_of(os.environ.get(VARIABLE, "1"))
+"""The pace of runs that this process starts. That of a recorded run is `RunRecord.pace`."""
+
+
 def limits() -> dict[str, float]:
-    """Return the limits of the run in seconds, by the names of their options."""
+    """Return the limits in seconds of the run, by the names of their options."""
     return {name: getattr(HealthLimits(), name) / 1_000 / FASTER for name in _LIMITS}
 
 
-# --- Seconds from a fault until it can be known from every commit and the end offsets at every tick
+# --- Seconds of the run from a fault until it can be known from every commit and the end offsets at every tick
 
 
 def missed(every: float = COMMIT) -> float:
@@ -61,9 +130,10 @@ def missed(every: float = COMMIT) -> float:
 def hidden() -> float:
     """Return the time until the transaction that hides the commits is older than any normal one.
 
-    That limit is not divided. The last stable offset is read only at ticks, so its age counts from the first one.
+    That limit is seconds of the wall clock at any pace. The last stable offset is read only at ticks, so its age counts
+    from the first one.
     """
-    return max(missed(), TICK + LookupLimits().blocked_grace)
+    return max(missed(), TICK + CHOSEN.run(LookupLimits().blocked_grace))
 
 
 def missed_batches(period: float) -> float:

@@ -6,6 +6,8 @@ import dataclasses
 import json
 from typing import TYPE_CHECKING, Any, Final
 
+from sandbox.verdict_scenarios.pace import RunPace
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -73,6 +75,13 @@ class RunRecord:
     """Errors of the clients and actions of the run."""
     pauses: dict[str, list[tuple[float, float]]] = dataclasses.field(default_factory=dict)
     """By scenario: periods (Unix seconds) in which its clients had no turn, because machine or broker were too slow."""
+    stretch: float = 1.0
+    """Seconds of the wall clock per second of the run."""
+
+    @property
+    def pace(self) -> RunPace:
+        """Converts the record's Unix times, which are seconds of the wall clock, into seconds of the run."""
+        return RunPace(self.stretch)
 
     def mark(self, scenario: str, name: str) -> float | None:
         """Return the time of a mark of this scenario, or of all scenarios; None when it was not reached."""

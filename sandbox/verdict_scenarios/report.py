@@ -27,17 +27,17 @@ known is data: [sick](../sandbox/verdict_scenarios/sick), [healthy](../sandbox/v
 [outages](../sandbox/verdict_scenarios/outages.py). A fault "can be known" from every commit and from the end offsets of
 all partitions at every tick; the formulas with their reasons are in [pace](../sandbox/verdict_scenarios/pace.py).
 
-The run is {faster} times as fast as production: the tick is {tick:g} s where the default is {production:g} s, and every
-other limit is divided by the same number. All seconds below are those of production. What cannot be made faster (a
-micro-batch of Spark, the work of the coordinator) therefore takes {faster} times as long here.
+The run is {faster:g} times as fast as production: the tick is {tick:g} s where the default is {production:g} s, and
+every other limit is divided by the same number. All seconds below are those of production. What cannot be made faster
+(a micro-batch of Spark, the work of the coordinator) therefore takes {faster:g} times as long here.
 
 {pace}
 
 Eight of the sick groups with a healthy look-alike each run in `.ci/run`
 ([test_few_verdicts](../tests/integration/verdicts/test_few_verdicts.py)), where neither lateness nor an alarm after a
 pause of the clients is judged. The other groups, the outages and all times need a machine without other load: at this
-speed, clients that get no turn for three seconds have missed three commits. A run like this is recorded with labels in
-[bench/incidents](../bench/incidents/README.md).
+speed, clients that get no turn for {missed:g} seconds have missed three commits. A run like this is recorded with
+labels in [bench/incidents](../bench/incidents/README.md).
 
 The last columns are the exact rules of Burrow with its defaults, applied to the same commits and end offsets at the
 speed of production. It needs to raise any alarm only, at the first time at which one is due.
@@ -70,10 +70,10 @@ def page(found: Sequence[ScenarioOutcome], others: Sequence[BurrowOutcome], reco
     pairs = list(zip(found, others, strict=True))
     sick = [(ours, theirs) for ours, theirs in pairs if ours.scenario.kind == "sick"]
     healthy = [(ours, theirs) for ours, theirs in pairs if ours.scenario.kind == "healthy"]
-    tick = pace.TICK
     head = HEAD.format(
-        groups=len(pairs), sick=len(sick), healthy=len(healthy), faster=pace.FASTER, tick=tick,
-        production=tick * pace.FASTER, pace=_pace(record),
+        groups=len(pairs), sick=len(sick), healthy=len(healthy), faster=record.pace.faster,
+        tick=record.pace.wall(pace.TICK), production=pace.production(pace.TICK), pace=_pace(record),
+        missed=record.pace.wall(3 * pace.COMMIT),
     )  # fmt: skip
     return "".join(
         [
@@ -90,7 +90,7 @@ def page(found: Sequence[ScenarioOutcome], others: Sequence[BurrowOutcome], reco
 
 
 def _pace(record: RunRecord) -> str:
-    """Return a sentence about the interval of snapshots: a late tick finds faults late."""
+    """Return a sentence about the interval of snapshots on the wall clock: a late tick finds faults late."""
     times = [each.taken_at for each in record.snapshots]
     apart = sorted(later - earlier for earlier, later in itertools.pairwise(times)) or [0.0]
     late = apart[int(0.95 * (len(apart) - 1))]
@@ -100,17 +100,19 @@ def _pace(record: RunRecord) -> str:
     )
 
 
-def summary(found: Sequence[ScenarioOutcome]) -> str:
-    """Return the unexpected results in a few lines."""
+def summary(found: Sequence[ScenarioOutcome], record: RunRecord) -> str:
+    """Return the unexpected results in a few lines; durations are seconds of production."""
     bad = [each for each in found if not each.good]
     if not bad:
         return f"all {len(found)} groups as expected"
-    return "\n".join([f"{len(bad)} of {len(found)} groups not as expected:", *(f"  {_fault(each)}" for each in bad)])
+    return "\n".join(
+        [f"{len(bad)} of {len(found)} groups not as expected:", *(f"  {_fault(each, record)}" for each in bad)]
+    )
 
 
-def _fault(outcome: ScenarioOutcome) -> str:
+def _fault(outcome: ScenarioOutcome, record: RunRecord) -> str:
     late = [f"{'|'.join(each.expected.verdicts)}: {_late(each)}" for each in outcome.met if not each.in_time]
-    alarms = [f"false alarm {each.verdict} for {each.until - each.since:.0f} s" for each in outcome.alarms]
+    alarms = [f"false alarm {each.verdict} for {_duration(each.until - each.since, record)}" for each in outcome.alarms]
     return f"{outcome.scenario.name}: {'; '.join([*late, *alarms])} ({' > '.join(outcome.verdicts)})"
 
 
@@ -152,8 +154,19 @@ def _worst(found: Sequence[ScenarioOutcome]) -> str:
     return _seconds(max((each.seconds for each in found if each.seconds is not None), default=None))
 
 
-def _seconds(seconds: float | None) -> str:
-    return "-" if seconds is None else f"{seconds * pace.FASTER:.0f} s"
+def _seconds(run_seconds: float | None) -> str:
+    """Return seconds of the run as text in seconds of production."""
+    return "-" if run_seconds is None else f"{pace.production(run_seconds):.0f} s"
+
+
+def _at(time: float, record: RunRecord) -> str:
+    """Return the seconds of production from the beginning of the run to a Unix time, as text."""
+    return _duration(time - record.began, record)
+
+
+def _duration(wall_seconds: float, record: RunRecord) -> str:
+    """Return the difference of two Unix times as text in seconds of production."""
+    return _seconds(record.pace.run(wall_seconds))
 
 
 def _sick(ours: ScenarioOutcome, theirs: BurrowOutcome) -> tuple[object, ...]:
@@ -192,7 +205,7 @@ def _healthy(ours: ScenarioOutcome, theirs: BurrowOutcome, record: RunRecord) ->
 
 def _alarms(alarms: Sequence[FalseAlarm], record: RunRecord) -> str:
     alarms_text = [
-        f"{each.verdict} at {_seconds(each.since - record.began)} for {_seconds(each.until - each.since)}"
+        f"{each.verdict} at {_at(each.since, record)} for {_duration(each.until - each.since, record)}"
         for each in alarms
     ]
     return ", ".join(alarms_text) or "none"
@@ -213,7 +226,7 @@ def _faults(record: RunRecord) -> Iterable[str]:
         yield "\n## Errors in the run itself\n\n"
         yield from (f"- `{fault}`\n" for fault in record.faults)
     for name, since in blocked.items():
-        yield f"- {name}: blocked from {_seconds(since - record.began)} to the end, not judged for false alarms\n"
+        yield f"- {name}: blocked from {_at(since, record)} to the end, not judged for false alarms\n"
 
 
 def _lines(rows: Iterable[tuple[object, ...]]) -> Iterable[str]:

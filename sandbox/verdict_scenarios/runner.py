@@ -24,32 +24,39 @@ from sandbox.verdict_scenarios.offsets_log import commits_of, read_rows, write_c
 from sandbox.verdict_scenarios.outage_script import OutageTargets, run_outages, two_broker_topics
 from sandbox.verdict_scenarios.record import RunRecord
 from sandbox.verdict_scenarios.scenario import END
-from sandbox.verdict_scenarios.sick.parts import OFFSETS_RETENTION
 from sandbox.waiting import eventually
 from stream.offline.rows import OFFSETS_TOPIC
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from sandbox.clients.traffic import ScenarioTopic
+    from sandbox.verdict_scenarios.pace import RunPace
     from sandbox.verdict_scenarios.scenario import VerdictScenario
 
-PROPERTIES: Final = {
-    # As short as the other scenarios allow: the offsets of empty groups must not expire before their scenario ends.
-    "offsets.retention.minutes": f"{OFFSETS_RETENTION / 60:.0f}",
-    # Sessions, and the checks for retention and compaction, are as much faster as the run.
-    "group.min.session.timeout.ms": "1000",
-    "group.consumer.min.heartbeat.interval.ms": "300",
-    "group.consumer.heartbeat.interval.ms": "600",
-    "log.retention.check.interval.ms": "1000",
-    "log.initial.task.delay.ms": "1000",
-    "log.cleaner.backoff.ms": "1000",
-}
+CHECKS: Final = 1.0
+"""Seconds of the run between two checks of the broker for retention, and for compaction."""
 HEAP: Final = "400m"
 FIRST: Final = 1
 SECOND: Final = 2
 """The node numbers of the brokers."""
+
+
+def broker_properties(chosen: RunPace) -> dict[str, str]:
+    """Return Kafka's settings of the brokers, in wall-clock time."""
+    checks = str(chosen.wall_ms(CHECKS))
+    return {
+        # As short as the other scenarios allow: the offsets of empty groups must not expire before their scenario ends.
+        "offsets.retention.minutes": f"{chosen.wall(pace.OFFSETS_RETENTION) / 60:.0f}",
+        # Lower limits of what clients and the next property may have.
+        "group.min.session.timeout.ms": "1000",
+        "group.consumer.min.heartbeat.interval.ms": "300",
+        "group.consumer.heartbeat.interval.ms": str(chosen.wall_ms(pace.HEARTBEAT)),
+        "log.retention.check.interval.ms": checks,
+        "log.initial.task.delay.ms": checks,
+        "log.cleaner.backoff.ms": checks,
+    }
 
 
 def run_scenarios(
@@ -61,15 +68,16 @@ def run_scenarios(
     capture: Path | None = None,
     patience: float = 0.0,
 ) -> RunRecord:
-    """Run the scenarios and return the record; takes `end` seconds and about half a minute of preparation.
+    """Run the scenarios at `pace.CHOSEN` and return the record; takes `end` and about half a minute of preparation.
 
-    While an expected verdict is missing, the run goes on for up to `patience` seconds, without further outages. With
-    `capture` all records of the offsets topic are written to this new file.
+    While an expected verdict is missing, the run goes on for up to `patience`, without further outages. `end` and
+    `patience` are seconds of the run. With `capture` all records of the offsets topic are written to this new file.
     """
-    clock = RunClock()
+    clock = RunClock(pace.CHOSEN)
+    properties = broker_properties(pace.CHOSEN)
     with contextlib.ExitStack() as stack:
         broker = stack.enter_context(
-            Broker(folder / "broker", offsets_partitions=OFFSETS_PARTITIONS, heap=HEAP, properties=PROPERTIES)
+            Broker(folder / "broker", offsets_partitions=OFFSETS_PARTITIONS, heap=HEAP, properties=properties)
         )
         java_clients = stack.enter_context(JavaClients(broker.bootstrap, folder / "java-clients.log"))
         report(f"broker at {broker.bootstrap}; starting lagwarden")
@@ -93,7 +101,7 @@ def run_scenarios(
                 monitor, [[*offsets_topic, *ordinary], [place for place in places if place[0] in led_by_second]]
             )
         )
-        report(f"{len(scenarios)} groups, {len(places)} partitions; the run takes {end:.0f} s")
+        report(f"{len(scenarios)} groups, {len(places)} partitions; the run takes {pace.CHOSEN.wall(end):.0f} s")
         clock.begin()
         began = time.time()
         for producer in {id(producer): producer for producer in producers.values()}.values():
@@ -131,8 +139,16 @@ def make_topics(bootstrap: str, scenarios: Sequence[VerdictScenario]) -> dict[st
     ordinary = {name: topic for name, topic in topics.items() if name not in led_by_second}
     for config in {tuple(sorted(topic.config.items())) for topic in ordinary.values()}:
         alike = {name: t.partitions for name, t in ordinary.items() if tuple(sorted(t.config.items())) == config}
-        create_topics(bootstrap, alike, dict(config))
+        create_topics(bootstrap, alike, topic_settings(dict(config), pace.CHOSEN))
     return topics
+
+
+def topic_settings(config: Mapping[str, str], chosen: RunPace) -> dict[str, str]:
+    """Return Kafka's settings of a topic: those whose names end with `.ms` are converted to wall-clock time."""
+    return {
+        name: str(chosen.wall_ms(int(value) / 1_000)) if name.endswith(".ms") else value
+        for name, value in config.items()
+    }
 
 
 @contextlib.contextmanager
@@ -160,7 +176,7 @@ def producers_of(
 def _wait_for_verdicts(
     current: Callable[[], RunRecord], scenarios: Sequence[VerdictScenario], clock: RunClock, patience: float
 ) -> None:
-    """Wait until all expected verdicts have been shown, for at most `patience` seconds."""
+    """Wait until all expected verdicts have been shown, for at most `patience` seconds of the run."""
     latest = clock.now() + patience
     while clock.now() < latest and not all(each.found for each in outcomes(scenarios, current())):
         clock.wait(clock.now() + pace.TICK)
@@ -177,6 +193,7 @@ def _record(
     return RunRecord(
         began=began,
         ended=now,
+        stretch=pace.CHOSEN.stretch,
         groups={each.scenario.name: each.group.group for each in runners},
         marks={"": marks, **{each.scenario.name: dict(each.marks) for each in runners}},
         snapshots=list(recorder.snapshots),

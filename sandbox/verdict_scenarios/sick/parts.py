@@ -12,8 +12,6 @@ from sandbox.verdict_scenarios.scenario import EVENT, TimedStep
 BATCH: Final = 20.0
 """Seconds between two runs of a batch; an hour of production would be longer than the whole run."""
 BATCH_TAKES: Final = 3.0
-OFFSETS_RETENTION: Final = 240.0
-"""Seconds after which the broker removes the offsets of an empty group."""
 
 
 _phases = itertools.cycle((0.0, 1.2, 0.4, 1.6, 0.8))

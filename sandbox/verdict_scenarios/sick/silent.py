@@ -15,7 +15,7 @@ from sandbox.verdict_scenarios.actions import (
     StartSimpleConsumer,
 )
 from sandbox.verdict_scenarios.scenario import ExpectedVerdict, TimedStep, VerdictScenario
-from sandbox.verdict_scenarios.sick.parts import BATCH, FOUR, OFFSETS_RETENTION, ONE, THREE, at_event, batch_runs
+from sandbox.verdict_scenarios.sick.parts import BATCH, FOUR, ONE, THREE, at_event, batch_runs
 
 LEFT_AT: Final = 20.0
 
@@ -99,7 +99,7 @@ SILENT: Final = (
         # A quarter of the retention time of the offsets is left; the time is the broker's setting.
         expected=(
             ExpectedVerdict(("no_members",), pace.missed()),
-            ExpectedVerdict(("expiring",), 0.75 * OFFSETS_RETENTION),
+            ExpectedVerdict(("expiring",), 0.75 * pace.OFFSETS_RETENTION),
         ),
     ),
 )

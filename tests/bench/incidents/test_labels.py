@@ -26,12 +26,17 @@ KEEPS_UP: Final = VerdictScenario("keeps-up", "healthy", "it keeps up", {"in": S
 
 
 def labelled(
-    scenario: VerdictScenario, marks: dict[str, float], outages: dict[str, float] | None = None
+    scenario: VerdictScenario,
+    marks: dict[str, float],
+    outages: dict[str, float] | None = None,
+    *,
+    stretch: float = 1.0,
 ) -> RecordingLabels:
     """Return the labels of a run of 120 s with these marks, in seconds of the run."""
-    times = {name: BEGAN + time for name, time in marks.items()}
-    shared = {name: BEGAN + time for name, time in (outages or {}).items()}
-    run = RunRecord(BEGAN, BEGAN + 120, {scenario.name: "g"}, {scenario.name: times, "": shared}, [], [], [])
+    times = {name: BEGAN + time * stretch for name, time in marks.items()}
+    shared = {name: BEGAN + time * stretch for name, time in (outages or {}).items()}
+    own = {scenario.name: times, "": shared}
+    run = RunRecord(BEGAN, BEGAN + 120 * stretch, {scenario.name: "g"}, own, [], [], [], stretch=stretch)
     return label_run([scenario], run)
 
 
@@ -66,6 +71,19 @@ def test_a_group_that_recovers_is_healthy_again_until_the_end() -> None:
     assert label.recovered == BEGAN + 80 + 3 * pace.TICK
     assert label.healthy[-1] == (label.recovered, BEGAN + 120)
     assert len(label.faults) == 1
+
+
+def test_labels_of_a_slower_run_are_times_of_the_wall_clock() -> None:
+    """All times since the beginning are twice as long at stretch 2; times `faster`, they are those of production."""
+    scenario = dataclasses.replace(STOPS, expected=(*STOPS.expected, ExpectedVerdict(FINE, 20.0)))
+    once, twice = (labelled(scenario, {"fault": 60.0}, stretch=stretch) for stretch in (1.0, 2.0))
+    assert (once.faster, once.tick, once.offsets_retention) == (5.0, 2.0, 240.0)
+    assert (twice.faster, twice.tick, twice.offsets_retention) == (2.5, 4.0, 480.0)
+    (one,), (two,) = once.groups, twice.groups
+    assert two.faults[0].knowable - BEGAN == 2 * (one.faults[0].knowable - BEGAN) == 126.0
+    assert [(a - BEGAN, b - BEGAN) for a, b in two.healthy] == [
+        (2 * (a - BEGAN), 2 * (b - BEGAN)) for a, b in one.healthy
+    ]
 
 
 @pytest.mark.parametrize(

@@ -35,9 +35,9 @@ LOOK_ALIKES: Final = {
 """Sick group -> a healthy one that looks similar."""
 CHOSEN: Final = tuple(each for each in SCENARIOS if each.name in {*LOOK_ALIKES, *LOOK_ALIKES.values()})
 SECONDS: Final = 115.0
-"""The end of the run: before all outages, and ten ticks after the last fault can be known."""
+"""The end of the run, in its seconds: before all outages, and ten ticks after the last fault can be known."""
 PATIENCE: Final = 100.0
-"""Seconds that the run goes on while an expected verdict is missing, because the machine is busy."""
+"""Seconds of the run that it goes on while an expected verdict is missing, because the machine is busy."""
 
 
 @pytest.fixture(scope="module")

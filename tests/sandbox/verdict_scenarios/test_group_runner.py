@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Final, cast
 import pytest
 
 from sandbox.clients.traffic import ScenarioTopic
-from sandbox.verdict_scenarios import group_runner
+from sandbox.verdict_scenarios import group_runner, pace
 from sandbox.verdict_scenarios.group_runner import PAUSE, GroupRunner
+from sandbox.verdict_scenarios.pace import RunPace
 from sandbox.verdict_scenarios.scenario import VerdictScenario
 
 if TYPE_CHECKING:
@@ -89,10 +90,17 @@ def test_clients_are_closed_at_the_end(blocked: tuple[GroupRunner, BlockedClient
     assert client.closed
 
 
-def test_a_call_that_does_not_return_is_a_pause(blocked: tuple[GroupRunner, BlockedClient]) -> None:
-    """A call that has not returned counts as a pause from the beginning of its turn until now."""
+@pytest.mark.parametrize("stretch", [1.0, 2.0])
+def test_a_call_that_does_not_return_is_a_pause(
+    blocked: tuple[GroupRunner, BlockedClient], monkeypatch: pytest.MonkeyPatch, stretch: float
+) -> None:
+    """A call that has not returned counts as a pause from the beginning of its turn until now.
+
+    In a slower run, a pause is as much longer on the wall clock.
+    """
+    monkeypatch.setattr(pace, "CHOSEN", RunPace(stretch))
     runner, _ = blocked
-    later = time.time() + 2 * PAUSE
+    later = time.time() + 2 * PAUSE * stretch
     ((since, until),) = runner.pauses(later)
     assert since < until == later
-    assert runner.pauses(since + PAUSE) == []
+    assert runner.pauses(since + PAUSE * stretch) == []

@@ -15,6 +15,7 @@ from sandbox.verdict_scenarios.burrow import burrow_outcomes
 from sandbox.verdict_scenarios.everything import SCENARIOS
 from sandbox.verdict_scenarios.group_runner import OFFSETS_PARTITIONS, scenario_group
 from sandbox.verdict_scenarios.monitor import settings
+from sandbox.verdict_scenarios.pace import RunPace
 from sandbox.verdict_scenarios.record import (
     GroupVerdict,
     RecordedCommit,
@@ -46,16 +47,18 @@ TWICE: Final = dataclasses.replace(
 KEEPS_UP: Final = VerdictScenario("keeps-up", "healthy", "it keeps up", TOPICS, ())
 
 
-def recorded(verdicts: dict[float, str], name: str = "stops", *, marked: bool = True) -> RunRecord:
-    """Return the record of a run of 120 s in which a group has these verdicts from these seconds on."""
+def recorded(
+    verdicts: dict[float, str], name: str = "stops", *, marked: bool = True, stretch: float = 1.0
+) -> RunRecord:
+    """Return the record of a run of 120 s in which a group has these verdicts from these seconds of the run on."""
     snapshots = []
     for number in range(1, 61):
         now = number * pace.TICK
         verdict = Verdict(next(verdict for since, verdict in reversed(verdicts.items()) if since <= now))
         shown = GroupVerdict(verdict, SEVERITY[verdict].name.lower())
-        snapshots.append(VerdictSnapshot(BEGAN + now, {name: shown}))
-    marks = {name: {"fault": BEGAN + FAULT}} if marked else {}
-    return RunRecord(BEGAN, BEGAN + 120, {name: name}, marks, snapshots, [], [])
+        snapshots.append(VerdictSnapshot(BEGAN + now * stretch, {name: shown}))
+    marks = {name: {"fault": BEGAN + FAULT * stretch}} if marked else {}
+    return RunRecord(BEGAN, BEGAN + 120 * stretch, {name: name}, marks, snapshots, [], [], stretch=stretch)
 
 
 # --- the catalogue
@@ -116,11 +119,18 @@ def test_only_reserved_scenarios_are_in_the_reserved_offsets_partition() -> None
         ),
     ],
 )
+@pytest.mark.parametrize("stretch", [1.0, 2.0])
 def test_verdicts_are_assessed_by_time_and_cause(
-    scenario: VerdictScenario, verdicts: dict[float, str], late: int | None, alarms: list[str], *, exact: bool
+    scenario: VerdictScenario,
+    verdicts: dict[float, str],
+    late: int | None,
+    alarms: list[str],
+    stretch: float,
+    *,
+    exact: bool,
 ) -> None:
     """Ticks count from the time when the fault can be known; an alarm before the fault, or an untrue one, is false."""
-    record = recorded(verdicts, scenario.name)
+    record = recorded(verdicts, scenario.name, stretch=stretch)
     outcome = assess(scenario, verdicts_of(record, scenario.name), record)
     assert outcome.ticks == late
     assert outcome.exact == exact
@@ -130,9 +140,10 @@ def test_verdicts_are_assessed_by_time_and_cause(
 
 def test_a_fault_without_its_mark_is_not_found() -> None:
     """No verdict counts as found if the run failed to produce the fault."""
-    (outcome,) = outcomes([STOPS], recorded({0: "ok", 64: "stopped"}, marked=False))
+    record = recorded({0: "ok", 64: "stopped"}, marked=False)
+    (outcome,) = outcomes([STOPS], record)
     assert not outcome.found
-    assert "its mark was not reached" in summary([outcome])
+    assert "its mark was not reached" in summary([outcome], record)
 
 
 @pytest.mark.parametrize(
@@ -159,6 +170,28 @@ def test_recovery_can_be_expected() -> None:
     assert outcome.scenario.causes == ("stopped",)
 
 
+@pytest.mark.parametrize("stretch", [1.0, 2.0])
+@pytest.mark.parametrize(
+    ("limits", "alarms"),
+    [
+        pytest.param({}, 1, id="always judged"),
+        pytest.param({"judged_from": 43.0}, 0, id="begins to be judged after the alarm"),
+        pytest.param({"judged_from": 37.0}, 1, id="begins to be judged before the alarm"),
+        pytest.param({"judged_until": 37.0}, 0, id="judged until before the alarm"),
+        pytest.param({"judged_until": 43.0}, 1, id="judged until after the alarm"),
+    ],
+)
+def test_limits_of_the_judged_time_are_seconds_of_the_run(
+    limits: dict[str, float], alarms: int, stretch: float
+) -> None:
+    """An alarm from second 40 to second 42 of the run is judged by the limits of the scenario at any stretch."""
+    record = recorded({0: "ok", 40: "skewed", 42: "ok"}, KEEPS_UP.name, stretch=stretch)
+    (outcome,) = outcomes([dataclasses.replace(KEEPS_UP, **limits)], record)
+    assert len(outcome.alarms) == alarms
+    assert all(record.pace.run(each.until - each.since) == pace.TICK for each in outcome.alarms)
+
+
+@pytest.mark.parametrize("stretch", [1.0, 2.0])
 @pytest.mark.parametrize(
     ("pauses", "unexplained"),
     [
@@ -170,12 +203,12 @@ def test_recovery_can_be_expected() -> None:
     ],
 )
 def test_an_alarm_after_a_pause_of_the_clients_is_explained(
-    pauses: list[tuple[float, float]], unexplained: list[str]
+    pauses: list[tuple[float, float]], unexplained: list[str], stretch: float
 ) -> None:
     """An alarm during a pause of the group's clients, or within four ticks after it, is explained."""
     record = dataclasses.replace(
-        recorded({0: "ok", 40: "skewed", 44: "ok"}, KEEPS_UP.name),
-        pauses={KEEPS_UP.name: [(BEGAN + since, BEGAN + until) for since, until in pauses]},
+        recorded({0: "ok", 40: "skewed", 44: "ok"}, KEEPS_UP.name, stretch=stretch),
+        pauses={KEEPS_UP.name: [(BEGAN + since * stretch, BEGAN + until * stretch) for since, until in pauses]},
     )
     (outcome,) = outcomes([KEEPS_UP], record)
     assert [each.verdict for each in unexplained_alarms(outcome, record)] == unexplained
@@ -206,23 +239,24 @@ def test_a_group_with_blocked_clients_is_not_judged(pauses: list[tuple[float, fl
 # --- Burrow, the record, the page
 
 
-def stopping(*, stops: bool) -> RunRecord:
-    """Return the record of a group that commits every second, until the fault or without end."""
+def stopping(*, stops: bool, stretch: float = 1.0) -> RunRecord:
+    """Return the record of a group that commits every second of the run, until the fault or without end."""
     name = "stops" if stops else "keeps-up"
-    ends = [RecordedEnds(BEGAN + time, [("t", 0, 20 * time)]) for time in range(0, 120, 2)]
+    ends = [RecordedEnds(BEGAN + time * stretch, [("t", 0, 20 * time)]) for time in range(0, 120, 2)]
     commits = [
-        RecordedCommit(name, "t", 0, max(20 * time - 5, 0), time, int((BEGAN + time) * 1_000))
+        RecordedCommit(name, "t", 0, max(20 * time - 5, 0), time, int((BEGAN + time * stretch) * 1_000))
         for time in range(1, 120)
         if time <= FAULT or not stops
     ]
     return dataclasses.replace(
-        recorded({0: "ok", 64: "stopped"} if stops else {0: "ok"}, name), ends=ends, commits=commits
+        recorded({0: "ok", 64: "stopped"} if stops else {0: "ok"}, name, stretch=stretch), ends=ends, commits=commits
     )
 
 
-def test_burrow_finds_a_group_that_stops_when_its_window_of_ends_has_passed() -> None:
+@pytest.mark.parametrize("stretch", [1.0, 1.5, 2.0])
+def test_burrow_finds_a_group_that_stops_when_its_window_of_ends_has_passed(stretch: float) -> None:
     """A group is OK until all ten end offsets are above its commit: 20 s of the run, of which 3 are allowed."""
-    (found,) = burrow_outcomes([STOPS], stopping(stops=True))
+    (found,) = burrow_outcomes([STOPS], stopping(stops=True, stretch=stretch))
     assert found.statuses == ("STOP",)
     assert found.exact
     assert found.outcome.seconds == pytest.approx(20 - 3, abs=pace.TICK)
@@ -234,14 +268,16 @@ def test_a_saved_record_is_loaded_unchanged(tmp_path: Path) -> None:
         stopping(stops=True),
         ends=[RecordedEnds(BEGAN, [("t", 0, 9)], [("t", 0, 7)], [("t", 0, 2)])],
         pauses={"stops": [(BEGAN, BEGAN + 2.5)]},
+        stretch=2.0,
     )
     record.save(tmp_path / "record.json")
     assert load(tmp_path / "record.json") == record
 
 
-def test_the_page_has_a_row_for_every_group() -> None:
-    """Rows have lateness and false alarms, and the page has the totals."""
-    sick, healthy = stopping(stops=True), stopping(stops=False)
+@pytest.mark.parametrize(("stretch", "speed"), [(1.0, "5"), (2.0, "2.5")])
+def test_the_page_has_a_row_for_every_group(stretch: float, speed: str) -> None:
+    """Rows have lateness and false alarms, and the page has the totals and the speed. A slower run changes no row."""
+    sick, healthy = stopping(stops=True, stretch=stretch), stopping(stops=False, stretch=stretch)
     both = dataclasses.replace(
         sick,
         groups=sick.groups | healthy.groups,
@@ -257,15 +293,30 @@ def test_the_page_has_a_row_for_every_group() -> None:
     assert "| stops | it stops | stopped | 15 s | 1 | 5 s | exact | STOP |" in text
     assert "| keeps-up | it keeps up | none | ok |" in text
     assert "| sick groups found (of 1) | 1 | 1 |" in text
-    assert summary(found) == "all 2 groups as expected"
+    assert (
+        f"The run is {speed} times as fast as production: the tick is {2 * stretch:g} s where the default is 10 s"
+        in text
+    )
+    assert summary(found, both) == "all 2 groups as expected"
 
 
-def test_the_options_of_the_monitor_are_the_limits_divided_by_the_pace() -> None:
+@pytest.mark.parametrize("stretch", [1.0, 1.5, 2.0, pace.LARGEST_STRETCH])
+def test_the_options_of_the_monitor_are_the_limits_divided_by_the_pace(stretch: float) -> None:
     """The rules get every limit divided. Only three limits have no option."""
-    config = load_config(flags={"kafka.bootstrap_servers": "localhost:9092", **settings()})
+    chosen = RunPace(stretch)
+    config = load_config(flags={"kafka.bootstrap_servers": "localhost:9092", **settings(chosen)})
     slot_ms = int(config.job.commit_window_slot_seconds * 1000)
     scaled, full = dataclasses.asdict(health_limits(config, slot_ms)), dataclasses.asdict(HealthLimits())
     without_option = {"unlearned", "transaction", "event_shown"}
-    assert {name: full[name] / pace.FASTER for name in full.keys() - without_option} == {
+    assert {name: full[name] / chosen.faster for name in full.keys() - without_option} == {
         name: scaled[name] for name in scaled.keys() - without_option
     }
+
+
+def test_durations_of_alarms_are_seconds_of_production() -> None:
+    """An alarm of two ticks takes 20 s of production at any pace, on the page and in the summary."""
+    for stretch in (1.0, 2.0):
+        record = recorded({0: "ok", 40: "skewed", 44: "ok"}, KEEPS_UP.name, stretch=stretch)
+        found = outcomes([KEEPS_UP], record)
+        assert "skewed at 200 s for 20 s" in page(found, burrow_outcomes([KEEPS_UP], record), record)
+        assert "false alarm skewed for 20 s" in summary(found, record)
