@@ -87,6 +87,8 @@ class PacedConsumer:
         self._committed: dict[Place, int] = {}
         self._previous_turn: float | None = None
         self._commit_due = 0.0
+        self.is_member = False
+        """True from an assignment, which may be of no partitions, until the membership is lost."""
         self._is_lost = False
         self._lost_since: float | None = None
         self._join(topics)
@@ -102,9 +104,11 @@ class PacedConsumer:
         )
 
     def _assigned(self, *_: object) -> None:
+        self.is_member = True
         self._is_lost = False
 
     def _lost(self, *_: object) -> None:
+        self.is_member = False
         self._is_lost = True
 
     def turn(self, behaviour: ClientBehaviour, now: float) -> None:

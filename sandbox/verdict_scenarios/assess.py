@@ -20,7 +20,8 @@ MAX_TICKS_LATE: Final = 3
 """The ticks after which an expected verdict must be shown, counted from the time when it can be known."""
 
 AFTER_PAUSE: Final = (MAX_TICKS_LATE + 1) * pace.TICK
-"""Seconds of the run after a pause of its clients in which a verdict on a group may still be about the pause."""
+"""Seconds of the run after a pause of its clients, or after a lost membership, in which a verdict on a group may still
+be about that."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -136,11 +137,8 @@ def unexplained_alarms(outcome: ScenarioOutcome, record: RunRecord) -> list[Fals
 
     An alarm follows a pause if it begins during the pause or within AFTER_PAUSE: it may be true of what happened.
     """
-    pauses = record.pauses.get(outcome.scenario.name, [])
-    after = record.pace.wall(AFTER_PAUSE)
-    return [
-        alarm for alarm in outcome.alarms if not any(since <= alarm.since <= until + after for since, until in pauses)
-    ]
+    pauses = record.pauses.get(outcome.scenario.name, ())
+    return [alarm for alarm in outcome.alarms if not _follows(alarm, pauses, record)]
 
 
 def blocked_since(record: RunRecord, scenario: str) -> float:
@@ -174,7 +172,9 @@ def _met(
 def _alarms(scenario: VerdictScenario, verdicts: Sequence[TimedVerdict], record: RunRecord) -> Iterator[FalseAlarm]:
     """Return the false alarms: sick verdicts on healthy groups, and untrue or early ones on sick groups.
 
-    Verdicts on a group whose clients are blocked until the end of the run are not judged, see `blocked_since`.
+    Verdicts on a group whose clients are blocked until the end of the run are not judged, see `blocked_since`. An alarm
+    that follows a lost membership of the group is true of what happened: in one run, a librdkafka consumer (2.16) did
+    not join its group again for 12 s after a restart of the broker, and the group was stopped until it was replaced.
     """
     judged_from = record.began + record.pace.wall(scenario.judged_from)
     judged_until = min(record.began + record.pace.wall(scenario.judged_until), blocked_since(record, scenario.name))
@@ -190,7 +190,15 @@ def _alarms(scenario: VerdictScenario, verdicts: Sequence[TimedVerdict], record:
     for (false, verdict), run in itertools.groupby(verdicts, key=lambda shown: (is_false(shown), shown.verdict)):
         if false:
             times = [shown.time for shown in run]
-            yield FalseAlarm(verdict, times[0], times[-1] + record.pace.wall(pace.TICK))
+            alarm = FalseAlarm(verdict, times[0], times[-1] + record.pace.wall(pace.TICK))
+            if not _follows(alarm, record.lost_memberships.get(scenario.name, ()), record):
+                yield alarm
+
+
+def _follows(alarm: FalseAlarm, periods: Iterable[tuple[float, float]], record: RunRecord) -> bool:
+    """Return True for an alarm that begins in one of the periods (Unix seconds) or at most AFTER_PAUSE after it."""
+    after = record.pace.wall(AFTER_PAUSE)
+    return any(since <= alarm.since <= until + after for since, until in periods)
 
 
 def _lapses(met: Sequence[ExpectationResult], verdicts: Sequence[TimedVerdict]) -> int:

@@ -13,9 +13,10 @@ from confluent_kafka import KafkaException
 from sandbox.clients.group_names import group_name
 from sandbox.clients.java_clients import JavaClientError
 from sandbox.clients.members import REQUEST_TIMEOUT
-from sandbox.clients.paced import RejoinError
+from sandbox.clients.paced import PacedConsumer, RejoinError
 from sandbox.verdict_scenarios import pace
 from sandbox.verdict_scenarios.group import VerdictGroup
+from sandbox.verdict_scenarios.memberships import LostMemberships
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -54,6 +55,7 @@ class GroupRunner:
         """The time (Unix seconds) of each mark."""
         self.faults: Final[list[str]] = []
         self._pauses: Final[list[tuple[float, float]]] = []
+        self._memberships: Final = LostMemberships()
         self._latest_turn: float | None = None
         self._started_by: dict[str, ScenarioAction] = {}
         self._restarts: list[ScenarioAction] = []
@@ -93,6 +95,13 @@ class GroupRunner:
             return list(self._pauses)
         return [*self._pauses, (latest, now)]
 
+    def lost_memberships(self, now: float) -> list[tuple[float, float]]:
+        """Return the periods (Unix seconds) in which a client had lost its membership, until its successor is a member.
+
+        A period that has not ended ends `now`.
+        """
+        return self._memberships.periods(now)
+
     def _run(self) -> None:
         steps = list(self.scenario.script)
         for action in self.scenario.start:
@@ -105,7 +114,9 @@ class GroupRunner:
                 self._step(steps.pop(0))
             self._restarts = [action for action in self._restarts if not self._perform(action)]
             for name, client in list(self.group.clients.items()):
-                if name not in self.group.behaviour.hung:
+                if name in self.group.behaviour.hung:
+                    self._memberships.note_removed(name, time.time())
+                else:
                     self._try(name, functools.partial(self._turn, name, client, now))
 
     def _note_turn(self, previous: float) -> float:
@@ -116,6 +127,8 @@ class GroupRunner:
         return now
 
     def _turn(self, name: str, client: PacedClient, now: float) -> None:
+        if isinstance(client, PacedConsumer) and client.is_member:
+            self._memberships.note_member(name, time.time())
         try:
             client.turn(self.group.behaviour, now)
         except KafkaException as error:
@@ -123,6 +136,7 @@ class GroupRunner:
                 self._replace(name)
             raise
         except RejoinError:
+            self._memberships.note_lost(name, time.time())
             self._replace(name)
             raise
 
@@ -143,6 +157,8 @@ class GroupRunner:
         previous = set(self.group.clients)
         succeeded = self._try(repr(action), lambda: action.perform(self.group))
         self._started_by.update(dict.fromkeys(self.group.clients.keys() - previous, action))
+        for name in previous - self.group.clients.keys():
+            self._memberships.note_removed(name, time.time())
         return succeeded
 
     def _try(self, what: str, call: Callable[[], object]) -> bool:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _KINDS_OF_ENDS: Final = ("offsets", "stable", "starts")
+_KINDS_OF_PERIODS: Final = ("pauses", "lost_memberships")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -75,6 +76,8 @@ class RunRecord:
     """Errors of the clients and actions of the run."""
     pauses: dict[str, list[tuple[float, float]]] = dataclasses.field(default_factory=dict)
     """By scenario: periods (Unix seconds) in which its clients had no turn, because machine or broker were too slow."""
+    lost_memberships: dict[str, list[tuple[float, float]]] = dataclasses.field(default_factory=dict)
+    """By scenario: periods (Unix seconds) in which a client had lost its membership and its successor had none yet."""
     stretch: float = 1.0
     """Seconds of the wall clock per second of the run."""
 
@@ -104,5 +107,6 @@ def load(file: Path) -> RunRecord:
         for each in raw["ends"]
     ]
     raw["commits"] = [RecordedCommit(**each) for each in raw["commits"]]
-    raw["pauses"] = {name: [(since, until) for since, until in each] for name, each in raw.get("pauses", {}).items()}
+    for kind in _KINDS_OF_PERIODS:
+        raw[kind] = {name: [(since, until) for since, until in each] for name, each in raw.get(kind, {}).items()}
     return RunRecord(**raw)

@@ -7,7 +7,7 @@ import statistics
 from typing import TYPE_CHECKING, Final
 
 from sandbox.verdict_scenarios import pace
-from sandbox.verdict_scenarios.assess import MAX_TICKS_LATE, ScenarioOutcome, blocked_since
+from sandbox.verdict_scenarios.assess import AFTER_PAUSE, MAX_TICKS_LATE, ScenarioOutcome, blocked_since
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -222,11 +222,17 @@ def _false_alarms(found: Sequence[ScenarioOutcome], record: RunRecord) -> Iterab
 
 def _faults(record: RunRecord) -> Iterable[str]:
     blocked = {name: since for name in record.groups if (since := blocked_since(record, name)) < record.ended}
-    if record.faults or blocked:
+    lost = [(name, *period) for name, periods in record.lost_memberships.items() for period in periods]
+    if record.faults or blocked or lost:
         yield "\n## Errors in the run itself\n\n"
         yield from (f"- `{fault}`\n" for fault in record.faults)
     for name, since in blocked.items():
         yield f"- {name}: blocked from {_at(since, record)} to the end, not judged for false alarms\n"
+    for name, since, until in lost:
+        yield (
+            f"- {name}: a client without its membership from {_at(since, record)} to {_at(until, record)}; alarms that"
+            f" begin in this time, or at most {_seconds(AFTER_PAUSE)} after it, are not judged\n"
+        )
 
 
 def _lines(rows: Iterable[tuple[object, ...]]) -> Iterable[str]:

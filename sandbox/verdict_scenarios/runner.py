@@ -202,4 +202,5 @@ def _record(
         details=dict(recorder.details),
         faults=[f"{each.scenario.name}: {fault}" for each in runners for fault in each.faults],
         pauses={each.scenario.name: each.pauses(now) for each in runners},
+        lost_memberships={each.scenario.name: each.lost_memberships(now) for each in runners},
     )

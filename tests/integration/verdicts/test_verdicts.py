@@ -83,12 +83,17 @@ def test_median_time_to_verdict(found: dict[str, ScenarioOutcome]) -> None:
 
 
 def test_run_went_as_planned(played: RunRecord) -> None:
-    """All actions succeed before the broker restarts, no client is blocked, and only named errors occur."""
+    """Before the broker restarts, all actions succeed, no client is blocked or loses its membership for good.
+
+    Only named errors occur before it.
+    """
     before = [fault for fault in played.faults if _seconds(fault) < 150]
     assert not [fault for fault in before if not _is_named(fault)]
     assert {"leader dies", "broker is back", "monitor is back"} <= played.marks[""].keys()
-    restart = played.marks[""]["broker stops"]
-    assert not [name for name in played.groups if blocked_since(played, name) < restart - played.pace.wall(PAUSE)]
+    undisturbed = played.marks[""]["broker stops"] - played.pace.wall(PAUSE)
+    assert not [name for name in played.groups if blocked_since(played, name) < undisturbed]
+    lost = [(name, since) for name, periods in played.lost_memberships.items() for since, _ in periods]
+    assert not [name for name, since in lost if since < undisturbed]
 
 
 def _is_named(fault: str) -> bool:

@@ -117,6 +117,19 @@ def test_idle_consumer_that_loses_its_membership_is_an_error(member: FakeMember)
         client.turn(IDLE, 2 * REJOIN_LIMIT + 4)
 
 
+def test_consumer_is_a_member_from_an_assignment_until_it_is_lost(member: FakeMember) -> None:
+    """An assignment without partitions is one, too. A rebalance revokes partitions and not the membership."""
+    client = consumer()
+    assert not client.is_member
+    member.callbacks["on_assign"](member, [])
+    member.callbacks["on_revoke"](member, [])
+    assert client.is_member
+    member.callbacks["on_lost"](member, [])
+    assert not client.is_member
+    member.callbacks["on_assign"](member, [])
+    assert client.is_member
+
+
 def test_revoked_partitions_are_no_lost_membership(member: FakeMember) -> None:
     """A long first join or rebalance raises no error."""
     client = consumer()

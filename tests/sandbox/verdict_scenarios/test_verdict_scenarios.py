@@ -236,6 +236,92 @@ def test_a_group_with_blocked_clients_is_not_judged(pauses: list[tuple[float, fl
     assert ("- keeps-up: blocked from" in text) == is_blocked
 
 
+@pytest.mark.parametrize("stretch", [1.0, 2.0])
+@pytest.mark.parametrize(
+    ("scenario", "verdicts", "periods", "alarms", "good"),
+    [
+        pytest.param(KEEPS_UP, {0: "ok", 40: "stopped", 48: "ok"}, [(30.0, 45.0)], [], True, id="during"),
+        pytest.param(KEEPS_UP, {0: "ok", 40: "stopped", 48: "ok"}, [(20.0, 33.0)], [], True, id="soon after"),
+        pytest.param(KEEPS_UP, {0: "ok", 40: "stopped", 48: "ok"}, [(15.0, 31.0)], ["stopped"], False, id="long after"),
+        pytest.param(KEEPS_UP, {0: "ok", 40: "stopped", 48: "ok"}, [(41.0, 60.0)], ["stopped"], False, id="before"),
+        pytest.param(
+            KEEPS_UP,
+            {0: "ok", 40: "stopped", 48: "ok", 80: "stopped", 84: "ok"},
+            [(30.0, 45.0)],
+            ["stopped"],
+            False,
+            id="during, and again later",
+        ),
+        pytest.param(
+            KEEPS_UP,
+            {0: "ok", 40: "stopped", 44: "ok", 80: "skewed", 84: "ok"},
+            [(30.0, 42.0), (75.0, 90.0)],
+            [],
+            True,
+            id="two periods",
+        ),
+        pytest.param(STOPS, {0: "ok", 40: "stopped", 44: "ok", 64: "stopped"}, [(30.0, 42.0)], [], True, id="sick"),
+        pytest.param(STOPS, {0: "ok", 40: "stopped", 44: "ok"}, [(30.0, 120.0)], [], False, id="sick, never found"),
+        pytest.param(STOPS, {0: "ok", 80: "stopped"}, [(55.0, 120.0)], [], False, id="sick, found late"),
+        pytest.param(
+            STOPS,
+            {0: "ok", 64: "stopped", 70: "stalled", 74: "stopped"},
+            [(66.0, 72.0)],
+            [],
+            True,
+            id="sick, another verdict during",
+        ),
+        pytest.param(
+            STOPS,
+            {0: "ok", 64: "stopped", 90: "stalled", 94: "stopped"},
+            [(66.0, 72.0)],
+            ["stalled"],
+            False,
+            id="sick, another verdict long after",
+        ),
+    ],
+)
+def test_an_alarm_of_a_lost_membership_is_not_judged(
+    scenario: VerdictScenario,
+    verdicts: dict[float, str],
+    periods: list[tuple[float, float]],
+    alarms: list[str],
+    stretch: float,
+    *,
+    good: bool,
+) -> None:
+    """An alarm that begins in such a period of its group, or soon after, is true. All others count.
+
+    The expected verdict of a sick group must be shown in time nevertheless.
+    """
+    lost = [(BEGAN + since * stretch, BEGAN + until * stretch) for since, until in periods]
+    record = recorded(verdicts, scenario.name, stretch=stretch)
+    (outcome,) = outcomes([scenario], dataclasses.replace(record, lost_memberships={scenario.name: lost}))
+    assert [each.verdict for each in outcome.alarms] == alarms
+    assert outcome.good == good
+
+
+def test_a_lost_membership_explains_no_alarm_of_another_group() -> None:
+    """Alarms are judged by the periods of their own group."""
+    record = dataclasses.replace(
+        recorded({0: "ok", 40: "stopped", 48: "ok"}, KEEPS_UP.name),
+        lost_memberships={KEEPS_UP.name: [], "another": [(BEGAN + 30.0, BEGAN + 45.0)]},
+    )
+    (outcome,) = outcomes([KEEPS_UP], record)
+    assert [each.verdict for each in outcome.alarms] == ["stopped"]
+
+
+def test_the_page_names_groups_and_periods_of_lost_memberships() -> None:
+    """Each period has a line, in seconds of production from the beginning of the run."""
+    record = dataclasses.replace(
+        recorded({0: "ok"}, KEEPS_UP.name, stretch=2.0),
+        lost_memberships={KEEPS_UP.name: [(BEGAN + 60.0, BEGAN + 84.0)]},
+    )
+    text = page(outcomes([KEEPS_UP], record), burrow_outcomes([KEEPS_UP], record), record)
+    line = "- keeps-up: a client without its membership from 150 s to 210 s; alarms that begin in this time, or at most"
+    assert f"{line} 40 s after it, are not judged" in text
+
+
 # --- Burrow, the record, the page
 
 
@@ -268,6 +354,7 @@ def test_a_saved_record_is_loaded_unchanged(tmp_path: Path) -> None:
         stopping(stops=True),
         ends=[RecordedEnds(BEGAN, [("t", 0, 9)], [("t", 0, 7)], [("t", 0, 2)])],
         pauses={"stops": [(BEGAN, BEGAN + 2.5)]},
+        lost_memberships={"stops": [(BEGAN + 4.0, BEGAN + 20.0)]},
         stretch=2.0,
     )
     record.save(tmp_path / "record.json")
