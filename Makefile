@@ -22,7 +22,7 @@ SOURCE_URL ?=
 # How often `make stable` runs the integration tests; the last two runs are beside a load.
 N ?= 5
 # Seconds that one second of the scenarios of `make play` takes. With 2 a machine with two cores has twice the time for the
-# same work, and the play takes eleven minutes; 1 takes six and needs a quiet machine. Multiples of 0.5, up to 4.
+# same work, and the play takes ten minutes; 1 takes six and needs a quiet machine. Multiples of 0.5, up to 4.
 STRETCH ?= 2
 # Tests with a JVM or a broker that run at the same time: they wait more than they compute.
 WORKERS ?= 3
@@ -74,7 +74,7 @@ cluster: $(STAMP)  ## the chart on a real API server, OTLP to a real collector, 
 	$(BIN)/python -m sandbox.keda.program
 	$(BIN)/pytest -v -m cluster
 
-play: setup  ## more than sixty groups, sick and healthy, on a real broker, and the verdict of each; eleven minutes, STRETCH=1 for six on a quiet machine
+play: setup  ## more than sixty groups, sick and healthy, on a real broker, and the verdict of each; ten minutes, STRETCH=1 for six on a quiet machine
 	PLAY_STRETCH=$(STRETCH) $(BIN)/pytest -v -m play
 
 chaos: setup  ## kills, broker outages, damaged checkpoints, HTTP abuse, hostile names; five minutes, LONG=1 for more rounds
