@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import faulthandler
+import os
 import shutil
 import signal
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import pytest
 
@@ -23,6 +25,10 @@ if TYPE_CHECKING:
 load_profile()
 log_plain_tracebacks()
 
+FROZEN_AFTER: Final = 60.0
+"""Seconds beyond the limit of a test after which its process ends."""
+_STDERR: Final = pytest.StashKey[int]()
+
 
 class MakeBroker(Protocol):
     """Starts another broker for one test, with the arguments of `sandbox.kafka.broker.Broker`."""
@@ -34,9 +40,31 @@ class MakeBroker(Protocol):
 def pytest_configure(config: pytest.Config) -> None:
     """Start the longest files first, and let the processes of tests receive SIGINT."""
     config.pluginmanager.register(FileOrder(config))
+    config.stash[_STDERR] = os.dup(2)  # tests capture the descriptor 2
     # A shell without job control makes background processes ignore SIGINT, and their children inherit that.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Close the descriptor of `pytest_configure`."""
+    os.close(config.stash[_STDERR])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """End the process, with the stacks of all threads, if a test goes on after its limit.
+
+    pytest-timeout interrupts a test in Python code, which cannot run while a C function holds the interpreter's lock. A
+    consumer of librdkafka (2.16) that closes during a rebalance can hold it for ever: `rd_kafka_assign` gets no reply.
+    """
+    marker = item.get_closest_marker("timeout")
+    limit = float(marker.args[0] if marker else item.config.getoption("timeout") or item.config.getini("timeout"))
+    faulthandler.dump_traceback_later(limit + FROZEN_AFTER, file=item.config.stash[_STDERR], exit=True)
+    try:
+        return (yield)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.fixture(autouse=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import faulthandler
 import signal
 import sys
 import tempfile
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 READY_LIMIT: Final = 180.0
 """Seconds from lagwarden's start until it is ready; most of it is the start of Spark."""
 STOP_LIMIT: Final = 45.0
+FROZEN_AFTER: Final = 150.0
+"""Seconds after which a stop ends the process at once; the limits of its parts are shorter together."""
 SHOW_LEAST: Final = 10.0
 """Seconds for which the groups are shown at least, however short the duration."""
 VERDICTS_KNOWN: Final = 270.0
@@ -181,6 +184,8 @@ def run(duration: float | None) -> int:
             # Each part of the stop has a limit. A second Ctrl-C would leave processes and files behind.
             for number in _STOP_SIGNALS:
                 signal.signal(number, signal.SIG_IGN)
+            # A consumer of librdkafka (2.16) that closes during a rebalance can hold the interpreter's lock for ever.
+            faulthandler.dump_traceback_later(FROZEN_AFTER, exit=True)
             step("stopping lagwarden, traffic and broker")
 
 
@@ -212,6 +217,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (BrokerError, JarError, JavaMissingError, TimeoutError) as error:
         print(f"demo: {error}", file=sys.stderr)
         return 1
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 if __name__ == "__main__":

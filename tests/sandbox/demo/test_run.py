@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 import yaml
@@ -16,6 +18,9 @@ from sandbox.demo import run as demo
 from sandbox.demo.comparison import PartitionComparison, VerdictComparison
 from sandbox.demo.scrape import GroupLine
 from sandbox.demo.view import comparison_lines, groups_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 AGREEING = PartitionComparison("g", "t", 0, 7, 3, 7, 3)
 DIFFERING = PartitionComparison("g", "t", 1, 7, 3, 7, None)
@@ -93,9 +98,10 @@ def test_configuration_is_local(tmp_path: Path) -> None:
     assert config["checkpoint"]["dir"].startswith(str(tmp_path))
 
 
-def run_demo(folder: Path, *arguments: str) -> subprocess.Popen[str]:
-    """Start the demo with its temporary files in a folder of the test."""
-    return subprocess.Popen(
+@contextlib.contextmanager
+def run_demo(folder: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """Run the demo with its temporary files in a folder of the test. It is killed if it still runs at the end."""
+    process = subprocess.Popen(
         [sys.executable, "-m", "sandbox.demo", *arguments],
         env={**os.environ, "TMPDIR": str(folder), "PYTHONUNBUFFERED": "1"},
         stdin=subprocess.DEVNULL,
@@ -103,6 +109,11 @@ def run_demo(folder: Path, *arguments: str) -> subprocess.Popen[str]:
         stderr=subprocess.STDOUT,
         text=True,
     )
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def left_behind(folder: Path) -> list[str]:
