@@ -77,7 +77,8 @@ BURROW_EXPORTER: Final = Peer(
             _EXPORTER_PARTITION,
             absent=_NO_ENDS,
             instead="lagwarden_topic_partition_end_offset",
-            difference="burrow_exporter writes 0 with version 3 of Burrow's API, which does not have it.",
+            difference="Without a commit only if a member owns the partition. burrow_exporter writes 0 with version 3"
+            " of Burrow's API, which does not have it.",
         ),
         PeerMetric(
             "kafka_burrow_total_lag",
