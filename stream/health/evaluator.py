@@ -14,6 +14,7 @@ from stream.health.evidence import evidence
 from stream.health.hysteresis import ShownVerdicts
 from stream.health.packed_columns import PackedTable
 from stream.health.rules import RULES
+from stream.health.rules.log.unknown import briefly_unknown_rows
 from stream.health.rules.members import members_text
 from stream.health.rules.membership.unassigned import may_be_assigned_soon
 from stream.health.rules.rule import unread_text
@@ -209,7 +210,8 @@ class Evaluator(EvaluationRules):
         """Evaluate one tick. Ticks come in order, and each of them once."""
         window = self._build_window(inputs)
         rule_verdict, also = apply_rules(window)
-        shown = hysteresis.advance(self._previous_verdicts(inputs), rule_verdict, inputs.now)
+        previous = self._previous_verdicts(inputs)
+        shown = hysteresis.advance(previous, rule_verdict, inputs.now, briefly_unknown_rows(window))
         self._shown = PackedTable.pack(shown, _SHOWN)
         window = window.trim()
         self._last_inputs = inputs.without_columns()

@@ -4,7 +4,8 @@ A pure state machine per row. A fault (severity WARNING or above) is shown after
 `Rule.confirm` ticks in a row, withdrawn after `Rule.withdraw` ticks without any fault (two for most), and replaced by
 another fault after two. A row with changing faults shows the current one as soon as it has had some fault for one tick
 more than that fault requires. So alternating input never makes the shown verdict alternate. "ok" and "caught up"
-replace each other at once. A shown fault of a group that does not go on is not replaced by "habit unknown".
+replace each other at once. A shown fault of a group that does not go on is not replaced by "habit unknown". While a
+partition changes its leader, "unknown" replaces no other verdict.
 
 The state packs into a few bytes per row. After a restart the shown verdicts, good ones as well as faults, stay until
 the rules have observed enough to decide.
@@ -77,8 +78,13 @@ def initial_state(rows: int, now: int) -> ShownVerdicts:
     return ShownVerdicts(unknown, since, unfound, since_found, *(np.zeros(rows, np.int64) for _ in range(3)))
 
 
-def advance(previous: ShownVerdicts, rule_verdict: Codes, now: int) -> ShownVerdicts:
-    """Return the state after a tick with these verdicts of the rules (codes, or `UNDECIDED`)."""
+def advance(
+    previous: ShownVerdicts, rule_verdict: Codes, now: int, briefly_unknown: Flags | None = None
+) -> ShownVerdicts:
+    """Return the state after a tick with these verdicts of the rules (codes, or `UNDECIDED`).
+
+    `briefly_unknown`: the rows that are not shown as unknown if they were not before (None: no row).
+    """
     # A fault that is shown stays: what looks like a batch later, or to a monitor that has restarted, has failed.
     still_fault = (rule_verdict == _HABIT_UNKNOWN) & _IS_PAUSE[previous.verdict]
     rule_verdict = np.where(still_fault, previous.verdict, rule_verdict).astype(np.int8)
@@ -92,6 +98,8 @@ def advance(previous: ShownVerdicts, rule_verdict: Codes, now: int) -> ShownVerd
     well = np.where(undecided, previous.well_ticks, np.where(is_fault, 0, previous.well_ticks + 1))
     lasted = _has_lasted(previous.verdict, candidate, ticks, sick, well)
     changes = ~undecided & (candidate != previous.verdict) & lasted
+    if briefly_unknown is not None:
+        changes &= ~(briefly_unknown & (candidate == _UNKNOWN))
     return ShownVerdicts(
         verdict=np.where(changes, candidate, previous.verdict).astype(np.int8),
         since=np.where(changes, since, previous.since),

@@ -84,7 +84,7 @@ class HealthOptions(OptionSection):
     )
     restart_grace: Seconds = option(
         30.0,
-        "How long a restarting consumer may be absent before this counts.",
+        "How long a restarting consumer, or the leader of a partition, may be absent before this counts.",
         unit="seconds",
         gt=0,
         le=86_400,

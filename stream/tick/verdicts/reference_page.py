@@ -28,6 +28,10 @@ faulty: [verdicts.md](verdicts.md). With `health.rules: burrow` the verdicts are
 [config.md](config.md).
 
 Rules are evaluated in a fixed order, causes before their effects; see `stream/health/rules/__init__.py`.
+
+A leader election or the restart of a broker changes no verdict: while a partition has no leader that returns its end,
+the lag is not known and not exported, but the verdict stays as it was for `health.restart_grace` (30 s by default).
+After that time the group is `no_leader` or `unknown`.
 """
 _SEVERITIES: Final = {
     Severity.CRITICAL: "records wait or are lost, and this does not end without action",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from stream import wording as say
 from stream.health.features import lag
 from stream.health.features import offset_out_of_range as beyond
@@ -26,9 +28,15 @@ _REASONS: Final = {
     "not_found": "the topic does not exist",
     "not_authorized": "lagwarden has no right to describe the topic",
     "no_leader": "the partition has no leader",
+    "leader_changed": "the partition is changing its leader",
+    "not_available": "the new leader of the partition does not know its end yet",
+    "unreachable": "the leader of the partition cannot be reached",
+    "timed_out": "the leader of the partition does not answer in time",
 }
 _NOT_AUTHORIZED = "not_authorized"
 _NO_LEADER = "no_leader"
+_DURING_ELECTION: Final = (_NO_LEADER, "leader_changed", "not_available", "unreachable", "timed_out")
+"""The reasons why an end is not known while a partition changes its leader or its broker restarts."""
 _TAIL_REASONS: Final = {
     _NOT_AUTHORIZED: "lagwarden has no right to Read topic {topic}",
     "no_leader": "the partition has no leader",
@@ -71,6 +79,20 @@ def _outage_of(window: Window, row: int) -> OffsetsOutage | None:
     if outage is None or not 0 <= int(outage.since[row]) < window.now - window.limits.restart_grace:
         return None
     return outage
+
+
+def briefly_unknown_rows(window: Window) -> Flags:
+    """Return the rows whose end has been unknown for at most `restart_grace`, as in a leader election.
+
+    The reason of each is one that ends when a broker leads the partition and answers.
+    """
+    reasons, matches = window.inputs.reasons, no_rows(window)
+    rows = np.flatnonzero(_matches(window) & ~_hidden_by_outage(window))
+    if reasons is None or not len(rows):
+        return matches
+    is_recent = window.now - window.remembered.known_at[rows] <= window.limits.restart_grace
+    matches[rows] = is_recent & np.isin(reasons[rows].astype(np.str_), _DURING_ELECTION)
+    return matches
 
 
 def reason(window: Window, row: int) -> str | None:
