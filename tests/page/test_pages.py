@@ -16,6 +16,7 @@ from exporters.wording import printable
 from stream.config.values import cache_folder
 from tests.exporters.snapshots import HOSTILE_NAMES, snapshot, table
 from tests.page.demo_data import demo_snapshot, detail_of
+from tests.page.pictures import pictured
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -136,6 +137,16 @@ def test_a_page_fits_every_window(
         page.picture(tmp_path / "page.png")
         # A picture of one colour is smaller than this.
         assert (tmp_path / "page.png").stat().st_size > 10_000
+
+
+def test_a_wide_window_shows_all_columns(browser: Browser, serve: Serve) -> None:
+    """In a window of 1,920 pixels no table of groups with usual names scrolls."""
+    now = time.time()
+    with browser.page(width=1920, height=1080) as page:
+        page.open(serve(pictured(now, now)).url)
+        tables = "[...document.querySelectorAll('.wide')]"
+        assert page.run(f"{tables}.length") > 0
+        assert page.run(f"{tables}.filter((table) => table.scrollWidth > table.clientWidth).length") == 0
 
 
 def test_a_group_has_a_line_of_its_latest_lags(browser: Browser, url: str) -> None:
