@@ -25,27 +25,22 @@ STOPS: Final = VerdictScenario(
 KEEPS_UP: Final = VerdictScenario("keeps-up", "healthy", "it keeps up", {"in": ScenarioTopic()}, ())
 
 
-def labelled(
-    scenario: VerdictScenario,
-    marks: dict[str, float],
-    outages: dict[str, float] | None = None,
-    *,
-    stretch: float = 1.0,
-) -> RecordingLabels:
+def labelled(scenario: VerdictScenario, marks: dict[str, float], stretch: float = 1.0) -> RecordingLabels:
     """Return the labels of a run of 120 s with these marks, in seconds of the run."""
     times = {name: BEGAN + time * stretch for name, time in marks.items()}
-    shared = {name: BEGAN + time * stretch for name, time in (outages or {}).items()}
-    own = {scenario.name: times, "": shared}
-    run = RunRecord(BEGAN, BEGAN + 120 * stretch, {scenario.name: "g"}, own, [], [], [], stretch=stretch)
+    run = RunRecord(
+        BEGAN, BEGAN + 120 * stretch, {scenario.name: "g"}, {scenario.name: times}, [], [], [], stretch=stretch
+    )
     return label_run([scenario], run)
 
 
 def test_a_fault_is_knowable_some_time_after_it_began() -> None:
-    """The times are those of the run's marks. A sick group is healthy until its fault."""
-    (label,) = labelled(STOPS, {"fault": 60.25}).groups
+    """The times are those of the run's marks. A sick group is healthy until the first mark of its scenario."""
+    (label,) = labelled(STOPS, {"silence": 50.0, "fault": 60.25}).groups
     assert label.faults == (LabelledFault(("stopped",), BEGAN + 60.25, BEGAN + 63.25),)
-    assert label.healthy == ((BEGAN + WARM_UP, BEGAN + 60.25),)
+    assert label.healthy == ((BEGAN + WARM_UP, BEGAN + 50),)
     assert (label.group, label.fate, label.topics) == ("g", "sick", ("g-in",))
+    assert labelled(STOPS, {}).groups == ()
 
 
 def test_other_causes_at_a_later_mark_are_another_fault() -> None:
@@ -64,65 +59,34 @@ def test_other_causes_at_a_later_mark_are_another_fault() -> None:
     assert label.faults[1].began == BEGAN + 90
 
 
-def test_a_group_that_recovers_is_healthy_again_until_the_end() -> None:
-    """An alarm is false from three ticks after the time when the recovery must be shown."""
-    scenario = dataclasses.replace(STOPS, expected=(*STOPS.expected, ExpectedVerdict(FINE, 20.0)))
-    (label,) = labelled(scenario, {"fault": 60.0}).groups
-    assert label.recovered == BEGAN + 80 + 3 * pace.TICK
-    assert label.healthy[-1] == (label.recovered, BEGAN + 120)
-    assert len(label.faults) == 1
-
-
 def test_labels_of_a_slower_run_are_times_of_the_wall_clock() -> None:
-    """All times since the beginning are twice as long at stretch 2; times `faster`, they are those of production."""
+    """All times since the beginning are longer in a slower run; times `faster`, they are those of production.
+
+    A group that recovers is healthy again until the end, from three ticks after its recovery must be shown.
+    """
     scenario = dataclasses.replace(STOPS, expected=(*STOPS.expected, ExpectedVerdict(FINE, 20.0)))
-    once, twice = (labelled(scenario, {"fault": 60.0}, stretch=stretch) for stretch in (1.0, 2.0))
-    assert (once.faster, once.tick, once.offsets_retention) == (5.0, 2.0, 240.0)
-    assert (twice.faster, twice.tick, twice.offsets_retention) == (2.5, 4.0, 480.0)
-    (one,), (two,) = once.groups, twice.groups
-    assert two.faults[0].knowable - BEGAN == 2 * (one.faults[0].knowable - BEGAN) == 126.0
-    assert [(a - BEGAN, b - BEGAN) for a, b in two.healthy] == [
-        (2 * (a - BEGAN), 2 * (b - BEGAN)) for a, b in one.healthy
-    ]
+    for stretch in (1.0, 2.0):
+        labels = labelled(scenario, {"fault": 60.0}, stretch)
+        assert (labels.faster, labels.tick, labels.offsets_retention) == (5 / stretch, 2 * stretch, 240 * stretch)
+        ((label,), recovered) = labels.groups, BEGAN + (80 + 3 * pace.TICK) * stretch
+        assert label.healthy == (
+            (BEGAN + WARM_UP * stretch, BEGAN + 60 * stretch),
+            (recovered, BEGAN + 120 * stretch),
+        )
+        assert (label.recovered, label.faults[0].knowable, len(label.faults)) == (recovered, BEGAN + 63 * stretch, 1)
 
 
-@pytest.mark.parametrize(
-    ("limits", "healthy"),
-    [
-        pytest.param({}, (WARM_UP, 120.0), id="whole run without the warm-up"),
-        pytest.param({"judged_from": 50.0}, (50.0, 120.0), id="start of the judged time"),
-        pytest.param({"judged_until": 70.0}, (WARM_UP, 70.0), id="end of the judged time"),
-    ],
-)
-def test_a_healthy_group_has_one_healthy_phase(limits: dict[str, float], healthy: tuple[float, float]) -> None:
+def test_a_healthy_group_has_one_healthy_phase() -> None:
     """Marks of the scenario, such as a planned reset, do not end the healthy phase."""
-    (label,) = labelled(dataclasses.replace(KEEPS_UP, **limits), {"reset": 30.0}).groups
-    assert label.healthy == ((BEGAN + healthy[0], BEGAN + healthy[1]),)
-    assert not label.faults
-
-
-def test_the_silence_before_a_fault_is_no_healthy_phase() -> None:
-    """The first mark of the scenario ends the healthy phase, even if the fault counts from another one."""
-    (label,) = labelled(STOPS, {"silence": 50.0, "fault": 60.0}).groups
-    assert label.healthy == ((BEGAN + WARM_UP, BEGAN + 50),)
-
-
-def test_outages_of_all_groups_can_begin_a_fault() -> None:
-    """A fault can begin at the mark of an outage that all groups share, and the labels list the outage."""
-    scenario = dataclasses.replace(STOPS, expected=(ExpectedVerdict(("no_leader",), 6.0, "leader dies"),))
-    labels = labelled(scenario, {}, {"leader dies": 70.0})
-    assert labels.groups[0].faults[0].began == BEGAN + 70
-    assert labels.outages == {"leader dies": BEGAN + 70}
-
-
-def test_a_scenario_whose_fault_was_not_produced_has_no_label() -> None:
-    """A group whose mark was not reached has no label."""
-    assert labelled(STOPS, {}).groups == ()
+    rows = [({}, (WARM_UP, 120)), ({"judged_from": 50.0}, (50, 120)), ({"judged_until": 70.0}, (WARM_UP, 70))]
+    for limits, (since, until) in rows:
+        (label,) = labelled(dataclasses.replace(KEEPS_UP, **limits), {"reset": 30.0}).groups
+        assert (label.healthy, label.faults) == (((BEGAN + since, BEGAN + until),), ())
 
 
 def test_saved_labels_are_loaded_unchanged(tmp_path: Path) -> None:
     """Saving and loading gives equal labels. A file of another format is refused."""
-    labels = labelled(STOPS, {"fault": 60.0}, {"broker stops": 90.0})
+    labels = dataclasses.replace(labelled(STOPS, {"fault": 60.0}), outages={"broker stops": BEGAN + 90})
     file = tmp_path / "labels.json"
     labels.save(file)
     assert load_labels(file) == labels
@@ -131,11 +95,13 @@ def test_saved_labels_are_loaded_unchanged(tmp_path: Path) -> None:
         load_labels(file)
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda each: each.name)
-def test_every_scenario_can_be_labelled(scenario: VerdictScenario) -> None:
+def test_every_scenario_can_be_labelled() -> None:
     """A sick group has a healthy phase and faults whose causes are verdicts. A healthy one has no fault."""
-    marks = {each.mark: 60.0 + 10 * number for number, each in enumerate(scenario.expected)}
-    (label,) = labelled(scenario, marks).groups
-    assert bool(label.faults) == (scenario.kind == "sick")
-    assert {cause for fault in label.faults for cause in fault.causes} <= set(Verdict) - set(FINE)
-    assert label.healthy
+    wrong = []
+    for scenario in SCENARIOS:
+        marks = {each.mark: 60.0 + 10 * number for number, each in enumerate(scenario.expected)}
+        (label,) = labelled(scenario, marks).groups
+        causes = {cause for fault in label.faults for cause in fault.causes}
+        if not label.healthy or bool(causes) != (scenario.kind == "sick") or not causes <= set(Verdict) - set(FINE):
+            wrong.append(f"{scenario.name}: {label}")
+    assert wrong == []

