@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import re
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-import pytest
+from tests.architecture.sources import BESIDE, PRODUCT, TREES, files, source
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-ROOT: Final = Path(__file__).resolve().parents[2]
-TREES: Final = ("decoders", "exporters", "stream", "sandbox", "bench", "deploy", "tests")
 VAGUE_VERBS: Final = frozenset(
     {"Give", "Gives", "Tell", "Tells", "Say", "Says", "Let", "Hand", "Bring", "Draw", "Take"}
 )
@@ -21,46 +14,30 @@ VAGUE_VERBS: Final = frozenset(
 QUESTIONS: Final = frozenset({"What", "Whether", "How", "Where", "Who", "Which"})
 """First words of a function's docstring that leave out its verb."""
 MOST_WORDS_OF_AN_EVENT: Final = 14
-LOG_LEVELS: Final = frozenset({"debug", "info", "warning", "error", "critical", "exception"})
-
-Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
-def documented(tree: str) -> Iterator[tuple[str, Definition, str]]:
-    """Yield each documented definition of a tree with its place and the first word of its docstring."""
-    for path in sorted((ROOT / tree).rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, Definition) and (text := ast.get_docstring(node)):
-                yield f"{path.relative_to(ROOT)}:{node.lineno} {node.name}", node, text.split()[0].strip("`,.:;")
+def test_no_docstring_begins_with_a_vague_verb_or_a_question_word() -> None:
+    """No docstring begins with a verb that hides the action, such as "Give".
 
-
-@pytest.mark.parametrize("tree", TREES)
-def test_no_docstring_begins_with_a_vague_verb(tree: str) -> None:
-    """No docstring begins with a verb that hides the action, such as "Give" or "Tell"."""
-    assert [f"{place}: {word}" for place, _, word in documented(tree) if word in VAGUE_VERBS] == []
-
-
-@pytest.mark.parametrize("tree", ["decoders", "exporters", "stream", "sandbox", "bench", "deploy"])
-def test_no_docstring_of_a_function_begins_with_a_question_word(tree: str) -> None:
-    """No function's docstring begins with a question word, such as "Whether". A property may begin with a noun."""
-    functions = [(place, word) for place, node, word in documented(tree) if not isinstance(node, ast.ClassDef)]
-    assert [f"{place}: {word}" for place, word in functions if word in QUESTIONS] == []
+    Outside of the tests no function's docstring begins with a question word, such as "Whether". A property may begin
+    with a noun.
+    """
+    wrong = []
+    for path in files(*TREES):
+        asks = QUESTIONS if path.parts[0] in {*PRODUCT, *BESIDE} else frozenset()
+        for place, word, of_class in source(path).docstrings:
+            if word in VAGUE_VERBS or (word in asks and not of_class):
+                wrong.append(f"{place}: {word}")
+    assert wrong == []
 
 
 def test_log_events_are_short_and_begin_in_lower_case() -> None:
     """A log event of `stream` has at most 14 words, begins in lower case and has no full stop."""
-    wrong, events = [], 0
-    for path in sorted((ROOT / "stream").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
-                continue
-            event = node.args[0]
-            logger = isinstance(node.func.value, ast.Name) and node.func.value.id == "_log"
-            if not (logger and node.func.attr in LOG_LEVELS and isinstance(event, ast.Constant)):
-                continue
-            text = str(event.value)
-            events += 1
-            if len(text.split()) > MOST_WORDS_OF_AN_EVENT or re.match(r"[A-Z][a-z]", text) or text.endswith("."):
-                wrong.append(f"{path.relative_to(ROOT)}:{node.lineno} {text}")
+    events = [event for path in files("stream") for event in source(path).log_events]
+    wrong = [
+        f"{place} {text}"
+        for place, text in events
+        if len(text.split()) > MOST_WORDS_OF_AN_EVENT or re.match(r"[A-Z][a-z]", text) or text.endswith(".")
+    ]
     assert wrong == []
-    assert events > 50
+    assert len(events) > 50

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 import collections
 import graphlib
-import itertools
 import tomllib
 from pathlib import Path
 from typing import Final
 
-import pytest
+from tests.architecture.sources import BESIDE, PRODUCT, ROOT, TREES, files, source
 
-ROOT: Final = Path(__file__).resolve().parents[2]
-PRODUCT: Final = ("decoders", "exporters", "stream")
-TREES: Final = (*PRODUCT, "sandbox", "bench", "deploy", "tests")
 MOST_MODULES: Final = 21
 FAMILY: Final = 3
 """The smallest number of modules with one `prefix_` that must be a package."""
@@ -37,7 +32,7 @@ CONTRACTS: Final[dict[str, frozenset[str]]] = {
 }
 """Import contracts that allow a library in one package. They list the packages in which it is forbidden."""
 KINDS_OF_TESTS: Final = frozenset(
-    {"architecture", "chaos", "chart", "cluster", "container", "integration", "page", "support"}
+    {"architecture", "chaos", "chart", "cluster", "container", "integration", "page", "support", "tiers"}
 )
 """The folders of `tests` that mirror no package."""
 UNUSED: Final[dict[str, str]] = {}
@@ -46,8 +41,7 @@ UNUSED: Final[dict[str, str]] = {}
 
 def folders() -> list[Path]:
     """Return all folders with Python modules, relative to the root of the project."""
-    found = {path.parent for tree in TREES for path in (ROOT / tree).rglob("*.py")}
-    return sorted(path.relative_to(ROOT) for path in found)
+    return sorted({path.parent for path in files(*TREES)})
 
 
 def modules(folder: Path) -> list[str]:
@@ -57,25 +51,13 @@ def modules(folder: Path) -> list[str]:
 
 def product_modules() -> list[Path]:
     """Return the modules of the product, relative to the root of the project."""
-    found = itertools.chain.from_iterable((ROOT / tree).rglob("*.py") for tree in PRODUCT)
-    return sorted(path.relative_to(ROOT) for path in found if not path.stem.startswith("__"))
+    return sorted(path for path in files(*PRODUCT) if not path.stem.startswith("__"))
 
 
 def children_of(tree: str) -> set[str]:
     """Return the import names of the packages and modules directly below a package."""
     paths = (path for path in (ROOT / tree).iterdir() if path.suffix == ".py" or (path / "__init__.py").exists())
     return {f"{tree}.{path.stem}" for path in paths if path.stem != "__init__"}
-
-
-def imported(path: Path) -> set[str]:
-    """Return the dotted names that a file imports; of `from a import b` both `a` and `a.b`."""
-    names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return names
 
 
 def dotted(path: Path) -> str:
@@ -86,7 +68,7 @@ def dotted(path: Path) -> str:
 def test_modules_have_no_import_cycles() -> None:
     """No module imports itself through others, not even for annotations or inside a function."""
     known = {dotted(path): path for path in product_modules()}
-    graph = {name: imported(ROOT / path) & known.keys() for name, path in known.items()}
+    graph = {name: source(path).imported & known.keys() for name, path in known.items()}
     graphlib.TopologicalSorter(graph).prepare()
 
 
@@ -105,44 +87,43 @@ def test_modules_that_share_a_prefix_are_a_package() -> None:
     assert families == {}
 
 
-@pytest.mark.parametrize("trees", [PRODUCT, ("sandbox",), ("bench",), ("deploy",)], ids="-".join)
-def test_public_class_names_are_unique(trees: tuple[str, ...]) -> None:
+def test_public_class_names_are_unique() -> None:
     """A public class name is used for one class of the product, and for one of each tree beside it."""
-    places: dict[str, list[str]] = collections.defaultdict(list)
-    for path in itertools.chain.from_iterable((ROOT / tree).rglob("*.py") for tree in trees):
-        for node in ast.parse(path.read_text()).body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                places[node.name].append(str(path.relative_to(ROOT)))
-    assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}
+    for trees in (PRODUCT, *((tree,) for tree in BESIDE)):
+        places: dict[str, list[str]] = collections.defaultdict(list)
+        for path in files(*trees):
+            for name in source(path).public_classes:
+                places[name].append(str(path))
+        assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}
 
 
-@pytest.mark.parametrize("name", CONTRACTS)
-def test_import_contracts_list_every_package(name: str) -> None:
+def test_import_contracts_list_every_package() -> None:
     """A contract that allows a library in one package forbids it in all others, so it must list each new package."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
     contracts = {contract["name"]: contract for contract in settings["tool"]["importlinter"]["contracts"]}
-    listed = set(contracts[name]["source_modules"])
     children = {child for tree in ("exporters", "stream") for child in children_of(tree)}
-    covered = {child for child in children if child in listed or child.partition(".")[0] in listed}
-    # A contract about a part of one tree leaves the other tree to the contract about the whole.
-    trees = {source.partition(".")[0] for source in listed}
-    expected = {child for child in children if child.partition(".")[0] in trees}
-    assert expected - covered - CONTRACTS[name] == set()
-    assert not listed & CONTRACTS[name]
+    wrong = []
+    for name, allowed in CONTRACTS.items():
+        listed = set(contracts[name]["source_modules"])
+        covered = {child for child in children if child in listed or child.partition(".")[0] in listed}
+        # A contract about a part of one tree leaves the other tree to the contract about the whole.
+        trees = {source.partition(".")[0] for source in listed}
+        expected = {child for child in children if child.partition(".")[0] in trees}
+        wrong += [f"{name}: {child} is missing" for child in expected - covered - allowed]
+        wrong += [f"{name}: {child} is not allowed" for child in listed & allowed]
+    assert wrong == []
 
 
-@pytest.mark.parametrize("tree", [*PRODUCT, "sandbox", "bench", "deploy"])
-def test_only_tests_import_tests(tree: str) -> None:
+def test_only_tests_import_tests() -> None:
     """No module outside of `tests` imports tests. `tests` is not a package, so import contracts do not cover it."""
-    importers = {str(path.relative_to(ROOT)): imported(path) for path in (ROOT / tree).rglob("*.py")}
-    assert [path for path, names in importers.items() if any(name.split(".")[0] == "tests" for name in names)] == []
+    everything = {path: source(path).imported for path in files(*PRODUCT, *BESIDE)}
+    assert [path for path, names in everything.items() if "tests" in {name.split(".")[0] for name in names}] == []
 
 
 def test_only_the_transport_imports_the_kafka_client() -> None:
     """Only modules of `stream.cluster.transport` import the Kafka client."""
-    importers = [
-        path for path in product_modules() if "kafka" in {name.split(".")[0] for name in imported(ROOT / path)}
-    ]
+    clients = {path: {name.split(".")[0] for name in source(path).imported} for path in product_modules()}
+    importers = [path for path, names in clients.items() if "kafka" in names]
     assert {path.parent.parts[:3] for path in importers} == {("stream", "cluster", "transport")}
 
 
@@ -163,23 +144,16 @@ def test_the_root_of_stream_has_few_modules() -> None:
     assert modules(Path("stream")) == ["errors", "http_post", "logs", "process_memory", "wording"]
 
 
-@pytest.mark.parametrize("tree", [*PRODUCT, "sandbox", "bench", "deploy"])
-def test_each_package_has_a_docstring(tree: str) -> None:
+def test_each_package_has_a_docstring() -> None:
     """The `__init__` of each package has a docstring, and code is only in packages."""
-    for folder in (each for each in folders() if each.parts[0] == tree):
-        init = ROOT / folder / "__init__.py"
-        assert init.exists(), folder
-        assert ast.get_docstring(ast.parse(init.read_text())), folder
+    packages = {path.parent / "__init__.py" for path in files(*PRODUCT, *BESIDE)}
+    assert [path for path in packages if not (ROOT / path).exists() or not source(path).has_docstring] == []
 
 
 def reached_by_tests(package: Path) -> set[str]:
     """Return the names that tests of a package import, and what its modules of those names import in turn."""
-    tests = (ROOT / "tests" / package).rglob("*.py")
-    reached = {name for file in tests for name in imported(file)}
-    uses = {
-        dotted(path.relative_to(ROOT)).removesuffix(".__init__"): imported(path)
-        for path in (ROOT / package).rglob("*.py")
-    }
+    reached = {name for file in files(f"tests/{package}") for name in source(file).imported}
+    uses = {dotted(path).removesuffix(".__init__"): source(path).imported for path in files(str(package))}
     while True:
         further = {name for module, names in uses.items() if module in reached for name in names} - reached
         if not further:
@@ -200,10 +174,7 @@ def test_each_module_is_reached_by_a_test_of_its_package() -> None:
 
 def test_each_module_is_used_by_the_product() -> None:
     """No module of the product exists for tests or benchmarks only."""
-    everywhere: set[str] = set()
-    for tree in PRODUCT:
-        for path in (ROOT / tree).rglob("*.py"):
-            everywhere |= imported(path) - {dotted(path.relative_to(ROOT))}
+    everywhere = {name for path in files(*PRODUCT) for name in source(path).imported - {dotted(path)}}
     programs = {path for path in product_modules() if '__name__ == "__main__"' in (ROOT / path).read_text()}
     unused = [str(path) for path in product_modules() if path not in programs and dotted(path) not in everywhere]
     assert unused == sorted(UNUSED)

@@ -7,8 +7,6 @@ import re
 from pathlib import Path
 from typing import Final
 
-import pytest
-
 from exporters.page.links import alert_of_verdict
 from sandbox.verdict_scenarios.everything import SCENARIOS
 from stream.health.share.rules import SHARE_RULES, ShareVerdict
@@ -66,8 +64,7 @@ SHARE_SEVERITY: Final = {rule.verdict: rule.severity for rule in SHARE_RULES}
 @functools.cache
 def alert_of(verdict: Verdict | ShareVerdict) -> str:
     """Return the alert of a verdict; the test of the rules shows that there is one."""
-    severity = SHARE_SEVERITY[verdict] if isinstance(verdict, ShareVerdict) else SEVERITY[verdict]
-    labels = {"verdict": str(verdict), "severity": severity.name.lower()}
+    labels = {"verdict": str(verdict), "severity": severity_of(verdict)}
     (found,) = (
         name
         for name, alert in ALERTS.items()
@@ -77,24 +74,23 @@ def alert_of(verdict: Verdict | ShareVerdict) -> str:
     return found
 
 
-@pytest.mark.parametrize("verdict", Verdict)
-def test_pages_link_to_the_runbook_of_the_alert(verdict: Verdict) -> None:
-    """The page of a group names the alert that the rules have for a fault. Other verdicts have no alert."""
-    named = alert_of_verdict(str(verdict), SEVERITY[verdict].name.lower())
-    assert named == (alert_of(verdict) if verdict in FAULTS else None)
+def severity_of(verdict: Verdict | ShareVerdict) -> str:
+    """Return the severity label of a verdict."""
+    severity = SHARE_SEVERITY[verdict] if isinstance(verdict, ShareVerdict) else SEVERITY[verdict]
+    return severity.name.lower()
 
 
-@pytest.mark.parametrize("verdict", ShareVerdict)
-def test_pages_link_to_the_runbook_of_a_share_groups_alert(verdict: ShareVerdict) -> None:
-    """The page of a share group names the alert of its verdict in the rules."""
-    assert alert_of_verdict(str(verdict), SHARE_SEVERITY[verdict].name.lower()) == alert_of(verdict)
+def test_pages_link_to_the_runbook_of_the_alert() -> None:
+    """The page of a group or a share group names the alert that the rules have for a fault. Others have no alert."""
+    alerting = {each: alert_of(each) for each in (*FAULTS, *ShareVerdict)}
+    found = {each: alert_of_verdict(str(each), severity_of(each)) for each in (*Verdict, *ShareVerdict)}
+    assert found == {each: alerting.get(each) for each in found}
 
 
-@pytest.mark.parametrize("verdict", ShareVerdict)
-def test_a_share_group_has_the_verdict(verdict: ShareVerdict) -> None:
+def test_a_share_group_has_each_verdict() -> None:
     """A story of the rules has the verdict, and real members have it unless it needs long locks."""
-    assert verdict in {expected for *_, expected in SHARE_STORIES}
-    assert (verdict in SICK.values()) == (verdict not in LONG_LOCKS)
+    assert {expected for *_, expected in SHARE_STORIES} >= set(ShareVerdict)
+    assert set(SICK.values()) & set(ShareVerdict) == set(ShareVerdict) - LONG_LOCKS
 
 
 def stories_of(verdict: Verdict | ShareVerdict, kind: Kind) -> list[Case]:
@@ -107,45 +103,42 @@ def stories_of(verdict: Verdict | ShareVerdict, kind: Kind) -> list[Case]:
     ]
 
 
-@pytest.mark.parametrize("verdict", [*FAULTS, *ShareVerdict])
-def test_each_fault_has_stories_just_before_and_just_after_its_alert_fires(verdict: Verdict | ShareVerdict) -> None:
+def test_each_fault_has_stories_just_before_and_just_after_its_alert_fires() -> None:
     """The alert of a fault fires in no story just before and in one just after, and has a healthy look-alike."""
-    before, after = stories_of(verdict, Kind.BEFORE), stories_of(verdict, Kind.AFTER)
-    assert before
-    assert not any(case.fires for case in before)
-    assert any(case.fires for case in after)
-    assert any(case.kind is Kind.ODD for case in CASES if case.alert == alert_of(verdict))
+    odd = {case.alert for case in CASES if case.kind is Kind.ODD}
+    wrong = []
+    for verdict in (*FAULTS, *ShareVerdict):
+        before = [case.fires for case in stories_of(verdict, Kind.BEFORE)]
+        after = [case.fires for case in stories_of(verdict, Kind.AFTER)]
+        if not before or any(before) or not any(after) or alert_of(verdict) not in odd:
+            wrong.append(f"{verdict}: before {before}, after {after}")
+    assert wrong == []
 
 
-@pytest.mark.parametrize("verdict", [*FAULTS, *ShareVerdict])
-def test_the_runbook_of_a_fault_names_it(verdict: Verdict | ShareVerdict) -> None:
+def test_the_runbook_of_a_fault_names_it() -> None:
     """The section about the meaning has the name that `lagwarden explain` prints."""
-    text = (ROOT / "docs" / "runbooks" / f"{alert_of(verdict)}.md").read_text()
-    meaning = text.partition("## Meaning")[2].partition("\n## ")[0]
-    words = " ".join(meaning.split()).lower()
-    assert re.search(rf"\*{verdict.replace('_', ' ')}\*", words)
+    wrong = []
+    for verdict in (*FAULTS, *ShareVerdict):
+        text = (ROOT / "docs" / "runbooks" / f"{alert_of(verdict)}.md").read_text()
+        meaning = text.partition("## Meaning")[2].partition("\n## ")[0]
+        if not re.search(rf"\*{verdict.replace('_', ' ')}\*", " ".join(meaning.split()).lower()):
+            wrong.append(f"{alert_of(verdict)}.md does not name {verdict}")
+    assert wrong == []
 
 
-@pytest.mark.parametrize("verdict", [*FAULTS, *NOTICES])
-def test_a_group_of_the_play_has_the_verdict(verdict: Verdict) -> None:
-    """A scenario of the play expects the verdict, unless its limits are too long for the play."""
-    expected = {each for scenario in SCENARIOS for step in scenario.expected for each in step.verdicts}
+def test_a_group_of_the_play_and_a_simulated_group_have_each_verdict() -> None:
+    """A scenario of the play expects the verdict, unless its limits are too long for the play, and one simulation."""
+    expected = {verdict for scenario in SCENARIOS for step in scenario.expected for verdict in step.verdicts}
     names = {scenario.name for scenario in SCENARIOS}
-    known = verdict in expected or ELSEWHERE.get(verdict) in names
-    assert known == (verdict not in TOO_SLOW_FOR_THE_PLAY)
-
-
-@pytest.mark.parametrize("verdict", [*FAULTS, *NOTICES])
-def test_a_simulated_group_has_the_verdict(verdict: Verdict) -> None:
-    """The simulation has a group that is expected to have the verdict."""
+    expected |= {verdict for verdict, name in ELSEWHERE.items() if name in names}
     simulated = {each.wanted for each in (*situations.SICK, *situations.NOTICED)}
-    assert verdict in simulated
+    assert {each for each in (*FAULTS, *NOTICES) if each not in expected} == TOO_SLOW_FOR_THE_PLAY
+    assert {*FAULTS, *NOTICES} - simulated == set()
 
 
-@pytest.mark.parametrize("verdict", FAULTS)
-def test_a_fault_has_healthy_look_alikes(verdict: Verdict) -> None:
+def test_a_fault_has_healthy_look_alikes() -> None:
     """Each fault has look-alikes, and each of them is a healthy group of the play or the simulation."""
     healthy = {each.name for each in SCENARIOS if each.kind == "healthy"}
     healthy |= {each.story for each in situations.HEALTHY}
-    assert LOOK_ALIKES[verdict]
-    assert set(LOOK_ALIKES[verdict]) <= healthy
+    assert [verdict for verdict in FAULTS if not LOOK_ALIKES.get(verdict)] == []
+    assert {name for verdict in FAULTS for name in LOOK_ALIKES[verdict]} - healthy == set()
