@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import subprocess
 
-import pytest
-
 from exporters.page.commands import commands_section, group_commands, shell_word
 from exporters.page.html_tree import html
 from exporters.page.links import PageLinks
@@ -14,16 +12,16 @@ from tests.exporters.snapshots import HOSTILE_NAMES
 BROKERS = ("a:9092", "b:9092")
 
 
-@pytest.mark.parametrize("name", [*HOSTILE_NAMES, "$(id)", "`id`", "a'b", "it\\'s\n"], ids=ascii)
-def test_a_shell_reads_the_exact_name(name: str) -> None:
+def test_a_shell_reads_the_exact_name() -> None:
     """Bash reads a quoted name as one word without expansion; the command is one line of printable text."""
-    word = shell_word(name)
-    assert word.isprintable()
-    # The sentinel keeps line feeds at the end.
-    completed = subprocess.run(
-        ["bash", "-c", f"printf %s. {word}"], capture_output=True, check=True, env={"LC_ALL": "C.UTF-8"}
-    )
-    assert completed.stdout.decode() == f"{name}."
+    for name in (*HOSTILE_NAMES, "$(id)", "`id`", "a'b", "it\\'s\n"):
+        word = shell_word(name)
+        assert word.isprintable()
+        # The sentinel keeps line feeds at the end.
+        completed = subprocess.run(
+            ["bash", "-c", f"printf %s. {word}"], capture_output=True, check=True, env={"LC_ALL": "C.UTF-8"}
+        )
+        assert completed.stdout.decode() == f"{name}."
 
 
 def test_the_commands_of_a_classic_group() -> None:
@@ -36,28 +34,27 @@ def test_the_commands_of_a_classic_group() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("kind", "tool"), [("share", "bin/kafka-share-groups.sh"), ("streams", "bin/kafka-streams-groups.sh")]
-)
-def test_groups_of_other_kinds_have_their_own_tool(kind: str, tool: str) -> None:
+def test_groups_of_other_kinds_have_their_own_tool() -> None:
     """Share and Streams groups have their own tool, and no preview of a reset of consumers' offsets."""
-    commands = [command for _, command in group_commands({"group": "g", "kind": kind}, ())]
-    assert commands == ["lagwarden explain g", f"{tool} --bootstrap-server localhost:9092 --group g --describe"]
+    for kind in ("share", "streams"):
+        tool = f"bin/kafka-{kind}-groups.sh --bootstrap-server localhost:9092 --group g --describe"
+        assert [command for _, command in group_commands({"group": "g", "kind": kind}, ())] == [
+            "lagwarden explain g",
+            tool,
+        ]
 
 
-@pytest.mark.parametrize("kind", ["classic", "share", "streams"])
-def test_commands_of_kafka_name_the_file_of_client_settings(kind: str) -> None:
+def test_commands_of_kafka_name_the_file_of_client_settings() -> None:
     """Each command of Kafka's tools names the configured file of client settings; the command of lagwarden does not."""
-    row = {"group": "g", "kind": kind}
-    explain, *others = (command for _, command in group_commands(row, BROKERS, "client.properties"))
-    assert "--command-config" not in explain
-    assert others
-    assert all(
-        " --bootstrap-server a:9092,b:9092 --command-config client.properties --group g" in each for each in others
-    )
-    text = html(commands_section(row, PageLinks(bootstrap_servers=BROKERS, command_config="client.properties")))
-    assert "client.properties has your TLS and SASL settings" in text
-    assert "client.properties" not in html(commands_section(row, PageLinks(bootstrap_servers=BROKERS)))
+    options = " --bootstrap-server a:9092,b:9092 --command-config client.properties --group g"
+    for kind in ("classic", "share", "streams"):
+        row = {"group": "g", "kind": kind}
+        explain, *others = (command for _, command in group_commands(row, BROKERS, "client.properties"))
+        assert "--command-config" not in explain
+        assert [options in each for each in others] in ([True], [True, True])
+        text = html(commands_section(row, PageLinks(bootstrap_servers=BROKERS, command_config="client.properties")))
+        assert "client.properties has your TLS and SASL settings" in text
+        assert "client.properties" not in html(commands_section(row, PageLinks(bootstrap_servers=BROKERS)))
 
 
 def test_the_script_adds_the_address_of_lagwarden() -> None:

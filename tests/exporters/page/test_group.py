@@ -7,8 +7,6 @@ import re
 import urllib.parse
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from exporters.page.group import group_page
 from exporters.page.group_tables import ROWS
 from exporters.page.links import PageLinks
@@ -28,6 +26,11 @@ def read(name: str = "billing", found: GroupDetail | None = None, data: Snapshot
     """Return the parsed page of a group."""
     published = PublishedSnapshot.build(small_snapshot() if data is None else data)
     return Reader(group_page(published, name, found, NOW, root="./").html())
+
+
+def read_group(**columns: Any) -> Reader:
+    """Return the parsed page of a stable group with these columns."""
+    return read("g", data=snapshot(groups=[{"group": "g", "kind": "classic", "state": "Stable", **columns}]))
 
 
 def test_facts_of_the_group() -> None:
@@ -55,17 +58,16 @@ def test_members_with_their_assignment() -> None:
 
 
 def test_the_verdict_with_evidence_and_next_step() -> None:
-    """The verdict has its duration, sentence, next step and evidence; angle brackets are text."""
+    """The verdict has its duration, sentence, next step and evidence; angle brackets are text.
+
+    Without detail it has the sentence of the snapshot but no next step; a group without a verdict has no card.
+    """
     page = read(found=detail())
     assert "stopped for 35 s · critical1 of 2 partitions; orders-0: No commit for 30 s" in page.text
     assert "longest to expect: <unread>." in page.text
     assert "unread" not in page.tags
     assert "What to do: See whether the consumer still runs" in page.text
     assert "last commit35 s agopatience20 slag400membersunknown" in page.text
-
-
-def test_the_verdict_without_detail_is_that_of_the_snapshot() -> None:
-    """A verdict without detail has its sentence but no next step; a group without a verdict has no card."""
     assert "stopped for 35 s · critical1 of 2 partitions; orders-0: No commit for 30 s: 1 offset unread." in read().text
     assert "What to do" not in read().text
     assert "Verdict" not in read("gone").tables
@@ -106,11 +108,12 @@ def test_partitions_with_their_owners() -> None:
     ]
 
 
-@pytest.mark.parametrize(("later", "text"), [(5, "ago."), (300, "ago: out of date.")], ids=["recent", "old"])
-def test_an_old_snapshot_is_marked_as_out_of_date(later: int, text: str) -> None:
+def test_an_old_snapshot_is_marked_as_out_of_date() -> None:
     """The page of a group says in words that its snapshot is out of date, as the overview does."""
-    page = group_page(PublishedSnapshot.build(small_snapshot()), "billing", detail(), NOON / 1000 + later, root="./")
-    assert text in Reader(page.html()).text
+    published = PublishedSnapshot.build(small_snapshot())
+    for later, text in ((5, "ago."), (300, "ago: out of date.")):
+        page = group_page(published, "billing", detail(), NOON / 1000 + later, root="./")
+        assert text in Reader(page.html()).text
 
 
 def test_an_empty_optional_column_is_omitted() -> None:
@@ -205,17 +208,16 @@ def test_unknown_progress_of_a_share_group_has_a_sentence() -> None:
     assert not any(words in text for words in ("committed offsets.", "Last commit", "Time lag", "expires"))
 
 
-@pytest.mark.parametrize(("kind", "panels"), [("share", ["Lag"]), ("consumer", [])])
-def test_a_share_group_has_only_a_chart_of_its_lag(kind: str, panels: list[str]) -> None:
-    """A share group has only the panel of its lag, because the other panels need committed offsets."""
-    published = PublishedSnapshot.build(snapshot(groups=[SHARE_GROUP | {"kind": kind}]))
-    page = group_page(published, "g", None, NOW, root="./").html().decode()
-    assert re.findall(r'data-panels="([^"]*)"', page) == panels
+def test_a_share_group_has_only_a_chart_of_its_lag() -> None:
+    """A share group has only the panel of its lag, because the other panels need committed offsets.
 
-
-def test_the_note_of_a_share_group_names_no_table() -> None:
-    """The note about unknown lags names no table, because a share group has no reasons per partition."""
-    text = read("g", data=snapshot(groups=[{"group": "g", "kind": "share", "partitions_lag_unknown": 2}])).text
+    The note about unknown lags names no table, because a share group has no reasons per partition.
+    """
+    for kind, panels in (("share", ["Lag"]), ("consumer", [])):
+        published = PublishedSnapshot.build(snapshot(groups=[SHARE_GROUP | {"kind": kind}]))
+        page = group_page(published, "g", None, NOW, root="./").html().decode()
+        assert re.findall(r'data-panels="([^"]*)"', page) == panels
+    text = read_group(kind="share", partitions_lag_unknown=2).text
     assert "The lag of 2 partitions is unknown; no delivery has ended yet, or it is not recorded." in text
 
 
@@ -254,9 +256,8 @@ def test_an_unknown_group_has_links_to_similar_names() -> None:
     assert group_page(None, "billing", None, NOW, root="./").code == 503
 
 
-@pytest.mark.parametrize("name", HOSTILE_NAMES, ids=ascii)
-def test_a_name_is_only_text(name: str) -> None:
-    """Names of clients, topics and groups create no elements."""
+def hostile_page(name: str) -> Reader:
+    """Return the page of a group, all of whose names are this one."""
     names: dict[str, Any] = dict.fromkeys(("instance_id", "client_id", "client_host", "rack", "state", "regex"), name)
     hostile = member(name, **names, subscription=(name,), assignment=((name, (0,)),))
     row = {"group": name, "topic": name, "partition": 0, "lag_unknown_reason": name}
@@ -265,12 +266,19 @@ def test_a_name_is_only_text(name: str) -> None:
     findings: dict[str, Any] = {"finding": finding, "partition_findings": ((name, 0, finding),)}
     findings["verdicts"] = (VerdictChange(1, name, name, name),)
     found = detail(name, members=(hostile,), unsubscribed=(name,), unowned=((name, (1,)),), **findings)
-    page = read(name, found, data)
-    assert page.tags.keys() <= read(found=detail()).tags.keys()
-    assert page.tags["script"] == 1
-    assert all(cell.isprintable() for rows in page.tables.values() for row in rows for cell in row)
-    (link,) = (link for link in page.links if link.startswith("./api/"))
-    assert urllib.parse.parse_qs(link.partition("?")[2], keep_blank_values=True) == {"name": [name]}
+    return read(name, found, data)
+
+
+def test_a_name_is_only_text() -> None:
+    """Names of clients, topics and groups create no elements."""
+    clean = read(found=detail()).tags.keys()
+    for name in HOSTILE_NAMES:
+        page = hostile_page(name)
+        assert page.tags.keys() <= clean
+        assert page.tags["script"] == 1
+        assert all(cell.isprintable() for rows in page.tables.values() for row in rows for cell in row)
+        (link,) = (link for link in page.links if link.startswith("./api/"))
+        assert urllib.parse.parse_qs(link.partition("?")[2], keep_blank_values=True) == {"name": [name]}
 
 
 def test_long_tables_are_limited() -> None:
@@ -281,33 +289,29 @@ def test_long_tables_are_limited() -> None:
     assert "1,000 of 1,005" in page.text
 
 
-def test_an_old_fault_has_a_note() -> None:
-    """A group whose fault raises no alert has a note; another group has none."""
-    row = {"group": "g", "kind": "classic", "state": "Stable"}
-    words = "raises no alert until the group has recovered"
-    assert words in read("g", data=snapshot(groups=[{**row, "unpaged": True}])).text
-    assert words not in read("g", data=snapshot(groups=[{**row, "unpaged": False}])).text
+def test_a_group_that_raises_no_alert_has_a_note() -> None:
+    """The note has the reason, and the end of a maintenance or silence if there is one."""
+    plain = read_group(unpaged=False).text
+    for columns, note in (
+        ({"unpaged": True}, "raises no alert until the group has recovered"),
+        ({"maintenance_until": NOON + 60_000}, "In maintenance until 2023-11-14 22:14:20 UTC"),
+        ({"silence_reason": "retired <soon>"}, "Silenced (retired <soon>): the verdict is shown"),
+        (
+            {"silence_reason": "retired <soon>", "silence_until": NOON + 60_000},
+            "Silenced until 2023-11-14 22:14:20 UTC (retired",
+        ),
+    ):
+        assert note in read_group(**columns).text
+        assert note[:14] not in plain
 
 
-def test_the_owner_and_the_maintenance_of_the_group() -> None:
-    """The page has labels and link of the owner, and the end of the maintenance; without them, nothing is shown."""
+def test_the_owner_of_the_group() -> None:
+    """The page has labels and link of the owner; without them, nothing is shown."""
     link = "https://wiki.example.com/a?b=c&d=%22"
-    owned = {"team": "payments", "tier": "1", "link": link, "maintenance_until": NOON + 60_000}
-    row = {"group": "g", "kind": "classic", "state": "Stable"}
-    reader = read("g", data=snapshot(groups=[{**row, **owned}]))
+    reader = read_group(team="payments", tier="1", link=link)
     assert "TeampaymentsTier1Link" in reader.text
     assert link in reader.links
-    assert "In maintenance until 2023-11-14 22:14:20 UTC" in reader.text
-    plain = read("g", data=snapshot(groups=[row])).text
-    assert all(word not in plain for word in ("Team", "Tier", "Link", "maintenance"))
-
-
-def test_the_silence_of_the_group() -> None:
-    """A note has the reason of the silence, and its end if there is one."""
-    row = {"group": "g", "kind": "classic", "state": "Stable", "silence_reason": "retired <soon>"}
-    assert "Silenced (retired <soon>): the verdict is shown" in read("g", data=snapshot(groups=[row])).text
-    ending = {**row, "silence_until": NOON + 60_000}
-    assert "Silenced until 2023-11-14 22:14:20 UTC (retired" in read("g", data=snapshot(groups=[ending])).text
+    assert all(word not in read_group().text for word in ("Team", "Tier", "Link"))
 
 
 def test_a_group_links_to_other_services_if_they_are_configured() -> None:
@@ -319,10 +323,6 @@ def test_a_group_links_to_other_services_if_they_are_configured() -> None:
     assert "https://git.example/main/docs/runbooks/LagwardenGroupStuck.md" in page.links
     assert "bin/kafka-consumer-groups.sh --bootstrap-server a:9092 --group billing --describe" in page.text
     assert [link for link in read().links if link.startswith("http")] == []
-
-
-def test_a_group_links_to_the_pages_of_its_topics() -> None:
-    """The table of partitions links to the pages of their topics."""
     assert "./topic?name=orders" in read().links
 
 
@@ -332,9 +332,8 @@ def test_the_icon_of_a_critical_group_is_red() -> None:
     assert [group_page(published, name, None, NOW, root="./").alarm for name in ("billing", "plain")] == [True, False]
 
 
-@pytest.mark.parametrize(("severity", "has_duration"), [("fine", False), ("warning", True)])
-def test_a_fine_verdict_has_no_duration(severity: str, *, has_duration: bool) -> None:
+def test_a_fine_verdict_has_no_duration() -> None:
     """A fine verdict is shown without its duration, because a busy group alternates between the fine verdicts."""
-    row = {"group": "g", "verdict": "v", "severity": severity, "verdict_since": int((NOW - 3_600) * 1000)}
-    page = group_page(PublishedSnapshot.build(snapshot(groups=[row])), "g", None, NOW, root="./")
-    assert ("for 1 h" in Reader(page.html()).text) is has_duration
+    row = {"verdict": "v", "verdict_since": int((NOW - 3_600) * 1000)}
+    texts = [read_group(severity=severity, **row).text for severity in ("fine", "warning")]
+    assert ["for 1 h" in text for text in texts] == [False, True]

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING, Any
 
 from exporters.page.group_filter import GroupFilter
 from exporters.page.overview import overview_page
 from exporters.text.exposition import PublishedSnapshot
 from tests.exporters.page_parser import Reader
 from tests.exporters.snapshots import NOON, snapshot, status
+
+if TYPE_CHECKING:
+    from exporters.page.document import Page
 
 VERDICTS = [
     {"verdict": "ok", "severity": "fine", "groups": 1, "meaning": "Keeps up.", "next_step": "Nothing."},
@@ -19,25 +23,27 @@ VERDICTS = [
 LEGEND = "Legend of the verdicts"
 
 
+def page_of(verdicts: list[dict[str, Any]]) -> Page:
+    """Return the page of a snapshot with these verdicts."""
+    published = PublishedSnapshot.build(snapshot([], verdict_groups=verdicts))
+    return overview_page(published, status(), NOON, GroupFilter())
+
+
 def test_the_legend_has_every_verdict_the_worst_first() -> None:
-    """Each verdict has severity, meaning and what to do, also a verdict that no group has now."""
-    page = overview_page(PublishedSnapshot.build(snapshot([], verdict_groups=VERDICTS)), status(), NOON, GroupFilter())
-    assert Reader(page.html()).tables[LEGEND] == [
+    """Each verdict has severity, meaning and what to do, also a verdict that no group has now.
+
+    No verdicts are known before the first evaluation, so the page has no legend.
+    """
+    assert Reader(page_of(VERDICTS).html()).tables[LEGEND] == [
         ["Verdict", "Severity", "Meaning", "What to do"],
         ["losing data", "critical", "<Lost>.", "Retain."],
         ["no leader", "critical", "No leader.", "Bring it."],
         ["skewed", "warning", "One lags.", "Look at it."],
         ["ok", "fine", "Keeps up.", "Nothing."],
     ]
+    assert LEGEND not in Reader(page_of([]).html()).tables
 
 
 def test_the_legend_is_not_sent_with_every_update() -> None:
     """The view for the script has no legend, because the legend does not change."""
-    page = overview_page(PublishedSnapshot.build(snapshot([], verdict_groups=VERDICTS)), status(), NOON, GroupFilter())
-    assert LEGEND not in json.dumps(json.loads(page.view()))
-
-
-def test_there_is_no_legend_before_the_first_evaluation() -> None:
-    """No verdicts are known before the first evaluation, so the page has no legend."""
-    page = overview_page(PublishedSnapshot.build(snapshot([])), status(), NOON, GroupFilter())
-    assert LEGEND not in Reader(page.html()).tables
+    assert LEGEND not in json.dumps(json.loads(page_of(VERDICTS).view()))
