@@ -7,8 +7,10 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 # Seconds the demo runs; empty means until Ctrl-C.
 DURATION ?=
-QUICK := not spark and not kafka and not chart and not container and not cluster and not page and not long and not play and not chaos and not soak
-FULL := (spark or kafka) and not (chart or container or cluster or page or long or play or chaos or soak)
+# When which test runs: tests/tiers/table.py.
+QUICK := not (spark or kafka or chart or container or cluster or page or long or play or chaos or soak)
+CORE := core and (spark or kafka) and not long
+FULL := (spark or kafka or chart or container or page or chaos or long) and not (cluster or play or soak or chaos and long)
 FUZZ := long and not (spark or kafka or chart or container or page or chaos or soak)
 # `make chaos LONG=1`: more rounds of each attack, and the attacks that are too slow for every run.
 LONG ?=
@@ -19,8 +21,8 @@ TAG ?=
 RELEASED_IMAGE ?=
 # The address of the files on the forge, to which `make docs` and `make release` append paths; empty: no links to them.
 SOURCE_URL ?=
-# How often `make stable` runs the integration tests; the last two runs are beside a load.
-N ?= 5
+# How often `make stable` runs the core; the second half of the runs is beside a load.
+N ?= 10
 # Seconds that one second of the scenarios of `make play` takes. With 2 a machine with two cores has twice the time for the
 # same work, and the play takes ten minutes; 1 takes six and needs a quiet machine. Multiples of 0.5, up to 4.
 STRETCH ?= 2
@@ -31,7 +33,7 @@ WORKERS ?= 3
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick lint types contracts coverage cluster play chaos fuzz soak stable bench docs audit release release-check clean
+.PHONY: help setup demo test full quick lint types contracts coverage cluster play chaos fuzz soak stable programs bench docs audit release release-check clean
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*  ## ' $(MAKEFILE_LIST) | awk -F ':.*  ## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -61,8 +63,16 @@ contracts: $(STAMP)  ## which package may import which
 quick: lint types contracts  ## what needs no JVM: lint, types, import contracts, laws and units (seconds)
 	$(BIN)/pytest -q -n auto -m "$(QUICK)"
 
-test: setup quick  ## everything but the slow profiles: quick first, then Spark and a real broker
-	$(BIN)/pytest -v -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations=20 -m "$(FULL)"
+test: setup quick  ## quick, then the core: Spark and a real broker
+	$(BIN)/pytest -v -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations=20 -m "$(CORE)"
+
+full: setup quick programs  ## all tests but those with commands of their own; an hour and more
+	HYPOTHESIS_PROFILE=long $(BIN)/pytest -v -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations=20 -m "$(FULL)"
+
+programs: $(STAMP)
+	@bash sandbox/programs/install_browser.sh
+	@bash sandbox/programs/install_axe.sh
+	@$(BIN)/python -m sandbox.programs.prometheus_tools
 
 coverage: $(STAMP)  ## branch coverage of the quick tests: the whole product, and at least 95 % of the pure packages
 	$(BIN)/pytest -q -n auto -m "$(QUICK)" --cov --cov-report=
@@ -86,8 +96,8 @@ fuzz: $(STAMP)  ## laws and fuzzes without a JVM, with four times the random inp
 soak: setup  ## descriptors, threads, memory and checkpoint of a monitor under traffic stay flat; MINUTES=20
 	SOAK_MINUTES=$(MINUTES) $(BIN)/pytest -v -s -m soak
 
-stable: setup  ## the integration tests N=5 times, the last two beside two busy cores, and which of them failed how often
-	$(BIN)/python -m sandbox.stability --runs $(N) --loaded 2 -- -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "$(FULL)" tests/integration
+stable: setup  ## the core N=10 times, half of them beside two busy cores, and which tests failed how often
+	$(BIN)/python -m sandbox.stability --runs $(N) --loaded $$(($(N) / 2)) -- -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "$(CORE)"
 
 bench: setup  ## benchmarks: a table and ratios, minutes
 	$(BIN)/python -m bench

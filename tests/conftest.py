@@ -11,18 +11,20 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import pytest
 
-from sandbox.certificates import Certificates, make_certificates
-from sandbox.kafka.broker import Broker
-from sandbox.kafka.jars import JarError, broker_jars
-from sandbox.kafka.java import JavaMissingError, find_java
-from tests.support.file_order import FileOrder
-from tests.support.hypothesis_profiles import load_profile
 from tests.support.logging_state import log_plain_tracebacks, logging_as_before
+from tests.tiers.collection import may_have_tests, source_of
+from tests.tiers.order import FileOrder
+from tests.tiers.table import is_core
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
-load_profile()
+    from sandbox.certificates import Certificates
+    from sandbox.kafka.broker import Broker
+
+# The modules of brokers, certificates and Hypothesis are imported where they are used: each worker of each run imports
+# this file.
 log_plain_tracebacks()
 
 FROZEN_AFTER: Final = 60.0
@@ -51,6 +53,25 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     os.close(config.stash[_STDERR])
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not import files in which no test has the marks that the option `-m` selects."""
+    return None if may_have_tests(collection_path, config.option.markexpr) else True
+
+
+def pytest_pycollect_makemodule(module_path: Path) -> None:
+    """Load the profile of Hypothesis before the first module with property tests."""
+    if "hypothesis" in source_of(module_path):
+        from tests.support.hypothesis_profiles import load_profile
+
+        load_profile()
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark the tests of the files that run at every submission."""
+    if is_core(item.nodeid.partition("::")[0]):
+        item.add_marker("core")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """End the process, with the stacks of all threads, if a test goes on after its limit.
@@ -76,6 +97,9 @@ def _logging_as_before() -> Iterator[None]:
 
 def _require_jars() -> None:
     """Skip without Java, because no broker can run. Fail when Java is installed and the jars are missing."""
+    from sandbox.kafka.jars import JarError, broker_jars
+    from sandbox.kafka.java import JavaMissingError, find_java
+
     try:
         find_java()
     except JavaMissingError as missing:
@@ -89,6 +113,8 @@ def _require_jars() -> None:
 @pytest.fixture(scope="session")
 def broker() -> Iterator[Broker]:
     """Return the broker that all tests share: use unique names of topics and groups, and do not stop it."""
+    from sandbox.kafka.broker import Broker
+
     _require_jars()
     with Broker() as shared:
         yield shared
@@ -97,6 +123,8 @@ def broker() -> Iterator[Broker]:
 @pytest.fixture
 def make_broker() -> Iterator[MakeBroker]:
     """Return a function that starts brokers, which a test may stop, kill and pause; all end with the test."""
+    from sandbox.kafka.broker import Broker
+
     _require_jars()
     with contextlib.ExitStack() as started:
 
@@ -111,4 +139,6 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
     """Return the certificates of an authority, a server and a client."""
     if shutil.which("openssl") is None:
         pytest.skip("openssl is not on PATH")
+    from sandbox.certificates import make_certificates
+
     return make_certificates(tmp_path_factory.mktemp("certificates"))

@@ -1,7 +1,7 @@
 """Hypothesis profiles, by the environment variable HYPOTHESIS_PROFILE.
 
 - `quick`: few, fixed examples
-- `long`: ten times as many, random ones; that of `.ci/run`
+- `long`: ten times as many, random ones; that of `make full`
 - `fuzz`: four times as many as in the long profile; that of `make fuzz`
 """
 
@@ -22,7 +22,7 @@ _FUZZ_FACTOR: Final = 4
 def load_profile() -> None:
     """Load the profile that `HYPOTHESIS_PROFILE` names; `quick` by default."""
     settings.register_profile("quick", deadline=None, derandomize=True, max_examples=QUICK)
-    # `.ci/run` gives this profile the time that other tests leave, so a slow clock says nothing about a strategy.
+    # Slow tests run beside this profile, so a slow clock says nothing about a strategy.
     ignored = [HealthCheck.too_slow]
     for name, factor in (("long", 10), ("fuzz", 10 * _FUZZ_FACTOR)):
         settings.register_profile(name, deadline=None, max_examples=factor * QUICK, suppress_health_check=ignored)

@@ -1,6 +1,6 @@
 """One running monitor for all tests of this folder.
 
-The tests run in one worker of pytest-xdist (`tests.support.file_order`).
+The tests run in one worker of pytest-xdist (`tests.tiers.order`).
 """
 
 from __future__ import annotations

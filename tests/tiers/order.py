@@ -6,7 +6,7 @@ several workers, each worker would start one, and its ticks would slow down the 
 Each run stores the seconds of its tests with one of the `SLOW_MARKS` in pytest's cache. A checkout without a cache uses
 `file_seconds.json`. To replace it after a run of all tests:
 
-    python -m tests.support.file_order > tests/support/file_seconds.json
+    python -m tests.tiers.order > tests/tiers/file_seconds.json
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 from xdist.scheduler import LoadFileScheduling
 
+from tests.tiers.table import SLOW_MARKS
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 COMMITTED: Final = Path(__file__).with_name("file_seconds.json")
-SLOW_MARKS: Final = ("spark", "kafka", "container", "page")
 SHARING: Final = ("tests/integration/one_monitor",)
 """Folders whose tests run in one worker with `--dist loadfile`."""
 UNKNOWN_SECONDS: Final = 10.0

@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from tests.support.file_order import (
+from tests.tiers.order import (
     SHARING,
     UNKNOWN_SECONDS,
     committed_seconds,
