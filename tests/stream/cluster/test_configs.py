@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import pytest
+from typing import TYPE_CHECKING, Any
 
 from stream.cluster.configs import TopicConfig, read_broker_configs, read_topic_config, read_topic_configs
 from stream.cluster.transport.error_codes import ErrorReason
 from tests.support.scripted_cluster import AWAY, TOO_OLD, ScriptedCluster, says
+
+if TYPE_CHECKING:
+    import pytest
 
 NAMES = ("cleanup.policy", "retention.ms")
 
@@ -29,44 +30,31 @@ def cluster(*answers: Any) -> ScriptedCluster:
     return ScriptedCluster({"DescribeConfigsRequest": lambda *_: next(left)})
 
 
-@pytest.mark.parametrize(
-    ("answer", "policy", "retention"),
-    [
-        pytest.param(
-            says(results=[result("t", config(NAMES[0], "compact", 1), config(NAMES[1], "9"), config("more", "x"))]),
-            TopicConfig(NAMES[0], "compact", "dynamic_topic_config"),
-            TopicConfig(NAMES[1], "9", "default_config"),
-            id="both known, unrequested setting ignored",
-        ),
-        pytest.param(
-            says(results=[result("t", config(NAMES[0], None, 4), config(NAMES[1], "9", 99))]),
-            TopicConfig(NAMES[0], None, "static_broker_config"),
-            TopicConfig(NAMES[1], "9", None),
-            id="a sensitive value and an unknown source",
-        ),
-        pytest.param(
-            says(results=[result("t", config(NAMES[1], "9"))]),
-            TopicConfig(NAMES[0], reason=ErrorReason.NOT_FOUND),
-            TopicConfig(NAMES[1], "9", "default_config"),
-            id="an unknown setting",
-        ),
-        pytest.param(
-            says(results=[result("t", error=29)]),
-            *(TopicConfig(name, reason=ErrorReason.NOT_AUTHORIZED) for name in NAMES),
-            id="denied",
-        ),
-        pytest.param(
-            says(results=[]), *(TopicConfig(name, reason=ErrorReason.OTHER) for name in NAMES), id="an empty answer"
-        ),
-        pytest.param(AWAY, *(TopicConfig(name, reason=ErrorReason.UNREACHABLE) for name in NAMES), id="unreachable"),
-        pytest.param(TOO_OLD, *(TopicConfig(name, reason=ErrorReason.UNSUPPORTED) for name in NAMES), id="unsupported"),
-    ],
-)
-def test_each_requested_setting_of_a_topic_has_a_value_or_a_reason(
-    answer: Any, policy: TopicConfig, retention: TopicConfig
-) -> None:
-    """Each requested name has a setting, with value and source or with a reason."""
-    assert read_topic_config(cluster(answer), "t", NAMES) == {NAMES[0]: policy, NAMES[1]: retention}  # type: ignore[arg-type]
+BOTH = says(results=[result("t", config(NAMES[0], "compact", 1), config(NAMES[1], "9"), config("more", "x"))])
+SENSITIVE = says(results=[result("t", config(NAMES[0], None, 4), config(NAMES[1], "9", 99))])
+ANSWERS: list[tuple[Any, TopicConfig, TopicConfig]] = [
+    (BOTH, TopicConfig(NAMES[0], "compact", "dynamic_topic_config"), TopicConfig(NAMES[1], "9", "default_config")),
+    (SENSITIVE, TopicConfig(NAMES[0], None, "static_broker_config"), TopicConfig(NAMES[1], "9", None)),
+    (
+        says(results=[result("t", config(NAMES[1], "9"))]),
+        TopicConfig(NAMES[0], reason=ErrorReason.NOT_FOUND),
+        TopicConfig(NAMES[1], "9", "default_config"),
+    ),
+]
+FAILURES = [
+    (says(results=[result("t", error=29)]), ErrorReason.NOT_AUTHORIZED),
+    (says(results=[]), ErrorReason.OTHER),
+    (AWAY, ErrorReason.UNREACHABLE),
+    (TOO_OLD, ErrorReason.UNSUPPORTED),
+]
+
+
+def test_each_requested_setting_of_a_topic_has_a_value_or_a_reason() -> None:
+    """Each requested name has a setting, with value and source or with a reason; other settings are ignored."""
+    failed = [(answer, *(TopicConfig(name, reason=reason) for name in NAMES)) for answer, reason in FAILURES]
+    for answer, *wanted in (*ANSWERS, *failed):
+        found = read_topic_config(cluster(answer), "t", NAMES)  # type: ignore[arg-type]
+        assert found == dict(zip(NAMES, wanted, strict=True))
 
 
 def test_topics_are_requested_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,15 +90,7 @@ def test_each_broker_is_asked_for_its_own_settings() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("setting", "number"),
-    [
-        (TopicConfig("n", "604800000"), 604_800_000),
-        (TopicConfig("n", "-1"), -1),
-        (TopicConfig("n", "compact"), None),
-        (TopicConfig("n"), None),
-    ],
-)
-def test_a_numeric_value_is_an_integer(setting: TopicConfig, number: int | None) -> None:
+def test_a_numeric_value_is_an_integer() -> None:
     """A value that is not a number is None."""
-    assert setting.number() == number
+    values = ("604800000", "-1", "compact", None)
+    assert [TopicConfig("n", value).number() for value in values] == [604_800_000, -1, None, None]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from stream.cluster.coordinators import Coordinators
 from stream.cluster.describe_groups import DescribedGroup, describe_groups
 from stream.cluster.transport.error_codes import ErrorReason
@@ -13,6 +11,8 @@ from tests.support.scripted_cluster import AWAY, SILENT, ScriptedCluster, says
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import pytest
 
 FIND, DESCRIBE = "FindCoordinatorRequest", "DescribeGroupsRequest"
 
@@ -63,45 +63,33 @@ def ask(
     return describe_groups(cluster, Coordinators(cluster), groups), cluster  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("answer", "wanted"),
-    [
-        pytest.param(group("g"), DescribedGroup("g", "Stable", 2, "consumer", "range"), id="stable"),
-        pytest.param(
-            group("g", "PreparingRebalance", protocol_data=""),
-            DescribedGroup("g", "PreparingRebalance", 2, "consumer"),
-            id="rebalancing without a protocol",
-        ),
-        pytest.param(
-            group("g", "AwaitingSync", protocol_data=""),
-            DescribedGroup("g", "CompletingRebalance", 2, "consumer"),
-            id="the old name of a state",
-        ),
-        pytest.param(
-            group("g", "Empty", 0, protocol_type=""), DescribedGroup("g", "Empty", 0, None, "range"), id="simple"
-        ),
-        pytest.param(
-            group("g", "Dead", 0), DescribedGroup("g", reason=ErrorReason.NOT_FOUND), id="unknown group, older broker"
-        ),
-        pytest.param(
-            group("g", "Dead", 0, error_code=69), DescribedGroup("g", reason=ErrorReason.NOT_FOUND), id="unknown group"
-        ),
-        pytest.param(
-            group("g", "", 0, error_code=30), DescribedGroup("g", reason=ErrorReason.NOT_AUTHORIZED), id="denied"
-        ),
-        pytest.param(
-            group("g", "", 0, error_code=14), DescribedGroup("g", reason=ErrorReason.COORDINATOR_LOADING), id="loading"
-        ),
-        pytest.param(
-            group("g", "", 0, error_code=999), DescribedGroup("g", reason=ErrorReason.OTHER), id="an unknown error code"
-        ),
-        pytest.param(group("h"), DescribedGroup("g", reason=ErrorReason.OTHER), id="missing in the answer"),
-    ],
-)
-def test_a_group_has_its_described_state_or_a_reason(answer: Any, wanted: DescribedGroup) -> None:
+UNKNOWN = DescribedGroup("g", reason=ErrorReason.NOT_FOUND)
+DESCRIBED: dict[str, tuple[Any, DescribedGroup]] = {
+    "stable": (group("g"), DescribedGroup("g", "Stable", 2, "consumer", "range")),
+    "rebalancing without a protocol": (
+        group("g", "PreparingRebalance", protocol_data=""),
+        DescribedGroup("g", "PreparingRebalance", 2, "consumer"),
+    ),
+    "the old name of a state": (
+        group("g", "AwaitingSync", protocol_data=""),
+        DescribedGroup("g", "CompletingRebalance", 2, "consumer"),
+    ),
+    "simple": (group("g", "Empty", 0, protocol_type=""), DescribedGroup("g", "Empty", 0, None, "range")),
+    "unknown group, older broker": (group("g", "Dead", 0), UNKNOWN),
+    "unknown group": (group("g", "Dead", 0, error_code=69), UNKNOWN),
+    "denied": (group("g", "", 0, error_code=30), DescribedGroup("g", reason=ErrorReason.NOT_AUTHORIZED)),
+    "loading": (group("g", "", 0, error_code=14), DescribedGroup("g", reason=ErrorReason.COORDINATOR_LOADING)),
+    "an unknown error code": (group("g", "", 0, error_code=999), DescribedGroup("g", reason=ErrorReason.OTHER)),
+    "missing in the answer": (group("h"), DescribedGroup("g", reason=ErrorReason.OTHER)),
+}
+
+
+def test_a_group_has_its_described_state_or_a_reason() -> None:
     """A group without a known state has a reason; a state is never guessed."""
-    groups, _ = ask(lambda *_: says(groups=[answer]), ["g"])
-    assert groups["g"] == wanted
+    found = {
+        name: ask(lambda *_, of=answer: says(groups=[of]), ["g"])[0]["g"] for name, (answer, _) in DESCRIBED.items()
+    }
+    assert found == {name: wanted for name, (_, wanted) in DESCRIBED.items()}
 
 
 def test_requests_and_calls_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,10 +106,12 @@ def test_requests_and_calls_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_denied_group_does_not_affect_the_others() -> None:
-    """The other groups are described."""
+    """The other groups are described; an empty list of groups sends nothing."""
     groups, _ = ask(everyone, ["a", "denied", "b"])
     assert [groups[name].state for name in ("a", "denied", "b")] == ["Stable", None, "Stable"]
     assert groups["denied"].reason == ErrorReason.NOT_AUTHORIZED
+    groups, cluster = ask(everyone, [])
+    assert (groups, cluster.asked) == ({}, [])
 
 
 def test_a_moved_coordinator_is_looked_up_again() -> None:
@@ -139,17 +129,11 @@ def test_a_coordinator_that_moves_twice_is_not_looked_up_again() -> None:
     assert cluster.count(DESCRIBE) == 2
 
 
-@pytest.mark.parametrize(("failure", "reason"), [(AWAY, ErrorReason.UNREACHABLE), (SILENT, ErrorReason.TIMED_OUT)])
-def test_an_unreachable_coordinator_is_looked_up_by_the_next_call(failure: Any, reason: ErrorReason) -> None:
+def test_an_unreachable_coordinator_is_looked_up_by_the_next_call() -> None:
     """The current call does not try the coordinator again; the next call begins with a lookup."""
-    cluster = ScriptedCluster({FIND: at_node_one, DESCRIBE: lambda *_: failure})
-    coordinators = Coordinators(cluster)  # type: ignore[arg-type]
-    for looks in (1, 2):
-        assert describe_groups(cluster, coordinators, ["a"])["a"].reason == reason  # type: ignore[arg-type]
-        assert (cluster.count(FIND), cluster.count(DESCRIBE)) == (looks, looks)
-
-
-def test_no_groups_need_no_request() -> None:
-    """An empty list of groups sends nothing."""
-    groups, cluster = ask(everyone, [])
-    assert (groups, cluster.asked) == ({}, [])
+    for failure, reason in ((AWAY, ErrorReason.UNREACHABLE), (SILENT, ErrorReason.TIMED_OUT)):
+        cluster = ScriptedCluster({FIND: at_node_one, DESCRIBE: lambda *_, failure=failure: failure})
+        coordinators = Coordinators(cluster)  # type: ignore[arg-type]
+        for looks in (1, 2):
+            assert describe_groups(cluster, coordinators, ["a"])["a"].reason == reason  # type: ignore[arg-type]
+            assert (cluster.count(FIND), cluster.count(DESCRIBE)) == (looks, looks)

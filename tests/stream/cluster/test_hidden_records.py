@@ -5,8 +5,6 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any, cast
 
-import pytest
-
 from sandbox.kafka import log_writer as logwriter
 from stream.cluster.hidden_records import read_hidden
 from tests.support.scripted_cluster import AWAY, Answers, ScriptedCluster, says
@@ -79,36 +77,32 @@ def test_all_batches_are_read_to_the_end() -> None:
     assert found[0].batches.producers(found[0].batches.last_offset).tolist() == [7]
 
 
-@pytest.mark.parametrize(("limits", "position"), [({"seconds": 1.0}, 2), ({"most_bytes": 100}, 2)], ids=str)
-def test_the_read_stops_at_its_limits(limits: dict[str, Any], position: int) -> None:
+def test_the_read_stops_at_its_limits() -> None:
     """The remaining records are counted as unread; the next call continues."""
-    found = read({"Metadata": topic_of(1), "FetchRequest": log(*BATCHES)}, {0: 0}, **limits)
-    assert (found[-1].position, found[-1].unread) == (position, len(BATCHES) - position)
+    answers: Answers = {"Metadata": topic_of(1), "FetchRequest": log(*BATCHES)}
+    for found in (read(answers, {0: 0}, seconds=1.0), read(answers, {0: 0}, most_bytes=100)):
+        assert (found[-1].position, found[-1].unread) == (2, len(BATCHES) - 2)
 
 
 def test_a_log_that_ends_at_the_position_is_read() -> None:
-    """A log is complete even if compaction has removed the last offsets below the high watermark."""
+    """A log is complete even if compaction has removed the last offsets below the high watermark.
+
+    A log without the position was truncated or created again, and is marked, because earlier results are invalid.
+    """
     (part,) = read({"Metadata": topic_of(1), "FetchRequest": log(b"", b"", b"")}, {0: 1})
     assert (part.position, part.unread) == (1, 0)
-
-
-def test_a_log_without_the_position_is_marked() -> None:
-    """The log was truncated or created again, so earlier results are invalid."""
     (part,) = read({"Metadata": topic_of(1), "FetchRequest": log(code=OUT_OF_RANGE)}, {0: 5})
     assert (part.position_lost, part.batches.next_offset) == (True, 0)
 
 
-@pytest.mark.parametrize(
-    "answers",
-    [
-        {"Metadata": lambda *_: AWAY},
-        {"Metadata": topic_of(-1)},
-        {"Metadata": topic_of(1), "FetchRequest": lambda *_: AWAY},
-        {"Metadata": topic_of(1), "FetchRequest": log(code=NOT_LEADER)},
-        {"Metadata": topic_of(1), "FetchRequest": log(b"\0" * 8 + b"\0\0\0\x40" + b"\x02" * 64)},
-    ],
-    ids=["no broker", "no leader", "unreachable leader", "moved leader", "malformed batch"],
-)
-def test_a_partition_that_cannot_be_read_is_left_out(answers: Answers) -> None:
+def test_a_partition_that_cannot_be_read_is_left_out() -> None:
     """A failed read raises no exception; the next call retries."""
-    assert read(answers, {0: 0}) == []
+    malformed = log(b"\0" * 8 + b"\0\0\0\x40" + b"\x02" * 64)
+    unreadable: dict[str, Answers] = {
+        "no broker": {"Metadata": lambda *_: AWAY},
+        "no leader": {"Metadata": topic_of(-1)},
+        "unreachable leader": {"Metadata": topic_of(1), "FetchRequest": lambda *_: AWAY},
+        "moved leader": {"Metadata": topic_of(1), "FetchRequest": log(code=NOT_LEADER)},
+        "malformed batch": {"Metadata": topic_of(1), "FetchRequest": malformed},
+    }
+    assert {name: read(answers, {0: 0}) for name, answers in unreadable.items()} == {name: [] for name in unreadable}

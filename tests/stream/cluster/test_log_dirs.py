@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from stream.cluster.log_dirs import REPLICA_SIZES, read_replica_sizes, replicas_of, size_per_broker
 from tests.support.scripted_cluster import AWAY, TOO_OLD, ScriptedCluster, says
 
@@ -57,29 +55,27 @@ def test_rows_of_one_topic_include_errors() -> None:
     assert replicas_of(every, "none")["error"].to_pylist() == ["unreachable"]
 
 
-@pytest.mark.parametrize(
-    ("answer", "reason"),
-    [
-        pytest.param(AWAY, "unreachable", id="unreachable"),
-        pytest.param(TOO_OLD, "unsupported", id="before 1.0"),
-        pytest.param(says(error_code=31, results=[]), "not_authorized", id="denied"),
-        pytest.param(says(error_code=0, results=[]), "not_authorized", id="denied by an older broker without an error"),
-    ],
-)
-def test_a_broker_without_an_answer(answer: Any, reason: str) -> None:
-    """The size of a broker without an answer is None, not 0; the other brokers have sizes."""
-    rows, sums = read({1: answer, 2: says(error_code=0, results=[disk("/a", {0: 5})])})
-    assert rows == [(1, None, None, None, None, None, reason), (2, TOPIC, 0, "/a", 5, False, None)]
-    assert sums == {1: None, 2: 5}
+def test_a_broker_without_an_answer() -> None:
+    """The size of a broker without an answer is None, not 0; the other brokers have sizes.
+
+    An older broker that denies the request answers without an error and without log directories.
+    """
+    denied, denied_by_older = says(error_code=31, results=[]), says(error_code=0, results=[])
+    reasons: dict[str, list[Any]] = {
+        "unreachable": [AWAY],
+        "unsupported": [TOO_OLD],
+        "not_authorized": [denied, denied_by_older],
+    }
+    for reason, answers in reasons.items():
+        for answer in answers:
+            rows, sums = read({1: answer, 2: says(error_code=0, results=[disk("/a", {0: 5})])})
+            assert rows == [(1, None, None, None, None, None, reason), (2, TOPIC, 0, "/a", 5, False, None)]
+            assert sums == {1: None, 2: 5}
 
 
 def test_a_failed_disk_makes_the_sum_unknown() -> None:
-    """The replicas of other log directories have rows, but the sum is None."""
+    """The other log directories have rows, but the sum is None; a broker without replicas has no row."""
     rows, sums = read({1: says(error_code=0, results=[disk("/a", {0: 5}), disk("/bad", {}, error=56)])})
     assert rows == [(1, None, None, "/bad", None, None, "storage_failed"), (1, TOPIC, 0, "/a", 5, False, None)]
     assert sums == {1: None}
-
-
-def test_a_broker_without_replicas() -> None:
-    """A broker without replicas has no row."""
     assert read({1: says(error_code=0, results=[disk("/a", {})])}) == ([], {})

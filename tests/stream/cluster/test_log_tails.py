@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,9 +32,14 @@ def pending(at: int, producer: int, count: int = 1) -> Piece:
     return at + count, write.batch(at, records, attributes=TRANSACTIONAL, producer_id=producer, producer_epoch=0)
 
 
-def ended(at: int, producer: int, *, committed: bool) -> Piece:
-    """Write the end of a transaction."""
-    return at + 1, write.marker(at, producer, committed=committed)
+def committed(at: int, producer: int = 7) -> Piece:
+    """Write the end of a committed transaction."""
+    return at + 1, write.marker(at, producer, committed=True)
+
+
+def aborted(at: int, producer: int = 7) -> Piece:
+    """Write the end of an aborted transaction."""
+    return at + 1, write.marker(at, producer, committed=False)
 
 
 def compacted(at: int, kept: Sequence[int], count: int) -> Piece:
@@ -99,55 +103,44 @@ def read(leader: Leader, *wanted: TailRequest, **bounds: Any) -> list[TailRead]:
     return read_tails(leader, wanted, **bounds)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("log", "data_from", "data_end"),
-    [
-        pytest.param([plain(0, 3)], 0, 3, id="records only"),
-        pytest.param([plain(0, 2), pending(2, 7), ended(3, 7, committed=True)], 3, 3, id="only a commit marker"),
-        pytest.param([pending(0, 7, 2), ended(2, 7, committed=True)], 0, 2, id="a committed transaction"),
-        pytest.param([pending(0, 7, 2), ended(2, 7, committed=True)], 1, 2, id="start inside a committed batch"),
-        pytest.param([plain(0), pending(1, 7, 2), ended(3, 7, committed=False)], 1, 1, id="an aborted transaction"),
-        pytest.param(
-            [plain(0), pending(1, 7, 2), ended(3, 7, committed=False)], 0, 1, id="record before an aborted transaction"
-        ),
-        pytest.param([plain(0), pending(1, 7, 2)], 1, 3, id="open transaction"),
-        pytest.param(
-            [pending(0, 7), pending(1, 8), ended(2, 7, committed=True), ended(3, 8, committed=False)],
-            0,
-            1,
-            id="two concurrent transactions, one aborted",
-        ),
-        pytest.param(
-            [pending(0, 7), ended(1, 7, committed=False), pending(2, 7), ended(3, 7, committed=True)],
-            0,
-            3,
-            id="aborted, then committed by the same producer",
-        ),
-        pytest.param(
-            [ended(4, 7, committed=False), ended(5, 7, committed=True)], 4, 4, id="markers of earlier transactions"
-        ),
-        pytest.param([compacted(0, [0, 1], 5)], 0, 2, id="last records of a batch removed by compaction"),
-        pytest.param([compacted(0, [0, 1], 5)], 3, 3, id="all requested records removed by compaction"),
-        pytest.param([compacted(0, [], 5), plain(5)], 0, 6, id="an empty batch before a record"),
-        pytest.param([plain(0, 2)], 2, 2, id="no records up to the end"),
-    ],
-)
-def test_data_ends_with_the_last_readable_record(log: list[Piece], data_from: int, data_end: int) -> None:
-    """Data ends with the last record that a read_committed consumer receives or may receive."""
-    end = max(log[-1][0], data_from + 1)
-    (found,) = read(Leader({("t", 0): log}), TailRequest("t", 0, data_from, end))
-    assert (found.data_end, found.reason) == (data_end, None)
+# Per row: the log, where the tail begins, and where its data ends.
+TAILS: dict[str, tuple[list[Piece], int, int]] = {
+    "records only": ([plain(0, 3)], 0, 3),
+    "only a commit marker": ([plain(0, 2), pending(2, 7), committed(3)], 3, 3),
+    "a committed transaction": ([pending(0, 7, 2), committed(2)], 0, 2),
+    "start inside a committed batch": ([pending(0, 7, 2), committed(2)], 1, 2),
+    "an aborted transaction": ([plain(0), pending(1, 7, 2), aborted(3)], 1, 1),
+    "record before an aborted transaction": ([plain(0), pending(1, 7, 2), aborted(3)], 0, 1),
+    "open transaction": ([plain(0), pending(1, 7, 2)], 1, 3),
+    "two concurrent, one aborted": ([pending(0, 7), pending(1, 8), committed(2, 7), aborted(3, 8)], 0, 1),
+    "aborted, then committed": ([pending(0, 7), aborted(1), pending(2, 7), committed(3)], 0, 3),
+    "markers of earlier transactions": ([aborted(4), committed(5)], 4, 4),
+    "last records of a batch removed by compaction": ([compacted(0, [0, 1], 5)], 0, 2),
+    "all requested records removed by compaction": ([compacted(0, [0, 1], 5)], 3, 3),
+    "an empty batch before a record": ([compacted(0, [], 5), plain(5)], 0, 6),
+    "no records up to the end": ([plain(0, 2)], 2, 2),
+}
 
 
-def test_records_after_the_end_are_ignored() -> None:
-    """Records that were appended after the end was read are not part of the tail."""
-    (found,) = read(Leader({("t", 0): [plain(0, 2), ended(2, 7, committed=True), plain(3)]}), TailRequest("t", 0, 2, 3))
-    assert found.data_end == 2
+def test_data_ends_with_the_last_readable_record() -> None:
+    """Data ends with the last record that a read_committed consumer receives or may receive.
+
+    Records that were appended after the end was read are not part of the tail.
+    """
+    found = {}
+    for name, (log, data_from, _) in TAILS.items():
+        wanted = TailRequest("t", 0, data_from, max(log[-1][0], data_from + 1))
+        (found[name],) = read(Leader({("t", 0): log}), wanted)
+    assert {name: (tail.data_end, tail.reason) for name, tail in found.items()} == {
+        name: (data_end, None) for name, (_, _, data_end) in TAILS.items()
+    }
+    (tail,) = read(Leader({("t", 0): [plain(0, 2), committed(2), plain(3)]}), TailRequest("t", 0, 2, 3))
+    assert tail.data_end == 2
 
 
 def test_many_tails_in_few_requests() -> None:
     """Short tails need one request per leader."""
-    logs = {("t", p): [plain(0), ended(1, p, committed=True)] for p in range(100)}
+    logs = {("t", p): [plain(0), committed(1, p)] for p in range(100)}
     leader = Leader(logs)
     found = read(leader, *(TailRequest("t", p, 1, 2) for p in range(100)))
     assert {each.data_end for each in found} == {1}
@@ -166,7 +159,7 @@ def test_limits_of_a_request_do_not_change_the_answers(kinds: list[str], starts:
         if kind in {"plain", "large"}:
             log.append(plain(at, 2, size=40_000 if kind == "large" else 1))
         else:
-            log += [pending(at, number), ended(at + 1, number, committed=kind == "committed")]
+            log += [pending(at, number), (committed if kind == "committed" else aborted)(at + 1, number)]
         at += 2
     data = max(
         (n * 2 + (1 if kind == "committed" else 2) for n, kind in enumerate(kinds) if kind != "aborted"), default=0
@@ -179,7 +172,7 @@ def test_limits_of_a_request_do_not_change_the_answers(kinds: list[str], starts:
 def test_a_tail_that_is_too_large() -> None:
     """A tail that is not read to its end has data if a record was seen; if only markers were seen, that is unknown."""
     log = [plain(n, 1, size=1_200_000) for n in range(20)]
-    markers = [ended(n, 7, committed=True) for n in range(600)]
+    markers = [committed(n) for n in range(600)]
     leader = Leader({("t", 0): log, ("t", 1): markers})
     found = read(leader, TailRequest("t", 0, 1, 20), TailRequest("t", 1, 0, 600), most_bytes=1)
     assert [(each.data_end, each.reason) for each in found] == [(20, None), (None, None)]
@@ -199,38 +192,22 @@ def test_time_is_bounded() -> None:
     assert [requests(seconds) for seconds in (1, 2, 100)] == [1, 3, 8]
 
 
-@pytest.mark.parametrize(
-    ("error", "reason"),
-    [
-        pytest.param(29, ErrorReason.NOT_AUTHORIZED, id="denied"),
-        pytest.param(6, ErrorReason.LEADER_CHANGED, id="moved leader"),
-        pytest.param("none", ErrorReason.NO_LEADER, id="no leader"),
-        pytest.param(1, None, id="offset out of range, not a failure"),
-    ],
-)
-def test_one_partition_that_fails(error: Any, reason: ErrorReason | None) -> None:
+def test_one_partition_that_fails() -> None:
     """The partition has no data end, and a reason if its error is a failure; the other partitions are read."""
-    logs = {("t", p): [plain(0), ended(1, 7, committed=True)] for p in range(3)}
+    errors = {29: ErrorReason.NOT_AUTHORIZED, 6: ErrorReason.LEADER_CHANGED, "none": ErrorReason.NO_LEADER, 1: None}
+    logs = {("t", p): [plain(0), committed(1)] for p in range(3)}
     wanted = [TailRequest("t", p, 1, 2) for p in range(3)]
-    found = read(Leader(logs, {("t", 1): error}), *wanted, TailRequest("gone", 0, 0, 1))
-    assert [(each.data_end, each.reason) for each in found] == [
-        (1, None),
-        (None, reason),
-        (1, None),
-        (None, ErrorReason.NOT_FOUND),
-    ]
+    for error, reason in errors.items():
+        found = read(Leader(logs, {("t", 1): error}), *wanted, TailRequest("gone", 0, 0, 1))
+        assert [each.data_end for each in found] == [1, None, 1, None]
+        assert [each.reason for each in found] == [None, reason, None, ErrorReason.NOT_FOUND]
 
 
-@pytest.mark.parametrize(
-    ("refusal", "reason"),
-    [(AWAY, ErrorReason.UNREACHABLE), (TOO_OLD, ErrorReason.UNSUPPORTED)],
-    ids=["unreachable", "unsupported"],
-)
-def test_a_leader_that_does_not_answer(refusal: Any, reason: ErrorReason) -> None:
+def test_a_leader_that_does_not_answer() -> None:
     """A failure is returned as a reason; no exception is raised."""
     leader = Leader({("t", 0): [plain(0)]})
-    leader.refusal = refusal
-    assert [each.reason for each in read(leader, TailRequest("t", 0, 0, 1))] == [reason]
+    for leader.refusal, reason in ((AWAY, ErrorReason.UNREACHABLE), (TOO_OLD, ErrorReason.UNSUPPORTED)):
+        assert [each.reason for each in read(leader, TailRequest("t", 0, 0, 1))] == [reason]
 
 
 def test_a_batch_that_cannot_be_read() -> None:

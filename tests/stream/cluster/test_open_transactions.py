@@ -13,15 +13,8 @@ from stream.cluster.transport.errors import Unreachable
 from tests.support.scripted_cluster import AWAY, SILENT, TOO_OLD, ScriptedCluster, says
 
 TOPIC = "__consumer_offsets"
-METADATA = says(
-    topics=[
-        says(
-            name=TOPIC,
-            error_code=0,
-            partitions=[says(partition_index=p, leader_id=leader) for p, leader in enumerate((1, 2, -1, 1))],
-        )
-    ]
-)
+PARTITIONS = [says(partition_index=p, leader_id=leader) for p, leader in enumerate((1, 2, -1, 1))]
+METADATA = says(topics=[says(name=TOPIC, error_code=0, partitions=PARTITIONS)])
 
 
 def moment(seconds: int) -> dt.datetime:
@@ -90,25 +83,15 @@ class World:
 
 
 def test_an_open_transaction_is_described_completely() -> None:
-    """All columns of the row are known."""
+    """All columns of the row are known; a partition without an open transaction causes no request to a coordinator."""
     world = World()
-    assert world.read(0) == [
-        {
-            "partition": 0,
-            "start_offset": 40,
-            "producer_id": 7,
-            "producer_epoch": 3,
-            "last_write_time": moment(5),
-            "coordinator": 2,
-            "transactional_id": "payments",
-            "state": "Ongoing",
-            "start_time": moment(4),
-            "timeout_ms": 60_000,
-            "hanging": False,
-            "error": None,
-        }
-    ]
+    leader = {"partition": 0, "start_offset": 40, "producer_id": 7, "producer_epoch": 3, "last_write_time": moment(5)}
+    coordinator = {"coordinator": 2, "transactional_id": "payments", "state": "Ongoing", "start_time": moment(4)}
+    assert world.read(0) == [leader | coordinator | {"timeout_ms": 60_000, "hanging": False, "error": None}]
     assert [node for node, _ in world.cluster.asked] == [None, 1, 1, 2, 2]
+    world = World()
+    assert world.read(1, 3) == []
+    assert world.cluster.count("ListTransactionsRequest") == 0
 
 
 def test_the_oldest_transaction_is_the_first_row() -> None:
@@ -126,103 +109,73 @@ def test_the_oldest_transaction_is_the_first_row() -> None:
     assert [request.producer_id_filters for request in asked] == [[7, 8], [7, 8]]
 
 
-def test_no_open_transaction_has_no_row() -> None:
-    """A partition without an open transaction causes no request to a coordinator."""
-    world = World()
-    assert world.read(1, 3) == []
-    assert world.cluster.count("ListTransactionsRequest") == 0
-
-
-@pytest.mark.parametrize(
-    ("described", "hanging"),
-    [
-        pytest.param(about("payments", 7), False, id="open at its coordinator"),
-        pytest.param(about("payments", 7, "PrepareAbort"), False, id="prepared to abort at its coordinator"),
-        pytest.param(about("payments", 7, "CompleteCommit"), True, id="ended at its coordinator"),
-        pytest.param(about("payments", 7, partitions=(1,)), True, id="partition unknown to its coordinator"),
-        pytest.param(about("payments", 8), True, id="transactional id with another producer"),
-    ],
-)
-def test_a_transaction_hangs_if_its_coordinator_will_not_end_it(described: Any, *, hanging: bool) -> None:
+def test_a_transaction_hangs_if_its_coordinator_will_not_end_it() -> None:
     """A transaction is marked as hanging only after a second request to the leader."""
-    world = World()
-    world.described = says(transaction_states=[described])
-    assert [row["hanging"] for row in world.read(0)] == [hanging]
-    assert world.cluster.count("DescribeProducersRequest") == 1 + hanging
+    rows = {
+        "open at its coordinator": (about("payments", 7), False),
+        "prepared to abort at its coordinator": (about("payments", 7, "PrepareAbort"), False),
+        "ended at its coordinator": (about("payments", 7, "CompleteCommit"), True),
+        "partition unknown to its coordinator": (about("payments", 7, partitions=(1,)), True),
+        "transactional id with another producer": (about("payments", 8), True),
+    }
+    for name, (described, hanging) in rows.items():
+        world = World()
+        world.described = says(transaction_states=[described])
+        assert (name, [row["hanging"] for row in world.read(0)]) == (name, [hanging])
+        assert world.cluster.count("DescribeProducersRequest") == 1 + hanging
 
 
-@pytest.mark.parametrize(
-    ("second_answer", "hanging"),
-    [
-        pytest.param(producers({0: []}), [], id="ended in between"),
-        pytest.param(producers({0: [producer(7, 80)]}), [], id="ended, and the next one has started"),
-        pytest.param(AWAY, [None], id="leader unreachable: unknown"),
-    ],
-)
-def test_a_transaction_that_ended_in_between_does_not_hang(second_answer: Any, hanging: list[bool | None]) -> None:
+def test_a_transaction_that_ended_in_between_does_not_hang() -> None:
     """A transaction that is missing in the leader's second answer has no row; without the answer, `hanging` is null."""
-    world = World()
-    world.described = says(transaction_states=[about("payments", 7, "CompleteCommit")])
-    world.leaders.append({1: second_answer})
-    assert [row["hanging"] for row in world.read(0)] == hanging
+    next_one = producers({0: [producer(7, 80)]})
+    for second_answer, hanging in ((producers({0: []}), []), (next_one, []), (AWAY, [None])):
+        world = World()
+        world.described = says(transaction_states=[about("payments", 7, "CompleteCommit")])
+        world.leaders.append({1: second_answer})
+        assert [row["hanging"] for row in world.read(0)] == hanging
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "error"),
-    [
-        pytest.param(listed(), listed(), "not_found", id="unknown to all brokers"),
-        pytest.param(AWAY, listed(), "unreachable", id="one broker is unreachable"),
-        pytest.param(listed(), SILENT, "timed_out", id="one broker times out"),
-        pytest.param(TOO_OLD, TOO_OLD, "unsupported", id="brokers before 3.0"),
-        pytest.param(listed(error=14), listed(), "coordinator_loading", id="a loading coordinator"),
-    ],
-)
-def test_a_producer_without_transactional_id_has_a_reason(first: Any, second: Any, error: str) -> None:
+def test_a_producer_without_transactional_id_has_a_reason() -> None:
     """The leader's values are kept; `hanging` is null."""
-    world = World()
-    world.coordinators = {1: first, 2: second}
-    (row,) = world.read(0)
-    assert (row["producer_id"], row["start_offset"], row["transactional_id"]) == (7, 40, None)
-    assert (row["hanging"], row["error"]) == (None, error)
-    assert world.cluster.count("DescribeTransactionsRequest") == 0
+    rows: list[tuple[Any, Any, str]] = [
+        (listed(), listed(), "not_found"),
+        (AWAY, listed(), "unreachable"),
+        (listed(), SILENT, "timed_out"),
+        (TOO_OLD, TOO_OLD, "unsupported"),
+        (listed(error=14), listed(), "coordinator_loading"),
+    ]
+    for first, second, error in rows:
+        world = World()
+        world.coordinators = {1: first, 2: second}
+        (row,) = world.read(0)
+        assert (row["producer_id"], row["start_offset"], row["transactional_id"]) == (7, 40, None)
+        assert (row["hanging"], row["error"]) == (None, error)
+        assert world.cluster.count("DescribeTransactionsRequest") == 0
 
 
-@pytest.mark.parametrize(
-    ("described", "error"),
-    [
-        pytest.param(AWAY, "unreachable", id="unreachable"),
-        pytest.param(says(transaction_states=[about("payments", 7, error=53)]), "not_authorized", id="denied"),
-        pytest.param(
-            says(transaction_states=[about("payments", 7, error=16)]), "coordinator_changed", id="moved coordinator"
-        ),
-        pytest.param(says(transaction_states=[]), "other", id="missing in the answer"),
-    ],
-)
-def test_a_transaction_that_cannot_be_described(described: Any, error: str) -> None:
+def test_a_transaction_that_cannot_be_described() -> None:
     """A transaction without a description keeps its transactional id and has a reason."""
-    world = World()
-    world.described = described
-    (row,) = world.read(0)
-    assert (row["transactional_id"], row["coordinator"], row["state"]) == ("payments", 2, None)
-    assert (row["hanging"], row["error"]) == (None, error)
+    rows: list[tuple[Any, str]] = [
+        (AWAY, "unreachable"),
+        (says(transaction_states=[about("payments", 7, error=53)]), "not_authorized"),
+        (says(transaction_states=[about("payments", 7, error=16)]), "coordinator_changed"),
+        (says(transaction_states=[]), "other"),
+    ]
+    for described, error in rows:
+        world = World()
+        world.described = described
+        (row,) = world.read(0)
+        assert (row["transactional_id"], row["coordinator"], row["state"]) == ("payments", 2, None)
+        assert (row["hanging"], row["error"]) == (None, error)
 
 
 def test_a_partition_without_an_answer_has_a_reason() -> None:
-    """A partition without an answer does not affect the other partitions."""
+    """A partition without an answer does not affect the others; it is not one without open transactions."""
     world = World()
     world.leaders = [{1: producers({0: [producer(7)]}, {3: 29}), 2: AWAY}]
     rows = {row["partition"]: (row["producer_id"], row["error"]) for row in world.read(3, 2, 1, 0, 9, 0)}
-    assert rows == {
-        0: (7, None),
-        1: (None, ErrorReason.UNREACHABLE),
-        2: (None, ErrorReason.NO_LEADER),
-        3: (None, ErrorReason.NOT_AUTHORIZED),
-        9: (None, ErrorReason.NOT_FOUND),
-    }
-
-
-def test_a_partition_missing_in_the_answer_has_a_reason() -> None:
-    """A partition that is missing in an answer is distinguished from a partition without open transactions."""
+    reasons = {1: ErrorReason.UNREACHABLE, 2: ErrorReason.NO_LEADER, 3: ErrorReason.NOT_AUTHORIZED}
+    assert rows == {0: (7, None), 9: (None, ErrorReason.NOT_FOUND)} | {p: (None, why) for p, why in reasons.items()}
     world = World()
     world.leaders = [{1: says(topics=[])}]
     assert [(row["partition"], row["error"]) for row in world.read(0)] == [(0, "other")]

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import shutil
-import time
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -15,17 +12,16 @@ from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.kafka.broker import Broker
 from sandbox.kafka.topics import create_topics
-from sandbox.ports import LOOPBACK, free_port_pair
+from sandbox.waiting import wait_until
 from stream.cluster.partition_offsets import ENDS, read_ends
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError, TimedOut, Unreachable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
+    from collections.abc import Callable
 
+    from sandbox.kafka.broker import Broker
     from tests.conftest import MakeBroker
 
 
@@ -129,18 +125,35 @@ def test_each_partition_has_one_row_with_all_or_a_reason(
         assert [start, stable, high] == (offsets if cause is None else [None] * 3)
 
 
-@pytest.mark.parametrize(
-    ("code", "error"),
-    [
-        (3, "not_found"), (5, "no_leader"), (6, "leader_changed"), (7, "timed_out"), (13, "unreachable"),
-        (29, "not_authorized"), (56, "storage_failed"), (74, "leader_changed"), (75, "leader_changed"),
-        (78, "not_available"), (100, "not_found"), (35, "unsupported"), (-1, "other"), (32767, "other"),
-    ],
-)  # fmt: skip
-def test_each_error_code_has_a_reason(code: int, error: str) -> None:
-    """An unknown code is the reason `other`."""
-    cluster = FakeCluster({("t", 0): (1, 0, 5, 9, code), ("t", 1): (1, 0, 5, 9, 0)})
-    assert rows(cluster, ["t"]) == [("t", 0, None, None, None, error), ("t", 1, 9, 5, 0, None)]
+ERROR_CODES = {
+    "not_found": (3, 100),
+    "no_leader": (5,),
+    "leader_changed": (6, 74, 75),
+    "timed_out": (7,),
+    "unreachable": (13,),
+    "not_authorized": (29,),
+    "storage_failed": (56,),
+    "not_available": (78,),
+    "unsupported": (35,),
+    "other": (-1, 32767),
+}
+
+
+def test_each_error_code_has_a_reason() -> None:
+    """An unknown code is the reason `other`, as is a partition that is missing in an answer."""
+    for error, codes in ERROR_CODES.items():
+        for code in codes:
+            cluster = FakeCluster({("t", 0): (1, 0, 5, 9, code), ("t", 1): (1, 0, 5, 9, 0)})
+            assert rows(cluster, ["t"]) == [("t", 0, None, None, None, error), ("t", 1, 9, 5, 0, None)]
+    cluster = FakeCluster({("t", 0): (1, 0, 1, 2, 0), ("t", 1): (1, 0, 1, 2, 0)}, forgets={("t", 1)})
+    assert rows(cluster, ["t"])[1] == ("t", 1, None, None, None, "other")
+
+
+def test_an_unreachable_broker_affects_only_its_partitions() -> None:
+    """One of two brokers does not answer; the rows of the other broker are complete."""
+    for failure, error in ((TimedOut("x", "y"), "timed_out"), (Unreachable("x", "y"), "unreachable")):
+        cluster = FakeCluster({("t", 0): (1, 0, 1, 2, 0), ("t", 1): (2, 0, 1, 2, 0)}, away={2: failure})
+        assert [(row[1], row[2], row[5]) for row in rows(cluster, ["t"])] == [(0, 2, None), (1, None, error)]
 
 
 def test_topic_errors_have_one_row_each() -> None:
@@ -155,24 +168,13 @@ def test_topic_errors_have_one_row_each() -> None:
     ]
 
 
-def test_a_partition_missing_in_an_answer_is_unknown() -> None:
-    """The offsets of a partition that is missing in an answer are null, not 0."""
-    cluster = FakeCluster({("t", 0): (1, 0, 1, 2, 0), ("t", 1): (1, 0, 1, 2, 0)}, forgets={("t", 1)})
-    assert rows(cluster, ["t"])[1] == ("t", 1, None, None, None, "other")
-
-
-@pytest.mark.parametrize(("failure", "error"), [(TimedOut, "timed_out"), (Unreachable, "unreachable")])
-def test_an_unreachable_broker_affects_only_its_partitions(failure: type[ClusterError], error: str) -> None:
-    """One of two brokers does not answer; the rows of the other broker are complete."""
-    cluster = FakeCluster({("t", 0): (1, 0, 1, 2, 0), ("t", 1): (2, 0, 1, 2, 0)}, away={2: failure("x", "y")})
-    assert [(row[1], row[2], row[5]) for row in rows(cluster, ["t"])] == [(0, 2, None), (1, None, error)]
-
-
 def test_the_number_of_requests_depends_on_brokers_only() -> None:
-    """Each broker that leads a partition gets three requests."""
+    """Each broker that leads a partition gets three requests; without topics, the table is empty."""
     cluster = FakeCluster({("t", p): (p % 3, 0, 0, p, 0) for p in range(3000)})
     assert [row[2] for row in rows(cluster, ["t"])] == list(range(3000))
     assert cluster.requests == 9
+    cluster = FakeCluster({})
+    assert (rows(cluster, []), cluster.requests) == ([], 0)
 
 
 def test_partitions_of_a_leader_are_requested_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,13 +185,6 @@ def test_partitions_of_a_leader_are_requested_in_batches(monkeypatch: pytest.Mon
     found = rows(cluster, [f"t{t}" for t in range(5)])
     assert [row[2:4] for row in found] == [(p + t, t) for t in range(5) for p in range(9)]
     assert cluster.requests > 6
-
-
-def test_no_topics_need_no_request() -> None:
-    """Without topics, the table is empty and has the schema."""
-    cluster = FakeCluster({})
-    assert rows(cluster, []) == []
-    assert cluster.requests == 0
 
 
 @pytest.mark.kafka
@@ -215,7 +210,7 @@ class TestBroker:
             found = rows(cluster, ["ends-b", "ends-a", "ends-none", "bad name!"])
             held.abort_transaction(30)
             # The marker that ends the transaction takes an offset; the coordinator writes it asynchronously.
-            wait_until(lambda: rows(cluster, ["ends-a"])[1] == ("ends-a", 1, 7, 7, 2, None))
+            wait_until(lambda: rows(cluster, ["ends-a"])[1] == ("ends-a", 1, 7, 7, 2, None), "the marker")
         assert found == [
             ("bad name!", -1, None, None, None, "invalid"),
             ("ends-a", 0, 0, 0, 0, None),
@@ -232,84 +227,44 @@ class TestBroker:
         with Cluster([broker.bootstrap]) as cluster:
             assert len(rows(cluster, ["ends-grow"])) == 1
             admin.create_partitions([NewPartitions("ends-grow", 3)])["ends-grow"].result(30)
-            wait_until(
-                lambda: [row[1:] for row in rows(cluster, ["ends-grow"])] == [(p, 0, 0, 0, None) for p in range(3)]
-            )
+            grown = [("ends-grow", p, 0, 0, 0, None) for p in range(3)]
+            wait_until(lambda: rows(cluster, ["ends-grow"]) == grown, "the added partitions")
             admin.delete_topics(["ends-grow"])["ends-grow"].result(30)
             gone = [("ends-grow", -1, None, None, None, "not_found")]
-            wait_until(lambda: rows(cluster, ["ends-grow"]) == gone)
-
-    def test_an_unreachable_cluster_raises(self, make_broker: MakeBroker) -> None:
-        """Without metadata the read raises Unreachable; after the restart of the broker it succeeds."""
-        broker = make_broker()
-        create_topics(broker.bootstrap, {"t": 1})
-        with Cluster([broker.bootstrap], request_timeout=2) as cluster:
-            assert len(rows(cluster, ["t"])) == 1
-            broker.kill()
-            with pytest.raises(Unreachable):
-                read_ends(cluster, ["t"])
-            broker.start()
-            cluster.connect(10)
-            wait_until(lambda: rows(cluster, ["t"]) == [("t", 0, 0, 0, 0, None)])
+            wait_until(lambda: rows(cluster, ["ends-grow"]) == gone, "the deletion")
 
     @pytest.mark.long
     def test_a_broker_that_pauses_stops_and_restarts_affects_only_its_partitions(
-        self, make_broker: MakeBroker, tmp_path: Path, freeze: Callable[[Broker], None]
+        self, make_broker: MakeBroker, freeze: Callable[[Broker], None]
     ) -> None:
         """Only partitions of the second broker have errors, and the next poll after its restart is complete."""
         first = make_broker()
-        with second_broker(first, tmp_path) as second:
-            servers = [first.bootstrap, second.bootstrap]
-            topic = NewTopic("t", num_partitions=4, replica_assignment=[[1], [2], [1], [2]])
-            with Cluster(servers, request_timeout=2) as cluster:
-                wait_until(lambda: [cluster.metadata(), len(cluster.brokers)][1] == 2)
-                admin = AdminClient({"bootstrap.servers": ",".join(servers)})
-                admin.create_topics([topic])["t"].result(30)
-                self.follow(cluster, second, freeze)
+        second = make_broker(joins=first, node=2)
+        servers = [first.bootstrap, second.bootstrap]
+        topic = NewTopic("t", num_partitions=4, replica_assignment=[[1], [2], [1], [2]])
+        with Cluster(servers, request_timeout=2) as cluster:
+            wait_until(lambda: [cluster.metadata(), len(cluster.brokers)][1] == 2, "two brokers")
+            admin = AdminClient({"bootstrap.servers": ",".join(servers)})
+            admin.create_topics([topic])["t"].result(30)
+            self.follow(cluster, second, freeze)
+            second.kill()
+            first.kill()
+            with pytest.raises(Unreachable):
+                read_ends(cluster, ["t"])
 
     def follow(self, cluster: Cluster, second: Broker, freeze: Callable[[Broker], None]) -> None:
         """Pause, resume, stop and restart the second broker."""
         good = [("t", p, 0, 0, 0, None) for p in range(4)]
-        wait_until(lambda: rows(cluster, ["t"]) == good)
+        wait_until(lambda: rows(cluster, ["t"]) == good, "complete rows")
         freeze(second)
         found = rows(cluster, ["t"])
         assert [found[0], found[2]] == [good[0], good[2]]
         assert {found[1][5], found[3][5]} <= {"timed_out", "no_leader"}
         second.resume()
-        wait_until(lambda: rows(cluster, ["t"]) == good)
+        wait_until(lambda: rows(cluster, ["t"]) == good, "complete rows")
         second.kill()
-        wait_until(lambda: [row[5] for row in rows(cluster, ["t"])] == [None, "no_leader", None, "no_leader"])
+        wait_until(
+            lambda: [row[5] for row in rows(cluster, ["t"])] == [None, "no_leader", None, "no_leader"], "the loss"
+        )
         second.start()
-        wait_until(lambda: rows(cluster, ["t"]) == good)
-
-
-@contextlib.contextmanager
-def second_broker(first: Broker, parent: Path) -> Iterator[Broker]:
-    """Run a second node of the first broker's cluster: no controller, on a copy of the formatted folder."""
-    folder = parent / "second"
-    (folder / "data").mkdir(parents=True)
-    lines = (first.data / "meta.properties").read_text().splitlines()
-    kept = [line for line in lines if not line.startswith(("node.id", "directory.id"))]
-    identity = [*kept, "node.id=2", "directory.id=bGFnd2FyZGVuLXNlY29uZA", ""]
-    (folder / "data" / "meta.properties").write_text("\n".join(identity))
-    shutil.copy(first.data / "bootstrap.checkpoint", folder / "data")
-    ports = free_port_pair()
-    configured = dict(line.split("=", 1) for line in (first.folder / "server.properties").read_text().splitlines())
-    properties = {
-        "node.id": "2",
-        "process.roles": "broker",
-        "controller.quorum.voters": configured["controller.quorum.voters"],
-        "listeners": f"PLAINTEXT://{LOOPBACK}:{ports[0]}",
-    }
-    second = Broker(folder, properties=properties)
-    second._ports = ports  # its listeners are not the sandbox's, so the port must be known before
-    with second:
-        yield second
-
-
-def wait_until(condition: Any, seconds: float = 40.0) -> None:
-    """Wait until the condition holds; fail after some seconds."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "the cluster did not come to the state"
-        time.sleep(0.1)
+        wait_until(lambda: rows(cluster, ["t"]) == good, "complete rows")

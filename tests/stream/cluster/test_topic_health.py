@@ -6,7 +6,6 @@ import math
 from fractions import Fraction
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -80,52 +79,17 @@ def test_every_partition_has_its_facts(topics: dict[str, list[Partition]]) -> No
     ]
 
 
-def test_a_skewed_topic() -> None:
-    """The topic has four partitions on two of four brokers; one broker leads three of the partitions."""
-    rows: list[Partition] = [(0, [0, 1], [0, 1]), (0, [0, 1], [0, 1]), (0, [1, 0], [0, 1]), (1, [1, 0], [1])]
-    assert topic_facts(layout({"t": rows}, 4)).to_pylist() == [
-        {
-            "topic": "t",
-            "partitions": 4,
-            "replication_factor": 2,
-            "under_replicated": 1,
-            "leaderless": 0,
-            "preferred_replicas_percent": 75,
-            "under_replicated_percent": 25,
-            "brokers": 2,
-            "brokers_skewed_percent": 0,
-            "brokers_leader_skewed_percent": 50,
-            "brokers_spread_percent": 50,
-            "at_min_isr": None,
-            "under_min_isr": None,
-        }
-    ]
-
-
-@pytest.mark.parametrize(
-    ("min_isr", "at_min", "under_min"),
-    [
-        pytest.param(1, 2, 1, id="minimum of one"),
-        pytest.param(2, 2, 2, id="minimum of two"),
-        pytest.param(3, 2, 3, id="minimum of three"),
-        pytest.param(5, 2, 3, id="minimum above the number of replicas"),
-    ],
-)
-def test_replicas_in_sync_against_the_minimum(min_isr: int, at_min: int, under_min: int) -> None:
+def test_replicas_in_sync_against_the_minimum() -> None:
     """At the minimum, the loss of one more replica ends writes with acks=all; under it, such writes already fail.
 
     Brokers apply at most the number of replicas. A partition without a leader is under the minimum.
     """
-    rows: list[Partition] = [
-        (0, [0, 1, 2], [0, 1, 2]),
-        (0, [0, 1, 2], [0, 1]),
-        (0, [0, 1, 2], [0]),
-        (0, [0], [0]),
-        (None, [3], [3]),
-    ]
-    known, unknown = topic_facts(layout({"t": rows, "u": rows}, 4), {"t": min_isr}).to_pylist()
-    assert (known["at_min_isr"], known["under_min_isr"]) == (at_min, under_min)
-    assert (unknown["at_min_isr"], unknown["under_min_isr"]) == (None, None)
+    full = [0, 1, 2]
+    rows: list[Partition] = [(0, full, full), (0, full, [0, 1]), (0, full, [0]), (0, [0], [0]), (None, [3], [3])]
+    for min_isr, counts in {1: (2, 1), 2: (2, 2), 3: (2, 3), 5: (2, 3)}.items():
+        known, unknown = topic_facts(layout({"t": rows, "u": rows}, 4), {"t": min_isr}).to_pylist()
+        assert (min_isr, (known["at_min_isr"], known["under_min_isr"])) == (min_isr, counts)
+        assert (unknown["at_min_isr"], unknown["under_min_isr"]) == (None, None)
 
 
 def spread(*brokers: int) -> list[Partition]:
@@ -133,44 +97,28 @@ def spread(*brokers: int) -> list[Partition]:
     return [(broker, [broker], [broker]) for broker in brokers]
 
 
-@pytest.mark.parametrize(
-    ("rows", "brokers", "skewed", "leaders", "share"),
-    [
-        pytest.param(spread(0, 1, 2), 3, 0, 0, 100, id="one partition on each broker"),
-        pytest.param(spread(0, 0, 1, 2), 3, 0, 0, 100, id="four partitions on three brokers: none skewed"),
-        pytest.param(spread(0, 0, 0, 1, 2), 3, 33, 33, 100, id="five partitions on three brokers: one skewed"),
-        pytest.param(spread(0), 3, 0, 0, 33, id="fewer partitions than brokers"),
-        pytest.param(spread(0, 0, 0, 0), 3, 0, 0, 33, id="all partitions on one broker: none skewed"),
-        pytest.param([(None, [0], [])], 3, 0, 0, 0, id="no in-sync replica: no broker hosts it"),
-        pytest.param([(None, [0], []), *spread(1)], 2, 0, 0, 50, id="lost partition counts for the average"),
-        pytest.param(
-            [(0, [0, 1], [0, 1]), (0, [0, 1], [0, 1]), (0, [0, 1], [0, 1])], 2, 0, 50, 100, id="one broker leads all"
-        ),
-        pytest.param(
-            [(0, [0, 1, 2], [0, 1, 2]), (1, [1], [1])],
-            3,
-            0,
-            0,
-            100,
-            id="first partition has three replicas, second has one",
-        ),
-        pytest.param(
-            [(1, [1], [1]), (0, [0, 1, 2], [0, 1, 2])],
-            3,
-            33,
-            0,
-            100,
-            id="first partition has one replica, second has three",
-        ),
-        pytest.param(spread(0, 7), 1, 0, 0, 100, id="stopped broker: at most 100 percent"),
-    ],
-)
-def test_skew_and_spread(rows: list[Partition], brokers: int, skewed: int, leaders: int, share: int) -> None:
+WIDE, NARROW = (0, [0, 1, 2], [0, 1, 2]), (1, [1], [1])
+# Per row: the partitions, the number of brokers, and the percents of skewed, leader-skewed and hosting brokers.
+SPREADS: dict[str, tuple[list[Partition], int, tuple[int, int, int]]] = {
+    "one partition on each broker": (spread(0, 1, 2), 3, (0, 0, 100)),
+    "four partitions on three brokers: none skewed": (spread(0, 0, 1, 2), 3, (0, 0, 100)),
+    "five partitions on three brokers: one skewed": (spread(0, 0, 0, 1, 2), 3, (33, 33, 100)),
+    "fewer partitions than brokers": (spread(0), 3, (0, 0, 33)),
+    "all partitions on one broker: none skewed": (spread(0, 0, 0, 0), 3, (0, 0, 33)),
+    "no in-sync replica: no broker hosts it": ([(None, [0], [])], 3, (0, 0, 0)),
+    "lost partition counts for the average": ([(None, [0], []), *spread(1)], 2, (0, 0, 50)),
+    "one broker leads all": ([(0, [0, 1], [0, 1])] * 3, 2, (0, 50, 100)),
+    "first partition has three replicas, second has one": ([WIDE, NARROW], 3, (0, 0, 100)),
+    "first partition has one replica, second has three": ([NARROW, WIDE], 3, (33, 0, 100)),
+    "stopped broker: at most 100 percent": (spread(0, 7), 1, (0, 0, 100)),
+}
+
+
+def test_skew_and_spread() -> None:
     """The integer percents are those of CMAK's formulas; the replication factor is that of the first partition."""
-    (found,) = topic_facts(layout({"t": rows}, brokers)).to_pylist()
-    percents = (
-        found["brokers_skewed_percent"],
-        found["brokers_leader_skewed_percent"],
-        found["brokers_spread_percent"],
-    )
-    assert percents == (skewed, leaders, share)
+    percents = [f"brokers_{each}_percent" for each in ("skewed", "leader_skewed", "spread")]
+    found = {}
+    for name, (rows, brokers, _) in SPREADS.items():
+        (facts,) = topic_facts(layout({"t": rows}, brokers)).to_pylist()
+        found[name] = tuple(facts[percent] for percent in percents)
+    assert found == {name: wanted for name, (_, _, wanted) in SPREADS.items()}

@@ -24,7 +24,6 @@ from stream.cluster.admin.features import (
     version_sets,
 )
 from stream.cluster.admin.followers import Follower, followers_out_of_sync, read_follower_lags
-from stream.cluster.admin.quorum import Quorum, QuorumReplica, QuorumRole, read_quorum
 from stream.cluster.admin.quotas import Quota, read_quotas
 from stream.cluster.admin.reassignments import Reassignment, read_reassignments
 from stream.cluster.offsets_for_times import WANTED, read_offsets_for_times
@@ -33,7 +32,6 @@ from stream.cluster.transport.client import Cluster
 from stream.offline.find import RecordLookup, find_records
 from stream.offline.folder import LogFolder
 from tests.integration.traffic import commit
-from tests.stream.cluster.admin.quorum_tool import QUORUM, replication
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -99,56 +97,6 @@ def cluster(brokers: list[Broker]) -> Iterator[Cluster]:
 def tool(name: str, brokers: list[Broker], *arguments: str) -> str:
     """Run one of Kafka's tools against the first broker."""
     return run_tool(name, "--bootstrap-server", brokers[0].bootstrap, *arguments)
-
-
-def quorum(cluster: Cluster) -> Quorum:
-    """Return the state of the quorum."""
-    found = read_quorum(cluster)
-    assert isinstance(found, Quorum), found
-    return found
-
-
-def test_the_quorum_is_as_the_tool_describes_it(cluster: Cluster, brokers: list[Broker]) -> None:
-    """Leader, epoch, roles and directories are equal; offsets and times lie between reads before and after the tool.
-
-    A stopped broker stays an observer for a while; its lag does not decrease, and its last fetch time does not change.
-    """
-    status = tool(QUORUM, brokers, "describe", "--status")
-    found = quorum(cluster)
-    for name, value in (("LeaderId", found.leader), ("LeaderEpoch", found.leader_epoch)):
-        assert re.search(rf"^{name}:\s+(\d+)$", status, re.MULTILINE).group(1) == str(value)  # type: ignore[union-attr]
-    brokers[1].kill()
-    try:
-        wait_until(lambda: _of(quorum(cluster), 2).lag or 0, "the lag of the stopped broker")
-        before, by_tool, after = quorum(cluster), replication(brokers[0].bootstrap), quorum(cluster)
-    finally:
-        brokers[1].start()
-    assert before.high_watermark is not None
-    assert [(each.replica, each.role) for each in before.replicas] == [
-        (1, QuorumRole.VOTER),
-        (2, QuorumRole.OBSERVER),
-        (3, QuorumRole.OBSERVER),
-    ]
-    assert {node: each.status for node, each in by_tool.items()} == {1: "Leader", 2: "Observer", 3: "Observer"}
-    for node, each in by_tool.items():
-        one, other = _of(before, node), _of(after, node)
-        assert one.log_end_offset is not None
-        assert other.log_end_offset is not None
-        assert one.log_end_offset <= each.log_end_offset <= other.log_end_offset
-        assert (one.last_fetch_time or 0) <= each.last_fetch_time <= (other.last_fetch_time or 0)
-        assert (one.last_caught_up_time or 0) <= each.last_caught_up_time <= (other.last_caught_up_time or 0)
-        assert each.lag == 0 or node != 1
-        assert one.directory == each.directory == other.directory
-    assert _of(before, 1).last_fetch_time is not None
-    assert _of(before, 1).last_caught_up_time is not None
-    stopped, stopped_later = _of(before, 2), _of(after, 2)
-    assert (stopped.last_fetch_time, stopped.log_end_offset) == (by_tool[2].last_fetch_time, by_tool[2].log_end_offset)
-    assert 0 < (stopped.lag or 0) <= by_tool[2].lag <= (stopped_later.lag or 0)
-    wait_until(lambda: _of(quorum(cluster), 2).lag == 0, "the restarted broker to catch up")
-
-
-def _of(found: Quorum, node: int) -> QuorumReplica:
-    return next(each for each in found.replicas if each.replica == node)
 
 
 def test_reassignments_are_those_that_the_tool_lists(cluster: Cluster, brokers: list[Broker], tmp_path: Path) -> None:
@@ -247,30 +195,23 @@ def _pair(text: str) -> tuple[str, float]:
 
 
 def test_features_are_those_that_the_tool_describes(cluster: Cluster, brokers: list[Broker]) -> None:
-    """The finalized levels are those of the tool, which has names for the levels of `metadata.version`."""
-    versions = {
-        node: each for node, each in read_versions(cluster, [1, 2, 3]).items() if isinstance(each, BrokerVersions)
-    }
-    assert sorted(versions) == [1, 2, 3]
-    ours = finalized_features(versions)
+    """The finalized levels are those of the tool, which has names for the levels of `metadata.version`.
+
+    The third broker supports unreleased requests and features, and is named; the other brokers are equal.
+    """
+    versions = read_versions(cluster, [1, 2, 3])
+    known = {node: each for node, each in versions.items() if isinstance(each, BrokerVersions)}
+    assert sorted(known) == [1, 2, 3]
+    ours = finalized_features(known)
     theirs = dict(FEATURE.findall(tool(FEATURES, brokers, "describe")))
-    name = theirs["metadata.version"]
+    name = theirs.pop("metadata.version")
     mapping = tool(FEATURES, brokers, "version-mapping", "--release-version", name)
-    assert re.search(rf"^metadata.version=(\d+) \({re.escape(name)}\)$", mapping, re.MULTILINE).group(1) == str(  # type: ignore[union-attr]
-        ours.pop("metadata.version")
-    )
-    del theirs["metadata.version"]
-    assert ours == {feature: int(level) for feature, level in theirs.items() if int(level)}
-    assert ours
-
-
-def test_a_broker_of_another_version_is_named(cluster: Cluster) -> None:
-    """The third broker supports unreleased requests and features; the other brokers are equal."""
-    versions = {
-        node: each for node, each in read_versions(cluster, [1, 2, 3]).items() if isinstance(each, BrokerVersions)
-    }
-    assert version_sets(versions) == [[1, 2], [3]]
-    (sentence,) = mixed_versions(versions)
+    level = re.search(rf"^metadata.version=(\d+) \({re.escape(name)}\)$", mapping, re.MULTILINE)
+    assert level is not None
+    assert level.group(1) == str(ours.pop("metadata.version"))
+    assert ours == {feature: int(level) for feature, level in theirs.items() if int(level)} != {}
+    assert version_sets(known) == [[1, 2], [3]]
+    (sentence,) = mixed_versions(known)
     assert sentence.startswith("broker 3 differs from brokers 1, 2: ")
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-import pytest
-
 from stream.cluster.admin.quorum import Quorum, QuorumReplica, QuorumRole, read_quorum
 from stream.cluster.transport.error_codes import ErrorReason
 from tests.support.scripted_cluster import AWAY, TOO_OLD, ScriptedCluster, says
@@ -61,63 +59,47 @@ def test_what_the_leader_does_not_know_is_none() -> None:
     assert found.replicas[1] == QuorumReplica(3, QuorumRole.VOTER, None, None, None, None, None)
 
 
-@pytest.mark.parametrize(
-    ("fetched", "caught_up", "behind"),
-    [
-        pytest.param(100_000, 100_000, 0, id="fetches and has caught up"),
-        pytest.param(90_000, 40_000, 0, id="at both limits"),
-        pytest.param(89_999, 89_999, 1, id="last fetch too old"),
-        pytest.param(100_000, 39_999, 1, id="fetches, has not caught up"),
-        pytest.param(-1, -1, 1, id="never fetched from this leader"),
-    ],
-)
-def test_voters_that_do_not_follow_are_counted(fetched: int, caught_up: int, behind: int) -> None:
+def test_voters_that_do_not_follow_are_counted() -> None:
     """The clock of the leader decides which voters follow; an observer is not a voter."""
-    voter = state(2, 88, fetched)
-    voter.last_caught_up_timestamp = caught_up
-    found = answered([state(1, 100, 100_000), voter, state(3, 100, 99_500)], [state(11, 1, 5)])
-    assert isinstance(found, Quorum)
-    assert (found.voters, found.voters_behind) == (3, behind)
+    # Per row: when the voter fetched last, when it had caught up last, and how many voters do not follow.
+    rows = [(100_000, 100_000, 0), (90_000, 40_000, 0), (89_999, 89_999, 1), (100_000, 39_999, 1), (-1, -1, 1)]
+    for fetched, caught_up, behind in rows:
+        voter = state(2, 88, fetched)
+        voter.last_caught_up_timestamp = caught_up
+        found = answered([state(1, 100, 100_000), voter, state(3, 100, 99_500)], [state(11, 1, 5)])
+        assert isinstance(found, Quorum)
+        assert (fetched, caught_up, found.voters, found.voters_behind) == (fetched, caught_up, 3, behind)
 
 
-@pytest.mark.parametrize(("fields", "own"), [({"leader_id": -1}, 9), ({}, -1)], ids=["no leader", "before Kafka 3.3"])
-def test_voters_behind_are_unknown_without_the_clock_of_the_leader(fields: dict[str, int], own: int) -> None:
-    """The number of voters is known; the number of voters that do not follow is unknown."""
-    found = answered([state(1, 100, own), state(2, 100, own)], [], **fields)
-    assert isinstance(found, Quorum)
-    assert (found.voters, found.voters_behind) == (2, None)
+def test_voters_behind_are_unknown_without_the_clock_of_the_leader() -> None:
+    """Without a leader, or before Kafka 3.3, the number of voters is known, but not how many do not follow.
+
+    During an election the offsets are known, but the lag is unknown.
+    """
+    electing = answered([state(1, 100, 9), state(2, 100, 9)], [], leader_id=-1)
+    for found in (electing, answered([state(1, 100, -1), state(2, 100, -1)], [])):
+        assert isinstance(found, Quorum)
+        assert (found.voters, found.voters_behind) == (2, None)
+    assert isinstance(electing, Quorum)
+    assert (electing.leader, electing.replicas[0].lag) == (None, None)
 
 
-def test_without_a_leader_no_lag_is_known() -> None:
-    """During an election the offsets are known, but the lag is unknown."""
-    found = answered([state(1, 100, 9)], [], leader_id=-1)
-    assert isinstance(found, Quorum)
-    assert (found.leader, found.replicas[0].lag) == (None, None)
-
-
-@pytest.mark.parametrize("order", [1, -1], ids=["old first", "new first"])
-def test_a_replaced_disk_counts_once(order: int) -> None:
+def test_a_replaced_disk_counts_once() -> None:
     """If a node has two directories, the directory that fetched last is kept."""
-    both = [state(11, 50, 10, DISK), state(11, 99, 20, NEW_DISK)][::order]
-    found = answered([state(1, 100, 9)], both)
-    assert isinstance(found, Quorum)
-    assert [(each.replica, each.directory) for each in found.replicas] == [(1, DISK), (11, NEW_DISK)]
+    both = [state(11, 50, 10, DISK), state(11, 99, 20, NEW_DISK)]
+    for observers in (both, both[::-1]):
+        found = answered([state(1, 100, 9)], observers)
+        assert isinstance(found, Quorum)
+        assert [(each.replica, each.directory) for each in found.replicas] == [(1, DISK), (11, NEW_DISK)]
 
 
-@pytest.mark.parametrize(
-    ("answer", "reason"),
-    [
-        pytest.param(TOO_OLD, ErrorReason.UNSUPPORTED, id="ZooKeeper"),
-        pytest.param(AWAY, ErrorReason.UNREACHABLE, id="unreachable"),
-        pytest.param(says(error_code=31, topics=[]), ErrorReason.NOT_AUTHORIZED, id="missing ACL right"),
-        pytest.param(says(error_code=0, topics=[]), ErrorReason.OTHER, id="empty answer"),
-    ],
-)
-def test_a_failure_is_a_reason(answer: Any, reason: ErrorReason) -> None:
-    """A failed request returns its reason and raises no exception."""
-    assert read(answer) is reason
-
-
-def test_an_error_of_the_partition_is_a_reason() -> None:
-    """The error of the partition, as from a node that is no longer the leader, is the reason."""
+def test_a_failure_is_a_reason() -> None:
+    """A failed request, or an error of the partition as from a former leader, is a reason and raises no exception."""
+    answers = (TOO_OLD, AWAY, says(error_code=31, topics=[]), says(error_code=0, topics=[]))
+    assert [read(answer) for answer in answers] == [
+        ErrorReason.UNSUPPORTED,
+        ErrorReason.UNREACHABLE,
+        ErrorReason.NOT_AUTHORIZED,
+        ErrorReason.OTHER,
+    ]
     assert answered([], [], error_code=6) is ErrorReason.LEADER_CHANGED

@@ -3,28 +3,14 @@
 # ruff: noqa: S105 -- the passwords of test users
 from __future__ import annotations
 
-import contextlib
 import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import structlog
 from confluent_kafka import Consumer, Producer, TopicPartition
-from confluent_kafka.admin import (
-    AclBinding,
-    AclOperation,
-    AclPermissionType,
-    AdminClient,
-    ResourcePatternType,
-    ResourceType,
-    ScramCredentialInfo,
-    ScramMechanism,
-    UserScramCredentialUpsertion,
-)
 
-from sandbox.kafka.broker import Broker
-from sandbox.kafka.topics import create_topics
-from sandbox.ports import LOOPBACK, free_port_pair
+from sandbox.ports import LOOPBACK
 from sandbox.waiting import eventually, wait_until
 from stream.cli import app as cli
 from stream.cluster import offsets_topic
@@ -37,257 +23,122 @@ from stream.cluster.offsets_topic import NAME
 from stream.cluster.open_transactions import read_open_transactions
 from stream.cluster.partition_offsets import read_ends
 from stream.cluster.topology import read_topology
-from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.error_codes import ErrorReason
-from stream.cluster.transport.errors import ClusterError, LoginRefused, NotAuthorised, TlsRefused, WrongProtocol
+from stream.cluster.transport.errors import (
+    ClusterError,
+    LoginRefused,
+    LoginUnavailable,
+    NotAuthorised,
+    TlsRefused,
+    WrongProtocol,
+)
 from stream.cluster_facts.watch import ClusterWatch
-from stream.config.kafka_login import login_from_options
 from stream.config.loader import load
 from stream.errors import ExitCode
 from stream.groups.placement import partition_for
 from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.open_transactions import OpenTransactionLookup
 from stream.tick.lookups.transaction_log import TransactionLogLookup
+from tests.stream.cluster.broker.secured_broker import PASSWORD, SecuredBroker, cluster_of, connected
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
-
-    from sandbox.certificates import Certificates
 
 pytestmark = pytest.mark.kafka
 
-PASSWORD = 'al"ice\\ secret'
-"""The password has a quote, a backslash and a blank, which break a login that is built as text."""
-
-_JAAS = "org.apache.kafka.common.security"
-_USERS = (
-    f"{_JAAS}.plain.PlainLoginModule required"
-    ' user_alice="al\\\\"ice\\\\\\\\ secret" user_bob="bob-secret" user_eve="eve-secret";'
-)
-_SCRAM = f"{_JAAS}.scram.ScramLoginModule required;"
+Row = tuple[dict[str, Any], type[ClusterError], str]
+"""The configuration of a client, and its error with a part of the text."""
 
 
-class Secured:
-    """The broker's listeners by name, and what to configure to log in to each."""
-
-    def __init__(self, ports: dict[str, int], certificates: Certificates) -> None:
-        self.ports = ports
-        self.certificates = certificates
-
-    def flags(self, listener: str, **options: Any) -> dict[str, Any]:
-        """Return the configuration of a client of this listener."""
-        flags = {"bootstrap_servers": f"{_host(listener)}:{self.ports[listener]}", **options}
-        return {f"kafka.{name}": value for name, value in flags.items()}
-
-    def login(
-        self, listener: str, user: str, password: str, mechanism: str = "PLAIN", **options: Any
-    ) -> dict[str, Any]:
-        """Return the configuration of a login."""
-        tls = listener == "SASLTLS"
-        return self.flags(
-            listener,
-            security_protocol="SASL_SSL" if tls else "SASL_PLAINTEXT",
-            sasl_mechanism=mechanism,
-            sasl_username=user,
-            sasl_password=password,
-            **({"ssl_ca_file": self.certificates.authority} if tls else {}),
-            **options,
-        )
-
-
-def _host(listener: str) -> str:
-    """Return the host name of a listener, which its certificate contains."""
-    return "localhost" if "TLS" in listener else LOOPBACK
-
-
-@pytest.fixture(scope="module")
-def secured(certificates: Certificates) -> Iterator[Secured]:
-    """Run a broker with the listeners PLAIN (set-up), SASL, SASLTLS and MTLS, with users, rights and two topics."""
-    pairs = [free_port_pair() for _ in range(3)]
-    names = ("PLAIN", "CONTROLLER", "SASL", "SASLTLS", "MTLS")
-    ports = dict(zip(names, (port for pair in pairs for port in pair), strict=False))
-    broker = Broker(properties=_properties(ports, certificates))
-    broker._ports = (ports["PLAIN"], ports["CONTROLLER"])  # its listeners are not the sandbox's
-    with broker:
-        admin = AdminClient({"bootstrap.servers": broker.bootstrap})
-        _add_users_and_rights(admin)
-        create_topics(broker.bootstrap, {"open": 1, "closed": 1, "held": 1})
-        create_topics(broker.bootstrap, {"__consumer_offsets": 4}, {"cleanup.policy": "compact"})
-        yield Secured(ports, certificates)
-
-
-def _properties(ports: dict[str, int], certificates: Certificates) -> dict[str, str]:
-    protocols = {
-        "PLAIN": "PLAINTEXT",
-        "CONTROLLER": "PLAINTEXT",
-        "SASL": "SASL_PLAINTEXT",
-        "SASLTLS": "SASL_SSL",
-        "MTLS": "SSL",
-    }
-    return {
-        "listeners": ",".join(f"{name}://{_host(name)}:{port}" for name, port in ports.items()),
-        "listener.security.protocol.map": ",".join(f"{name}:{protocol}" for name, protocol in protocols.items()),
-        "inter.broker.listener.name": "PLAIN",
-        "listener.name.sasl.sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256",
-        "listener.name.sasl.plain.sasl.jaas.config": _USERS,
-        "listener.name.sasl.scram-sha-256.sasl.jaas.config": _SCRAM,
-        "listener.name.sasltls.sasl.enabled.mechanisms": "SCRAM-SHA-512",
-        "listener.name.sasltls.scram-sha-512.sasl.jaas.config": _SCRAM,
-        "ssl.keystore.type": "PEM",
-        "ssl.keystore.location": str(certificates.both("broker")),
-        "ssl.truststore.type": "PEM",
-        "ssl.truststore.location": str(certificates.authority),
-        "listener.name.mtls.ssl.client.auth": "required",
-        "ssl.principal.mapping.rules": "RULE:^CN=(.*)$/$1/,DEFAULT",
-        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-        # The listeners PLAIN and CONTROLLER, for the set-up.
-        "super.users": "User:ANONYMOUS",
-    }  # fmt: skip
-
-
-def _add_users_and_rights(admin: AdminClient) -> None:
-    for mechanism in (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512):
-        upsert = UserScramCredentialUpsertion("alice", ScramCredentialInfo(mechanism, 4096), PASSWORD.encode())
-        admin.alter_user_scram_credentials([upsert])["alice"].result(30)
-    rights = [
-        ("alice", "__consumer_offsets", AclOperation.READ),
-        ("alice", "open", AclOperation.DESCRIBE),
-        ("alice", "held", AclOperation.DESCRIBE),
-        ("alice", "__transaction_state", AclOperation.READ),
-        ("client", "__consumer_offsets", AclOperation.READ),
-        ("bob", "__consumer_offsets", AclOperation.DESCRIBE),
-    ]
-    bindings = [
-        AclBinding(
-            ResourceType.TOPIC,
-            topic,
-            ResourcePatternType.LITERAL,
-            f"User:{user}",
-            "*",
-            operation,
-            AclPermissionType.ALLOW,
-        )
-        for user, topic, operation in rights
-    ]
-    for done in admin.create_acls(bindings).values():
-        done.result(30)
-
-
-@contextlib.contextmanager
-def connected(flags: dict[str, Any], seconds: float = 10.0) -> Iterator[Cluster]:
-    """Connect as lagwarden would with this configuration."""
-    kafka = load(flags=flags).kafka
-    with Cluster(kafka.bootstrap_servers, login_from_options(kafka), request_timeout=seconds) as cluster:
-        cluster.metadata()
-        yield cluster
-
-
-def refused(flags: dict[str, Any]) -> ClusterError:
-    """Try to connect, and return the error."""
-    with pytest.raises(ClusterError) as error, connected(flags):
-        pass
-    return error.value
-
-
-@pytest.mark.parametrize(
-    ("listener", "mechanism"), [("SASL", "PLAIN"), ("SASL", "SCRAM-SHA-256"), ("SASLTLS", "SCRAM-SHA-512")]
-)
-def test_a_password_logs_in(secured: Secured, listener: str, mechanism: str) -> None:
-    """A password logs in with and without TLS, and the topic is described."""
-    flags = secured.login(listener, "alice", PASSWORD, mechanism)
-    with connected(flags) as cluster:
-        topic = offsets_topic.describe(cluster)
-        assert topic is not None
-        assert topic.partitions == (0, 1, 2, 3)
-
-
-@pytest.mark.parametrize("key", ["client", "client-locked"])
-def test_the_client_shows_its_certificate(secured: Secured, key: str) -> None:
-    """Mutual TLS works with a plain and with an encrypted key from PEM files."""
+def logins(secured: SecuredBroker) -> dict[str, dict[str, Any]]:
+    """Return a login of each mechanism."""
     files = secured.certificates
-    flags = secured.flags(
-        "MTLS",
-        security_protocol="SSL",
-        ssl_ca_file=files.authority,
-        ssl_certificate_file=files.certificate("client"),
-        ssl_key_file=files.key(key),
-        **({"ssl_key_password": "key-secret"} if key == "client-locked" else {}),
-    )
-    with connected(flags) as cluster:
-        assert offsets_topic.describe(cluster) is not None
+    certificate = {"ssl_certificate_file": files.certificate("client"), "ssl_key_file": files.key("client-locked")}
+    mutual = {"security_protocol": "SSL", "ssl_ca_file": files.authority, "ssl_key_password": "key-secret"}
+    return {
+        "PLAIN": secured.login("SASL", "alice", PASSWORD),
+        "SCRAM-SHA-256": secured.login("SASL", "alice", PASSWORD, "SCRAM-SHA-256"),
+        "SCRAM-SHA-512": secured.login("SASLTLS", "alice", PASSWORD, "SCRAM-SHA-512"),
+        "mutual TLS with a locked key": secured.flags("MTLS", **mutual, **certificate),
+        "OAUTHBEARER with an endpoint": secured.client_credentials("logs-in"),
+        "OAUTHBEARER with an endpoint, again": secured.client_credentials("logs-in"),
+        "OAUTHBEARER with a file": secured.token_file(secured.issuer.token()),
+    }
 
 
-@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256"])
-@pytest.mark.parametrize("user", ["alice", "unknown-user"])
-def test_wrong_password_is_refused_with_the_message_of_the_broker(secured: Secured, mechanism: str, user: str) -> None:
-    """The error has the broker's own message, although the broker closes the connection, but not the password."""
-    error = refused(secured.login("SASL", user, "wrong-secret", mechanism))
-    assert type(error) is LoginRefused
-    assert "Authentication failed" in error.what
-    assert "wrong-secret" not in str(error)
-    assert not error.passes
+def test_each_mechanism_logs_in(secured: SecuredBroker) -> None:
+    """Each login describes the offsets topic; a second client of the process uses the same token of the endpoint."""
+    asked = len(secured.issuer.requests)
+    partitions = {}
+    for name, flags in logins(secured).items():
+        with connected(flags) as cluster:
+            topic = offsets_topic.describe(cluster)
+            partitions[name] = None if topic is None else topic.partitions
+    assert partitions == dict.fromkeys(partitions, (0, 1, 2, 3))
+    assert secured.issuer.requests[asked:] == [{"grant_type": ["client_credentials"], "scope": ["logs-in"]}]
 
 
-@pytest.mark.parametrize(
-    ("listener", "options", "kind", "text"),
-    [
-        pytest.param("SASL", {}, WrongProtocol, "requires a login", id="no login on a SASL listener"),
-        pytest.param("SASLTLS", {}, WrongProtocol, "speaks TLS, not PLAINTEXT", id="plaintext to a TLS listener"),
-        pytest.param("CONTROLLER", {}, WrongProtocol, "KRaft controller", id="KRaft controller"),
-        pytest.param(
-            "PLAIN", {"security_protocol": "SSL"}, WrongProtocol, "does not speak TLS", id="TLS to a plaintext listener"
-        ),
-        pytest.param(
-            "SASLTLS",
-            {"security_protocol": "SSL", "ssl_ca_file": "CA"},
-            WrongProtocol,
-            "requires a login",
-            id="TLS without login",
-        ),
-        pytest.param("SASLTLS", {"security_protocol": "SSL"}, TlsRefused, "is not accepted", id="unknown authority"),
-        pytest.param(
-            "MTLS",
-            {"security_protocol": "SSL", "ssl_ca_file": "CA"},
-            TlsRefused,
-            "client certificate",
-            id="no client certificate",
-        ),
-    ],
-)
-def test_wrong_listener_is_named(
-    secured: Secured, listener: str, options: dict[str, Any], kind: type[ClusterError], text: str
-) -> None:
-    """Each kind of wrong listener has its own message, and the error is permanent."""
-    options = {name: secured.certificates.authority if value == "CA" else value for name, value in options.items()}
-    error = refused(secured.flags(listener, **options))
-    assert type(error) is kind
-    assert text in error.what
-    assert not error.passes
+def refused_logins(secured: SecuredBroker) -> dict[str, Row]:
+    """Return credentials that are not accepted; the broker's own message is quoted, but not the password."""
+    wrong, quoted = "wrong-secret", "Authentication failed"
+    plain = secured.login("SASL", "alice", wrong), secured.login("SASL", "unknown", wrong)
+    scram = tuple(secured.login("SASL", user, wrong, "SCRAM-SHA-256") for user in ("alice", "unknown"))
+    not_enabled = secured.login("SASLTLS", "alice", PASSWORD, "SCRAM-SHA-256")
+    return {
+        "PLAIN, wrong password": (plain[0], LoginRefused, quoted),
+        "PLAIN, unknown user": (plain[1], LoginRefused, quoted),
+        "SCRAM, wrong password": (scram[0], LoginRefused, quoted),
+        "SCRAM, unknown user": (scram[1], LoginRefused, quoted),
+        "mechanism not enabled": (not_enabled, LoginRefused, "mechanism"),
+        "no token in the file": (secured.token_file(""), LoginUnavailable, "is empty"),
+    }
 
 
-def test_login_to_a_listener_without_one(secured: Secured) -> None:
-    """A login to a listener without authentication is a wrong protocol, not a wrong password."""
-    error = refused(secured.login("PLAIN", "alice", PASSWORD))
-    assert type(error) is WrongProtocol
-    assert "does not accept a login" in error.what
+def wrong_listeners(secured: SecuredBroker) -> dict[str, Row]:
+    """Return clients of listeners that speak another protocol."""
+    authority = {"security_protocol": "SSL", "ssl_ca_file": secured.certificates.authority}
+    tls, login = {"security_protocol": "SSL"}, secured.login("PLAIN", "alice", PASSWORD)
+    other_host = secured.login("SASLTLS", "alice", PASSWORD, "SCRAM-SHA-512")
+    other_host["kafka.bootstrap_servers"] = f"{LOOPBACK}:{secured.ports['SASLTLS']}"  # the certificate says localhost
+    return {
+        "no login on a SASL listener": (secured.flags("SASL"), WrongProtocol, "requires a login"),
+        "login to a listener without one": (login, WrongProtocol, "does not accept a login"),
+        "plaintext to a TLS listener": (secured.flags("SASLTLS"), WrongProtocol, "speaks TLS, not PLAINTEXT"),
+        "KRaft controller": (secured.flags("CONTROLLER"), WrongProtocol, "KRaft controller"),
+        "TLS to a plaintext listener": (secured.flags("PLAIN", **tls), WrongProtocol, "does not speak TLS"),
+        "TLS without login": (secured.flags("SASLTLS", **authority), WrongProtocol, "requires a login"),
+        "unknown authority": (secured.flags("SASLTLS", **tls), TlsRefused, "is not accepted"),
+        "no client certificate": (secured.flags("MTLS", **authority), TlsRefused, "client certificate"),
+        "certificate of another host": (other_host, TlsRefused, "IP address mismatch"),
+    }
 
 
-def test_mechanism_that_is_not_offered(secured: Secured) -> None:
-    """The error names the mechanism as the cause."""
-    error = refused(secured.login("SASLTLS", "alice", PASSWORD, "SCRAM-SHA-256"))
-    assert type(error) is LoginRefused
-    assert "mechanism" in error.what
+def test_each_refusal_has_its_own_error(secured: SecuredBroker) -> None:
+    """Each refused login and each wrong listener has its own message, on one line without the password."""
+    faults = []
+    for name, (flags, kind, text) in (refused_logins(secured) | wrong_listeners(secured)).items():
+        with cluster_of(flags) as cluster, pytest.raises(ClusterError) as refused:
+            cluster.metadata()
+        error = refused.value
+        if type(error) is not kind or text not in error.what or "\n" in str(error) or "wrong-secret" in str(error):
+            faults.append(f"{name}: {error!r}")
+    assert faults == []
 
 
-def test_certificate_of_another_host(secured: Secured) -> None:
-    """The host name is checked, unless `kafka.ssl_verify_hostname` is false."""
+def test_a_refused_token_is_named_with_its_cause(secured: SecuredBroker) -> None:
+    """The broker reports only `invalid_token`; the error names the claim that does not match, and the file."""
+    flags = secured.token_file(secured.issuer.token(aud="other"))
+    with cluster_of(flags) as cluster, pytest.raises(LoginRefused, match="audience 'other'") as refused:
+        cluster.metadata()
+    assert str(secured.folder / "token") in refused.value.what
+    assert refused.value.code is ExitCode.LOGIN_REFUSED
+
+
+def test_the_check_of_the_host_name_can_be_disabled(secured: SecuredBroker) -> None:
+    """With `kafka.ssl_verify_hostname=false` the certificate of another host is accepted."""
     login = secured.login("SASLTLS", "alice", PASSWORD, "SCRAM-SHA-512")
-    login |= {"kafka.bootstrap_servers": f"{LOOPBACK}:{secured.ports['SASLTLS']}"}  # the certificate says localhost
-    error = refused(login)
-    assert type(error) is TlsRefused
-    assert "IP address mismatch" in error.what
-    with connected(login | {"kafka.ssl_verify_hostname": "false"}) as cluster:
+    login |= {"kafka.bootstrap_servers": f"{LOOPBACK}:{secured.ports['SASLTLS']}", "kafka.ssl_verify_hostname": "false"}
+    with connected(login) as cluster:
         assert cluster.cluster_id
 
 
@@ -295,14 +146,14 @@ class TestRights:
     """Missing rights are reported by topic."""
 
     @pytest.mark.parametrize("user", ["bob", "eve"])
-    def test_offsets_topic_that_may_not_be_read(self, secured: Secured, user: str) -> None:
+    def test_offsets_topic_that_may_not_be_read(self, secured: SecuredBroker, user: str) -> None:
         """A topic that may not be described or may not be read is refused before Spark starts."""
         with connected(secured.login("SASL", user, f"{user}-secret")) as cluster, pytest.raises(NotAuthorised) as error:
             offsets_topic.describe(cluster)
         assert "__consumer_offsets" in error.value.what
         assert "lagwarden acls" in error.value.advice
 
-    def test_denied_topic_does_not_affect_a_permitted_one(self, secured: Secured) -> None:
+    def test_denied_topic_does_not_affect_a_permitted_one(self, secured: SecuredBroker) -> None:
         """The permitted topic has its offsets; without rights, denied and absent topics have the same error."""
         with connected(secured.login("SASL", "alice", PASSWORD)) as cluster:
             found = read_ends(cluster, ["open", "closed", "absent"]).to_pylist()
@@ -312,7 +163,7 @@ class TestRights:
             ("open", 0, 0, None),
         ]
 
-    def test_each_denied_request_has_its_reason(self, secured: Secured) -> None:
+    def test_each_denied_request_has_its_reason(self, secured: SecuredBroker) -> None:
         """No request raises, and each denied request is reported as denied; bob may describe the offsets topic only."""
         with connected(secured.login("SASL", "bob", "bob-secret")) as cluster:
             layout = read_topology(cluster)
@@ -334,7 +185,7 @@ class TestRights:
         assert size_per_broker(sizes) == {1: None}
         assert [(tail.data_end, tail.reason) for tail in tails] == [(None, ErrorReason.NOT_AUTHORIZED)] * 2
 
-    def test_the_watch_of_a_user_without_rights(self, secured: Secured) -> None:
+    def test_the_watch_of_a_user_without_rights(self, secured: SecuredBroker) -> None:
         """Denied facts are counted and have no series; the missing rights are logged once; other facts are known."""
         flags = {**secured.login("SASL", "bob", "bob-secret"), "metrics.preset": "full"}
         watch = ClusterWatch.from_config(load(flags=flags), lambda: None)
@@ -353,7 +204,7 @@ class TestRights:
         assert not shown & {"lagwarden_controller", "lagwarden_offsets_topic_bytes", "lagwarden_config_info"}
         assert "lagwarden_offsets_topic_cleaner_suspect" not in shown
 
-    def test_a_transactional_id_that_may_not_be_described(self, secured: Secured) -> None:
+    def test_a_transactional_id_that_may_not_be_described(self, secured: SecuredBroker) -> None:
         """The transaction log has the transactional id that the leader of the offsets topic does not report.
 
         Alice may read the offsets topic, and its leader reports the producer of the open transaction. She may not
@@ -387,29 +238,31 @@ class TestRights:
             assert (named["hanging"], named["error"]) == (False, None)
 
 
-@pytest.mark.parametrize(
-    ("login", "code", "says"),
-    [
-        (("alice", PASSWORD), ExitCode.OK, "__consumer_offsets has 4 partitions and is readable"),
-        (("alice", "wrong-secret"), ExitCode.LOGIN_REFUSED, "refuses the login"),
-        (("eve", "eve-secret"), ExitCode.NOT_AUTHORISED, "no right to Read topic __consumer_offsets"),
-    ],
-)
-def test_check_config_reports_login_and_rights(  # noqa: PLR0917 -- pytest passes them by name
-    secured: Secured,
-    login: tuple[str, str],
-    code: ExitCode,
-    says: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+def test_check_config_reports_login_and_rights(
+    secured: SecuredBroker, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Login and rights are checked on the cluster; each outcome has its own exit code; no secret is printed."""
-    flags = secured.login("SASL", *login)
-    flags |= {"http.port": 0, "checkpoint.dir": tmp_path / "checkpoint"}
-    monkeypatch.setenv("LAGWARDEN_KAFKA_SASL_PASSWORD", flags.pop("kafka.sasl_password"))
-    settings = [word for key, value in flags.items() for word in ("--set", f"{key}={value}")]
-    assert cli.main(["check-config", "--connect", *settings]) == code
-    printed = "".join(capsys.readouterr())
-    assert says in printed
-    assert login[1] not in printed
+    endpoint = secured.client_credentials("accepted")
+    wrong = secured.write("wrong-client-secret", "wrong-secret")
+    rows: list[tuple[dict[str, Any], ExitCode, str]] = [
+        (secured.login("SASL", "alice", PASSWORD), ExitCode.OK, "__consumer_offsets has 4 partitions and is readable"),
+        (secured.login("SASL", "alice", "wrong-secret"), ExitCode.LOGIN_REFUSED, "refuses the login"),
+        (secured.login("SASL", "eve", "eve-secret"), ExitCode.NOT_AUTHORISED, "no right to Read topic __consumer_off"),
+        (endpoint, ExitCode.OK, "logged in as alice"),
+        (
+            endpoint | {"kafka.oauth_client_secret_file": wrong, "kafka.oauth_scope": "refused"},
+            ExitCode.LOGIN_REFUSED,
+            "answers 401: invalid_client",
+        ),
+    ]
+    for flags, code, says in rows:
+        flags |= {"http.port": 0, "checkpoint.dir": tmp_path / "checkpoint"}
+        password = str(flags.pop("kafka.sasl_password", "no-secret"))
+        with monkeypatch.context() as patch:
+            if password != "no-secret":
+                patch.setenv("LAGWARDEN_KAFKA_SASL_PASSWORD", password)
+            settings = [word for key, value in flags.items() for word in ("--set", f"{key}={value}")]
+            assert cli.main(["check-config", "--connect", *settings]) == code
+        printed = "".join(capsys.readouterr())
+        assert says in printed
+        assert not {secret for secret in (password, "wrong-secret", secured.client_secret) if secret in printed}

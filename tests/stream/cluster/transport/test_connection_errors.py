@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ssl
 
-import kafka.errors
-import pytest
+from kafka import errors as library
 
 from stream.cluster.transport import connection_errors as causes
 from stream.cluster.transport import errors
@@ -19,64 +18,31 @@ def _unverified(reason: str) -> ssl.SSLCertVerificationError:
     return error
 
 
-@pytest.mark.parametrize(
-    ("raised", "kind", "text"),
-    [
-        pytest.param(
-            kafka.errors.SaslAuthenticationFailedError("SaslAuthenticationFailedError: Nope"),
-            errors.LoginRefused,
-            "login: Nope",
-            id="refused login",
-        ),
-        pytest.param(
-            kafka.errors.UnsupportedSaslMechanismError(), errors.LoginRefused, "mechanism", id="SASL mechanism"
-        ),
-        pytest.param(
-            kafka.errors.ClusterAuthorizationFailedError(),
-            errors.NotAuthorised,
-            "denies a request",
-            id="missing ACL right",
-        ),
-        pytest.param(
-            kafka.errors.IncompatibleBrokerVersion("no ListOffsets"),
-            errors.Unsupported,
-            "does not support",
-            id="an old broker",
-        ),
-        pytest.param(kafka.errors.RequestTimedOutError(), errors.TimedOut, "in time", id="a request that timed out"),
-        pytest.param(kafka.errors.NodeNotReadyError(1), errors.Unreachable, "not reachable", id="a node in back-off"),
-        pytest.param(
-            kafka.errors.KafkaConnectionError("104 ECONNRESET"),
-            errors.Unreachable,
-            "ECONNRESET",
-            id="a reset connection",
-        ),
-        pytest.param(
-            kafka.errors.CorrelationIdError("x"),
-            errors.WrongProtocol,
-            "not a Kafka broker",
-            id="an answer without a request",
-        ),
-        pytest.param(_unverified("bad"), errors.TlsRefused, "not accepted", id="certificate not accepted"),
-        pytest.param(
-            kafka.errors.KafkaConnectionError(ssl.SSLError(1, "TLSV13_ALERT_CERTIFICATE_REQUIRED")),
-            errors.TlsRefused,
-            "client certificate",
-            id="a missing client certificate, wrapped",
-        ),
-        pytest.param(
-            AttributeError("API_VERSION"), errors.Malformed, "AttributeError: API_VERSION", id="an internal error"
-        ),
-    ],
-)
-def test_each_exception_has_its_class(raised: Exception, kind: type[errors.ClusterError], text: str) -> None:
-    """The message has the address, and the advice is never empty."""
-    found = causes.named(raised, "broker-7:9092", "SASL_SSL")
-    assert type(found) is kind
-    assert "broker-7:9092" in found.what
-    assert text in found.what
-    assert found.advice
-    assert "\n" not in str(found)
+RAISED: list[tuple[Exception, type[errors.ClusterError], str]] = [
+    (library.SaslAuthenticationFailedError("SaslAuthenticationFailedError: Nope"), errors.LoginRefused, "login: Nope"),
+    (library.UnsupportedSaslMechanismError(), errors.LoginRefused, "mechanism"),
+    (library.ClusterAuthorizationFailedError(), errors.NotAuthorised, "denies a request"),
+    (library.IncompatibleBrokerVersion("no ListOffsets"), errors.Unsupported, "does not support"),
+    (library.RequestTimedOutError(), errors.TimedOut, "in time"),
+    (library.NodeNotReadyError(1), errors.Unreachable, "not reachable"),
+    (library.KafkaConnectionError("104 ECONNRESET"), errors.Unreachable, "ECONNRESET"),
+    (library.CorrelationIdError("x"), errors.WrongProtocol, "not a Kafka broker"),
+    (
+        library.KafkaConnectionError(ssl.SSLError(1, "TLSV13_ALERT_CERTIFICATE_REQUIRED")),
+        errors.TlsRefused,
+        "client certificate",
+    ),
+    (AttributeError("API_VERSION"), errors.Malformed, "AttributeError: API_VERSION"),
+]
+
+
+def test_each_exception_has_its_class() -> None:
+    """The message has the address and is one line, and the advice is never empty."""
+    found = [causes.named(raised, "broker-7:9092", "SASL_SSL") for raised, _, _ in RAISED]
+    assert [type(error) for error in found] == [kind for _, kind, _ in RAISED]
+    assert [error for error, (_, _, text) in zip(found, RAISED, strict=True) if text not in error.what] == []
+    assert [error for error in found if "broker-7:9092" not in error.what or "\n" in str(error)] == []
+    assert all(error.advice for error in found)
 
 
 def test_a_cluster_error_is_returned_unchanged() -> None:
@@ -97,24 +63,23 @@ def test_only_temporary_errors_are_retriable() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("reason", "advice"),
-    [
-        pytest.param("certificate has expired", "renew the certificate", id="expired"),
-        pytest.param("certificate is not yet valid", "clock", id="not yet valid"),
-        pytest.param("unable to get local issuer certificate", "set kafka.ssl_ca_file", id="unknown authority"),
-        pytest.param("self-signed certificate in certificate chain", "set kafka.ssl_ca_file", id="self-signed"),
-        pytest.param("Hostname mismatch, certificate is not valid for 'a'", "host name", id="wrong host"),
-        pytest.param("IP address mismatch, certificate is not valid for '::1'", "host name", id="wrong address"),
-        pytest.param("something new", "check kafka.ssl_ca_file", id="unknown reason"),
-    ],
-)
-def test_each_fault_of_a_certificate_has_its_advice(reason: str, advice: str) -> None:
+ADVICE = {
+    "certificate has expired": "renew the certificate",
+    "certificate is not yet valid": "clock",
+    "unable to get local issuer certificate": "set kafka.ssl_ca_file",
+    "self-signed certificate in certificate chain": "set kafka.ssl_ca_file",
+    "Hostname mismatch, certificate is not valid for 'a'": "host name",
+    "IP address mismatch, certificate is not valid for '::1'": "host name",
+    "something new": "check kafka.ssl_ca_file",
+}
+
+
+def test_each_fault_of_a_certificate_has_its_advice() -> None:
     """The error quotes the reason of OpenSSL, and its advice fits the reason."""
-    found = causes.named(_unverified(reason), "broker-7:9092", "SSL")
-    assert type(found) is errors.TlsRefused
-    assert reason in found.what
-    assert advice in found.advice
+    found = {reason: causes.named(_unverified(reason), "broker-7:9092", "SSL") for reason in ADVICE}
+    assert {type(error) for error in found.values()} == {errors.TlsRefused}
+    assert [reason for reason, error in found.items() if f"is not accepted: {reason}" not in error.what] == []
+    assert [error for reason, error in found.items() if ADVICE[reason] not in error.advice] == []
 
 
 def test_a_login_that_waits_for_a_token_names_the_endpoint() -> None:

@@ -109,11 +109,18 @@ def test_slow_endpoint_is_named_as_the_cause() -> None:
         assert len(issuer.requests) <= 3
 
 
-def test_without_a_token_no_connection_is_opened(tmp_path: Path) -> None:
-    """The token file is read before the connection is opened, so the broker receives nothing if the file is missing."""
-    with FakeBroker(accepting) as broker:
-        assert type(refused(broker, KafkaLogin(TokenFileLogin(tmp_path / "token")))) is LoginUnavailable
-        assert broker.connections == 0
+def test_without_a_secret_no_connection_is_opened(password: KafkaLogin, tmp_path: Path) -> None:
+    """The file is read before the connection is opened; the same client logs in when the file has the secret."""
+    (tmp_path / "password").unlink()
+    token = KafkaLogin(TokenFileLogin(tmp_path / "token"))
+    rows = [(password, f"kafka.sasl_password: {tmp_path / 'password'} cannot be read", "first"), (token, "token", JWT)]
+    for (login, text, secret), name in zip(rows, ("password", "token"), strict=True):
+        with FakeBroker(accepting) as broker, Cluster([broker.address], login) as cluster:
+            with pytest.raises(LoginUnavailable, match=text):
+                cluster.metadata()
+            assert broker.connections == 0
+            (tmp_path / name).write_text(secret)
+            cluster.connect(20)
 
 
 def test_library_prints_no_login_at_level_debug(password: KafkaLogin) -> None:

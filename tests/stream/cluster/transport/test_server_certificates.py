@@ -65,28 +65,18 @@ def expired(certificates: Certificates, tmp_path_factory: pytest.TempPathFactory
     return path
 
 
-def test_expired_certificate(certificates: Certificates, expired: Path) -> None:
-    """The advice is to renew the certificate."""
-    with tls_server(expired, certificates.key("broker")) as port:
-        error = refusal(f"localhost:{port}", TlsFiles(certificates.authority))
-    assert "certificate has expired" in error.what
-    assert "renew the certificate" in error.advice
-
-
-def test_unknown_authority(certificates: Certificates) -> None:
-    """The advice names the option with the authorities."""
-    with tls_server(certificates.certificate("broker"), certificates.key("broker")) as port:
-        error = refusal(f"localhost:{port}", TlsFiles())
-    assert "unable to get local issuer certificate" in error.what
-    assert "set kafka.ssl_ca_file" in error.advice
-
-
-def test_wrong_host(certificates: Certificates) -> None:
-    """The advice names the option with the address, which has to be a name in the certificate."""
-    with tls_server(certificates.certificate("broker"), certificates.key("broker")) as port:
-        error = refusal(f"127.0.0.1:{port}", TlsFiles(certificates.authority))
-    assert "IP address mismatch" in error.what
-    assert "kafka.bootstrap_servers" in error.advice
+def test_each_certificate_that_is_not_accepted_has_its_advice(certificates: Certificates, expired: Path) -> None:
+    """The advice is to renew the certificate, to name its authority, or to use a host name of the certificate."""
+    known, valid = TlsFiles(certificates.authority), certificates.certificate("broker")
+    rows = [
+        (expired, "localhost", known, "certificate has expired", "renew the certificate"),
+        (valid, "localhost", TlsFiles(), "unable to get local issuer certificate", "set kafka.ssl_ca_file"),
+        (valid, "127.0.0.1", known, "IP address mismatch", "kafka.bootstrap_servers"),
+    ]
+    for certificate, host, trusted, reason, advice in rows:
+        with tls_server(certificate, certificates.key("broker")) as port:
+            error = refusal(f"{host}:{port}", trusted)
+        assert (reason in error.what, advice in error.advice) == (True, True), error
 
 
 def test_replaced_authority_is_used_without_a_new_client(certificates: Certificates, tmp_path: Path) -> None:

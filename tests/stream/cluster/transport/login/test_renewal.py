@@ -73,7 +73,10 @@ def test_failed_requests_are_not_repeated_at_once() -> None:
 
 
 def test_a_refused_token_is_replaced() -> None:
-    """A new token is requested three seconds after the last request; a late refusal of the old token is ignored."""
+    """A new token is requested three seconds after the last request; a late refusal of the old token is ignored.
+
+    Without a new token, the error names the endpoint as the cause, not the refused token.
+    """
     endpoint = Endpoint()
     refused = endpoint.token.get()
     endpoint.token.refuse(refused)
@@ -81,22 +84,16 @@ def test_a_refused_token_is_replaced() -> None:
     assert endpoint.got(2) == "token-2"
     endpoint.token.refuse(refused)
     assert endpoint.got(10) == "token-2"
-
-
-def test_a_refused_token_does_not_hide_that_the_endpoint_is_away() -> None:
-    """Without a new token, the error names the endpoint as the cause, not the old token."""
-    endpoint = Endpoint()
     endpoint.token.refuse(endpoint.token.get())
     endpoint.answer = AWAY
     with pytest.raises(LoginUnavailable, match="away"):
         endpoint.got(3)
 
 
-@pytest.mark.parametrize("lifetime", [None, 0.5])
-def test_a_token_without_a_lifetime_is_used_once(lifetime: float | None) -> None:
+def test_a_token_without_a_lifetime_is_used_once() -> None:
     """An opaque token without `expires_in`, or one of half a second, is not kept for the next login."""
-    endpoint = Endpoint(lifetime)
-    assert [endpoint.got(), endpoint.got(1)] == ["token-1", "token-2"]
+    for endpoint in (Endpoint(None), Endpoint(0.5)):
+        assert [endpoint.got(), endpoint.got(1)] == ["token-1", "token-2"]
 
 
 def test_one_request_at_a_time() -> None:

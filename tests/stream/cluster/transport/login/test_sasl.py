@@ -87,51 +87,43 @@ def test_scram_proves_the_password_both_ways(mechanism: str, name: str, password
     assert server.name == name
 
 
-@pytest.mark.parametrize(
-    "challenge", [b"", b"e=no", b"r=x,s=c2FsdA==,i=4096", b"r=", b"hello", b"\xff", b"s=c2FsdA==,i=4096"], ids=repr
-)
-def test_wrong_scram_messages_are_value_errors(challenge: bytes) -> None:
-    """A challenge that is not SCRAM, or that answers another client, raises an error without the password."""
-    exchange = ScramExchange("SCRAM-SHA-256", "alice", "secret", "file /pw")
-    exchange.first()
-    with pytest.raises(ValueError, match=r".") as refused:
-        exchange.reply(challenge)
-    assert "secret" not in str(refused.value)
+def test_wrong_scram_messages_are_value_errors() -> None:
+    """A challenge that is not SCRAM, or that answers another client, raises an error without the password.
 
-
-def test_a_server_without_the_password_is_detected() -> None:
-    """A signature of the server that does not match the password raises an error."""
+    A signature of the server that does not match the password raises an error, too.
+    """
+    for challenge in (b"", b"e=no", b"r=x,s=c2FsdA==,i=4096", b"r=", b"hello", b"\xff", b"s=c2FsdA==,i=4096"):
+        exchange = ScramExchange("SCRAM-SHA-256", "alice", "secret", "file /pw")
+        exchange.first()
+        with pytest.raises(ValueError, match=r".") as refused:
+            exchange.reply(challenge)
+        assert "secret" not in str(refused.value)
     exchange = ScramExchange("SCRAM-SHA-256", "alice", "secret", "file /pw")
     exchange.reply(ScramServer("other", "SCRAM-SHA-256").first(exchange.first()))
     with pytest.raises(ValueError, match="wrong signature"):
         exchange.reply(b"v=" + base64.b64encode(b"made up"))
 
 
-@pytest.mark.parametrize("kind", ["plain", "scram"])
-def test_refused_password_names_its_place(kind: str) -> None:
+def test_refused_password_names_its_place() -> None:
     """The error has the broker's message, the option and the file, but not the password."""
-    exchange = (
-        PlainExchange("alice", "hunter2", "file /run/pw")
-        if kind == "plain"
-        else ScramExchange("SCRAM-SHA-256", "alice", "hunter2", "file /run/pw")
-    )
-    error = exchange.refusal("broker:1", "Authentication failed: Invalid username or password")
-    assert type(error) is LoginRefused
-    assert error.what == "broker:1 refuses the login: Authentication failed: Invalid username or password"
-    assert "kafka.sasl_password (file /run/pw)" in error.advice
-    assert "hunter2" not in f"{error} {exchange!r}"
+    user = ("alice", "hunter2", "file /run/pw")
+    for exchange in (PlainExchange(*user), ScramExchange("SCRAM-SHA-256", *user)):
+        error = exchange.refusal("broker:1", "Authentication failed: Invalid username or password")
+        assert type(error) is LoginRefused
+        assert error.what == "broker:1 refuses the login: Authentication failed: Invalid username or password"
+        assert "kafka.sasl_password (file /run/pw)" in error.advice
+        assert "hunter2" not in f"{error} {exchange!r}"
 
 
 def test_token_message() -> None:
-    """The message has the form of RFC 7628 with Kafka's extensions (KIP-342)."""
-    exchange = TokenExchange(parse_jwt(JWT), [("logicalCluster", "lkc-1")], "the token file /t", Outcome())
-    assert exchange.first() == f"n,,\x01auth=Bearer {JWT}\x01logicalCluster=lkc-1\x01\x01".encode()
+    """The message has the form of RFC 7628 with Kafka's extensions (KIP-342).
 
-
-def test_accepted_token_is_remembered() -> None:
-    """An empty challenge ends the login, and the token is the last accepted one."""
+    An empty challenge ends the login, and the token is the last accepted one.
+    """
     token, outcome = parse_jwt(JWT), Outcome()
-    assert TokenExchange(token, (), "the token file /t", outcome).reply(b"") is None
+    exchange = TokenExchange(token, [("logicalCluster", "lkc-1")], "the token file /t", outcome)
+    assert exchange.first() == f"n,,\x01auth=Bearer {JWT}\x01logicalCluster=lkc-1\x01\x01".encode()
+    assert exchange.reply(b"") is None
     assert outcome.accepted is token
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import shutil
 import ssl
@@ -36,6 +37,12 @@ def mounted(certificates: Certificates, tmp_path: Path) -> TlsFiles:
     (tmp_path / "data").symlink_to(folder)
     data = tmp_path / "data"
     return TlsFiles(data / "ca.crt", data / "client.crt", data / "client.key")
+
+
+def locked_files(certificates: Certificates) -> TlsFiles:
+    """Return the client's files with an encrypted key and its password."""
+    own = certificates.certificate("client"), certificates.key("client-locked")
+    return TlsFiles(certificates.authority, *own, SecretValue("key-secret"))
 
 
 def test_authorities_and_host_name(certificates: Certificates) -> None:
@@ -99,42 +106,23 @@ def test_removed_file_is_named(mounted: TlsFiles) -> None:
         context.current()
 
 
-@pytest.mark.parametrize(
-    ("change", "option"),
-    [
-        pytest.param({"authorities": Path(__file__)}, "ssl_ca_file", id="no certificate in the file"),
-        pytest.param({"key_password": "wrong"}, "ssl_certificate_file", id="wrong key password"),
-        pytest.param({"key_password": None}, "ssl_certificate_file", id="no key password"),
-        pytest.param({"key": "broker"}, "ssl_certificate_file", id="key of another certificate"),
-        pytest.param({"key_password": "missing file"}, "ssl_key_password", id="missing password file"),
-    ],
-)
-def test_unusable_files_are_named_before_a_connection(
-    certificates: Certificates, change: dict[str, Any], option: str, tmp_path: Path
-) -> None:
+def test_unusable_files_are_named_before_a_connection(certificates: Certificates, tmp_path: Path) -> None:
     """The creation of the client raises a usage error that names the option."""
-    given: dict[str, Any] = {
-        "authorities": certificates.authority,
-        "certificate": certificates.certificate("client"),
-        "key": certificates.key("client-locked"),
-        "key_password": "key-secret",
-    } | change
-    if given["key"] == "broker":
-        given["key"] = certificates.key("broker")
-    password = given.pop("key_password")
-    place = SecretFile(tmp_path / "none") if password == "missing file" else SecretValue(password or "")  # noqa: S105
-    files = TlsFiles(**given, key_password=None if password is None else place)
-    with pytest.raises(TlsRefused, match=rf"kafka\.{option}") as refused:
-        Cluster(["localhost:1"], KafkaLogin(tls=files))
-    assert refused.value.code is ExitCode.USAGE
+    wrong, missing = SecretValue("wrong"), SecretFile(tmp_path / "none")
+    changes: list[tuple[dict[str, Any], str]] = [
+        ({"authorities": Path(__file__)}, "ssl_ca_file"),
+        ({"key_password": wrong}, "ssl_certificate_file"),
+        ({"key_password": None}, "ssl_certificate_file"),
+        ({"key": certificates.key("broker")}, "ssl_certificate_file"),
+        ({"key_password": missing}, "ssl_key_password"),
+    ]
+    for change, option in changes:
+        files = dataclasses.replace(locked_files(certificates), **change)
+        with pytest.raises(TlsRefused, match=rf"kafka\.{option}") as refused:
+            Cluster(["localhost:1"], KafkaLogin(tls=files))
+        assert refused.value.code is ExitCode.USAGE
 
 
 def test_encrypted_key_opens_with_its_password(certificates: Certificates) -> None:
     """A key is decrypted with the configured password."""
-    files = TlsFiles(
-        certificates.authority,
-        certificates.certificate("client"),
-        certificates.key("client-locked"),
-        SecretValue("key-secret"),
-    )
-    assert TlsContext(files).current()
+    assert TlsContext(locked_files(certificates)).current()

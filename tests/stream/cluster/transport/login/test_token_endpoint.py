@@ -44,56 +44,49 @@ def test_client_credentials_give_a_token(issuer: TokenIssuer) -> None:
     assert (token.claims["sub"], token.expires_at) == ("cli:ent", float(token.claims["exp"]))
 
 
-@pytest.mark.parametrize(
-    ("lifetime", "expires"), [({"expires_in": 60}, True), ({}, False), ({"expires_in": "x"}, False)]
-)
-def test_opaque_token(issuer: TokenIssuer, lifetime: dict[str, Any], expires: bool) -> None:  # noqa: FBT001 -- a row
+def test_opaque_token(issuer: TokenIssuer) -> None:
     """A token that is not a JWT has the lifetime that the endpoint states, or an unknown one."""
-    issuer.answer = lambda: Answer.of(200, access_token="opaque", **lifetime)  # noqa: S106
-    token = fetch_token(login_at(issuer))
-    assert (token.text, token.expires_at is not None, token.claims) == ("opaque", expires, {})
+    lifetimes: list[tuple[dict[str, Any], bool]] = [
+        ({"expires_in": 60}, True),
+        ({}, False),
+        ({"expires_in": "x"}, False),
+    ]
+    for lifetime, expires in lifetimes:
+        issuer.answer = lambda lifetime=lifetime: Answer.of(200, access_token="opaque", **lifetime)  # type: ignore[misc]  # noqa: S106
+        token = fetch_token(login_at(issuer))
+        assert (token.text, token.expires_at is not None, token.claims) == ("opaque", expires, {})
 
 
-@pytest.mark.parametrize(
-    ("answer", "kind", "text"),
-    [
-        pytest.param(
-            Answer.of(401, error="invalid_client", error_description="no such client"),
-            LoginRefused,
-            "answers 401: invalid_client no such client",
-            id="401",
-        ),
-        pytest.param(Answer.of(400, error="invalid_scope"), LoginRefused, "answers 400: invalid_scope", id="400"),
-        pytest.param(Answer(403, b"<html>", "text/html"), LoginRefused, "answers 403", id="403"),
-        pytest.param(Answer(500, b"oops", "text/plain"), LoginUnavailable, "answers 500", id="500"),
-        pytest.param(Answer(429, b""), LoginUnavailable, "answers 429", id="429"),
-        pytest.param(Answer(404, b""), LoginUnavailable, "answers 404", id="404"),
-        pytest.param(
-            Answer(302, b"", location="http://127.0.0.1:1/"), LoginUnavailable, "answers 302", id="a redirect"
-        ),
-        pytest.param(
-            Answer(200, b"<html>hello</html>", "text/html"), LoginUnavailable, "text/html that is not a JSON", id="HTML"
-        ),
-        pytest.param(Answer(200, b"[1]"), LoginUnavailable, "is not a JSON object", id="JSON list"),
-        pytest.param(Answer(200, b"[" * 100_000), LoginUnavailable, "is not a JSON object", id="deep nesting"),
-        pytest.param(Answer.of(200), LoginUnavailable, "without a usable access_token", id="no token"),
-        pytest.param(Answer.of(200, access_token=17), LoginUnavailable, "without a usable", id="numeric token"),
-        pytest.param(Answer.of(200, access_token=CONTROL), LoginUnavailable, "usable", id="control characters"),
-        pytest.param(Answer(200, b" " * 5_000_000), LoginUnavailable, "more than 200000 bytes", id="too large"),
-    ],
-)  # fmt: skip
-def test_each_wrong_answer_has_its_error(
-    issuer: TokenIssuer, answer: Answer, kind: type[LoginRefused | LoginUnavailable], text: str
-) -> None:
+NO_CLIENT = Answer.of(401, error="invalid_client", error_description="no such client")
+REDIRECT = Answer(302, b"", location="http://127.0.0.1:1/")
+WRONG_ANSWERS: list[tuple[Answer, type[LoginRefused | LoginUnavailable], str]] = [
+    (NO_CLIENT, LoginRefused, "answers 401: invalid_client no such client"),
+    (Answer.of(400, error="invalid_scope"), LoginRefused, "answers 400: invalid_scope"),
+    (Answer(403, b"<html>", "text/html"), LoginRefused, "answers 403"),
+    (Answer(500, b"oops", "text/plain"), LoginUnavailable, "answers 500"),
+    (Answer(429, b""), LoginUnavailable, "answers 429"),
+    (Answer(404, b""), LoginUnavailable, "answers 404"),
+    (REDIRECT, LoginUnavailable, "answers 302"),
+    (Answer(200, b"<html>hello</html>", "text/html"), LoginUnavailable, "text/html that is not a JSON"),
+    (Answer(200, b"[1]"), LoginUnavailable, "is not a JSON object"),
+    (Answer(200, b"[" * 100_000), LoginUnavailable, "is not a JSON object"),
+    (Answer.of(200), LoginUnavailable, "without a usable access_token"),
+    (Answer.of(200, access_token=17), LoginUnavailable, "without a usable"),
+    (Answer.of(200, access_token=CONTROL), LoginUnavailable, "usable"),
+    (Answer(200, b" " * 5_000_000), LoginUnavailable, "more than 200000 bytes"),
+]
+
+
+def test_each_wrong_answer_has_its_error(issuer: TokenIssuer) -> None:
     """The error has the URL and the fault on one line, and its advice names an option or a wait."""
-    issuer.answer = lambda: answer
-    with pytest.raises(kind) as refused:
-        fetch_token(login_at(issuer))
-    assert type(refused.value) is kind
-    assert refused.value.what.startswith(f"the token endpoint {issuer.token_endpoint}")
-    assert text in refused.value.what
-    assert "\n" not in str(refused.value)
-    assert refused.value.advice
+    for answer, kind, text in WRONG_ANSWERS:
+        issuer.answer = lambda answer=answer: answer  # type: ignore[misc]
+        with pytest.raises(kind) as refused:
+            fetch_token(login_at(issuer))
+        assert (type(refused.value), text in refused.value.what) == (kind, True), refused.value
+        assert refused.value.what.startswith(f"the token endpoint {issuer.token_endpoint}")
+        assert "\n" not in str(refused.value)
+        assert refused.value.advice
 
 
 def test_wrong_secret_is_refused(issuer: TokenIssuer) -> None:
@@ -104,16 +97,17 @@ def test_wrong_secret_is_refused(issuer: TokenIssuer) -> None:
     assert "hunter2" not in str(refused.value)
 
 
-@pytest.mark.parametrize("form", [SECRET, "hunter2%2B%2F%3D%3A+%C3%BC", "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhIn0."])
-def test_an_endpoint_that_repeats_the_secret_is_not_quoted(issuer: TokenIssuer, form: str) -> None:
+def test_an_endpoint_that_repeats_the_secret_is_not_quoted(issuer: TokenIssuer) -> None:
     """Descriptions are shortened to one line without the secret and without tokens."""
-    issuer.answer = lambda: Answer.of(401, error="bad\nclient", error_description=f"got {form} \x1b[31m {'x' * 999}")
-    with pytest.raises(LoginRefused) as refused:
-        fetch_token(login_at(issuer))
-    assert form not in str(refused.value)
-    assert "bad client got **********" in refused.value.what
-    assert len(refused.value.what) < 400
-    assert refused.value.what.isprintable()
+    for form in (SECRET, "hunter2%2B%2F%3D%3A+%C3%BC", "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhIn0."):
+        answer = Answer.of(401, error="bad\nclient", error_description=f"got {form} \x1b[31m {'x' * 999}")
+        issuer.answer = lambda answer=answer: answer  # type: ignore[misc]
+        with pytest.raises(LoginRefused) as refused:
+            fetch_token(login_at(issuer))
+        assert form not in str(refused.value)
+        assert "bad client got **********" in refused.value.what
+        assert len(refused.value.what) < 400
+        assert refused.value.what.isprintable()
 
 
 def test_an_expired_token_of_the_endpoint_is_refused(issuer: TokenIssuer) -> None:
@@ -124,18 +118,12 @@ def test_an_expired_token_of_the_endpoint_is_refused(issuer: TokenIssuer) -> Non
     assert "clocks" in refused.value.advice
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        pytest.param(Answer(200, b"{}", hold=3.0), id="silent"),
-        pytest.param(Answer(200, b" " * 1000, drip=0.05), id="single bytes at intervals"),
-    ],
-)
-def test_slow_endpoint_times_out(issuer: TokenIssuer, answer: Answer) -> None:
+def test_slow_endpoint_times_out(issuer: TokenIssuer) -> None:
     """The whole request has one time limit, also if bytes continue to arrive."""
-    issuer.answer = lambda: answer
-    with pytest.raises(LoginUnavailable, match=r"does not answer within 0\.4 s"):
-        fetch_token(login_at(issuer, timeout=0.4))
+    for answer in (Answer(200, b"{}", hold=3.0), Answer(200, b" " * 1000, drip=0.05)):
+        issuer.answer = lambda answer=answer: answer  # type: ignore[misc]
+        with pytest.raises(LoginUnavailable, match=r"does not answer within 0\.4 s"):
+            fetch_token(login_at(issuer, timeout=0.4))
 
 
 def test_endpoint_that_is_away(issuer: TokenIssuer) -> None:
@@ -158,20 +146,17 @@ def test_secret_file_that_is_gone(issuer: TokenIssuer, tmp_path: Path) -> None:
     assert issuer.requests == []
 
 
-class TestHttps:
-    """The certificate of the endpoint is verified."""
+def test_the_certificate_of_the_endpoint_is_verified(certificates: Certificates) -> None:
+    """With `ca_file` the endpoint's own authority is trusted; without it, the advice names the option to set.
 
-    def test_extra_authority(self, certificates: Certificates) -> None:
-        """With `ca_file` the endpoint's own authority is trusted; without it, the advice names the option to set."""
-        with TokenIssuer("c", SECRET, certificates.both("broker")) as issuer:
-            assert fetch_token(login_at(issuer, ca_file=certificates.authority)).claims["sub"] == "c"
-            with pytest.raises(LoginUnavailable, match=r"certificate .* is not accepted: unable to get") as refused:
-                fetch_token(login_at(issuer))
-            assert "set kafka.oauth_ca_file" in refused.value.advice
-
-    def test_wrong_host(self, certificates: Certificates) -> None:
-        """A certificate for another host is refused."""
-        with TokenIssuer("c", SECRET, certificates.both("broker")) as issuer:
-            url = issuer.token_endpoint.replace("localhost", "127.0.0.1")
-            with pytest.raises(LoginUnavailable, match="IP address mismatch"):
-                fetch_token(login_at(issuer, endpoint=url, ca_file=certificates.authority))
+    A certificate for another host is refused.
+    """
+    with TokenIssuer("c", SECRET, certificates.both("broker")) as issuer:
+        trusted = login_at(issuer, ca_file=certificates.authority)
+        assert fetch_token(trusted).claims["sub"] == "c"
+        with pytest.raises(LoginUnavailable, match=r"certificate .* is not accepted: unable to get") as refused:
+            fetch_token(login_at(issuer))
+        assert "set kafka.oauth_ca_file" in refused.value.advice
+        other = issuer.token_endpoint.replace("localhost", "127.0.0.1")
+        with pytest.raises(LoginUnavailable, match="IP address mismatch"):
+            fetch_token(dataclasses.replace(trusted, endpoint=other))
