@@ -12,37 +12,29 @@ import contextlib
 import dataclasses
 import re
 import shutil
-import threading
 import time
-from concurrent.futures import Future
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from exporters.http.event_stream.recent_events import RecentEvents
 from sandbox.kafka.broker import Broker
-from sandbox.waiting import wait_until
 from stream.checkpoint.directory import OffsetsTopicEnds, open_checkpoint
 from stream.checkpoint.manifest import FORMAT, Layout
 from stream.cluster.offsets_topic import describe
 from stream.cluster.partition_offsets import read_ends
 from stream.cluster.transport.client import Cluster
-from stream.config.loader import load
 from stream.errors import ExitCode
 from stream.service import kept_state
-from stream.service.job import MonitorJob
 from stream.service.startup import log_bounds
-from stream.service.status import ServiceStatus
-from stream.spark.jvm_process import JvmOptions
-from stream.spark.session import SessionOptions, end_session, open_session
 from stream.spark.state_reader import stored_shards
 from stream.tick.ends_index import EndsIndex
-from stream.tick.publisher import Publisher
 from tests.chaos.truth import broker_values
 from tests.integration.failures.refused import assert_refused
 from tests.integration.traffic import commit, make_topic, offsets_ends
+from tests.support.in_process_job import InProcessJob, Jvm
 from tests.support.monitor import Monitor
+from tests.support.processes import patience
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -50,14 +42,14 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from stream.cluster.offsets_topic import OffsetsTopic
-    from tests.support.scrape import Place
+    from tests.support.scrape import Metrics
 
-pytestmark = [pytest.mark.chaos, pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.chaos, pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(patience(600))]
 
 GROUPS: Final = tuple(f"group-{number}" for number in range(20))
 BATCHES: Final = 4
-SETTINGS: Final = {"job.read_tasks": "2", "job.shards": "4"}
-"""Two state partitions, and a shard per offsets partition as in most clusters."""
+SETTINGS: Final = {"job.shards": "4", "job.trigger_interval": "200ms"}
+"""A shard per offsets partition as in most clusters."""
 LAYOUT: Final = Layout(sub_shards=1, offsets_partitions=4, shuffle_partitions=2, slot_ms=30_000, keep_slots=10)
 """A layout that only an empty checkpoint accepts."""
 
@@ -67,10 +59,16 @@ class Prepared:
     """A broker, and a checkpoint of a monitor that was stopped cleanly before the last commits."""
 
     broker: Broker
-    root: Path
+    job: InProcessJob
+    """The job over the checkpoint, which a test starts."""
     _pristine: Path
     read: dict[int, int]
     """The position of the checkpoint in each partition of the offsets topic."""
+
+    @property
+    def root(self) -> Path:
+        """The directory of the checkpoint."""
+        return self.job.checkpoint
 
     @property
     def folder(self) -> Path:
@@ -88,21 +86,22 @@ class Prepared:
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prepared]:
     """Return a checkpoint with a snapshot and several changelogs per state partition."""
     folder = tmp_path_factory.mktemp("prepared")
-    with Broker(folder / "broker") as broker:
+    with Broker(folder / "broker") as broker, Jvm() as jvm:
         make_topic(broker.bootstrap, "t", 3, records=50)
         for number, group in enumerate(GROUPS):
             commit(broker.bootstrap, group, "t", {0: number, 1: number + 1, 2: number + 2})
-        with Monitor(broker.bootstrap, folder, SETTINGS) as monitor:
-            monitor.wait_ready()
+        job = InProcessJob(broker.bootstrap, folder, jvm, SETTINGS)
+        with job:
+            job.wait_ready()
             for number in range(BATCHES):
                 commit(broker.bootstrap, GROUPS[number], "t", {0: 30 + number})
-                monitor.wait_read(offsets_ends(broker.bootstrap))
-            assert monitor.stop().code == ExitCode.OK
-        shutil.copytree(monitor.checkpoint, folder / "pristine")
+                job.wait_read(offsets_ends(broker.bootstrap))
+            assert job.stop().code == ExitCode.OK
+        shutil.copytree(job.checkpoint, folder / "pristine")
         read = offsets_ends(broker.bootstrap)
         for group in GROUPS[10:]:
             commit(broker.bootstrap, group, "t", {1: 40})
-        yield Prepared(broker, monitor.checkpoint, folder / "pristine", read)
+        yield Prepared(broker, job, folder / "pristine", read)
 
 
 def newest(folder: Path, pattern: str = "[0-9]*") -> Path:
@@ -250,86 +249,25 @@ def current_topic(broker: Broker) -> tuple[OffsetsTopic, OffsetsTopicEnds]:
         )
 
 
-@pytest.fixture(scope="module")
-def session() -> Iterator[SparkSession]:
-    """Return the session that all rows with a JVM share."""
-    session = open_session(SessionOptions("local[2]", JvmOptions("512m"), "127.0.0.1", 2))
-    yield session
-    end_session(session, 10)
+def assert_equals_broker(job: InProcessJob) -> Metrics:
+    """Wait until the job is ready, and compare every committed offset and every lag."""
+    truth = broker_values(job.bootstrap)
+    shown = job.wait_ready().wait_ticks(1)
+    assert shown.committed == truth.committed
+    assert shown.lags == truth.lags
+    assert len(shown.committed) == 3 * len(GROUPS)
+    return shown
 
 
-class Run:
-    """The job of one start in this process: all of `lagwarden run` except HTTP and the start of the JVM."""
-
-    def __init__(self, prepared: Prepared, session: SparkSession) -> None:
-        flags = {
-            "kafka.bootstrap_servers": prepared.broker.bootstrap,
-            "checkpoint.dir": str(prepared.root),
-            "job.tick_interval": "1s",
-            "job.trigger_interval": "200ms",
-            **SETTINGS,
-        }
-        self.config = load(flags=flags)
-        self.status = ServiceStatus("test", 60.0)
-        self.publisher = Publisher()
-        self.code: int | None = None
-        self._stopping = threading.Event()
-        self._session: Future[SparkSession] = Future()
-        self._session.set_result(session)
-        self._thread = threading.Thread(target=self._run, name="job")
-
-    def _run(self) -> None:
-        with Cluster(self.config.kafka.bootstrap_servers) as cluster:
-            topic = describe(cluster)
-            assert topic is not None
-            events = RecentEvents()
-            job = MonitorJob(self.config, self.status, self.publisher, self._stopping, cluster, events=events)
-            self.code = job.run(topic, self._session)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stopping.set()
-        self._thread.join(60)
-
-    def values(self) -> tuple[dict[Place, int], dict[Place, int]]:
-        """Wait until the job is ready and has shown two snapshots; return committed offsets and lags."""
-        self._wait(lambda: self.status.monitor_status().ready)
-        seen = self.status.tick.taken_at
-        self._wait(lambda: self.status.tick.taken_at != seen)
-        published = self.publisher.current()
-        assert published is not None
-        rows = published.snapshot.partitions.to_pylist()
-        committed = {(row["group"], row["topic"], row["partition"]): row["committed_offset"] for row in rows}
-        lags = {(row["group"], row["topic"], row["partition"]): row["lag"] for row in rows}
-        return committed, lags
-
-    def _wait(self, fact: Callable[[], bool]) -> None:
-        wait_until(lambda: fact() or not self._thread.is_alive(), "the job", limit=180)
-        assert self._thread.is_alive(), f"the job ended with {self.code}"
-
-
-def assert_equals_broker(run: Run, broker: Broker) -> None:
-    """Compare every committed offset and every lag."""
-    truth = broker_values(broker.bootstrap)
-    committed, lags = run.values()
-    assert committed == truth.committed
-    assert lags == truth.lags
-    assert len(committed) == 3 * len(GROUPS)
-
-
-def test_intact_checkpoint_is_continued(prepared: Prepared, session: SparkSession) -> None:
+def test_intact_checkpoint_is_continued(prepared: Prepared) -> None:
     """The check finds no damage, the state is restored, and only new records are read."""
     prepared.restore()
-    with Run(prepared, session) as run:
-        assert_equals_broker(run, prepared.broker)
-        assert run.status.resyncs == 0
-        records = run.status.monitor_status().records_read.column("records").to_pylist()
+    with prepared.job as job:
+        shown = assert_equals_broker(job)
+        assert shown.value("lagwarden_resyncs_total") == 0
         # Other tests of this module commit, too.
-        assert records == [sum(offsets_ends(prepared.broker.bootstrap).values()) - sum(prepared.read.values())]
-    assert run.code == ExitCode.OK
+        assert shown.records_read == sum(offsets_ends(job.bootstrap).values()) - sum(prepared.read.values())
+        assert job.stop().code == ExitCode.OK
 
 
 def without_checksums(spark: Path, path: Path, change: Callable[[Path], object]) -> None:
@@ -356,21 +294,16 @@ FOUND_BY_SPARK: Final[dict[str, Damage]] = {
 
 
 @pytest.mark.parametrize("damage", FOUND_BY_SPARK.values(), ids=FOUND_BY_SPARK.keys())
-def test_damaged_state_is_recovered_within_the_same_start(
-    prepared: Prepared, session: SparkSession, damage: Callable[[Path], object]
-) -> None:
+def test_damaged_state_is_recovered_within_the_same_start(prepared: Prepared, damage: Callable[[Path], object]) -> None:
     """The topic is read again, and every value equals the broker's."""
     damage(prepared.restore())
-    with Run(prepared, session) as run:
-        assert_equals_broker(run, prepared.broker)
-        assert run.status.resyncs == 1
-    assert run.code == ExitCode.OK
+    with prepared.job as job:
+        assert assert_equals_broker(job).value("lagwarden_resyncs_total") == 1
+        assert job.stop().code == ExitCode.OK
     assert (prepared.folder / "set-aside-1" / "spark").is_dir()
 
 
-def test_damage_found_by_the_query_is_recovered(
-    prepared: Prepared, session: SparkSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_damage_found_by_the_query_is_recovered(prepared: Prepared, monkeypatch: pytest.MonkeyPatch) -> None:
     """State that is damaged between check and first batch is set aside, and the same process reads the topic again."""
     spark, read = prepared.restore(), stored_shards
 
@@ -380,30 +313,27 @@ def test_damage_found_by_the_query_is_recovered(
         return shards
 
     monkeypatch.setattr(kept_state, "stored_shards", read_then_damage)
-    with Run(prepared, session) as run:
-        assert_equals_broker(run, prepared.broker)
-        assert run.status.resyncs == 1
-    assert run.code == ExitCode.OK
+    with prepared.job as job:
+        assert assert_equals_broker(job).value("lagwarden_resyncs_total") == 1
+        assert job.stop().code == ExitCode.OK
 
 
-def test_checkpoint_deleted_while_in_use_ends_the_process(prepared: Prepared, session: SparkSession) -> None:
-    """The process ends with one line that names the folder and a specific exit code, and leaves no process behind.
+def test_checkpoint_deleted_while_in_use_ends_the_job(prepared: Prepared) -> None:
+    """The job kills its JVM, and ends with one line that names the folder, and a specific exit code.
 
     The next start reads the whole topic, and every value equals the broker's.
     """
     prepared.restore()
-    with Monitor(prepared.broker.bootstrap, prepared.root.parent, SETTINGS) as monitor:
-        monitor.wait_ready()
+    with prepared.job as job:
+        job.wait_ready()
         shutil.rmtree(prepared.folder / "spark")
-        ending = monitor.ending(30)
-        assert (ending.code, ending.left_behind) == (ExitCode.CHECKPOINT_DAMAGED, ())
-        (line,) = (line for line in monitor.lines if "checkpoint deleted while in use" in line.get("event", ""))
+        assert job.ending(30).code == ExitCode.CHECKPOINT_DAMAGED
+        assert job.jvms_killed == 1
+        (line,) = (line for line in job.lines if "checkpoint deleted while in use" in line.get("event", ""))
         assert str(prepared.folder / "spark") in line["why"]
-    with Run(prepared, session) as run:
-        assert_equals_broker(run, prepared.broker)
-        records = run.status.monitor_status().records_read.column("records").to_pylist()
-        assert records == [sum(offsets_ends(prepared.broker.bootstrap).values())]
-    assert run.code == ExitCode.OK
+        shown = assert_equals_broker(job.start())
+        assert shown.records_read == sum(offsets_ends(job.bootstrap).values())
+        assert job.stop().code == ExitCode.OK
 
 
 def on_small_volume(folder: Path, *, full: bool) -> tuple[str, ...]:

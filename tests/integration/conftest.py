@@ -1,4 +1,4 @@
-"""The broker that integration tests share."""
+"""The broker and the JVM that integration tests share."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 from sandbox.kafka.broker import Broker
 from tests.integration.traffic import commit, make_topic
+from tests.support.in_process_job import Jvm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,3 +21,10 @@ def cluster() -> Iterator[Broker]:
         make_topic(broker.bootstrap, "t", 3, records=100)
         commit(broker.bootstrap, "first", "t", {0: 1})
         yield broker
+
+
+@pytest.fixture(scope="module")
+def jvm() -> Iterator[Jvm]:
+    """Return the JVM of the jobs that run in the process of the test."""
+    with Jvm() as shared:
+        yield shared

@@ -1,5 +1,7 @@
 """Processes that carry a mark in their environment, and the role that each of them has in a running monitor.
 
+The limits of all waits of the tests with processes are here: LAGWARDEN_TEST_SLOWNESS multiplies them on a slow machine.
+
 A process group is not sufficient: the daemon of Python workers creates its own group, so the workers are outside the
 group of the monitor. The environment is inherited by every descendant and survives the death of the parent.
 """
@@ -12,11 +14,16 @@ import os
 import signal
 import uuid
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
+
+from sandbox import waiting
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
+T = TypeVar("T")
+SLOWNESS: Final = float(os.environ.get("LAGWARDEN_TEST_SLOWNESS", "1"))
+"""How many times as long as usual tests wait before they fail. It changes no assertion about the monitor."""
 MARK: Final = "MONITOR_UNDER_TEST"
 _DAEMONS: Final = ("stream.spark.worker_daemon", "pyspark.daemon")
 """The daemons of Python workers: that of tasks, and Spark's own, which it starts for the planning of the source."""
@@ -41,6 +48,25 @@ class _Entry:
     parent: int
     group: int
     command: str
+
+
+def patience(seconds: float) -> float:
+    """Return the limit of a wait that takes at most so many seconds on an ordinary machine."""
+    return seconds * SLOWNESS
+
+
+LIMIT: Final = patience(waiting.LIMIT)
+"""Seconds that a test waits for a client or for most other things."""
+
+
+def eventually(call: Callable[[], T]) -> T:
+    """Return the result of `call`, which is repeated on a KafkaException; after `LIMIT` the last one is raised."""
+    return waiting.eventually(call, limit=LIMIT)
+
+
+def wait_until(condition: Callable[[], bool], what: str, *, limit: float = waiting.LIMIT, pause: float = 0.1) -> None:
+    """Wait until the condition is true. After `patience(limit)` s raises TimeoutError with the text `what`."""
+    waiting.wait_until(condition, what, limit=patience(limit), pause=pause)
 
 
 def new_mark() -> dict[str, str]:
