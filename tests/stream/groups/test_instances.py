@@ -50,41 +50,33 @@ def test_entries_of_other_instances_are_left_out() -> None:
     assert EVERY_GROUP.of({0: "a", 7: "b"}) == {0: "a", 7: "b"}
 
 
-@pytest.mark.parametrize(
-    ("text", "share"),
-    [
-        ("0/1", EVERY_GROUP),
-        ("0/3", InstanceShare(0, 3)),
-        ("2/3", InstanceShare(2, 3)),
-        ("lagwarden-2/3", InstanceShare(2, 3)),
-        ("team-7-lagwarden-10/12", InstanceShare(10, 12)),
-        ("007/100", InstanceShare(7, 100)),
-    ],
-)
-def test_an_instance_is_a_number_or_a_name_that_ends_in_one(text: str, share: InstanceShare) -> None:
+def test_an_instance_is_a_number_or_a_name_that_ends_in_one() -> None:
     """The name of a pod of a StatefulSet names its instance. The text of a share is parsed to the same share."""
-    assert InstanceShare.parse(text) == share
-    assert InstanceShare.parse(str(share)) == share
+    rows = {
+        "0/1": EVERY_GROUP,
+        "0/3": InstanceShare(0, 3),
+        "2/3": InstanceShare(2, 3),
+        "lagwarden-2/3": InstanceShare(2, 3),
+        "team-7-lagwarden-10/12": InstanceShare(10, 12),
+        "007/100": InstanceShare(7, 100),
+    }
+    assert {text: InstanceShare.parse(text) for text in rows} == rows
+    assert [share for share in rows.values() if InstanceShare.parse(str(share)) != share] == []
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("3/3", "counts instances from 0: the last of 3 is 2/3"),
-        ("0/0", "1 to 1000 instances"),
-        ("0/1001", "1 to 1000 instances"),
-        ("1", "INSTANCE/INSTANCES, counted from 0: 0/3"),
-        ("1of3", "INSTANCE/INSTANCES"),
-        ("-/3", "INSTANCE/INSTANCES"),
-        ("lagwarden/3", "INSTANCE/INSTANCES"),
-        ("lagwarden2/3", "INSTANCE/INSTANCES"),
-        ("1/3/3", "INSTANCE/INSTANCES"),
-        ("", "INSTANCE/INSTANCES"),
-    ],
-)
-def test_other_texts_are_rejected(text: str, problem: str) -> None:
+REFUSED = {
+    "3/3": "counts instances from 0: the last of 3 is 2/3",
+    "0/0": "1 to 1000 instances",
+    "0/1001": "1 to 1000 instances",
+    "1": "INSTANCE/INSTANCES, counted from 0: 0/3",
+    **dict.fromkeys(["1of3", "-/3", "lagwarden/3", "lagwarden2/3", "1/3/3", ""], "INSTANCE/INSTANCES"),
+}
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_other_texts_are_rejected(text: str) -> None:
     """The error has the value and explains how an instance is written."""
-    with pytest.raises(ValueError, match=problem) as error:
+    with pytest.raises(ValueError, match=REFUSED[text]) as error:
         InstanceShare.parse(text)
     assert repr(text) in str(error.value)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,19 +28,12 @@ def reader() -> ShardReader:
 
 def counts(driver_state: DriverState) -> dict[str, int]:
     """Return the counts of the groups that exist."""
-    found = driver_state.columns().commit_counts
-    assert found is not None
-    return dict(found)
+    return dict(driver_state.columns().commit_counts)
 
 
 def commits(group: str, *offsets: int) -> list[Raw]:
     """Return commits of a group."""
     return [(commit_key(group, "t", 0), commit_value(offset, 1)) for offset in offsets]
-
-
-def removal(group: str) -> list[Raw]:
-    """Return the tombstone of the same offset."""
-    return [(commit_key(group, "t", 0), None)]
 
 
 @examples(60)
@@ -51,7 +43,8 @@ def test_each_commit_counts_once(batches: list[list[Raw]]) -> None:
     shard, expected = reader(), collections.Counter[str]()
     keys = {commit_key(group, "t", n): group for group in "abc" for n in range(3)}
     for batch in batches:
-        shard.read([*batch, *_kept_alive()])
+        # One commit of each group for another topic, so that no group ends.
+        shard.read([*batch, *((commit_key(group, "alive", 0), commit_value(1, 1)) for group in "abc")])
         in_batch = collections.Counter[bytes]()
         for key, value in batch:
             assert key is not None
@@ -60,11 +53,6 @@ def test_each_commit_counts_once(batches: list[list[Raw]]) -> None:
             expected[keys[key]] += number
         expected.update("abc")
     assert {name: number for name, number in counts(shard.driver_state).items() if number} == +expected
-
-
-def _kept_alive() -> list[Raw]:
-    """Return one commit of each group for another topic, so that no group ends."""
-    return [(commit_key(group, "alive", 0), commit_value(1, 1)) for group in "abc"]
 
 
 def test_records_of_the_catch_up_are_not_counted() -> None:
@@ -94,8 +82,9 @@ def test_commits_after_a_removal_are_added() -> None:
     """A tombstone ends the run of the offset, not the count."""
     shard = reader()
     shard.read([*commits("g", 1, 2, 3), (commit_key("g", "u", 0), commit_value(1, 1))])
-    shard.read([*removal("g"), *commits("g", 9)])
-    shard.read(removal("g"))
+    removal: Raw = (commit_key("g", "t", 0), None)
+    shard.read([removal, *commits("g", 9)])
+    shard.read([removal])
     shard.read(commits("g", 10))
     assert counts(shard.driver_state) == {"g": 4 + 1 + 1}
 
@@ -128,7 +117,7 @@ def test_later_commits_do_not_change_returned_counts() -> None:
     assert before == {"g": 1}
 
 
-@pytest.mark.parametrize("counter", [None, CommitCounts()], ids=["a capture", "the service"])
-def test_a_capture_has_no_counts(counter: CommitCounts | None) -> None:
+def test_a_capture_has_no_counts() -> None:
     """All records of a capture are replayed, so its counts are None. A service without commits has empty counts."""
-    assert DriverState(counter).columns().commit_counts == (None if counter is None else {})
+    assert DriverState(None).columns().commit_counts is None
+    assert DriverState(CommitCounts()).columns().commit_counts == {}

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,45 +58,39 @@ def tombstones(part: FoldedCommits) -> list[dict[str, Any]]:
     return [dict(zip(["topic", *names], row, strict=True)) for row in rows]
 
 
-NOTHING_BEFORE = {"first_position": NEVER, "first_time": NEVER, "last_time": NEVER, "expire_time": NEVER}
+def tombstone(position: int, first: int = NEVER, first_time: int = NEVER, last_time: int = NEVER) -> dict[str, Any]:
+    """Return the row of the tombstone of `A` at a position; with commits before it, none has an expire timestamp."""
+    return {
+        "topic": "a",
+        "position": position,
+        "time": 1_000 + position,
+        "first_position": first,
+        "first_time": first_time,
+        "last_time": last_time,
+        "expire_time": NEVER,
+    }
 
 
-@pytest.mark.parametrize(
-    ("log", "rows"),
-    [
-        pytest.param([(0, A, commit_value(5, 50))], [], id="no tombstone, no row"),
-        pytest.param(
-            [(0, A, None)],
-            [{"topic": "a", "position": 0, "time": 1_000} | NOTHING_BEFORE],
-            id="no commit of this batch is before the tombstone",
-        ),
-        pytest.param(
-            [(0, A, commit_value(5, 50)), (0, A, commit_value(6, 60, version=1)), (0, A, None)],
-            [
-                {"topic": "a", "position": 2, "time": 1_002}
-                | {"first_position": 0, "first_time": 50, "last_time": 60, "expire_time": -1}
-            ],
-            id="first and last commit of the stretch",
-        ),
-        pytest.param(
-            [(0, A, commit_value(5, 50)), (0, A, None), (0, A, None)],
-            [
-                {"topic": "a", "position": 1, "time": 1_001}
-                | {"first_position": 0, "first_time": 50, "last_time": 50, "expire_time": NEVER},
-                {"topic": "a", "position": 2, "time": 1_002} | NOTHING_BEFORE,
-            ],
-            id="the second of two tombstones ends nothing",
-        ),
-        pytest.param(
-            [(0, B, commit_value(5, 50)), (0, A, None)],
-            [{"topic": "a", "position": 1, "time": 1_001} | NOTHING_BEFORE],
-            id="commits of another key do not count",
-        ),
-    ],
-)
-def test_each_tombstone_has_the_commits_before_it(log: list[Raw], rows: list[dict[str, Any]]) -> None:
+COMMIT = commit_value(5, 50)
+TOMBSTONES: dict[str, tuple[list[Raw], list[dict[str, Any]]]] = {
+    "no tombstone, no row": ([(0, A, COMMIT)], []),
+    "no commit of this batch is before the tombstone": ([(0, A, None)], [tombstone(0)]),
+    "first and last commit of the stretch": (
+        [(0, A, COMMIT), (0, A, commit_value(6, 60, version=1)), (0, A, None)],
+        [tombstone(2, 0, 50, 60) | {"expire_time": -1}],
+    ),
+    "the second of two tombstones ends nothing": (
+        [(0, A, COMMIT), (0, A, None), (0, A, None)],
+        [tombstone(1, 0, 50, 50), tombstone(2)],
+    ),
+    "commits of another key do not count": ([(0, B, COMMIT), (0, A, None)], [tombstone(1)]),
+}
+
+
+def test_each_tombstone_has_the_commits_before_it() -> None:
     """A tombstone has the first and the last commit of its key since the tombstone before it."""
-    assert tombstones(folded(log)[0]) == rows
+    found = {story: tombstones(folded(log)[0]) for story, (log, _) in TOMBSTONES.items()}
+    assert found == {story: rows for story, (_, rows) in TOMBSTONES.items()}
 
 
 def test_a_batch_of_several_partitions_is_folded_by_partition() -> None:
@@ -136,9 +129,7 @@ RECORDS = st.tuples(st.integers(0, 2), st.sampled_from([A, B, A_OF_TYPE_0]), VAL
 
 @examples(100)
 @given(st.lists(RECORDS, min_size=1, max_size=25))
-def test_runs_equal_the_histories_of_their_keys(
-    records: list[tuple[int, bytes, tuple[int, int, int] | None]],
-) -> None:
+def test_runs_equal_the_histories_of_their_keys(records: list[tuple[int, bytes, tuple[int, int, int] | None]]) -> None:
     """Each run has the numbers of a record-by-record evaluation, and each tombstone has one row."""
     log: list[Raw] = []
     histories: dict[tuple[int, str], list[Commit]] = {}

@@ -7,7 +7,6 @@ from typing import Final
 
 import numpy as np
 import pyarrow as pa
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,51 +58,43 @@ def nonzero_counts(watch: ExpiryCheck) -> dict[str, int]:
     return {str(outcome): count for outcome, count in watch.outcomes().items() if count}
 
 
-@pytest.mark.parametrize(
-    ("time", "hour", "outcome", "seconds"),
-    [
-        pytest.param(HOUR, HOUR, PredictionOutcome.KEPT, 0.0, id="removed at the predicted time"),
-        pytest.param(HOUR + INTERVAL, HOUR, PredictionOutcome.KEPT, 600.0, id="removed one check interval later"),
-        pytest.param(HOUR + LATE, HOUR, PredictionOutcome.KEPT, 660.0, id="removed at the end of the allowed delay"),
-        pytest.param(HOUR + LATE + 1, HOUR, PredictionOutcome.LATE, 660.001, id="removed after the allowed delay"),
-        pytest.param(
-            HOUR - TOLERANCE_MS, HOUR, PredictionOutcome.KEPT, -5.0, id="removed early, within the clock tolerance"
-        ),
-        pytest.param(
-            HOUR - TOLERANCE_MS - 1, HOUR, PredictionOutcome.EARLY, None, id="removed early, beyond the clock tolerance"
-        ),
-        pytest.param(HOUR - LATE, HOUR, PredictionOutcome.EARLY, None, id="removed early by the allowed delay"),
-        pytest.param(
-            HOUR - LATE - 1, HOUR, PredictionOutcome.DELETED, None, id="removed early by more than the allowed delay"
-        ),
-        pytest.param(HOUR - 6 * 1440 * MINUTE, HOUR, PredictionOutcome.DELETED, None, id="removed days early"),
-        pytest.param(5, NEVER, PredictionOutcome.DELETED, None, id="removed although it never expires"),
-        pytest.param(5, UNKNOWN, None, None, id="no prediction"),
-    ],
+KEPT, LATE_ONE, EARLY, DELETED = (
+    PredictionOutcome.KEPT,
+    PredictionOutcome.LATE,
+    PredictionOutcome.EARLY,
+    PredictionOutcome.DELETED,
 )
-def test_the_time_of_a_tombstone_decides_the_outcome(
-    time: int, hour: int, outcome: PredictionOutcome | None, seconds: float | None
-) -> None:
+TOMBSTONES: Final = [
+    ("removed at the predicted time", HOUR, HOUR, KEPT, 0.0),
+    ("removed one check interval later", HOUR + INTERVAL, HOUR, KEPT, 600.0),
+    ("removed at the end of the allowed delay", HOUR + LATE, HOUR, KEPT, 660.0),
+    ("removed after the allowed delay", HOUR + LATE + 1, HOUR, LATE_ONE, 660.001),
+    ("removed early, within the clock tolerance", HOUR - TOLERANCE_MS, HOUR, KEPT, -5.0),
+    ("removed early, beyond the clock tolerance", HOUR - TOLERANCE_MS - 1, HOUR, EARLY, None),
+    ("removed early by the allowed delay", HOUR - LATE, HOUR, EARLY, None),
+    ("removed early by more than the allowed delay", HOUR - LATE - 1, HOUR, DELETED, None),
+    ("removed days early", HOUR - 6 * 1440 * MINUTE, HOUR, DELETED, None),
+    ("removed although it never expires", 5, NEVER, DELETED, None),
+    ("no prediction", 5, UNKNOWN, None, None),
+]
+
+
+def test_the_time_of_a_tombstone_decides_the_outcome() -> None:
     """Each tombstone has one outcome; only expired offsets have an error."""
-    watch = ExpiryCheck()
-    assert arrive(watch, time, hour) is outcome
-    assert nonzero_counts(watch) == ({} if outcome is None else {str(outcome): 1})
-    assert (watch.errors().count, watch.errors().total) == ((0, 0.0) if seconds is None else (1, seconds))
+    for story, time, hour, outcome, seconds in TOMBSTONES:
+        watch = ExpiryCheck()
+        assert arrive(watch, time, hour) is outcome, story
+        assert nonzero_counts(watch) == ({} if outcome is None else {str(outcome): 1}), story
+        errors = (watch.errors().count, watch.errors().total)
+        assert errors == ((0, 0.0) if seconds is None else (1, seconds)), story
 
 
 def test_deletion_and_expiration_are_distinguished_with_a_retention_of_a_minute() -> None:
     """Only the last tenth of a short retention counts as early, and at least the tolerance of clocks."""
     short, watch = OffsetsRetention(MINUTE, 5_000, "broker"), ExpiryCheck()
-    found = [
-        watch.record_tombstones([forgotten(HOUR - early)], hours(HOUR), short)[0]
-        for early in (5_001, 6_000, 6_001, 59_000)
-    ]
-    assert found == [
-        PredictionOutcome.EARLY,
-        PredictionOutcome.EARLY,
-        PredictionOutcome.DELETED,
-        PredictionOutcome.DELETED,
-    ]
+    times = [HOUR - early for early in (5_001, 6_000, 6_001, 59_000)]
+    found = [watch.record_tombstones([forgotten(time)], hours(HOUR), short)[0] for time in times]
+    assert found == [EARLY, EARLY, DELETED, DELETED]
 
 
 def test_the_histogram_is_cumulative_and_complete() -> None:
@@ -133,7 +124,7 @@ class TestMissing:
         watch = ExpiryCheck()
         look(watch, HOUR - 1)
         look(watch, HOUR + MISSING + 1)
-        assert arrive(watch, HOUR + MISSING + 1) is PredictionOutcome.LATE
+        assert arrive(watch, HOUR + MISSING + 1) is LATE_ONE
         assert nonzero_counts(watch) == {"missing": 1}
         assert watch.errors().total == (MISSING + 1) / 1000
 
@@ -162,23 +153,17 @@ class TestMissing:
         assert not look(watch, start, NEVER)
         assert not look(watch, start + 10, HOUR)
         assert not look(watch, start + MISSING, HOUR)
-        assert arrive(watch, start + INTERVAL) is PredictionOutcome.KEPT
+        assert arrive(watch, start + INTERVAL) is KEPT
         assert watch.errors().total == 600.0
 
     def test_an_offset_may_be_removed_before_an_update_sees_it_due(self) -> None:
-        """The outcome of an offset that became due after the last update is KEPT."""
-        watch = ExpiryCheck()
+        """An offset that became due after the last update or before the first one is KEPT, the latter without error."""
         start = HOUR + 10 * MISSING
-        look(watch, start, NEVER)
-        assert arrive(watch, start + 1000) is PredictionOutcome.KEPT
-        assert watch.errors().total == 1.0
-
-    def test_a_tombstone_may_come_before_the_first_update(self) -> None:
-        """Any time between the predicted time and the first update is accepted without an error."""
-        watch = ExpiryCheck()
-        look(watch, HOUR + 10 * MISSING)
-        assert arrive(watch, HOUR + MISSING) is PredictionOutcome.KEPT
-        assert watch.errors().total == 0.0
+        for hour, time, seconds in ((NEVER, start + 1000, 1.0), (HOUR, HOUR + MISSING, 0.0)):
+            watch = ExpiryCheck()
+            look(watch, start, hour)
+            assert arrive(watch, time) is KEPT
+            assert watch.errors().total == seconds
 
     def test_overdue_time_starts_again_after_a_restart(self) -> None:
         """A tombstone is missing two check intervals after the restart. One that was missing before is counted once."""
@@ -212,12 +197,6 @@ class TestMissing:
         assert missing == [True]
         watch.update(keys("g"), hours(HOUR), HOUR + 100 * MISSING, rarely)
         assert nonzero_counts(watch) == {"missing": 1}
-
-    def test_a_driver_state_without_rows_has_no_missing_tombstones(self) -> None:
-        """An update without rows returns no missing tombstones."""
-        watch = ExpiryCheck()
-        assert watch.update(keys(), hours(), HOUR, SETTINGS).tolist() == []
-        assert watch.record_tombstones([], hours(), SETTINGS) == []
 
 
 def test_the_prediction_for_a_removed_offset_is_that_of_its_last_commit() -> None:
@@ -264,7 +243,7 @@ def test_every_prediction_is_counted_at_most_once(steps: list[tuple[str, int, in
         if time is not None:
             (outcome,) = watch.record_tombstones([forgotten(time, group=group)], hours(hour), SETTINGS)
             assert (outcome is None) == (hour == UNKNOWN)
-            expired += outcome in {PredictionOutcome.KEPT, PredictionOutcome.LATE}
+            expired += outcome in {KEPT, LATE_ONE}
             if outcome is not None:
                 counted[outcome] += not missing
     assert watch.outcomes() == {outcome: counted[outcome] for outcome in PredictionOutcome}
@@ -273,12 +252,13 @@ def test_every_prediction_is_counted_at_most_once(steps: list[tuple[str, int, in
     assert list(watch.errors().cumulative) == sorted(watch.errors().cumulative)
 
 
-@pytest.mark.parametrize("rows", [0, 3])
-def test_a_driver_state_can_be_checked(rows: int) -> None:
+def test_a_driver_state_can_be_checked() -> None:
     """`update` accepts the keys of a driver state and the results of `predict`, with and without rows."""
-    group_columns = columns([Offset("g", "t", number, number) for number in range(rows)], {})
-    predicted = predict(group_columns, SETTINGS).offset
-    watch = ExpiryCheck()
     due = 7 * 1440 * MINUTE
-    for now, expected in ((due - 1, [False, False, False]), (due + MISSING + 1, [True, False, False])):
-        assert watch.update(group_columns.runs.keys, predicted, now, SETTINGS).tolist() == expected[:rows]
+    for rows in (0, 3):
+        group_columns = columns([Offset("g", "t", number, number) for number in range(rows)], {})
+        predicted = predict(group_columns, SETTINGS).offset
+        watch = ExpiryCheck()
+        for now, expected in ((due - 1, [False, False, False]), (due + MISSING + 1, [True, False, False])):
+            assert watch.update(group_columns.runs.keys, predicted, now, SETTINGS).tolist() == expected[:rows]
+    assert watch.record_tombstones([], hours(), SETTINGS) == []

@@ -6,7 +6,6 @@ import dataclasses
 from typing import Final
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,7 +24,10 @@ EMPTIED: Final = COMMIT + 2 * DAY
 """The time at which every empty group of the examples became empty."""
 
 OLD, KIP_211, KAFKA_8730, NEW, NEWEST = ExpiryRules
-KIP_211_ON: Final = (KIP_211, KAFKA_8730, NEW, NEWEST)
+GROUPS: Final = (KIP_211, KAFKA_8730, NEW, NEWEST)
+"""The rules by which the state of a group has an effect."""
+NEWER: Final = (NEW, NEWEST)
+"""The rules of brokers with groups of a newer kind."""
 
 
 def classic(
@@ -48,99 +50,34 @@ OF_COMMIT: Final = COMMIT + WEEK
 OF_STATE: Final = EMPTIED + WEEK
 
 STORIES: Final = [
-    ("empty classic group: retention from when it became empty", KIP_211_ON, classic("Empty", "consumer"), OF_STATE),
-    ("empty Connect group: retention from when it became empty", KIP_211_ON, classic("Empty", "connect"), OF_STATE),
-    (
-        "empty classic group of before 2.1, without a state time",
-        KIP_211_ON,
-        classic("Empty", "consumer", since=None),
-        OF_COMMIT,
-    ),
-    ("empty classic group with the state time -1", KIP_211_ON, classic("Empty", "consumer", since=-1), OF_COMMIT),
-    (
-        "classic group with members keeps subscribed topics",
-        KIP_211_ON,
-        classic("Stable", "consumer", {"t", "u"}),
-        NEVER,
-    ),
-    (
-        "from 2.4 on an unsubscribed topic of a group with members expires",
-        (KAFKA_8730, NEW, NEWEST),
-        classic("Stable", "consumer", {"u"}),
-        OF_COMMIT,
-    ),
-    ("before 2.4 a group with members keeps all offsets", (KIP_211,), classic("Stable", "consumer", {"u"}), NEVER),
-    (
-        "from 2.4 to 3.1 offsets expire during a rebalance",
-        (KAFKA_8730,),
-        classic("PreparingRebalance", "consumer", {"u"}),
-        OF_COMMIT,
-    ),
-    (
-        "from 3.2 on a rebalancing group keeps all offsets",
-        (NEW, NEWEST),
-        classic("CompletingRebalance", "consumer", {"u"}),
-        NEVER,
-    ),
-    ("undecodable subscription keeps all offsets", KIP_211_ON, classic("Stable", "consumer"), NEVER),
-    ("Connect group with members keeps all offsets", KIP_211_ON, classic("Stable", "connect"), NEVER),
-    ("unknown state of the group", KIP_211_ON, classic(None, "consumer", {"u"}), UNKNOWN),
-    ("offset without a group: retention from the commit", KIP_211_ON, None, OF_COMMIT),
-    (
-        "group that never had members: retention from the commit",
-        KIP_211_ON,
-        Membership("simple", "Empty", 0, state_time=EMPTIED),
-        OF_COMMIT,
-    ),
-    ("members without a protocol type: a simple group for the broker", KIP_211_ON, classic("Stable", None), OF_COMMIT),
-    (
-        "empty KIP-848 group: retention from the commit",
-        (NEW, NEWEST),
-        newer("consumer", "Empty", set()),
-        OF_COMMIT,
-    ),
-    ("KIP-848 group with members keeps subscribed topics", (NEW, NEWEST), newer("consumer", "Stable", {"t"}), NEVER),
-    (
-        "reconciling KIP-848 group keeps subscribed topics",
-        (NEW, NEWEST),
-        newer("consumer", "Reconciling", {"t"}),
-        NEVER,
-    ),
-    (
-        "unsubscribed topic of an assigning KIP-848 group expires",
-        (NEW, NEWEST),
-        newer("consumer", "Assigning", {"u"}),
-        OF_COMMIT,
-    ),
-    ("unknown subscription of a KIP-848 group", (NEW, NEWEST), newer("consumer", "Stable", None), UNKNOWN),
-    ("streams group with members keeps source topics", (NEW, NEWEST), newer("streams", "Stable", {"t"}), NEVER),
-    ("topic that a streams group does not read expires", (NEW, NEWEST), newer("streams", "NotReady", {"u"}), OF_COMMIT),
-    (
-        "streams group without a topology has no source topics",
-        (NEW, NEWEST),
-        newer("streams", "NotReady", None),
-        OF_COMMIT,
-    ),
-    (
-        "streams group of 4.1 with unknown state keeps source topics",
-        (NEW, NEWEST),
-        newer("streams", None, {"t"}),
-        NEVER,
-    ),
-    ("empty streams group has no source topics", (NEW, NEWEST), newer("streams", "Empty", {"t"}), OF_COMMIT),
-    (
-        "share group keeps all offsets",
-        (NEW, NEWEST),
-        newer("share", "Empty", set()),
-        NEVER,
-    ),
+    ("empty classic group: since it became empty", GROUPS, classic("Empty", "consumer"), OF_STATE),
+    ("empty Connect group: since it became empty", GROUPS, classic("Empty", "connect"), OF_STATE),
+    ("empty classic group without a state time", GROUPS, classic("Empty", "consumer", since=None), OF_COMMIT),
+    ("empty classic group with the state time -1", GROUPS, classic("Empty", "consumer", since=-1), OF_COMMIT),
+    ("classic group keeps subscribed topics", GROUPS, classic("Stable", "consumer", {"t", "u"}), NEVER),
+    ("from 2.4 on: an unsubscribed topic", (KAFKA_8730, NEW, NEWEST), classic("Stable", "consumer", {"u"}), OF_COMMIT),
+    ("before 2.4: a group keeps all offsets", (KIP_211,), classic("Stable", "consumer", {"u"}), NEVER),
+    ("from 2.4 to 3.1: during a rebalance", (KAFKA_8730,), classic("PreparingRebalance", "consumer", {"u"}), OF_COMMIT),
+    ("from 3.2 on: during a rebalance", NEWER, classic("CompletingRebalance", "consumer", {"u"}), NEVER),
+    ("undecodable subscription keeps all offsets", GROUPS, classic("Stable", "consumer"), NEVER),
+    ("Connect group with members keeps all offsets", GROUPS, classic("Stable", "connect"), NEVER),
+    ("unknown state of the group", GROUPS, classic(None, "consumer", {"u"}), UNKNOWN),
+    ("offset without a group", GROUPS, None, OF_COMMIT),
+    ("group that never had members", GROUPS, Membership("simple", "Empty", 0, state_time=EMPTIED), OF_COMMIT),
+    ("no protocol type: a simple group for the broker", GROUPS, classic("Stable", None), OF_COMMIT),
+    ("empty KIP-848 group", NEWER, newer("consumer", "Empty", set()), OF_COMMIT),
+    ("KIP-848 group keeps subscribed topics", NEWER, newer("consumer", "Stable", {"t"}), NEVER),
+    ("reconciling KIP-848 group keeps them too", NEWER, newer("consumer", "Reconciling", {"t"}), NEVER),
+    ("unsubscribed topic of an assigning KIP-848 group", NEWER, newer("consumer", "Assigning", {"u"}), OF_COMMIT),
+    ("unknown subscription of a KIP-848 group", NEWER, newer("consumer", "Stable", None), UNKNOWN),
+    ("streams group keeps source topics", NEWER, newer("streams", "Stable", {"t"}), NEVER),
+    ("topic that a streams group does not read", NEWER, newer("streams", "NotReady", {"u"}), OF_COMMIT),
+    ("streams group without a topology", NEWER, newer("streams", "NotReady", None), OF_COMMIT),
+    ("streams group of 4.1 with unknown state", NEWER, newer("streams", None, {"t"}), NEVER),
+    ("empty streams group has no source topics", NEWER, newer("streams", "Empty", {"t"}), OF_COMMIT),
+    ("share group keeps all offsets", NEWER, newer("share", "Empty", set()), NEVER),
     ("before 2.1 the group has no effect: empty", (OLD,), classic("Empty", "consumer"), OF_COMMIT + 1),
-    (
-        "before 2.1 the group has no effect: with members, subscribed",
-        (OLD,),
-        classic("Stable", "consumer", {"t"}),
-        OF_COMMIT + 1,
-    ),
+    ("before 2.1 the group has no effect: members", (OLD,), classic("Stable", "consumer", {"t"}), OF_COMMIT + 1),
     ("before 2.1 the group has no effect: Connect", (OLD,), classic("Stable", "connect"), OF_COMMIT + 1),
     ("before 2.1 the group has no effect: simple", (OLD,), None, OF_COMMIT + 1),
 ]
@@ -156,31 +93,26 @@ def predicted_for(
     )
 
 
-@pytest.mark.parametrize(
-    ("rules", "group", "expected"),
-    [(rules, group, expected) for _, versions, group, expected in STORIES for rules in versions],
-    ids=[f"{story} ({rules})" for story, versions, *_ in STORIES for rules in versions],
-)
-class TestStories:
-    """An offset of topic `t` of a given group, under the rules of every version that the example applies to."""
+def test_an_offset_expires_by_the_rules_of_its_broker() -> None:
+    """The offset of topic `t` of the group expires at the time of the example, under each version's rules.
 
-    def test_retention(self, rules: ExpiryRules, group: Membership | None, expected: int) -> None:
-        """The offset expires at the time of the example."""
-        assert predicted_for(group, rules).offset.tolist() == [expected]
-
-    def test_a_stored_expire_timestamp_replaces_the_retention(
-        self, rules: ExpiryRules, group: Membership | None, expected: int
-    ) -> None:
-        """An expire timestamp of the commit replaces the retention, if the offsets of the group can expire at all."""
-        stored = COMMIT + 5
-        counts = stored + (rules is OLD) if expected >= 0 else expected
-        assert predicted_for(group, rules, stored=stored).offset.tolist() == [counts]
-
-    def test_unknown_retention(self, rules: ExpiryRules, group: Membership | None, expected: int) -> None:
-        """The time is unknown without the retention, except for kept offsets and those with an expire timestamp."""
-        assert predicted_for(group, rules, retention=None).offset.tolist() == [UNKNOWN if expected >= 0 else expected]
-        stored = predicted_for(group, rules, retention=None, stored=COMMIT).offset.tolist()
-        assert stored == [COMMIT + (rules is OLD) if expected >= 0 else expected]
+    An expire timestamp of the commit replaces the retention, if the offsets of the group can expire at all. The time is
+    unknown without the retention, except for kept offsets and those with an expire timestamp.
+    """
+    wrong = []
+    for story, versions, group, expected in STORIES:
+        for rules in versions:
+            stored = COMMIT + (rules is OLD)
+            times = (expected, stored + 5, UNKNOWN, stored) if expected >= 0 else (expected,) * 4
+            found = (
+                predicted_for(group, rules),
+                predicted_for(group, rules, stored=COMMIT + 5),
+                predicted_for(group, rules, retention=None),
+                predicted_for(group, rules, retention=None, stored=COMMIT),
+            )
+            if [each.offset.tolist() for each in found] != [[time] for time in times]:
+                wrong.append(f"{story} ({rules}): {[each.offset.tolist() for each in found]} instead of {times}")
+    assert wrong == []
 
 
 ENDS: Final = [
@@ -198,21 +130,17 @@ ENDS: Final = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("group", "commits", "soonest", "end"), [row[1:] for row in ENDS], ids=[row[0] for row in ENDS]
-)
-def test_groups_expire_with_their_last_offset(
-    group: Membership | None, commits: list[int], soonest: int | None, end: int | None
-) -> None:
+def test_groups_expire_with_their_last_offset() -> None:
     """The first offset and the group expire a week after the times of the example. None means never."""
-    offsets = [Offset("g", "t", partition, commit) for partition, commit in enumerate(commits)]
-    found = predict(columns(offsets, {"g": group} if group else {}), OffsetsRetention(WEEK, None, "broker"))
 
     def after(begin: int | None) -> int:
         return NEVER if begin is None else begin if begin == UNKNOWN else begin + WEEK
 
-    assert found.names == ("g",)
-    assert (found.soonest.tolist(), found.group.tolist()) == ([after(soonest)], [after(end)])
+    for story, group, commits, soonest, end in ENDS:
+        offsets = [Offset("g", "t", partition, commit) for partition, commit in enumerate(commits)]
+        found = predict(columns(offsets, {"g": group} if group else {}), OffsetsRetention(WEEK, None, "broker"))
+        assert found.names == ("g",), story
+        assert (found.soonest.tolist(), found.group.tolist()) == ([after(soonest)], [after(end)]), story
 
 
 def test_an_offset_with_unknown_expiration_makes_the_group_unknown() -> None:
@@ -253,16 +181,17 @@ def test_an_empty_newer_group_without_offsets_is_due_since_it_became_empty() -> 
     assert predict(group_columns, OffsetsRetention(WEEK, None, "broker")).group.tolist() == [77]
 
 
-@pytest.mark.parametrize(("rules", "kept"), [(NEW, False), (NEWEST, True)])
-def test_a_pending_commit_keeps_the_offset_and_the_group(rules: ExpiryRules, *, kept: bool) -> None:
+def test_a_pending_commit_keeps_the_offset_and_the_group() -> None:
     """The coordinator of 4.0 keeps both while the transaction is open. The older one ignores transactions."""
     offsets = [Offset("g", "t", 0, 5), Offset("g", "t", 1, 5), Offset("h", "t", 0, 5)]
     group_columns = columns(offsets, {"e": classic("Empty", "consumer", since=3)})
     pending = frozenset({commit_key("g", "t", 1), commit_key("e", "t", 0)})
-    found = predict(dataclasses.replace(group_columns, pending=pending), OffsetsRetention(10, None, "broker", rules))
-    assert found.offset.tolist() == [15, NEVER if kept else 15, 15]
-    soonest, group = found.for_groups(["e", "g", "h"])
-    assert (soonest.tolist(), group.tolist()) == ([NEVER, 15, 15], [NEVER, NEVER, 15] if kept else [3, 15, 15])
+    group_columns = dataclasses.replace(group_columns, pending=pending)
+    for rules, offset, groups in ((NEW, 15, [3, 15, 15]), (NEWEST, NEVER, [NEVER, NEVER, 15])):
+        found = predict(group_columns, OffsetsRetention(10, None, "broker", rules))
+        assert found.offset.tolist() == [15, offset, 15]
+        soonest, group = found.for_groups(["e", "g", "h"])
+        assert (soonest.tolist(), group.tolist()) == ([NEVER, 15, 15], groups)
 
 
 # Laws.
@@ -295,9 +224,7 @@ WORLDS: Final = st.tuples(OFFSETS, st.dictionaries(st.sampled_from("bcde"), MEMB
 
 def slowly(offset: Offset, group: Membership | None, retention: int | None, rules: ExpiryRules) -> int:
     """Return the broker's result for one offset, implemented from the reference, not from the code."""
-    if (
-        rules is ExpiryRules.PER_OFFSET
-    ):  # expired if expireTimestamp < now; without one, commit time + retention at load
+    if rules is OLD:  # expired if expireTimestamp < now; without one, commit time + retention at load
         if offset.stored != -1:
             return offset.stored + 1
         return UNKNOWN if retention is None else offset.commit + retention + 1
@@ -315,11 +242,9 @@ def base_slowly(offset: Offset, group: Membership | None, rules: ExpiryRules) ->
         return offset.commit
     if group.kind == "share":
         return NEVER
-    if group.kind == "consumer":
-        if group.state != "Empty" and group.subscribed is None:
-            return UNKNOWN
-        return NEVER if group.state != "Empty" and offset.topic in (group.subscribed or ()) else offset.commit
-    if group.kind == "streams":
+    if group.kind == "consumer" and group.state != "Empty" and group.subscribed is None:
+        return UNKNOWN
+    if group.kind in {"consumer", "streams"}:
         return NEVER if group.state != "Empty" and offset.topic in (group.subscribed or ()) else offset.commit
     if not group.protocol_type:
         return offset.commit

@@ -6,7 +6,6 @@ import random
 from typing import Any
 
 import pyarrow as pa
-import pytest
 
 from stream.groups.membership.model import Membership
 from stream.groups.membership.unassigned import (
@@ -37,37 +36,32 @@ from tests.stream.groups.written import (
     works,
 )
 
-COUNTS = {"orders": 3, "payments": 2, "app-repartition": 2, "gone": 0}
+COUNTS = {"orders": 3, "payments": 2, "app-repartition": 2, "gone": 0, "grown": 5}
+GROWN = bytes(15) + b"g"
+IDS = NAMES | {GROWN: "grown"}
 BOTH = subscription("orders", "payments")
 
-# story, records, topics with offsets, partition counts, unowned, unsubscribed
-STORIES: list[tuple[str, list[Written], list[str], dict[str, int], Any, Any]] = [
-    (
-        "everything has an owner",
+# Records, topics with offsets, unowned, unsubscribed.
+STORIES: dict[str, tuple[list[Written], list[str], Any, Any]] = {
+    "everything has an owner": (
         [classic(classic_member("a", wants=BOTH, has=assignment({"orders": [0, 1, 2], "payments": [0, 1]})))],
         ["orders", "payments"],
-        COUNTS,
         (),
         (),
     ),
-    (
-        "an assignor left some partitions unassigned",
+    "an assignor left some partitions unassigned": (
         [classic(classic_member("a", wants=BOTH, has=assignment({"orders": [1]})))],
         ["orders"],
-        COUNTS,
         (("orders", (0, 2)), ("payments", (0, 1))),
         (),
     ),
-    (
-        "the topic grew, and the group was not rebalanced yet",
-        [member("a", "orders"), stands("a", 1, {ORDERS: [0, 1, 2]})],
-        ["orders"],
-        COUNTS | {"orders": 5},
-        (("orders", (3, 4)),),
+    "the topic grew, and the group was not rebalanced yet": (
+        [member("a", "grown"), stands("a", 1, {GROWN: [0, 1, 2]})],
+        ["grown"],
+        (("grown", (3, 4)),),
         (),
     ),
-    (
-        "a partition pending revocation still has an owner",
+    "a partition pending revocation still has an owner": (
         [
             member("a", "orders"),
             member("b", "orders"),
@@ -75,54 +69,42 @@ STORIES: list[tuple[str, list[Written], list[str], dict[str, int], Any, Any]] = 
             stands("b", 2, {}),
         ],
         [],
-        COUNTS,
         (("orders", (2,)),),
         (),
     ),
-    (
-        "topics with offsets but without a subscriber",
+    "topics with offsets but without a subscriber": (
         [member("a", "orders"), stands("a", 1, {ORDERS: [0, 1, 2]})],
         ["payments", "orders", "audit"],
-        COUNTS,
         (),
         ("audit", "payments"),
     ),
-    (
-        "topic that a regular expression matches",
+    "topic that a regular expression matches": (
         [member("a", regex="pay.*"), resolved("pay.*", "payments")],
         ["payments"],
-        COUNTS,
         (("payments", (0, 1)),),
         (),
     ),
-    (
-        "unresolved regular expression: may match any topic",
+    "unresolved regular expression: may match any topic": (
         [member("a", "orders", regex="pay.*"), stands("a", 1, {ORDERS: [0, 1, 2]})],
         ["payments"],
-        COUNTS,
         None,
         None,
     ),
-    ("no members in a classic group", [classic()], ["orders"], COUNTS, None, None),
-    ("no members in a newer group", [group_epoch(4)], ["orders"], COUNTS, None, None),
-    (
-        "a subscription cannot be read",
+    "no members in a classic group": ([classic()], ["orders"], None, None),
+    "no members in a newer group": ([group_epoch(4)], ["orders"], None, None),
+    "a subscription cannot be read": (
         [classic(classic_member("a", wants=b"\0", has=assignment({"orders": [0]})))],
         ["orders"],
-        COUNTS,
         None,
         None,
     ),
-    (
-        "an undecodable assignment: unsubscribed topics are still known",
+    "an undecodable assignment": (
         [classic(classic_member("a", wants=BOTH, has=b"\0"))],
         ["orders", "audit"],
-        COUNTS,
         None,
         ("audit",),
     ),
-    (
-        "Connect group without topics",
+    "Connect group without topics": (
         [
             classic(
                 classic_member("a", wants=connect_metadata(), has=connect_work({"s": [0]})),
@@ -131,79 +113,62 @@ STORIES: list[tuple[str, list[Written], list[str], dict[str, int], Any, Any]] = 
             )
         ],
         ["orders"],
-        COUNTS,
         None,
         None,
     ),
-    (
-        "the cluster did not return the partition count of a topic",
+    "the cluster did not return the partition count of a topic": (
         [member("a", "orders", "audit"), stands("a", 1, {ORDERS: [0]})],
         ["orders"],
-        COUNTS,
         None,
         (),
     ),
-    (
-        "a topic that does not exist has no partitions to own",
+    "a topic that does not exist has no partitions to own": (
         [member("a", "orders", "gone"), stands("a", 1, {ORDERS: [0, 1, 2]})],
         ["orders"],
-        COUNTS,
         (),
         (),
     ),
-    (
-        "assigned topic id without a name",
+    "assigned topic id without a name": (
         [member("a", "orders"), stands("a", 1, {bytes(15) + b"x": [0]})],
         ["orders"],
-        COUNTS,
         None,
         (),
     ),
-    (
-        "share group: one member per partition is enough",
+    "share group: one member per partition is enough": (
         [sharer("a", "orders"), sharer("b", "orders"), shares("a", 1, {ORDERS: [0]}), shares("b", 1, {ORDERS: [0]})],
         [],
-        COUNTS,
         (("orders", (1, 2)),),
         (),
     ),
-    (
-        "tasks of a streams group read more than one topic; standby tasks read none",
+    "tasks of a streams group read more than one topic; standby tasks read none": (
         [
             worker("a"),
             topology(1, s0=["orders", "payments"], s1=["app-repartition"]),
             works("a", 1, active={"0": [0, 1, 2]}, standby={"1": [0, 1]}),
         ],
         ["orders", "app-repartition", "audit"],
-        COUNTS,
         (("app-repartition", (0, 1)),),
         ("audit",),
     ),
-    (
-        "partitions beyond a topic's count, or of an unsubscribed topic, do not count",
+    "partitions beyond a topic's count, or of an unsubscribed topic, do not count": (
         [classic(classic_member("a", wants=subscription("orders"), has=assignment({"orders": [0, 9], "audit": [1]})))],
         [],
-        COUNTS,
         (("orders", (1, 2)),),
         (),
     ),
-]
-IDS = [row[0] for row in STORIES]
+}
 
 
-@pytest.mark.parametrize(
-    ("written", "offsets", "counts", "unowned", "unsubscribed"), [row[1:] for row in STORIES], ids=IDS
-)
-def test_unassigned_partitions_of_a_group(
-    written: list[Written], offsets: list[str], counts: dict[str, int], unowned: Any, unsubscribed: Any
-) -> None:
+def test_unassigned_partitions_of_a_group() -> None:
     """The result for one group equals the counts among all groups."""
-    found = memberships(written).by_group
-    assert find_unassigned(found["g"], offsets, counts, NAMES) == UnassignedPartitions(unowned, unsubscribed)
-    counted = UnassignedTracker().update(found, rows([("g", topic) for topic in offsets]), counts, NAMES)
-    sums = {"g": sum(len(partitions) for _, partitions in unowned)} if unowned is not None else {}
-    assert counted.unowned == sums
-    assert counted.unsubscribed == ({"g": len(unsubscribed)} if unsubscribed is not None else {})
+    for story, (written, offsets, unowned, unsubscribed) in STORIES.items():
+        found = memberships(written).by_group
+        alone = find_unassigned(found["g"], offsets, COUNTS, IDS)
+        assert alone == UnassignedPartitions(unowned, unsubscribed), story
+        counted = UnassignedTracker().update(found, rows([("g", topic) for topic in offsets]), COUNTS, IDS)
+        sums = {"g": sum(len(partitions) for _, partitions in unowned)} if unowned is not None else {}
+        assert counted.unowned == sums, story
+        assert counted.unsubscribed == ({"g": len(unsubscribed)} if unsubscribed is not None else {}), story
 
 
 def rows(offsets: list[tuple[str, str]]) -> tuple[pa.DictionaryArray, pa.DictionaryArray]:
@@ -262,13 +227,9 @@ def test_the_owners_in_a_rebalancing_group_are_unknown() -> None:
 
 
 def test_partition_counts_are_needed_for_all_subscribed_topics() -> None:
-    """The result has the topics of all groups, also those without offsets."""
+    """The result has the topics of all groups, also those without offsets. An empty cluster has no counts."""
     all_memberships = {"a": a_group({"t", "u"}, {}), "b": a_group({"t"}, {}), "c": Membership("simple", "Empty", 0)}
     assert subscribed_topics(all_memberships) == {"t", "u"}
     assert subscribed_topics({}) == set()
-
-
-def test_an_empty_cluster_has_no_counts() -> None:
-    """Both counts are empty without groups and offsets."""
     found = UnassignedTracker().update({}, rows([]), {}, {})
     assert (found.unowned, found.unsubscribed) == ({}, {})
