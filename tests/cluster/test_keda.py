@@ -21,7 +21,7 @@ from sandbox.programs.go_program import GoProgramMissingError
 from sandbox.programs.prometheus import Prometheus
 from sandbox.programs.prometheus_tools import ToolMissingError, find_tool
 from sandbox.waiting import wait_until
-from tests.deploy.autoscaling import BY_API, BY_PROMETHEUS, SITUATIONS, Situation
+from tests.deploy.autoscaling import BY_API, BY_PROMETHEUS, SITUATIONS
 from tests.exporters.snapshots import snapshot, status
 from tests.integration.traffic import consumer, join_and_commit, make_topic, places
 from tests.support.monitor import Monitor
@@ -36,9 +36,7 @@ ON_THE_PAGE: Final = ("http://prometheus.monitoring:9090", "http://lagwarden.kaf
 """The addresses of Prometheus and of lagwarden, and the group."""
 UNKNOWN_BY_PROMETHEUS: Final = "target may be lost, the result is empty"
 UNKNOWN_BY_API: Final = "must point to a numeric value or a string parseable as a Quantity, got Null"
-MISSING_BY_API: Final = "api returned 404"
 GROUPS: Final = {f"billing-{number}": situation for number, situation in enumerate(SITUATIONS)}
-MISSING: Final = "no-such-group"
 
 
 class Services(NamedTuple):
@@ -128,22 +126,21 @@ def services(keda: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
         server.stop()
 
 
-@pytest.mark.parametrize(("group", "situation"), GROUPS.items(), ids=[each.name for each in SITUATIONS])
-def test_keda_wants_the_number_of_replicas(services: Services, group: str, situation: Situation) -> None:
-    """Both ScaledObjects have the table's number, or an error for an unknown input, so that nothing is scaled."""
-    by_prometheus, by_api = services.both(group)
-    assert (by_prometheus.value, by_api.value) == (situation.wanted, situation.wanted)
-    if situation.wanted is None:
-        assert UNKNOWN_BY_PROMETHEUS in by_prometheus.errors
-        assert UNKNOWN_BY_API in by_api.errors
+def test_keda_wants_the_number_of_replicas(services: Services) -> None:
+    """Both ScaledObjects have the table's number, or an error for an unknown input, so that nothing is scaled.
 
-
-def test_a_missing_group_is_an_error(services: Services) -> None:
-    """A wrong name of the group is an error in both ScaledObjects, so nothing is scaled."""
-    by_prometheus, by_api = services.both(MISSING)
+    A wrong name of the group is an error in both.
+    """
+    for group, situation in GROUPS.items():
+        by_prometheus, by_api = services.both(group)
+        assert (by_prometheus.value, by_api.value) == (situation.wanted, situation.wanted), situation.name
+        if situation.wanted is None:
+            assert UNKNOWN_BY_PROMETHEUS in by_prometheus.errors
+            assert UNKNOWN_BY_API in by_api.errors
+    by_prometheus, by_api = services.both("no-such-group")
     assert (by_prometheus.value, by_api.value) == (None, None)
     assert UNKNOWN_BY_PROMETHEUS in by_prometheus.errors
-    assert MISSING_BY_API in by_api.errors
+    assert "api returned 404" in by_api.errors
 
 
 def test_an_absent_series_would_be_zero_by_default(services: Services) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import copy
 from typing import TYPE_CHECKING
 
 import pytest
 import yaml
 
 from sandbox.kubernetes.control_plane import RefusedError
-from tests.chart.rendering import Object, case, render
+from tests.chart.rendering import case, render
+from tests.cluster.release import changed
 from tests.cluster.spark_operator import KIND, driver_pod
 
 if TYPE_CHECKING:
@@ -21,17 +21,15 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.cluster
 
 
-def installed(release: Release) -> Object:
-    """Return the SparkApplication of a release as the API server has it."""
-    (found,) = release.cluster.objects(*KIND, release.namespace)
-    # The objects of a list have no apiVersion and no kind.
-    return {"apiVersion": KIND[0], "kind": KIND[1], **found}
-
-
 def test_the_pod_that_spark_builds_is_admitted(release: Release, tmp_path: Path) -> None:
-    """The pod that Spark builds from the stored object runs lagwarden, with the readiness probe and the limits."""
+    """The pod that Spark builds from the stored object runs lagwarden, with the readiness probe and the limits.
+
+    It has the labels by which Service, NetworkPolicy and PodDisruptionBudget select.
+    """
     release.install(case("operator"))
-    pod = driver_pod(installed(release), tmp_path)
+    (stored,) = release.cluster.objects(*KIND, release.namespace)
+    # The objects of a list have no apiVersion and no kind.
+    pod = driver_pod({"apiVersion": KIND[0], "kind": KIND[1], **stored}, tmp_path)
     assert release.cluster.judge(yaml.safe_dump(pod), pod, release.namespace) == []
     created = release.cluster.create(pod, release.namespace)
     (container,) = (one for one in created["spec"]["containers"] if one["name"] == "lagwarden")
@@ -42,38 +40,21 @@ def test_the_pod_that_spark_builds_is_admitted(release: Release, tmp_path: Path)
     limits = {"cpu": "2", "memory": "3Gi", "ephemeral-storage": wanted["resources"]["limits"]["ephemeral-storage"]}
     assert container["resources"]["limits"] == limits
     assert created["spec"]["automountServiceAccountToken"] is False
-
-
-def test_the_service_of_the_chart_selects_the_pod(release: Release, tmp_path: Path) -> None:
-    """The pod has the labels by which Service, NetworkPolicy and PodDisruptionBudget select."""
-    release.install(case("operator"))
-    labels = driver_pod(installed(release), tmp_path)["metadata"]["labels"]
     policies = ("networking.k8s.io/v1", "NetworkPolicy"), ("policy/v1", "PodDisruptionBudget")
     for version, kind in (("v1", "Service"), *policies):
         (found,) = release.cluster.objects(version, kind, release.namespace)
         selector = found["spec"].get("selector") or found["spec"]["podSelector"]
-        assert selector.get("matchLabels", selector).items() <= labels.items()
+        assert selector.get("matchLabels", selector).items() <= pod["metadata"]["labels"].items()
 
 
-@pytest.mark.parametrize(
-    ("path", "value", "reason"),
-    [
-        pytest.param("restartPolicyy", "Always", 'unknown field "spec.restartPolicyy"', id="unknown field"),
-        pytest.param(
-            "driverSpec.podTemplateSpec.spec.hostNetwrk", True, "unknown field", id="unknown field of the pod"
-        ),
-        pytest.param(
-            "sparkConf.spark", 5, "spec.sparkConf.spark in body must be of type string", id="number instead of text"
-        ),
-    ],
-)
-def test_the_definition_finds_faults(cluster: ControlPlane, path: str, value: object, reason: str) -> None:
+def test_the_definition_finds_faults(cluster: ControlPlane) -> None:
     """The strict dry run refuses a SparkApplication with each of these faults."""
-    application = copy.deepcopy(render(case("operator")).one("SparkApplication"))
-    *parents, name = path.split(".")
-    part = application["spec"]
-    for parent in parents:
-        part = part[parent]
-    part[name] = value
-    with pytest.raises(RefusedError, match=reason):
-        cluster.judge(application, application)
+    application = render(case("operator")).one("SparkApplication")
+    for path, value, reason in (
+        ("spec.restartPolicyy", "Always", 'unknown field "spec.restartPolicyy"'),
+        ("spec.driverSpec.podTemplateSpec.spec.hostNetwrk", True, "unknown field"),
+        ("spec.sparkConf.spark", 5, "spec.sparkConf.spark in body must be of type string"),
+    ):
+        faulty = changed(application, path, value)
+        with pytest.raises(RefusedError, match=reason):
+            cluster.judge(faulty, faulty)

@@ -71,17 +71,25 @@ def secret_of(pod: Object) -> str:
     return str(volume["secret"]["secretName"])
 
 
+def claims(release: Release) -> list[Object]:
+    """Return the claims of a release."""
+    return release.cluster.objects("v1", "PersistentVolumeClaim", release.namespace)
+
+
+def uid(release: Release) -> str:
+    """Return the uid of the only claim of a release."""
+    (claim,) = claims(release)
+    return str(claim["metadata"]["uid"])
+
+
 def test_upgrade_from_the_last_release(release: Release, tmp_path: Path) -> None:
     """A release of the last tag is upgraded with the same values, and its claim stays."""
     release.install(case("minimal"), previous_chart(tmp_path, last_tag()))
-    before = release.pod()
-    claims = release.cluster.objects("v1", "PersistentVolumeClaim", release.namespace)
+    before, claim = release.pod(), uid(release)
     release.upgrade(merged(case("minimal"), {"config": {"log": {"level": "debug"}}}))
     after = release.pod(other_than=before)
     assert after["metadata"]["annotations"] != before["metadata"]["annotations"]
-    kept = release.cluster.objects("v1", "PersistentVolumeClaim", release.namespace)
-    assert [one["metadata"]["uid"] for one in kept] == [one["metadata"]["uid"] for one in claims]
-    assert len(claims) == 1
+    assert uid(release) == claim
 
 
 def test_upgrade_from_before_the_policy(release: Release, tmp_path: Path) -> None:
@@ -106,27 +114,26 @@ def test_a_changed_option_is_a_new_pod(release: Release) -> None:
     assert yaml.safe_load(written["data"]["lagwarden.yaml"])["job"]["read_tasks"] == 4
 
 
-def test_a_corrected_password_reaches_a_pod_that_never_got_ready(release: Release) -> None:
-    """The upgrade replaces a pod without a node, which is as unready as one with a wrong password."""
-    release.install(with_login("wrong"))
+@pytest.mark.parametrize("policy", ["Parallel", "OrderedReady"])
+def test_a_corrected_password_reaches_a_pod_that_never_got_ready(release: Release, policy: str, tmp_path: Path) -> None:
+    """The upgrade replaces a pod without a node, which is as unready as one with a wrong password.
+
+    Kubernetes' default policy would keep it.
+    """
+    edited_chart(tmp_path, "_storage.tpl", '"Parallel"', f'"{policy}"')
+    chart = tmp_path / CHART.name
+    template = chart / "templates" / "statefulset.yaml"
+    template.write_text(template.read_text().replace("Policy: Parallel", f"Policy: {policy}"))
+    release.install(with_login("wrong"), chart)
     before = release.pod()
     assert secret_of(before) == "wrong"
-    release.upgrade(with_login("right"))
-    assert secret_of(release.pod(other_than=before)) == "right"
-
-
-def test_the_default_policy_keeps_a_pod_that_never_got_ready(release: Release, tmp_path: Path) -> None:
-    """Kubernetes' default policy keeps the pod, so the test above can fail."""
-    edited_chart(tmp_path, "_storage.tpl", '"Parallel"', '"OrderedReady"')
-    ordered = tmp_path / CHART.name
-    template = ordered / "templates" / "statefulset.yaml"
-    template.write_text(template.read_text().replace("Policy: Parallel", "Policy: OrderedReady"))
-    release.install(with_login("wrong"), ordered)
-    before = release.pod()
-    release.upgrade(with_login("right"), ordered)
-    assert release.stateful_set()["status"]["updateRevision"] != release.stateful_set()["status"]["currentRevision"]
-    assert secret_of(release.pod()) == "wrong"
-    assert release.pod()["metadata"]["uid"] == before["metadata"]["uid"]
+    release.upgrade(with_login("right"), chart)
+    if policy == "Parallel":
+        assert secret_of(release.pod(other_than=before)) == "right"
+    else:
+        status = release.stateful_set()["status"]
+        assert status["updateRevision"] != status["currentRevision"]
+        assert release.pod()["metadata"]["uid"] == before["metadata"]["uid"]
 
 
 PERMANENT: Final[dict[str, Object]] = {
@@ -141,31 +148,26 @@ PERMANENT: Final[dict[str, Object]] = {
 
 
 @pytest.mark.parametrize("path", PERMANENT)
-def test_a_permanent_value_is_refused_with_its_remedy(release: Release, path: str) -> None:
-    """The error names the value and a command. After it the same upgrade succeeds, and the claim is kept."""
+def test_a_permanent_value_is_refused_with_its_remedy(release: Release, path: str, tmp_path: Path) -> None:
+    """The error names the value and a command. After it the same upgrade succeeds, and the claim is kept.
+
+    The API server refuses the upgrade, too, if the chart's check is removed.
+    """
     changed = merged(case("minimal"), {"persistence": PERMANENT[path]})
     release.install(case("minimal"))
     release.pod()
-    (claim,) = release.cluster.objects("v1", "PersistentVolumeClaim", release.namespace)
+    claim = uid(release)
+    unguarded = edited_chart(
+        tmp_path, "_contradictions.tpl", '{{- include "lagwarden.upgrade.contradictions" . -}}', ""
+    )
+    assert "updates to statefulset spec for fields other than" in release.refused_upgrade(changed, unguarded)
     error = release.refused_upgrade(changed)
     assert f"{path}: Kubernetes does not change this" in error
     assert f"kubectl --namespace {release.namespace} delete statefulset {OWN_NAME} --cascade=orphan" in error
     release.delete_stateful_set("Orphan")
     release.upgrade(changed)
     release.stateful_set()
-    kept = release.cluster.objects("v1", "PersistentVolumeClaim", release.namespace)
-    assert claim["metadata"]["uid"] in [one["metadata"]["uid"] for one in kept]
-
-
-@pytest.mark.parametrize("path", PERMANENT)
-def test_the_api_server_refuses_the_same_upgrades(release: Release, path: str, tmp_path: Path) -> None:
-    """The API server refuses each upgrade that the chart refuses, if the chart's check is removed."""
-    unguarded = edited_chart(
-        tmp_path, "_contradictions.tpl", '{{- include "lagwarden.upgrade.contradictions" . -}}', ""
-    )
-    release.install(case("minimal"), unguarded)
-    error = release.refused_upgrade(merged(case("minimal"), {"persistence": PERMANENT[path]}), unguarded)
-    assert "updates to statefulset spec for fields other than" in error
+    assert claim in [one["metadata"]["uid"] for one in claims(release)]
 
 
 def test_the_same_size_in_another_unit_is_no_change(release: Release) -> None:
@@ -180,13 +182,12 @@ def test_a_deleted_release_keeps_its_claim(release: Release) -> None:
     """The checkpoint still exists after `helm uninstall` and another `helm install`."""
     release.install(case("minimal"))
     release.pod()
-    (claim,) = release.cluster.objects("v1", "PersistentVolumeClaim", release.namespace)
+    claim = uid(release)
     release.uninstall()
     release.cluster.wait_for(
         lambda: release.cluster.objects("v1", "Pod", release.namespace) == [], "the pod to be deleted"
     )
     release.install(case("minimal"))
     release.pod()
-    (kept,) = release.cluster.objects("v1", "PersistentVolumeClaim", release.namespace)
-    assert kept["metadata"]["uid"] == claim["metadata"]["uid"]
+    assert uid(release) == claim
     assert release.cluster.get(*STATEFUL_SET, release.namespace, OWN_NAME) is not None

@@ -99,27 +99,24 @@ def test_image_runs_as_any_user_of_the_root_group(
         assert pod.stop_within(OWN_LIMIT) == ExitCode.OK, pod.output
 
 
-def test_image_names_its_packages_and_their_licences(image: str, tmp_path: Path, volume: str) -> None:
-    """The SBOM has every installed package with its version, and each of them has a licence."""
+def test_image_names_its_packages_and_stops_without_kafka(image: str, tmp_path: Path, volume: str) -> None:
+    """The SBOM has every installed package with its version, and each of them has a licence.
+
+    The monitor responds without a broker, is not ready, and ends with 0 on SIGTERM.
+    """
     with pod_of(image, "127.0.0.1:1", tmp_path, volume) as pod:
         pod.wait_answering()
         installed = json.loads(pod.execute("python", "-c", _INSTALLED)[1])
         sbom = json.loads(pod.execute("cat", "/opt/lagwarden/doc/sbom.cdx.json")[1])
         licences = pod.execute("cat", "/opt/lagwarden/doc/THIRD-PARTY-LICENSES")[1]
+        assert pod.get("/readyz").status == 503
+        assert pod.stop_within(OWN_LIMIT) == ExitCode.OK, pod.output
     assert {part["name"]: part["version"] for part in sbom["components"]} == installed
     found = {
         name: re.search(rf"^{re.escape(name)}\n{re.escape(version)}\n(.+)$", licences, re.MULTILINE)
         for name, version in installed.items()
     }
     assert [name for name, licence in found.items() if licence is None or licence[1] == "UNKNOWN"] == []
-
-
-def test_stop_without_kafka_is_clean(image: str, tmp_path: Path, volume: str) -> None:
-    """The monitor responds without a broker, is not ready, and ends with 0 on SIGTERM."""
-    with pod_of(image, "127.0.0.1:1", tmp_path, volume) as pod:
-        pod.wait_answering()
-        assert pod.get("/readyz").status == 503
-        assert pod.stop_within(OWN_LIMIT) == ExitCode.OK, pod.output
 
 
 def test_unknown_setting_ends_the_container(image: str, tmp_path: Path, volume: str) -> None:

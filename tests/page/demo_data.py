@@ -6,161 +6,99 @@ facts about the cluster. `tests.page.served` serves the data.
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import math
 from typing import TYPE_CHECKING, Any, Final
 
 from exporters.cluster import model
 from exporters.page.links import PageLinks
-from exporters.readmodel import (
-    GROUPS,
-    LOG_ENDS,
-    PARTITIONS,
-    TOPICS,
-    TRANSITIONS,
-    UNKNOWN_LAGS,
-    VERDICT_GROUPS,
-    FindingDetail,
-    GroupDetail,
-    MemberDetail,
-    Snapshot,
-    TransitionDetail,
-    VerdictChange,
-)
+from exporters.readmodel import FindingDetail, GroupDetail, MemberDetail, Snapshot, TransitionDetail, VerdictChange
 from exporters.timestamps import rfc3339
 from exporters.wording import ATTENTION
+from stream.health.rules import RULES
 from tests.exporters.cluster_facts import facts
-from tests.exporters.snapshots import table
+from tests.exporters.snapshots import member, snapshot, table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from exporters.cluster.model import ClusterFacts
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DemoGroup:
-    """A group with its verdict. `mutes` are the columns of its maintenance window or silence."""
+    """A group with its verdict since some minutes, and its number of partitions that have it."""
 
     group: str
     verdict: str
     severity: str
-    sentence: str | None
-    next_step: str
     minutes: float
     lag: int | None
     time_lag: float | None
     members: int = 3
-    state: str = "Stable"
     partitions: int = 6
     sick: int = 1
     asked: bool = False
-    team: str | None = None
-    tier: str | None = None
-    link: str | None = None
-    mutes: tuple[str, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the group has no members."""
+        return self.members == 0
+
+    @property
+    def topic(self) -> str:
+        """The only topic of the group."""
+        return self.group.partition("-")[2] or "things"
+
+    @property
+    def sentence(self) -> str | None:
+        """The sentence of a verdict that is not fine."""
+        return SENTENCES.get(self.verdict)
 
 
 DEMO_GROUPS: Final = (
-    DemoGroup(
-        "billing-invoices",
-        "poison_record",
-        "critical",
-        "1 of 6 partitions; invoices-3: Stuck at offset 48,211 for 14 min 20 s while other partitions of the group "
-        "make progress: 9,118 offsets unread, the oldest for 14 min 20 s.",
-        "Check the record at the committed offset and the consumer's log; or the partition may be paused.",
-        14.3,
-        9_118,
-        860.0,
-        team="payments",
-        tier="gold",
-        link="https://wiki.example/payments",
-    ),
-    DemoGroup(
-        "warehouse-sync",
-        "no_members",
-        "critical",
-        "6 of 6 partitions; stock-0: The group has had no members for 2 h 5 min, with 182,440 offsets unread, the "
-        "oldest for 2 h 5 min.",
-        "Start the consumers; see why they ended. If the group is not needed any more, delete it.",
-        125,
-        1_094_640,
-        7_500.0,
-        members=0,
-        state="Empty",
-        sick=6,
-        team="logistics",
-        mutes=("maintenance_until",),
-    ),
-    DemoGroup(
-        "audit-archive",
-        "losing_data",
-        "critical",
-        "2 of 6 partitions; audit-1: Retention has removed 12,004 offsets before the group read them: the log now "
-        "starts at 9,100,233.",
-        "Raise the topic's retention (retention.ms, retention.bytes) now, then make the group faster.",
-        41,
-        7_204_118,
-        86_400.0,
-        sick=2,
-        team="payments",
-        mutes=("silence_reason", "silence_until"),
-    ),
-    DemoGroup(
-        "search-indexer",
-        "falling_behind",
-        "warning",
-        "6 of 6 partitions; products-4: Falls behind: 1,240 offsets/s come, 910/s are read; 401,220 offsets unread, "
-        "the oldest for 8 min 12 s.",
-        "Add consumers (there are 6 partitions and 3 members), or make each record cheaper.",
-        22,
-        2_370_115,
-        492.0,
-        sick=6,
-        asked=True,
-        mutes=("unpaged",),
-    ),
-    DemoGroup(
-        "größe-消费者-\U0001f40c",
-        "expiring",
-        "warning",
-        "The broker forgets the group's offsets in 5 h 12 min: it has no members since 6 d 18 h.",
-        "Start the group, or let it go: afterwards it begins where auto.offset.reset says.",
-        300,
-        12,
-        3_600.0,
-        members=0,
-        state="Empty",
-        partitions=2,
-        sick=2,
-    ),
-    DemoGroup(
-        "reports-nightly",
-        "recovering",
-        "notice",
-        "Behind, but catching up, done in about 6 min at this rate: 88,410 offsets unread, the oldest for 41 min.",
-        "Nothing, unless it takes too long for you.",
-        9,
-        88_410,
-        2_460.0,
-    ),
-    DemoGroup(
-        '<img src=x onerror="alert(1)">&amp;\n\u202egnp.exe',
-        "abandoned",
-        "notice",
-        "No member subscribes to old-topic any more, and its offsets are still stored.",
-        "Delete the offsets of this topic if it is meant: kafka-consumer-groups.sh --delete-offsets.",
-        6_000,
-        4_310,
-        None,
-        partitions=1,
-    ),
-    DemoGroup("legacy-import", "unknown", "unknown", "Not known: no leader.", "See the reason.", 3, None, None),
-    DemoGroup("checkout", "ok", "fine", None, "Nothing.", 600, 41, 0.4, members=12, partitions=24, sick=24),
-    DemoGroup("mail-sender", "caught_up", "fine", None, "Nothing.", 9_000, 0, 0.0, sick=6),
-    DemoGroup("x" * 249, "caught_up", "fine", None, "Nothing.", 9_000, 0, 0.0, sick=6, team="y" * 80),
+    DemoGroup("billing-invoices", "poison_record", "critical", 14.3, 9_118, 860.0),
+    DemoGroup("warehouse-sync", "no_members", "critical", 125, 1_094_640, 7_500.0, members=0, sick=6),
+    DemoGroup("audit-archive", "losing_data", "critical", 41, 7_204_118, 86_400.0, sick=2),
+    DemoGroup("search-indexer", "falling_behind", "warning", 22, 2_370_115, 492.0, sick=6, asked=True),
+    DemoGroup("größe-消费者-\U0001f40c", "expiring", "warning", 300, 12, 3_600.0, members=0, partitions=2, sick=2),
+    DemoGroup("reports-nightly", "recovering", "notice", 9, 88_410, 2_460.0),
+    DemoGroup('<img src=x onerror="alert(1)">&amp;\n\u202egnp.exe', "abandoned", "notice", 6_000, 4_310, None, 3, 1),
+    DemoGroup("legacy-import", "unknown", "unknown", 3, None, None),
+    DemoGroup("checkout", "ok", "fine", 600, 41, 0.4, members=12, partitions=24, sick=24),
+    DemoGroup("mail-sender", "caught_up", "fine", 9_000, 0, 0.0, sick=6),
+    DemoGroup("x" * 249, "caught_up", "fine", 9_000, 0, 0.0, sick=6),
 )
 """Groups with details, the worst first."""
+OWNERS: Final = {
+    "billing-invoices": {"team": "payments", "tier": "gold", "link": "https://wiki.example/payments"},
+    "warehouse-sync": {"team": "logistics"},
+    "audit-archive": {"team": "payments"},
+    "x" * 249: {"team": "y" * 80},
+}
+MUTES: Final = {
+    "warehouse-sync": ("maintenance_until",),
+    "audit-archive": ("silence_reason", "silence_until"),
+    "search-indexer": ("unpaged",),
+}
+"""The columns of a maintenance window, of a silence, or of a fault older than the monitor."""
+
+SENTENCES: Final = {
+    "poison_record": "1 of 6 partitions; invoices-3: Stuck at offset 48,211 for 14 min 20 s while other partitions of "
+    "the group make progress: 9,118 offsets unread, the oldest for 14 min 20 s.",
+    "no_members": "6 of 6 partitions; stock-0: The group has had no members for 2 h 5 min, with 182,440 offsets "
+    "unread, the oldest for 2 h 5 min.",
+    "losing_data": "2 of 6 partitions; audit-1: Retention has removed 12,004 offsets before the group read them: the "
+    "log now starts at 9,100,233.",
+    "falling_behind": "6 of 6 partitions; products-4: Falls behind: 1,240 offsets/s come, 910/s are read; 401,220 "
+    "offsets unread, the oldest for 8 min 12 s.",
+    "expiring": "The broker forgets the group's offsets in 5 h 12 min: it has no members since 6 d 18 h.",
+    "recovering": "Behind, but catching up, done in about 6 min at this rate: 88,410 offsets unread, the oldest for "
+    "41 min.",
+    "abandoned": "No member subscribes to old-topic any more, and its offsets are still stored.",
+    "unknown": "Not known: no leader.",
+}
+"""The sentences of verdicts that are not fine."""
+_RULE: Final = {str(rule.verdict): rule for rule in RULES}
 
 LINKS: Final = PageLinks(
     grafana_url="https://grafana.example",
@@ -177,7 +115,7 @@ def demo_of(name: str) -> DemoGroup:
 
 
 def _filler(name: str) -> DemoGroup:
-    return DemoGroup(name, "ok", "fine", None, "Nothing.", 700, len(name), 0.3, members=2, sick=6)
+    return DemoGroup(name, "ok", "fine", 700, len(name), 0.3, members=2, sick=6)
 
 
 def demo_snapshot(now: float, more: int = 0, end: float | None = None) -> Snapshot:
@@ -186,26 +124,20 @@ def demo_snapshot(now: float, more: int = 0, end: float | None = None) -> Snapsh
     With `end`, a time, the lags of groups that need attention grow until then, to those of their sentences.
     """
     demos = sorted([*DEMO_GROUPS, *(_filler(f"team-{at % 40:02}.service-{at:05}") for at in range(more))], key=_name)
-    counts: dict[tuple[str, str], int] = {}
-    for demo in demos:
-        counts[demo.verdict, demo.severity] = counts.get((demo.verdict, demo.severity), 0) + 1
+    counts = collections.Counter((demo.verdict, demo.severity) for demo in demos)
     detailed = [demo for demo in demos if demo in DEMO_GROUPS]
     gone = {"group": "retired-v1", "kind": "classic", "state": "Dead", "partitions": 0, "partitions_lag_unknown": 0}
     gone |= {"died_time": _ms(now, 30), "state_since": _ms(now, 30), "death_cause": "expired"}
-    groups = sorted([*(_group(demo, now, end) for demo in demos), gone], key=lambda row: str(row["group"]))
-    return Snapshot(
-        now,
-        table(PARTITIONS, [row for demo in detailed for row in _partitions(demo, now)]),
-        table(GROUPS, groups),
-        table(UNKNOWN_LAGS, [{"group": "legacy-import", "reason": "no_leader", "partitions": 1}]),
-        table(TRANSITIONS, [{"group": demo.group, "transition": "created", "count": 1} for demo in detailed]),
-        table(TOPICS, [row for demo in detailed for row in _topics(demo)]),
-        table(
-            VERDICT_GROUPS,
-            [_verdict(word, severity, groups) for (word, severity), groups in sorted(counts.items())],
-        ),
-        log_ends=table(LOG_ENDS, _log_ends(detailed)),
+    made = snapshot(
+        [row for demo in detailed for row in _partitions(demo, now)],
+        sorted([*(_group(demo, now, end) for demo in demos), gone], key=lambda row: str(row["group"])),
+        [{"group": "legacy-import", "reason": "no_leader", "partitions": 1}],
+        [{"group": demo.group, "transition": "created", "count": 1} for demo in detailed],
+        topics=[_topic(demo) for demo in detailed],
+        verdict_groups=[_verdict(word, severity, groups) for (word, severity), groups in sorted(counts.items())],
+        log_ends=_log_ends(detailed),
     )
+    return dataclasses.replace(made, taken_at=now)
 
 
 def detail_of(name: str, now: float) -> GroupDetail:
@@ -224,9 +156,9 @@ def detail_of(name: str, now: float) -> GroupDetail:
             "patience_seconds": 62.5,
             "consume_rate": 0.0,
         },
-        demo.next_step,
+        _RULE[demo.verdict].next_step,
     )
-    sick = () if demo.severity == "fine" else tuple((_topic(demo), 3 + at, finding) for at in range(demo.sick))
+    sick = () if demo.severity == "fine" else tuple((demo.topic, 3 + at, finding) for at in range(demo.sick))
     return GroupDetail(
         group=name,
         members=tuple(_member(demo, at) for at in range(demo.members)),
@@ -261,10 +193,10 @@ def demo_search(client: str | None, host: str | None) -> frozenset[str]:
 def demo_facts(taken_at: float) -> ClusterFacts:
     """Return the facts about a cluster with the topic of the first group; one of its partitions is under-replicated."""
     demo = DEMO_GROUPS[0]
-    described = {"topic": _topic(demo), "partitions": demo.partitions, "replication_factor": 3, "under_replicated": 1}
+    described = {"topic": demo.topic, "partitions": demo.partitions, "replication_factor": 3, "under_replicated": 1}
     settings = {"cleanup.policy": "delete", "retention.bytes": "-1", "retention.ms": "604800000"}
     configs = [
-        {"scope": "topic", "name": _topic(demo), "key": key, "value": value, "source": "dynamic_topic_config"}
+        {"scope": "topic", "name": demo.topic, "key": key, "value": value, "source": "dynamic_topic_config"}
         for key, value in settings.items()
     ]
     return facts(
@@ -283,19 +215,15 @@ def _ms(now: float, minutes: float) -> int:
     return int((now - minutes * 60) * 1000)
 
 
-def _topic(demo: DemoGroup) -> str:
-    return demo.group.partition("-")[2] or "things"
-
-
 def _group(demo: DemoGroup, now: float, end: float | None) -> dict[str, Any]:
     sway = 1 + 0.4 * math.sin(now / 47 + len(demo.group)) + 0.2 * math.sin(now / 11)
     if end is not None and demo.severity in ATTENTION and demo.time_lag:
         sway = min(max(1 - (end - now) / demo.time_lag, 0.0), 1.0)
-    alone = demo.state == "Empty"
+    alone = demo.is_empty
     return {
         "group": demo.group,
         "kind": "consumer" if len(demo.group) % 3 == 0 else "classic",
-        "state": demo.state,
+        "state": "Empty" if alone else "Stable",
         "state_asked": demo.asked,
         "state_since": _ms(now, demo.minutes + 11),
         "created_time": _ms(now, 90_000 / 60),
@@ -320,10 +248,8 @@ def _group(demo: DemoGroup, now: float, end: float | None) -> dict[str, Any]:
         "time_lag_max": demo.time_lag and demo.time_lag * sway,
         "time_lag_max_exact": demo.verdict != "losing_data",
         "held_back": False,
-        "team": demo.team,
-        "tier": demo.tier,
-        "link": demo.link,
-        **{column: value for column, value in _mutes(now).items() if column in demo.mutes},
+        **OWNERS.get(demo.group, {}),
+        **{column: value for column, value in _mutes(now).items() if column in MUTES.get(demo.group, ())},
     }
 
 
@@ -338,11 +264,11 @@ def _mutes(now: float) -> dict[str, Any]:
 
 
 def _partitions(demo: DemoGroup, now: float) -> list[dict[str, Any]]:
-    alone = demo.state == "Empty"
+    alone = demo.is_empty
     return [
         {
             "group": demo.group,
-            "topic": _topic(demo),
+            "topic": demo.topic,
             "partition": at,
             "committed_offset": 48_211 + at,
             "commit_time": _ms(now, demo.minutes if alone else 0.05),
@@ -370,28 +296,19 @@ def _partitions(demo: DemoGroup, now: float) -> list[dict[str, Any]]:
 
 def _verdict(word: str, severity: str, groups: int) -> dict[str, Any]:
     """Return a row of VERDICT_GROUPS, with the texts of the legend."""
-    next_step = next(demo.next_step for demo in DEMO_GROUPS if demo.verdict == word)
-    meaning = f"The group is {word.replace('_', ' ')}."
-    return {"verdict": word, "severity": severity, "groups": groups, "meaning": meaning, "next_step": next_step}
+    texts = {"meaning": _RULE[word].meaning, "next_step": _RULE[word].next_step}
+    return {"verdict": word, "severity": severity, "groups": groups, **texts}
 
 
-def _topics(demo: DemoGroup) -> list[dict[str, Any]]:
-    row = {
-        "group": demo.group,
-        "topic": _topic(demo),
-        "partitions": demo.partitions,
-        "lag_sum": demo.lag,
-        "lag_max": demo.lag,
-        "time_lag_max": demo.time_lag,
-        "partitions_lag_unknown": 0,
-        "verdict": demo.verdict,
-    }
-    return [row]
+def _topic(demo: DemoGroup) -> dict[str, Any]:
+    """Return a row of TOPICS."""
+    lags = {"lag_sum": demo.lag, "lag_max": demo.lag, "time_lag_max": demo.time_lag, "partitions_lag_unknown": 0}
+    return {"group": demo.group, "topic": demo.topic, "partitions": demo.partitions, "verdict": demo.verdict, **lags}
 
 
-def _log_ends(demos: Sequence[DemoGroup]) -> list[dict[str, Any]]:
+def _log_ends(demos: list[DemoGroup]) -> list[dict[str, Any]]:
     """Return the ends of every partition once; groups of one topic have the same."""
-    ends = {(_topic(demo), at): 48_211 + (demo.lag or 0) for demo in demos for at in range(demo.partitions)}
+    ends = {(demo.topic, at): 48_211 + (demo.lag or 0) for demo in demos for at in range(demo.partitions)}
     return [
         {"topic": topic, "partition": at, "high_watermark": end, "log_start_offset": 17, "stable_gap": 0}
         for (topic, at), end in sorted(ends.items())
@@ -399,17 +316,13 @@ def _log_ends(demos: Sequence[DemoGroup]) -> list[dict[str, Any]]:
 
 
 def _member(demo: DemoGroup, at: int) -> MemberDetail:
-    return MemberDetail(
-        member_id=f"{demo.group[:20]}-{at}-5f0c2d1e-9b1e-4c1c-8a57-0d3f7a1b{at:04}",
+    return member(
+        f"{demo.group[:20]}-{at}-5f0c2d1e-9b1e-4c1c-8a57-0d3f7a1b{at:04}",
         instance_id=f"pod-{at}" if at == 1 else None,
         client_id=f"{demo.group[:20]}-{at}",
         client_host=f"/10.0.3.{at + 11}",
-        rack=None,
         epoch=17,
         state="Stable",
-        away=False,
-        assignor=None,
-        subscription=(_topic(demo),),
-        regex=None,
-        assignment=((_topic(demo), tuple(range(at, demo.partitions, max(demo.members, 1)))),),
+        subscription=(demo.topic,),
+        assignment=((demo.topic, tuple(range(at, demo.partitions, max(demo.members, 1)))),),
     )
