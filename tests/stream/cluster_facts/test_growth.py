@@ -25,19 +25,18 @@ def test_compaction_cancels_growth() -> None:
 
 
 def test_an_unknown_size_has_no_growth() -> None:
-    """Growth is known again with the next size, relative to the sizes before."""
+    """Growth is known again with the next size. It starts again after a long gap, and needs a time difference."""
     growth = LogGrowth()
     growth.update(0, {1: 100})
     assert growth.update(60, {1: None}) == {1: None}
     assert growth.update(100, {1: 200}) == {1: 1.0}
-
-
-def test_old_sizes_do_not_count() -> None:
-    """Growth starts again after a long gap."""
     growth = LogGrowth()
     growth.update(0, {1: 100})
     assert growth.update(4_000, {1: 200}) == {1: None}
     assert growth.update(4_060, {1: 800}) == {1: 10.0}
+    growth = LogGrowth()
+    growth.update(5, {1: 1})
+    assert growth.update(5, {1: 2}) == {1: None}
 
 
 def test_a_removed_broker_is_not_kept() -> None:
@@ -47,10 +46,3 @@ def test_a_removed_broker_is_not_kept() -> None:
     assert growth.update(60, {1: 700}) == {1: 10.0}
     assert growth.update(120, {1: 1_300, 2: 601}) == {1: 10.0, 2: None}
     assert growth.update(180, {1: 1_900, 2: 661}) == {1: 10.0, 2: 1.0}
-
-
-def test_two_sizes_at_the_same_time_have_no_growth() -> None:
-    """No rate can be computed without a time difference."""
-    growth = LogGrowth()
-    growth.update(5, {1: 1})
-    assert growth.update(5, {1: 2}) == {1: None}

@@ -54,10 +54,8 @@ def watched(
     watch = CleanerWatch()
     evidence_by_poll = []
     for step, sizes in enumerate(zip(*replicas, strict=False)):
-        by_replica = {(broker, 0): size for broker, size in enumerate(sizes, 1)}
-        given_sizes = OffsetsPartitionSizes(
-            step * EVERY, by_replica, [*by_replica][:in_sync], {0: step * 1_000}, **fields
-        )
+        held = {(broker, 0): size for broker, size in enumerate(sizes, 1)}
+        given_sizes = OffsetsPartitionSizes(step * EVERY, held, [*held][:in_sync], {0: step * 1_000}, **fields)
         evidence_by_poll.append(watch.evaluate(given_sizes, limits))
     return evidence_by_poll
 
@@ -67,22 +65,19 @@ def first_found(evidence_by_poll: list[list[str]]) -> float | None:
     return next((step * EVERY / 3600 for step, evidence in enumerate(evidence_by_poll) if evidence), None)
 
 
-@pytest.mark.parametrize(
-    "sizes",
-    [
-        pytest.param(log(30_000, 48, clean=40 * MB), id="a busy topic"),
-        pytest.param(log(30_000, 48), id="a new cluster until its first compaction"),
-        pytest.param(log(2_000_000, 12, clean=5 * MB), id="a segment per poll"),
-        pytest.param(log(300, 24 * 20, clean=3 * MB), id="a segment in four days"),
-        pytest.param(log(50_000, 48, clean=700 * MB), id="many live keys: half a gigabyte of dirty records is allowed"),
-        pytest.param(log(50_000, 200, clean=20 * MB, more=5 * MB), id="a growing number of live keys"),
-        pytest.param([40 * MB] * 2_000, id="no commits"),
-        pytest.param([int(MB + n * MB / 20) for n in range(3_000)], id="a slow growth within the two segments"),
-    ],
-)
-def test_a_working_cleaner_causes_no_evidence(sizes: Iterable[int]) -> None:
+def test_a_working_cleaner_causes_no_evidence() -> None:
     """A log that is compacted by Kafka's rules causes no evidence."""
-    assert first_found(watched(sizes)) is None
+    logs: dict[str, Iterable[int]] = {
+        "a busy topic": log(30_000, 48, clean=40 * MB),
+        "a new cluster until its first compaction": log(30_000, 48),
+        "a segment per poll": log(2_000_000, 12, clean=5 * MB),
+        "a segment in four days": log(300, 24 * 20, clean=3 * MB),
+        "many live keys: half a gigabyte of dirty records is allowed": log(50_000, 48, clean=700 * MB),
+        "a growing number of live keys": log(50_000, 200, clean=20 * MB, more=5 * MB),
+        "no commits": [40 * MB] * 2_000,
+        "a slow growth within the two segments": [int(MB + n * MB / 20) for n in range(3_000)],
+    }
+    assert {name: first_found(watched(sizes)) for name, sizes in logs.items()} == dict.fromkeys(logs)
 
 
 @given(st.floats(100, 5_000_000), st.floats(0, 1e9), st.integers(1 * MB, 500 * MB), st.floats(0, 0.95))
@@ -95,25 +90,14 @@ def test_a_working_cleaner_causes_no_evidence_with_any_traffic(
     assert first_found(watched(sizes, limits=CompactionConfig(segment, LIMITS.dirty_ratio))) is None
 
 
-@pytest.mark.parametrize(
-    ("sizes", "hours"),
-    [
-        # The limit from the last compaction: two segments, as many dirty bytes as clean ones, and ten minutes.
-        pytest.param(log(30_000, 12, stops_at=0), (200 / 0.03 + 600) / 3600, id="stopped from the start"),
-        pytest.param(
-            log(30_000, 48, clean=40 * MB, stops_at=5),
-            (500 / 0.03 + 240 / 0.03 + 600) / 3600,
-            id="stops after five hours",
-        ),
-        pytest.param(
-            log(2_000_000, 12, clean=5 * MB, stops_at=1), 1 + (205 / 2 + 600) / 3600, id="stops on a busy topic"
-        ),
-    ],
-)
-def test_a_stopped_cleaner_is_found(sizes: Iterable[int], hours: float) -> None:
+def test_a_stopped_cleaner_is_found() -> None:
     """A log that is no longer compacted is found ten minutes after it exceeds its limit."""
-    found = first_found(watched(sizes))
-    assert found == pytest.approx(hours, abs=0.05)
+    # The limit from the last compaction: two segments, as many dirty bytes as clean ones, and ten minutes.
+    from_start = first_found(watched(log(30_000, 12, stops_at=0)))
+    after_five_hours = first_found(watched(log(30_000, 48, clean=40 * MB, stops_at=5)))
+    on_a_busy_topic = first_found(watched(log(2_000_000, 12, clean=5 * MB, stops_at=1)))
+    expected = [(200 / 0.03 + 600) / 3600, (500 / 0.03 + 240 / 0.03 + 600) / 3600, 1 + (205 / 2 + 600) / 3600]
+    assert [from_start, after_five_hours, on_a_busy_topic] == pytest.approx(expected, abs=0.05)
 
 
 def test_the_evidence_ends_with_a_compaction() -> None:
@@ -123,14 +107,10 @@ def test_the_evidence_ends_with_a_compaction() -> None:
 
 
 def test_a_log_may_be_overdue_for_a_while() -> None:
-    """A log that is overdue for less than ten minutes causes no evidence."""
+    """A log that is overdue for less than ten minutes causes no evidence; a compaction lag extends this time."""
     steps = int(PATIENCE_SECONDS / EVERY)
     assert first_found(watched([0, *[201 * MB] * steps, 0, *[201 * MB] * steps])) is None
     assert first_found(watched([0, *[201 * MB] * (steps + 1)])) is not None
-
-
-def test_min_compaction_lag_extends_the_allowed_time() -> None:
-    """A lag of two hours extends the ten minutes in which a log may be overdue."""
     limits = CompactionConfig(SEGMENT, 0.5, lag_seconds=7_200)
     assert first_found(watched([0, *[900 * MB] * 200], limits=limits)) == pytest.approx(2.2, abs=0.05)
 
@@ -143,17 +123,10 @@ def test_a_replica_that_is_not_compacted_is_found() -> None:
     assert sentence.startswith("partition 0 of __consumer_offsets on broker 2 takes 6.0 GB, and 40.0 MB on broker 1")
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "in_sync"),
-    [
-        pytest.param(40 * MB, 270 * MB, None, id="one replica just compacted, the other about to be"),
-        pytest.param(40 * MB, 6_000 * MB, 0, id="both replicas out of sync"),
-        pytest.param(6_000 * MB, 10 * MB, 1, id="small replica still being copied"),
-    ],
-)
-def test_replicas_that_may_differ_cause_no_evidence(one: int, other: int, in_sync: int | None) -> None:
-    """Replicas differ before and after a compaction. Out-of-sync replicas are not compared."""
-    assert first_found(watched([one] * 20, [other] * 20, in_sync=in_sync)) is None
+def test_replicas_that_may_differ_cause_no_evidence() -> None:
+    """Replicas differ before and after a compaction. Out-of-sync replicas, which may be copies, are not compared."""
+    rows = [(40 * MB, 270 * MB, None), (40 * MB, 6_000 * MB, 0), (6_000 * MB, 10 * MB, 1)]
+    assert [first_found(watched([one] * 20, [other] * 20, in_sync=n)) for one, other, n in rows] == [None] * 3
 
 
 def growing(start: int) -> list[int]:
@@ -161,27 +134,18 @@ def growing(start: int) -> list[int]:
     return [start + step * 1_000 * RECORD for step in range(30)]
 
 
-@pytest.mark.parametrize(
-    ("start", "keys", "found"),
-    [
-        pytest.param(6_000 * MB, {0: 10_000}, True, id="6 GB for ten thousand keys"),
-        pytest.param(6_000 * MB, {}, True, id="6 GB without live keys"),
-        pytest.param(6_000 * MB, {0: 16_000_000}, False, id="6 GB for sixteen million keys"),
-        pytest.param(6_000 * MB, None, False, id="unknown number of keys"),
-        pytest.param(190 * MB, {0: 1}, False, id="two segments are allowed even for one key"),
-    ],
-)
-def test_a_log_larger_than_its_live_keys_is_found(start: int, keys: dict[int, int] | None, *, found: bool) -> None:
-    """A log that was large before the first poll is compared with its live keys."""
-    evidence_by_poll = watched(growing(start), keys=lambda: keys)
-    assert (first_found(evidence_by_poll) is not None) == found
-    if found:
+def test_a_log_larger_than_its_live_keys_is_found() -> None:
+    """A log that was large before the first poll is compared with its live keys.
+
+    Two segments are allowed even for one key. The record size is unknown without commits.
+    """
+    for keys in ({0: 10_000}, {}):
+        evidence_by_poll = watched(growing(6_000 * MB), keys=lambda keys=keys: keys)
+        assert first_found(evidence_by_poll) is not None
         assert "records of up to 100 B; compaction would keep it below" in evidence_by_poll[-1][0]
-
-
-def test_a_log_without_growth_has_no_record_size() -> None:
-    """The record size is unknown without commits, so that a large log causes no evidence."""
-    assert first_found(watched([6_000 * MB] * 30, keys=lambda: {0: 1})) is None
+    rows = [(growing(6_000 * MB), {0: 16_000_000}), (growing(6_000 * MB), None), (growing(190 * MB), {0: 1})]
+    rows.append(([6_000 * MB] * 30, {0: 1}))
+    assert [first_found(watched(sizes, keys=lambda keys=keys: keys)) for sizes, keys in rows] == [None] * 4
 
 
 def test_each_broker_has_one_sentence() -> None:

@@ -17,6 +17,8 @@ from tests.support.scripted_cluster import AWAY, TOO_OLD, ScriptedCluster, says
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    import pyarrow as pa
+
     from tests.support.scripted_cluster import Answers
 
 OFFSETS = "__consumer_offsets"
@@ -47,67 +49,43 @@ def absent(name: str, error: int = 3) -> Any:
 def configs(values: dict[str, str], denied: Collection[str] = ()) -> Any:
     """Return the answer to a request for settings; the resources in `denied` have an error."""
 
-    def answer(_: int | None, request: Any) -> Any:
+    def described(each: Any) -> Any:
+        known = [name for name in each.configuration_keys if name in values]
+        settings = [says(name=name, value=values[name], config_source=5) for name in known]
         return says(
-            results=[
-                says(
-                    resource_name=each.resource_name,
-                    error_code=29 if each.resource_name in denied else 0,
-                    configs=[
-                        says(name=name, value=values[name], config_source=5)
-                        for name in each.configuration_keys
-                        if name in values
-                    ],
-                )
-                for each in request.resources
-            ]
+            resource_name=each.resource_name, error_code=29 if each.resource_name in denied else 0, configs=settings
         )
 
-    return answer
+    return lambda _, request: says(results=[described(each) for each in request.resources])
 
 
-def sizes(*by_partition: int) -> Any:
-    """Return the answer to a request for disks: partitions of the offsets topic of these sizes on each broker."""
-
-    def answer(_: int | None, request: Any) -> Any:
-        replicas = [
-            says(partition_index=p, partition_size=size, offset_lag=0, is_future_key=False)
-            for p, size in enumerate(by_partition)
-        ]
-        assert request.topics is None or [each.topic for each in request.topics] == [OFFSETS]
-        return says(
-            error_code=0,
-            results=[says(error_code=0, log_dir="/d", topics=[says(name=OFFSETS, partitions=replicas)])],
-        )
-
-    return answer
-
-
-def disks(held: dict[str, list[int]]) -> Any:
+def disks(sizes_by_topic: dict[str, list[int]]) -> Any:
     """Return the answer to a request for disks: partitions of these sizes by topic on each broker."""
+    usual = {"offset_lag": 0, "is_future_key": False}
     topics = [
         says(
-            name=name,
-            partitions=[
-                says(partition_index=p, partition_size=size, offset_lag=0, is_future_key=False)
-                for p, size in enumerate(by_partition)
-            ],
+            name=name, partitions=[says(partition_index=p, partition_size=size, **usual) for p, size in enumerate(held)]
         )
-        for name, by_partition in held.items()
+        for name, held in sizes_by_topic.items()
     ]
     return lambda *_: says(error_code=0, results=[says(error_code=0, log_dir="/d", topics=topics)])
 
 
+def sizes(*by_partition: int) -> Any:
+    """Return the answer to a request for disks: partitions of the offsets topic of these sizes on each broker."""
+    return disks({OFFSETS: list(by_partition)})
+
+
 def quotas(*clients: str) -> Any:
     """Return the answer to a request for quotas: a quota of each of these clients."""
-    entries = [
-        says(
-            entity=[says(entity_type="client-id", entity_name=client)],
-            values=[says(key="consumer_byte_rate", value=1024.0)],
-        )
-        for client in clients
-    ]
+    values = [says(key="consumer_byte_rate", value=1024.0)]
+    entries = [says(entity=[says(entity_type="client-id", entity_name=each)], values=values) for each in clients]
     return lambda *_: says(error_code=0, entries=entries)
+
+
+def texts(table: pa.Table) -> list[tuple[Any, ...]]:
+    """Return the rows as tuples."""
+    return [tuple(row.values()) for row in table.to_pylist()]
 
 
 def answers(*topics: Any, **changes: Any) -> dict[str, Any]:
@@ -118,40 +96,17 @@ def answers(*topics: Any, **changes: Any) -> dict[str, Any]:
         named = by_name if asked is None else asked
         return says(topics=[by_name.get(name) or absent(name) for name in named], controller_id=2)
 
-    states = [
-        says(
-            replica_id=node,
-            replica_directory_id=None,
-            log_end_offset=100 - node,
-            last_fetch_timestamp=5_000,
-            last_caught_up_timestamp=4_000,
-        )
-        for node in (1, 2)
-    ]
-    partition = says(
-        error_code=0,
-        leader_id=1,
-        leader_epoch=3,
-        high_watermark=98,
-        current_voters=states[:1],
-        observers=states[1:],
+    times = {"replica_directory_id": None, "last_fetch_timestamp": 5_000, "last_caught_up_timestamp": 4_000}
+    voter, observer = (says(replica_id=node, log_end_offset=100 - node, **times) for node in (1, 2))
+    leader = {"error_code": 0, "leader_id": 1, "leader_epoch": 3, "high_watermark": 98}
+    quorum = says(
+        error_code=0, topics=[says(partitions=[says(**leader, current_voters=[voter], observers=[observer])])]
     )
-    quorum = says(error_code=0, topics=[says(partitions=[partition])])
-    moves = says(
-        error_code=0,
-        topics=[
-            says(
-                name="read",
-                partitions=[
-                    says(partition_index=p, replicas=[1, 2], adding_replicas=[2], removing_replicas=[]) for p in (0, 2)
-                ],
-            )
-        ],
-    )
-    ranges = [says(api_key=1, min_version=4, max_version=17)]
+    changed = {"replicas": [1, 2], "adding_replicas": [2], "removing_replicas": []}
+    moving = says(name="read", partitions=[says(partition_index=p, **changed) for p in (0, 2)])
     features = says(
         error_code=0,
-        api_keys=ranges,
+        api_keys=[says(api_key=1, min_version=4, max_version=17)],
         supported_features=[says(name="metadata.version", min_version=7, max_version=27)],
         finalized_features=[says(name="metadata.version", max_version_level=20)],
         finalized_features_epoch=5,
@@ -159,7 +114,7 @@ def answers(*topics: Any, **changes: Any) -> dict[str, Any]:
     return {
         "Metadata": metadata,
         "DescribeQuorumRequest": lambda *_: quorum,
-        "ListPartitionReassignmentsRequest": lambda *_: moves,
+        "ListPartitionReassignmentsRequest": lambda *_: says(error_code=0, topics=[moving]),
         "ApiVersionsRequest": lambda *_: features,
         "DescribeClientQuotasRequest": quotas("c"),
         "DescribeConfigsRequest": configs(VALUES),
@@ -183,10 +138,7 @@ def test_a_poll_of_a_healthy_cluster_has_all_facts() -> None:
     assert facts.brokers["broker"].to_pylist() == [1, 2]
     assert facts.cluster_topics["topic"].to_pylist() == [OFFSETS, "not-read", "read"]
     assert facts.topic_partitions.num_rows == facts.partitions_shown.num_rows == 6
-    assert [tuple(row.values()) for row in facts.offsets_replicas.to_pylist()] == [
-        (1, 300, None, None),
-        (2, 300, None, None),
-    ]
+    assert texts(facts.offsets_replicas) == [(1, 300, None, None), (2, 300, None, None)]
     assert {row["name"] for row in facts.configs.to_pylist()} == {"1", "2", OFFSETS, "read"}
     assert facts.unknown_facts.num_rows == 0
     asked = [request for _, request in cluster.asked if type(request).__name__ == "DescribeConfigsRequest"]
@@ -215,35 +167,17 @@ def test_quorum_reassignments_and_features_are_read() -> None:
     """A poll has the quorum, reassignments and features of the cluster, and the feature ranges of each broker."""
     poll, _ = poll_of(answers(topic("read", 3)))
     facts = poll.poll(None, 0)
-    assert facts.cluster_totals.to_pylist() == [
-        {
-            "leader_epoch": 3,
-            "metadata_high_watermark": 98,
-            "quorum_voters": 1,
-            "quorum_voters_behind": 0,
-            "reassigning_partitions": 2,
-            "adding_replicas": 2,
-            "removing_replicas": 0,
-            "version_sets": 1,
-            "quotas": 1,
-            "under_replicated_ratio": 0.0,
-        }
-    ]
-    assert [(row["replica"], row["role"], row["lag"]) for row in facts.quorum_replicas.to_pylist()] == [
-        (1, "voter", 0),
-        (2, "observer", 1),
-    ]
+    quorum = {"leader_epoch": 3, "metadata_high_watermark": 98, "quorum_voters": 1, "quorum_voters_behind": 0}
+    moves = {"reassigning_partitions": 2, "adding_replicas": 2, "removing_replicas": 0}
+    others = {"version_sets": 1, "quotas": 1, "under_replicated_ratio": 0.0}
+    assert facts.cluster_totals.to_pylist() == [quorum | moves | others]
+    replicas = [(row["replica"], row["role"], row["lag"]) for row in facts.quorum_replicas.to_pylist()]
+    assert replicas == [(1, "voter", 0), (2, "observer", 1)]
     assert facts.quorum_replicas["last_fetch_time"].cast("int64").to_pylist() == [5_000, 5_000]
-    assert [tuple(row.values()) for row in facts.reassignments.to_pylist()] == [
-        ("read", 0, [1, 2], [2], []),
-        ("read", 2, [1, 2], [2], []),
-    ]
-    assert [tuple(row.values()) for row in facts.reassigning_topics.to_pylist()] == [("read", 2)]
-    assert [tuple(row.values()) for row in facts.features.to_pylist()] == [("metadata.version", 20)]
-    assert [tuple(row.values()) for row in facts.broker_features.to_pylist()] == [
-        (1, "metadata.version", 7, 27),
-        (2, "metadata.version", 7, 27),
-    ]
+    assert texts(facts.reassignments) == [("read", 0, [1, 2], [2], []), ("read", 2, [1, 2], [2], [])]
+    assert texts(facts.reassigning_topics) == [("read", 2)]
+    assert texts(facts.features) == [("metadata.version", 20)]
+    assert texts(facts.broker_features) == [(1, "metadata.version", 7, 27), (2, "metadata.version", 7, 27)]
     assert facts.mixed_versions == ()
 
 
@@ -254,33 +188,31 @@ def test_a_follower_that_is_not_in_sync_has_a_lag_or_a_reason() -> None:
         partition.isr_nodes = [1]
 
     def ends(node: int | None, request: Any) -> Any:
-        by_partition = [(p.partition_index, 100 if node == 1 else 70) for p in request.topics[0].partitions]
-        described = [
-            says(partition_index=p, error_code=3 if node == 2 and p else 0, offset=offset) for p, offset in by_partition
-        ]
-        return says(topics=[says(name="t", partitions=described)])
+        asked = [p.partition_index for p in request.topics[0].partitions]
+        failed, offset = {p: 3 if node == 2 and p else 0 for p in asked}, 100 if node == 1 else 70
+        found = [says(partition_index=p, error_code=failed[p], offset=offset) for p in asked]
+        return says(topics=[says(name="t", partitions=found)])
 
     facts = poll_of(answers(behind, ListOffsetsRequest=ends))[0].poll(None, 0)
-    assert [tuple(row.values()) for row in facts.followers.to_pylist()] == [("t", 0, 2, 30)]
-    assert ("follower", "not_found", 1) in [tuple(row.values()) for row in facts.unknown_facts.to_pylist()]
+    assert texts(facts.followers) == [("t", 0, 2, 30)]
+    assert ("follower", "not_found", 1) in texts(facts.unknown_facts)
 
 
 def test_sizes_on_disk() -> None:
-    """Every broker and topic has a size. Replicas of a topic that does not exist count for their broker only."""
+    """Every broker and topic has a size. Replicas of a topic that does not exist count for their broker only.
+
+    The size of a topic needs every broker that has a replica of it.
+    """
     script = answers(topic(OFFSETS, 2), topic("t", 2))
     script["DescribeLogDirsRequest"] = disks({OFFSETS: [100, 200], "t": [7, 0], "gone": [50, 60], "denied": [1]})
     facts = poll_of(script)[0].poll(None, 0)
-    assert [tuple(row.values()) for row in facts.broker_disks.to_pylist()] == [(1, 418, 0), (2, 418, 0)]
-    assert [tuple(row.values()) for row in facts.topic_sizes.to_pylist()] == [(OFFSETS, 600), ("t", 14)]
+    assert texts(facts.broker_disks) == [(1, 418, 0), (2, 418, 0)]
+    assert texts(facts.topic_sizes) == [(OFFSETS, 600), ("t", 14)]
     assert facts.offsets_replicas["bytes"].to_pylist() == [300, 300]
-
-
-def test_a_size_that_is_not_complete_is_unknown() -> None:
-    """The size of a topic needs every broker that has a replica of it."""
     whole = disks({OFFSETS: [100, 200], "t": [7]})
     script = answers(topic(OFFSETS, 2), topic("t"), DescribeLogDirsRequest=lambda n, _: AWAY if n == 2 else whole())
     facts = poll_of(script)[0].poll(None, 0)
-    assert [tuple(row.values()) for row in facts.broker_disks.to_pylist()] == [(1, 307, 0)]
+    assert texts(facts.broker_disks) == [(1, 307, 0)]
     assert facts.topic_sizes.num_rows == 0
 
 
@@ -293,7 +225,7 @@ def test_sizes_of_a_large_cluster_are_those_of_the_offsets_topic(monkeypatch: py
     assert [[each.topic for each in topics] for topics in asked] == [[OFFSETS], [OFFSETS]]
     assert (facts.broker_disks.num_rows, facts.topic_sizes.num_rows) == (0, 0)
     assert facts.offsets_replicas["bytes"].to_pylist() == [300, 300]
-    assert [tuple(row.values()) for row in facts.unknown_facts.to_pylist()] == [("size on disk", "not_asked", 2)]
+    assert texts(facts.unknown_facts) == [("size on disk", "not_asked", 2)]
 
 
 def test_quotas_are_bounded_and_can_be_hidden() -> None:
@@ -304,7 +236,7 @@ def test_quotas_are_bounded_and_can_be_hidden() -> None:
     assert facts.quotas.slice(499).to_pylist() == [
         {"user": "", "client_id": "c499", "ip": "", "key": "consumer_byte_rate", "value": 1024.0}
     ]
-    assert [tuple(row.values()) for row in facts.unknown_facts.to_pylist()] == [("quota", "not_shown", 2)]
+    assert texts(facts.unknown_facts) == [("quota", "not_shown", 2)]
     cluster = ScriptedCluster(answers())
     hidden = ClusterPoll(cluster, 100, hide_clients=True).poll(None, 0)  # type: ignore[arg-type]
     assert (hidden.cluster_totals["quotas"].to_pylist(), hidden.quotas.num_rows) == ([None], 0)
@@ -313,18 +245,15 @@ def test_quotas_are_bounded_and_can_be_hidden() -> None:
 
 def test_facts_that_old_brokers_do_not_report_are_null() -> None:
     """Unsupported requests are counted, except that for the quorum, which a cluster with ZooKeeper does not have."""
-    kinds = (
-        *("DescribeQuorumRequest", "ListPartitionReassignmentsRequest"),
-        *("ApiVersionsRequest", "DescribeClientQuotasRequest"),
-    )
-    poll, _ = poll_of(answers(topic("read"), **{kind: lambda *_: TOO_OLD for kind in kinds}))
+    kinds = ("DescribeQuorum", "ListPartitionReassignments", "ApiVersions", "DescribeClientQuotas")
+    poll, _ = poll_of(answers(topic("read"), **{f"{kind}Request": lambda *_: TOO_OLD for kind in kinds}))
     facts = poll.poll(None, 0)
     (totals,) = facts.cluster_totals.to_pylist()
     assert {name for name, value in totals.items() if value is not None} == {"under_replicated_ratio"}
     assert facts.controller == 2
     for table in (facts.quorum_replicas, facts.reassignments, facts.reassigning_topics, facts.features):
         assert table.num_rows == 0
-    assert [tuple(row.values()) for row in facts.unknown_facts.to_pylist()] == [
+    assert texts(facts.unknown_facts) == [
         ("broker versions", "unsupported", 2),
         ("quotas", "unsupported", 1),
         ("reassignments", "unsupported", 1),
@@ -338,7 +267,7 @@ def test_the_number_of_requests_is_bounded() -> None:
     read = snapshot([{"group": "g", "topic": each.name, "partition": 0} for each in many])
     facts = poll.poll(read, 0)
     assert (cluster.count("DescribeConfigsRequest"), cluster.count("DescribeLogDirsRequest")) == (2 + 4 + 1, 2)
-    assert [tuple(row.values()) for row in facts.unknown_facts.to_pylist()] == [
+    assert texts(facts.unknown_facts) == [
         ("partition series", "not_shown", 2_101),
         ("topic setting", "not_asked", 200),
     ]
@@ -354,58 +283,33 @@ def test_growth_between_two_polls() -> None:
     assert poll.poll(None, 100).offsets_replicas["growth"].to_pylist() == [7.0, 7.0]
 
 
-@pytest.mark.parametrize(
-    ("kind", "answer", "facts_lost", "suspect"),
-    [
-        pytest.param(
-            "DescribeQuorumRequest",
-            lambda *_: says(error_code=31, topics=[]),
-            [("controller", "not_authorized", 1)],
-            False,
-            id="missing ACL Describe on the cluster: unknown controller",
-        ),
-        pytest.param(
-            "ListPartitionReassignmentsRequest",
-            lambda *_: says(error_code=31, topics=[]),
-            [("reassignments", "not_authorized", 1)],
-            False,
-            id="missing ACL Describe on the cluster: unknown reassignments",
-        ),
-        pytest.param(
-            "DescribeLogDirsRequest",
-            lambda *_: says(error_code=31, results=[]),
-            [("offsets topic size", "not_authorized", 2)],
-            None,
-            id="missing ACL Describe on the cluster: unknown sizes and cleaner",
-        ),
-        pytest.param(
-            "DescribeConfigsRequest",
-            configs(VALUES, denied=["1", "2", OFFSETS]),
-            [
-                ("broker setting", "not_authorized", 2 * len(BROKER_SETTINGS)),
-                ("topic setting", "not_authorized", len(OFFSETS_SETTINGS)),
-            ],
-            None,
-            id="missing ACL DescribeConfigs: unknown settings and cleaner",
-        ),
-        pytest.param(
-            "DescribeLogDirsRequest",
-            lambda node, _: AWAY if node == 2 else sizes(1, 1)(node, _),
-            [("offsets topic size", "unreachable", 1)],
-            False,
-            id="one broker is away",
-        ),
-    ],
-)
-def test_an_error_affects_only_its_own_fact(
-    kind: str, answer: Any, facts_lost: list[tuple[str, str, int]], *, suspect: bool | None
-) -> None:
+def only_one(node: int | None, request: Any) -> Any:
+    """Return the sizes on the first broker; the second one is away."""
+    return AWAY if node == 2 else sizes(1, 1)(node, request)
+
+
+REFUSED: Any = lambda *_: says(error_code=31, topics=[], results=[])  # noqa: E731 -- an answer like the others
+DENIED = "not_authorized"
+ERRORS: list[tuple[str, Any, list[tuple[str, str, int]], bool | None]] = [
+    ("DescribeQuorumRequest", REFUSED, [("controller", DENIED, 1)], False),
+    ("ListPartitionReassignmentsRequest", REFUSED, [("reassignments", DENIED, 1)], False),
+    ("DescribeLogDirsRequest", REFUSED, [("offsets topic size", DENIED, 2)], None),
+    (
+        "DescribeConfigsRequest",
+        configs(VALUES, denied=["1", "2", OFFSETS]),
+        [("broker setting", DENIED, 2 * len(BROKER_SETTINGS)), ("topic setting", DENIED, len(OFFSETS_SETTINGS))],
+        None,
+    ),
+    ("DescribeLogDirsRequest", only_one, [("offsets topic size", "unreachable", 1)], False),
+]
+
+
+def test_an_error_affects_only_its_own_fact() -> None:
     """Each error is counted with its reason, and all other facts are known."""
-    poll, _ = poll_of(answers(topic(OFFSETS, 2), **{kind: answer}))
-    facts = poll.poll(None, 0)
-    assert [tuple(row.values()) for row in facts.unknown_facts.to_pylist()] == facts_lost
-    assert facts.cleaner_suspect is suspect
-    assert facts.topic_partitions.num_rows == 2
+    for kind, answer, lost, suspect in ERRORS:
+        facts = poll_of(answers(topic(OFFSETS, 2), **{kind: answer}))[0].poll(None, 0)
+        assert (kind, texts(facts.unknown_facts), facts.cleaner_suspect) == (kind, lost, suspect)
+        assert facts.topic_partitions.num_rows == 2
 
 
 def test_the_cleaner_is_unknown_before_the_first_commit() -> None:
@@ -415,27 +319,17 @@ def test_the_cleaner_is_unknown_before_the_first_commit() -> None:
     assert (facts.offsets_replicas.num_rows, facts.cleaner_suspect, facts.unknown_facts.num_rows) == (0, None, 0)
 
 
-@pytest.mark.parametrize(
-    ("values", "evidence"),
-    [
-        pytest.param(
-            {"cleanup.policy": "delete"},
-            ("cleanup.policy of __consumer_offsets is delete, not compact",),
-            id="policy delete",
-        ),
-        pytest.param({"cleanup.policy": "compact,delete"}, (), id="policy compact,delete"),
-        pytest.param(
-            {"log.cleaner.enable": "false"},
-            ("log.cleaner.enable is false on broker 1", "log.cleaner.enable is false on broker 2"),
-            id="cleaner turned off",
-        ),
-    ],
-)
-def test_settings_that_prevent_compaction_are_evidence(values: dict[str, str], evidence: tuple[str, ...]) -> None:
+def test_settings_that_prevent_compaction_are_evidence() -> None:
     """A setting that prevents compaction is evidence at the first poll."""
-    poll, _ = poll_of(answers(topic(OFFSETS, 2), DescribeConfigsRequest=configs(VALUES | values)))
-    facts = poll.poll(None, 0)
-    assert (facts.cleaner_suspect, facts.cleaner_evidence) == (bool(evidence), evidence)
+    off = "log.cleaner.enable is false on broker 1", "log.cleaner.enable is false on broker 2"
+    rows: list[tuple[dict[str, str], tuple[str, ...]]] = [
+        ({"cleanup.policy": "delete"}, ("cleanup.policy of __consumer_offsets is delete, not compact",)),
+        ({"cleanup.policy": "compact,delete"}, ()),
+        ({"log.cleaner.enable": "false"}, off),
+    ]
+    for values, evidence in rows:
+        facts = poll_of(answers(topic(OFFSETS, 2), DescribeConfigsRequest=configs(VALUES | values)))[0].poll(None, 0)
+        assert (facts.cleaner_suspect, facts.cleaner_evidence) == (bool(evidence), evidence)
 
 
 def test_a_topic_that_only_grows_is_suspect_after_a_while() -> None:
@@ -479,14 +373,8 @@ def test_an_unreachable_cluster_raises() -> None:
 
 def test_live_keys_are_estimated_per_partition() -> None:
     """An offsets partition has a key for each offset, and the records of its groups and their members."""
-    groups = snapshot(
-        groups=[
-            {"group": "one", "partitions": 10, "members": 2},
-            {"group": "two", "partitions": 5},
-            {"group": "simple"},
-        ]
-    )
+    rows = [{"group": "one", "partitions": 10, "members": 2}, {"group": "two", "partitions": 5}, {"group": "simple"}]
     wanted: dict[int, int] = {}
     for group, keys in (("one", 10 + 3 + 6), ("two", 5 + 3), ("simple", 3)):
         wanted[partition_for(group, 50)] = wanted.get(partition_for(group, 50), 0) + keys
-    assert estimate_live_keys(groups, 50) == wanted
+    assert estimate_live_keys(snapshot(groups=rows), 50) == wanted

@@ -6,7 +6,6 @@ import dataclasses
 import itertools
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -38,89 +37,71 @@ def state(*events: Any) -> ShareState:
     return found
 
 
-STORIES: list[Any] = [
-    ("nothing was delivered", [CREATED], 40, (None, None, 0, None, None), (0, 0)),
-    (
-        "all acknowledged, with a start offset behind and the count of finished records",
+RETURNED = recorded(10, 0, (10, 19, AVAILABLE, 1))
+# Per row: the records, the end of the partition, the start offset, lag, returned records with their most deliveries and
+# finished records, and the finished records by outcome.
+STORIES: dict[str, tuple[list[Any], int, tuple[int | None, ...], tuple[int, ...]]] = {
+    "nothing was delivered": ([CREATED], 40, (None, None, 0, None, None), (0, 0)),
+    "all acknowledged, with a start offset behind and the count of finished records": (
         [CREATED, recorded(10, 10, (10, 19, ACKNOWLEDGED, 1)), recorded(20, 10, (20, 29, ACKNOWLEDGED, 1))],
         30,
         (20, 0, 0, None, 10),
         (20, 0),
     ),
-    (
-        "all rejected",
-        [CREATED, recorded(10, 10, (10, 19, ARCHIVED, 1))],
-        20,
-        (10, 0, 0, None, 10),
-        (0, 10),
-    ),
-    (
-        "returned twice",
-        [CREATED, recorded(10, 0, (10, 19, AVAILABLE, 1)), recorded(-1, 0, (10, 14, AVAILABLE, 2))],
+    "all rejected": ([CREATED, recorded(10, 10, (10, 19, ARCHIVED, 1))], 20, (10, 0, 0, None, 10), (0, 10)),
+    "returned twice": (
+        [CREATED, RETURNED, recorded(-1, 0, (10, 14, AVAILABLE, 2))],
         30,
         (10, 20, 10, 2, 0),
         (0, 0, 15),
     ),
-    (
-        "one record of a returned batch archived after its last delivery",
+    "one record of a returned batch archived after its last delivery": (
         [CREATED, recorded(10, 0, (10, 19, AVAILABLE, 4)), recorded(10, 1, (12, 12, ARCHIVED, 5))],
         20,
         (10, 9, 9, 4, 1),
         (0, 1, 10),
     ),
-    (
-        "acknowledged out of order, the gap last",
+    "acknowledged out of order, the gap last": (
         [CREATED, recorded(0, 2, (3, 4, ACKNOWLEDGED, 1)), recorded(0, 5, (0, 2, ACKNOWLEDGED, 1))],
         5,
         (0, 0, 0, None, 5),
         (5, 0),
     ),
-    (
-        "acknowledged batches of a snapshot not counted twice",
-        [
-            CREATED,
-            recorded(0, 2, (3, 4, ACKNOWLEDGED, 1)),
-            recorded(0, 3, (3, 5, ACKNOWLEDGED, 1), snapshot=True),
-        ],
+    "acknowledged batches of a snapshot not counted twice": (
+        [CREATED, recorded(0, 2, (3, 4, ACKNOWLEDGED, 1)), recorded(0, 3, (3, 5, ACKNOWLEDGED, 1), snapshot=True)],
         6,
         (0, 3, 0, None, 3),
         (3, 0),
     ),
-    (
-        "returned batches of a snapshot not counted twice",
+    "returned batches of a snapshot not counted twice": (
         [CREATED, recorded(0, 0, (0, 4, AVAILABLE, 1)), recorded(0, 0, (0, 9, AVAILABLE, 1), snapshot=True)],
         10,
         (0, 10, 10, 1, 0),
         (0, 0, 10),
     ),
-    (
-        "batches before the start offset dropped",
+    "batches before the start offset dropped": (
         [CREATED, recorded(0, 0, (0, 9, AVAILABLE, 1)), recorded(8, 0)],
         10,
         (8, 2, 2, 1, 0),
         (0, 0, 10),
     ),
-    (
-        "written by Kafka 4.1: the lag is unknown",
+    "written by Kafka 4.1: the lag is unknown": (
         [recorded(5, None, snapshot=True)],
         9,
         (5, None, 0, None, None),
         (0, 0),
     ),
-]
+}
 
 
-@pytest.mark.parametrize(
-    ("events", "end", "expected", "finished"), [s[1:] for s in STORIES], ids=[s[0] for s in STORIES]
-)
-def test_the_progress_of_a_partition(events: list[Any], end: int, expected: tuple[Any, ...], finished: Any) -> None:
+def test_the_progress_of_a_partition() -> None:
     """Each example has its start offset, lag, returned records with deliveries, and finished records by outcome."""
-    found = state(*events)
-    progress = found.partitions[KEY]
-    assert expected == (
-        *(progress.start_offset, progress.lag(end), progress.returned, progress.most_deliveries, progress.finished),
-    )
-    assert found.finished[KEY] == FinishedRecords(*finished)
+    for name, (events, end, expected, finished) in STORIES.items():
+        found = state(*events)
+        known = found.partitions[KEY]
+        numbers = known.start_offset, known.lag(end), known.returned, known.most_deliveries, known.finished
+        assert (name, numbers) == (name, expected)
+        assert found.finished[KEY] == FinishedRecords(*finished)
 
 
 def key(group: str, partition: int) -> dict[str, Any]:
@@ -177,13 +158,12 @@ def test_without_the_end_the_lag_is_unknown() -> None:
 
 
 def test_a_removed_partition_is_forgotten() -> None:
-    """The state and the counts of a removed partition are dropped."""
+    """The state and the counts of a removed partition are dropped.
+
+    A reader restarts the counts after the records that are in the log at its start.
+    """
     found = state(CREATED, recorded(0, 1, (0, 0, ARCHIVED, 1)), SharePartitionStateRemoved(*KEY))
     assert (found.partitions, found.finished) == ({}, {})
-
-
-def test_records_before_a_restart_of_the_counts_are_not_counted() -> None:
-    """A reader restarts the counts after the records that are in the log at its start."""
     found = state(CREATED, recorded(0, 1, (0, 0, ARCHIVED, 1)))
     found.restart_counts()
     found.add(recorded(1, 1, (1, 1, ARCHIVED, 1)))

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-import pytest
-
 from exporters.cluster import model
 from stream.cluster.configs import TopicConfig
 from stream.cluster.log_dirs import REPLICA_SIZES
@@ -24,6 +22,7 @@ GOOD: Partition = (0, [0, 1], [0, 1])
 ELSEWHERE: Partition = (1, [0, 1], [0, 1])
 UNDER: Partition = (0, [0, 1], [0])
 LOST: Partition = (None, [2, 1], [])
+NO_PARTITIONS = layout({}, 1).partitions
 
 
 def test_a_broker_has_the_numbers_of_replicas_that_it_leads_and_holds() -> None:
@@ -35,37 +34,30 @@ def test_a_broker_has_the_numbers_of_replicas_that_it_leads_and_holds() -> None:
     assert [(row["leads"], row["holds"], row["rack"]) for row in empty.to_pylist()] == [(0, 0, None)]
 
 
-@pytest.mark.parametrize(("controller", "rows"), [(7, [{"broker": 7, "active": True}]), (None, [])])
-def test_a_known_controller_has_a_row(controller: int | None, rows: list[dict[str, object]]) -> None:
+def test_a_known_controller_has_a_row() -> None:
     """The table has one row, or none without a known controller."""
-    topology = Topology("c", (), controller, None, TOPICS.empty_table(), layout({}, 1).partitions)
-    found = tables.controllers_table(topology)
-    assert (found.schema, found.to_pylist()) == (model.CONTROLLERS, rows)
+    for controller, rows in ((7, [{"broker": 7, "active": True}]), (None, [])):
+        found = tables.controllers_table(Topology("c", (), controller, None, TOPICS.empty_table(), NO_PARTITIONS))
+        assert (found.schema, found.to_pylist()) == (model.CONTROLLERS, rows)
 
 
 def test_a_topic_has_its_numbers_and_ratios() -> None:
-    """The percentages of CMAK are ratios from 0 to 1."""
+    """The percentages of CMAK are ratios from 0 to 1.
+
+    The minimum of in-sync replicas is unknown without the right to describe it, or if no group reads the topic.
+    """
     rows: list[Partition] = [(0, [0, 1], [0, 1]), (0, [0, 1], [0, 1]), (0, [1, 0], [0, 1]), (1, [1, 0], [1])]
-    found = tables.topics_table(
-        layout({"t": rows}, 4), {"t": {"min.insync.replicas": TopicConfig("min.insync.replicas", "2")}}
-    )
+    known = {"t": {"min.insync.replicas": TopicConfig("min.insync.replicas", "2")}}
+    found = tables.topics_table(layout({"t": rows}, 4), known)
     assert found.schema == model.CLUSTER_TOPICS
-    assert found.to_pylist() == [
-        {
-            "topic": "t",
-            "partitions": 4,
-            "replication_factor": 2,
-            "under_replicated": 1,
-            "leaderless": 0,
-            "at_min_isr": 3,
-            "under_min_isr": 1,
-            "preferred_leaders_ratio": 0.75,
-            "brokers_skewed_ratio": 0.0,
-            "brokers_spread_ratio": 0.5,
-            "leaders_skewed_ratio": 0.5,
-            "under_replicated_ratio": 0.25,
-        }
-    ]
+    counts = {"partitions": 4, "replication_factor": 2, "under_replicated": 1, "leaderless": 0}
+    minimum = {"at_min_isr": 3, "under_min_isr": 1}
+    ratios = {"preferred_leaders": 0.75, "brokers_skewed": 0.0, "brokers_spread": 0.5, "leaders_skewed": 0.5}
+    named = {f"{name}_ratio": ratio for name, ratio in (ratios | {"under_replicated": 0.25}).items()}
+    assert found.to_pylist() == [{"topic": "t"} | counts | minimum | named]
+    refused = {"min.insync.replicas": TopicConfig("min.insync.replicas", reason=ErrorReason.NOT_AUTHORIZED)}
+    found = tables.topics_table(layout({"t": [GOOD], "u": [GOOD]}, 2), {"t": refused})
+    assert found["at_min_isr"].to_pylist() == found["under_min_isr"].to_pylist() == [None, None]
 
 
 def test_a_partition_has_its_leader_and_replicas() -> None:
@@ -78,22 +70,14 @@ def test_a_partition_has_its_leader_and_replicas() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("most", "shown"),
-    [
-        pytest.param(9, [("a", 0), ("a", 1), ("a", 2), ("b", 0), ("b", 1)], id="all"),
-        pytest.param(5, [("a", 0), ("a", 1), ("a", 2), ("b", 0), ("b", 1)], id="exactly all"),
-        pytest.param(4, [("a", 0), ("a", 1), ("a", 2), ("b", 1)], id="last healthy partition left out"),
-        pytest.param(2, [("a", 2), ("b", 1)], id="partition without its preferred leader left out"),
-        pytest.param(1, [("b", 1)], id="leaderless has priority"),
-        pytest.param(0, [], id="no partitions"),
-    ],
-)
-def test_shown_partitions_are_bounded(most: int, shown: list[tuple[str, int]]) -> None:
-    """Leaderless and under-replicated partitions have priority, and the order is kept."""
+def test_shown_partitions_are_bounded() -> None:
+    """Leaderless and under-replicated partitions have priority, then healthy ones; the order is kept."""
     every = tables.partitions_table(layout({"a": [GOOD, ELSEWHERE, UNDER], "b": [GOOD, LOST]}, 3))
-    found = tables.shown_partitions(every, most)
-    assert [(row["topic"], row["partition"]) for row in found.to_pylist()] == shown
+    shown = {9: "a0 a1 a2 b0 b1", 5: "a0 a1 a2 b0 b1", 4: "a0 a1 a2 b1", 2: "a2 b1", 1: "b1", 0: ""}
+    found = {most: tables.shown_partitions(every, most).to_pylist() for most in shown}
+    assert {
+        most: " ".join(f"{row['topic']}{row['partition']}" for row in rows) for most, rows in found.items()
+    } == shown
 
 
 def test_a_broker_has_a_size_or_a_reason() -> None:
@@ -130,13 +114,6 @@ def test_only_chosen_settings_of_topics_have_series() -> None:
     assert tables.shown_configs(configs, []).num_rows == 2
 
 
-def test_an_unknown_minimum_of_in_sync_replicas_has_no_counts() -> None:
-    """The minimum is unknown without the right to describe the setting, or if no group reads the topic."""
-    refused = {"min.insync.replicas": TopicConfig("min.insync.replicas", reason=ErrorReason.NOT_AUTHORIZED)}
-    found = tables.topics_table(layout({"t": [GOOD], "u": [GOOD]}, 2), {"t": refused})
-    assert found["at_min_isr"].to_pylist() == found["under_min_isr"].to_pylist() == [None, None]
-
-
 def test_the_ratio_of_under_replicated_partitions_counts_all_topics() -> None:
     """The ratio counts all partitions of all topics, and is unknown without partitions."""
     mixed = tables.partitions_table(layout({"a": [GOOD, GOOD, GOOD], "b": [UNDER]}, 2))
@@ -148,9 +125,8 @@ def test_the_ratio_of_under_replicated_partitions_counts_all_topics() -> None:
 def test_unknown_facts_are_counted() -> None:
     """Each fact is counted with its reason."""
     topics = table(TOPICS, [{"topic": "a", "error": "invalid"}, {"topic": "b", "partitions": 1}])
-    topology = Topology(
-        "c", (Broker(1, "h", 1, None),), None, ErrorReason.NOT_AUTHORIZED, topics, layout({}, 1).partitions
-    )
+    brokers = (Broker(1, "h", 1, None),)
+    topology = Topology("c", brokers, None, ErrorReason.NOT_AUTHORIZED, topics, NO_PARTITIONS)
     replicas = table(REPLICA_SIZES, [{"broker": n, "error": "not_authorized"} for n in (1, 2)])
     silent = [{"scope": scope, "name": "n", "key": "k", "unknown_reason": "timed_out"} for scope in ("broker", "topic")]
     unknown = tables.count_unknown(topology, replicas, table(model.CONFIGS, silent))
@@ -165,10 +141,10 @@ def test_unknown_facts_are_counted() -> None:
     assert [tuple(row.values()) for row in written.to_pylist()] == [("a", "r", 1), ("b", "r", 2)]
 
 
-@pytest.mark.parametrize("suspect", [True, False, None])
-def test_the_poll_has_a_row(*, suspect: bool | None) -> None:
+def test_the_poll_has_a_row() -> None:
     """The row has the time and the duration of the poll, and the state of the cleaner."""
-    found = tables.poll_table(1.5, 0.25, suspect)
-    assert found.schema == model.POLLS
-    assert found["poll_time"].cast("int64").to_pylist() == [1_500]
-    assert (found["poll_seconds"].to_pylist(), found["cleaner_suspect"].to_pylist()) == ([0.25], [suspect])
+    for suspect in (True, False, None):
+        found = tables.poll_table(1.5, 0.25, suspect)
+        assert found.schema == model.POLLS
+        assert found["poll_time"].cast("int64").to_pylist() == [1_500]
+        assert (found["poll_seconds"].to_pylist(), found["cleaner_suspect"].to_pylist()) == ([0.25], [suspect])

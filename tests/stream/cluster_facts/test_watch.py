@@ -108,51 +108,25 @@ def test_share_groups_stay_longer_than_the_other_facts(watching: Any) -> None:
         assert published is None or published.whole_facts is None
 
 
-@pytest.mark.parametrize("hide", [False, True])
-def test_hidden_members_hide_the_clients_of_quotas(monkeypatch: pytest.MonkeyPatch, *, hide: bool) -> None:
-    """Quotas name users and clients, so the option of the HTTP server decides whether they are read."""
-    made: list[bool] = []
+SHOWN = ("cleanup.policy", "max.message.bytes", "min.insync.replicas", "retention.bytes", "retention.ms")
 
-    def poll(*_: Any, hide_clients: bool, **__: Any) -> Polls:
-        made.append(hide_clients)
+
+def test_the_configuration_decides_what_is_polled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An option names the settings of topics that have series, and hidden members hide the clients of quotas."""
+    made: list[tuple[tuple[str, ...], bool]] = []
+
+    def poll(*_: Any, topic_settings: tuple[str, ...], hide_clients: bool, **__: Any) -> Polls:
+        made.append((topic_settings, hide_clients))
         return Polls(facts())
 
     monkeypatch.setattr("stream.cluster_facts.watch.ClusterPoll", poll)
     monkeypatch.setattr("stream.cluster_facts.watch.Cluster", lambda *_, **__: contextlib.nullcontext())
-    flags = {"kafka.bootstrap_servers": "b:9092", "http.hide_members": str(hide).lower()}
-    with ClusterWatch.from_config(load(flags=flags), lambda: None):
-        wait_until(lambda: bool(made), "the poll")
-    assert made == [hide]
-
-
-@pytest.mark.parametrize(
-    ("flags", "shown"),
-    [
-        pytest.param(
-            {},
-            ("cleanup.policy", "max.message.bytes", "min.insync.replicas", "retention.bytes", "retention.ms"),
-            id="the default",
-        ),
-        pytest.param(
-            {"cluster.topic_settings": "segment.ms, retention.ms"}, ("segment.ms", "retention.ms"), id="chosen"
-        ),
-    ],
-)
-def test_the_chosen_settings_of_topics_are_polled(
-    monkeypatch: pytest.MonkeyPatch, flags: dict[str, str], shown: tuple[str, ...]
-) -> None:
-    """The option names the settings of topics that have series."""
-    made: list[tuple[str, ...]] = []
-
-    def poll(*_: Any, topic_settings: tuple[str, ...], **__: Any) -> Polls:
-        made.append(topic_settings)
-        return Polls(facts())
-
-    monkeypatch.setattr("stream.cluster_facts.watch.ClusterPoll", poll)
-    monkeypatch.setattr("stream.cluster_facts.watch.Cluster", lambda *_, **__: contextlib.nullcontext())
-    with ClusterWatch.from_config(load(flags={"kafka.bootstrap_servers": "b:9092", **flags}), lambda: None):
-        wait_until(lambda: bool(made), "the poll")
-    assert made == [shown]
+    chosen = {"cluster.topic_settings": "segment.ms, retention.ms", "http.hide_members": "true"}
+    for flags, wanted in (({}, (SHOWN, False)), (chosen, (("segment.ms", "retention.ms"), True))):
+        made.clear()
+        with ClusterWatch.from_config(load(flags={"kafka.bootstrap_servers": "b:9092", **flags}), lambda: None):
+            wait_until(lambda: bool(made), "the poll")
+        assert made == [wanted]
 
 
 def test_an_interval_of_zero_turns_the_watch_off(watching: Any) -> None:
@@ -175,48 +149,34 @@ def test_old_facts_are_dropped(watching: Any, logged: list[Any]) -> None:
     assert [line["cause"] for line in lost] == [str(AWAY)]
 
 
-@pytest.mark.parametrize(
-    "error", [AWAY, ValueError("an unexpected answer")], ids=["unreachable cluster", "unexpected error"]
-)
-def test_no_failure_ends_the_watch(watching: Any, error: Exception) -> None:
+def test_no_failure_ends_the_watch(watching: Any) -> None:
     """The next poll is made after any error of a poll."""
-    polls = Polls(error, error, facts())
-    with watching(polls) as watch:
-        wait_until(lambda: watch.current() is not None, "the poll after two failures")
+    for error in (AWAY, ValueError("an unexpected answer")):
+        with watching(Polls(error, error, facts())) as watch:
+            wait_until(lambda watch=watch: watch.current() is not None, "the poll after two failures")  # type: ignore[misc]
 
 
 def test_a_missing_right_is_named_once(watching: Any, logged: list[Any]) -> None:
-    """One line names the right to grant for any number of refusals. An unreachable fact names no right."""
-    rows = [
-        {"fact": "controller", "reason": "not_authorized", "amount": 1},
-        {"fact": "offsets topic size", "reason": "not_authorized", "amount": 3},
-        {"fact": "topic setting", "reason": "not_authorized", "amount": 7},
-        {"fact": "broker setting", "reason": "unreachable", "amount": 7},
-        {"fact": "partition series", "reason": "not_shown", "amount": 7},
+    """One line names the right to grant for any number of refusals, or the fact if it has no entry among the rights.
+
+    An unreachable fact names no right. The ACL to read the topic of share groups is optional: the polls go on.
+    """
+    several = [("controller", 1), ("offsets topic size", 3), ("topic setting", 7)]
+    others = [("broker setting", "unreachable"), ("partition series", "not_shown")]
+    cases: list[tuple[list[tuple[str, int]], list[str]]] = [
+        (several, ["Describe on the cluster", "DescribeConfigs on topic *"]),
+        ([(model.SHARE_GROUPS_FACT, 1)], ["Read on topic __share_group_state"]),
+        ([("a new fact", 1)], ["the right to read: a new fact"]),
     ]
-    polls = Polls(facts(unknown_facts=table(model.UNKNOWN_FACTS, rows)))
-    with watching(polls):
-        wait_until(lambda: len(polls.looks) > 3, "some polls")
-    assert [line["grant"] for line in logged] == [["Describe on the cluster", "DescribeConfigs on topic *"]]
-
-
-def test_a_missing_right_to_share_groups_does_not_end_the_polls(watching: Any, logged: list[Any]) -> None:
-    """The ACL to read their topic is optional: one line names this ACL, and the next poll is made."""
-    rows = [{"fact": model.SHARE_GROUPS_FACT, "reason": "not_authorized", "amount": 1}]
-    polls = Polls(facts(unknown_facts=table(model.UNKNOWN_FACTS, rows)))
-    with watching(polls) as watch:
-        wait_until(lambda: len(polls.looks) > 3, "some polls")
-        assert watch.current() is not None
-    assert [line["grant"] for line in logged] == [["Read on topic __share_group_state"]]
-
-
-def test_a_fact_without_a_known_right_does_not_end_the_polls(watching: Any, logged: list[Any]) -> None:
-    """A refused fact that has no entry among the rights is logged by its name."""
-    rows = [{"fact": "a new fact", "reason": "not_authorized", "amount": 1}]
-    polls = Polls(facts(unknown_facts=table(model.UNKNOWN_FACTS, rows)))
-    with watching(polls):
-        wait_until(lambda: len(polls.looks) > 3, "some polls")
-    assert [line["grant"] for line in logged] == [["the right to read: a new fact"]]
+    for denied, grants in cases:
+        logged.clear()
+        rows = [{"fact": fact, "reason": "not_authorized", "amount": amount} for fact, amount in denied]
+        rows += [{"fact": fact, "reason": reason, "amount": 7} for fact, reason in others]
+        polls = Polls(facts(unknown_facts=table(model.UNKNOWN_FACTS, rows)))
+        with watching(polls) as watch:
+            wait_until(lambda polls=polls: len(polls.looks) > 3, "some polls")  # type: ignore[misc]
+            assert watch.current() is not None
+        assert [line["grant"] for line in logged] == [grants]
 
 
 def test_a_connection_that_fails_is_logged(logged: list[Any]) -> None:

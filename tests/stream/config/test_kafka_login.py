@@ -42,19 +42,17 @@ def kafka(protocol: str = "SASL_SSL", mechanism: str | None = None, **options: A
     return load(flags={**SERVERS, **{f"kafka.{k}": v for k, v in given.items() if v is not None}}).kafka
 
 
-def test_default_is_plaintext() -> None:
-    """The default login has neither credentials nor TLS, and its security protocol is PLAINTEXT."""
+def test_protocol_is_what_the_login_has() -> None:
+    """A login has credentials if its protocol uses SASL, and TLS files if its protocol uses TLS.
+
+    The default login has neither, and its security protocol is PLAINTEXT.
+    """
     assert login_from_options(kafka("PLAINTEXT")) == KafkaLogin()
-    assert KafkaLogin().security_protocol == "PLAINTEXT"
-
-
-@pytest.mark.parametrize("protocol", ["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"])
-def test_protocol_is_what_the_login_has(protocol: str) -> None:
-    """A login has credentials if its protocol uses SASL, and TLS files if its protocol uses TLS."""
-    options = {"mechanism": "PLAIN", **USER} if protocol.startswith("SASL") else {}
-    login = login_from_options(kafka(protocol, **options))
-    assert login.security_protocol == protocol
-    assert (login.credentials is not None, login.tls is not None) == ("SASL" in protocol, "SSL" in protocol)
+    for protocol in ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"):
+        options = {"mechanism": "PLAIN", **USER} if protocol.startswith("SASL") else {}
+        login = login_from_options(kafka(protocol, **options))
+        assert login.security_protocol == protocol
+        assert (login.credentials is not None, login.tls is not None) == ("SASL" in protocol, "SSL" in protocol)
 
 
 def test_every_mechanism_has_its_credentials() -> None:
@@ -80,69 +78,63 @@ def test_tls_files(certificates: Certificates) -> None:
     assert login.tls == TlsFiles(authorities=authority, verify_hostname=False)
 
 
-@pytest.mark.parametrize(
-    ("options", "faults"),
-    [
-        pytest.param({}, ["sasl_mechanism (default or not set): is needed"], id="no mechanism"),
-        pytest.param({"mechanism": "PLAIN", "sasl_username": "u"}, ["sasl_password"], id="no password"),
-        pytest.param(
-            {"mechanism": "OAUTHBEARER"},
-            ["oauth_token_endpoint", "oauth_client_id", "oauth_client_secret"],
-            id="OAUTHBEARER alone",
-        ),
-        pytest.param({"mechanism": "OAUTHBEARER", **FILE, **ENDPOINT}, sorted(ENDPOINT), id="file and endpoint"),
-        pytest.param({"mechanism": "OAUTHBEARER", **FILE, **USER}, ["sasl_password", "sasl_username"], id="a password"),
-        pytest.param({"mechanism": "PLAIN", **USER, **FILE}, ["oauth_token_file"], id="a token file beside PLAIN"),
-        pytest.param({"mechanism": "PLAIN", **USER, "aws_region": "r"}, ["aws_region"], id="a region beside PLAIN"),
-        pytest.param({"protocol": "SASL_PLAINTEXT", "mechanism": "AWS_MSK_IAM"}, ["security_protocol"], id="no TLS"),
-        pytest.param({"protocol": "SSL", **FILE}, ["oauth_token_file"], id="a token without SASL"),
-    ],
-)  # fmt: skip
-def test_contradictions_are_named(options: dict[str, Any], faults: list[str]) -> None:
+OAUTH = {"mechanism": "OAUTHBEARER"}
+# Per row: the options, and the start of each error.
+CONTRADICTIONS: list[tuple[dict[str, Any], list[str]]] = [
+    ({}, ["sasl_mechanism (default or not set): is needed"]),
+    ({"mechanism": "PLAIN", "sasl_username": "u"}, ["sasl_password"]),
+    (OAUTH, ["oauth_token_endpoint", "oauth_client_id", "oauth_client_secret"]),
+    ({**OAUTH, **FILE, **ENDPOINT}, sorted(ENDPOINT)),
+    ({**OAUTH, **FILE, **USER}, ["sasl_password", "sasl_username"]),
+    ({"mechanism": "PLAIN", **USER, **FILE}, ["oauth_token_file"]),
+    ({"mechanism": "PLAIN", **USER, "aws_region": "r"}, ["aws_region"]),
+    ({"protocol": "SASL_PLAINTEXT", "mechanism": "AWS_MSK_IAM"}, ["security_protocol"]),
+    ({"protocol": "SSL", **FILE}, ["oauth_token_file"]),
+]
+
+
+def test_contradictions_are_named() -> None:
     """One refusal names all options that are missing or have no effect, and has no secret."""
-    with pytest.raises(ConfigRefusal) as refused:
-        kafka(**options)
-    lines = [str(fault).removeprefix("kafka.") for fault in refused.value.faults]
-    assert len(lines) == len(faults)
-    for line, fault in zip(lines, faults, strict=True):
-        assert line.startswith(fault)
-    assert "hunter2" not in str(refused.value)
+    wrong = []
+    for options, faults in CONTRADICTIONS:
+        with pytest.raises(ConfigRefusal) as refused:
+            kafka(**options)
+        lines = [str(fault).removeprefix("kafka.") for fault in refused.value.faults]
+        if len(lines) != len(faults) or not all(map(str.startswith, lines, faults)):
+            wrong.append(f"{options}: {lines} instead of {faults}")
+        assert "hunter2" not in str(refused.value)
+    assert wrong == []
 
 
-@pytest.mark.parametrize(
-    ("url", "problem"),
-    [
-        ("http://login.test/token", "the client secret would be sent in the clear"),
-        ("http://127.0.0.1.login.test/token", "the client secret would be sent in the clear"),
-        ("https://u:hunter2@login.test/", "without user name"),
-        ("https://login.test/#x", "without user name, password and fragment"),
-        ("login.test/token", "must be a URL"),
-        ("https://[::1/token", "must be a URL"),
-        ("https://login.test:x/", "must be a URL"),
-        ("file:///token", "must be a URL"),
-        ("", "must be a URL"),
-    ],
-)
-def test_unsafe_endpoints_are_rejected(url: str, problem: str) -> None:
-    """An endpoint must use HTTPS, or HTTP on this machine. The error does not print its password."""
-    with pytest.raises(ConfigRefusal, match=problem) as refused:
-        kafka(mechanism="OAUTHBEARER", **{**ENDPOINT, "oauth_token_endpoint": url})
-    assert "hunter2" not in str(refused.value)
+CLEAR = "the client secret would be sent in the clear"
+UNSAFE = {
+    "http://login.test/token": CLEAR,
+    "http://127.0.0.1.login.test/token": CLEAR,
+    "https://u:hunter2@login.test/": "without user name",
+    "https://login.test/#x": "without user name, password and fragment",
+    "login.test/token": "must be a URL",
+    "https://[::1/token": "must be a URL",
+    "https://login.test:x/": "must be a URL",
+    "file:///token": "must be a URL",
+    "": "must be a URL",
+}
 
 
-@pytest.mark.parametrize(
-    "url", ["http://127.0.0.1:1/t", "http://localhost/t", "http://[::1]/t", "https://x.test?tenant=1"]
-)
-def test_safe_endpoints_are_accepted(url: str) -> None:
-    """An endpoint on this machine, such as a sidecar, may use HTTP."""
-    assert kafka(mechanism="OAUTHBEARER", **{**ENDPOINT, "oauth_token_endpoint": url}).oauth_token_endpoint == url
+def test_unsafe_endpoints_are_rejected() -> None:
+    """An endpoint must use HTTPS, or HTTP on this machine, such as a sidecar. The error does not print its password."""
+    for url, problem in UNSAFE.items():
+        with pytest.raises(ConfigRefusal, match=problem) as refused:
+            kafka(mechanism="OAUTHBEARER", **{**ENDPOINT, "oauth_token_endpoint": url})
+        assert "hunter2" not in str(refused.value)
+    for url in ("http://127.0.0.1:1/t", "http://localhost/t", "http://[::1]/t", "https://x.test?tenant=1"):
+        assert kafka(mechanism="OAUTHBEARER", **{**ENDPOINT, "oauth_token_endpoint": url}).oauth_token_endpoint == url
 
 
-@pytest.mark.parametrize("pairs", [{"auth": "x"}, {"a-b": "x"}, {"": "x"}, {"a": "x\x01"}, {"a": "ü"}])
-def test_extensions_that_break_the_message_are_rejected(pairs: dict[str, str]) -> None:
+def test_extensions_that_break_the_message_are_rejected() -> None:
     """RFC 7628 allows only names of letters and values of ASCII text."""
-    with pytest.raises(ConfigRefusal, match="must be a name of letters"):
-        kafka(mechanism="OAUTHBEARER", **FILE, oauth_extensions=pairs)
+    for pairs in ({"auth": "x"}, {"a-b": "x"}, {"": "x"}, {"a": "x\x01"}, {"a": "ü"}):
+        with pytest.raises(ConfigRefusal, match="must be a name of letters"):
+            kafka(mechanism="OAUTHBEARER", **FILE, oauth_extensions=pairs)
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "OAUTHBEARER", "mutual TLS"])

@@ -13,6 +13,7 @@ from stream.config.reference_page import markdown
 from stream.groups.instances import EVERY_GROUP, InstanceShare
 
 PAGE = Path(__file__).parents[3] / "docs" / "config.md"
+FIELDS = {key: SECTIONS[key.partition(".")[0]].model_fields[key.partition(".")[2]] for key in KEYS}
 
 
 def test_page_is_up_to_date() -> None:
@@ -20,30 +21,20 @@ def test_page_is_up_to_date() -> None:
     assert PAGE.read_text() == markdown()
 
 
-@pytest.mark.parametrize("key", KEYS)
-def test_each_option_is_documented(key: str) -> None:
+def test_each_option_is_documented() -> None:
     """Each option has a help text of full sentences and is listed in `docs/config.md`."""
-    section, _, option = key.partition(".")
-    field = SECTIONS[section].model_fields[option]
-    assert field.description is not None
-    assert field.description.endswith(".")
-    assert f"`{key}`" in PAGE.read_text()
+    page = PAGE.read_text()
+    undocumented = [key for key, field in FIELDS.items() if not str(field.description).endswith(".")]
+    assert undocumented + [key for key in FIELDS if f"`{key}`" not in page] == []
 
 
 def test_only_the_servers_are_required() -> None:
-    """Every option except `kafka.bootstrap_servers` has a default."""
-    required = [
-        key for key in KEYS if SECTIONS[key.partition(".")[0]].model_fields[key.partition(".")[2]].is_required()
-    ]
-    assert required == ["kafka.bootstrap_servers"]
+    """Every option except `kafka.bootstrap_servers` has a default.
 
-
-def test_secret_options_are_listed_as_secrets() -> None:
-    """`SECRETS`, the keys that can be read from files, are exactly the options of type `Secret`."""
-    hidden = {
-        key for key in KEYS if "Secret" in str(SECTIONS[key.split(".")[0]].model_fields[key.split(".")[1]].annotation)
-    }
-    assert hidden == SECRETS
+    `SECRETS`, the keys that can be read from files, are exactly the options of type `Secret`.
+    """
+    assert [key for key, field in FIELDS.items() if field.is_required()] == ["kafka.bootstrap_servers"]
+    assert {key for key, field in FIELDS.items() if "Secret" in str(field.annotation)} == SECRETS
 
 
 def test_values_cannot_be_changed() -> None:
@@ -53,30 +44,23 @@ def test_values_cannot_be_changed() -> None:
         config.http.port = 1  # type: ignore[misc]
 
 
-@pytest.mark.parametrize(
-    "address", ["broker:9092", "10.0.0.1:1", "[::1]:65535", "b-1.kafka.svc.cluster.local:9092", "my_host:1"]
-)
-def test_valid_addresses_are_accepted(address: str) -> None:
+def test_valid_addresses_are_accepted() -> None:
     """Host names, IPv4 and IPv6 in brackets are valid hosts."""
-    assert KafkaOptions(bootstrap_servers=address).bootstrap_servers == (address,)  # type: ignore[arg-type]
+    for host in ("broker:9092", "10.0.0.1:1", "[::1]:65535", "b-1.kafka.svc.cluster.local:9092", "my_host:1"):
+        assert KafkaOptions(bootstrap_servers=host).bootstrap_servers == (host,)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    "url", ["http://receiver.events.svc/", "https://events.example.com:8443/a?b=c", "http://[::1]:80"]
-)
-def test_valid_urls_of_a_webhook_are_accepted(url: str) -> None:
-    """A webhook may use `https`, or `http` for a receiver in the same cluster."""
-    assert WebhookOptions(url=url).url == url
+def test_urls_of_a_webhook() -> None:
+    """A webhook may use `https`, or `http` for a receiver in the same cluster.
 
-
-@pytest.mark.parametrize(
-    "url",
-    ["", "events.example.com", "ftp://a/", "http://user:secret@a/", "http://a/#b", "http://a b/", "http://a:99999/"],
-)
-def test_invalid_urls_of_a_webhook_are_rejected(url: str) -> None:
-    """A URL with a password is also rejected, because the configuration would print the password."""
-    with pytest.raises(pydantic.ValidationError, match="must be a URL"):
-        WebhookOptions(url=url)
+    A URL with a password is rejected, because the configuration would print the password.
+    """
+    for url in ("http://receiver.events.svc/", "https://events.example.com:8443/a?b=c", "http://[::1]:80"):
+        assert WebhookOptions(url=url).url == url
+    wrong = ("", "events.example.com", "ftp://a/", "http://user:secret@a/", "http://a/#b", "http://a b/")
+    for url in (*wrong, "http://a:99999/"):
+        with pytest.raises(pydantic.ValidationError, match="must be a URL"):
+            WebhookOptions(url=url)
 
 
 def test_options_of_a_webhook_that_has_no_url_have_no_effect() -> None:

@@ -67,18 +67,16 @@ def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_the_place_is_kept_and_not_the_secret(place: Place) -> None:
-    """The repr and the pickle of a secret do not have its value; an unpickled copy reads the value from its place."""
+    """The repr and the pickle of a secret do not have its value; an unpickled copy reads the value from its place.
+
+    The next use after a rotation gets the new secret, without a new configuration.
+    """
     secret = place.secret()
     pickled = pickle.dumps(secret)
     assert secret.reveal() == "hunter2"
     assert "hunter2" not in f"{secret!r} {secret.place}"
     assert b"hunter2" not in pickled
     assert pickle.loads(pickled).reveal() == "hunter2"  # noqa: S301 -- pickled above
-
-
-def test_a_changed_secret_is_read(place: Place) -> None:
-    """The next use after a rotation gets the new secret, without a new configuration."""
-    secret = place.secret()
     place.write("rotated")
     assert secret.reveal() == "rotated"
 
@@ -93,38 +91,27 @@ def test_a_value_cannot_leave_its_process() -> None:
     assert len({secret, SecretValue("hunter2"), SecretValue("other")}) == 2
 
 
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        pytest.param(None, "No such file", id="removed"),
-        pytest.param(b"\xff\xfe", "not text", id="binary"),
-    ],
-)
-def test_unreadable_file_is_named(tmp_path: Path, content: bytes | None, problem: str) -> None:
-    """The error has the path of the file and the reason."""
-    path = tmp_path / "password"
-    if content is not None:
-        path.write_bytes(content)
-    with pytest.raises(SecretUnavailable, match=rf"{path} cannot be read: {problem}"):
-        SecretFile(path).reveal()
+def test_secret_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    """The error has the path of the file, or the name of the variable, and the reason."""
+    binary, missing = tmp_path / "binary", tmp_path / "none.yaml"
+    binary.write_bytes(b"\xff\xfe")
+    rows: list[tuple[Secret, str]] = [
+        (SecretFile(missing), f"{missing} cannot be read: No such file"),
+        (SecretFile(binary), f"{binary} cannot be read: not text"),
+        (SecretEntry(missing, "kafka.sasl_password"), "No such file"),
+        (SecretVariable("NO_SUCH_VARIABLE"), "NO_SUCH_VARIABLE is not set"),
+    ]
+    for secret, reason in rows:
+        with pytest.raises(SecretUnavailable, match=reason):
+            secret.reveal()
 
 
-@pytest.mark.parametrize(
-    "text", ["", "kafka: {}", "kafka: {sasl_username: hunter2", "[hunter2]", "kafka: hunter2"], ids=repr
-)
-def test_entry_that_is_gone_is_named_without_the_file_content(tmp_path: Path, text: str) -> None:
+def test_entry_that_is_gone_is_named_without_the_file_content(tmp_path: Path) -> None:
     """A configuration file that changed into something else is named; its text, which may be a secret, is not."""
     path = tmp_path / "config.yaml"
-    path.write_text(text)
-    with pytest.raises(SecretUnavailable, match=r"has no kafka\.sasl_password any more") as refused:
-        SecretEntry(path, "kafka.sasl_password").reveal()
-    assert "hunter2" not in str(refused.value)
-    assert refused.value.__cause__ is None
-
-
-def test_missing_file_of_an_entry_and_missing_variable_are_named(tmp_path: Path) -> None:
-    """A missing file and a missing variable are errors with the reason."""
-    with pytest.raises(SecretUnavailable, match="No such file"):
-        SecretEntry(tmp_path / "none.yaml", "kafka.sasl_password").reveal()
-    with pytest.raises(SecretUnavailable, match="NO_SUCH_VARIABLE is not set"):
-        SecretVariable("NO_SUCH_VARIABLE").reveal()
+    for text in ("", "kafka: {}", "kafka: {sasl_username: hunter2", "[hunter2]", "kafka: hunter2"):
+        path.write_text(text)
+        with pytest.raises(SecretUnavailable, match=r"has no kafka\.sasl_password any more") as refused:
+            SecretEntry(path, "kafka.sasl_password").reveal()
+        assert "hunter2" not in str(refused.value)
+        assert refused.value.__cause__ is None

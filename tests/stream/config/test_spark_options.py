@@ -34,18 +34,12 @@ def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("secret").write_text(SECRET)
 
 
-@pytest.mark.parametrize("name", sorted(REPLACED))
-def test_settings_with_an_option_are_refused_with_that_option(name: str) -> None:
-    """The error names the option to use instead."""
-    with pytest.raises(ValueError, match=REPLACED[name]):
-        check_spark_options({name: "x"})
-
-
-@pytest.mark.parametrize("name", sorted(FIXED))
-def test_settings_that_lagwarden_depends_on_are_refused(name: str) -> None:
-    """The error says that lagwarden sets them."""
-    with pytest.raises(ValueError, match="is set by lagwarden"):
-        check_spark_options({name: "x"})
+def test_settings_of_lagwarden_are_refused() -> None:
+    """The error names the option to use instead, or says that lagwarden sets what it depends on."""
+    advice = {**REPLACED, **dict.fromkeys(FIXED, "is set by lagwarden")}
+    for name, words in advice.items():
+        with pytest.raises(ValueError, match=words):
+            check_spark_options({name: "x"})
 
 
 def test_other_settings_of_spark_are_accepted_in_a_file_and_in_the_environment() -> None:
@@ -68,85 +62,55 @@ def test_settings_that_may_hold_a_secret_are_printed_as_stars() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("flags", "advice"),
-    [
-        pytest.param(
-            {**STANDALONE, "job.auth_secret_file": "secret", "checkpoint.shared": "false"},
-            r"checkpoint.shared = 'false'.*must be true with job.master spark://m:7077: put checkpoint.dir on a volume",
-            id="a checkpoint that is not shared",
-        ),
-        pytest.param(
-            {"checkpoint.shared": "true", "checkpoint.dir": "/x"},
-            "checkpoint.shared.*has no effect with job.master local",
-            id="a shared checkpoint without executors",
-        ),
-        pytest.param(
-            {**STANDALONE, "job.auth_secret_file": "secret", "checkpoint.dir": "x"},
-            "must be an absolute path with checkpoint.shared",
-            id="a relative path, which executors resolve elsewhere",
-        ),
-        pytest.param(STANDALONE, "job.auth_secret_file.*is needed.*job.authenticate: false", id="no secret"),
-        pytest.param(
-            {**STANDALONE, "job.auth_secret_file": "secret", "job.authenticate": "false"},
-            "job.auth_secret .*has no effect with job.authenticate: false",
-            id="a secret without authentication",
-        ),
-        pytest.param(
-            {**KUBERNETES, "job.auth_secret_file": "secret"},
-            "job.auth_secret .*has no effect with job.master k8s",
-            id="a secret on Kubernetes, where Spark generates it",
-        ),
-        pytest.param({**KUBERNETES, "job.executor_image": None}, "job.executor_image.*is needed", id="no image"),
-        pytest.param(
-            {**STANDALONE, "job.auth_secret_file": "secret", "job.namespace": "x"},
-            "job.namespace = 'x'.*has no effect with job.master spark://m:7077",
-            id="option of Kubernetes with a standalone master",
-        ),
-        pytest.param(
-            {"job.executors": "3"},
-            "job.executors.*has no effect with job.master local",
-            id="executors of a local master",
-        ),
-        pytest.param(
-            {"job.master": "local-cluster[2,1,1024]", "job.executor_memory": "2g"},
-            "job.executor_memory.*has no effect with job.master local-cluster",
-            id="memory beside a local cluster",
-        ),
-        pytest.param({"job.master": "yarn"}, "must be local.N., local-cluster", id="an unknown master"),
-    ],
-)
-def test_contradictions_are_refused_with_what_to_do(flags: dict[str, str | None], advice: str) -> None:
+SECURED: Final = {**STANDALONE, "job.auth_secret_file": "secret"}
+NO_EFFECT: Final = "has no effect with job.master"
+# Per row: the options and a part of the error.
+CONTRADICTIONS: Final[list[tuple[dict[str, str], str]]] = [
+    (
+        {**SECURED, "checkpoint.shared": "false"},
+        r"checkpoint.shared = 'false'.*must be true with job.master spark://m:7077: put checkpoint.dir on a volume",
+    ),
+    ({"checkpoint.shared": "true", "checkpoint.dir": "/x"}, f"checkpoint.shared.*{NO_EFFECT} local"),
+    ({**SECURED, "checkpoint.dir": "x"}, "must be an absolute path with checkpoint.shared"),
+    (STANDALONE, "job.auth_secret_file.*is needed.*job.authenticate: false"),
+    ({**SECURED, "job.authenticate": "false"}, "job.auth_secret .*has no effect with job.authenticate: false"),
+    ({**KUBERNETES, "job.auth_secret_file": "secret"}, f"job.auth_secret .*{NO_EFFECT} k8s"),
+    ({**STANDALONE, "job.master": KUBERNETES["job.master"]}, "job.executor_image.*is needed"),
+    ({**SECURED, "job.namespace": "x"}, f"job.namespace = 'x'.*{NO_EFFECT} spark://m:7077"),
+    ({"job.executors": "3"}, f"job.executors.*{NO_EFFECT} local"),
+    (
+        {"job.master": "local-cluster[2,1,1024]", "job.executor_memory": "2g"},
+        f"job.executor_memory.*{NO_EFFECT} local-cluster",
+    ),
+    ({"job.master": "yarn"}, "must be local.N., local-cluster"),
+]
+
+
+def test_contradictions_are_refused_with_what_to_do() -> None:
     """`check-config` and `run` refuse a combination that would fail, or have no effect, on executors."""
-    with pytest.raises(ConfigRefusal, match=advice):
-        load(flags={**SERVERS, **{key: value for key, value in flags.items() if value is not None}})
+    for flags, advice in CONTRADICTIONS:
+        with pytest.raises(ConfigRefusal, match=advice):
+            load(flags={**SERVERS, **flags})
 
 
 def test_secrets_of_kafka_must_be_in_files_for_executors_on_other_machines(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only files reach other machines; a variable and an entry of the configuration file exist on this machine."""
     monkeypatch.setenv("LAGWARDEN_KAFKA_SASL_PASSWORD", "x")
-    login = {
-        "kafka.security_protocol": "SASL_PLAINTEXT", "kafka.sasl_mechanism": "PLAIN", "kafka.sasl_username": "u",
-        "job.auth_secret_file": "secret",
-    }  # fmt: skip
-    flags = {**SERVERS, **STANDALONE, **login}
+    protocol = {"kafka.security_protocol": "SASL_PLAINTEXT", "kafka.sasl_mechanism": "PLAIN"}
+    login = {**SERVERS, **protocol, "kafka.sasl_username": "u"}
+    flags = {**SECURED, **login}
     variables = {"LAGWARDEN_KAFKA_SASL_PASSWORD": "x"}
     with pytest.raises(ConfigRefusal, match=r"kafka.sasl_password .*must be set as sasl_password_file"):
         load(environment=variables, flags=flags)
     assert load(flags={**flags, "kafka.sasl_password_file": "secret"}).job.master == STANDALONE["job.master"]
-    assert load(environment=variables, flags={**SERVERS, **login_without_spark(login)}).kafka.sasl_username == "u"
+    assert load(environment=variables, flags=login).kafka.sasl_username == "u"
 
 
-def login_without_spark(login: dict[str, str]) -> dict[str, str]:
-    """Return the options of the login alone."""
-    return {key: value for key, value in login.items() if key.startswith("kafka.")}
-
-
-@pytest.mark.parametrize("folder", ["gs://bucket/lagwarden", "hdfs://name/lagwarden", "file://host/lagwarden"])
-def test_other_storage_is_refused_as_checkpoint(folder: str) -> None:
+def test_other_storage_is_refused_as_checkpoint() -> None:
     """The checkpoint is a path or an address of S3; the scheme `file` may stand before a path."""
-    with pytest.raises(ConfigRefusal, match="must be a path, or an address such as s3a://BUCKET/PATH"):
-        load(flags={**SERVERS, "checkpoint.dir": folder})
+    for folder in ("gs://bucket/lagwarden", "hdfs://name/lagwarden", "file://host/lagwarden"):
+        with pytest.raises(ConfigRefusal, match="must be a path, or an address such as s3a://BUCKET/PATH"):
+            load(flags={**SERVERS, "checkpoint.dir": folder})
     assert load(flags={**SERVERS, "checkpoint.dir": "file:///mnt/lagwarden"}).checkpoint.dir == Path("/mnt/lagwarden")
 
 
