@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import re
 import typing
-from typing import Final
-
-import pytest
 
 from exporters.api_types.groups import GroupRow
 from exporters.catalogue.metric import Preset
 from exporters.catalogue.metrics import METRICS
 from tests.chart.promql import faults, known, metrics_of
 from tests.deploy.autoscaling import ADAPTER, AUTOSCALER, BY_API, BY_PROMETHEUS, PAGE
-
-MATCHERS: Final = "<<.LabelMatchers>>"
 
 
 def test_the_objects_are_of_the_served_kinds() -> None:
@@ -27,31 +22,22 @@ def test_the_objects_are_of_the_served_kinds() -> None:
 
 
 def test_metadata_of_triggers_has_only_strings() -> None:
-    """All metadata values of the triggers are strings, because KEDA refuses numbers and booleans."""
+    """All metadata values of the triggers are strings, because KEDA refuses numbers and booleans.
+
+    `ignoreNullValues` is false: by default, KEDA counts an absent series as 0 and removes all members.
+    """
     triggers = [trigger for example in (BY_PROMETHEUS, BY_API) for trigger in example["spec"]["triggers"]]
     assert {type(value) for trigger in triggers for value in trigger["metadata"].values()} == {str}
+    assert triggers[0]["metadata"]["ignoreNullValues"] == "false"
 
 
-def test_an_absent_series_is_not_zero() -> None:
-    """`ignoreNullValues` is false: by default, KEDA counts an absent series as 0 and removes all members."""
-    (trigger,) = BY_PROMETHEUS["spec"]["triggers"]
-    assert trigger["metadata"]["ignoreNullValues"] == "false"
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        pytest.param(BY_PROMETHEUS["spec"]["triggers"][0]["metadata"]["query"], id="KEDA"),
-        pytest.param(
-            ADAPTER["rules"]["external"][0]["metricsQuery"].replace(MATCHERS, 'group="billing"'), id="adapter"
-        ),
-    ],
-)
-def test_a_query_uses_metrics_of_the_default_preset(query: str) -> None:
+def test_the_queries_use_metrics_of_the_default_preset() -> None:
     """Every series and label exists with the default configuration."""
-    assert faults(query, known({})) == []
     presets = {metric.name: metric.smallest_preset for metric in METRICS}
-    assert all(Preset.STANDARD.includes(presets[name]) for name in metrics_of(query, {}))
+    (trigger,), (rule,) = BY_PROMETHEUS["spec"]["triggers"], ADAPTER["rules"]["external"]
+    for query in (trigger["metadata"]["query"], rule["metricsQuery"].replace("<<.LabelMatchers>>", 'group="billing"')):
+        assert faults(query, known({})) == []
+        assert all(Preset.STANDARD.includes(presets[name]) for name in metrics_of(query, {}))
 
 
 def test_the_api_has_the_fields() -> None:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import pytest
 import yaml
 
 from deploy.chart.values_schema import CHART
-from sandbox.programs.prometheus_tools import ToolMissingError, find_tool
 from tests.chart.promql import asked, clusters_mixed, faults, known, parsed
 from tests.chart.test_rules_written import RECORDED
 
@@ -21,8 +18,6 @@ if TYPE_CHECKING:
 ROOT: Final = Path(__file__).resolve().parents[2]
 PAGES: Final = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted(CHART.glob("*.md"))]
 SERIES: Final = known(RECORDED)
-EAST: Final = 'job="lagwarden",instance="collector:8889",cluster="east",group="billing"'
-WEST: Final = EAST.replace("east", "west")
 
 
 def queries(text: str) -> Iterator[str]:
@@ -57,29 +52,17 @@ def is_calculation(text: str) -> bool:
 
 
 QUERIES: Final = sorted({(page.name, query) for page in PAGES for query in queries(page.read_text("utf-8"))})
-every_query = pytest.mark.parametrize(
-    "query", [query for _, query in QUERIES], ids=[": ".join(each) for each in QUERIES]
-)
 
 
-def test_the_queries_of_the_pages_are_found() -> None:
-    """Queries are found in code spans, in blocks, and in fields of YAML blocks."""
-    pages = {page for page, _ in QUERIES}
-    assert pages >= {"metrics.md", "kminion.md", "owners.md", "cluster.md", "autoscaling.md"}
+def test_queries_select_existing_series_and_never_mix_clusters() -> None:
+    """Queries are found in code spans, in blocks, and in fields of YAML blocks.
 
-
-@every_query
-def test_a_query_never_mixes_clusters(query: str) -> None:
-    """Each sum and each join is within a cluster."""
-    assert clusters_mixed(query) == []
-
-
-@every_query
-def test_a_query_selects_existing_series(query: str) -> None:
-    """Each series and label of lagwarden exists, and only counters have rates."""
-    names = {each.metric for each in asked(query)}
-    if all(name.startswith("lagwarden") for name in names):
-        assert faults(query, SERIES) == []
+    Each sum and each join is within a cluster, each series and label of lagwarden exists, and only counters have rates.
+    """
+    assert {page for page, _ in QUERIES} >= {"metrics.md", "kminion.md", "owners.md", "cluster.md", "autoscaling.md"}
+    assert [(place, mixed) for place in QUERIES if (mixed := clusters_mixed(place[1]))] == []
+    own = [place for place in QUERIES if all(each.metric.startswith("lagwarden") for each in asked(place[1]))]
+    assert [(place, found) for place in own if (found := faults(place[1], SERIES))] == []
 
 
 def test_a_query_that_mixes_clusters_is_noticed() -> None:
@@ -89,37 +72,3 @@ def test_a_query_that_mixes_clusters_is_noticed() -> None:
     assert clusters_mixed("sum(lagwarden_group_lag)") == ["sum of everything"]
     assert clusters_mixed("sum without (cluster) (lagwarden_group_lag)") == ["without (cluster)"]
     assert clusters_mixed("sum by (cluster, group) (lagwarden_partition_lag)") == []
-
-
-@pytest.fixture(scope="module")
-def promtool() -> str:
-    """Return the path of promtool; skip if it cannot be installed."""
-    try:
-        return find_tool("promtool", fetch=True)
-    except ToolMissingError as error:
-        pytest.skip(str(error))
-
-
-@pytest.mark.chart
-def test_the_join_of_owners_uses_the_owner_of_the_same_cluster(promtool: str, tmp_path: Path) -> None:
-    """Groups of the same name in two clusters behind one collector each get the owner of their own cluster."""
-    (query,) = (each for page, each in QUERIES if page == "owners.md")
-    given = {
-        f"lagwarden_group_time_lag_seconds{{{EAST}}}": "30x2",
-        f"lagwarden_group_time_lag_seconds{{{WEST}}}": "70x2",
-        f'lagwarden_group_owner_info{{{EAST},team="payments",tier="1",link="https://a"}}': "1x2",
-        f'lagwarden_group_owner_info{{{WEST},team="search",max_severity="info",link="https://b"}}': "1x2",
-    }
-    wanted = [
-        {"labels": f'{{{EAST},team="payments",tier="1"}}', "value": 30},
-        {"labels": f'{{{WEST},team="search",max_severity="info"}}', "value": 70},
-    ]
-    test = {
-        "interval": "30s",
-        "input_series": [{"series": name, "values": values} for name, values in given.items()],
-        "promql_expr_test": [{"expr": query, "eval_time": "1m", "exp_samples": wanted}],
-    }
-    file = tmp_path / "join.yaml"
-    file.write_text(yaml.safe_dump({"evaluation_interval": "30s", "tests": [test]}))
-    done = subprocess.run([promtool, "test", "rules", str(file)], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr

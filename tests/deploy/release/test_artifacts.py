@@ -66,11 +66,11 @@ def test_packaged_chart_runs_the_image_of_its_release(tmp_path: Path) -> None:
     assert values == before | {"image": expected}
 
 
-@pytest.mark.parametrize("image", ["lagwarden", "lagwarden:0.1.0", "lagwarden@sha256:12", f"a b@{DIGEST}"])
-def test_image_without_a_digest_is_refused(tmp_path: Path, image: str) -> None:
+def test_image_without_a_digest_is_refused(tmp_path: Path) -> None:
     """An image name without a complete digest is an error, because a tag can be moved after the release."""
-    with pytest.raises(ArtifactError, match="is not NAME@sha256:DIGEST"):
-        package_chart(tmp_path, image)
+    for image in ("lagwarden", "lagwarden:0.1.0", "lagwarden@sha256:12", f"a b@{DIGEST}"):
+        with pytest.raises(ArtifactError, match="is not NAME@sha256:DIGEST"):
+            package_chart(tmp_path, image)
 
 
 def test_sbom_lists_every_pinned_package_with_its_hashes(tmp_path: Path) -> None:

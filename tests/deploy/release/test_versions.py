@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 from deploy.release.__main__ import main
 from deploy.release.versions import differing_versions, project_version
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import pytest
+
 
 def tree(folder: Path, project: str, chart: str, image: str) -> Path:
     """Write the files that hold a version."""
-    (folder / "pyproject.toml").write_text(f'[project]\nversion = "{project}"\n')
     (folder / "deploy" / "helm" / "lagwarden").mkdir(parents=True)
+    (folder / "pyproject.toml").write_text(f'[project]\nversion = "{project}"\n')
     (folder / "deploy" / "helm" / "lagwarden" / "Chart.yaml").write_text(f"version: {chart}\nappVersion: {image}\n")
     return folder
 
@@ -26,30 +26,22 @@ def test_versions_of_this_tree_agree() -> None:
     assert differing_versions(f"v{project_version()}") == []
 
 
-@pytest.mark.parametrize(
-    ("versions", "found"),
-    [
-        (("1.2.3", "1.2.3", "1.2.3"), []),
-        (("1.2.2", "1.2.3", "1.2.3"), ["the version in pyproject.toml is 1.2.2, and the tag is v1.2.3"]),
-        (("1.2.3", "1.3.0", "1.2.3"), ["the version of the chart is 1.3.0, and the tag is v1.2.3"]),
-        (("1.2.3", "1.2.3", "1.2.2"), ["the appVersion of the chart is 1.2.2, and the tag is v1.2.3"]),
-    ],
-)
-def test_each_version_is_compared_with_the_tag(
-    tmp_path: Path, versions: tuple[str, str, str], found: list[str]
-) -> None:
+def test_each_version_is_compared_with_the_tag(tmp_path: Path) -> None:
     """Each version that differs from the tag has one line, and equal versions have none."""
-    assert differing_versions("v1.2.3", tree(tmp_path, *versions)) == found
+    for at, (versions, found) in enumerate(
+        (
+            (("1.2.3", "1.2.3", "1.2.3"), []),
+            (("1.2.2", "1.2.3", "1.2.3"), ["the version in pyproject.toml is 1.2.2, and the tag is v1.2.3"]),
+            (("1.2.3", "1.3.0", "1.2.3"), ["the version of the chart is 1.3.0, and the tag is v1.2.3"]),
+            (("1.2.3", "1.2.3", "1.2.2"), ["the appVersion of the chart is 1.2.2, and the tag is v1.2.3"]),
+        )
+    ):
+        assert differing_versions("v1.2.3", tree(tmp_path / str(at), *versions)) == found
 
 
-def test_release_of_another_tag_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The program ends with an error before it builds."""
+def test_nothing_is_built_for_another_tag_or_for_a_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Another tag is an error. `--only-check`, which the first job of the workflow uses, exits with 0."""
     assert main(["--tag", "v99.0.0", "--into", str(tmp_path / "dist")]) == 1
     assert "and the tag is v99.0.0" in capsys.readouterr().err
-    assert not (tmp_path / "dist").exists()
-
-
-def test_check_alone_writes_nothing(tmp_path: Path) -> None:
-    """`--only-check`, which the first job of the workflow uses, exits with 0 and builds nothing."""
     assert main(["--only-check", "--into", str(tmp_path / "dist")]) == 0
     assert not (tmp_path / "dist").exists()

@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 import yaml
@@ -14,19 +14,18 @@ import yaml
 from deploy.chart.tools import ToolsUnreachableError
 from deploy.release.workflow_lint import actionlint, problems
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 ROOT: Final = Path(__file__).resolve().parents[3]
 WORKFLOW: Final = ROOT / ".github" / "workflows" / "release.yml"
+EVERY: Final = {path.name: path.read_text() for path in sorted(WORKFLOW.parent.glob("*.yml"))}
+"""The text of each workflow. That of releases runs the others as jobs."""
+JOBS: Final[list[dict[str, Any]]] = [job for text in EVERY.values() for job in yaml.safe_load(text)["jobs"].values()]
 UNPINNED: Final = {"pypa/gh-action-pypi-publish": "the commits of its newest tags could not be verified"}
 """Actions without the digest of a commit, and why."""
 
 
-def steps() -> Iterator[dict[str, Any]]:
-    """Yield the steps of all jobs."""
-    for job in yaml.safe_load(WORKFLOW.read_text())["jobs"].values():
-        yield from job["steps"]
+def steps() -> list[dict[str, Any]]:
+    """Return the steps of all jobs."""
+    return [step for job in JOBS for step in job.get("steps", ())]
 
 
 @pytest.fixture(scope="module")
@@ -56,34 +55,30 @@ def test_linter_finds_an_unknown_context(tmp_path: Path) -> None:
 
 def test_actions_are_pinned_by_commit() -> None:
     """Each action except the listed one has a commit, and its version as comment, because a tag can be moved."""
-    used = re.findall(r"uses: (\S+?)@(\S+)(?: # (v\S+))?", WORKFLOW.read_text())
-    assert used
+    used = [found for text in EVERY.values() for found in re.findall(r"uses: (\S+?)@(\S+)(?: # (v\S+))?", text)]
     assert {name for name, at, version in used if not (re.fullmatch("[0-9a-f]{40}", at) and version)} == set(UNPINNED)
 
 
 def test_workflow_names_no_registry() -> None:
     """The registry is a variable of the repository, so that a fork releases to its own registry."""
-    text = WORKFLOW.read_text()
-    assert "://" not in text.replace("oci://$CHARTS", "")
-    assert not re.search(r"\b(docker|ghcr|quay)\.io\b", text)
+    for text in EVERY.values():
+        assert "://" not in text.replace("oci://$CHARTS", "")
+        assert not re.search(r"\b(docker|ghcr|quay)\.io\b", text)
 
 
-def test_make_targets_of_the_workflow_exist() -> None:
-    """The steps run five targets of `make`, and the Makefile has each of them."""
+def test_make_targets_of_the_workflows_exist() -> None:
+    """The steps run targets of `make`, and the Makefile has each of them."""
     called = {name for step in steps() for name in re.findall(r"\bmake ([a-z-]+)", step.get("run", ""))}
-    assert called == {"test", "audit", "docs", "release", "release-check"}
-    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    assert called <= set(targets)
+    assert called == {"full", "test", "audit", "docs", "release", "release-check"}
+    assert called <= set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 
 
 def test_permissions_are_given_job_by_job() -> None:
     """The default is no permission, and no checkout keeps a token."""
-    workflow = yaml.safe_load(WORKFLOW.read_text())
-    assert workflow["permissions"] == {}
-    assert all("permissions" in job for job in workflow["jobs"].values())
+    assert [name for name, text in EVERY.items() if yaml.safe_load(text)["permissions"] != {}] == []
+    assert all("permissions" in job for job in JOBS)
     checkouts = [step for step in steps() if step.get("uses", "").startswith("actions/checkout@")]
-    assert checkouts
-    assert all(step["with"]["persist-credentials"] is False for step in checkouts)
+    assert {step["with"]["persist-credentials"] for step in checkouts} == {False}
 
 
 def test_the_site_of_the_documentation_is_deployed() -> None:
@@ -103,27 +98,21 @@ def test_the_site_of_the_documentation_is_deployed() -> None:
 DIGEST: Final = f"sha256:{'0' * 64}"
 
 
-@pytest.mark.parametrize(
-    ("digest", "is_built"),
-    [
-        pytest.param(DIGEST, True, id="a digest"),
-        pytest.param("", False, id="no answer"),
-        pytest.param("12-slim", False, id="a tag"),
-    ],
-)
-def test_the_image_has_a_base_of_a_known_digest(digest: str, tmp_path: Path, *, is_built: bool) -> None:
+def test_the_image_has_a_base_of_a_known_digest(tmp_path: Path) -> None:
     """The build step, run with a fake docker, stops without the digest of the base."""
     (script,) = (step["run"] for step in steps() if "buildx build" in step.get("run", ""))
-    docker = tmp_path / "docker"
-    docker.write_text(f"""#!/bin/sh
+    for digest in (DIGEST, "", "12-slim"):
+        docker, calls = tmp_path / "docker", tmp_path / "calls"
+        docker.write_text(f"""#!/bin/sh
 case "$*" in
   *inspect*) echo {digest} ;;
-  *) echo "$*" >>{tmp_path}/calls; echo '{{"containerimage.digest": "{DIGEST}"}}' >image.json ;;
+  *) echo "$*" >>{calls}; echo '{{"containerimage.digest": "{DIGEST}"}}' >image.json ;;
 esac
 """)
-    docker.chmod(0o755)
-    # GitHub runs a step in this way.
-    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "PLATFORM": "linux/amd64", "IMAGE": "i"}
-    subprocess.run(["bash", "-eo", "pipefail", "-c", script], cwd=tmp_path, env=environment, check=False)
-    built = [line for line in (tmp_path / "calls").read_text().splitlines() if line.startswith("buildx build")]
-    assert [f"BASE_IMAGE=debian@{digest}" in line for line in built] == [True] * is_built
+        docker.chmod(0o755)
+        calls.unlink(missing_ok=True)
+        # GitHub runs a step in this way.
+        environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "PLATFORM": "linux/amd64", "IMAGE": "i"}
+        subprocess.run(["bash", "-eo", "pipefail", "-c", script], cwd=tmp_path, env=environment, check=False)
+        built = [line for line in calls.read_text().splitlines() if line.startswith("buildx build")]
+        assert [f"BASE_IMAGE=debian@{digest}" in line for line in built] == [True] * (digest == DIGEST)

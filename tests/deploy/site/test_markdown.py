@@ -34,29 +34,22 @@ def test_links_and_pictures_are_found_and_code_has_none() -> None:
     assert [(link.line, link.target) for link in links(text)] == [
         (1, "c.md"), (1, "e.png"), (5, "g.md#h"), (5, "j.svg"), (5, "k.md"),
     ]  # fmt: skip
-
-
-def test_a_longer_fence_holds_shorter_ones() -> None:
-    """Only a fence of at least the same length ends fenced code."""
+    # Only a fence of at least the same length ends fenced code.
     assert [link.target for link in links("````\n```\n[no](x.md)\n````\n[yes](y.md)\n")] == ["y.md"]
 
 
-@pytest.mark.parametrize(
-    ("heading", "anchor"),
-    [
+def test_anchors_are_those_of_the_forge() -> None:
+    """An anchor has lower case, no punctuation, and a hyphen for each space.
+
+    The second heading with one text ends in -1; a heading in fenced code has no anchor.
+    """
+    for heading, anchor in (
         ("Batches of one record", "batches-of-one-record"),
         ("Catch-up, restart, steady state", "catch-up-restart-steady-state"),
         ("Options & exit codes", "options--exit-codes"),
         ("`http.web_config` and [docs](x.md)", "httpweb_config-and-docs"),
-    ],
-)
-def test_anchors_are_those_of_the_forge(heading: str, anchor: str) -> None:
-    """An anchor has lower case, no punctuation, and a hyphen for each space."""
-    assert slug(heading) == anchor
-
-
-def test_a_repeated_heading_has_a_numbered_anchor() -> None:
-    """The second heading with one text ends in -1; a heading in fenced code has no anchor."""
+    ):
+        assert slug(heading) == anchor
     assert anchors("# A\n## B\n## B\n```\n# no\n```\n") == {"a", "b", "b-1"}
 
 

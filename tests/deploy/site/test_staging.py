@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 from deploy.site.pages import ROOT, listed, navigation
 from deploy.site.staging import adapted, stage
 
@@ -15,9 +13,12 @@ if TYPE_CHECKING:
 PAGES = {"README.md", "docs/a.md", "docs/runbooks/README.md"}
 
 
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [
+def test_links_to_pages_stay_and_links_to_files_lead_to_the_forge() -> None:
+    """Links to pages, pictures or other hosts are kept, folders have an index, and files are on the forge.
+
+    A link without an address becomes its text. Neither links nor lists in fenced code are changed.
+    """
+    for line, expected in (
         ("[a](a.md#b)", "[a](a.md#b)"),
         ("[top](../README.md)", "[top](../README.md)"),
         ("![p](pictures/p.png)", "![p](pictures/p.png)"),
@@ -26,22 +27,11 @@ PAGES = {"README.md", "docs/a.md", "docs/runbooks/README.md"}
         ("see [the code](../bench/x.py).", "see [the code](FORGE/bench/x.py)."),
         ("`[code](../bench/x.py)`", "`[code](../bench/x.py)`"),
         ("[`x.py`](../bench/x.py)", "[`x.py`](FORGE/bench/x.py)"),
-    ],
-)
-def test_links_to_pages_stay_and_links_to_files_lead_to_the_forge(line: str, expected: str) -> None:
-    """Links to pages, pictures or other hosts are kept, folders have an index, and files are on the forge."""
-    assert adapted(line, "docs/a.md", PAGES, "FORGE/") == f"{expected}\n"
-
-
-def test_links_to_files_are_text_without_a_forge() -> None:
-    """A link without an address becomes its text."""
+    ):
+        assert adapted(line, "docs/a.md", PAGES, "FORGE/") == f"{expected}\n"
     assert adapted("see [`the` code](../x.py).\n", "docs/a.md", PAGES, "") == "see `the` code.\n"
-
-
-def test_fenced_code_is_kept() -> None:
-    """Neither links nor lists in fenced code are changed."""
-    text = "text\n```\n[a](../x.py)\n- a\n  - b\n```\n"
-    assert adapted(text, "docs/a.md", PAGES, "FORGE") == text
+    fenced = "text\n```\n[a](../x.py)\n- a\n  - b\n```\n"
+    assert adapted(fenced, "docs/a.md", PAGES, "FORGE") == fenced
 
 
 def test_lists_get_four_spaces_per_level_and_a_blank_line() -> None:
