@@ -1,11 +1,14 @@
-"""Readiness depends on the position in the offsets topic, for every kind of log tail."""
+"""Readiness depends on the position in the offsets topic: with every kind of log tail, added partitions and outages."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from sandbox.kafka import tools
+from stream.errors import ExitCode
 from stream.groups.placement import partition_for
 from tests.integration.traffic import (
     FAST_RETENTION,
@@ -20,14 +23,23 @@ from tests.integration.traffic import (
     offsets_ends,
     topics_of,
 )
-from tests.support.monitor import Monitor
+from tests.support.in_process_job import InProcessJob
+from tests.support.processes import eventually, patience
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.conftest import MakeBroker
+    from tests.support.in_process_job import Jvm
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(patience(500))]
+
+BEFORE: Final = 4
+AFTER: Final = 10
+NAMES: Final = tuple(f"group-{number}" for number in range(40))
+STAYING: Final = tuple(name for name in NAMES if partition_for(name, BEFORE) == partition_for(name, AFTER))
+MOVING: Final = tuple(name for name in NAMES if partition_for(name, AFTER) >= BEFORE)
+LATE: Final = tuple(name for name in (f"late-{number}" for number in range(30)) if partition_for(name, AFTER) >= BEFORE)
 
 
 def groups_by_partition(partitions: int) -> dict[int, str]:
@@ -40,11 +52,13 @@ def groups_by_partition(partitions: int) -> dict[int, str]:
     return found
 
 
-def test_monitor_waits_for_the_offsets_topic_and_does_not_create_it(make_broker: MakeBroker, tmp_path: Path) -> None:
+def test_monitor_waits_for_the_offsets_topic_and_does_not_create_it(
+    make_broker: MakeBroker, jvm: Jvm, tmp_path: Path
+) -> None:
     """Readiness names the missing topic, and the monitor is ready after the first commit."""
     bootstrap = make_broker().bootstrap
     make_topic(bootstrap, "t", 1)
-    with Monitor(bootstrap, tmp_path) as monitor:
+    with InProcessJob(bootstrap, tmp_path, jvm) as monitor:
         monitor.wait_for(lambda: monitor.readiness().get("phase") == "waiting for topic", "the phase waiting for topic")
         for _ in range(3):
             monitor.wait_answering()
@@ -61,7 +75,7 @@ def test_monitor_waits_for_the_offsets_topic_and_does_not_create_it(make_broker:
         assert monitor.wait_read(offsets_ends(bootstrap)).committed == {("very first", "t", 0): 4}
 
 
-def test_log_tails_without_records_do_not_delay_readiness(make_broker: MakeBroker, tmp_path: Path) -> None:
+def test_log_tails_without_records_do_not_delay_readiness(make_broker: MakeBroker, jvm: Jvm, tmp_path: Path) -> None:
     """The monitor is ready with logs that are empty, expired, end in a marker, or have an open transaction."""
     bootstrap = make_broker(offsets_partitions=6, properties=FAST_RETENTION).bootstrap
     make_topic(bootstrap, "t", 3)
@@ -83,7 +97,7 @@ def test_log_tails_without_records_do_not_delay_readiness(make_broker: MakeBroke
     commit_in(held, bootstrap, group[4], "t", {0: 8})
     commit(bootstrap, group[5], "t", {0: 5})
 
-    with Monitor(bootstrap, tmp_path) as monitor:
+    with InProcessJob(bootstrap, tmp_path, jvm) as monitor:
         shown = monitor.wait_ready().metrics()
         assert shown.committed == {(group[number], "t", 0): number for number in (1, 2, 4, 5)}
         assert set(shown.offsets_partitions("distance").values()) == {0}
@@ -93,3 +107,114 @@ def test_log_tails_without_records_do_not_delay_readiness(make_broker: MakeBroke
         shown = monitor.wait_read(offsets_ends(bootstrap))
         assert set(shown.offsets_partitions("stable_gap").values()) == {0}
         assert shown.committed == committed_at_broker(bootstrap, [group[number] for number in (1, 2, 4, 5)])
+
+
+def add_partitions(bootstrap: str, partitions: int) -> None:
+    """Increase the number of partitions of the offsets topic, with Kafka's tool."""
+    alter = ("--alter", "--topic", OFFSETS_TOPIC, "--partitions", str(partitions))
+    tools.run_tool("org.apache.kafka.tools.TopicCommand", "--bootstrap-server", bootstrap, *alter)
+
+
+def test_added_partitions_are_read_without_a_restart(make_broker: MakeBroker, jvm: Jvm, tmp_path: Path) -> None:
+    """Readiness waits until the added partitions are read. Moved groups are shown once, also after a restart."""
+    broker = make_broker(offsets_partitions=BEFORE)
+    make_topic(broker.bootstrap, "t", 2, records=100)
+    for name in (*STAYING, *MOVING):
+        commit(broker.bootstrap, name, "t", {0: 5, 1: 6})
+    with InProcessJob(broker.bootstrap, tmp_path, jvm) as monitor:
+        monitor.wait_ready()
+        # The monitor can have read the partitions before the tool has ended, so readiness is read beside the tool.
+        with ThreadPoolExecutor(1) as tool:
+            added = tool.submit(add_partitions, broker.bootstrap, AFTER)
+            monitor.wait_for(lambda: "partitions added to __consumer_offsets" in monitor.reasons(), "the reason")
+            added.result()
+        (line,) = monitor.wait_events("partitions added to __consumer_offsets; reading them from their start")
+        assert line["partitions"] == list(range(BEFORE, AFTER))
+        monitor.wait_ready()
+
+        # A broker counts the partitions once, when it starts.
+        broker.stop()
+        broker.start()
+        for name in (*STAYING, *MOVING, *LATE):
+            commit(broker.bootstrap, name, "t", {0: 7})
+        ends = offsets_ends(broker.bootstrap)
+        assert any(ends[partition] for partition in range(BEFORE, AFTER))
+        by_broker = committed_at_broker(broker.bootstrap, (*STAYING, *MOVING, *LATE))
+        shown = monitor.wait_read(ends)
+        assert shown.committed == by_broker
+        assert shown.offsets_partitions("position").keys() == set(range(AFTER))
+        assert monitor.get("/readyz").status == 200
+        assert shown.value("lagwarden_resyncs_total") == 0
+
+        assert monitor.stop().code == ExitCode.OK
+        shown = monitor.start().wait_ready().metrics()
+        assert shown.committed == by_broker
+        assert shown.value("lagwarden_resyncs_total") == 0
+
+
+@pytest.mark.long
+def test_a_batch_waits_for_a_broker_that_hangs(make_broker: MakeBroker, jvm: Jvm, tmp_path: Path) -> None:
+    """A query whose broker is paused during a read neither fails nor restarts, and reads the records later."""
+    broker = make_broker()
+    make_topic(broker.bootstrap, "t", 1)
+    commit(broker.bootstrap, "g", "t", {0: 1})
+    settings = {"kafka.request_timeout": "2s", "job.trigger_interval": "200ms", "job.freshness_limit": "20s"}
+    with InProcessJob(broker.bootstrap, tmp_path, jvm, settings) as monitor:
+        monitor.wait_ready()
+        for offset in (2, 3, 4):
+            commit(broker.bootstrap, "g", "t", {0: offset})
+            broker.pause()
+            try:
+                monitor.wait_for(lambda: monitor.metrics().value("lagwarden_kafka_reachable") == 0, "the outage")
+            finally:
+                broker.resume()
+            # The controller may have fenced the broker, which elects its leaders again.
+            shown = monitor.wait_read(eventually(lambda: offsets_ends(broker.bootstrap)))
+            assert shown.committed == {("g", "t", 0): offset}
+        assert monitor.events("query failed") == []
+        assert shown.value("lagwarden_resyncs_total") == 0
+        assert shown.records_read == 4
+
+
+def test_monitor_recovers_from_a_missing_broker(make_broker: MakeBroker, jvm: Jvm, tmp_path: Path) -> None:
+    """Readiness has the cause while the broker is missing. The old snapshot is shown until the broker returns."""
+    broker = make_broker()
+    bootstrap = broker.bootstrap
+    make_topic(bootstrap, "t", 2)
+    commit(bootstrap, "g", "t", {0: 3})
+    broker.stop()
+
+    settings = {"job.freshness_limit": "6s", "kafka.request_timeout": "3s"}
+    with InProcessJob(bootstrap, tmp_path, jvm, settings) as monitor:
+        monitor.wait_for(lambda: bootstrap in monitor.reasons(), "the cause to be named")
+        assert "nothing listens there" in monitor.reasons()
+        assert monitor.get("/livez").status == 200
+        assert monitor.get("/readyz").status == 503
+        assert monitor.metrics().value("lagwarden_kafka_reachable") == 0
+        assert [line["cause"] for line in monitor.wait_events("kafka unavailable at startup; trying again")] == [
+            monitor.reasons()
+        ]
+
+        broker.start()
+        monitor.wait_ready()
+        assert monitor.metrics().committed == {("g", "t", 0): 3}
+
+        broker.stop()
+        monitor.wait_for(lambda: monitor.metrics().value("lagwarden_kafka_reachable") == 0, "the outage to be seen")
+        monitor.wait_for(lambda: monitor.get("/readyz").status == 503, "readiness to end with freshness")
+        assert "old (limit 6 s)" in monitor.reasons()
+        shown = monitor.metrics()
+        assert shown.committed == {("g", "t", 0): 3}
+        assert shown.value("lagwarden_phase_info", phase="running") == 1
+        assert monitor.get("/livez").status == 200
+        assert len(monitor.wait_events("kafka unreachable")) == 1
+
+        broker.start()
+        monitor.wait_ready()
+        assert monitor.metrics().value("lagwarden_kafka_reachable") == 1
+        commit(bootstrap, "g", "t", {0: 5})
+        commit(bootstrap, "after", "t", {1: 1})
+        shown = monitor.wait_read(offsets_ends(bootstrap))
+        assert shown.committed == {("g", "t", 0): 5, ("after", "t", 1): 1}
+        assert len(monitor.wait_events("kafka reachable again")) == 1
+        assert monitor.stop().code == ExitCode.OK

@@ -19,7 +19,7 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 from sandbox.kafka import tools
 from sandbox.kafka.jars import BROKER
 from sandbox.kafka.topics import create_topics
-from sandbox.waiting import LIMIT, eventually, wait_until
+from tests.support.processes import LIMIT, eventually, wait_until
 from tests.support.producers import patient_producer
 
 if TYPE_CHECKING:
@@ -30,6 +30,11 @@ if TYPE_CHECKING:
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 FAST_RETENTION: Final = {"log.retention.check.interval.ms": "300", "log.initial.task.delay.ms": "100"}
 """Properties of a broker that checks retention continuously."""
+FAST_HEARTBEATS: Final = {
+    "group.consumer.heartbeat.interval.ms": "500",
+    "group.consumer.min.heartbeat.interval.ms": "500",
+}
+"""Properties of a broker whose groups of the consumer protocol settle within a second instead of five."""
 
 
 def make_topic(bootstrap: str, name: str, partitions: int, records: int = 10) -> None:
@@ -69,10 +74,12 @@ def commit(bootstrap: str, group: str, topic: str, offsets: Mapping[int, int], t
 def join_and_commit(client: Consumer, topic: str, offsets: Mapping[int, int]) -> None:
     """Join the group, wait for the partitions, and commit these offsets as a member."""
     client.subscribe([topic])
-    for _ in range(600):
+
+    def has_joined() -> bool:
         client.poll(0.05)
-        if {each.partition for each in client.assignment()} >= offsets.keys():
-            break
+        return {each.partition for each in client.assignment()} >= offsets.keys()
+
+    wait_until(has_joined, "the assignment", pause=0)
     eventually(lambda: client.commit(offsets=places(topic, offsets), asynchronous=False))
 
 

@@ -32,10 +32,8 @@ CORE: Final = (
     "tests/integration/test_pending_revocation.py",
     # The job: Spark, readiness, restarts, refusals, exit codes, damaged checkpoints.
     "tests/stream/spark",
-    "tests/integration/test_added_partitions.py",
     "tests/integration/test_readiness.py",
     "tests/integration/failures/test_failures.py",
-    "tests/integration/failures/test_kafka_away.py",
     "tests/integration/failures/test_refusals.py",
     "tests/integration/failures/test_restarts.py",
     "tests/chaos/test_damaged_checkpoints.py",
@@ -53,6 +51,7 @@ _CHART: Final = ("deploy/helm", "deploy/chart", "deploy/dashboards", "docs/runbo
 
 TOUCHED_BY: Final[dict[str, tuple[str, ...]]] = {
     "tests/integration/failures": (*_SERVICE, "stream/errors.py"),
+    "tests/integration/test_readiness.py": ("stream/service", "stream/cluster"),
     "tests/integration/test_hidden_states.py": _STATE,
     "tests/integration/test_life.py": ("stream/groups", "decoders"),
     "tests/integration/test_time_lag.py": _STATE,

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from stream.errors import ExitCode
+    from tests.support.in_process_job import InProcessJob
     from tests.support.monitor import Monitor
 
 
-def assert_refused(monitor: Monitor, code: ExitCode, *words: str) -> None:
-    """Assert that the process ends with the code and one error line with these words."""
+def assert_refused(monitor: Monitor | InProcessJob, code: ExitCode, *words: str) -> None:
+    """Assert that the monitor ends with the code and one error line with these words."""
     ending = monitor.ending(90)
     assert (ending.code, ending.left_behind) == (code, ()), monitor.output
     output = monitor.output

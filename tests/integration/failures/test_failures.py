@@ -1,44 +1,36 @@
-"""An internal failure ends all processes with one line with the cause, and a documented exit code."""
+"""An internal failure ends all processes with one line with the cause, and a documented exit code.
+
+SIGTERM ends them with code 0, also while the monitor waits for a broker.
+"""
 
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import shutil
 import signal
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from sandbox.ports import LOOPBACK
-from sandbox.waiting import wait_until
 from stream.errors import ExitCode
-from tests.integration.traffic import commit
-from tests.support.monitor import Ending, Monitor
+from stream.tick.publisher import Publisher
+from tests.integration.traffic import commit, make_topic
+from tests.support.in_process_job import InProcessJob
+from tests.support.monitor import START_LIMIT, Monitor
+from tests.support.processes import patience, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from sandbox.kafka.broker import Broker
+    from tests.conftest import MakeBroker
+    from tests.support.in_process_job import Jvm
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(400)]
-
-
-def kill_the_jvm(monitor: Monitor) -> None:
-    """Kill Spark's JVM, as the kernel does when memory runs out."""
-    os.kill(monitor.jvm, signal.SIGKILL)
-
-
-def ended_by_killed_workers(monitor: Monitor) -> bool:
-    """Kill the Python workers, and return whether the monitor has ended."""
-    for process in monitor.processes:
-        if process.role == "worker":
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(process.pid, signal.SIGKILL)
-    return not monitor.running
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(patience(400))]
 
 
 @contextlib.contextmanager
@@ -59,8 +51,9 @@ def committing(cluster: Broker) -> Iterator[None]:
         writer.join()
 
 
-def assert_query_failed(monitor: Monitor, ending: Ending, words: str) -> None:
+def assert_query_failed(monitor: Monitor | InProcessJob, words: str) -> None:
     """Check that the query failed with these words in its one-line cause, and left no process."""
+    ending = monitor.ending(30)
     assert (ending.code, ending.left_behind) == (ExitCode.QUERY_FAILED, ())
     (line,) = monitor.events("query failed")
     assert words in line["cause"]
@@ -70,67 +63,32 @@ def assert_query_failed(monitor: Monitor, ending: Ending, words: str) -> None:
     assert "internal error of lagwarden" not in monitor.output
 
 
-def test_jvm_that_is_killed_is_named_as_the_cause(cluster: Broker, tmp_path: Path) -> None:
-    """The process ends within seconds with one line with the signal, and the code of a failed query."""
-    with Monitor(cluster.bootstrap, tmp_path) as monitor:
-        monitor.wait_ready()
-        kill_the_jvm(monitor)
-        commit(cluster.bootstrap, "unlucky", "t", {0: 1})
-        assert_query_failed(monitor, monitor.ending(30), "Spark's JVM was killed by SIGKILL")
+# --- the process ---
 
 
-@pytest.mark.long
-def test_workers_that_always_die_are_named_as_the_cause(cluster: Broker, tmp_path: Path) -> None:
-    """A task whose worker is killed runs again. The query fails when each of its attempts is killed."""
-    with Monitor(cluster.bootstrap, tmp_path) as monitor, committing(cluster):
-        monitor.wait_ready()
-        wait_until(functools.partial(ended_by_killed_workers, monitor), "the monitor to end", limit=120, pause=0.0)
-        assert_query_failed(monitor, monitor.ending(30), "Python worker")
+def test_no_process_outlives_one_that_is_killed(cluster: Broker, tmp_path: Path) -> None:
+    """A driver killed alone, as by the OOM killer, takes JVM and workers with it, which release the checkpoint.
 
-
-@pytest.mark.parametrize("replaced", [False, True], ids=["deleted", "replaced by a file"])
-def test_checkpoint_that_is_deleted_while_in_use_ends_the_process(
-    cluster: Broker, tmp_path: Path, *, replaced: bool
-) -> None:
-    """One line names the checkpoint, with a specific exit code, even on an idle cluster without writes of Spark."""
-    with Monitor(cluster.bootstrap, tmp_path) as monitor:
-        monitor.wait_ready()
-        shutil.rmtree(monitor.checkpoint)
-        if replaced:
-            monitor.checkpoint.write_text("")
-        ending = monitor.ending(30)
-        assert (ending.code, ending.left_behind) == (ExitCode.CHECKPOINT_DAMAGED, ())
-        (line,) = (line for line in monitor.lines if "checkpoint deleted while in use" in line.get("event", ""))
-        assert str(monitor.checkpoint) in line["why"]
-        assert "Traceback" not in monitor.output
-
-
-def test_failed_tick_ends_the_process(cluster: Broker, tmp_path: Path) -> None:
-    """An internal error ends the process with its traceback and exit code, so that it serves no stale metrics."""
-    fault = (
-        "import sys, stream.tick.publisher as publish; from stream.cli.app import main\n"
-        "ticks = iter([publish.Publisher.tick] * 2)\n"
-        "publish.Publisher.tick = lambda *given, **named: next(ticks)(*given, **named)\n"
-        "sys.exit(main(sys.argv[1:]))"
-    )
-    with Monitor(cluster.bootstrap, tmp_path, program=("-c", fault)) as monitor:
-        monitor.wait_ready()
-        ending = monitor.ending(60)
-        assert (ending.code, ending.left_behind) == (ExitCode.INTERNAL, ())
-        assert "StopIteration" in monitor.output
-        assert monitor.events(
-            "internal error in the evaluation loop; exiting so that the supervisor restarts the process"
-        )
-
-
-def test_jvm_and_workers_end_with_the_driver(cluster: Broker, tmp_path: Path) -> None:
-    """The JVM and the workers of a driver killed alone, as by the OOM killer, end and release the checkpoint."""
+    A killed JVM ends the monitor within seconds with one line with the signal, and the code of a failed query.
+    """
     with Monitor(cluster.bootstrap, tmp_path) as monitor:
         monitor.wait_ready()
         os.kill(monitor.pid, signal.SIGKILL)
         ending = monitor.ending()
         assert (ending.code, ending.left_behind) == (-signal.SIGKILL, ())
+
         monitor.start().wait_ready()
+        os.kill(monitor.jvm, signal.SIGKILL)
+        commit(cluster.bootstrap, "unlucky", "t", {0: 1})
+        assert_query_failed(monitor, "Spark's JVM was killed by SIGKILL")
+
+
+def test_checkpoint_that_is_deleted_while_in_use_ends_the_process(cluster: Broker, tmp_path: Path) -> None:
+    """One line names the checkpoint, with a specific exit code, even on an idle cluster without writes of Spark."""
+    with Monitor(cluster.bootstrap, tmp_path) as monitor:
+        monitor.wait_ready()
+        shutil.rmtree(monitor.checkpoint)
+        assert_deletion_seen(monitor)
 
 
 @pytest.mark.long
@@ -147,7 +105,81 @@ def test_watchdog_ends_a_blocked_query(cluster: Broker, tmp_path: Path) -> None:
 def test_sigterm_without_a_broker_ends_with_0(tmp_path: Path) -> None:
     """SIGTERM ends the process with code 0 while it waits for Kafka, and while its JVM boots."""
     with Monitor(f"{LOOPBACK}:9", tmp_path) as monitor:
-        monitor.wait_answering()
-        ending = monitor.stop()
-        assert (ending.code, ending.left_behind) == (ExitCode.OK, ())
-        assert ending.seconds < 30
+        assert_ends_with_0(monitor.wait_answering())
+
+
+@pytest.mark.long
+def test_sigterm_ends_the_process_while_the_broker_is_paused(make_broker: MakeBroker, tmp_path: Path) -> None:
+    """The broker accepts connections without answers. SIGTERM gives exit code 0 within 30 s and leaves no process."""
+    broker = make_broker()
+    make_topic(broker.bootstrap, "t", 1)
+    commit(broker.bootstrap, "g", "t", {0: 3})
+    with Monitor(broker.bootstrap, tmp_path, {"kafka.request_timeout": "3s"}) as monitor:
+        monitor.wait_ready()
+        broker.pause()
+        try:
+            monitor.wait_for(lambda: monitor.metrics().value("lagwarden_kafka_reachable") == 0, "the outage to be seen")
+            assert_ends_with_0(monitor)
+        finally:
+            broker.resume()
+
+
+def assert_ends_with_0(monitor: Monitor) -> None:
+    """Send SIGTERM, and check that the process ends in time and leaves no other process."""
+    ending = monitor.stop()
+    assert (ending.code, ending.left_behind) == (ExitCode.OK, ())
+    assert ending.seconds < 30
+
+
+# --- the job ---
+
+
+def test_checkpoint_that_is_replaced_while_in_use_ends_the_job(cluster: Broker, jvm: Jvm, tmp_path: Path) -> None:
+    """A file in the place of the checkpoint is a deletion, and the JVM, which would write there, is killed."""
+    with InProcessJob(cluster.bootstrap, tmp_path, jvm) as job:
+        job.wait_ready()
+        shutil.rmtree(job.checkpoint)
+        job.checkpoint.write_text("")
+        assert_deletion_seen(job)
+        assert job.jvms_killed == 1
+
+
+def assert_deletion_seen(monitor: Monitor | InProcessJob) -> None:
+    """Check that the monitor ends with one line that names its checkpoint."""
+    ending = monitor.ending(30)
+    assert (ending.code, ending.left_behind) == (ExitCode.CHECKPOINT_DAMAGED, ())
+    (line,) = (line for line in monitor.lines if "checkpoint deleted while in use" in line.get("event", ""))
+    assert str(monitor.checkpoint) in line["why"]
+    assert "Traceback" not in monitor.output
+
+
+def test_failed_tick_ends_the_job(cluster: Broker, jvm: Jvm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An internal error ends the job with its traceback and exit code, so that it serves no stale metrics."""
+    ticks = iter([Publisher.tick] * 2)
+
+    def tick(*given: Any, **named: Any) -> object:
+        return next(ticks)(*given, **named)
+
+    monkeypatch.setattr(Publisher, "tick", tick)
+    with InProcessJob(cluster.bootstrap, tmp_path, jvm) as job:
+        assert job.ending(START_LIMIT).code == ExitCode.INTERNAL
+        assert "monitor ready" in job.output
+        assert "StopIteration" in job.output
+        assert job.events("internal error in the evaluation loop; exiting so that the supervisor restarts the process")
+
+
+@pytest.mark.long
+def test_workers_that_always_die_are_named_as_the_cause(cluster: Broker, jvm: Jvm, tmp_path: Path) -> None:
+    """A task whose worker is killed runs again. The query fails when each of its attempts is killed."""
+
+    def ended_by_killed_workers() -> bool:
+        for process in jvm.processes:
+            if process.role == "worker":
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process.pid, signal.SIGKILL)
+        return not job.running
+
+    with InProcessJob(cluster.bootstrap, tmp_path, jvm) as job, committing(cluster):
+        job.wait_ready()
+        wait_until(ended_by_killed_workers, "the job to end", limit=120, pause=0.0)
+        assert_query_failed(job, "Python worker")
