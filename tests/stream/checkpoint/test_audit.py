@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 import zlib
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
 
 from stream.checkpoint.audit import check_log
 from stream.checkpoint.files import DamagedError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 NEWEST: Final = 6
 
@@ -51,138 +49,135 @@ def spark(tmp_path: Path) -> Path:
     return folder
 
 
-def flip(path: Path, at: int = -3) -> None:
-    """Flip one bit."""
-    content = bytearray(path.read_bytes())
-    content[at] ^= 0x01
-    path.write_bytes(content)
+Change = Callable[[Path], object]
+"""Changes the log in a folder."""
 
 
-def remove(*paths: Path) -> None:
-    """Delete files with their checksums, as people and restored backups do."""
-    for path in paths:
-        path.unlink()
-        path.with_name(f".{path.name}.crc").unlink()
+def flip(name: str, at: int = -3) -> Change:
+    """Return a change that flips one bit."""
+
+    def change(spark: Path) -> None:
+        content = bytearray((spark / name).read_bytes())
+        content[at] ^= 0x01
+        (spark / name).write_bytes(content)
+
+    return change
 
 
-def all_but_the_newest(folder: Path) -> list[Path]:
-    """Return the files of all batches but the newest."""
-    return [path for path in folder.glob("[0-9]*") if path.name != str(NEWEST)]
+def remove(*names: str) -> Change:
+    """Return a change that deletes files with their checksums, or folders, as people and restored backups do."""
+
+    def change(spark: Path) -> None:
+        for path in (spark / name for name in names):
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+                path.with_name(f".{path.name}.crc").unlink()
+
+    return change
 
 
-SOUND: Final[dict[str, Callable[[Path], None]]] = {
-    "as Spark left it": lambda _: None,
-    "the newest batch has not ended": lambda spark: remove(spark / "commits" / str(NEWEST)),
-    "old batches are cleared away": lambda spark: remove(
-        spark / "offsets" / "2", *all_but_the_newest(spark / "commits")
-    ),
-    "a write was cut off before its rename": lambda spark: (spark / "offsets" / ".7.ab.tmp").write_text("v1"),
-    "no checksums": lambda spark: [path.unlink() for path in spark.rglob(".*.crc")],
-    "a checksum file that Hadoop ignores": lambda spark: (spark / "offsets" / f".{NEWEST}.crc").write_text(""),
-    "nothing there at all": shutil.rmtree,
-}
+def put(name: str, text: str, *, checksum: bool = True) -> Change:
+    """Return a change that writes a file."""
+    return lambda spark: write(spark / name, text, checksum=checksum)
 
 
-@pytest.mark.parametrize("change", SOUND.values(), ids=SOUND.keys())
-def test_a_consistent_log_is_accepted(spark: Path, change: Callable[[Path], None]) -> None:
-    """Files that Spark leaves after a normal stop or a kill are no damage."""
-    change(spark)
-    check_log(spark)
+def old_batches_cleared_away(spark: Path) -> None:
+    """Leave the commit of the newest batch only, and the offsets of all batches but the first."""
+    commits = [f"commits/{path.name}" for path in (spark / "commits").glob("[0-9]*") if path.name != str(NEWEST)]
+    remove("offsets/2", *commits)(spark)
 
 
 def no_batch_ended(spark: Path) -> None:
     """Leave the first batch in progress."""
-    for folder in ("offsets", "commits", "state"):
-        shutil.rmtree(spark / folder)
+    remove("offsets", "commits", "state")(spark)
     write(spark / "offsets" / "0", offsets({0: 1}))
     write(spark / "state" / "0" / "0" / "1.changelog", "changes")
 
 
-def test_a_first_batch_in_progress_is_accepted(spark: Path) -> None:
-    """A log without a finished batch is accepted, even if the state of its first batch exists."""
-    no_batch_ended(spark)
+SOUND: Final[dict[str, Change]] = {
+    "as Spark left it": lambda _: None,
+    "the newest batch has not ended": remove("commits/6"),
+    "old batches are cleared away": old_batches_cleared_away,
+    "a write was cut off before its rename": lambda spark: (spark / "offsets" / ".7.ab.tmp").write_text("v1"),
+    "no checksums": lambda spark: [path.unlink() for path in spark.rglob(".*.crc")],
+    "a checksum file that Hadoop ignores": lambda spark: (spark / "offsets" / f".{NEWEST}.crc").write_text(""),
+    "nothing there at all": shutil.rmtree,
+    "the first batch is in progress": no_batch_ended,
+}
+
+
+@pytest.mark.parametrize("change", SOUND.values(), ids=SOUND.keys())
+def test_a_consistent_log_is_accepted(spark: Path, change: Change) -> None:
+    """Files that Spark leaves after a normal stop or a kill are no damage, even if no batch has ended yet."""
+    change(spark)
     check_log(spark)
 
 
-DAMAGE: Final[dict[str, tuple[Callable[[Path], None], str]]] = {
-    "newest offsets empty": (lambda spark: write(spark / "offsets" / "6", ""), "offsets/6 is empty"),
-    "newest offsets flipped": (lambda spark: flip(spark / "offsets" / "6"), r"offsets/6 does not match its checksum"),
-    "offsets flipped beyond the first checksum": (
-        lambda spark: flip(spark / "offsets" / "6", 600),
-        r"offsets/6 does not match its checksum in \.6\.crc",
-    ),
-    "newest offsets cut short": (
-        lambda spark: write(spark / "offsets" / "6", 'v1\n{"batchWatermarkMs":0}'),
-        "offsets/6 has no positions",
-    ),
-    "newest offsets cut within a line": (
-        lambda spark: write(spark / "offsets" / "6", offsets({0: 60, 1: 120})[:-4], checksum=False),
-        "offsets/6 does not match",
-    ),
-    "newest offsets of zeros": (
-        lambda spark: write(spark / "offsets" / "6", "\0" * 700),
-        "offsets/6 does not begin with a version",
-    ),
-    "newest offsets that are no text": (
-        lambda spark: (remove(spark / "offsets" / "6"), (spark / "offsets" / "6").write_bytes(b"\xff\xfe")),
-        "offsets/6 is not UTF-8 text",
-    ),
-    "newest offsets without JSON": (
-        lambda spark: write(spark / "offsets" / "6", "v1\n{\n{}"),
-        "offsets/6 is not JSON",
-    ),
-    "newest offsets of another topic": (
-        lambda spark: write(spark / "offsets" / "6", 'v1\n{}\n{"t":{"0":5}}'),
-        "offsets/6 has no positions",
-    ),
+def no_text(spark: Path) -> None:
+    """Replace the newest offsets by bytes that are no text."""
+    remove("offsets/6")(spark)
+    (spark / "offsets" / "6").write_bytes(b"\xff\xfe")
+
+
+def folder_of_offsets(spark: Path) -> None:
+    """Replace the newest offsets by a folder."""
+    remove("offsets/6")(spark)
+    (spark / "offsets" / "6").mkdir()
+
+
+CUT: Final = put("offsets/6", offsets({0: 60, 1: 120})[:-4], checksum=False)
+COMMITS_END: Final = "commits/5 is missing: the last batch in offsets is 6, but "
+DAMAGE: Final[dict[str, tuple[Change, str]]] = {
+    "newest offsets empty": (put("offsets/6", ""), "offsets/6 is empty"),
+    "newest offsets flipped": (flip("offsets/6"), r"offsets/6 does not match its checksum"),
+    "flipped beyond the first checksum": (flip("offsets/6", 600), r"offsets/6 does not match its checksum in \.6\.crc"),
+    "newest offsets cut short": (put("offsets/6", 'v1\n{"batchWatermarkMs":0}'), "offsets/6 has no positions"),
+    "newest offsets cut within a line": (CUT, "offsets/6 does not match"),
+    "newest offsets of zeros": (put("offsets/6", "\0" * 700), "offsets/6 does not begin with a version"),
+    "newest offsets that are no text": (no_text, "offsets/6 is not UTF-8 text"),
+    "newest offsets without JSON": (put("offsets/6", "v1\n{\n{}"), "offsets/6 is not JSON"),
+    "newest offsets of another topic": (put("offsets/6", 'v1\n{}\n{"t":{"0":5}}'), "offsets/6 has no positions"),
     "newest offsets with a text for a number": (
-        lambda spark: write(spark / "offsets" / "6", 'v1\n{}\n{"__consumer_offsets":{"0":"5"}}'),
+        put("offsets/6", 'v1\n{}\n{"__consumer_offsets":{"0":"5"}}'),
         "offsets/6 has no positions",
     ),
     "newest offsets lower than those of the previous batch": (
-        lambda spark: write(spark / "offsets" / "6", offsets({0: 60, 1: 99})),
+        put("offsets/6", offsets({0: 60, 1: 99})),
         "offsets/6 ends before offsets/5 does, in partition 1",
     ),
     "newest offsets without a partition": (
-        lambda spark: write(spark / "offsets" / "6", offsets({0: 60})),
+        put("offsets/6", offsets({0: 60})),
         "offsets/6 ends before offsets/5 does, in partition 1",
     ),
-    "offsets of the previous batch flipped": (lambda spark: flip(spark / "offsets" / "5"), "offsets/5 does not match"),
-    "offsets of the previous batch missing": (lambda spark: remove(spark / "offsets" / "5"), "offsets/5 is missing"),
-    "newest offsets missing": (lambda spark: remove(spark / "offsets" / "6"), "offsets/6 is missing, although batch 6"),
-    "all offsets missing": (lambda spark: shutil.rmtree(spark / "offsets"), "offsets/6 is missing, although batch 6"),
-    "newest offsets are a folder": (
-        lambda spark: (remove(spark / "offsets" / "6"), (spark / "offsets" / "6").mkdir()),
-        "offsets/6 cannot be read",
-    ),
-    "newest commit empty": (lambda spark: write(spark / "commits" / "6", ""), "commits/6 is empty"),
-    "newest commit flipped": (lambda spark: flip(spark / "commits" / "6"), "commits/6 does not match its checksum"),
-    "newest commit cut short": (lambda spark: write(spark / "commits" / "6", "v1"), "commits/6 is truncated"),
-    "two commits missing": (
-        lambda spark: remove(spark / "commits" / "5", spark / "commits" / "6"),
-        "commits/5 is missing: the last batch in offsets is 6, but the last batch in commits is 4",
-    ),
-    "all commits missing": (
-        lambda spark: shutil.rmtree(spark / "commits"),
-        "commits/5 is missing: the last batch in offsets is 6, but commits has no batch",
-    ),
-    "metadata missing": (lambda spark: remove(spark / "metadata"), "metadata is missing"),
-    "metadata empty": (lambda spark: write(spark / "metadata", ""), "metadata is empty"),
-    "metadata flipped": (lambda spark: flip(spark / "metadata"), "metadata does not match its checksum"),
-    "metadata without a query id": (lambda spark: write(spark / "metadata", "[]"), "metadata has no query id"),
+    "offsets of the previous batch flipped": (flip("offsets/5"), "offsets/5 does not match"),
+    "offsets of the previous batch missing": (remove("offsets/5"), "offsets/5 is missing"),
+    "newest offsets missing": (remove("offsets/6"), "offsets/6 is missing, although batch 6"),
+    "all offsets missing": (remove("offsets"), "offsets/6 is missing, although batch 6"),
+    "newest offsets are a folder": (folder_of_offsets, "offsets/6 cannot be read"),
+    "newest commit empty": (put("commits/6", ""), "commits/6 is empty"),
+    "newest commit flipped": (flip("commits/6"), "commits/6 does not match its checksum"),
+    "newest commit cut short": (put("commits/6", "v1"), "commits/6 is truncated"),
+    "two commits missing": (remove("commits/5", "commits/6"), f"{COMMITS_END}the last batch in commits is 4"),
+    "all commits missing": (remove("commits"), f"{COMMITS_END}commits has no batch"),
+    "metadata missing": (remove("metadata"), "metadata is missing"),
+    "metadata empty": (put("metadata", ""), "metadata is empty"),
+    "metadata flipped": (flip("metadata"), "metadata does not match its checksum"),
+    "metadata without a query id": (put("metadata", "[]"), "metadata has no query id"),
     "offsets and commits missing": (
-        lambda spark: (shutil.rmtree(spark / "offsets"), shutil.rmtree(spark / "commits")),
+        remove("offsets", "commits"),
         r"state/0/./\d\.\w+ is of batch \d, but the offset log has no batch",
     ),
     "newest offsets and commit missing": (
-        lambda spark: remove(spark / "offsets" / "6", spark / "commits" / "6"),
+        remove("offsets/6", "commits/6"),
         r"state/0/./7\.changelog is of batch 6, but the offset log ends with batch 5",
     ),
 }
 
 
 @pytest.mark.parametrize(("damage", "words"), DAMAGE.values(), ids=DAMAGE.keys())
-def test_damage_is_named_with_its_file(spark: Path, damage: Callable[[Path], None], words: str) -> None:
+def test_damage_is_named_with_its_file(spark: Path, damage: Change, words: str) -> None:
     """The error begins with the file and describes its damage."""
     damage(spark)
     with pytest.raises(DamagedError, match=words) as found:

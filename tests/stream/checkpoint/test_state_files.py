@@ -83,10 +83,7 @@ DAMAGE: Final[dict[str, tuple[Callable[[Path], object], str]]] = {
     "changelog flipped": (lambda part: flip(part / "8.changelog"), "1/8.changelog does not match its checksum"),
     "changelog empty": (lambda part: (part / "9.changelog").write_bytes(b""), "1/9.changelog does not match"),
     "changelog missing": (lambda part: (part / "8.changelog").unlink(), "1/8.changelog is missing"),
-    "changelog without checksums": (
-        lambda part: sums_of(part / "9.changelog").unlink(),
-        "9.changelog has no checksums",
-    ),
+    "changelog without checksums": (lambda part: sums_of(part / "9.changelog").unlink(), "9.changelog has no checksum"),
     "snapshot flipped": (lambda part: flip(part / "7.zip"), "1/7.zip does not match"),
     "snapshot is no archive": (lambda part: write(part / "7.zip", b"PK nothing"), "1/7.zip is not a state snapshot"),
     "both snapshots missing": (

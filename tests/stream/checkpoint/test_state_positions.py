@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 
-import pytest
-
 from stream.checkpoint.state_positions import misplaced, unseen
 from stream.groups.placement import Placement
 from stream.groups.shard import empty_state
@@ -13,23 +11,22 @@ from stream.groups.shard import empty_state
 PLACEMENT = Placement(offsets_partitions=2, sub_shards=2)
 
 
-@pytest.mark.parametrize(
-    ("shards", "problem"),
-    [
-        ([], None),
-        ([(0, 9), (1, 4), (2, 19), (3, -1)], None),
-        ([(0, 10)], "the state has read partition 0 of __consumer_offsets up to 10, the offset log ends at 10"),
-        ([(0, 9), (3, 25)], "partition 1 of __consumer_offsets up to 25, the offset log ends at 20"),
-        ([(4, 0)], "partition 2 of __consumer_offsets up to 0, the offset log does not have that partition"),
-        ([(0, 9), (2, 5), (0, 9)], "shard 0 occurs twice in the state"),
-    ],
-)
-def test_state_ends_at_the_offset_log_or_before(shards: list[tuple[int, int]], problem: str | None) -> None:
+# Per row: the shards of the state with their positions, and a part of the problem.
+SHARDS: list[tuple[list[tuple[int, int]], str]] = [
+    ([], "None"),
+    ([(0, 9), (1, 4), (2, 19), (3, -1)], "None"),
+    ([(0, 10)], "the state has read partition 0 of __consumer_offsets up to 10, the offset log ends at 10"),
+    ([(0, 9), (3, 25)], "partition 1 of __consumer_offsets up to 25, the offset log ends at 20"),
+    ([(4, 0)], "partition 2 of __consumer_offsets up to 0, the offset log does not have that partition"),
+    ([(0, 9), (2, 5), (0, 9)], "shard 0 occurs twice in the state"),
+]
+
+
+def test_state_ends_at_the_offset_log_or_before() -> None:
     """A state at or ahead of the offset log, an unknown partition and a repeated shard are problems."""
-    read = [(number, dataclasses.replace(empty_state(), position=position)) for number, position in shards]
-    found = misplaced(read, {0: 10, 1: 20}, PLACEMENT)
-    assert (found is None) == (problem is None)
-    assert problem is None or problem in str(found)
+    for shards, problem in SHARDS:
+        read = [(number, dataclasses.replace(empty_state(), position=position)) for number, position in shards]
+        assert problem in str(misplaced(read, {0: 10, 1: 20}, PLACEMENT))
 
 
 def test_unseen_offsets_are_found() -> None:

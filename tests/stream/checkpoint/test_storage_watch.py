@@ -7,7 +7,6 @@ import os
 import threading
 from typing import TYPE_CHECKING
 
-import pytest
 import structlog
 
 from sandbox.waiting import LIMIT, wait_until
@@ -17,6 +16,8 @@ from stream.checkpoint.storage_watch import StorageWatch, is_away
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    import pytest
 
 
 class Storage:
@@ -38,21 +39,21 @@ class Storage:
         return iter(())
 
 
-@pytest.mark.parametrize("number", [errno.ESTALE, errno.EIO, errno.ENOTCONN, errno.ETIMEDOUT])
-def test_storage_with_an_error_is_away_until_it_answers(number: int) -> None:
+def test_storage_with_an_error_is_away_until_it_answers() -> None:
     """The trouble has the text of the error, and each change is logged once."""
-    storage = Storage()
-    watch = StorageWatch(storage, lambda: storage.now)  # type: ignore[arg-type]
-    storage.number = number
-    with structlog.testing.capture_logs() as lines:
-        for _ in range(3):
-            watch.poll()
-            assert watch.trouble() == f"the storage of the checkpoint /mnt/shared is away: {os.strerror(number)}"
-        storage.number = None
-        for _ in range(3):
-            watch.poll()
-            assert watch.trouble() is None
-    assert [line["event"] for line in lines] == ["checkpoint storage away", "checkpoint storage answers again"]
+    for number in (errno.ESTALE, errno.EIO, errno.ENOTCONN, errno.ETIMEDOUT):
+        storage = Storage()
+        watch = StorageWatch(storage, lambda storage=storage: storage.now)  # type: ignore[arg-type,misc]
+        storage.number = number
+        with structlog.testing.capture_logs() as lines:
+            for _ in range(3):
+                watch.poll()
+                assert watch.trouble() == f"the storage of the checkpoint /mnt/shared is away: {os.strerror(number)}"
+            storage.number = None
+            for _ in range(3):
+                watch.poll()
+                assert watch.trouble() is None
+        assert [line["event"] for line in lines] == ["checkpoint storage away", "checkpoint storage answers again"]
 
 
 def test_storage_that_blocks_is_away_after_twenty_seconds() -> None:

@@ -34,17 +34,12 @@ def test_files_of_all_folders_count(tmp_path: Path) -> None:
 
 def test_snapshot_time_is_that_of_the_newest_snapshot(tmp_path: Path) -> None:
     """Only zip files below `state` are snapshots: neither changelogs nor the verdict file count."""
-    write(tmp_path, SNAPSHOT, 1, 1_000.0)
-    write(tmp_path, "spark/state/0/4/default/12.zip", 1, 2_000.0)
     write(tmp_path, "spark/state/0/4/default/13.changelog", 1, 3_000.0)
     write(tmp_path, "verdicts.zip", 1, 4_000.0)
-    assert checkpoint_space(tmp_path).state_snapshot_at == 2_000.0
-
-
-def test_state_without_a_snapshot_has_no_snapshot_time(tmp_path: Path) -> None:
-    """The time is None if the state has only changelogs."""
-    write(tmp_path, "spark/state/0/4/default/1.changelog", 1)
     assert checkpoint_space(tmp_path).state_snapshot_at is None
+    write(tmp_path, SNAPSHOT, 1, 1_000.0)
+    write(tmp_path, "spark/state/0/4/default/12.zip", 1, 2_000.0)
+    assert checkpoint_space(tmp_path).state_snapshot_at == 2_000.0
 
 
 def test_free_space_is_that_of_an_unprivileged_user(tmp_path: Path) -> None:

@@ -36,14 +36,10 @@ def polled(root: ObjectPath) -> Polled:
     return polled
 
 
-def test_objects_written_by_spark_are_no_loss(root: ObjectPath, polled: Polled) -> None:
-    """A new object of Spark is no loss while the manifest and the metadata are unchanged."""
+def test_deleted_manifest_is_named(root: ObjectPath, polled: Polled) -> None:
+    """A new object of Spark is no loss. The loss of the manifest is found at the next poll, not before."""
     (root / "spark" / "offsets" / "1").write_bytes(b"v1")
     assert polled.lost() is None
-
-
-def test_deleted_manifest_is_named(root: ObjectPath, polled: Polled) -> None:
-    """The loss is found at the next poll, not before."""
     (root / "lagwarden.json").unlink()
     assert polled.presence.lost() is None
     assert polled.lost() == "s3a://kafka-state/team/lagwarden/lagwarden.json was deleted"

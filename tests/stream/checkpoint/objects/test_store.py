@@ -8,17 +8,12 @@ from sandbox.ports import LOOPBACK, free_port
 from stream.checkpoint.objects.store import ConditionFailedError, ObjectStore, StoreAccess, StoreUnavailableError
 
 
-def test_object_is_written_once_if_absent(bucket: ObjectStore) -> None:
-    """The second conditional write fails and changes nothing."""
-    bucket.write_if_absent("lock", b"one")
+def test_conditional_writes(bucket: ObjectStore) -> None:
+    """An object is written once if absent, and replaced if unchanged; another condition fails and changes nothing."""
+    first = bucket.write_if_absent("lock", b"one")
     with pytest.raises(ConditionFailedError):
         bucket.write_if_absent("lock", b"two")
     assert bucket.read("lock") == b"one"
-
-
-def test_object_is_replaced_if_unchanged(bucket: ObjectStore) -> None:
-    """A write on the condition of an earlier version fails and changes nothing."""
-    first = bucket.write_if_absent("lock", b"one")
     second = bucket.write_if_unchanged("lock", b"two", first)
     assert bucket.read_version("lock") == (b"two", second)
     with pytest.raises(ConditionFailedError):
