@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import TYPE_CHECKING
 
 import fastavro
@@ -44,21 +45,16 @@ def test_rows_are_read_as_written(tmp_path_factory: pytest.TempPathFactory, rows
     assert list(CaptureFile(path).rows()) == rows
 
 
-def test_header_has_the_origin_of_the_rows(tmp_path: Path) -> None:
-    """The header has the cluster id, topics and topic ids, the version of lagwarden, and the time of creation."""
-    capture = CaptureFile(capture_of(tmp_path / "c.avro", []))
+def test_capture_is_readable_by_any_avro_reader(tmp_path: Path) -> None:
+    """A capture is a standard Avro container file, whose header has the origin of the rows, version and time."""
+    path = capture_of(tmp_path / "c.avro", [LogRow("t", 1, 2, None, b"k", None)])
+    fields = {"topic": "t", "partition": 1, "offset": 2, "timestamp": None, "key": b"k", "value": None}
+    with path.open("rb") as file:
+        assert list(fastavro.reader(file)) == [fields]
+    capture = CaptureFile(path)
     assert capture.origin == ORIGIN
     assert capture.version
     assert capture.created.startswith("20")
-
-
-def test_capture_is_readable_by_any_avro_reader(tmp_path: Path) -> None:
-    """A capture is a standard Avro container file; null is a branch of a union."""
-    path = capture_of(tmp_path / "c.avro", [LogRow("t", 1, 2, None, b"k", None)])
-    with path.open("rb") as file:
-        assert list(fastavro.reader(file)) == [
-            {"topic": "t", "partition": 1, "offset": 2, "timestamp": None, "key": b"k", "value": None}
-        ]
 
 
 def test_torn_file_is_read_up_to_the_tear(tmp_path: Path) -> None:
@@ -154,70 +150,50 @@ def test_rows_after_an_offset_can_be_selected(tmp_path: Path) -> None:
     assert CaptureFile(path).last_offsets() == {(OFFSETS_TOPIC, 0): 8, (OFFSETS_TOPIC, 1): 9}
 
 
-@pytest.mark.parametrize(
-    ("other", "problem"),
-    [
-        pytest.param(
-            Origin("cluster-2", ORIGIN.topic_ids), "to cluster cluster-1, not to cluster-2", id="another cluster"
-        ),
-        pytest.param(Origin("cluster-1", {OFFSETS_TOPIC: "id-2"}), "was re-created", id="topic re-created"),
-        pytest.param(Origin("cluster-1", {"__x": None}), "created without topic __x", id="another topic"),
-    ],
-)
-def test_rows_of_another_origin_are_rejected(tmp_path: Path, other: Origin, problem: str) -> None:
-    """A capture never mixes clusters or re-created topics, because offsets of different logs are not comparable."""
+OTHER_ORIGINS = {
+    "to cluster cluster-1, not to cluster-2": Origin("cluster-2", ORIGIN.topic_ids),
+    "was re-created": Origin("cluster-1", {OFFSETS_TOPIC: "id-2"}),
+    "created without topic __x": Origin("cluster-1", {"__x": None}),
+}
+
+
+def test_rows_of_another_origin_are_rejected(tmp_path: Path) -> None:
+    """A capture never mixes clusters or re-created topics, because offsets of different logs are not comparable.
+
+    A log directory may lack the cluster id and the topic id; an unknown id does not conflict with a known one.
+    """
     path = capture_of(tmp_path / "c.avro", _many(3))
     before = path.read_bytes()
-    with pytest.raises(UnreadableRefusal, match=problem):
-        CaptureWriter(path, other)
-    assert path.read_bytes() == before
-
-
-def test_unknown_origin_is_accepted(tmp_path: Path) -> None:
-    """A log directory may lack the cluster id and the topic id; an unknown id does not conflict with a known one."""
-    path = capture_of(tmp_path / "c.avro", _many(3))
+    for problem, other in OTHER_ORIGINS.items():
+        with pytest.raises(UnreadableRefusal, match=problem):
+            CaptureWriter(path, other)
+        assert path.read_bytes() == before
     CaptureWriter(path, Origin(None, {OFFSETS_TOPIC: None})).close()
     assert len(list(CaptureFile(path).rows())) == 3
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        pytest.param(None, id="no such file"),
-        pytest.param(b"", id="empty"),
-        pytest.param(b"# a text file\n", id="text"),
-        pytest.param(b"Obj\x01", id="magic bytes of Avro only"),
-        pytest.param(b"Obj\x01" + b"\xff" * 60, id="magic bytes of Avro, then garbage"),
-    ],
-)
-def test_file_that_is_not_a_capture_is_rejected(tmp_path: Path, content: bytes | None) -> None:
+def avro(schema: dict[str, object]) -> bytes:
+    """Return an Avro file without rows."""
+    file = io.BytesIO()
+    fastavro.writer(file, schema, [])
+    return file.getvalue()
+
+
+def test_file_that_is_not_a_capture_is_rejected(tmp_path: Path) -> None:
     """The error is one line with the exit code UNREADABLE."""
     path = tmp_path / "c.avro"
-    if content is not None:
-        path.write_bytes(content)
-    with pytest.raises(UnreadableRefusal) as refused:
-        CaptureFile(path)
-    assert refused.value.code == ExitCode.UNREADABLE
-    assert "\n" not in str(refused.value)
-
-
-def test_capture_with_other_fields_is_rejected(tmp_path: Path) -> None:
-    """A file with the name of the capture's schema but other fields is rejected."""
-    path = tmp_path / "c.avro"
-    schema = {**SCHEMA, "fields": [{"name": "topic", "type": "int"}, *SCHEMA["fields"][1:]]}
-    with path.open("wb") as file:
-        fastavro.writer(file, schema, [])
-    with pytest.raises(UnreadableRefusal, match="another format"):
-        CaptureFile(path)
-
-
-def test_other_avro_file_is_rejected(tmp_path: Path) -> None:
-    """The error says that the file is Avro, but not a capture."""
-    path = tmp_path / "c.avro"
-    with path.open("wb") as file:
-        fastavro.writer(file, {"type": "record", "name": "Other", "fields": []}, [])
-    with pytest.raises(UnreadableRefusal, match="an Avro file, but not a capture"):
-        CaptureFile(path)
+    other_fields = {**SCHEMA, "fields": [{"name": "topic", "type": "int"}, *SCHEMA["fields"][1:]]}
+    for content, problem in (
+        *((content, None) for content in (None, b"", b"# a text file\n", b"Obj\x01", b"Obj\x01" + b"\xff" * 60)),
+        (avro(other_fields), "another format"),
+        (avro({"type": "record", "name": "Other", "fields": []}), "an Avro file, but not a capture"),
+    ):
+        if content is not None:
+            path.write_bytes(content)
+        with pytest.raises(UnreadableRefusal, match=problem) as refused:
+            CaptureFile(path)
+        assert refused.value.code == ExitCode.UNREADABLE
+        assert "\n" not in str(refused.value)
 
 
 def test_recorded_capture_is_small_and_complete() -> None:

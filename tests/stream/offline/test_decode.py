@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,71 +20,40 @@ BARE = commit_value(7, 1234)
 GROUP = group_value(3, ["a"])
 
 
-@pytest.mark.parametrize(
-    ("record_format", "key", "value", "text"),
-    [
-        pytest.param(
-            "json",
-            COMMIT,
-            V3,
-            '{"key":{"type":1,"data":{"group":"g","topic":"t","partition":1}},'
-            '"value":{"version":3,"data":{"offset":100,"leaderEpoch":10,"metadata":"m","commitTimestamp":1234}}}',
-            id="4.0 and later",
-        ),
-        pytest.param(
-            "json-3.9",
-            COMMIT,
-            None,
-            '{"key":{"version":1,"data":{"group":"g","topic":"t","partition":1}},"value":null}',
-            id="3.9 calls the type version",
-        ),
-        pytest.param("text-0.8", COMMIT, V3, "[g,t,1]::OffsetAndMetadata[100,m,1234]", id="0.8.2"),
-        pytest.param("text-0.8", COMMIT, BARE, "[g,t,1]::OffsetAndMetadata[7,NO_METADATA,1234]", id="no metadata"),
-        pytest.param("text-0.8", COMMIT, None, "[g,t,1]::NULL", id="0.8.2 tombstone"),
-        pytest.param("text-0.8", group_key("g"), GROUP, None, id="0.8.2 has no groups"),
-        pytest.param(
-            "text-0.9", COMMIT, V1, "[g,t,1]::[OffsetMetadata[100,m],CommitTime 1234,ExpirationTime -1]", id="0.9"
-        ),
-        pytest.param(
-            "text-0.9",
-            group_key("g"),
-            GROUP,
-            "g::[g,Some(consumer),Stable,Map(a -> [a,client,/127.0.0.1,45000])]",
-            id="0.9 group",
-        ),
-        pytest.param(
-            "text-2.1",
-            COMMIT,
-            V3,
-            "[g,t,1]::OffsetAndMetadata(offset=100, leaderEpoch=Optional[10], metadata=m, commitTimestamp=1234,"
-            " expireTimestamp=None)",
-            id="2.1",
-        ),
-        pytest.param(
-            "text-2.1",
-            COMMIT,
-            BARE,
-            "[g,t,1]::OffsetAndMetadata(offset=7, leaderEpoch=Optional.empty, metadata=, commitTimestamp=1234,"
-            " expireTimestamp=None)",
-            id="2.1 without epoch and metadata",
-        ),
-        pytest.param(
-            "text-2.1",
-            group_key("g"),
-            GROUP,
-            "g::GroupMetadata(groupId=g, generation=3, protocolType=Some(consumer), currentState=Stable, members=Map(a"
-            " -> MemberMetadata(memberId=a, groupInstanceId=None, clientId=client, clientHost=/127.0.0.1,"
-            " sessionTimeoutMs=45000, rebalanceTimeoutMs=300000, supportedProtocols=List(range))))",
-            id="2.1 group",
-        ),
-        pytest.param("text-2.1", group_key("g"), None, "g::NULL", id="2.1 group tombstone"),
-    ],
+OF_GROUP = group_key("g")
+TIMES = "commitTimestamp=1234, expireTimestamp=None)"
+JSON = (
+    '{"key":{"type":1,"data":{"group":"g","topic":"t","partition":1}},'
+    '"value":{"version":3,"data":{"offset":100,"leaderEpoch":10,"metadata":"m","commitTimestamp":1234}}}'
 )
-def test_formats(record_format: str, key: bytes, value: bytes | None, text: str | None) -> None:
+METADATA = (
+    "g::GroupMetadata(groupId=g, generation=3, protocolType=Some(consumer), currentState=Stable, members=Map(a"
+    " -> MemberMetadata(memberId=a, groupInstanceId=None, clientId=client, clientHost=/127.0.0.1,"
+    " sessionTimeoutMs=45000, rebalanceTimeoutMs=300000, supportedProtocols=List(range))))"
+)
+EPOCH, NO_EPOCH = "leaderEpoch=Optional[10], metadata=m", "leaderEpoch=Optional.empty, metadata="
+FORMATS: list[tuple[str, bytes, bytes | None, str | None]] = [
+    ("json", COMMIT, V3, JSON),
+    # 3.9 calls the type version.
+    ("json-3.9", COMMIT, None, '{"key":{"version":1,"data":{"group":"g","topic":"t","partition":1}},"value":null}'),
+    ("text-0.8", COMMIT, V3, "[g,t,1]::OffsetAndMetadata[100,m,1234]"),
+    ("text-0.8", COMMIT, BARE, "[g,t,1]::OffsetAndMetadata[7,NO_METADATA,1234]"),
+    ("text-0.8", COMMIT, None, "[g,t,1]::NULL"),
+    # 0.8.2 has no groups.
+    ("text-0.8", OF_GROUP, GROUP, None),
+    ("text-0.9", COMMIT, V1, "[g,t,1]::[OffsetMetadata[100,m],CommitTime 1234,ExpirationTime -1]"),
+    ("text-0.9", OF_GROUP, GROUP, "g::[g,Some(consumer),Stable,Map(a -> [a,client,/127.0.0.1,45000])]"),
+    ("text-2.1", COMMIT, V3, f"[g,t,1]::OffsetAndMetadata(offset=100, {EPOCH}, {TIMES}"),
+    ("text-2.1", COMMIT, BARE, f"[g,t,1]::OffsetAndMetadata(offset=7, {NO_EPOCH}, {TIMES}"),
+    ("text-2.1", OF_GROUP, GROUP, METADATA),
+    ("text-2.1", OF_GROUP, None, "g::NULL"),
+]
+
+
+def test_formats() -> None:
     """Each format equals the output of the formatter of its Kafka versions; records it did not print have no text."""
-    line = decode(row(0, key, value), RecordFormat(record_format))
-    assert line.text == text
-    assert line.error is None
+    lines = [decode(row(0, key, value), RecordFormat(record_format)) for record_format, key, value, _ in FORMATS]
+    assert [(line.text, line.error) for line in lines] == [(text, None) for *_, text in FORMATS]
 
 
 def test_error_has_position_and_reason() -> None:

@@ -74,11 +74,7 @@ def blocks_of(path: Path) -> list[tuple[int, int]]:
 # --- continuing a capture
 
 
-def _unknown_codec(raw: bytearray, _: list[tuple[int, int]]) -> bytearray:
-    return raw.replace(b"deflate", b"deflat9", 1)
-
-
-def _start_of_data(raw: bytearray, start: int) -> int:
+def start_of_data(raw: bytes, start: int) -> int:
     """Return the position of the compressed bytes of a block."""
     at = start
     for _ in range(2):
@@ -88,67 +84,35 @@ def _start_of_data(raw: bytearray, start: int) -> int:
     return at
 
 
-def _bad_block(raw: bytearray, blocks: list[tuple[int, int]]) -> bytearray:
-    # An invalid block type of deflate. (A flipped bit in a value is not detectable.)
-    raw[_start_of_data(raw, blocks[2][0])] |= 0b110
-    return raw
-
-
-def _bad_last_block(raw: bytearray, blocks: list[tuple[int, int]]) -> bytearray:
-    raw[_start_of_data(raw, blocks[-1][0])] |= 0b110
-    return raw
-
-
-def _bad_sync_marker(raw: bytearray, blocks: list[tuple[int, int]]) -> bytearray:
-    raw[blocks[2][1] - 1] ^= 0xFF
-    return raw
-
-
-def _length_beyond_the_file(raw: bytearray, blocks: list[tuple[int, int]]) -> bytearray:
-    # The last byte of the length makes the block some megabytes longer, beyond the end of the file.
-    raw[_start_of_data(raw, blocks[2][0]) - 1] = 0x7E
-    return raw
-
-
-def _zeroed_block(raw: bytearray, blocks: list[tuple[int, int]]) -> bytearray:
+def damaged_copies(raw: bytes, blocks: list[tuple[int, int]]) -> dict[str, bytes]:
+    """Return copies of a capture with damage other than an incomplete last block."""
+    data = [start_of_data(raw, start) for start, _ in blocks]
     start, end = blocks[1]
-    raw[start:end] = bytes(end - start)
-    return raw
+    changes = {
+        # An invalid block type of deflate. (A flipped bit in a value is not detectable.)
+        "bad block": (data[2], raw[data[2]] | 0b110),
+        "bad last block": (data[-1], raw[data[-1]] | 0b110),
+        "bad sync marker": (blocks[2][1] - 1, raw[blocks[2][1] - 1] ^ 0xFF),
+        # The last byte of the length makes the block some megabytes longer, beyond the end of the file.
+        "length beyond the file": (data[2] - 1, 0x7E),
+        "negative count": (start, raw[start] | 1),
+    }
+    copies = {name: raw[:at] + bytes([byte]) + raw[at + 1 :] for name, (at, byte) in changes.items()}
+    copies["unknown codec"] = raw.replace(b"deflate", b"deflat9", 1)
+    copies["zeroed block"] = raw[:start] + bytes(end - start) + raw[end:]
+    return copies
 
 
-def _negative_count(raw: bytearray, blocks: list[tuple[int, int]]) -> bytearray:
-    raw[blocks[1][0]] |= 1
-    return raw
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        _unknown_codec,
-        _bad_block,
-        _bad_last_block,
-        _bad_sync_marker,
-        _length_beyond_the_file,
-        _zeroed_block,
-        _negative_count,
-    ],
-)
-def test_damaged_capture_is_not_continued(
-    damage: Callable[[bytearray, list[tuple[int, int]]], bytearray],
-    log_folder: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_damaged_capture_is_not_continued(log_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Damage other than an incomplete last block gives one line and an exit code; the file is not changed."""
     path = tmp_path / "c.avro"
     assert run(capsys, "capture", path, "--log-dir", log_folder)[0] == ExitCode.OK
     assert len(blocks_of(path)) > 4
-    damaged = bytes(damage(bytearray(path.read_bytes()), blocks_of(path)))
-    path.write_bytes(damaged)
-    code, _, err = run(capsys, "capture", path, "--log-dir", log_folder)
-    assert code == ExitCode.UNREADABLE
-    assert err.count("\n") == 1, err
-    assert path.read_bytes() == damaged
+    for damage, damaged in damaged_copies(path.read_bytes(), blocks_of(path)).items():
+        path.write_bytes(damaged)
+        code, _, err = run(capsys, "capture", path, "--log-dir", log_folder)
+        assert (code, err.count("\n")) == (ExitCode.UNREADABLE, 1), (damage, err)
+        assert path.read_bytes() == damaged, damage
 
 
 def test_incomplete_last_block_is_cut_off(log_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -210,38 +174,36 @@ def test_second_writer_of_a_file_is_rejected(tmp_path: Path) -> None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-@pytest.mark.parametrize("codec", ["null", "bzip2", "xz", "snappy"])
-def test_capture_is_continued_in_its_codec(tmp_path: Path, codec: str) -> None:
+def test_capture_is_continued_in_its_codec(tmp_path: Path) -> None:
     """A capture that another tool has recompressed is continued with that codec and stays readable."""
     rows = [commit(at, at) for at in range(10)]
     path = capture_of(tmp_path / "c.avro", [])
     metadata = {key: text for key, text in CaptureFile(path)._header.metadata.items() if key.startswith("lagwarden")}
-    with path.open("wb") as file:
-        fastavro.writer(file, SCHEMA, [each._asdict() for each in rows[:5]], codec, metadata=metadata)
-    capture_of(path, rows[5:])
-    known = CaptureFile(path)
-    assert list(known.rows()) == rows
-    assert known.codec == codec
-    assert not known.problems
+    for codec in ("null", "bzip2", "xz", "snappy"):
+        with path.open("wb") as file:
+            fastavro.writer(file, SCHEMA, [each._asdict() for each in rows[:5]], codec, metadata=metadata)
+        capture_of(path, rows[5:])
+        known = CaptureFile(path)
+        assert (list(known.rows()), known.codec, known.problems) == (rows, codec, [])
 
 
 # --- full disks
 
 
-@pytest.mark.parametrize("room", [0, 100, 1000, 300_000, 900_000])
 def test_full_disk_is_one_line_and_the_next_run_continues(
-    room: int, log_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    log_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A full disk gives an exit code; no written row is lost, and the next run completes the capture."""
-    path = tmp_path / "c.avro"
-    with full_after(room):
-        code = cli.main(["capture", str(path), "--log-dir", str(log_folder)])
-    assert code == ExitCode.UNWRITABLE
-    err = capsys.readouterr().err
-    assert "cannot be written: File too large" in err
-    assert err.count("\n") == 1, err
-    assert run(capsys, "capture", path, "--log-dir", log_folder)[0] == ExitCode.OK
-    assert [each.offset for each in CaptureFile(path).rows()] == list(range(400))
+    for room in (0, 100, 1000, 300_000, 900_000):
+        path = tmp_path / f"{room}.avro"
+        with full_after(room):
+            code = cli.main(["capture", str(path), "--log-dir", str(log_folder)])
+        assert code == ExitCode.UNWRITABLE
+        err = capsys.readouterr().err
+        assert "cannot be written: File too large" in err
+        assert err.count("\n") == 1, err
+        assert run(capsys, "capture", path, "--log-dir", log_folder)[0] == ExitCode.OK
+        assert [each.offset for each in CaptureFile(path).rows()] == list(range(400))
 
 
 def test_full_disk_keeps_an_existing_capture(tmp_path: Path) -> None:
@@ -259,13 +221,8 @@ def test_full_disk_keeps_an_existing_capture(tmp_path: Path) -> None:
 def test_output_to_a_full_disk_is_one_line(words: list[str]) -> None:
     """A command that cannot write to stdout ends with the exit code UNWRITABLE and without a traceback."""
     with pathlib.Path("/dev/full").open("wb") as full:
-        ended = subprocess.run(
-            [sys.executable, "-m", "stream.cli", *words, str(RECORDED)],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
+        command = [sys.executable, "-m", "stream.cli", *words, str(RECORDED)]
+        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert ended.returncode == ExitCode.UNWRITABLE
     last = [line for line in ended.stderr.splitlines() if line.startswith("error: ")]
     assert last == ["error: cannot write the output: No space left on device; free space or redirect it"]
@@ -275,32 +232,22 @@ def test_output_to_a_full_disk_is_one_line(words: list[str]) -> None:
 # --- paths that are no files
 
 
-def _fifo(folder: Path) -> Path:
+def paths_that_are_no_files(folder: Path) -> dict[str, Path]:
+    """Make paths that are no regular files. Returns them by their kind."""
     os.mkfifo(folder / "fifo")
-    return folder / "fifo"
-
-
-def _socket(folder: Path) -> Path:
     with socket.socket(socket.AF_UNIX) as made:
-        made.bind(str(folder / "s"))
-    return folder / "s"
-
-
-def _loop(folder: Path) -> Path:
+        made.bind(str(folder / "socket"))
     (folder / "loop").symlink_to("loop")
-    return folder / "loop"
-
-
-ODD: dict[str, Callable[[Path], Path]] = {
-    "a FIFO": _fifo,
-    "a socket": _socket,
-    "an endless device": lambda _: pathlib.Path("/dev/zero"),
-    "a full device": lambda _: pathlib.Path("/dev/full"),
-    "a name of 5,000 characters": lambda folder: folder / ("n" * 5000),
-    "a path of 5,000 characters": lambda folder: folder.joinpath(*["n" * 99] * 50),
-    "a symlink to itself": _loop,
-    "a file as a directory": lambda folder: (capture_of(folder / "c.avro", [])) / "x",
-}
+    return {
+        "a FIFO": folder / "fifo",
+        "a socket": folder / "socket",
+        "an endless device": pathlib.Path("/dev/zero"),
+        "a full device": pathlib.Path("/dev/full"),
+        "a name of 5,000 characters": folder / ("n" * 5000),
+        "a path of 5,000 characters": folder.joinpath(*["n" * 99] * 50),
+        "a symlink to itself": folder / "loop",
+        "a file as a directory": capture_of(folder / "c.avro", []) / "x",
+    }
 
 
 def _contents(folder: Path) -> dict[Path, tuple[int, int, int]]:
@@ -309,35 +256,25 @@ def _contents(folder: Path) -> dict[Path, tuple[int, int, int]]:
     return {path: (each.st_mode, each.st_size, each.st_mtime_ns) for path, each in found.items()}
 
 
-@pytest.mark.parametrize("kind", [*ODD, "a directory", "a missing directory"])
-def test_path_that_is_no_file_is_rejected_as_capture(
-    kind: str, log_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The error is one short line and an exit code, without blocking; nothing is created or changed."""
-    more = {"a directory": lambda folder: folder, "a missing directory": lambda folder: folder / "no" / "c.avro"}
-    target = {**ODD, **more}[kind](tmp_path)
-    before = _contents(tmp_path)
-    code, out, err = run(capsys, "capture", target, "--log-dir", log_folder)
-    assert code == ExitCode.UNWRITABLE
-    assert (out, err.count("\n")) == ("", 1), err
-    assert len(err) < 600
-    assert _contents(tmp_path) == before
+def test_path_that_is_no_file_is_rejected(log_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither a capture nor a command that reads captures is blocked by such a path.
 
-
-@pytest.mark.parametrize("verb", [["replay"], ["decode", "--input"], ["groups", "--capture"]], ids=lambda v: v[0])
-@pytest.mark.parametrize("kind", [*ODD, "a missing file"])
-def test_path_that_is_no_file_is_rejected_as_source(
-    kind: str, verb: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A path that is no file does not block a command that reads captures.
-
-    The error is one short line and an exit code.
+    The error is one short line and an exit code; nothing is created or changed.
     """
-    source = {**ODD, "a missing file": lambda folder: folder / "nothing"}[kind](tmp_path)
-    code, out, err = run(capsys, *verb, source)
-    assert code == ExitCode.UNREADABLE
-    assert (out, err.count("\n")) == ("", 1), err
-    assert len(err) < 600
+    odd = paths_that_are_no_files(tmp_path)
+    targets = odd | {"a directory": tmp_path, "a missing directory": tmp_path / "no" / "c.avro"}
+    sources = odd | {"a missing file": tmp_path / "nothing"}
+    before = _contents(tmp_path)
+    attempts = [
+        (kind, ExitCode.UNWRITABLE, ["capture", path, "--log-dir", log_folder]) for kind, path in targets.items()
+    ]
+    for verb in (["replay"], ["decode", "--input"], ["groups", "--capture"]):
+        attempts += [(kind, ExitCode.UNREADABLE, [*verb, path]) for kind, path in sources.items()]
+    for kind, expected, words in attempts:
+        code, out, err = run(capsys, *words)
+        assert (code, out, err.count("\n")) == (expected, "", 1), (kind, words[0], err)
+        assert len(err) < 600
+        assert _contents(tmp_path) == before, (kind, words[0])
 
 
 # --- decompression bombs
@@ -393,18 +330,18 @@ def test_block_of_millions_of_empty_rows_is_damage(tmp_path: Path) -> None:
     assert peak.size < container.MAX_BLOCK_BYTES
 
 
-@pytest.mark.parametrize("length", [container.MAX_BLOCK_BYTES + 1, 1 << 60], ids=["one byte too many", "an exabyte"])
-def test_huge_length_is_not_allocated(length: int, tmp_path: Path) -> None:
+def test_huge_length_is_not_allocated(tmp_path: Path) -> None:
     """A block length above the limit is damage. The length is not allocated."""
     path = with_block(tmp_path / "c.avro", "null", 1, b"x")
     raw = path.read_bytes()
-    path.write_bytes(raw[:-18] + write.zigzag(length, 64))
-    known = CaptureFile(path)
-    with peak_memory() as peak:
-        assert list(known.rows()) == []
-    assert "damaged at byte" in known.problems[0]
-    assert f"a block of {length} bytes" in known.problems[0]
-    assert peak.size < container.MAX_BLOCK_BYTES
+    for length in (container.MAX_BLOCK_BYTES + 1, 1 << 60):
+        path.write_bytes(raw[:-18] + write.zigzag(length, 64))
+        known = CaptureFile(path)
+        with peak_memory() as peak:
+            assert list(known.rows()) == []
+        assert "damaged at byte" in known.problems[0]
+        assert f"a block of {length} bytes" in known.problems[0]
+        assert peak.size < container.MAX_BLOCK_BYTES
 
 
 def test_memory_does_not_grow_with_the_number_of_blocks(tmp_path: Path) -> None:
@@ -436,53 +373,42 @@ def test_row_above_the_limit_is_skipped(tmp_path: Path) -> None:
 # --- log directories
 
 
-def _segment_fifo(folder: Path) -> None:
-    (folder / f"{0:020}.log").unlink()
-    os.mkfifo(folder / f"{0:020}.log")
+def spoil(segment: Path, kind: str) -> None:
+    """Put something in the place of a segment that cannot be read."""
+    segment.unlink()
+    if kind == "FIFO":
+        os.mkfifo(segment)
+    elif kind == "directory":
+        segment.mkdir()
+    elif kind == "unreadable":
+        # Missing permissions do not stop root; a symlink to itself does.
+        segment.symlink_to(segment.name)
+    else:
+        segment.write_bytes(write.batch(0, [write.Rec(0, 0, b"k", bytes(200 << 20))], codec=write.GZIP))
 
 
-def _segment_directory(folder: Path) -> None:
-    (folder / f"{0:020}.log").unlink()
-    (folder / f"{0:020}.log").mkdir()
-
-
-def _segment_unreadable(folder: Path) -> None:
-    # Missing permissions do not stop root; a symlink to itself does.
-    (folder / f"{0:020}.log").unlink()
-    (folder / f"{0:020}.log").symlink_to(f"{0:020}.log")
-
-
-def _batch_bomb(folder: Path) -> None:
-    bomb = write.batch(0, [write.Rec(0, 0, b"k", bytes(200 << 20))], codec=write.GZIP)
-    (folder / f"{0:020}.log").write_bytes(bomb)
-
-
-@pytest.mark.parametrize("spoil", [_segment_fifo, _segment_directory, _segment_unreadable, _batch_bomb])
-@pytest.mark.parametrize("verb", [["replay"], ["decode", "--input"], ["capture"], ["groups", "--capture"]])
+@pytest.mark.parametrize("kind", ["FIFO", "directory", "unreadable", "bomb"])
 def test_unreadable_segment_does_not_affect_others(
-    spoil: Callable[[Path], None], verb: list[str], log_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    kind: str, log_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The error is one line with the file name, and an exit code; all other segments and partitions are read."""
-    spoil(log_folder / "__consumer_offsets-3")
+    spoil(log_folder / "__consumer_offsets-3" / f"{0:020}.log", kind)
     make_partition(log_folder, 4, 20)
-    target = tmp_path / "c.avro"
-    words = ["capture", target, "--log-dir", log_folder] if verb == ["capture"] else [*verb, log_folder]
-    code, out, err = run(capsys, *words)
-    assert code == ExitCode.UNREADABLE
-    errors = [line for line in err.splitlines() if line.startswith("error: ")]
-    assert len(errors) == 1, err
-    assert f"__consumer_offsets-3/{0:020}.log" in errors[0]
-    if verb == ["capture"]:
-        rows = [(each.partition, each.offset) for each in CaptureFile(target).rows()]
-        assert rows == [*((3, at) for at in range(200, 400)), *((4, at) for at in range(20))]
-    else:
-        assert out.strip()
+    capture = ["capture", tmp_path / "c.avro", "--log-dir"]
+    for verb in (["replay"], ["decode", "--input"], capture, ["groups", "--capture"]):
+        code, out, err = run(capsys, *verb, log_folder)
+        assert code == ExitCode.UNREADABLE
+        (error,) = (line for line in err.splitlines() if line.startswith("error: "))
+        assert f"__consumer_offsets-3/{0:020}.log" in error
+        assert out.strip() or verb == capture
+    rows = [(each.partition, each.offset) for each in CaptureFile(tmp_path / "c.avro").rows()]
+    assert rows == [*((3, at) for at in range(200, 400)), *((4, at) for at in range(20))]
 
 
-@pytest.mark.parametrize("name", ["partition.metadata", "../replication-offset-checkpoint", "../meta.properties"])
-def test_optional_files_never_block(name: str, log_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_optional_files_never_block(log_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A FIFO instead of an optional file next to a log is treated as a missing file."""
-    os.mkfifo(log_folder / "__consumer_offsets-3" / name)
+    for name in ("__consumer_offsets-3/partition.metadata", "replication-offset-checkpoint", "meta.properties"):
+        os.mkfifo(log_folder / name)
     assert run(capsys, "replay", log_folder)[0] == ExitCode.OK
 
 
@@ -506,10 +432,10 @@ def test_read_error_ends_only_its_segment(
     assert out.count("\n") == 200
 
 
-@pytest.mark.parametrize("name", [f"{0:020}.log", f"{0:020}.index", f"{0:020}.timeindex", f"{0:020}.snapshot"])
-def test_dump_log_rejects_a_fifo(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_dump_log_rejects_a_fifo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The error is one line and an exit code, without blocking."""
-    os.mkfifo(tmp_path / name)
-    code, out, err = run(capsys, "dump-log", tmp_path / name)
-    assert code == ExitCode.UNREADABLE
-    assert (out, err) == ("", f"{tmp_path / name}: is a FIFO, not a regular file\n")
+    for suffix in ("log", "index", "timeindex", "snapshot"):
+        path = tmp_path / f"{0:020}.{suffix}"
+        os.mkfifo(path)
+        refused = ExitCode.UNREADABLE, "", f"{path}: is a FIFO, not a regular file\n"
+        assert run(capsys, "dump-log", path) == refused

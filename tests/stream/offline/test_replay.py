@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from typing import TYPE_CHECKING, Final
 
 from hypothesis import given
@@ -149,19 +148,6 @@ def test_recorded_traffic_compacted_leads_to_the_same_state() -> None:
     assert len(compacted(rows, keep_tombstones=True)) < len(rows)
     for keep_tombstones in (True, False):
         assert current_state(replayed(compacted(rows, keep_tombstones))) == current_state(replayed(rows))
-
-
-def test_partitions_may_alternate() -> None:
-    """Rows of several partitions may be in any order, if the rows of each partition are in the order of the log."""
-    chance = random.Random(3)  # noqa: S311 -- an order, no secret
-    by_place = {
-        0: [commit(at, at, group="a") for at in range(50)],
-        1: [commit(at, at, partition=1) for at in range(50)],
-    }
-    mixed: list[LogRow] = []
-    while any(by_place.values()):
-        mixed.append(by_place[chance.choice([place for place, left in by_place.items() if left])].pop(0))
-    assert [group.offsets["t", 0].commits for group in replayed(mixed, 7).values()] == [50, 50]
 
 
 def test_malformed_records_are_counted_by_reason() -> None:
