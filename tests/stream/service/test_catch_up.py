@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,30 +14,28 @@ PARTITION = st.integers(0, 5)
 OFFSETS = st.dictionaries(PARTITION, st.integers(0, 1000), max_size=6)
 
 
-@pytest.mark.parametrize(
-    ("starts", "ends", "finished", "behind"),
-    [
-        pytest.param({}, {}, {}, [], id="no partition at all"),
-        pytest.param({0: 0}, {0: 0}, {}, [], id="an empty partition has nothing to read"),
-        pytest.param({0: 40}, {0: 40}, {}, [], id="all records deleted: the log starts at its end"),
-        pytest.param({0: 0}, {0: 5}, {}, [0], id="nothing finished yet"),
-        pytest.param({0: 0}, {0: 5}, {0: 4}, [0], id="the last record is missing"),
-        pytest.param({0: 0}, {0: 5}, {0: 5}, [], id="read to the end; a marker at the tail counts as read"),
-        pytest.param({0: 0}, {0: 5}, {0: 9}, [], id="more records since the start"),
-        pytest.param({0: 5}, {0: 5}, {}, [], id="the checkpoint has all records of the start"),
-        pytest.param({0: 7}, {0: 5}, {}, [], id="read ahead of the last stable offset of the start"),
-        pytest.param({0: 0, 1: 0}, {0: 5, 1: 3}, {1: 3}, [0], id="one of two partitions is behind"),
-        pytest.param({}, {3: 2}, {}, [3], id="a partition the checkpoint does not know is read from its start"),
-    ],
-)
-def test_catch_up_is_over_when_every_position_is_at_its_end(
-    starts: dict[int, int], ends: dict[int, int], finished: dict[int, int], behind: list[int]
-) -> None:
+# Per row: the starts, the ends, the finished positions, and the partitions that are behind.
+BEHIND: dict[str, tuple[dict[int, int], dict[int, int], dict[int, int], list[int]]] = {
+    "no partition at all": ({}, {}, {}, []),
+    "an empty partition has nothing to read": ({0: 0}, {0: 0}, {}, []),
+    "all records deleted: the log starts at its end": ({0: 40}, {0: 40}, {}, []),
+    "nothing finished yet": ({0: 0}, {0: 5}, {}, [0]),
+    "the last record is missing": ({0: 0}, {0: 5}, {0: 4}, [0]),
+    "read to the end; a marker at the tail counts as read": ({0: 0}, {0: 5}, {0: 5}, []),
+    "more records since the start": ({0: 0}, {0: 5}, {0: 9}, []),
+    "the checkpoint has all records of the start": ({0: 5}, {0: 5}, {}, []),
+    "read ahead of the last stable offset of the start": ({0: 7}, {0: 5}, {}, []),
+    "one of two partitions is behind": ({0: 0, 1: 0}, {0: 5, 1: 3}, {1: 3}, [0]),
+    "a partition the checkpoint does not know is read from its start": ({}, {3: 2}, {}, [3]),
+}
+
+
+def test_catch_up_is_over_when_every_position_is_at_its_end() -> None:
     """A partition is behind while the next offset to read is before the end that it had at the start."""
-    progress = CatchUpProgress(starts, ends)
-    progress.finish(finished)
-    assert progress.behind == behind
-    assert progress.caught_up is (not behind)
+    for name, (starts, ends, finished, behind) in BEHIND.items():
+        progress = CatchUpProgress(starts, ends)
+        progress.finish(finished)
+        assert (name, progress.behind, progress.caught_up) == (name, behind, not behind)
 
 
 def test_positions_are_those_of_finished_batches() -> None:
@@ -95,12 +92,15 @@ def test_rate_and_time_left_come_from_the_last_seconds() -> None:
     assert now.seconds_left == 10.0
 
 
-@pytest.mark.parametrize("seconds", [0.0, 5.0], ids=["first call", "no progress since"])
-def test_without_a_rate_the_time_left_is_unknown(seconds: float) -> None:
-    """The time left is None, not infinite."""
+def test_without_a_rate_the_time_left_is_unknown() -> None:
+    """The time left is None, not infinite, at the first call and without progress since."""
     progress = CatchUpProgress({0: 0}, {0: 10})
-    progress.catch_up(0.0)
-    assert progress.catch_up(seconds).seconds_left is None
+    assert [progress.catch_up(seconds).seconds_left for seconds in (0.0, 0.0, 5.0)] == [None] * 3
+
+
+def test_without_an_offset_there_are_no_positions() -> None:
+    """An absent or empty offset, or one of other topics, has no positions, as before the first batch."""
+    assert [source_positions(absent, "t") for absent in (None, "", "{}", '{"other":{"0":1}}')] == [{}] * 4
 
 
 @given(positions=OFFSETS)
@@ -108,9 +108,3 @@ def test_positions_are_read_as_spark_writes_them(positions: dict[int, int]) -> N
     """Spark keys partitions by text; other topics in the same offset are ignored."""
     text = json.dumps({"t": {str(partition): offset for partition, offset in positions.items()}, "other": {"0": 1}})
     assert source_positions(text, "t") == positions
-
-
-@pytest.mark.parametrize("absent", [None, "", "{}", '{"other":{"0":1}}'])
-def test_without_an_offset_there_are_no_positions(absent: str | None) -> None:
-    """An absent or empty offset, or one of other topics, has no positions, as before the first batch."""
-    assert source_positions(absent, "t") == {}

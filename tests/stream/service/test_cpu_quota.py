@@ -21,25 +21,29 @@ def eight_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(ALL)))
 
 
-@pytest.mark.parametrize(
-    ("files", "cores"),
-    [
-        pytest.param({}, ALL, id="no cgroups at all"),
-        pytest.param({"cpu.max": "max 100000\n"}, ALL, id="no limit"),
-        pytest.param({"cpu.max": "200000 100000\n"}, 2, id="two cores"),
-        pytest.param({"cpu.max": "250000 100000\n"}, 3, id="two and a half: the JVM rounds up, too"),
-        pytest.param({"cpu.max": "50000 100000\n"}, 1, id="half a core"),
-        pytest.param({"cpu.max": "6400000 100000\n"}, ALL, id="a limit above the machine"),
-        pytest.param({"cpu.max": "something else\n"}, ALL, id="an unknown format"),
-        pytest.param({"cpu.max": "0 0\n"}, ALL, id="zeros"),
-        pytest.param({"cpu/cpu.cfs_quota_us": "300000\n", "cpu/cpu.cfs_period_us": "100000\n"}, 3, id="cgroups v1"),
-        pytest.param({"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"}, ALL, id="v1 without limit"),
-        pytest.param({"cpu/cpu.cfs_quota_us": "300000\n"}, ALL, id="v1, a file is missing"),
-    ],
-)
-def test_the_quota_of_a_container_limits_the_cores(tmp_path: Path, files: dict[str, str], cores: int) -> None:
+V1 = "cpu/cpu.cfs_quota_us"
+PERIOD = {"cpu/cpu.cfs_period_us": "100000\n"}
+QUOTAS: dict[str, tuple[dict[str, str], int]] = {
+    "no cgroups at all": ({}, ALL),
+    "no limit": ({"cpu.max": "max 100000\n"}, ALL),
+    "two cores": ({"cpu.max": "200000 100000\n"}, 2),
+    "two and a half: the JVM rounds up, too": ({"cpu.max": "250000 100000\n"}, 3),
+    "half a core": ({"cpu.max": "50000 100000\n"}, 1),
+    "a limit above the machine": ({"cpu.max": "6400000 100000\n"}, ALL),
+    "an unknown format": ({"cpu.max": "something else\n"}, ALL),
+    "zeros": ({"cpu.max": "0 0\n"}, ALL),
+    "cgroups v1": ({V1: "300000\n", **PERIOD}, 3),
+    "v1 without limit": ({V1: "-1\n", **PERIOD}, ALL),
+    "v1, a file is missing": ({V1: "300000\n"}, ALL),
+}
+
+
+def test_the_quota_of_a_container_limits_the_cores(tmp_path: Path) -> None:
     """A quota below the cores of the machine counts; an unreadable quota is ignored."""
-    for name, text in files.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
-    assert usable_cores(tmp_path) == cores
+    found = {}
+    for name, (files, _) in QUOTAS.items():
+        for file, text in files.items():
+            (tmp_path / name / file).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name / file).write_text(text)
+        found[name] = usable_cores(tmp_path / name)
+    assert found == {name: cores for name, (_, cores) in QUOTAS.items()}

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import pytest
-
 from stream.service.descriptors import Descriptors
 
 LIMITS = """Limit                     Soft Limit           Hard Limit           Units
@@ -54,22 +52,18 @@ def test_the_process_nearest_to_its_limit_represents_its_role(tmp_path: Path) ->
     assert rows(Descriptors(1, tmp_path))["jvm"] == (20, 64)
 
 
-@pytest.mark.parametrize("limit", ["unlimited", "0"])
-def test_role_without_a_limit_is_absent(tmp_path: Path, limit: str) -> None:
-    """A role without a limit has no share of its limit to report."""
-    process(tmp_path, 1, 1, limit)
-    assert rows(Descriptors(1, tmp_path)) == {}
+def test_role_without_a_limit_is_absent(tmp_path: Path) -> None:
+    """A role without a limit has no share of its limit to report; without /proc there are no rows."""
+    for limit in ("unlimited", "0"):
+        process(tmp_path / limit, 1, 1, limit)
+        assert rows(Descriptors(1, tmp_path / limit)) == {}
+    assert rows(Descriptors(1, tmp_path / "none")) == {}
 
 
 def test_process_that_has_ended_is_left_out(tmp_path: Path) -> None:
     """A process that has ended is ignored, although its parent may still list it as a child."""
     process(tmp_path, 1, 1, "1024", (2,))
     assert rows(Descriptors(1, tmp_path)) == {"driver": (1, 1024)}
-
-
-def test_system_without_proc_gives_no_rows(tmp_path: Path) -> None:
-    """Values are absent if they are unknown."""
-    assert rows(Descriptors(1, tmp_path / "none")) == {}
 
 
 def test_proc_is_not_read_for_every_scrape(tmp_path: Path) -> None:

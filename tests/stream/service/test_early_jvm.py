@@ -70,15 +70,15 @@ def test_jvm_ends_with_an_error_of_the_start(config: Config) -> None:
     assert jvm.process.process.wait(20) != 0
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_signal_during_the_imports_stops_in_order(config: Config, number: signal.Signals) -> None:
+def test_signal_during_the_imports_stops_in_order(config: Config) -> None:
     """A signal lets the process continue to its regular end, which removes the temporary files."""
-    with start_jvm(config) as jvm:
-        assert not jvm.stopping.is_set()
-        os.kill(os.getpid(), number)
-        assert jvm.stopping.wait(20)
-    assert jvm.options.temporary_folder is not None
-    assert not jvm.options.temporary_folder.exists()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        with start_jvm(config) as jvm:
+            assert not jvm.stopping.is_set()
+            os.kill(os.getpid(), number)
+            assert jvm.stopping.wait(20)
+        assert jvm.options.temporary_folder is not None
+        assert not jvm.options.temporary_folder.exists()
 
 
 def test_machine_without_java_is_refused(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -86,28 +86,25 @@ def test_two_starts_that_fail_in_a_row_set_the_state_aside(root: Path, failure: 
     assert (Path(logs[0]["kept"]) / "spark" / "commits" / "0").exists()
 
 
-@pytest.mark.parametrize(
-    ("failure", "shown", "batch_ended"),
-    [(KAFKA, False, False), (SLOW, False, False), (GONE, True, False), (UNKNOWN, False, True), (GONE, True, True)],
-    ids=[
-        "the Kafka client",
-        "a Python process that starts too slowly",
-        "the JVM without new records",
-        "after a batch",
-        "the JVM after a batch",
-    ],
-)
-def test_a_failure_with_another_cause_sets_nothing_aside(
-    root: Path, failure: SparkFailure, *, shown: bool, batch_ended: bool
-) -> None:
+OTHER_CAUSES: Final = {
+    "the Kafka client": (KAFKA, False, False),
+    "a Python process that starts too slowly": (SLOW, False, False),
+    "the JVM without new records": (GONE, True, False),
+    "after a batch": (UNKNOWN, False, True),
+    "the JVM after a batch": (GONE, True, True),
+}
+
+
+def test_a_failure_with_another_cause_sets_nothing_aside(root: Path) -> None:
     """The state is kept, no matter how often a failure with another cause happens."""
-    for _ in range(3):
+    for failure, shown, batch_ended in OTHER_CAUSES.values():
+        for _ in range(3):
+            with opened(root) as state:
+                if batch_ended:
+                    state.record_batch()
+                assert not state.record_failure(failure, shown=shown)
         with opened(root) as state:
-            if batch_ended:
-                state.record_batch()
-            assert not state.record_failure(failure, shown=shown)
-    with opened(root) as state:
-        assert not state.checkpoint.fresh
+            assert not state.checkpoint.fresh
 
 
 def test_broken_state_is_set_aside_at_once_and_only_once(root: Path) -> None:
@@ -155,6 +152,15 @@ def test_a_query_that_failed_because_of_a_deleted_checkpoint_logs_the_deletion(r
     assert "metadata was deleted" in logs[0]["why"]
 
 
+def failing(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    """Let every read of the state fail."""
+
+    def fail(*_: object) -> Any:
+        raise error
+
+    monkeypatch.setattr(kept_state, "stored_shards", fail)
+
+
 @pytest.mark.parametrize(
     "error",
     [UnreadableShardError("shard 3 of the state cannot be read"), SparkCallError("read the state", BROKEN)],
@@ -164,11 +170,7 @@ def test_state_that_cannot_be_loaded_is_set_aside(
     root: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     """The same start continues with an empty state; the reason is logged."""
-
-    def fail(*_: object) -> Any:
-        raise error
-
-    monkeypatch.setattr(kept_state, "stored_shards", fail)
+    failing(monkeypatch, error)
     status = ServiceStatus("0", 30.0)
     with opened(root, status) as state:
         assert state.load(Any) == []  # type: ignore[arg-type]
@@ -179,27 +181,25 @@ def test_state_that_cannot_be_loaded_is_set_aside(
 
 def test_a_state_that_cannot_be_loaded_from_a_full_volume_is_kept(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The error is raised and the state is kept, because the state may be intact."""
-
-    def fail(*_: object) -> Any:
-        raise SparkCallError("read the state", FULL)
-
-    monkeypatch.setattr(kept_state, "stored_shards", fail)
+    failing(monkeypatch, SparkCallError("read the state", FULL))
     with opened(root) as state:
         with pytest.raises(SparkCallError):
             state.load(Any)  # type: ignore[arg-type]
         assert not state.checkpoint.fresh
 
 
+READ = "the state has read partition 0 of __consumer_offsets up to"
+
+
 @pytest.mark.parametrize(
     ("position", "data_end", "problem"),
     [
-        (49, None, None),
-        (44, 45, None),
-        (44, None, None),
-        (44, 48, "the state has read partition 0 of __consumer_offsets up to 45, the offset log up to 50"),
-        (50, None, "the state has read partition 0 of __consumer_offsets up to 50, the offset log ends at 50"),
+        pytest.param(49, None, None, id="at the end of the log"),
+        pytest.param(44, 45, None, id="before markers"),
+        pytest.param(44, None, None, id="before unknown records"),
+        pytest.param(44, 48, f"{READ} 45, the offset log up to 50", id="before a record"),
+        pytest.param(50, None, f"{READ} 50, the offset log ends at 50", id="beyond the log"),
     ],
-    ids=["at the end of the log", "before markers", "before unknown records", "before a record", "beyond the log"],
 )
 def test_state_must_be_that_of_the_offset_log(
     root: Path, monkeypatch: pytest.MonkeyPatch, position: int, data_end: int | None, problem: str | None

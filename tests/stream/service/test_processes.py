@@ -7,8 +7,6 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from stream.service.first_read.reader import PROGRAM
 from stream.service.processes import ProcessUsage, processes_by_role
 
@@ -58,82 +56,59 @@ def rows(usage: ProcessUsage) -> dict[str, tuple[Any, ...]]:
     return {row["role"]: (row["processes"], row["memory"], row["cpu_seconds"]) for row in usage.table().to_pylist()}
 
 
+ROLES = {"driver": [1], "jvm": [2], "python_daemon": [3], "python_worker": [4, 5]}
+
+
 def test_each_generation_of_processes_is_a_role(tmp_path: Path) -> None:
-    """The driver starts the JVM, the JVM starts the daemon of Python workers, and the daemon starts the workers."""
-    process(tmp_path, 1, 2)
-    process(tmp_path, 2, 3)
-    process(tmp_path, 3, 4, 5)
-    process(tmp_path, 4)
-    process(tmp_path, 5)
-    assert processes_by_role(1, tmp_path) == {"driver": [1], "jvm": [2], "python_daemon": [3], "python_worker": [4, 5]}
+    """The driver starts the JVM, the JVM starts the daemon of Python workers, and the daemon starts the workers.
 
-
-def test_the_processes_of_a_first_read_are_counted_as_workers(tmp_path: Path) -> None:
-    """The driver starts the process of a first read beside the JVM, and this process forks the workers."""
+    The driver starts the process of a first read beside the JVM, and this process forks the workers. A process that
+    has ended, which has no memory, is not counted.
+    """
+    for number, children in {1: (2,), 2: (3,), 3: (4, 5), 4: (), 5: ()}.items():
+        process(tmp_path, number, *children)
+    assert processes_by_role(1, tmp_path) == ROLES
     process(tmp_path, 1, 2, 3)
     process(tmp_path, 2)
-    process(tmp_path, 3, 4, 5)
-    process(tmp_path, 4)
-    process(tmp_path, 5)
     (tmp_path / "3" / "cmdline").write_text(f"python\0-m\0{PROGRAM}\0request\0" + "1\0")
-    assert processes_by_role(1, tmp_path) == {"driver": [1], "jvm": [2], "python_daemon": [3], "python_worker": [4, 5]}
-
-
-def test_a_process_that_has_ended_is_not_counted(tmp_path: Path) -> None:
-    """A zombie, which has no memory, is not among the processes of its role."""
-    process(tmp_path, 1, 2, 3)
-    process(tmp_path, 2)
-    process(tmp_path, 3, pss=None)
+    assert processes_by_role(1, tmp_path) == ROLES
+    (tmp_path / "3" / "cmdline").unlink()
     stat = tmp_path / "3" / "stat"
     stat.write_text(stat.read_text().replace(" S ", " Z "))
     assert processes_by_role(1, tmp_path)["jvm"] == [2]
 
 
 def test_memory_and_cpu_are_summed_per_role(tmp_path: Path) -> None:
-    """Memory is the proportional set size; CPU is user and system time."""
-    process(tmp_path, 1, 2, 3, pss=10, cpu=2.0)
+    """Memory is the proportional set size; CPU is user and system time.
+
+    Memory is unknown if one process does not report it, because a sum without that process would be too small. The name
+    in /proc/PID/stat is in parentheses, and may contain parentheses.
+    """
+    process(tmp_path, 1, 2, 3, pss=10, cpu=2.0, name="a) b 1 2 (c")
     process(tmp_path, 2, pss=100, cpu=4.0)
     process(tmp_path, 3, pss=50, cpu=6.0)
     assert rows(ProcessUsage(1, tmp_path)) == {"driver": (1, 10 * 1024, 2.0), "jvm": (2, 150 * 1024, 10.0)}
-
-
-def test_memory_is_unknown_if_one_process_does_not_report_it(tmp_path: Path) -> None:
-    """A sum without that process would be too small."""
-    process(tmp_path, 1, 2, 3)
-    process(tmp_path, 2, pss=100)
-    process(tmp_path, 3, pss=None)
-    assert rows(ProcessUsage(1, tmp_path))["jvm"] == (2, None, 2.0)
-
-
-def test_name_of_a_program_may_contain_anything(tmp_path: Path) -> None:
-    """The name in /proc/PID/stat is in parentheses, and may contain parentheses."""
-    process(tmp_path, 1, name="a) b 1 2 (c", cpu=3.0)
-    assert rows(ProcessUsage(1, tmp_path))["driver"] == (1, 1024, 3.0)
+    (tmp_path / "3" / "smaps_rollup").unlink()
+    assert rows(ProcessUsage(1, tmp_path))["jvm"] == (2, None, 10.0)
 
 
 def test_cpu_of_ended_processes_is_kept(tmp_path: Path) -> None:
-    """A counter never decreases: a worker that ended has used its time."""
-    clock = Clock()
-    usage = ProcessUsage(1, tmp_path, clock)
-    process(tmp_path, 1, 2)
-    process(tmp_path, 2, cpu=4.0)
-    assert rows(usage)["jvm"] == (1, 1024, 4.0)
-    process(tmp_path, 1)
-    remove(tmp_path, 2)
-    clock.now += 10
-    assert rows(usage)["jvm"] == (0, None, 4.0)
+    """A counter never decreases: a worker that ended has used its time.
 
-
-def test_process_id_that_is_used_again_is_another_process(tmp_path: Path) -> None:
-    """The CPU time of the new process is added in full, although it is less than that of the former process."""
+    The CPU time of a new process with the same id is added in full, although it is less than that of the former one.
+    """
     clock = Clock()
     usage = ProcessUsage(1, tmp_path, clock)
     process(tmp_path, 1, 2)
     process(tmp_path, 2, cpu=4.0, started=7)
-    rows(usage)
+    assert rows(usage)["jvm"] == (1, 1024, 4.0)
     process(tmp_path, 2, cpu=1.0, started=8)
     clock.now += 10
     assert rows(usage)["jvm"] == (1, 1024, 5.0)
+    process(tmp_path, 1)
+    remove(tmp_path, 2)
+    clock.now += 10
+    assert rows(usage)["jvm"] == (0, None, 5.0)
 
 
 def test_values_are_cached_for_ten_seconds(tmp_path: Path) -> None:
@@ -149,16 +124,12 @@ def test_values_are_cached_for_ten_seconds(tmp_path: Path) -> None:
     assert rows(usage)["driver"][1] == 2048
 
 
-@pytest.mark.parametrize("text", ["", "1 (java) S", "1 (java) S 1 1 1 0 -1 0 0 0 0 0 x y 0 0 20 0 1 0 7"])
-def test_unreadable_process_is_left_out(tmp_path: Path, text: str) -> None:
-    """A process without a complete `stat` file, as at its end, has no row."""
+def test_unreadable_process_is_left_out(tmp_path: Path) -> None:
+    """A process without a complete `stat` file, as at its end, and a system without /proc have no rows."""
     process(tmp_path, 1)
-    (tmp_path / "1" / "stat").write_text(text)
-    assert rows(ProcessUsage(1, tmp_path)) == {}
-
-
-def test_system_without_proc_gives_no_rows(tmp_path: Path) -> None:
-    """Values are absent if they are unknown."""
+    for text in ("", "1 (java) S", "1 (java) S 1 1 1 0 -1 0 0 0 0 0 x y 0 0 20 0 1 0 7"):
+        (tmp_path / "1" / "stat").write_text(text)
+        assert rows(ProcessUsage(1, tmp_path)) == {}
     assert rows(ProcessUsage(1, tmp_path / "none")) == {}
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import traceback
 
-import pytest
-
 from stream.cluster.transport.connection_errors import no_topic_right
 from stream.cluster.transport.errors import CutOff, LoginRefused, TlsRefused, TokenExpired, Unreachable
 from stream.errors import ExitCode, Refusal
@@ -24,34 +22,31 @@ def text_of(error: Exception) -> str:
     )
 
 
-@pytest.mark.parametrize(
-    ("error", "code"),
-    [
-        (no_topic_right("__consumer_offsets", "Read"), ExitCode.NOT_AUTHORISED),
-        (LoginRefused("b:9092 refuses the login", "check kafka.sasl_password"), ExitCode.LOGIN_REFUSED),
-        (TlsRefused("the certificate: expired", "renew it"), ExitCode.TLS_REFUSED),
-    ],
-    ids=["missing ACL right", "refused login", "expired certificate"],
-)
-def test_a_permanent_error_of_the_cluster_is_a_refusal(error: Refusal, code: ExitCode) -> None:
+def test_a_permanent_error_of_the_cluster_is_a_refusal() -> None:
     """A restart does not fix a permanent error, so the process ends with its message, advice and exit code."""
-    refusal = refusal_in(text_of(error))
-    assert refusal is not None
-    assert (str(refusal), refusal.code) == (str(error), code)
+    errors: dict[Refusal, ExitCode] = {
+        no_topic_right("__consumer_offsets", "Read"): ExitCode.NOT_AUTHORISED,
+        LoginRefused("b:9092 refuses the login", "check kafka.sasl_password"): ExitCode.LOGIN_REFUSED,
+        TlsRefused("the certificate: expired", "renew it"): ExitCode.TLS_REFUSED,
+    }
+    for error, code in errors.items():
+        refusal = refusal_in(text_of(error))
+        assert refusal is not None
+        assert (str(refusal), refusal.code) == (str(error), code)
 
 
-@pytest.mark.parametrize("mark", ["No space left on device", "Disk quota exceeded"])
-def test_a_full_volume_is_a_refusal(mark: str) -> None:
+def test_a_full_volume_is_a_refusal() -> None:
     """The advice names the volumes that Spark writes to."""
-    refusal = refusal_in(f"[STREAM_FAILED] java.io.IOException: {mark}")
-    assert refusal is not None
-    assert refusal.code is ExitCode.CHECKPOINT_UNUSABLE
-    assert "checkpoint.dir" in refusal.advice
+    for mark in ("No space left on device", "Disk quota exceeded"):
+        refusal = refusal_in(f"[STREAM_FAILED] java.io.IOException: {mark}")
+        assert refusal is not None
+        assert refusal.code is ExitCode.CHECKPOINT_UNUSABLE
+        assert "checkpoint.dir" in refusal.advice
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
+def test_other_failures_stay_failures() -> None:
+    """A failure that a restart may fix is no refusal."""
+    texts = [
         "",
         "java.lang.OutOfMemoryError: Java heap space",
         text_of(Unreachable("partition 3 cannot be read", "see the log")),
@@ -59,8 +54,5 @@ def test_a_full_volume_is_a_refusal(mark: str) -> None:
         text_of(TokenExpired("the token has expired", "")),
         "stream.cluster.transport.errors.SomethingElse: no such class",
         "stream.cluster.transport.errors.annotations: no class",
-    ],
-)
-def test_other_failures_stay_failures(error: str) -> None:
-    """A failure that a restart may fix is no refusal."""
-    assert refusal_in(error) is None
+    ]
+    assert [text for text in texts if refusal_in(text) is not None] == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -26,10 +27,7 @@ TOPIC = OffsetsTopic("cluster", None, (0, 1), (1, 1))
 BOTH: list[Any] = [(NAME, 0, 10, 9, 1, None), (NAME, 1, 5, 5, 0, None)]
 
 
-class FakeCluster:
-    """A cluster with an id."""
-
-    cluster_id = "cluster"
+CLUSTER: Any = SimpleNamespace(cluster_id="cluster")
 
 
 @pytest.fixture
@@ -59,8 +57,12 @@ def one_by_one(answers: list[Any]) -> Callable[..., Any]:
 
 def wait_for_topic(status: ServiceStatus, stopping: threading.Event | None = None) -> OffsetsTopic | None:
     """Wait for the offsets topic of the fake cluster."""
-    cluster: Any = FakeCluster()
-    return wait_for_offsets_topic(cluster, status, stopping or threading.Event(), lambda: None)
+    return wait_for_offsets_topic(CLUSTER, status, stopping or threading.Event(), lambda: None)
+
+
+def wait_for_bounds(status: ServiceStatus, *share: InstanceShare) -> Any:
+    """Wait for the bounds of the partitions of the fake cluster."""
+    return wait_for_log_bounds(CLUSTER, TOPIC, status, threading.Event(), *share)
 
 
 def test_the_start_waits_for_the_topic(status: ServiceStatus, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,13 +74,13 @@ def test_the_start_waits_for_the_topic(status: ServiceStatus, monkeypatch: pytes
     assert (status.trouble, status.cluster_id, status.phase) == (None, "cluster", WAITING)
 
 
-def test_an_error_that_does_not_pass_ends_the_wait(status: ServiceStatus, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A permanent error, such as a refused login, is raised."""
-    refused = Unreachable("login refused", "check the password")
-    monkeypatch.setattr(type(refused), "passes", False)
-    monkeypatch.setattr(startup, "describe", one_by_one([refused]))
-    with pytest.raises(Unreachable):
-        wait_for_topic(status)
+def test_an_error_that_does_not_pass_ends_every_wait(status: ServiceStatus, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A permanent error, such as a refused login, is raised, because waiting does not fix it."""
+    refused = LoginRefused("login refused", "check the password")
+    for name, wait in (("describe", wait_for_topic), ("read_ends", wait_for_bounds)):
+        monkeypatch.setattr(startup, name, one_by_one([refused]))
+        with pytest.raises(LoginRefused):
+            wait(status)  # type: ignore[operator]
 
 
 def test_a_failed_check_ends_the_wait(status: ServiceStatus) -> None:
@@ -87,63 +89,42 @@ def test_a_failed_check_ends_the_wait(status: ServiceStatus) -> None:
     def check() -> None:
         raise RuntimeError("no Java")
 
-    cluster: Any = FakeCluster()
     with pytest.raises(RuntimeError, match="no Java"):
-        wait_for_offsets_topic(cluster, status, threading.Event(), check)
+        wait_for_offsets_topic(CLUSTER, status, threading.Event(), check)
 
 
 def test_a_stop_ends_every_wait(status: ServiceStatus) -> None:
     """A wait that is stopped has no result."""
     stopping = threading.Event()
     stopping.set()
-    cluster: Any = FakeCluster()
     assert wait_for_topic(status, stopping) is None
-    assert wait_for_log_bounds(cluster, TOPIC, status, stopping) is None
+    assert wait_for_log_bounds(CLUSTER, TOPIC, status, stopping) is None
 
 
 def test_the_start_waits_for_the_bounds_of_all_partitions(
     status: ServiceStatus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The start waits for an unreachable cluster and for a partition without a leader."""
-    leaderless = [BOTH[0], (NAME, 1, None, None, None, "no_leader")]
-    monkeypatch.setattr(startup, "read_ends", one_by_one([AWAY, ends_of(leaderless), ends_of(BOTH)]))
-    cluster: Any = FakeCluster()
+    """The start waits for an unreachable cluster and for a partition without a leader.
+
+    A cause that stays the same is logged once, not at each attempt every two seconds.
+    """
+    leaderless = ends_of([BOTH[0], (NAME, 1, None, None, None, "no_leader")])
+    monkeypatch.setattr(startup, "read_ends", one_by_one([*[AWAY] * 20, leaderless, ends_of(BOTH)]))
     with structlog.testing.capture_logs() as lines:
-        bounds = wait_for_log_bounds(cluster, TOPIC, status, threading.Event())
+        bounds = wait_for_bounds(status)
     assert bounds == {0: (1, 10, 9), 1: (0, 5, 5)}
     assert [line["cause"] for line in lines] == [str(AWAY), "offsets partitions without an end: [1]"]
     assert status.trouble is None
-
-
-def test_a_refused_login_ends_the_wait_for_the_bounds(status: ServiceStatus, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A refused login is raised as in the wait for the topic, because waiting does not fix it."""
-    monkeypatch.setattr(startup, "read_ends", one_by_one([LoginRefused("login refused", "check the password")]))
-    cluster: Any = FakeCluster()
-    with pytest.raises(LoginRefused):
-        wait_for_log_bounds(cluster, TOPIC, status, threading.Event())
-
-
-def test_a_long_wait_for_the_bounds_is_logged_once(status: ServiceStatus, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cause that stays the same is logged once, not at each attempt every two seconds."""
-    monkeypatch.setattr(startup, "read_ends", one_by_one([AWAY] * 20 + [ends_of(BOTH)]))
-    cluster: Any = FakeCluster()
-    with structlog.testing.capture_logs() as lines:
-        wait_for_log_bounds(cluster, TOPIC, status, threading.Event())
-    assert len(lines) == 1
 
 
 def test_the_start_waits_only_for_the_bounds_of_own_partitions(
     status: ServiceStatus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A partition of another instance without a leader does not delay the groups of this instance."""
-    leaderless = [BOTH[0], (NAME, 1, None, None, None, "no_leader")]
-    monkeypatch.setattr(startup, "read_ends", one_by_one([ends_of(leaderless), ends_of(leaderless), ends_of(BOTH)]))
-    cluster: Any = FakeCluster()
-    first, second = (
-        wait_for_log_bounds(cluster, TOPIC, status, threading.Event(), InstanceShare(index, 2)) for index in range(2)
-    )
-    assert first == {0: (1, 10, 9)}
-    assert second == {1: (0, 5, 5)}
+    leaderless = ends_of([BOTH[0], (NAME, 1, None, None, None, "no_leader")])
+    monkeypatch.setattr(startup, "read_ends", one_by_one([leaderless, leaderless, ends_of(BOTH)]))
+    first, second = (wait_for_bounds(status, InstanceShare(index, 2)) for index in range(2))
+    assert (first, second) == ({0: (1, 10, 9)}, {1: (0, 5, 5)})
 
 
 def test_more_instances_than_partitions_are_refused() -> None:

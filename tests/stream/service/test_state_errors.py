@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from stream.service.state_errors import is_of_the_process, is_of_the_state, is_unrelated
 from stream.spark.errors import SparkFailure
 from stream.spark.jvm_process import JVM_GONE
@@ -25,28 +23,24 @@ NO_WORKER = "java.lang.IllegalStateException: Python daemon failed to launch wor
 TIMEOUT = "stream.cluster.transport.errors.TimedOut: b:9092 does not answer in time"
 
 
-@pytest.mark.parametrize("text", [LOADING, SUM, NO_METADATA, NO_STATE, OPERATOR, CODEC])
-def test_the_state_is_the_cause(text: str) -> None:
+def test_the_state_is_the_cause() -> None:
     """The last or an earlier cause is an error of Spark's state, of Hadoop's checksums or of our codec."""
-    assert is_of_the_state(SparkFailure(text, text + FRAMES))
-    assert is_of_the_state(SparkFailure("java.lang.NullPointerException", f"job failed\n{text}{FRAMES}"))
-    assert not is_unrelated(SparkFailure(text, text + FRAMES))
+    for text in (LOADING, SUM, NO_METADATA, NO_STATE, OPERATOR, CODEC):
+        assert is_of_the_state(SparkFailure(text, text + FRAMES))
+        assert is_of_the_state(SparkFailure("java.lang.NullPointerException", f"job failed\n{text}{FRAMES}"))
+        assert not is_unrelated(SparkFailure(text, text + FRAMES))
 
 
-@pytest.mark.parametrize(
-    ("text", "of_the_process", "unrelated"),
-    [(FULL, True, False), (f"{LOADING}\n{MEMORY}", True, False), (f"{LOADING}\n{FULL}", True, False),
-     (f"{LOADING}\n{NO_WORKER}", True, False),
-     (TIMEOUT, False, True), (SLOW, False, True), ("ValueError: surprise", False, False)],
-)  # fmt: skip
-def test_the_state_is_not_the_cause(text: str, *, of_the_process: bool, unrelated: bool) -> None:
-    """A full volume, heap or killed worker also fails reading an intact state; stack frames are ignored."""
-    failure = SparkFailure(text.splitlines()[-1], text + FRAMES)
-    found = (is_of_the_state(failure), is_of_the_process(failure), is_unrelated(failure))
-    assert found == (False, of_the_process, unrelated)
+def test_the_state_is_not_the_cause() -> None:
+    """A full volume, heap or killed worker also fails reading an intact state; stack frames are ignored.
 
-
-def test_a_jvm_that_ended_is_not_a_fault_of_the_state() -> None:
-    """A JVM that ended leaves no text; the usual reason is memory."""
+    A JVM that ended leaves no text; the usual reason is memory.
+    """
+    of_the_process = (FULL, f"{LOADING}\n{MEMORY}", f"{LOADING}\n{FULL}", f"{LOADING}\n{NO_WORKER}")
+    expected = dict.fromkeys(of_the_process, (False, True, False))
+    expected |= {TIMEOUT: (False, False, True), SLOW: (False, False, True), "ValueError: surprise": (False,) * 3}
+    failures = {text: SparkFailure(text.splitlines()[-1], text + FRAMES) for text in expected}
+    found = {text: (is_of_the_state(f), is_of_the_process(f), is_unrelated(f)) for text, f in failures.items()}
+    assert found == expected
     assert is_of_the_process(SparkFailure(JVM_GONE, ""))
     assert not is_of_the_state(SparkFailure(JVM_GONE, ""))

@@ -6,7 +6,6 @@ from collections import Counter
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
-import pytest
 import structlog
 
 from exporters.readmodel import OtherInstance
@@ -46,104 +45,73 @@ def with_executors(own: ServiceStatus, running: int, none_since: float | None = 
     return own
 
 
-@pytest.mark.parametrize(
-    ("own", "reasons"),
-    [
-        pytest.param(status_in(phases.RUNNING, age=1), [], id="running, fresh"),
-        pytest.param(status_in(phases.RUNNING, age=1, trouble=AWAY), [], id="Kafka unreachable, the snapshot is fresh"),
-        pytest.param(
-            status_in(phases.RUNNING, age=99, trouble=AWAY), [AWAY, "the snapshot is 99 s old (limit 60 s)"],
-            id="Kafka unreachable for long",
-        ),
-        pytest.param(
-            status_in(phases.RUNNING, age=99), ["the snapshot is 99 s old (limit 60 s)"], id="no recent tick"
-        ),
-        pytest.param(status_in(phases.RUNNING), ["no snapshot yet"], id="caught up, no tick yet"),
-        pytest.param(status_in(phases.CONNECTING), ["no broker has answered yet"], id="just started"),
-        pytest.param(status_in(phases.CONNECTING, trouble=AWAY), [AWAY], id="no broker at the start"),
-        pytest.param(
-            status_in(phases.WAITING),
-            ["the cluster has no topic __consumer_offsets yet: no group has ever committed"],
-            id="a new cluster",
-        ),
-        pytest.param(status_in(phases.STARTING), ["the monitor is starting"], id="Spark boots"),
-        pytest.param(
-            with_executors(status_in(phases.STARTING), 0, NOW - 45),
-            [
-                "the monitor is starting",
-                "no executor has been registered with Spark for 45 s (expected 2)",
-            ],
-            id="executors are never registered",
-        ),
-        pytest.param(with_executors(status_in(phases.RUNNING, age=1), 1), [], id="one of two executors is lost"),
-        pytest.param(
-            with_executors(status_in(phases.RUNNING, age=1), 0, NOW - 59), [], id="all executors are being replaced"
-        ),
-        pytest.param(
-            with_executors(status_in(phases.RUNNING, age=1), 0, NOW - 60),
-            ["no executor has been registered with Spark for 60 s (expected 2)"],
-            id="all executors are gone",
-        ),
-        pytest.param(
-            status_in(phases.CATCHING_UP),
-            ["offsets partitions not read to their ends yet: 2"],
-            id="two of three partitions to read",
-        ),
-        pytest.param(
-            status_in(phases.CATCHING_UP, trouble=AWAY), ["offsets partitions not read to their ends yet: 2", AWAY],
-            id="Kafka unreachable while catching up",
-        ),
-        pytest.param(
-            status_in(phases.RUNNING, age=1, unanswered=[UnansweredPartition(3, "no_leader", NOW - 59)]), [],
-            id="an offsets partition has just lost its leader",
-        ),
-        pytest.param(
-            status_in(
-                phases.RUNNING, age=1,
-                unanswered=[
-                    UnansweredPartition(3, "no_leader", NOW - 61), UnansweredPartition(7, "no_leader", NOW - 99),
-                    UnansweredPartition(8, "timed_out", NOW - 99),
-                ],
-            ),
-            [
-                "offsets partitions that have no leader: 3, 7",
-                "offsets partitions that have no known end offsets (timed_out): 8",
-            ],
-            id="offsets partitions without a leader",
-        ),
-        pytest.param(
-            status_in(phases.CATCHING_UP, unanswered=[UnansweredPartition(3, "no_leader", NOW)]),
-            [
-                "offsets partitions not read to their ends yet: 2",
-                "offsets partitions that have no leader: 3",
-            ],
-            id="offsets partition without a leader during the catch-up",
-        ),
-        pytest.param(status_in(phases.STOPPING, age=1), ["the monitor is stopping"], id="stopping"),
-        pytest.param(status_in(phases.FAILED, age=1), ["the monitor is failed"], id="the query failed"),
-    ],
-)  # fmt: skip
-def test_readiness_has_a_reason_per_problem(own: ServiceStatus, reasons: list[str]) -> None:
+UNREAD = "offsets partitions not read to their ends yet: 2"
+NONE_REGISTERED = "no executor has been registered with Spark for {} s (expected 2)"
+OLD = "the snapshot is 99 s old (limit 60 s)"
+NO_TOPIC = "the cluster has no topic __consumer_offsets yet: no group has ever committed"
+LEADERLESS = [UnansweredPartition(number, "no_leader", NOW - since) for number, since in ((3, 61), (7, 99))]
+TIMED_OUT = UnansweredPartition(8, "timed_out", NOW - 99)
+JUST_LEADERLESS = UnansweredPartition(3, "no_leader", NOW - 59)
+RUNNING, CATCHING_UP = phases.RUNNING, phases.CATCHING_UP
+READINESS: dict[str, tuple[ServiceStatus, list[str]]] = {
+    "running, fresh": (status_in(RUNNING, age=1), []),
+    "Kafka unreachable, the snapshot is fresh": (status_in(RUNNING, age=1, trouble=AWAY), []),
+    "Kafka unreachable for long": (status_in(RUNNING, age=99, trouble=AWAY), [AWAY, OLD]),
+    "no recent tick": (status_in(RUNNING, age=99), [OLD]),
+    "caught up, no tick yet": (status_in(RUNNING), ["no snapshot yet"]),
+    "just started": (status_in(phases.CONNECTING), ["no broker has answered yet"]),
+    "no broker at the start": (status_in(phases.CONNECTING, trouble=AWAY), [AWAY]),
+    "a new cluster": (status_in(phases.WAITING), [NO_TOPIC]),
+    "Spark boots": (status_in(phases.STARTING), ["the monitor is starting"]),
+    "executors are never registered": (
+        with_executors(status_in(phases.STARTING), 0, NOW - 45),
+        ["the monitor is starting", NONE_REGISTERED.format(45)],
+    ),
+    "one of two executors is lost": (with_executors(status_in(RUNNING, age=1), 1), []),
+    "all executors are being replaced": (with_executors(status_in(RUNNING, age=1), 0, NOW - 59), []),
+    "all executors are gone": (with_executors(status_in(RUNNING, age=1), 0, NOW - 60), [NONE_REGISTERED.format(60)]),
+    "two of three partitions to read": (status_in(CATCHING_UP), [UNREAD]),
+    "Kafka unreachable while catching up": (status_in(CATCHING_UP, trouble=AWAY), [UNREAD, AWAY]),
+    "an offsets partition has just lost its leader": (status_in(RUNNING, age=1, unanswered=[JUST_LEADERLESS]), []),
+    "offsets partitions without a leader": (
+        status_in(RUNNING, age=1, unanswered=[*LEADERLESS, TIMED_OUT]),
+        [
+            "offsets partitions that have no leader: 3, 7",
+            "offsets partitions that have no known end offsets (timed_out): 8",
+        ],
+    ),
+    "offsets partition without a leader during the catch-up": (
+        status_in(CATCHING_UP, unanswered=[UnansweredPartition(3, "no_leader", NOW)]),
+        [UNREAD, "offsets partitions that have no leader: 3"],
+    ),
+    "stopping": (status_in(phases.STOPPING, age=1), ["the monitor is stopping"]),
+    "the query failed": (status_in(phases.FAILED, age=1), ["the monitor is failed"]),
+}
+
+
+def test_readiness_has_a_reason_per_problem() -> None:
     """A monitor is ready if its data is complete and fresh."""
-    status = own.monitor_status()
-    assert list(status.not_ready_reasons) == reasons
-    assert status.ready is (not reasons)
+    found = {name: own.monitor_status() for name, (own, _) in READINESS.items()}
+    assert {name: list(status.not_ready_reasons) for name, status in found.items()} == {
+        name: reasons for name, (_, reasons) in READINESS.items()
+    }
+    assert [name for name, status in found.items() if status.ready is bool(READINESS[name][1])] == []
 
 
 def test_added_partitions_that_are_not_read_yet_are_a_reason() -> None:
-    """The monitor is not ready while the commits of added partitions are not shown yet."""
-    own = status_in(phases.RUNNING, age=1)
+    """The monitor is not ready while the commits of added partitions are not shown yet, or its storage is away."""
+    own = status_in(RUNNING, age=1)
     own.partitions_added = (50, 51)
     assert own.monitor_status().not_ready_reasons == ("partitions added to __consumer_offsets and not read yet: 2",)
     own.partitions_added = ()
     assert own.monitor_status().ready
+    own.storage_trouble = lambda: "the storage of the checkpoint /mnt is away: Stale file handle"
+    assert own.monitor_status().not_ready_reasons == (own.storage_trouble(),)
 
 
 def test_every_phase_except_running_is_not_ready() -> None:
     """The monitor is ready in no phase other than running, even with a fresh snapshot."""
-    others = [
-        phases.CONNECTING, phases.WAITING, phases.STARTING, phases.CATCHING_UP, phases.STOPPING, phases.FAILED,
-    ]  # fmt: skip
+    others = [phases.CONNECTING, phases.WAITING, phases.STARTING, CATCHING_UP, phases.STOPPING, phases.FAILED]
     assert [phase for phase in others if status_in(phase, age=0).monitor_status().ready] == []
 
 
@@ -193,10 +161,14 @@ def test_skipped_offsets_are_counted_and_logged() -> None:
     assert lines == [{**line, "deleted": 4}, {**line, "deleted": 1, "damaged": 2}]
 
 
-def test_catch_up_is_unknown_before_there_is_anything_to_read() -> None:
-    """The values of the catch-up are None, not zero."""
-    status = ServiceStatus("1.2.3", LIMIT).monitor_status()
-    assert (status.catch_up_ratio, status.catch_up_records_per_second, status.catch_up_seconds_left) == (None,) * 3
+def test_what_is_not_known_is_none() -> None:
+    """The values of the catch-up, the executors without a cluster, and a name that is not configured are None."""
+    empty = ServiceStatus("1.2.3", LIMIT).monitor_status()
+    assert (empty.catch_up_ratio, empty.catch_up_records_per_second, empty.catch_up_seconds_left) == (None,) * 3
+    assert (empty.executors, empty.executors_expected, empty.cluster_name) == (None, None, None)
+    counted = with_executors(status_in(RUNNING, age=1), 1).monitor_status()
+    assert (counted.executors, counted.executors_expected) == (1, 2)
+    assert ServiceStatus("1", LIMIT, cluster_name="eu").monitor_status().cluster_name == "eu"
 
 
 def test_the_counters_of_the_export_by_otlp_are_in_the_status() -> None:
@@ -224,27 +196,6 @@ def test_the_state_of_the_webhook_is_in_the_status() -> None:
         {"reason": "tls", "failures": 0},
     ]
     assert found.webhook_drops.to_pylist() == [{"reason": "queue_full", "events": 1}]
-
-
-def test_storage_that_is_away_is_a_reason() -> None:
-    """The monitor is not ready, because it cannot store what it reads."""
-    own = status_in(phases.RUNNING, age=1)
-    own.storage_trouble = lambda: "the storage of the checkpoint /mnt is away: Stale file handle"
-    assert own.monitor_status().not_ready_reasons == ("the storage of the checkpoint /mnt is away: Stale file handle",)
-
-
-def test_executors_are_counted_only_with_a_cluster() -> None:
-    """The number of executors is None, not 0, without a cluster."""
-    own = status_in(phases.RUNNING, age=1)
-    assert (own.monitor_status().executors, own.monitor_status().executors_expected) == (None, None)
-    counted = with_executors(own, 1).monitor_status()
-    assert (counted.executors, counted.executors_expected) == (1, 2)
-
-
-def test_the_status_has_the_configured_name_of_the_cluster() -> None:
-    """The status has the name before a broker has answered; without a configured name it is None."""
-    assert ServiceStatus("1", LIMIT, cluster_name="eu").monitor_status().cluster_name == "eu"
-    assert ServiceStatus("1", LIMIT).monitor_status().cluster_name is None
 
 
 def test_a_group_of_another_instance_has_its_address() -> None:

@@ -84,142 +84,128 @@ def status(monkeypatch: pytest.MonkeyPatch) -> ServiceStatus:
     return made
 
 
-def supervise(status: ServiceStatus, ticks: Ticks, stopping: threading.Event) -> threading.Thread:
-    """Supervise a query in a thread, as the main thread of the process does."""
+def supervisor_of(status: ServiceStatus, session: Future[Any] | None = None, **parts: Any) -> QuerySupervisor:
+    """Return a supervisor of these parts: `start`, `state`, `watch` and `publisher`."""
     part: Any = _Part()
+    made: dict[str, Any] = {"start": lambda _: part, "state": part, "watch": part, "publisher": part, **parts}
+    opened_session = opened() if session is None else session
+    return QuerySupervisor(
+        opened_session, made["start"], made["state"], made["watch"], status=status, publisher=made["publisher"]
+    )
 
-    def run() -> None:
-        made = QuerySupervisor(opened(), lambda _: part, part, part, status=status, publisher=part)
-        assert made.supervise(stopping, 60.0, ticks) == ExitCode.OK
 
-    thread = threading.Thread(target=run)
-    thread.start()
-    return thread
+def until_ended(_: threading.Event, ended: threading.Event) -> None:
+    """Tick until the query has ended."""
+    assert ended.wait(LIMIT)
+
+
+class Supervised:
+    """Supervises a query in a thread, as the main thread of the process does."""
+
+    def __init__(self, status: ServiceStatus, session: Future[Any] | None = None, **options: Any) -> None:
+        self.ticks, self.stopping, self.codes = Ticks(status), threading.Event(), list[int]()
+        first = options.pop("was_read_first", False)
+        made = supervisor_of(status, session, **options)
+
+        def run() -> None:
+            self.codes.append(made.supervise(self.stopping, 60.0, self.ticks, was_read_first=first))
+
+        self._thread = threading.Thread(target=run, daemon=True)
+        self._thread.start()
+
+    def stop(self, seconds: float = LIMIT) -> bool:
+        """Stop, and return whether the thread has ended in time."""
+        self.stopping.set()
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
 
 
 def test_the_tick_thread_starts_with_the_catch_up_and_publishes_after_it(status: ServiceStatus) -> None:
     """The tick thread only polls the offsets topic during the catch-up."""
-    ticks, stopping = Ticks(status), threading.Event()
-    thread = supervise(status, ticks, stopping)
-    assert ticks.began.wait(LIMIT)
-    assert not ticks.may_publish.is_set()
+    run = Supervised(status)
+    assert run.ticks.began.wait(LIMIT)
+    assert not run.ticks.may_publish.is_set()
     assert status.progress is not None
     status.progress.finish({0: 5})
-    assert ticks.may_publish.wait(LIMIT)
-    stopping.set()
-    thread.join(LIMIT)
-    assert ticks.phases == [CATCHING_UP, RUNNING, "ended"]
+    assert run.ticks.may_publish.wait(LIMIT)
+    assert run.stop()
+    assert run.ticks.phases == [CATCHING_UP, RUNNING, "ended"]
+    assert run.codes == [ExitCode.OK]
 
 
 def test_a_topic_that_was_read_first_is_shown_while_the_session_is_opened(status: ServiceStatus) -> None:
     """The query starts when the session is open; a stop waits for its first batch, which stores what was read."""
-    ticks, stopping, session, started = Ticks(status), threading.Event(), Future[Any](), threading.Event()
-    part: Any = _Part()
+    session, started, part = Future[Any](), threading.Event(), _Part()
 
     def start(_: object) -> Any:
         started.set()
         return part
 
-    made = QuerySupervisor(session, start, part, part, status=status, publisher=part)
-    codes: list[int] = []
-    thread = threading.Thread(
-        target=lambda: codes.append(made.supervise(stopping, 60.0, ticks, was_read_first=True)), daemon=True
-    )
-    thread.start()
-    assert ticks.may_publish.wait(LIMIT)
+    run = Supervised(status, session, start=start, was_read_first=True)
+    assert run.ticks.may_publish.wait(LIMIT)
     assert not started.is_set()
     session.set_result(part)
     assert started.wait(LIMIT)
-    stopping.set()
-    thread.join(0.3)
-    assert thread.is_alive(), "the first batch has not ended"
+    assert not run.stop(0.3), "the first batch has not ended"
     status.batches = 1
-    thread.join(LIMIT)
-    assert (codes, ticks.phases) == ([ExitCode.OK], [RUNNING, RUNNING, "ended"])
+    assert run.stop()
+    assert (run.codes, run.ticks.phases) == ([ExitCode.OK], [RUNNING, RUNNING, "ended"])
 
 
 def test_a_topic_that_was_read_first_has_no_progress_bar(
     status: ServiceStatus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The catch-up of a topic that was read first is complete when the query starts."""
-    view, stopping, part = _Part(), threading.Event(), _Part()
     calls: list[str] = []
-    view.__dict__.update(done=lambda: calls.append("done"), show=lambda _: calls.append("show"))
+    view = _Part(done=lambda: calls.append("done"), show=lambda _: calls.append("show"))
     monkeypatch.setattr(supervisor, "CatchUpView", lambda _: view)
     status.batches = 1
-    stopping.set()
-    any_part: Any = part
-    made = QuerySupervisor(opened(), lambda _: any_part, any_part, any_part, status=status, publisher=any_part)
-    assert made.supervise(stopping, 60.0, Ticks(status), was_read_first=True) == ExitCode.OK
-    assert calls == ["done"]
+    run = Supervised(status, was_read_first=True)
+    assert run.stop()
+    assert (run.codes, calls) == ([ExitCode.OK], ["done"])
 
 
-def test_a_stop_while_the_session_does_not_open_ends_the_process(
+def test_a_stop_waits_for_the_session_and_the_first_batch_for_a_limited_time(
     status: ServiceStatus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The process ends with exit code 0 and does not start the query."""
+    """The process ends with exit code 0 although no batch has ended, or the query could not be started."""
     monkeypatch.setattr(supervisor, "_FIRST_BATCH_SECONDS", 0.1)
-    ticks, stopping, part = Ticks(status), threading.Event(), _Part()
-    made = QuerySupervisor(Future(), pytest.fail, part, part, status=status, publisher=part)  # type: ignore[arg-type]
-    stopping.set()
-    assert made.supervise(stopping, 60.0, ticks, was_read_first=True) == ExitCode.OK
-    assert status.phase == STOPPING
-    assert ticks.phases[-1] == "ended"
-
-
-def test_a_stop_waits_for_the_first_batch_for_a_limited_time(
-    status: ServiceStatus, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The process ends with exit code 0 although no batch has ended."""
-    monkeypatch.setattr(supervisor, "_FIRST_BATCH_SECONDS", 0.1)
-    stopping, part = threading.Event(), _Part()
-    stopping.set()
-    any_part: Any = part
-    made = QuerySupervisor(opened(), lambda _: any_part, any_part, any_part, status=status, publisher=any_part)
-    assert made.supervise(stopping, 60.0, Ticks(status), was_read_first=True) == ExitCode.OK
+    run = Supervised(status, was_read_first=True)
+    assert run.stop()
+    assert run.codes == [ExitCode.OK]
+    run = Supervised(status, Future(), start=pytest.fail, was_read_first=True)
+    assert run.stop()
+    assert (run.codes, status.phase, run.ticks.phases[-1]) == ([ExitCode.OK], STOPPING, "ended")
 
 
 def test_tasks_that_make_progress_reset_the_watchdog(status: ServiceStatus, monkeypatch: pytest.MonkeyPatch) -> None:
     """A first batch on a slow link may exceed its limit while it reads; a batch that reads nothing may not."""
     beats = threading.Semaphore(0)
     monkeypatch.setattr(supervisor, "Watchdog", lambda *_: _Part(beat=beats.release))
-    ticks, stopping = Ticks(status), threading.Event()
-    thread = supervise(status, ticks, stopping)
+    run = Supervised(status)
     assert status.progress is not None
     for position in (2, 4):
         status.progress.record_task_progress({0: position})
         assert beats.acquire(timeout=LIMIT)
     status.progress.record_task_progress({0: 4})
-    stopping.set()
-    thread.join(LIMIT)
+    assert run.stop()
     assert not beats.acquire(blocking=False), "nothing was read"
 
 
 def test_a_stop_during_the_catch_up_ends_the_tick_thread_without_a_snapshot(status: ServiceStatus) -> None:
     """The process ends without a wait for a tick."""
-    ticks, stopping = Ticks(status), threading.Event()
-    thread = supervise(status, ticks, stopping)
-    assert ticks.began.wait(LIMIT)
-    stopping.set()
-    thread.join(LIMIT)
-    assert not thread.is_alive()
-    assert ticks.phases == [CATCHING_UP, "ended"]
+    run = Supervised(status)
+    assert run.ticks.began.wait(LIMIT)
+    assert run.stop()
+    assert run.ticks.phases == [CATCHING_UP, "ended"]
 
 
-def exit_code(status: ServiceStatus, *, state: Any = None, watch: Any = None, ticks: Any = None) -> tuple[int, _Part]:
+def exit_code(status: ServiceStatus, *, ticks: Any = until_ended, **parts: Any) -> tuple[int, _Part]:
     """Supervise a query after the catch-up until it ends; return the exit code and the publisher."""
-    status.phase = RUNNING
-    status.progress = CatchUpProgress({0: 5}, {0: 5})
-    part, publisher = _Part(), _Part()
-    made = QuerySupervisor(
-        opened(),
-        lambda _: part,  # type: ignore[arg-type,return-value]
-        state or part,
-        watch or part,
-        status=status,
-        publisher=publisher,  # type: ignore[arg-type]
-    )
-    return made.supervise(threading.Event(), 60.0, ticks or (lambda _, ended: ended.wait(LIMIT))), publisher
+    status.phase, status.progress = RUNNING, CatchUpProgress({0: 5}, {0: 5})
+    publisher = _Part()
+    made = supervisor_of(status, publisher=publisher, **parts)
+    return made.supervise(threading.Event(), 60.0, ticks), publisher
 
 
 @pytest.fixture
@@ -255,10 +241,9 @@ def test_added_partitions_are_read_without_a_restart_of_the_query(status: Servic
 
     The status reports the partitions until they are read to the ends that they had when they were noticed.
     """
-    status.phase = RUNNING
-    status.progress = CatchUpProgress({0: 5}, {0: 5})
-    started: list[bool] = []
-    stopping, part = threading.Event(), _Part()
+    status.phase, status.progress = RUNNING, CatchUpProgress({0: 5}, {0: 5})
+    started: list[object] = []
+    stopping = threading.Event()
     watch = _Part(added=(1,), added_logs={1: (2, 9, 8)})
 
     def add_partitions(partitions: Collection[int]) -> None:
@@ -266,15 +251,14 @@ def test_added_partitions_are_read_without_a_restart_of_the_query(status: Servic
         watch.added, watch.added_logs = (), {}
         stopping.set()
 
-    def start(_: object) -> Any:
-        started.append(True)
-        return part
+    def start(session: object) -> Any:
+        started.append(session)
+        return _Part()
 
-    watch.add_partitions = add_partitions  # type: ignore[attr-defined]
-    any_part: Any = part
-    made = QuerySupervisor(opened(), start, any_part, watch, status=status, publisher=any_part)  # type: ignore[arg-type]
-    assert made.supervise(stopping, 60.0, lambda _, ended: ended.wait(LIMIT)) == ExitCode.OK  # type: ignore[arg-type,return-value]
-    assert (started, status.partitions_added) == ([True], (1,))
+    watch.__dict__["add_partitions"] = add_partitions
+    made = supervisor_of(status, start=start, watch=watch)
+    assert made.supervise(stopping, 60.0, until_ended) == ExitCode.OK
+    assert (len(started), status.partitions_added) == (1, (1,))
     assert status.progress.positions == {0: 5, 1: 2}
     assert status.progress.behind == [1]
     assert killed == []
@@ -284,11 +268,9 @@ def test_a_progress_report_is_recorded_once(status: ServiceStatus, monkeypatch: 
     """The status has the positions, number and duration of batches, and counts a batch once."""
     report = BatchReport(batch=3, seconds=0.5, positions={0: 5}, at="now", worked=True)
     monkeypatch.setattr(supervisor, "last_report", lambda _: report)
-    ticks, stopping = Ticks(status), threading.Event()
-    thread = supervise(status, ticks, stopping)
-    assert ticks.may_publish.wait(LIMIT)
-    stopping.set()
-    thread.join(LIMIT)
+    run = Supervised(status)
+    assert run.ticks.may_publish.wait(LIMIT)
+    assert run.stop()
     assert (status.batches, status.last_batch_seconds) == (1, 0.5)
 
 
@@ -303,25 +285,22 @@ def test_a_query_that_does_not_start_in_time_is_started_again(
 
     All starts use the same session. The JVM, the state and the published snapshot are kept.
     """
-    started: list[_Part] = []
     sessions: list[object] = []
     failures: list[SparkFailure] = []
-    stopping = threading.Event()
+    stopping, session = threading.Event(), opened()
 
-    def start(session: object) -> Any:
-        sessions.append(session)
-        started.append(_Part())
-        if len(started) == 3:
+    def start(given: object) -> Any:
+        sessions.append(given)
+        if len(sessions) == 3:
             stopping.set()
         elif raised:
             raise SparkCallError("start the query", SLOW)
-        return started[-1]
+        return _Part()
 
-    monkeypatch.setattr(supervisor, "failure", lambda _: None if len(started) == 3 else SLOW)
-    part: Any = _Part(record_failure=lambda failed, **_: failures.append(failed))
-    session = opened()
-    made = QuerySupervisor(session, start, part, part, status=status, publisher=part)
-    assert made.supervise(stopping, 60.0, lambda _, ended: ended.wait(LIMIT)) == ExitCode.OK  # type: ignore[arg-type,return-value]
+    monkeypatch.setattr(supervisor, "failure", lambda _: None if len(sessions) == 3 else SLOW)
+    part = _Part(record_failure=lambda failed, **_: failures.append(failed))
+    made = supervisor_of(status, session, start=start, state=part, watch=part, publisher=part)
+    assert made.supervise(stopping, 60.0, until_ended) == ExitCode.OK
     assert status.phase == STOPPING
     assert sessions == [session.result()] * 3
     assert (killed, failures, part.calls) == ([], [], [])

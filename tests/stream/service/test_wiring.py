@@ -41,46 +41,17 @@ def config(**health: float) -> Config:
     )
 
 
-def test_default_options_give_the_default_limits() -> None:
-    """An option that is not set changes nothing."""
-    assert health_limits(config(), 30_000) == dataclasses.replace(HealthLimits(), tick=5_000)
-
-
 def test_every_option_has_its_limit() -> None:
-    """Seconds become milliseconds; the slot is that of the checkpoint."""
-    given = health_limits(
-        config(
-            pause=3,
-            restart_grace=1,
-            static_restart_grace=2,
-            first_commit_grace=3,
-            rebalance_limit=4,
-            storm_window=65,
-            rolling_deploy=8,
-            share_pause=11,
-            loss_notice=6,
-            expiry_notice=7,
-        ),
-        1_000,
-    )
-    assert given == HealthLimits(
-        tick=5_000,
-        slot=1_000,
-        pause=3_000,
-        restart_grace=1_000,
-        static_restart_grace=2_000,
-        first_commit_grace=3_000,
-        rebalance_limit=4_000,
-        storm_window=65_000,
-        rolling_deploy=8_000,
-        share_pause=11_000,
-        loss_notice=6_000,
-        expiry_notice=7_000,
-    )
+    """Seconds become milliseconds; the slot is that of the checkpoint; an option that is not set changes nothing.
 
-
-def test_lookup_limits_follow_tick_and_slots() -> None:
-    """The limits of lookups are in seconds."""
+    The limits of lookups are in seconds.
+    """
+    assert health_limits(config(), 30_000) == dataclasses.replace(HealthLimits(), tick=5_000)
+    graces = {"restart_grace": 1, "static_restart_grace": 2, "first_commit_grace": 3, "rebalance_limit": 4}
+    others = {"pause": 3, "storm_window": 65, "rolling_deploy": 8, "share_pause": 11, "loss_notice": 6}
+    seconds = {**graces, **others, "expiry_notice": 7}
+    limits = {name: number * 1_000 for name, number in seconds.items()}
+    assert health_limits(config(**seconds), 1_000) == HealthLimits(tick=5_000, slot=1_000, **limits)
     given = lookup_limits(config(), 15_000, 7)
     assert (given.tick, given.slot, given.keep_slots) == (5.0, 15.0, 7)
 
@@ -92,52 +63,40 @@ def with_sections(**sections: dict[str, Any]) -> Config:
 
 def test_a_new_checkpoint_gets_the_configured_layout() -> None:
     """Slots are in ms, and the number of shuffle partitions is that of the tasks."""
-    given = with_sections(
-        job={"commit_window_slot_seconds": 20, "commit_window_slots": 7, "read_tasks": 3, "shards": 100}
-    )
-    layout = checkpoint_layout(given, 50)
+    slots = {"commit_window_slot_seconds": 20, "commit_window_slots": 7}
+    layout = checkpoint_layout(with_sections(job={**slots, "read_tasks": 3, "shards": 100}), 50)
     assert (layout.slot_ms, layout.keep_slots, layout.shuffle_partitions) == (20_000, 7, 3)
     assert (layout.offsets_partitions, layout.sub_shards) == (50, 2)
 
 
 def test_without_an_option_each_core_reads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The number of tasks is the number of cores; a configured number takes precedence."""
+    """The number of tasks is the number of cores, of the executors if there are any; a configured number precedes."""
     monkeypatch.setattr(wiring, "usable_cores", lambda: 6)
     assert [read_tasks(with_sections(job=job)) for job in ({}, {"read_tasks": 2})] == [6, 2]
-
-
-def test_without_an_option_each_core_of_the_executors_reads() -> None:
-    """The cores of the driver do not count if there are executors."""
     assert read_tasks(with_sections(job={"master": "local-cluster[3,2,1024]"})) == 6
     assert read_tasks(with_sections(job={**STANDALONE, "executors": 5, "executor_cores": 4})) == 20
     assert read_tasks(with_sections(job={**STANDALONE, "read_tasks": 7})) == 7
 
 
 def test_session_with_executors() -> None:
-    """Options reach the session; the address of the driver is that of the route to the master."""
-    given = with_sections(
-        job={
-            **STANDALONE,
-            "executor_python": "/opt/python",
-            "driver_port": 7078,
-            "spark_options": {"spark.locality.wait": "1s"},
-        }
-    )
+    """Options reach the session; the address of the driver is that of the route to the master.
+
+    A session without executors has no options of a cluster and listens on loopback.
+    """
+    further = {"spark.locality.wait": "1s"}
+    own = {"executor_python": "/opt/python", "driver_port": 7078, "spark_options": further}
+    given = with_sections(job={**STANDALONE, **own})
     options = session_options(given, JvmOptions("512m"))
     assert options.executors is not None
     assert (options.driver_host, options.executors.bind_address) == ("127.0.0.1", "127.0.0.1")
     assert (options.executors.number, options.executors.cores, options.executors.memory) == (2, 1, "1g")
-    assert (options.python, options.further) == ("/opt/python", {"spark.locality.wait": "1s"})
+    assert (options.python, options.further) == ("/opt/python", further)
     assert progress_address(given.job, "127.0.0.1") == ("127.0.0.1", 7078)
     service = with_sections(job={**STANDALONE, "driver_host": "d.example", "driver_bind_address": "10.0.0.9"})
     options = session_options(service, JvmOptions("512m"))
     assert options.executors is not None
     assert (options.driver_host, options.executors.bind_address) == ("d.example", "10.0.0.9")
     assert progress_address(service.job, "d.example") == ("10.0.0.9", 0)
-
-
-def test_session_without_executors_listens_on_loopback() -> None:
-    """The session has no options of a cluster."""
     options = session_options(with_sections(job={}), JvmOptions("512m"))
     assert (options.driver_host, options.executors) == ("127.0.0.1", None)
 
@@ -157,10 +116,13 @@ def test_files_that_executors_read_are_those_of_the_login(tmp_path: Path) -> Non
 
 
 def test_the_pipeline_continues_the_layout_of_the_checkpoint() -> None:
-    """Slots and placement come from the checkpoint, limits from the configuration."""
-    given = with_sections(job={"trigger_interval": 2.0}, groups={"history": 9, "dead_grace": 60})
-    layout = checkpoint_layout(given, 4)
-    kept = dataclasses.replace(layout, slot_ms=1_000, keep_slots=5)
+    """Slots and placement come from the checkpoint, limits from the configuration.
+
+    All attempts of a task end before the watchdog limit, so that the log has the error of the cluster as the cause.
+    """
+    job = {"trigger_interval": 2.0, "watchdog_limit": 100}
+    given = with_sections(job=job, groups={"history": 9, "dead_grace": 60})
+    kept = dataclasses.replace(checkpoint_layout(given, 4), slot_ms=1_000, keep_slots=5)
     checkpoint: Any = SimpleNamespace(manifest=SimpleNamespace(layout=kept, live_from=77), spark="/checkpoint/spark")
     options = pipeline_options(given, checkpoint, {0: 3, 1: 4}, ("127.0.0.1", 5))
     reading = options.reading
@@ -169,15 +131,7 @@ def test_the_pipeline_continues_the_layout_of_the_checkpoint() -> None:
     assert (options.trigger_seconds, options.live_from, options.checkpoint) == (2.0, 77, "/checkpoint/spark")
     rules = options.rules
     assert (rules.keep_slots, rules.keep_transitions, rules.dead_grace_ms) == (5, 9, 60_000)
-
-
-def test_all_attempts_of_a_task_give_up_before_the_watchdog_ends_the_process() -> None:
-    """The attempts end before the watchdog limit, so that the log has the error of the cluster as the cause."""
-    given = with_sections(job={"watchdog_limit": 100})
-    checkpoint: Any = SimpleNamespace(
-        manifest=SimpleNamespace(layout=checkpoint_layout(given, 4), live_from={}), spark="/checkpoint/spark"
-    )
-    assert 60 < TASK_ATTEMPTS * pipeline_options(given, checkpoint, {}, ("127.0.0.1", 5)).reading.limit < 100
+    assert 60 < TASK_ATTEMPTS * reading.limit < 100
 
 
 def test_a_configured_retention_replaces_that_of_the_brokers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,7 +145,10 @@ def test_a_configured_retention_replaces_that_of_the_brokers(monkeypatch: pytest
 
 
 def test_the_evaluator_uses_the_configured_rules(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The evaluator gets the rules, the history and the store."""
+    """The evaluator gets the rules, the history and the store.
+
+    Burrow's statuses are computed only for exporters that show them.
+    """
     monkeypatch.setattr(wiring, "VerdictEvaluator", lambda limits, **options: (limits, options))
     given = with_sections(health={"rules": "burrow"}, groups={"history": 9})
     store: Any = object()
@@ -199,12 +156,6 @@ def test_the_evaluator_uses_the_configured_rules(monkeypatch: pytest.MonkeyPatch
     limits, options = made
     assert limits == health_limits(given, 15_000)
     assert (options["rules"], options["history"], options["store"]) == ("burrow", 9, store)
-
-
-def test_burrows_rules_are_applied_for_the_names_that_need_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Burrow's statuses are computed only for exporters that show them."""
-    monkeypatch.setattr(wiring, "VerdictEvaluator", lambda _limits, **options: options["with_burrow"])
-    store: Any = object()
     for names, wanted in (((), False), (("kminion",), False), (("kminion", "burrow"), True)):
-        made: Any = verdict_evaluator(with_sections(metrics={"compatibility": names}), 15_000, store)
-        assert made is wanted
+        made = verdict_evaluator(with_sections(metrics={"compatibility": names}), 15_000, store)
+        assert made[1]["with_burrow"] is wanted

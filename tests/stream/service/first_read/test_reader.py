@@ -95,10 +95,9 @@ def test_a_result_that_cannot_be_read_is_none(
     read = first_read(tmp_path / "first-read")
     read.folder.mkdir()
     write_results(monkeypatch, read)
+    read.result(1).write_bytes(content or b"")
     if content is None:
         read.result(1).unlink()
-    else:
-        read.result(1).write_bytes(content)
     with structlog.testing.capture_logs() as logs:
         assert read_first(read, wait_a_little) is None
     assert [line["cause"][:24] for line in logs] == ["a result cannot be read:"]

@@ -6,8 +6,6 @@ import dataclasses
 import pickle
 from pathlib import Path
 
-import pytest
-
 from stream.service.first_read.request import FirstRead
 from stream.spark.batch_plan import SMALL_BATCH
 from tests.stream.spark.capture_job import job_options
@@ -39,10 +37,14 @@ def test_a_long_topic_is_read_to_its_last_stable_offsets() -> None:
 
 
 def test_a_first_read_waits_less_for_brokers_than_the_query() -> None:
-    """A first read waits for 30 seconds at most; the query then reads the topic with the limit of the job."""
+    """A first read waits for 30 seconds at most; the query then reads the topic with the limit of the job.
+
+    A request that is pickled and unpickled is unchanged.
+    """
     first = plan({0: 100_000})
     assert first is not None
     assert first.reading.limit == 30
+    assert pickle.loads(pickle.dumps(first)) == first  # noqa: S301 -- made here
 
 
 def test_a_partition_without_a_known_end_is_not_read() -> None:
@@ -52,16 +54,7 @@ def test_a_partition_without_a_known_end_is_not_read() -> None:
     assert first.ends == {0: 100_000, 1: 10, 2: 10}
 
 
-@pytest.mark.parametrize(
-    ("unread", "is_read"),
-    [(0, False), (SMALL_BATCH - 1, False), (SMALL_BATCH, True), (2 * MOST, True), (2 * MOST + 1, False)],
-)
-def test_only_long_topics_that_fit_one_batch_are_read_first(unread: int, *, is_read: bool) -> None:
+def test_only_long_topics_that_fit_one_batch_are_read_first() -> None:
     """Short topics, which the query reads as fast, and topics that exceed one batch are left to the query."""
-    assert (plan({0: 10 + unread}) is not None) is is_read
-
-
-def test_the_request_can_be_pickled() -> None:
-    """A request that is pickled and unpickled is unchanged."""
-    first = plan({0: 100_000})
-    assert pickle.loads(pickle.dumps(first)) == first  # noqa: S301 -- made here
+    unread = (0, SMALL_BATCH - 1, SMALL_BATCH, 2 * MOST, 2 * MOST + 1)
+    assert [plan({0: 10 + each}) is not None for each in unread] == [False, False, True, True, False]
