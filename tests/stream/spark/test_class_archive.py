@@ -52,7 +52,8 @@ def draft_of(archive: ClassArchive) -> Path:
 
 
 def test_draft_of_a_killed_jvm_is_removed(archive: ClassArchive) -> None:
-    """The draft of a JVM that did not end normally is deleted and not used."""
+    """The draft of a JVM that did not end normally is deleted and not used; without a draft, no archive is kept."""
+    assert archive.keep(complete=True) is False
     draft_of(archive).write_bytes(b"half")
     assert archive.keep(complete=False) is False
     assert list(archive.path.parent.iterdir()) == []
@@ -67,11 +68,6 @@ def test_complete_archive_is_used_by_the_next_start(archive: ClassArchive) -> No
     assert existing == ClassArchive(archive.path)
     assert f"-XX:SharedArchiveFile={archive.path}" in existing.java_options()
     assert archive.path.read_bytes() == b"classes"
-
-
-def test_archive_is_not_reported_as_kept_when_the_jvm_wrote_none(archive: ClassArchive) -> None:
-    """`keep` returns False if a JVM has ended normally without writing an archive."""
-    assert archive.keep(complete=True) is False
 
 
 def test_stale_drafts_are_removed_before_the_next_is_written(archive: ClassArchive) -> None:
@@ -92,29 +88,29 @@ def test_another_jvm_or_spark_has_another_archive(tmp_path: Path, java: Path) ->
     assert len(paths | {ClassArchive.to_write(tmp_path, "4.2.0").path}) == 3
 
 
-def test_each_installation_has_its_own_archive(
-    archive: ClassArchive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def kept(folder: Path) -> ClassArchive:
+    """Return an archive that a JVM has written completely."""
+    written = ClassArchive.to_write(folder, "4.3.0")
+    draft_of(written).write_bytes(b"classes")
+    written.keep(complete=True)
+    return written
+
+
+def test_each_installation_has_its_own_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An archive of the same jars at other paths is not used, because the JVM would refuse it. Both are kept."""
-    draft_of(archive).write_bytes(b"classes")
-    archive.keep(complete=True)
+    archive = kept(tmp_path / "classes")
     install(tmp_path / "second", monkeypatch)
     assert ClassArchive.existing(archive.path.parent, "4.3.0") is None
-    second = ClassArchive.to_write(archive.path.parent, "4.3.0")
-    draft_of(second).write_bytes(b"classes")
-    second.keep(complete=True)
+    second = kept(tmp_path / "classes")
     assert set(archive.path.parent.iterdir()) == {archive.path, second.path}
 
 
-def test_archive_of_replaced_jars_is_not_used_and_is_removed(archive: ClassArchive, spark: Path) -> None:
+def test_archive_of_replaced_jars_is_not_used_and_is_removed(tmp_path: Path, spark: Path) -> None:
     """An archive is not used after its jars were installed again at another time. The next archive replaces it."""
-    draft_of(archive).write_bytes(b"classes")
-    archive.keep(complete=True)
+    archive = kept(tmp_path / "classes")
     os.utime(spark / "jars" / "core.jar", (2_000, 2_000))
     assert ClassArchive.existing(archive.path.parent, "4.3.0") is None
-    renewed = ClassArchive.to_write(archive.path.parent, "4.3.0")
-    draft_of(renewed).write_bytes(b"classes")
-    renewed.keep(complete=True)
+    renewed = kept(tmp_path / "classes")
     assert list(archive.path.parent.iterdir()) == [renewed.path]
 
 
@@ -172,9 +168,7 @@ def test_runtime_with_a_base_archive_gets_no_other(java: Path, tmp_path: Path) -
 @pytest.mark.usefixtures("linked_java")
 def test_archive_without_its_base_archive_is_not_used(tmp_path: Path) -> None:
     """The archive is not used after its base archive was deleted, because the JVM would refuse it."""
-    archive = ClassArchive.to_write(tmp_path / "classes", "4.3.0")
-    draft_of(archive).write_bytes(b"classes")
-    archive.keep(complete=True)
+    archive = kept(tmp_path / "classes")
     assert archive.base is not None
     archive.base.unlink()
     assert ClassArchive.existing(tmp_path / "classes", "4.3.0") is None
@@ -194,24 +188,22 @@ def test_base_archive_is_written_once_and_replaced_with_its_runtime(linked_java:
     assert second != first
 
 
-@pytest.mark.parametrize(
-    ("program", "message"),
-    [
-        pytest.param("echo no space left; exit 1", "wrote no base archive: no space left", id="with a reason"),
-        pytest.param("exit 0", "wrote no base archive: exit code 0", id="no file"),
-        pytest.param("exec sleep 60", "wrote no base archive in 0.2 s", id="hanging"),
-    ],
-)
 def test_base_archive_that_is_not_written_is_an_error(
-    program: str, message: str, linked_java: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    linked_java: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The error is one line, and no file is left."""
-    monkeypatch.setattr("stream.spark.class_archive._BASE_SECONDS", 0.2)
-    write_java(linked_java.parents[1], program)
-    (linked_java.parents[1] / "lib" / "server" / "classes.jsa").unlink()
-    with pytest.raises(OSError, match=message):
-        write_base_archive(linked_java, tmp_path / "classes")
-    assert list((tmp_path / "classes").iterdir()) == []
+    monkeypatch.setattr("stream.spark.class_archive._BASE_SECONDS", 0.5)
+    messages = {
+        "echo no space left; exit 1": "wrote no base archive: no space left",
+        "exit 0": "wrote no base archive: exit code 0",
+        "exec sleep 60": "wrote no base archive in 0.5 s",
+    }
+    for program, message in messages.items():
+        write_java(linked_java.parents[1], program)
+        (linked_java.parents[1] / "lib" / "server" / "classes.jsa").unlink()
+        with pytest.raises(OSError, match=message):
+            write_base_archive(linked_java, tmp_path / "classes")
+        assert list((tmp_path / "classes").iterdir()) == []
 
 
 def _denied(_: Path) -> bool:

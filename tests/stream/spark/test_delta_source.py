@@ -85,34 +85,23 @@ def with_ends(monkeypatch: pytest.MonkeyPatch, ends: Sequence[Any] | Exception) 
 ENDS = [(0, 2, 10, None), (1, 0, 0, None), (2, 5, 500, None), (3, 0, 7, None)]
 
 
-def test_a_fresh_query_begins_at_the_log_starts() -> None:
-    """The initial offsets are the log start offsets in the options, in the form that the checkpoint reads."""
-    assert reader_of(options()).initialOffset() == {TOPIC: {"0": 2, "1": 0, "2": 5, "3": 0}}
+NO_LEADER = [*ENDS[:3], (3, None, None, "no_leader")]
+# Per row: the ends, the start of the batch, its limit, and its end.
+BATCHES: dict[str, tuple[Any, dict[int, int], int, dict[int, int]]] = {
+    "last stable offsets": (ENDS, {0: 4, 1: 0, 2: 5, 3: 7}, 1_000, {0: 10, 1: 0, 2: 500, 3: 7}),
+    "without a leader": (NO_LEADER, {0: 4, 1: 0, 2: 5, 3: 2}, 1_000, {0: 10, 1: 0, 2: 500, 3: 2}),
+    "no broker answers": (AWAY, {0: 4, 1: 0, 2: 5, 3: 2}, 1_000, {0: 4, 1: 0, 2: 5, 3: 2}),
+    "an added partition": (ENDS, {0: 4, 1: 0, 2: 5}, 1_000, {0: 10, 1: 0, 2: 500, 3: 7}),
+    "the limit of a batch": (ENDS, {0: 10, 1: 0, 2: 5, 3: 7}, 100, {0: 10, 1: 0, 2: 105, 3: 7}),
+}
 
 
-@pytest.mark.parametrize(
-    ("ends", "start", "most", "expected"),
-    [
-        pytest.param(ENDS, {0: 4, 1: 0, 2: 5, 3: 7}, 1_000, {0: 10, 1: 0, 2: 500, 3: 7}, id="last stable offsets"),
-        pytest.param(
-            [*ENDS[:3], (3, None, None, "no_leader")],
-            {0: 4, 1: 0, 2: 5, 3: 2},
-            1_000,
-            {0: 10, 1: 0, 2: 500, 3: 2},
-            id="a partition without a leader",
-        ),
-        pytest.param(AWAY, {0: 4, 1: 0, 2: 5, 3: 2}, 1_000, {0: 4, 1: 0, 2: 5, 3: 2}, id="no broker answers"),
-        pytest.param(ENDS, {0: 4, 1: 0, 2: 5}, 1_000, {0: 10, 1: 0, 2: 500, 3: 7}, id="an added partition"),
-        pytest.param(ENDS, {0: 10, 1: 0, 2: 5, 3: 7}, 100, {0: 10, 1: 0, 2: 105, 3: 7}, id="the limit of a batch"),
-    ],
-)
-def test_a_batch_ends_at_the_stable_offsets(
-    monkeypatch: pytest.MonkeyPatch, ends: Any, start: dict[int, int], most: int, expected: dict[int, int]
-) -> None:
+def test_a_batch_ends_at_the_stable_offsets(monkeypatch: pytest.MonkeyPatch) -> None:
     """A cluster that does not answer is no failure: the batch has no new records."""
-    with_ends(monkeypatch, ends)
-    end = reader_of(options(most=most)).latestOffset(offsets(start), None)
-    assert end == {TOPIC: {str(partition): offset for partition, offset in expected.items()}}
+    for name, (ends, start, most, expected) in BATCHES.items():
+        with_ends(monkeypatch, ends)
+        end = reader_of(options(most=most)).latestOffset(offsets(start), None)
+        assert (name, end) == (name, {TOPIC: {str(partition): offset for partition, offset in expected.items()}})
 
 
 def test_an_added_partition_of_another_instance_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,18 +112,14 @@ def test_an_added_partition_of_another_instance_is_not_read(monkeypatch: pytest.
     assert end == {TOPIC: {"1": 0, "3": 7, "5": 8}}
 
 
-@pytest.mark.parametrize(
-    ("ends", "error"),
-    [
-        pytest.param([(0, None, None, "not_authorized")], NotAuthorised, id="a missing right"),
-        pytest.param(LoginRefused("refused", ""), LoginRefused, id="a refused login"),
-    ],
-)
-def test_permanent_errors_end_the_query(monkeypatch: pytest.MonkeyPatch, ends: Any, error: type[Exception]) -> None:
+def test_permanent_errors_end_the_query(monkeypatch: pytest.MonkeyPatch) -> None:
     """A missing right and a refused login are raised as errors, because a retry would not help."""
-    with_ends(monkeypatch, ends)
-    with pytest.raises(error):
-        reader_of(options()).latestOffset(offsets({0: 0}), None)
+    denied: list[Any] = [(0, None, None, "not_authorized")]
+    rows: list[tuple[Any, type[Exception]]] = [(denied, NotAuthorised), (LoginRefused("refused", ""), LoginRefused)]
+    for ends, error in rows:
+        with_ends(monkeypatch, ends)
+        with pytest.raises(error):
+            reader_of(options()).latestOffset(offsets({0: 0}), None)
 
 
 def commits(at: int, count: int) -> bytes:
@@ -236,6 +221,7 @@ def folded(tmp_path: Path) -> ReadingOptions:
 def test_the_first_batch_ends_at_its_folded_offsets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The first batch is planned without a request to a broker. The next batch ends at the last stable offsets."""
     reader = reader_of(folded(tmp_path))
+    assert reader.initialOffset() == {TOPIC: {"0": 2, "1": 0, "2": 5, "3": 0}}, "the log start offsets in the options"
     first = {TOPIC: {"0": 7, "1": 0, "2": 5, "3": 0}}
     assert reader.latestOffset(reader.initialOffset(), None) == first
     with_ends(monkeypatch, ENDS)
@@ -252,23 +238,21 @@ def test_a_task_of_the_first_batch_returns_the_folded_records(monkeypatch: pytes
         assert rows.to_pylist() == [{"shard": 0, "delta": b"delta", "tally": "tally"}]
 
 
-@pytest.mark.parametrize("content", [None, b"", b"ARROW1\0\0"], ids=["missing", "empty", "cut off"])
-def test_offsets_of_an_unusable_file_are_fetched(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: bytes | None
-) -> None:
-    """The records of the same offsets are fetched if the file is missing or damaged."""
-    reading, file = folded(tmp_path), tmp_path / "0.arrow"
-    file.unlink()
-    if content is not None:
-        file.write_bytes(content)
-    leader = FakeLeader([Reply({0: Part(commits(2, 9))})], [dict.fromkeys(range(4), 1)])
+def test_offsets_of_an_unusable_file_are_fetched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The records of the same offsets are fetched if the file is missing, empty or cut off."""
     monkeypatch.setattr("tests.stream.cluster.records.fake_leader.TOPIC", TOPIC)
-    monkeypatch.setattr(offsets_reading, "cluster_of", lambda _: leader)
-    reader = reader_of(reading)
-    (task,) = reader.partitions(reader.initialOffset(), reader.latestOffset(reader.initialOffset(), None))
-    (row,) = [row for batch in reader.read(task) for row in batch.to_pylist()]
-    delta = unpack_delta(row["delta"])
-    assert (row["shard"], delta.position, read_run(delta.runs, 0)["commits"]) == (0, 6, 5)
+    for content in (None, b"", b"ARROW1\0\0"):
+        reading, file = folded(tmp_path), tmp_path / "0.arrow"
+        file.write_bytes(content or b"")
+        if content is None:
+            file.unlink()
+        leader = FakeLeader([Reply({0: Part(commits(2, 9))})], [dict.fromkeys(range(4), 1)])
+        monkeypatch.setattr(offsets_reading, "cluster_of", lambda _, leader=leader: leader)
+        reader = reader_of(reading)
+        (task,) = reader.partitions(reader.initialOffset(), reader.latestOffset(reader.initialOffset(), None))
+        (row,) = [row for batch in reader.read(task) for row in batch.to_pylist()]
+        delta = unpack_delta(row["delta"])
+        assert (row["shard"], delta.position, read_run(delta.runs, 0)["commits"]) == (0, 6, 5)
 
 
 def test_only_the_batch_that_was_folded_has_a_file(tmp_path: Path) -> None:

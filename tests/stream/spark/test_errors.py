@@ -90,37 +90,29 @@ Caused by: java.io.IOException: No space left on device
 """
 
 
-@pytest.mark.parametrize(
-    ("text", "cause"),
-    [
-        pytest.param(NESTED, "java.io.IOException: No space left on device", id="the last cause of a chain"),
-        pytest.param("java.lang.IllegalStateException: gone", "java.lang.IllegalStateException: gone", id="one line"),
-        pytest.param("\n\n  [STREAM_FAILED] it failed\n\tat x", "[STREAM_FAILED] it failed", id="no cause: first line"),
-        pytest.param("\tCaused by: x\n", "x", id="an indented cause"),
-        pytest.param(WORKER_KILLED, "Python worker exited unexpectedly (crashed)", id="a worker that was killed"),
-        pytest.param(
-            WORKER_KILLED_AT_ITS_START,
-            "Python worker exited unexpectedly while it was starting (java.io.EOFException)",
-            id="a worker that was killed before its first task",
-        ),
-        pytest.param(
-            WORKER_GONE_AFTER_THE_FORK,
-            "Python worker exited unexpectedly while it was starting"
-            " (java.lang.IllegalStateException: Python daemon failed to launch worker.)",
-            id="a worker that was killed before Spark looked up its process",
-        ),
-        pytest.param(IN_A_TASK, "ValueError: not a key", id="an exception of Python in a task"),
-        pytest.param(
-            JAVA_IN_PYTHON, "java.io.IOException: No space left on device", id="an error of Java within one of Python"
-        ),
-        pytest.param(OF_PYTHON, "ValueError: not a packed shard of format 2", id="an exception of Python"),
-        pytest.param("", "no message", id="empty text"),
-        pytest.param(" \n\t\n", "no message", id="white space only"),
-    ],
-)
-def test_root_cause_is_one_line(text: str, cause: str) -> None:
+FULL = "java.io.IOException: No space left on device"
+STARTING = "Python worker exited unexpectedly while it was starting"
+CAUSES = {
+    NESTED: FULL,
+    "java.lang.IllegalStateException: gone": "java.lang.IllegalStateException: gone",
+    "\n\n  [STREAM_FAILED] it failed\n\tat x": "[STREAM_FAILED] it failed",
+    "\tCaused by: x\n": "x",
+    WORKER_KILLED: "Python worker exited unexpectedly (crashed)",
+    WORKER_KILLED_AT_ITS_START: f"{STARTING} (java.io.EOFException)",
+    WORKER_GONE_AFTER_THE_FORK: (
+        f"{STARTING} (java.lang.IllegalStateException: Python daemon failed to launch worker.)"
+    ),
+    IN_A_TASK: "ValueError: not a key",
+    JAVA_IN_PYTHON: FULL,
+    OF_PYTHON: "ValueError: not a packed shard of format 2",
+    "": "no message",
+    " \n\t\n": "no message",
+}
+
+
+def test_root_cause_is_one_line() -> None:
     """The cause is the last one of the stack trace with normalised spaces, or else the first line."""
-    assert root_cause(text) == cause
+    assert {text: root_cause(text) for text in CAUSES} == CAUSES
 
 
 class TextInTheJvm(PySparkException):
@@ -154,50 +146,33 @@ class Failing(socketserver.BaseRequestHandler):
         raise EOFError
 
 
-@pytest.mark.parametrize("unix", [False, True], ids=["TCP", "Unix socket"])
-def test_accumulators_print_nothing_when_the_jvm_ends(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], *, unix: bool
-) -> None:
+def test_accumulators_print_nothing_when_the_jvm_ends(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """No error is printed when the JVM closes its connection to an accumulator server of either kind."""
     jvm.hush_accumulators()
-    server: socketserver.TCPServer
-    if unix:
-        server = accumulators.AccumulatorUnixServer(str(tmp_path / "socket"), Failing)
-        client = socket.socket(socket.AF_UNIX)
-    else:
-        server = accumulators.AccumulatorTCPServer((LOOPBACK, 0), Failing, "")
-        client = socket.socket()
-    with server, client:
-        client.connect(server.server_address)
-        server.handle_request()
+    servers: list[tuple[socketserver.TCPServer, socket.socket]] = [
+        (accumulators.AccumulatorUnixServer(str(tmp_path / "socket"), Failing), socket.socket(socket.AF_UNIX)),
+        (accumulators.AccumulatorTCPServer((LOOPBACK, 0), Failing, ""), socket.socket()),
+    ]
+    for server, client in servers:
+        with server, client:
+            client.connect(server.server_address)
+            server.handle_request()
     assert capsys.readouterr().err == ""
 
 
-@pytest.fixture
-def _no_jvm_started(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hide the JVM of another test in this process, whose end would otherwise be the cause."""
+def test_jvm_that_is_gone_is_named_as_the_cause(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call without a JVM fails with a sentence instead of a socket error, also if the text cannot be read.
+
+    An exception that is not one of Spark or the JVM keeps its type.
+    """
+    # The end of the JVM of another test in this process would otherwise be the cause.
     monkeypatch.setattr(jvm_process, "_started", collections.deque(maxlen=1))
-
-
-@pytest.mark.usefixtures("_no_jvm_started")
-@pytest.mark.parametrize("error", [Py4JError("x"), Py4JNetworkError("x"), ConnectionResetError(104, "x")])
-def test_jvm_that_is_gone_is_named_as_the_cause(error: Exception) -> None:
-    """A call without a JVM fails with a sentence instead of a socket error."""
-    with pytest.raises(SparkCallError) as raised, spark_call("start the query"):
-        raise error
-    assert raised.value.failure == SparkFailure("Spark's JVM does not answer", "")
-
-
-@pytest.mark.usefixtures("_no_jvm_started")
-def test_jvm_that_ends_before_the_text_is_read_is_named_as_the_cause() -> None:
-    """The cause is the missing JVM if the text of an exception cannot be read."""
-    error = TextInTheJvm("x")
-    error.jvm_runs = False
-    assert SparkFailure.of(error) == SparkFailure("Spark's JVM does not answer", "")
-
-
-def test_other_exceptions_are_raised_unchanged() -> None:
-    """An exception that is not one of Spark or the JVM keeps its type."""
+    unreadable = TextInTheJvm("x")
+    unreadable.jvm_runs = False
+    for error in (Py4JError("x"), Py4JNetworkError("x"), ConnectionResetError(104, "x"), unreadable):
+        with pytest.raises(SparkCallError) as raised, spark_call("start the query"):
+            raise error
+        assert raised.value.failure == SparkFailure("Spark's JVM does not answer", "")
     with pytest.raises(KeyError), spark_call("start the query"):
         raise KeyError("shard")
 

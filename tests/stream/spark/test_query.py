@@ -7,14 +7,16 @@ import subprocess
 import sys
 import time
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError
 
 from stream.errors import ExitCode
 from stream.spark import jvm_process
 from stream.spark.query import failure, last_report, stop
+
+if TYPE_CHECKING:
+    import pytest
 
 
 class QueryOfADeadJvm:
@@ -29,25 +31,21 @@ class QueryOfADeadJvm:
         raise self._error
 
 
-@pytest.mark.parametrize(
-    "error", [Py4JError("x"), Py4JNetworkError("x"), ConnectionRefusedError(111, "x")], ids=lambda e: type(e).__name__
-)
-def test_jvm_that_is_gone_is_a_failure_of_the_query(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A query of a killed JVM has no report, and a cause instead of a traceback."""
+def test_jvm_that_is_gone_is_a_failure_of_the_query(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A query of a killed JVM has no report, and a cause instead of a traceback.
+
+    `stop` returns True without a pause and without a second call.
+    """
     monkeypatch.setattr(jvm_process, "_started", ())  # another test may have started one
-    query: Any = QueryOfADeadJvm(error)
-    assert last_report(query) is None
-    assert "JVM does not answer" in str(failure(query))
-
-
-@pytest.mark.parametrize("error", [Py4JError("x"), ConnectionRefusedError(111, "x")], ids=lambda e: type(e).__name__)
-def test_stopping_a_query_whose_jvm_is_gone_ends_at_once(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`stop` returns True without a pause and without a second call. The exception does not reach the caller."""
     pauses: list[float] = []
     monkeypatch.setattr(time, "sleep", pauses.append)
-    query: Any = QueryOfADeadJvm(error)
-    assert stop(query, 60.0)
-    assert (query.asked, pauses) == (["isActive"], [])
+    for error in (Py4JError("x"), Py4JNetworkError("x"), ConnectionRefusedError(111, "x")):
+        query: Any = QueryOfADeadJvm(error)
+        assert last_report(query) is None
+        assert "JVM does not answer" in str(failure(query))
+        query = QueryOfADeadJvm(error)
+        assert stop(query, 60.0)
+        assert (query.asked, pauses) == (["isActive"], [])
 
 
 class Progress:
@@ -68,21 +66,18 @@ def repaired(snapshots: int) -> dict[str, Any]:
     return {"customMetrics": {"rocksdbNumSnapshotsAutoRepaired": snapshots}}
 
 
-@pytest.mark.parametrize(
-    ("operators", "repairs"),
-    [
-        pytest.param([repaired(2)], 2, id="two damaged snapshots"),
-        pytest.param([repaired(2), {}, repaired(3)], 5, id="several operators"),
-        pytest.param([{"customMetrics": {}}, {}], 0, id="a release that does not report repairs"),
-        pytest.param([], 0, id="no stateful operator"),
-    ],
-)
-def test_repaired_snapshots_of_the_state_are_reported(operators: list[dict[str, Any]], repairs: int) -> None:
+def test_repaired_snapshots_of_the_state_are_reported() -> None:
     """The report has the sum of the repaired snapshots of all operators, or 0 if Spark reports none."""
-    query: Any = SimpleNamespace(_jsq=SimpleNamespace(lastProgress=lambda: Progress(operators)))
-    report = last_report(query)
-    assert report is not None
-    assert report.repairs == repairs
+    operators: list[tuple[list[dict[str, Any]], int]] = [
+        ([repaired(2)], 2),
+        ([repaired(2), {}, repaired(3)], 5),
+        ([{"customMetrics": {}}, {}], 0),
+        ([], 0),
+    ]
+    for given, repairs in operators:
+        report = last_report(SimpleNamespace(_jsq=SimpleNamespace(lastProgress=lambda given=given: Progress(given))))  # type: ignore[arg-type]
+        assert report is not None
+        assert report.repairs == repairs
 
 
 def test_watchdog_ends_the_process_although_the_jvm_cannot_be_killed() -> None:

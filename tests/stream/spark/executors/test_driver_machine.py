@@ -13,12 +13,6 @@ from stream.errors import ExitCode, Refusal
 from stream.spark.executors.driver_machine import address_for, check_python, check_reachable
 
 
-@pytest.mark.parametrize("master", ["local[2]", "local-cluster[2,1,1024]"])
-def test_executors_on_this_machine_use_loopback(master: str) -> None:
-    """The address is loopback if all executors run on the machine of the driver."""
-    assert address_for(MasterUrl.parse(master)) == "127.0.0.1"
-
-
 def _has_ipv6_loopback() -> bool:
     """Return whether this machine has the address ::1."""
     with contextlib.suppress(OSError), socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as probe:
@@ -30,21 +24,28 @@ def _has_ipv6_loopback() -> bool:
 IPV6 = pytest.mark.skipif(not _has_ipv6_loopback(), reason="this machine has no IPv6 loopback address")
 
 
-@pytest.mark.parametrize(
-    ("master", "address"),
-    [
-        ("spark://127.0.0.1:7077", "127.0.0.1"),
-        ("k8s://https://127.0.0.1:6443", "127.0.0.1"),
-        ("spark://no.invalid:1,127.0.0.1:1", "127.0.0.1"),
-        pytest.param("spark://127.0.0.1:1,[::1]:1", "127.0.0.1", marks=IPV6),
-        pytest.param("spark://[::1]:1,127.0.0.1:1", "::1", marks=IPV6),
-        pytest.param("spark://no.invalid:1,[::1]:1,127.0.0.1:1", "::1", marks=IPV6),
-        pytest.param("k8s://https://[::1]:6443", "::1", marks=IPV6),
-    ],
-)
-def test_address_is_that_of_the_route_to_the_master(master: str, address: str) -> None:
-    """The address is that of the route to the first master that can be resolved, even if no process listens there."""
-    assert address_for(MasterUrl.parse(master)) == address
+ADDRESSES = {
+    "local[2]": "127.0.0.1",
+    "local-cluster[2,1,1024]": "127.0.0.1",
+    "spark://127.0.0.1:7077": "127.0.0.1",
+    "k8s://https://127.0.0.1:6443": "127.0.0.1",
+    "spark://no.invalid:1,127.0.0.1:1": "127.0.0.1",
+}
+IPV6_ADDRESSES = {
+    "spark://127.0.0.1:1,[::1]:1": "127.0.0.1",
+    "spark://[::1]:1,127.0.0.1:1": "::1",
+    "spark://no.invalid:1,[::1]:1,127.0.0.1:1": "::1",
+    "k8s://https://[::1]:6443": "::1",
+}
+
+
+@pytest.mark.parametrize("addresses", [ADDRESSES, pytest.param(IPV6_ADDRESSES, marks=IPV6)], ids=["IPv4", "IPv6"])
+def test_address_is_that_of_the_route_to_the_master(addresses: dict[str, str]) -> None:
+    """The address is that of the route to the first master that can be resolved, even if no process listens there.
+
+    It is loopback if all executors run on the machine of the driver.
+    """
+    assert {master: address_for(MasterUrl.parse(master)) for master in addresses} == addresses
 
 
 def test_master_that_cannot_be_resolved_is_refused_with_the_option_to_set() -> None:

@@ -85,18 +85,17 @@ def test_problems_end_the_start(tmp_path: Path) -> None:
     assert raised.value.advice == "docs/cluster.md has what executors need"
 
 
-@pytest.mark.parametrize(("failures", "jobs"), [(0, 1), (3, 4)])
-def test_slow_start_of_a_python_process_is_tried_again(failures: int, jobs: int) -> None:
-    """The check runs again after each of up to three slow starts of a Python worker."""
-    session: Any = _Session(*[SLOW] * failures)
-    check_executors(session, 2, None)
-    assert len(session.tasks) == jobs
+def test_slow_start_of_a_python_process_is_tried_again() -> None:
+    """The check runs again after each of up to three slow starts of a Python worker.
 
-
-@pytest.mark.parametrize("errors", [[SLOW] * 4, ["the executors are gone"]])
-def test_executors_that_run_no_task_end_the_start(errors: list[str]) -> None:
-    """The start ends at the fourth slow start of a worker, and at once for another error."""
-    session: Any = _Session(*errors)
-    with pytest.raises(Refusal, match="could not run a task on the executors"):
+    The start ends at the fourth slow start, and at once for another error.
+    """
+    for failures in (0, 3):
+        session: Any = _Session(*[SLOW] * failures)
         check_executors(session, 2, None)
-    assert len(session.tasks) == len(errors)
+        assert len(session.tasks) == failures + 1
+    for errors in ([SLOW] * 4, ["the executors are gone"]):
+        session = _Session(*errors)
+        with pytest.raises(Refusal, match="could not run a task on the executors"):
+            check_executors(session, 2, None)
+        assert len(session.tasks) == len(errors)

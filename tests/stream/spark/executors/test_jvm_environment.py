@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from stream.config.master_url import MasterUrl
 from stream.spark.executors.jvm_environment import jvm_environment
 
 
-@pytest.mark.parametrize("master", ["local[2]", "k8s://https://api"])
-def test_masters_whose_processes_have_the_code_need_no_variable(master: str, tmp_path: Path) -> None:
-    """No variable is set for a local master and for Kubernetes, whose processes have lagwarden installed."""
-    assert jvm_environment(MasterUrl.parse(master), tmp_path, {}) == {}
-
-
 def test_processes_of_the_driver_find_the_archive_first(tmp_path: Path) -> None:
-    """PYTHONPATH has the archive before its existing value."""
+    """PYTHONPATH has the archive before its existing value.
+
+    No variable is set for a local master and for Kubernetes, whose processes have lagwarden installed.
+    """
     variables = jvm_environment(MasterUrl.parse("spark://m:7077"), tmp_path, {"PYTHONPATH": "/own"})
     assert variables == {"PYTHONPATH": f"{tmp_path}/lagwarden-code.zip:/own"}
+    for master in ("local[2]", "k8s://https://api"):
+        assert jvm_environment(MasterUrl.parse(master), tmp_path, {}) == {}
 
 
 def test_local_cluster_uses_the_folder_for_temporary_files(tmp_path: Path) -> None:

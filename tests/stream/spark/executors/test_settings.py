@@ -5,9 +5,7 @@ from __future__ import annotations
 import dataclasses
 import socket
 from pathlib import Path
-from typing import Final
-
-import pytest
+from typing import TYPE_CHECKING, Final
 
 from stream.config.master_url import MasterUrl
 from stream.config.secret_sources import SecretFile
@@ -15,6 +13,9 @@ from stream.config.spark_options import FIXED, REPLACED
 from stream.spark.executors.settings import ExecutorOptions, KubernetesExecutors, executor_settings
 from stream.spark.jvm_process import JvmOptions
 from stream.spark.session import SessionOptions, session_settings
+
+if TYPE_CHECKING:
+    import pytest
 
 ALL: Final = ExecutorOptions(
     MasterUrl.parse("spark://m:7077"),
@@ -82,27 +83,23 @@ def test_settings_of_executor_pods() -> None:
     assert [name for name in few if name.startswith("spark.kubernetes.")] == ["spark.kubernetes.container.image"]
 
 
-@pytest.mark.parametrize("executors", [None, ALL, IN_PODS], ids=["local", "standalone", "kubernetes"])
-def test_spark_options_cannot_replace_a_setting(
-    executors: ExecutorOptions | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_spark_options_cannot_replace_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     """`job.spark_options` refuses each setting that lagwarden makes."""
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
-    options = SessionOptions("x", JvmOptions("512m"), "10.0.0.9", 6, executors=executors)
-    assert session_settings(options).keys() - {*REPLACED, *FIXED} == set()
+    for executors in (None, ALL, IN_PODS):
+        options = SessionOptions("x", JvmOptions("512m"), "10.0.0.9", 6, executors=executors)
+        assert session_settings(options).keys() - {*REPLACED, *FIXED} == set()
 
 
 def test_driver_listens_on_its_bind_address_and_is_reached_by_its_host() -> None:
-    """The host and the bind address of the driver are two settings, because they differ behind a Service."""
-    settings = session_settings(SessionOptions("x", JvmOptions("512m"), "driver.example", 6, executors=ALL))
-    assert settings["spark.driver.host"] == "driver.example"
-    assert settings["spark.driver.bindAddress"] == "0.0.0.0"  # noqa: S104 -- not opened
+    """The host and the bind address of the driver are two settings, because they differ behind a Service.
 
-
-def test_executors_do_not_use_the_folders_of_the_driver() -> None:
-    """The folder for the sockets of Python workers is set for a local master, but not for a cluster."""
+    The folder for the sockets of Python workers is set for a local master, but not for a cluster.
+    """
     jvm = JvmOptions("512m", temporary_folder=Path("/scratch/lagwarden"))
+    cluster = session_settings(SessionOptions("spark://m:7077", jvm, "driver.example", 6, executors=ALL))
+    assert cluster["spark.driver.host"] == "driver.example"
+    assert cluster["spark.driver.bindAddress"] == "0.0.0.0"  # noqa: S104 -- not opened
+    assert "spark.python.unix.domain.socket.dir" not in cluster
     local = session_settings(SessionOptions("local[2]", jvm, "127.0.0.1", 2))
     assert local["spark.python.unix.domain.socket.dir"] == "/scratch/lagwarden"
-    cluster = session_settings(SessionOptions("spark://m:7077", jvm, "10.0.0.9", 2, executors=ALL))
-    assert "spark.python.unix.domain.socket.dir" not in cluster

@@ -10,16 +10,14 @@ from stream.spark.object_store.settings import ObjectStorage, executor_jars, for
 JARS = (Path("/jars/a.jar"), Path("/jars/b.jar"))
 
 
-def test_files_are_written_without_a_rename() -> None:
-    """Spark uses the checkpoint file manager that writes without a rename, which is a copy in an object store."""
+def test_endpoint_of_aws_is_not_set() -> None:
+    """Neither an endpoint nor path-style access is set for AWS, and TLS is on.
+
+    Spark uses the checkpoint file manager that writes without a rename, which is a copy in an object store.
+    """
     settings = storage_settings(ObjectStorage(JARS, None, None), None)
     manager = settings["spark.sql.streaming.checkpointFileManagerClass"]
     assert manager == "org.apache.spark.internal.io.cloud.AbortableStreamBasedCheckpointFileManager"
-
-
-def test_endpoint_of_aws_is_not_set() -> None:
-    """Neither an endpoint nor path-style access is set for AWS, and TLS is on."""
-    settings = storage_settings(ObjectStorage(JARS, None, None), None)
     assert not [name for name in settings if "endpoint" in name or "path.style" in name]
     assert settings["spark.hadoop.fs.s3a.connection.ssl.enabled"] == "true"
 
