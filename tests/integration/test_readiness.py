@@ -19,6 +19,7 @@ from tests.integration.traffic import (
     committed_at_broker,
     end_transaction,
     expire_records,
+    groups_in,
     make_topic,
     offsets_ends,
     topics_of,
@@ -40,16 +41,6 @@ NAMES: Final = tuple(f"group-{number}" for number in range(40))
 STAYING: Final = tuple(name for name in NAMES if partition_for(name, BEFORE) == partition_for(name, AFTER))
 MOVING: Final = tuple(name for name in NAMES if partition_for(name, AFTER) >= BEFORE)
 LATE: Final = tuple(name for name in (f"late-{number}" for number in range(30)) if partition_for(name, AFTER) >= BEFORE)
-
-
-def groups_by_partition(partitions: int) -> dict[int, str]:
-    """Return a group id for each offsets partition."""
-    found: dict[int, str] = {}
-    number = 0
-    while len(found) < partitions:
-        found.setdefault(partition_for(f"in-{number}", partitions), f"in-{number}")
-        number += 1
-    return found
 
 
 def test_monitor_waits_for_the_offsets_topic_and_does_not_create_it(
@@ -79,7 +70,7 @@ def test_log_tails_without_records_do_not_delay_readiness(make_broker: MakeBroke
     """The monitor is ready with logs that are empty, expired, end in a marker, or have an open transaction."""
     bootstrap = make_broker(offsets_partitions=6, properties=FAST_RETENTION).bootstrap
     make_topic(bootstrap, "t", 3)
-    group = groups_by_partition(6)
+    group = {partition: next(groups_in(partition, 6, "in")) for partition in range(6)}
     # 0 stays empty. 3 has no records left, but a log start offset above 0.
     commit(bootstrap, group[3], "t", {0: 3}, times=5)
     expire_records(bootstrap, OFFSETS_TOPIC, 3)

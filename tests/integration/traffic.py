@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import time
 from typing import TYPE_CHECKING, Final
 
@@ -19,6 +20,7 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 from sandbox.kafka import tools
 from sandbox.kafka.jars import BROKER
 from sandbox.kafka.topics import create_topics
+from stream.groups.placement import partition_for
 from tests.support.processes import LIMIT, eventually, wait_until
 from tests.support.producers import patient_producer
 
@@ -35,6 +37,12 @@ FAST_HEARTBEATS: Final = {
     "group.consumer.min.heartbeat.interval.ms": "500",
 }
 """Properties of a broker whose groups of the consumer protocol settle within a second instead of five."""
+
+
+def groups_in(partition: int, partitions: int, stem: str) -> Iterator[str]:
+    """Yield names of groups in this one of the partitions of the offsets topic."""
+    named = (f"{stem}-{number}" for number in itertools.count())
+    return (name for name in named if partition_for(name, partitions) == partition)
 
 
 def make_topic(bootstrap: str, name: str, partitions: int, records: int = 10) -> None:

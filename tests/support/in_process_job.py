@@ -23,6 +23,8 @@ import time
 from typing import TYPE_CHECKING, Final, Self
 from unittest import mock
 
+import pytest
+
 from stream.cli.app import main
 from stream.service.early_jvm import StartedJvm
 from stream.spark import query
@@ -54,7 +56,7 @@ class Jvm:
     """
 
     def __init__(self, storage: ObjectStorage | None = None) -> None:
-        """Give sessions access to this object store; None: checkpoints are in directories."""
+        """Open sessions with access to this object store; None: checkpoints are in directories."""
         self._mark = new_mark()
         options = JvmOptions("512m", environment=self._mark, jars=() if storage is None else storage.jars)
         self._options: Final = SessionOptions(f"local[{TASKS}]", options, "127.0.0.1", TASKS, storage=storage)
@@ -105,7 +107,7 @@ class InProcessJob(ObservedMonitor):
         self._folder = folder
         self._stopping, self._ended = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
-        self._code = 0
+        self._code = -1
 
     def __enter__(self) -> Self:
         return self.start()
@@ -118,7 +120,7 @@ class InProcessJob(ObservedMonitor):
     def start(self, *more: str) -> Self:
         """Start the job, with additional arguments; do not wait for it."""
         arguments = self._begin(*more)
-        self._stopping, self._ended = threading.Event(), threading.Event()
+        self._stopping, self._ended, self._code = threading.Event(), threading.Event(), -1
         self._thread = threading.Thread(target=self._run, args=(arguments,), name="job", daemon=True)
         self._thread.start()
         return self
@@ -145,13 +147,15 @@ class InProcessJob(ObservedMonitor):
             output = process.enter_context(self.log.open("a", buffering=1))
             process.enter_context(logging_as_before())
             process.enter_context(contextlib.redirect_stderr(output))
+            patch = process.enter_context(pytest.MonkeyPatch.context())
             # pytest's own hook reports the traceback of a thread as a warning; a process prints it.
-            process.enter_context(mock.patch.object(threading, "excepthook", threading.__excepthook__))
-            process.enter_context(mock.patch.dict("os.environ", self._secrets))
-            process.enter_context(mock.patch("stream.service.early_jvm.start_jvm", self._start_jvm))
-            process.enter_context(mock.patch("stream.service.run.open_session", self._open_session))
-            process.enter_context(mock.patch("stream.service.run.end_session"))
-            process.enter_context(mock.patch("stream.service.supervisor.kill_jvm", self._kill_jvm))
+            patch.setattr(threading, "excepthook", threading.__excepthook__)
+            for name, value in self._secrets.items():
+                patch.setenv(name, value)
+            patch.setattr("stream.service.early_jvm.start_jvm", self._start_jvm)
+            patch.setattr("stream.service.run.open_session", self._open_session)
+            patch.setattr("stream.service.run.end_session", lambda *_: True)
+            patch.setattr("stream.service.supervisor.kill_jvm", self._kill_jvm)
             self._code = main(arguments)
 
     @contextlib.contextmanager

@@ -1,6 +1,6 @@
 """Processes that carry a mark in their environment, and the role that each of them has in a running monitor.
 
-The limits of all waits of the tests with processes are here: LAGWARDEN_TEST_SLOWNESS multiplies them on a slow machine.
+The limits of all waits of the tests with processes are here: TEST_SLOWNESS multiplies them on a slow machine.
 
 A process group is not sufficient: the daemon of Python workers creates its own group, so the workers are outside the
 group of the monitor. The environment is inherited by every descendant and survives the death of the parent.
@@ -22,8 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 T = TypeVar("T")
-SLOWNESS: Final = float(os.environ.get("LAGWARDEN_TEST_SLOWNESS", "1"))
-"""How many times as long as usual tests wait before they fail. It changes no assertion about the monitor."""
+SLOWNESS: Final = float(os.environ.get("TEST_SLOWNESS", "1"))
+"""How many times as long as usual tests wait before they fail. It changes no assertion about the monitor.
+
+Its name has no LAGWARDEN_ in front: the monitor refuses a variable of that form that is none of its options.
+"""
 MARK: Final = "MONITOR_UNDER_TEST"
 _DAEMONS: Final = ("stream.spark.worker_daemon", "pyspark.daemon")
 """The daemons of Python workers: that of tasks, and Spark's own, which it starts for the planning of the source."""

@@ -11,14 +11,13 @@ from confluent_kafka import Consumer, TopicPartition
 
 from exporters.cluster.exposition import PublishedCluster
 from sandbox.kafka.topics import create_topics
-from sandbox.waiting import eventually, wait_until
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.transport.client import Cluster
 from stream.cluster_facts.log_cleaner import PATIENCE_SECONDS
 from stream.cluster_facts.poll import ClusterPoll
-from stream.groups.placement import partition_for
 from tests.exporters.snapshots import snapshot
-from tests.integration.traffic import set_topic
+from tests.integration.traffic import groups_in, set_topic
+from tests.support.processes import eventually, wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,47 +38,20 @@ PROPERTIES: Final = {
     "log.cleaner.backoff.ms": "200",
 }
 BATCH_LENGTH: Final = slice(8, 12)
-MAGIC: Final = 16
-"""Positions in a record batch: its length without the first twelve bytes, and its format version."""
+"""The position of the length of a record batch, without its first twelve bytes."""
 HUGE: Final = 2**30
 """Bytes, more than the heap of the broker."""
 CLEANER_THREAD: Final = '"kafka-log-cleaner-thread-'
 
 
-def test_a_partition_that_the_cleaner_gives_up_is_named(make_broker: MakeBroker) -> None:
-    """The evidence names this partition, and no partition that the same cleaner still compacts."""
-    broker = make_broker(properties=PROPERTIES)
-    create_topics(broker.bootstrap, {"t": KEYS})
-    groups = [_group_in(partition) for partition in (DAMAGED, SOUND)]
-    commit(broker, groups, times=3)
-    overwrite_second_batch(broker.data / f"{NAME}-{DAMAGED}", MAGIC, b"\x7f")
-    seen = snapshot(groups=[{"group": group, "partitions": KEYS, "members": 0} for group in groups])
-    with Cluster([broker.bootstrap]) as cluster:
-        poll = ClusterPoll(cluster, 100)
-        assert poll.poll(seen, 0).cleaner_suspect is False
-        commit(broker, groups, times=120)
-        wait_until(
-            lambda: f"Marking its partition ({NAME}-{DAMAGED}) as uncleanable" in _log(broker), "the cleaner to give up"
-        )
-        wait_until(
-            lambda: _size(broker, SOUND) < 2 * SEGMENT < _size(broker, DAMAGED), "the other partition to be compacted"
-        )
-        assert poll.poll(seen, 60).cleaner_suspect is False, "a cleaner may be busy with other logs"
-        facts = poll.poll(seen, 60 + PATIENCE_SECONDS)
-    assert facts.cleaner_suspect is True
-    assert {each.partition(" of ")[0] for each in facts.cleaner_evidence} == {f"partition {DAMAGED}"}
-    assert "without being compacted, which was due at" in facts.cleaner_evidence[0]
-    assert _published_suspect(facts) == b"lagwarden_offsets_topic_cleaner_suspect 1"
-
-
-def test_a_dead_cleaner_thread_shows_on_all_partitions(make_broker: MakeBroker) -> None:
+def test_a_dead_cleaner_thread_and_a_partition_that_it_gives_up_are_evidence(make_broker: MakeBroker) -> None:
     """A batch that seems to need more than the heap ends the thread: all partitions of the broker are evidence.
 
     After a restart with a smaller max.message.bytes the thread lives, and only the damaged partition is evidence.
     """
     broker = make_broker(properties=PROPERTIES, heap="128m")
     create_topics(broker.bootstrap, {"t": KEYS})
-    groups = [_group_in(partition) for partition in (DAMAGED, SOUND)]
+    groups = [next(groups_in(partition, 2, "group")) for partition in (DAMAGED, SOUND)]
     commit(broker, groups, times=3)
     set_topic(broker.bootstrap, NAME, {"max.message.bytes": str(HUGE)})
     assert _cleaner_threads(broker) == 1
@@ -104,14 +76,15 @@ def test_a_dead_cleaner_thread_shows_on_all_partitions(make_broker: MakeBroker) 
         broker.start()
         commit(broker, groups, times=1)
         wait_until(lambda: _size(broker, SOUND) < 2 * SEGMENT < _size(broker, DAMAGED), "the other partition")
+        given_up = f"Marking its partition ({NAME}-{DAMAGED}) as uncleanable"
+        wait_until(lambda: given_up in _log(broker), "the cleaner to give up")
         assert _cleaner_threads(broker) == 1
-        evidence = poll.poll(seen, 120 + PATIENCE_SECONDS).cleaner_evidence
+        facts = poll.poll(seen, 120 + PATIENCE_SECONDS)
+    evidence = facts.cleaner_evidence
+    assert "without being compacted, which was due at" in evidence[0]
+    assert _published_suspect(facts) == b"lagwarden_offsets_topic_cleaner_suspect 1"
     assert {each.partition(" of ")[0] for each in evidence} == {f"partition {DAMAGED}"}
     assert not any("more of its partitions" in each for each in evidence)
-
-
-def _group_in(partition: int) -> str:
-    return next(name for at in range(100) if partition_for(name := f"group-{at}", 2) == partition)
 
 
 def commit(broker: Broker, groups: list[str], times: int) -> None:

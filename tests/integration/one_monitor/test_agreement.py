@@ -20,13 +20,14 @@ from tests.integration.traffic import (
     offsets_ends,
     tool_offsets_and_lags,
 )
+from tests.support.processes import patience
 
 if TYPE_CHECKING:
     from sandbox.kafka.broker import Broker
     from tests.support.monitor import Monitor
     from tests.support.scrape import Metrics
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(patience(400))]
 
 ODD_NAMES: Final = (
     'double "quotes"',

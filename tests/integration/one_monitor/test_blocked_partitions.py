@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sandbox.waiting import LIMIT
 from stream.groups.placement import partition_for
 from tests.integration.traffic import commit, commit_in, tool_offsets_and_lags
+from tests.support.processes import LIMIT, patience
 from tests.support.producers import patient_producer
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sandbox.kafka.broker import Broker
     from tests.support.monitor import Monitor
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(patience(400))]
 
 PARTITIONS = 4
 

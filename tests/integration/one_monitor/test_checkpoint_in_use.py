@@ -11,13 +11,14 @@ from stream.errors import ExitCode
 from tests.integration.failures.refused import assert_refused
 from tests.integration.traffic import commit, offsets_ends
 from tests.support.monitor import Monitor
+from tests.support.processes import patience
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from sandbox.kafka.broker import Broker
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(patience(400))]
 
 
 def test_checkpoint_in_use_is_refused(cluster: Broker, monitor: Monitor, tmp_path: Path) -> None:

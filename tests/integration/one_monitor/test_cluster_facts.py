@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sandbox.waiting import wait_until
+from tests.support.processes import wait_until
 
 if TYPE_CHECKING:
     from sandbox.kafka.broker import Broker

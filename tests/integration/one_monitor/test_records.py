@@ -24,6 +24,7 @@ from tests.integration.traffic import (
     write_raw,
 )
 from tests.support.monitor import Monitor
+from tests.support.processes import patience
 from tests.support.raw import commit_key, commit_value, group_key, group_value
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     from tests.support.scrape import Metrics
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(patience(400))]
 
 COMMIT: Final = commit_value(7, 1_700_000_000_000)
 GARBAGE_PARTITION: Final = 1

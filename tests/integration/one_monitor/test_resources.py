@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.processes import patience
+
 if TYPE_CHECKING:
     from tests.support.monitor import Monitor
     from tests.support.scrape import Metrics
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(200)]
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(patience(200))]
 
 
 @pytest.fixture
