@@ -1,13 +1,17 @@
-"""The verdict of a group from those of its partitions."""
+"""The verdict of a group from those of its partitions, the numbers behind a verdict, and sums by owner."""
 
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stream.health.columns import consecutive_pairs, find_keys, max_by_owner, sum_by_owner
+from stream.health.evidence import evidence
 from stream.health.verdict import CODE, SEVERITIES, VERDICTS, Verdict, roll_up
+from tests.stream.health.columns import ints
+from tests.stream.health.panes import HOUR, NOW, Row, pane
+from tests.stream.health.tables import wrong
 
 V = Verdict
 CASES = {
@@ -22,14 +26,15 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize(("verdicts", "lags", "wanted"), CASES.values(), ids=CASES.keys())
-def test_a_group_has_the_worst_verdict_of_its_partitions(
-    verdicts: list[Verdict], lags: list[int], wanted: tuple[Verdict, int, int]
-) -> None:
+def test_a_group_has_the_worst_verdict_of_its_partitions() -> None:
     """The result has the verdict, the row that represents the group, and the number of rows with this verdict."""
-    codes = np.array([CODE[each] for each in verdicts], np.int8)
-    code, row, rows = roll_up(codes, np.array(lags, np.int64), np.zeros(len(lags), np.int64), 1)
-    assert (VERDICTS[code[0]], row[0], rows[0]) == wanted
+
+    def worst(verdicts: list[Verdict], lags: list[int]) -> tuple[Verdict, int, int]:
+        codes = np.array([CODE[each] for each in verdicts], np.int8)
+        code, row, rows = roll_up(codes, np.array(lags, np.int64), np.zeros(len(lags), np.int64), 1)
+        return VERDICTS[code[0]], row[0], rows[0]
+
+    assert wrong(CASES, worst) == []
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from(VERDICTS), st.integers(0, 5)), max_size=20))
@@ -52,3 +57,48 @@ def test_a_group_has_the_severity_of_its_worst_partition(rows: list[tuple[int, V
 def test_codes_rise_with_severity() -> None:
     """The order of the verdicts is the order of their severities."""
     assert (np.diff(SEVERITIES) >= 0).all()
+
+
+def test_the_evidence_of_a_row_has_its_numbers() -> None:
+    """The evidence has a number of the row or of its group by name; an unknown number is None, never -1 or NaN."""
+    stories = {
+        "lag": ("lag", Row(lag=400), 400),
+        "unknown lag": ("lag", Row(known=False, lag=0), None),
+        "never catches up": ("catch_up", Row(catch_up=-1), None),
+        "rates have three digits": ("produce_rate", Row(produce=1.23456), 1.235),
+        "unknown rate": ("consume_rate", Row(consume=float("nan")), None),
+        "time of expiry": ("offset_expiry_time", Row(expires_in=HOUR), NOW + HOUR),
+        "no expiry": ("offset_expiry_time", Row(), None),
+        "a number of the group": ("rebalances", Row(rebalances=3), 3),
+        "no transaction": ("transaction", Row(), None),
+    }
+    assert wrong(stories, lambda name, row: evidence(pane(row), 0, (name,))[name]) == []
+
+
+def test_an_owner_has_the_maximum_and_the_sum_of_its_values() -> None:
+    """An owner without values has the default, and the sum 0."""
+    values, owner = ints(3, -5, 9, 4), ints(0, 2, 0, 2)
+    assert max_by_owner(values, owner, 3, -1).tolist() == [9, -1, 4]
+    assert sum_by_owner(values, owner, 3).tolist() == [12, 0, -1]
+
+
+def test_sums_are_exact_beyond_the_precision_of_floats() -> None:
+    """Offsets may be greater than 2**53."""
+    assert sum_by_owner(ints(1 << 60, 1), ints(0, 0), 1).tolist() == [(1 << 60) + 1]
+
+
+def test_keys_are_found_by_value() -> None:
+    """The position of a missing key is -1."""
+    stories = {
+        "keys in any order": ((7, 3, 5), (5, 7, 4, 9, 1), [2, 0, -1, -1, -1]),
+        "no keys": ((), (5,), [-1]),
+        "no wanted keys": ((5,), (), []),
+    }
+    assert wrong(stories, lambda keys, wanted: find_keys(ints(*keys), ints(*wanted)).tolist()) == []
+
+
+def test_pairs_of_columns_are_numbered_in_row_order() -> None:
+    """A pair begins where either column changes; there is no pair without rows."""
+    numbers, begins = consecutive_pairs(ints(0, 0, 0, 1, 1, 3), ints(2, 2, 4, 4, 4, 4))
+    assert (numbers.tolist(), begins.tolist()) == ([0, 0, 1, 2, 2, 3], [0, 2, 3, 5])
+    assert [len(column) for column in consecutive_pairs(ints(), ints())] == [0, 0]

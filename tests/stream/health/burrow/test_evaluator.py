@@ -1,11 +1,10 @@
-"""The evaluation by Burrow's rules: the windows of its own store, its status names, and the state after a restart."""
+"""The evaluation by Burrow's rules: windows, statuses and names, a restart, and the statuses beside other rules."""
 
 from __future__ import annotations
 
 import dataclasses
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,7 +12,8 @@ from sandbox.verdict_scenarios.burrow_store import Ring, columns_of_rings
 from stream.groups.commits import runs
 from stream.groups.commits.slots import Slots, no_slots
 from stream.health.burrow.evaluator import SEVERITIES, VERDICT_NAMES, BurrowEvaluator
-from stream.health.burrow.rules import BurrowStatus, evaluate
+from stream.health.burrow.rules import INTERVALS, BurrowStatus, evaluate
+from stream.health.evaluator import Evaluator
 from stream.health.features.lag import PartitionEnds
 from stream.health.inputs import NO_COMMIT, GroupInputs, GroupStage, HealthInputs
 from stream.health.verdict import Severity
@@ -98,58 +98,34 @@ def test_each_status_of_burrow_has_a_severity() -> None:
     }
 
 
-Step = tuple[int, int, bool]
-STORIES: list[tuple[str, list[Step], BurrowStatus, str]] = [
-    ("reads all", [(10, 10, True), (20, 20, True)], BurrowStatus.OK, "All records are read."),
-    (
-        "no lag for a moment",
-        [(10, 10, True), (15, 20, True)],
-        BurrowStatus.OK,
-        "No rule of Burrow holds: 5 offsets unread",
-    ),
-    (
-        "lag grows",
-        [(10, 11, True), (20, 22, True)],
-        BurrowStatus.WARN,
-        "Lag did not shrink within the window of 2 commits",
-    ),
-    (
-        "the same offset",
-        [(10, 11, True), (10, 12, True)],
-        BurrowStatus.STALL,
-        "All 2 commits in the window are of offset 10",
-    ),
-    (
-        "offset went back",
-        [(10, 11, True), (5, 12, True)],
-        BurrowStatus.REWIND,
-        "Offsets went back within the window, to 5",
-    ),
-    (
-        "no more commits",
+STORIES: dict[str, tuple[list[tuple[int, int, bool]], BurrowStatus]] = {
+    # The beginning of the sentence: offset, end and whether it is committed at each tick, and the status.
+    "All records are read.": ([(10, 10, True), (20, 20, True)], BurrowStatus.OK),
+    "No rule of Burrow holds: 5 offsets unread": ([(10, 10, True), (15, 20, True)], BurrowStatus.OK),
+    "Lag did not shrink within the window of 2 commits": ([(10, 11, True), (20, 22, True)], BurrowStatus.WARN),
+    "All 2 commits in the window are of offset 10": ([(10, 11, True), (10, 12, True)], BurrowStatus.STALL),
+    "Offsets went back within the window, to 5": ([(10, 11, True), (5, 12, True)], BurrowStatus.REWIND),
+    "No commit for 20 s, while the window of 2 commits spans 10 s": (
         [(10, 13, True), (12, 14, True), (12, 14, False), (12, 14, False)],
         BurrowStatus.STOP,
-        "No commit for 20 s, while the window of 2 commits spans 10 s",
     ),
-]
+}
 
 
-@pytest.mark.parametrize(("steps", "status", "sentence"), [s[1:] for s in STORIES], ids=[s[0] for s in STORIES])
-def test_each_status_has_its_sentence(steps: list[Step], status: BurrowStatus, sentence: str) -> None:
+def test_each_status_has_its_sentence() -> None:
     """The sentence has the numbers of the rule; the sentence of the group adds the partition."""
-    evaluator, last = BurrowEvaluator(), None
-    committed, time, position = 0, 0, 0
-    for tick, (offset, end, commits) in enumerate(steps):
-        now = NOON + tick * TICK
-        if commits:
-            committed, time, position = offset, now, tick + 1
-        last = evaluator.evaluate(moment(now, At(committed, time, position, end)))
-    assert last is not None
-    finding = last.row_finding(0)
-    assert finding.verdict == status.name
-    assert finding.sentence.startswith(sentence)
-    assert last.group_finding(0).sentence == f"t-0 {status.name}: {finding.sentence}"
-    assert last.group_finding(0).verdict == BurrowStatus(min(status, BurrowStatus.ERR)).name
+    for sentence, (steps, status) in STORIES.items():
+        evaluator, committed, time, position = BurrowEvaluator(), 0, 0, 0
+        for tick, (offset, end, commits) in enumerate(steps):
+            now = NOON + tick * TICK
+            if commits:
+                committed, time, position = offset, now, tick + 1
+            last = evaluator.evaluate(moment(now, At(committed, time, position, end)))
+        finding = last.row_finding(0)
+        assert finding.verdict == status.name
+        assert finding.sentence.startswith(sentence)
+        assert last.group_finding(0).sentence == f"t-0 {status.name}: {finding.sentence}"
+        assert last.group_finding(0).verdict == BurrowStatus(min(status, BurrowStatus.ERR)).name
 
 
 def test_a_partition_without_a_commit_is_not_found() -> None:
@@ -205,3 +181,39 @@ def test_rows_keep_their_windows_when_others_are_added() -> None:
     result = evaluator.evaluate(moment(NOON + 4 * TICK, At(14, NOON + 4 * TICK, 5, 20), At(3, NOON, 2, 9)))
     assert result.rings.count.tolist() == [5, 1]
     assert evaluator.evaluate(moment(NOON + 5 * TICK)).verdict.tolist() == []
+
+
+def ticks(count: int) -> list[HealthInputs]:
+    """Return ticks of three partitions: one keeps up, one has stopped, one has no commit."""
+    return [
+        moment(
+            NOON + tick * TICK,
+            At(90 + tick, NOON + tick * TICK - 1_000, 1 + tick, 90 + tick),
+            At(50, NOON - 1_000, 1, 90 + tick),
+            None,
+        )
+        for tick in range(count)
+    ]
+
+
+def test_statuses_are_those_of_the_evaluation_by_burrows_rules() -> None:
+    """The statuses beside lagwarden's verdicts are Burrow's verdicts at every tick.
+
+    Burrow shows some values only of complete windows: with one commit per tick, after ten commits. Statuses that are
+    not requested are not computed.
+    """
+    own, burrow, complete = Evaluator(), BurrowEvaluator(), []
+    own.evaluate(ticks(1)[0])
+    assert own.burrow_statuses is None
+    own = Evaluator()
+    own.track_burrow_statuses()
+    for inputs in ticks(INTERVALS + 2):
+        own.evaluate(inputs)
+        wanted = burrow.evaluate(inputs)
+        assert own.burrow_statuses is not None
+        assert burrow.burrow_statuses is not None
+        assert own.burrow_statuses.status.tolist() == wanted.verdict.tolist()
+        assert burrow.burrow_statuses.status.tolist() == wanted.verdict.tolist()
+        complete.append(own.burrow_statuses.complete.tolist())
+    assert set(wanted.verdict.tolist()) == {BurrowStatus.OK, BurrowStatus.STOP, BurrowStatus.NOTFOUND}
+    assert complete == [[False] * 3] * (INTERVALS - 1) + [[True, False, False]] * 3

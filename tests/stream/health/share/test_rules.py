@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import Any
-
-import pytest
+from typing import TYPE_CHECKING, Any
 
 from stream.health.inputs import GroupStage
 from stream.health.share.memory import first_memory, remember
 from stream.health.share.rules import SHARE_RULES, ShareSituation, ShareVerdict
 from tests.stream.health.share.polls import BEGIN, MINUTE, progress
+from tests.stream.health.tables import wrong
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 PAUSE = 5 * MINUTE
 STABLE, UNKNOWN, NO_MEMBERS = GroupStage.STABLE, GroupStage.UNKNOWN, GroupStage.EMPTY
-WAITING = progress(lag=40)
 REJECTED = [progress(lag=40, start_offset=10 + number, archived=5 * number) for number in range(12)]
 RELEASED = [progress(lag=40, returned=40, most_deliveries=4, returns=40 * number) for number in range(12)]
 ONE_BAD = [
@@ -23,69 +24,44 @@ ONE_BAD = [
 ]
 """The only record of the last minutes cannot be processed, and is archived after its fifth delivery."""
 
+STOPPED, GONE = ShareVerdict.SHARE_STOPPED, ShareVerdict.SHARE_NO_MEMBERS
+REJECTING, REDELIVERING = ShareVerdict.SHARE_REJECTING, ShareVerdict.SHARE_REDELIVERING
+
+
+def waiting(numbers: Iterable[int] = (0,) * 6, **fields: Any) -> list[Any]:
+    """Return polls in which 40 records wait; each number of the list counts for these fields."""
+    return [progress(lag=40, **{name: base + number for name, base in fields.items()}) for number in numbers]
+
+
+PAUSES = (0, 1, 1, 1, 1, 2, *[2] * 7)
 STORIES: list[Any] = [
-    ("records wait for the whole allowed time", STABLE, [WAITING] * 6, ShareVerdict.SHARE_STOPPED),
-    ("records wait for a minute less", STABLE, [WAITING] * 5, None),
-    ("the state of the group is not known", UNKNOWN, [WAITING] * 6, ShareVerdict.SHARE_STOPPED),
+    ("records wait for the whole allowed time", STABLE, waiting(), STOPPED),
+    ("records wait for a minute less", STABLE, waiting()[:5], None),
+    ("the state of the group is not known", UNKNOWN, waiting(), STOPPED),
     ("nothing waits", STABLE, [progress()] * 20, None),
     ("the lag is not known", STABLE, [progress(lag=None)] * 20, None),
-    (
-        "new records arrive, and none is taken",
-        STABLE,
-        [progress(lag=number) for number in range(1, 7)],
-        "share_stopped",
-    ),
+    ("new records arrive, and none is taken", STABLE, [progress(lag=number) for number in range(1, 7)], STOPPED),
     (
         "one record in four minutes is finished",
         STABLE,
-        [progress(lag=40, start_offset=10 + number // 4, acknowledged=number // 4) for number in range(24)],
+        waiting([number // 4 for number in range(24)], start_offset=10, acknowledged=0),
         None,
     ),
-    (
-        "a partition with pauses of four minutes may pause for eight",
-        STABLE,
-        [progress(lag=40, acknowledged=number) for number in (0, 1, 1, 1, 1, 2, *[2] * 7)],
-        None,
-    ),
-    (
-        "a partition with pauses of four minutes pauses for longer than eight",
-        STABLE,
-        [progress(lag=40, acknowledged=number) for number in (0, 1, 1, 1, 1, 2, *[2] * 8)],
-        ShareVerdict.SHARE_STOPPED,
-    ),
-    ("the members have gone", NO_MEMBERS, [WAITING] * 6, ShareVerdict.SHARE_NO_MEMBERS),
-    ("the members are away for a deploy", NO_MEMBERS, [WAITING] * 5, None),
+    ("a partition with pauses of four minutes may pause for eight", STABLE, waiting(PAUSES, acknowledged=0), None),
+    ("it pauses for longer than eight", STABLE, waiting([*PAUSES, 2], acknowledged=0), STOPPED),
+    ("the members have gone", NO_MEMBERS, waiting(), GONE),
+    ("the members are away for a deploy", NO_MEMBERS, waiting()[:5], None),
     ("no members, and nothing to do", NO_MEMBERS, [progress()] * 20, None),
-    ("all records are rejected", STABLE, REJECTED[:7], ShareVerdict.SHARE_REJECTING),
+    ("all records are rejected", STABLE, REJECTED[:7], REJECTING),
     ("all records were rejected for a minute less", STABLE, REJECTED[:6], None),
-    (
-        "records are rejected twice in five minutes",
-        STABLE,
-        [progress(lag=40, archived=number) for number in (0, 3, 3, 3, 3, 3, 6)],
-        None,
-    ),
-    (
-        "some records are rejected, others accepted",
-        STABLE,
-        [each._replace(acknowledged=each.archived) for each in REJECTED],
-        None,
-    ),
+    ("records are rejected twice in five minutes", STABLE, waiting((0, 3, 3, 3, 3, 3, 6), archived=0), None),
+    ("some are rejected, others accepted", STABLE, [r._replace(acknowledged=r.archived) for r in REJECTED], None),
     ("nothing was archived for a long time", STABLE, [*REJECTED[:7], *[REJECTED[6]._replace(lag=0)] * 7], None),
     ("a single bad record", STABLE, ONE_BAD, None),
-    ("every delivery is returned", STABLE, RELEASED[:7], ShareVerdict.SHARE_REDELIVERING),
+    ("every delivery is returned", STABLE, RELEASED[:7], REDELIVERING),
     ("every delivery was returned for a minute less", STABLE, RELEASED[:6], None),
-    (
-        "deliveries were returned, and no record waits for another one",
-        STABLE,
-        [each._replace(returned=0) for each in RELEASED],
-        None,
-    ),
-    (
-        "a restart returns what the members held",
-        STABLE,
-        [progress(lag=40, returned=number, returns=number) for number in (0, 30, 30, 30)],
-        None,
-    ),
+    ("none waits for another delivery", STABLE, [each._replace(returned=0) for each in RELEASED], None),
+    ("a restart returns what the members held", STABLE, waiting((0, 30, 30, 30), returned=0, returns=0), None),
     (
         "deliveries are returned, others accepted",
         STABLE,
@@ -96,7 +72,7 @@ STORIES: list[Any] = [
         "returned until the last delivery, then archived",
         STABLE,
         [each._replace(archived=max(number - 6, 0)) for number, each in enumerate(RELEASED)],
-        ShareVerdict.SHARE_REJECTING,
+        REJECTING,
     ),
 ]
 
@@ -110,84 +86,59 @@ def situation(stage: GroupStage, polls: list[Any], *, members: int = 2) -> Share
     return ShareSituation(now, memory, stage, BEGIN if stage is NO_MEMBERS else -1, members, PAUSE)
 
 
-@pytest.mark.parametrize(("stage", "polls", "verdict"), [s[1:] for s in STORIES], ids=[s[0] for s in STORIES])
-def test_the_verdict_of_a_story(stage: GroupStage, polls: list[Any], verdict: str | None) -> None:
+def test_the_verdict_of_a_story() -> None:
     """The first rule that matches decides."""
-    found = situation(stage, polls)
-    assert next((rule.verdict for rule in SHARE_RULES if rule.matches(found)), None) == verdict
+
+    def verdict(stage: GroupStage, polls: list[Any]) -> ShareVerdict | None:
+        found = situation(stage, polls)
+        return next((rule.verdict for rule in SHARE_RULES if rule.matches(found)), None)
+
+    assert wrong({story: tuple(rest) for story, *rest in STORIES}, verdict) == []
 
 
-SENTENCES: list[Any] = [
+NOT_FINISHED = "No record was finished or returned for 5 min, with 9 records not finished from offset 10 on; "
+SENTENCES: dict[str, tuple[ShareVerdict, ShareSituation]] = {
     (
-        "share_stopped",
-        situation(STABLE, [WAITING] * 6),
-        (
-            "The group has 2 members, but no record was finished or returned for 5 min, with 40 records not finished"
-            " from offset 10 on; no record has come back from a delivery."
-        ),
-    ),
+        "The group has 2 members, but no record was finished or returned for 5 min, with 40 records not finished "
+        "from offset 10 on; no record has come back from a delivery."
+    ): (STOPPED, situation(STABLE, waiting())),
     (
-        "share_stopped",
-        situation(STABLE, [progress(lag=1, finished=1999)] * 6),
-        (
-            "The group has 2 members, but no record was finished or returned for 5 min, with 1 record not finished from"
-            " offset 10 on; the start offset cannot move past that record, and 1,999 later records are finished."
-        ),
-    ),
-    (
-        "share_stopped",
+        "The group has 2 members, but no record was finished or returned for 5 min, with 1 record not finished from "
+        "offset 10 on; the start offset cannot move past that record, and 1,999 later records are finished."
+    ): (STOPPED, situation(STABLE, [progress(lag=1, finished=1999)] * 6)),
+    f"{NOT_FINISHED}3 records came back from a delivery, at most 2 deliveries each.": (
+        STOPPED,
         situation(UNKNOWN, [progress(lag=9, returned=3, most_deliveries=2)] * 6, members=-1),
-        (
-            "No record was finished or returned for 5 min, with 9 records not finished from offset 10 on; 3 records"
-            " came back from a delivery, at most 2 deliveries each."
-        ),
     ),
-    (
-        "share_stopped",
+    f"{NOT_FINISHED}the start offset cannot move past that record, and 1 later record is finished.": (
+        STOPPED,
         situation(UNKNOWN, [progress(lag=9, finished=1)] * 6, members=-1),
-        (
-            "No record was finished or returned for 5 min, with 9 records not finished from offset 10 on; the start"
-            " offset cannot move past that record, and 1 later record is finished."
-        ),
     ),
-    (
-        "share_stopped",
+    f"{NOT_FINISHED}1 record came back from a delivery, at most 1 delivery each.": (
+        STOPPED,
         situation(UNKNOWN, [progress(lag=9, returned=1, most_deliveries=1)] * 6, members=-1),
-        (
-            "No record was finished or returned for 5 min, with 9 records not finished from offset 10 on; 1 record"
-            " came back from a delivery, at most 1 delivery each."
-        ),
     ),
     (
-        "share_redelivering",
-        situation(STABLE, [progress(returned=1, most_deliveries=1)]),
-        (
-            "No record was accepted for less than a second, but deliveries came back; 1 record waits for another"
-            " delivery, after at most 1 delivery each."
-        ),
+        "No record was accepted for less than a second, but deliveries came back; 1 record waits for another "
+        "delivery, after at most 1 delivery each."
+    ): (REDELIVERING, situation(STABLE, [progress(returned=1, most_deliveries=1)])),
+    "The group has had no members for 5 min, with 40 records not finished from offset 10 on.": (
+        GONE,
+        situation(NO_MEMBERS, waiting()),
     ),
+    "No record was accepted for 5 min; 30 records were archived.": (REJECTING, situation(STABLE, REJECTED[:7])),
     (
-        "share_no_members",
-        situation(NO_MEMBERS, [WAITING] * 6),
-        "The group has had no members for 5 min, with 40 records not finished from offset 10 on.",
-    ),
-    ("share_rejecting", situation(STABLE, REJECTED[:7]), "No record was accepted for 5 min; 30 records were archived."),
-    (
-        "share_redelivering",
-        situation(STABLE, RELEASED[:7]),
-        (
-            "No record was accepted for 5 min, but deliveries came back; 40 records wait for another delivery,"
-            " after at most 4 deliveries each."
-        ),
-    ),
-]
+        "No record was accepted for 5 min, but deliveries came back; 40 records wait for another delivery, after at "
+        "most 4 deliveries each."
+    ): (REDELIVERING, situation(STABLE, RELEASED[:7])),
+}
 
 
-@pytest.mark.parametrize(("verdict", "found", "sentence"), SENTENCES)
-def test_a_sentence_has_the_numbers(verdict: str, found: ShareSituation, sentence: str) -> None:
+def test_a_sentence_has_the_numbers() -> None:
     """The sentence omits values that are not known."""
-    (rule,) = (rule for rule in SHARE_RULES if rule.verdict == verdict)
-    assert rule.sentence(found) == sentence
+    rules = {rule.verdict: rule for rule in SHARE_RULES}
+    found = {rules[verdict].sentence(of_story) for verdict, of_story in SENTENCES.values()}
+    assert found == set(SENTENCES)
 
 
 def test_every_verdict_has_one_rule_and_texts() -> None:
