@@ -1,13 +1,30 @@
-"""The analysis of common causes from tick to tick, with a broker that fails."""
+"""Common causes: the values that groups share, the analysis from tick to tick, and its tables."""
 
 from __future__ import annotations
 
 import dataclasses
+from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+import pyarrow as pa
+
+from exporters.readmodel import COMMON_CAUSES, COVERED_GROUPS
+from stream.groups.membership.model import MemberClient
+from stream.health.common_cause.faults import row_faults
+from stream.health.common_cause.sentences import BrokerAbsence
+from stream.health.common_cause.shared import Dimension
+from stream.health.common_cause.tracker import CommonCauseFinding
 from stream.tick.common_cause.analysis import CommonCauseAnalysis, CommonCauseReport
+from stream.tick.common_cause.columns import shared_values
+from stream.tick.common_cause.hosts import RecentHosts
+from stream.tick.common_cause.leaders import RecentLeaders
+from stream.tick.common_cause.tables import common_causes_table, covered_groups_table
 from stream.tick.context import UNKNOWN_CLUSTER
 from tests.stream.health.panes import NOW, SECOND, Row
-from tests.stream.tick.common_cause.evaluated_ticks import TickGroup, evaluated_tick_of
+from tests.stream.tick.common_cause.evaluated_ticks import TickGroup, ends_of_groups, evaluated_tick_of
+
+if TYPE_CHECKING:
+    from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 
 OTHERS = {f"other-{number}": TickGroup(f"u{number}", 1) for number in range(4)}
 LED = {f"led-{number}": TickGroup(f"t{number}", 3) for number in range(4)}
@@ -54,3 +71,137 @@ def test_healthy_groups_have_no_finding() -> None:
         assert ticks.tick(LED | OTHERS).findings == ()
     for _ in range(3):
         assert ticks.tick(LED | OTHERS | two).findings == ()
+
+
+GROUPS = {
+    "a": TickGroup("orders", 3, "stopped", host="x"),
+    "b": TickGroup("orders", 3, host="y"),
+    "c": TickGroup("payments", 1, host="y"),
+}
+
+
+def pairs(evaluated: EvaluatedTick) -> dict[str, set[tuple[str, str, bool]]]:
+    """Return group, value and whether the group is unhealthy there, by dimension."""
+    leaders, hosts = RecentLeaders(), RecentHosts()
+    leaders.update(ends_of_groups(GROUPS), 0)
+    hosts.update(evaluated.hidden.state.memberships, 0)
+    faults = row_faults(evaluated.evaluation)
+    names = evaluated.inputs.rows.groups
+    return {
+        str(each.dimension): {
+            (names[group], each.names[value], since >= 0)
+            for group, value, since in zip(
+                each.group.tolist(), each.value.tolist(), each.unhealthy_since.tolist(), strict=True
+            )
+        }
+        for each in shared_values(evaluated, faults, evaluated.inputs.ends, leaders, hosts)
+    }
+
+
+def test_a_group_has_its_values_in_all_dimensions() -> None:
+    """The dimensions are topic, leader, offsets partition, coordinator and host."""
+    assert pairs(evaluated_tick_of(GROUPS)) == {
+        "topic": {("a", "orders", True), ("b", "orders", False), ("c", "payments", False)},
+        "leader": {("a", "3", True), ("b", "3", False), ("c", "1", False)},
+        "offsets_partition": {("a", "0", True), ("b", "0", False), ("c", "0", False)},
+        "coordinator": {("a", "2", True), ("b", "2", False), ("c", "2", False)},
+        "client_host": {("a", "x", True), ("b", "y", False), ("c", "y", False)},
+    }
+
+
+def test_the_host_of_an_unhealthy_partition_is_that_of_its_owner() -> None:
+    """The hosts of other members of the group are not those of the partition."""
+    tick = evaluated_tick_of(GROUPS)
+    inputs = dataclasses.replace(
+        tick.evaluation.window.inputs,
+        owner=np.array([0, -1, -1]),
+        clients=[MemberClient("m", "c", "/z")],
+    )
+    window = dataclasses.replace(tick.evaluation.window, inputs=inputs)
+    tick = dataclasses.replace(tick, evaluation=dataclasses.replace(tick.evaluation, window=window))
+    assert ("a", "z", True) in pairs(tick)["client_host"]
+    assert ("a", "x", True) not in pairs(tick)["client_host"]
+
+
+def test_without_offsets_partitions_no_cause_names_a_coordinator() -> None:
+    """No group has a coordinator before the partitions of the offsets topic are known."""
+    tick = evaluated_tick_of(GROUPS)
+    tick = dataclasses.replace(
+        tick, inputs=dataclasses.replace(tick.inputs, offsets_partition=np.full(3, -1, np.int64))
+    )
+    found = pairs(tick)
+    assert found["coordinator"] == found["offsets_partition"] == set()
+
+
+STOPPED: Final = {name: TickGroup("t", 1, "stopped") for name in "abcd"}
+FOUND: Final = CommonCauseFinding(Dimension.COORDINATOR, "3", frozenset("abd"), 3, 4, NOW - 30 * SECOND, 20 * SECOND)
+ABSENCES: Final = {3: BrokerAbsence(NOW - 70 * SECOND, NOW - 50 * SECOND)}
+
+
+def causes(*found: CommonCauseFinding, absences: Any = ABSENCES) -> pa.Table:
+    """Return the table of findings at NOW."""
+    return common_causes_table(CommonCauseReport(found, absences), evaluated_tick_of(STOPPED), NOW / 1000)
+
+
+def test_a_finding_is_a_row() -> None:
+    """A row has the groups, the numbers and the sentence of its finding."""
+    table = causes(FOUND)
+    assert table.schema == COMMON_CAUSES
+    (row,) = table.drop_columns(["since"]).to_pylist()
+    assert row["sentence"] == (
+        "3 of 4 groups coordinated by broker 3 stopped within 20 s; broker 3 left the cluster 40 s before and was back"
+        " after 20 s."
+    )
+    assert row["next_step"].startswith("Look at this broker.")
+    assert {name: row[name] for name in ("dimension", "key", "sick", "affected", "compared", "groups")} == {
+        "dimension": "coordinator",
+        "key": "3",
+        "sick": 3,
+        "affected": 3,
+        "compared": 4,
+        "groups": ["a", "b", "d"],
+    }
+    assert table["since"].cast(pa.int64()).to_pylist() == [NOW - 30 * SECOND]
+
+
+def test_an_absence_long_before_is_not_named() -> None:
+    """Neither an old absence nor that of a broker with the number of an offsets partition is in the sentence."""
+    (row,) = causes(FOUND, absences={3: BrokerAbsence(NOW - 3_000 * SECOND, None)}).to_pylist()
+    assert "left the cluster" not in row["sentence"]
+    (row,) = causes(dataclasses.replace(FOUND, dimension=Dimension.OFFSETS_PARTITION)).to_pylist()
+    assert "left the cluster" not in row["sentence"]
+
+
+def test_a_host_is_in_the_sentence_and_not_in_the_label() -> None:
+    """Two hosts have two labels without their addresses."""
+    hosts = [
+        dataclasses.replace(FOUND, dimension=Dimension.CLIENT_HOST, name=name) for name in ("10.0.0.7", "10.0.0.8")
+    ]
+    rows = causes(*hosts).to_pylist()
+    assert "10.0.0.7" in rows[0]["sentence"]
+    assert all("10.0" not in row["key"] for row in rows)
+    assert len({row["key"] for row in rows}) == 2
+
+
+def test_hosts_can_be_hidden() -> None:
+    """A hidden host has a number instead of its name, as a hidden member has; a broker keeps its name."""
+    host = dataclasses.replace(FOUND, dimension=Dimension.CLIENT_HOST, name="10.0.0.7")
+    report = CommonCauseReport((FOUND, host), ABSENCES)
+    broker, hidden = common_causes_table(report, evaluated_tick_of(STOPPED), NOW / 1000, hide_hosts=True).to_pylist()
+    assert hidden["sentence"] == "3 of 4 groups with members on host 1 stopped within 20 s."
+    assert "coordinated by broker 3" in broker["sentence"]
+
+
+def test_covered_groups_are_sorted_by_name() -> None:
+    """Each covered group has the finding that explains it; without findings, there are no rows."""
+    other = CommonCauseFinding(Dimension.TOPIC, "t", frozenset("c"), 3, 4, NOW, 0)
+    table = covered_groups_table(CommonCauseReport((FOUND, other)))
+    assert table.schema == COVERED_GROUPS
+    rows = [tuple(row.values()) for row in table.to_pylist()]
+    assert rows == [
+        ("a", "coordinator", "3"),
+        ("b", "coordinator", "3"),
+        ("c", "topic", "t"),
+        ("d", "coordinator", "3"),
+    ]
+    assert covered_groups_table(CommonCauseReport()).num_rows == causes().num_rows == 0
