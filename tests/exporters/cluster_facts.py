@@ -7,7 +7,7 @@ from typing import Any
 
 from exporters.cluster import model
 from exporters.cluster.model import ClusterFacts
-from tests.exporters.snapshots import NOON, table
+from tests.exporters.snapshots import NOON, rows_table, table
 
 _PARTITION: dict[str, Any] = {
     "topic": "orders",
@@ -20,6 +20,16 @@ _PARTITION: dict[str, Any] = {
     "in_sync_brokers": [1, 2],
     "offline_brokers": [],
 }
+_RETENTION = "offsets.retention.minutes"
+_TOTALS = (
+    "leader_epoch metadata_high_watermark quorum_voters quorum_voters_behind reassigning_partitions adding_replicas"
+    " removing_replicas version_sets quotas under_replicated_ratio"
+)
+_TOPIC = (
+    "topic partitions replication_factor under_replicated leaderless at_min_isr under_min_isr preferred_leaders_ratio"
+    " brokers_skewed_ratio brokers_spread_ratio leaders_skewed_ratio under_replicated_ratio"
+)
+_SHARE = "group topic partition end returned acknowledged archived returns start_offset lag finished most_deliveries"
 
 
 def facts(**changes: Any) -> ClusterFacts:
@@ -27,178 +37,75 @@ def facts(**changes: Any) -> ClusterFacts:
     whole = {"partition": 0, "leader": 1, **_PARTITION}
     lost = {**_PARTITION, "partition": 1, "in_sync_replicas": 1, "under_replicated": True, "preferred_leader": False}
     partitions = table(model.TOPIC_PARTITIONS, [whole, {**lost, "in_sync_brokers": [2], "offline_brokers": [1]}])
-    configs = table(
+    configs = rows_table(
         model.CONFIGS,
-        [
-            {
-                "scope": "broker",
-                "name": "1",
-                "key": "offsets.retention.minutes",
-                "value": "10080",
-                "source": "default_config",
-            },
-            {"scope": "broker", "name": "2", "key": "offsets.retention.minutes", "unknown_reason": "unreachable"},
-            {
-                "scope": "topic",
-                "name": "__consumer_offsets",
-                "key": "cleanup.policy",
-                "value": "compact",
-                "source": "dynamic_topic_config",
-            },
-            {
-                "scope": "topic",
-                "name": "orders",
-                "key": "retention.ms",
-                "value": "604800000",
-                "source": "default_config",
-            },
-        ],
+        "scope name key value source unknown_reason",
+        ("broker", "1", _RETENTION, "10080", "default_config"),
+        ("broker", "2", _RETENTION, None, None, "unreachable"),
+        ("topic", "__consumer_offsets", "cleanup.policy", "compact", "dynamic_topic_config"),
+        ("topic", "orders", "retention.ms", "604800000", "default_config"),
     )
     seen = ClusterFacts(
         taken_at=NOON / 1000,
         cluster_id="MkU3OEVBNTcwNTJENDM2Qk",
         controller=3000,
         controller_unknown_reason=None,
-        polls=table(model.POLLS, [{"poll_time": NOON, "poll_seconds": 0.25, "cleaner_suspect": True}]),
-        brokers=table(
+        polls=rows_table(model.POLLS, "poll_time poll_seconds cleaner_suspect", (NOON, 0.25, True)),
+        brokers=rows_table(
             model.BROKERS,
-            [
-                {"broker": 1, "host": "kafka-1", "port": 9092, "rack": "eu-1a", "leads": 1, "holds": 2},
-                {"broker": 2, "host": "kafka-2", "port": 9092, "leads": 0, "holds": 2},
-            ],
+            "broker host port leads holds rack",
+            (1, "kafka-1", 9092, 1, 2, "eu-1a"),
+            (2, "kafka-2", 9092, 0, 2),
         ),
-        controllers=table(model.CONTROLLERS, [{"broker": 3000, "active": True}]),
-        cluster_topics=table(
-            model.CLUSTER_TOPICS,
-            [
-                {
-                    "topic": "orders",
-                    "partitions": 2,
-                    "replication_factor": 2,
-                    "under_replicated": 1,
-                    "leaderless": 1,
-                    "at_min_isr": 0,
-                    "under_min_isr": 1,
-                    "preferred_leaders_ratio": 0.5,
-                    "brokers_skewed_ratio": 0.0,
-                    "brokers_spread_ratio": 1.0,
-                    "leaders_skewed_ratio": 0.33,
-                    "under_replicated_ratio": 0.5,
-                }
-            ],
-        ),
+        controllers=rows_table(model.CONTROLLERS, "broker active", (3000, True)),
+        cluster_topics=rows_table(model.CLUSTER_TOPICS, _TOPIC, ("orders", 2, 2, 1, 1, 0, 1, 0.5, 0.0, 1.0, 0.33, 0.5)),
         topic_partitions=partitions,
         partitions_shown=partitions,
-        offsets_replicas=table(
+        offsets_replicas=rows_table(
             model.OFFSETS_REPLICAS,
-            [
-                {"broker": 1, "bytes": 2**40, "growth": -12.5},
-                {"broker": 2, "unknown_reason": "not_authorized"},
-            ],
+            "broker bytes growth unknown_reason",
+            (1, 2**40, -12.5),
+            (2, None, None, "not_authorized"),
         ),
         configs=configs,
         configs_shown=configs,
-        cluster_totals=table(
-            model.CLUSTER_TOTALS,
-            [
-                {
-                    "leader_epoch": 12,
-                    "metadata_high_watermark": 499,
-                    "quorum_voters": 3,
-                    "quorum_voters_behind": 1,
-                    "reassigning_partitions": 1,
-                    "adding_replicas": 1,
-                    "removing_replicas": 0,
-                    "version_sets": 2,
-                    "quotas": 1,
-                    "under_replicated_ratio": 0.5,
-                }
-            ],
-        ),
-        quorum_replicas=table(
+        cluster_totals=rows_table(model.CLUSTER_TOTALS, _TOTALS, (12, 499, 3, 1, 1, 1, 0, 2, 1, 0.5)),
+        quorum_replicas=rows_table(
             model.QUORUM_REPLICAS,
-            [
-                {
-                    "replica": 3000,
-                    "role": "voter",
-                    "log_end_offset": 500,
-                    "lag": 0,
-                    "last_fetch_time": NOON,
-                    "last_caught_up_time": NOON,
-                },
-                {
-                    "replica": 1,
-                    "role": "observer",
-                    "log_end_offset": 480,
-                    "lag": 20,
-                    "last_fetch_time": NOON - 1000,
-                    "last_caught_up_time": NOON - 9000,
-                },
-                {"replica": 2, "role": "observer"},
-            ],
+            "replica role log_end_offset lag last_fetch_time last_caught_up_time",
+            (3000, "voter", 500, 0, NOON, NOON),
+            (1, "observer", 480, 20, NOON - 1000, NOON - 9000),
+            (2, "observer"),
         ),
-        reassignments=table(
+        reassignments=rows_table(
             model.REASSIGNMENTS,
-            [
-                {
-                    "topic": "orders",
-                    "partition": 1,
-                    "replica_brokers": [1, 2],
-                    "adding_brokers": [1],
-                    "removing_brokers": [],
-                }
-            ],
+            "topic partition replica_brokers adding_brokers removing_brokers",
+            ("orders", 1, [1, 2], [1], []),
         ),
-        reassigning_topics=table(model.REASSIGNING_TOPICS, [{"topic": "orders", "partitions": 1}]),
-        features=table(model.FEATURES, [{"feature": "metadata.version", "level": 20}]),
-        broker_features=table(
-            model.BROKER_FEATURES,
-            [{"broker": 1, "feature": "metadata.version", "min_level": 7, "max_level": 27}],
+        reassigning_topics=rows_table(model.REASSIGNING_TOPICS, "topic partitions", ("orders", 1)),
+        features=rows_table(model.FEATURES, "feature level", ("metadata.version", 20)),
+        broker_features=rows_table(
+            model.BROKER_FEATURES, "broker feature min_level max_level", (1, "metadata.version", 7, 27)
         ),
-        share_partitions=table(
+        share_partitions=rows_table(
             model.SHARE_PARTITIONS,
-            [
-                {
-                    "group": "jobs",
-                    "topic": "orders",
-                    "partition": 0,
-                    "end": 2000,
-                    "start_offset": 1600,
-                    "lag": 390,
-                    "finished": 10,
-                    "returned": 2,
-                    "most_deliveries": 3,
-                    "acknowledged": 1590,
-                    "archived": 1,
-                    "returns": 3,
-                },
-                {
-                    "group": "jobs",
-                    "topic": "orders",
-                    "partition": 1,
-                    "end": 7,
-                    "returned": 0,
-                    "acknowledged": 0,
-                    "archived": 0,
-                    "returns": 0,
-                },
-            ],
+            _SHARE,
+            ("jobs", "orders", 0, 2000, 2, 1590, 1, 3, 1600, 390, 10, 3),
+            ("jobs", "orders", 1, 7, 0, 0, 0, 0),
         ),
-        share_groups=table(model.SHARE_GROUPS, [{"group": "jobs", "partitions": 1, "lag": 390}]),
-        share_reads=table(model.SHARE_READS, [{"read_time": NOON}]),
-        quotas=table(
-            model.QUOTAS,
-            [{"user": "", "client_id": "billing-1", "ip": "", "key": "consumer_byte_rate", "value": 1024.0}],
+        share_groups=rows_table(model.SHARE_GROUPS, "group partitions lag", ("jobs", 1, 390)),
+        share_reads=rows_table(model.SHARE_READS, "read_time", (NOON,)),
+        quotas=rows_table(
+            model.QUOTAS, "user client_id ip key value", ("", "billing-1", "", "consumer_byte_rate", 1024.0)
         ),
-        broker_disks=table(model.BROKER_DISKS, [{"broker": 1, "bytes": 2**41, "left_replicas": 2}]),
-        topic_sizes=table(model.TOPIC_SIZES, [{"topic": "orders", "bytes": 4096}]),
-        followers=table(model.FOLLOWERS, [{"topic": "orders", "partition": 1, "broker": 2, "lag": 700}]),
-        unknown_facts=table(
+        broker_disks=rows_table(model.BROKER_DISKS, "broker bytes left_replicas", (1, 2**41, 2)),
+        topic_sizes=rows_table(model.TOPIC_SIZES, "topic bytes", ("orders", 4096)),
+        followers=rows_table(model.FOLLOWERS, "topic partition broker lag", ("orders", 1, 2, 700)),
+        unknown_facts=rows_table(
             model.UNKNOWN_FACTS,
-            [
-                {"fact": "broker setting", "reason": "unreachable", "amount": 1},
-                {"fact": "offsets topic size", "reason": "not_authorized", "amount": 1},
-            ],
+            "fact reason amount",
+            ("broker setting", "unreachable", 1),
+            ("offsets topic size", "not_authorized", 1),
         ),
         cleaner_suspect=True,
         cleaner_evidence=("log.cleaner.enable is false on broker 1",),

@@ -6,36 +6,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from exporters import readmodel
 from exporters.readmodel import (
-    COMMON_CAUSES,
-    COVERED_GROUPS,
-    DEATHS,
-    DECODE_ERRORS,
-    DESCRIPTORS,
-    EXPIRY_CHECKS,
-    FILE_FAILURES,
-    GROUPS,
-    HTTP_REFUSALS,
-    INTERNAL_ERRORS,
-    LOG_ENDS,
-    OFFSETS_HELD_BACK,
-    OFFSETS_PARTITIONS,
-    OFFSETS_SKIPPED,
-    OFFSETS_UNAVAILABLE,
-    OFFSETS_UNAVAILABLE_GROUPS,
-    OTLP_FAILURES,
-    PARTITIONS,
-    PROCESSES,
-    RECORDS_READ,
-    SERIES_DROPPED,
-    TOPICS,
-    TRANSITIONS,
-    UNKNOWN_LAGS,
-    UNREADABLE_TAILS,
-    VERDICT_CHANGES,
-    VERDICT_GROUPS,
-    WEBHOOK_DROPS,
-    WEBHOOK_FAILURES,
     FindingDetail,
     GroupDetail,
     Histogram,
@@ -71,6 +43,16 @@ def table(schema: pa.Schema, rows: list[dict[str, Any]]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=schema)
 
 
+def rows(columns: str, *values: tuple[Any, ...]) -> list[dict[str, Any]]:
+    """Return rows by the names of their columns; a short row has the first columns only."""
+    return [dict(zip(columns.split(), each, strict=False)) for each in values]
+
+
+def rows_table(schema: pa.Schema, columns: str, *values: tuple[Any, ...]) -> pa.Table:
+    """Return a table of the read model from rows with these columns; all others are null."""
+    return table(schema, rows(columns, *values))
+
+
 def snapshot(
     partitions: list[dict[str, Any]] | None = None,
     groups: list[dict[str, Any]] | None = None,
@@ -85,16 +67,16 @@ def snapshot(
     """Return a snapshot taken at NOON."""
     return Snapshot(
         NOON / 1000,
-        table(PARTITIONS, partitions or []),
-        table(GROUPS, groups or []),
-        table(UNKNOWN_LAGS, unknown_lags or []),
-        table(TRANSITIONS, transitions or []),
-        table(TOPICS, topics or []),
-        table(VERDICT_GROUPS, verdict_groups or []),
-        log_ends=table(LOG_ENDS, log_ends or []),
-        common_causes=table(COMMON_CAUSES, common_causes or []),
+        table(readmodel.PARTITIONS, partitions or []),
+        table(readmodel.GROUPS, groups or []),
+        table(readmodel.UNKNOWN_LAGS, unknown_lags or []),
+        table(readmodel.TRANSITIONS, transitions or []),
+        table(readmodel.TOPICS, topics or []),
+        table(readmodel.VERDICT_GROUPS, verdict_groups or []),
+        log_ends=table(readmodel.LOG_ENDS, log_ends or []),
+        common_causes=table(readmodel.COMMON_CAUSES, common_causes or []),
         covered_groups=table(
-            COVERED_GROUPS,
+            readmodel.COVERED_GROUPS,
             [
                 {"group": name, "dimension": cause["dimension"], "key": cause["key"]}
                 for cause in common_causes or []
@@ -102,6 +84,16 @@ def snapshot(
             ],
         ),
     )
+
+
+def verdicts_snapshot(**verdicts: str) -> Snapshot:
+    """Return a snapshot of live groups with these verdicts: `ok` is fine, `unknown` unknown, any other critical."""
+    severities = {"ok": "fine", "unknown": "unknown"}
+    rows = [
+        {"group": name, "verdict": verdict, "severity": severities.get(verdict, "critical"), "state": "Stable"}
+        for name, verdict in verdicts.items()
+    ]
+    return snapshot(groups=rows)
 
 
 COMMON_CAUSE: dict[str, Any] = {
@@ -138,70 +130,60 @@ def status(**changes: Any) -> MonitorStatus:
         "last_batch_at": NOON / 1000 - 2.5,
         "resyncs": 0,
         "series": 21,
-        "records_read": table(
-            RECORDS_READ,
-            [
-                {"record_type": "group_metadata", "tracking": "tracked", "records": 17},
-                {"record_type": "offset_commit", "tracking": "tracked", "records": 2**53 + 1},
-            ],
+        "records_read": rows_table(
+            readmodel.RECORDS_READ,
+            "record_type tracking records",
+            ("group_metadata", "tracked", 17),
+            ("offset_commit", "tracked", 2**53 + 1),
         ),
-        "decode_errors": table(
-            DECODE_ERRORS,
-            [{"record_type": "offset_commit", "version": "9", "reason": "unknown version", "records": 3}],
+        "decode_errors": rows_table(
+            readmodel.DECODE_ERRORS,
+            "record_type version reason records",
+            ("offset_commit", "9", "unknown version", 3),
         ),
-        "offsets_skipped": table(OFFSETS_SKIPPED, [{"reason": "truncated", "offsets": 12}]),
-        "offsets_partitions": table(
-            OFFSETS_PARTITIONS,
-            [
-                {
-                    "offsets_partition": 0,
-                    "position": 90,
-                    "high_watermark": 100,
-                    "last_stable_offset": 95,
-                    "distance": 5,
-                    "stable_gap": 5,
-                    "stable_gap_since": NOON - 4_000,
-                },
-                {"offsets_partition": 1, "position": 7},
-            ],
+        "offsets_skipped": rows_table(readmodel.OFFSETS_SKIPPED, "reason offsets", ("truncated", 12)),
+        "offsets_partitions": rows_table(
+            readmodel.OFFSETS_PARTITIONS,
+            "offsets_partition position high_watermark last_stable_offset distance stable_gap stable_gap_since",
+            (0, 90, 100, 95, 5, 5, NOON - 4_000),
+            (1, 7),
         ),
         "offsets_retention_seconds": 604_800.0,
         "offsets_retention_check_seconds": 600.0,
         "offsets_retention_source": "broker",
-        "deaths": table(DEATHS, [{"cause": "expired", "groups": 4}, {"cause": "topic deleted", "groups": 1}]),
-        "expiry_checks": table(EXPIRY_CHECKS, [{"outcome": "early", "offsets": 2}, {"outcome": "kept", "offsets": 40}]),
-        "series_dropped": table(SERIES_DROPPED, [{"metric": "lagwarden_x", "series_now": 70, "series_ever": 700}]),
-        "verdict_changes": table(
-            VERDICT_CHANGES, [{"verdict": "stopped", "groups": 2}, {"verdict": "ok", "groups": 0}]
+        "deaths": rows_table(readmodel.DEATHS, "cause groups", ("expired", 4), ("topic deleted", 1)),
+        "expiry_checks": rows_table(readmodel.EXPIRY_CHECKS, "outcome offsets", ("early", 2), ("kept", 40)),
+        "series_dropped": rows_table(
+            readmodel.SERIES_DROPPED, "metric series_now series_ever", ("lagwarden_x", 70, 700)
         ),
-        "offsets_held_back": table(
-            OFFSETS_HELD_BACK,
-            [
-                {"offsets_partition": 0, "since": NOON - 4_000, "producer_id": 4001, "transactional_id": 'pay\n"1"'},
-                {"offsets_partition": 7, "since": NOON, "hanging": True, "unread": 12},
-            ],
+        "verdict_changes": rows_table(readmodel.VERDICT_CHANGES, "verdict groups", ("stopped", 2), ("ok", 0)),
+        "offsets_held_back": rows_table(
+            readmodel.OFFSETS_HELD_BACK,
+            "offsets_partition since producer_id transactional_id hanging unread",
+            (0, NOON - 4_000, 4001, 'pay\n"1"'),
+            (7, NOON, None, None, True, 12),
         ),
-        "unreadable_tails": table(UNREADABLE_TAILS, [{"reason": "not_authorized", "partitions": 3}]),
-        "offsets_unavailable": table(
-            OFFSETS_UNAVAILABLE,
-            [{"offsets_partition": 4, "reason": "no_leader", "since": NOON - 45_000, "groups": 12}],
+        "unreadable_tails": rows_table(readmodel.UNREADABLE_TAILS, "reason partitions", ("not_authorized", 3)),
+        "offsets_unavailable": rows_table(
+            readmodel.OFFSETS_UNAVAILABLE,
+            "offsets_partition reason since groups",
+            (4, "no_leader", NOON - 45_000, 12),
         ),
-        "offsets_unavailable_groups": table(
-            OFFSETS_UNAVAILABLE_GROUPS, [{"offsets_partition": 4, "group": name} for name in ("audit", 'a"b\n')]
+        "offsets_unavailable_groups": rows_table(
+            readmodel.OFFSETS_UNAVAILABLE_GROUPS, "offsets_partition group", (4, "audit"), (4, 'a"b\n')
         ),
         "expiry_error_seconds": Histogram((0.0, 60.0, 600.0), (1, 11, 39), 40, 4_321.5),
         "groups_not_evaluated": 1,
-        "internal_errors": table(INTERNAL_ERRORS, [{"part": "answer", "errors": 0}, {"part": "group", "errors": 2}]),
+        "internal_errors": rows_table(readmodel.INTERNAL_ERRORS, "part errors", ("answer", 0), ("group", 2)),
         "http_connections": 3,
-        "http_refusals": table(HTTP_REFUSALS, [{"reason": "slow_reader", "refusals": 4}]),
-        "file_failures": table(FILE_FAILURES, [{"file": "heartbeat", "failures": 5}]),
-        "descriptors": table(DESCRIPTORS, [{"role": "jvm", "open": 714, "limit": 4096}]),
-        "processes": table(
-            PROCESSES,
-            [
-                {"role": "jvm", "processes": 1, "memory": 900_000_000, "cpu_seconds": 61.25},
-                {"role": "python_worker", "processes": 0, "cpu_seconds": 2.5},
-            ],
+        "http_refusals": rows_table(readmodel.HTTP_REFUSALS, "reason refusals", ("slow_reader", 4)),
+        "file_failures": rows_table(readmodel.FILE_FAILURES, "file failures", ("heartbeat", 5)),
+        "descriptors": rows_table(readmodel.DESCRIPTORS, "role open limit", ("jvm", 714, 4096)),
+        "processes": rows_table(
+            readmodel.PROCESSES,
+            "role processes cpu_seconds memory",
+            ("jvm", 1, 61.25, 900_000_000),
+            ("python_worker", 0, 2.5),
         ),
         "memory_limit_bytes": 2_000_000_000,
         "heap_used_bytes": 300_000_000,
@@ -217,11 +199,11 @@ def status(**changes: Any) -> MonitorStatus:
         "webhook_sent": 12,
         "webhook_queued": 3,
         "webhook_oldest_at": NOON / 1000 - 30,
-        "webhook_failures": table(WEBHOOK_FAILURES, [{"reason": "timeout", "failures": 6}]),
-        "webhook_drops": table(WEBHOOK_DROPS, [{"reason": "queue_full", "events": 0}]),
+        "webhook_failures": rows_table(readmodel.WEBHOOK_FAILURES, "reason failures", ("timeout", 6)),
+        "webhook_drops": rows_table(readmodel.WEBHOOK_DROPS, "reason events", ("queue_full", 0)),
         "otlp_points": 140_000,
         "otlp_exported_at": NOON / 1000 - 20,
-        "otlp_failures": table(OTLP_FAILURES, [{"reason": "tls", "failures": 8}]),
+        "otlp_failures": rows_table(readmodel.OTLP_FAILURES, "reason failures", ("tls", 8)),
     }
     return MonitorStatus(**fields | changes)
 
@@ -238,246 +220,131 @@ CATCHING_UP: dict[str, Any] = {
 }
 """Changes of the status: during the initial catch-up, before the first snapshot."""
 
+_TABLES = (
+    "records_read decode_errors offsets_skipped offsets_partitions deaths expiry_checks verdict_changes"
+    " offsets_held_back unreadable_tails offsets_unavailable offsets_unavailable_groups series_dropped internal_errors"
+    " http_refusals file_failures descriptors processes webhook_failures webhook_drops otlp_failures"
+)
+_UNKNOWN = (
+    "cluster_id snapshot_taken_at catch_up_ratio last_batch_seconds last_batch_at offsets_retention_seconds"
+    " offsets_retention_check_seconds expiry_error_seconds http_connections memory_limit_bytes heap_used_bytes"
+    " heap_max_bytes checkpoint_bytes checkpoint_files checkpoint_volume_free_bytes checkpoint_volume_bytes"
+    " webhook_sent webhook_queued webhook_oldest_at otlp_points otlp_exported_at state_snapshot_at executors"
+    " executors_expected"
+)
 CONNECTING: dict[str, Any] = {
-    "cluster_id": None,
     "phase": "connecting",
     "ready": False,
     "not_ready_reasons": ("Kafka does not answer at <broker>:9092.",),
-    "snapshot_taken_at": None,
     "kafka_reachable": False,
-    "catch_up_ratio": None,
-    "last_batch_seconds": None,
-    "last_batch_at": None,
     "batches": 0,
     "series": 0,
-    "records_read": table(RECORDS_READ, []),
-    "decode_errors": table(DECODE_ERRORS, []),
-    "offsets_skipped": table(OFFSETS_SKIPPED, []),
-    "offsets_partitions": table(OFFSETS_PARTITIONS, []),
-    "offsets_retention_seconds": None,
-    "offsets_retention_check_seconds": None,
     "offsets_retention_source": "unknown",
-    "deaths": table(DEATHS, []),
-    "expiry_checks": table(EXPIRY_CHECKS, []),
-    "verdict_changes": table(VERDICT_CHANGES, []),
-    "offsets_held_back": table(OFFSETS_HELD_BACK, []),
-    "unreadable_tails": table(UNREADABLE_TAILS, []),
-    "offsets_unavailable": table(OFFSETS_UNAVAILABLE, []),
-    "offsets_unavailable_groups": table(OFFSETS_UNAVAILABLE_GROUPS, []),
-    "expiry_error_seconds": None,
-    "series_dropped": table(SERIES_DROPPED, []),
     "groups_not_evaluated": 0,
-    "internal_errors": table(INTERNAL_ERRORS, []),
-    "http_connections": None,
-    "http_refusals": table(HTTP_REFUSALS, []),
-    "file_failures": table(FILE_FAILURES, []),
-    "descriptors": table(DESCRIPTORS, []),
-    "processes": table(PROCESSES, []),
-    "memory_limit_bytes": None,
-    "heap_used_bytes": None,
-    "heap_max_bytes": None,
-    "checkpoint_bytes": None,
-    "checkpoint_files": None,
-    "checkpoint_volume_free_bytes": None,
-    "checkpoint_volume_bytes": None,
-    "webhook_sent": None,
-    "webhook_queued": None,
-    "webhook_oldest_at": None,
-    "webhook_failures": table(WEBHOOK_FAILURES, []),
-    "webhook_drops": table(WEBHOOK_DROPS, []),
-    "otlp_points": None,
-    "otlp_exported_at": None,
-    "otlp_failures": table(OTLP_FAILURES, []),
-    "state_snapshot_at": None,
     "state_repairs": 0,
-    "executors": None,
-    "executors_expected": None,
+    **dict.fromkeys(_UNKNOWN.split()),
+    **{name: table(getattr(readmodel, name.upper()), []) for name in _TABLES.split()},
 }
 """Changes of the status: Kafka has never been reachable."""
 
 
+UNUSUAL = 'say "hi"\\\nthere'
+"""The group of the small snapshot with a name of special characters."""
+_LAST = NOON - 30_000
+
+
 def small_snapshot() -> Snapshot:
     """Return a snapshot of four groups: a live one, a dead one, an almost unknown one, one with special characters."""
+    places = rows(
+        "group topic partition committed_offset commit_time verdict verdict_since offset_hidden",
+        ("billing", "orders", 0, 41, NOON - 1500, "stopped", _LAST, False),
+        ("billing", "orders", 1, 7, NOON, "unknown", NOON - 10_000, False),
+        (UNUSUAL, "größe", 11, 0, NOON - 1, "caught_up", NOON - 60_000, True),
+    )
+    known = rows(
+        "progress_time high_watermark lag lost margin time_lag time_lag_exact",
+        (NOON - 61_500, 2**62 + 41, 2**62, 0, 41, 61.5, False),
+        (),
+        (NOON - 1, 0, 0, 7, 0, 0.0, True),
+    )
+    rates = {"produce_rate": 120.25, "consume_rate": 0.0, "trend": "growing"}
+    more = (
+        rates | {"offset_expiry_time": NOON + 604_800_000},
+        {"lag_unknown_reason": "no leader"},
+        {"catch_up_seconds": 0.0},
+    )
+    billing = {
+        "state": "Stable",
+        "protocol_type": "consumer",
+        "protocol": "range",
+        "generation": 12,
+        "members": 3,
+        "state_asked": True,
+        "state_since": NOON - 90_000,
+        "created_time": NOON - 86_400_000,
+        "members_idle": 1,
+        "members_away": 0,
+        "partitions_unowned": 2,
+        "topics_unsubscribed": 0,
+        "sentence": "1 of 2 partitions; orders-0: No commit for 30 s: 1 offset unread.",
+        "rebalances": 12,
+    }
+    gone = {"state": "Dead", "state_asked": False, "state_since": _LAST, "died_time": _LAST}
+    unusual = {
+        "state": "Empty",
+        "members": 0,
+        "state_asked": False,
+        "group_epoch": 9,
+        "assignment_epoch": 8,
+        "first_offset_expiry_time": NOON + 3_600_000,
+        "group_expiry_time": NOON + 3_600_500,
+        "odd_times": 2,
+    }
+    groups = rows(
+        "group kind partitions partitions_lag_unknown verdict severity verdict_partitions held_back",
+        ("billing", "classic", 2, 1, "stopped", "critical", 1, False),
+        ("gone", "classic", 0, 0),
+        ("plain", "simple", 0, 0, "unknown", "unknown", 0, False),
+        (UNUSUAL, "consumer", 1, 0, "caught_up", "fine", 1, True),
+    )
+    lags = rows(
+        "lag_sum lag_max last_commit_time verdict_since time_lag_max time_lag_max_exact lost_sum",
+        (2**62, 2**62, NOON, _LAST, 61.5, False, 0),
+        (),
+        (),
+        (0, 0, NOON - 1, NOON - 60_000, 0.0, True, 7),
+    )
+    own = (
+        billing,
+        gone | {"death_cause": "topic deleted"},
+        {"sentence": "The group has committed no offsets."},
+        unusual,
+    )
     return snapshot(
-        partitions=[
-            {
-                "group": "billing",
-                "topic": "orders",
-                "partition": 0,
-                "committed_offset": 41,
-                "commit_time": NOON - 1500,
-                "progress_time": NOON - 61_500,
-                "high_watermark": 2**62 + 41,
-                "lag": 2**62,
-                "offset_expiry_time": NOON + 604_800_000,
-                "lost": 0,
-                "margin": 41,
-                "time_lag": 61.5,
-                "time_lag_exact": False,
-                "produce_rate": 120.25,
-                "consume_rate": 0.0,
-                "trend": "growing",
-                "verdict": "stopped",
-                "verdict_since": NOON - 30_000,
-                "offset_hidden": False,
-            },
-            {
-                "group": "billing",
-                "topic": "orders",
-                "partition": 1,
-                "committed_offset": 7,
-                "commit_time": NOON,
-                "lag_unknown_reason": "no leader",
-                "verdict": "unknown",
-                "verdict_since": NOON - 10_000,
-                "offset_hidden": False,
-            },
-            {
-                "group": 'say "hi"\\\nthere',
-                "topic": "größe",
-                "partition": 11,
-                "committed_offset": 0,
-                "commit_time": NOON - 1,
-                "progress_time": NOON - 1,
-                "high_watermark": 0,
-                "lag": 0,
-                "lost": 7,
-                "margin": 0,
-                "time_lag": 0.0,
-                "time_lag_exact": True,
-                "catch_up_seconds": 0.0,
-                "verdict": "caught_up",
-                "verdict_since": NOON - 60_000,
-                "offset_hidden": True,
-            },
-        ],
-        groups=[
-            {
-                "group": "billing",
-                "kind": "classic",
-                "state": "Stable",
-                "protocol_type": "consumer",
-                "protocol": "range",
-                "generation": 12,
-                "members": 3,
-                "partitions": 2,
-                "lag_sum": 2**62,
-                "lag_max": 2**62,
-                "partitions_lag_unknown": 1,
-                "last_commit_time": NOON,
-                "state_asked": True,
-                "state_since": NOON - 90_000,
-                "created_time": NOON - 86_400_000,
-                "members_idle": 1,
-                "members_away": 0,
-                "partitions_unowned": 2,
-                "topics_unsubscribed": 0,
-                "verdict": "stopped",
-                "severity": "critical",
-                "verdict_since": NOON - 30_000,
-                "verdict_partitions": 1,
-                "sentence": "1 of 2 partitions; orders-0: No commit for 30 s: 1 offset unread.",
-                "time_lag_max": 61.5,
-                "time_lag_max_exact": False,
-                "held_back": False,
-                "lost_sum": 0,
-                "rebalances": 12,
-            },
-            {
-                "group": "gone",
-                "kind": "classic",
-                "state": "Dead",
-                "state_asked": False,
-                "state_since": NOON - 30_000,
-                "partitions": 0,
-                "partitions_lag_unknown": 0,
-                "died_time": NOON - 30_000,
-                "death_cause": "topic deleted",
-            },
-            {
-                "group": "plain",
-                "kind": "simple",
-                "partitions": 0,
-                "partitions_lag_unknown": 0,
-                "verdict": "unknown",
-                "severity": "unknown",
-                "verdict_partitions": 0,
-                "sentence": "The group has committed no offsets.",
-                "held_back": False,
-            },
-            {
-                "group": 'say "hi"\\\nthere',
-                "kind": "consumer",
-                "state": "Empty",
-                "members": 0,
-                "partitions": 1,
-                "lag_sum": 0,
-                "lag_max": 0,
-                "partitions_lag_unknown": 0,
-                "last_commit_time": NOON - 1,
-                "state_asked": False,
-                "group_epoch": 9,
-                "assignment_epoch": 8,
-                "first_offset_expiry_time": NOON + 3_600_000,
-                "group_expiry_time": NOON + 3_600_500,
-                "verdict": "caught_up",
-                "severity": "fine",
-                "verdict_since": NOON - 60_000,
-                "verdict_partitions": 1,
-                "time_lag_max": 0.0,
-                "time_lag_max_exact": True,
-                "held_back": True,
-                "lost_sum": 7,
-                "odd_times": 2,
-            },
-        ],
-        unknown_lags=[{"group": "billing", "reason": "no leader", "partitions": 1}],
-        transitions=[
-            {"group": "billing", "transition": "created", "count": 1},
-            {"group": "billing", "transition": "rebalanced", "count": 12},
-            {"group": "gone", "transition": "dead", "count": 1},
-        ],
-        topics=[
-            {
-                "group": "billing",
-                "topic": "orders",
-                "partitions": 2,
-                "lag_sum": 2**62,
-                "lag_max": 2**62,
-                "time_lag_max": 61.5,
-                "time_lag_max_exact": False,
-                "partitions_lag_unknown": 1,
-                "verdict": "stopped",
-            },
-            {
-                "group": 'say "hi"\\\nthere',
-                "topic": "größe",
-                "partitions": 1,
-                "lag_sum": 0,
-                "lag_max": 0,
-                "time_lag_max": 0.0,
-                "time_lag_max_exact": True,
-                "partitions_lag_unknown": 0,
-                "verdict": "caught_up",
-            },
-        ],
-        verdict_groups=[
-            {"verdict": "caught_up", "severity": "fine", "groups": 1},
-            {"verdict": "unknown", "severity": "unknown", "groups": 1},
-            {"verdict": "stopped", "severity": "critical", "groups": 1},
-            {"verdict": "losing_data", "severity": "critical", "groups": 0},
-        ],
-        log_ends=[
-            {
-                "topic": "orders",
-                "partition": 0,
-                "high_watermark": 2**62 + 41,
-                "log_start_offset": 0,
-                "stable_gap": 3,
-            },
-            {"topic": "orders", "partition": 1},
-            {"topic": "größe", "partition": 11, "high_watermark": 0, "log_start_offset": 0, "stable_gap": 0},
-        ],
+        partitions=[{**one, **two, **three} for one, two, three in zip(places, known, more, strict=True)],
+        groups=[{**one, **two, **three} for one, two, three in zip(groups, lags, own, strict=True)],
+        unknown_lags=rows("group reason partitions", ("billing", "no leader", 1)),
+        transitions=rows(
+            "group transition count", ("billing", "created", 1), ("billing", "rebalanced", 12), ("gone", "dead", 1)
+        ),
+        topics=rows(
+            "group topic partitions lag_sum lag_max time_lag_max time_lag_max_exact partitions_lag_unknown verdict",
+            ("billing", "orders", 2, 2**62, 2**62, 61.5, False, 1, "stopped"),
+            (UNUSUAL, "größe", 1, 0, 0, 0.0, True, 0, "caught_up"),
+        ),
+        verdict_groups=rows(
+            "verdict severity groups",
+            ("caught_up", "fine", 1),
+            ("unknown", "unknown", 1),
+            ("stopped", "critical", 1),
+            ("losing_data", "critical", 0),
+        ),
+        log_ends=rows(
+            "topic partition high_watermark log_start_offset stable_gap",
+            ("orders", 0, 2**62 + 41, 0, 3),
+            ("orders", 1),
+            ("größe", 11, 0, 0, 0),
+        ),
     )
 
 

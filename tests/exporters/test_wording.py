@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,43 +12,37 @@ NOW = NOON / 1000 + 5
 DASH = "\N{EN DASH}"
 
 
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [
-        (0.04, "0.0 s"),
-        (9.96, "10.0 s"),
-        (10.9, "10 s"),
-        (59, "59 s"),
-        (60, "1 min"),
-        (3_725, "1 h 2 min"),
-        (90_000, "1 d 1 h"),
-        (86_400 * 400, "400 d"),
-    ],
-)
-def test_a_duration_has_its_two_largest_units(seconds: float, words: str) -> None:
-    """A duration below ten seconds has one decimal."""
-    assert duration(seconds) == words
+DURATIONS = {
+    0.04: "0.0 s",
+    9.96: "10.0 s",
+    10.9: "10 s",
+    59: "59 s",
+    60: "1 min",
+    3_725: "1 h 2 min",
+    90_000: "1 d 1 h",
+    86_400 * 400: "400 d",
+}
+RANGES = {(): "", (3,): "3", (2, 1, 0): f"0{DASH}2", (0, 1, 3, 5, 6): f"0{DASH}1, 3, 5{DASH}6"}
+RATES = {0.0: "0/s", 0.25: "0.25/s", 9.96: "10/s", 1234.5: "1,234/s"}
+SIZES = {0: "0 B", 1023: "1,023 B", 1024: "1 KiB", 1_048_588: "1 MiB", 1_073_741_824: "1 GiB", 2**63: "8,192 PiB"}
 
 
-@pytest.mark.parametrize(
-    ("partitions", "words"),
-    [((), ""), ((3,), "3"), ((2, 1, 0), f"0{DASH}2"), ((0, 1, 3, 5, 6), f"0{DASH}1, 3, 5{DASH}6")],
-)
-def test_partitions_are_written_as_ranges(partitions: tuple[int, ...], words: str) -> None:
-    """Consecutive numbers become a range, in any order of the input."""
-    assert ranges(partitions) == words
+def test_numbers_in_words() -> None:
+    """A duration has its two largest units, below ten seconds one decimal; a rate below ten has two digits.
+
+    Consecutive numbers become a range, in any order of the input. A size has three digits in a binary unit, in the last
+    one as many as it needs.
+    """
+    assert {seconds: duration(seconds) for seconds in DURATIONS} == DURATIONS
+    assert {partitions: ranges(partitions) for partitions in RANGES} == RANGES
+    assert {per_second: rate(per_second) for per_second in RATES} == RATES
+    assert {byte_count: size(byte_count) for byte_count in SIZES} == SIZES
 
 
 def test_a_time_outside_the_range_of_dates_is_a_number() -> None:
     """The time of a damaged record is not an error."""
     assert utc(9e18) == "9e+18"
     assert utc(1_700_000_000.5) == "2023-11-14 22:13:20"
-
-
-@pytest.mark.parametrize(("per_second", "words"), [(0.0, "0/s"), (0.25, "0.25/s"), (9.96, "10/s"), (1234.5, "1,234/s")])
-def test_a_rate_below_ten_has_two_digits(per_second: float, words: str) -> None:
-    """A rate from ten on is a whole number."""
-    assert rate(per_second) == words
 
 
 def test_evidence_has_labels_words_and_exact_values() -> None:
@@ -84,22 +77,6 @@ def test_evidence_has_labels_words_and_exact_values() -> None:
 def test_a_printable_text_has_only_printable_characters(text: str) -> None:
     """Law: line feeds, direction overrides and control characters are escaped."""
     assert printable(text).isprintable()
-
-
-@pytest.mark.parametrize(
-    ("byte_count", "words"),
-    [
-        (0, "0 B"),
-        (1023, "1,023 B"),
-        (1024, "1 KiB"),
-        (1_048_588, "1 MiB"),
-        (1_073_741_824, "1 GiB"),
-        (2**63, "8,192 PiB"),
-    ],
-)
-def test_a_size_has_three_digits_in_a_binary_unit(byte_count: int, words: str) -> None:
-    """A size in the last unit has as many digits as it needs."""
-    assert size(byte_count) == words
 
 
 def test_evidence_that_is_verdicts_is_in_words() -> None:

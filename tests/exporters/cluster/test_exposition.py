@@ -7,31 +7,25 @@ import gzip
 
 import pyarrow as pa
 import pytest
-from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics_families
-from prometheus_client.parser import text_string_to_metric_families
 
 from exporters.catalogue.cluster import CLUSTER_METRICS
 from exporters.cluster.exposition import PublishedCluster, join_expositions, render
 from exporters.text.exposition import EMPTY, Exposition, ExpositionFormat
 from exporters.text.exposition import render as render_snapshot
 from tests.exporters.cluster_facts import facts
+from tests.exporters.exposition_text import plain_text, samples
 from tests.exporters.snapshots import NOON, small_snapshot
 
 
-def text(exposition: Exposition, form: ExpositionFormat = ExpositionFormat.TEXT) -> bytes:
-    """Return the complete text."""
-    return b"".join(part if isinstance(part, bytes) else b"".join(part) for part in exposition.plain(form))
-
-
-def samples(exposition: Exposition) -> dict[str, float]:
-    """Return the values by sample."""
-    lines = [line for line in text(exposition).decode().splitlines() if not line.startswith("#")]
-    return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines)}
+def lines(exposition: Exposition) -> dict[str, float]:
+    """Return the values by the text of their samples."""
+    shown = [line for line in plain_text(exposition).splitlines() if not line.startswith("#")]
+    return {name: float(value) for name, _, value in (line.rpartition(" ") for line in shown)}
 
 
 def test_every_known_value_has_a_sample() -> None:
     """Each metric has samples with its labels; a null value has no sample."""
-    assert samples(render(facts())) == {
+    assert lines(render(facts())) == {
         'lagwarden_broker_info{broker="1",host="kafka-1",port="9092",rack="eu-1a"}': 1,
         'lagwarden_broker_info{broker="2",host="kafka-2",port="9092",rack=""}': 1,
         'lagwarden_broker_leaders{broker="1"}': 1,
@@ -116,11 +110,8 @@ def test_every_known_value_has_a_sample() -> None:
 
 def test_a_poll_without_results_has_only_its_own_series() -> None:
     """A poll without results has no metrics other than those of the poll itself."""
-    tables = {
-        field.name: getattr(facts(), field.name).slice(0, 0)
-        for field in dataclasses.fields(facts())
-        if isinstance(getattr(facts(), field.name), pa.Table) and field.name != "polls"
-    }
+    found = {field.name: getattr(facts(), field.name) for field in dataclasses.fields(facts()) if field.name != "polls"}
+    tables = {name: value.slice(0, 0) for name, value in found.items() if isinstance(value, pa.Table)}
     assert [family.metric.name for family in render(facts(**tables)).families] == [
         "lagwarden_offsets_topic_cleaner_suspect",
         "lagwarden_cluster_facts_timestamp_seconds",
@@ -128,22 +119,21 @@ def test_a_poll_without_results_has_only_its_own_series() -> None:
     ]
 
 
-@pytest.mark.parametrize("form", ExpositionFormat, ids=["text", "openmetrics"])
+@pytest.mark.parametrize("form", ExpositionFormat)
 def test_metrics_of_the_cluster_follow_those_of_a_snapshot(form: ExpositionFormat) -> None:
     """The metrics of the cluster follow those of the snapshot, plain and compressed; the parsers accept the text."""
     groups, cluster = render_snapshot(small_snapshot()), render(facts())
     both = join_expositions(groups, cluster)
-    assert text(both, form) == text(groups, form) + text(cluster, form)
-    assert gzip.decompress(b"".join(both.gzipped(form, b"# EOF\n"))) == text(both, form) + b"# EOF\n"
+    text = plain_text(both, form)
+    assert text == plain_text(groups, form) + plain_text(cluster, form)
+    assert gzip.decompress(b"".join(both.gzipped(form, b"# EOF\n"))).decode() == f"{text}# EOF\n"
     assert both.series == groups.series + cluster.series
-    parse = text_string_to_metric_families if form is ExpositionFormat.TEXT else openmetrics_families
-    read = {sample.name for family in parse((text(both, form) + b"# EOF\n").decode()) for sample in family.samples}
-    assert {metric.name for metric in CLUSTER_METRICS} <= read
+    assert {metric.name for metric in CLUSTER_METRICS} <= {sample.name for sample in samples(text, form)}
 
 
 def test_metrics_of_the_cluster_are_alone_before_the_first_snapshot() -> None:
     """Only the metrics of the cluster exist before the first snapshot, and names can select them."""
     alone = join_expositions(EMPTY, PublishedCluster.build(facts()).exposition)
-    assert text(alone) == text(render(facts()))
+    assert plain_text(alone) == plain_text(render(facts()))
     chosen = b"".join(map(bytes, alone.plain(ExpositionFormat.TEXT, {"lagwarden_controller"})))  # type: ignore[arg-type]
     assert chosen.splitlines()[2:] == [b'lagwarden_controller{broker="3000"} 1']

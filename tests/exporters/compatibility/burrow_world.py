@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from exporters.compatibility.burrow_responses import BurrowCluster
-from exporters.readmodel import COMPATIBILITY
-from tests.exporters.snapshots import snapshot, table
+from tests.exporters.compatibility.peer_world import compatible_snapshot
 
 if TYPE_CHECKING:
     from exporters.readmodel import Snapshot
@@ -33,22 +31,13 @@ def world(rows: list[dict[str, Any]] | None = None) -> Snapshot:
     """Return a snapshot with these partitions, by default those of the recorded responses."""
     if rows is None:
         full = [commit(1600 + at, at, 20) for at in range(10)]
+        logs = [commit(30, 8, 0), commit(40, 9, 60)]
         rows = [
-            place(
-                "billing", "logs", 1, 40, 100, burrow_status="OK", burrow_window=[commit(30, 8, 0), commit(40, 9, 60)]
-            ),
+            place("billing", "logs", 1, 40, 100, burrow_status="OK", burrow_window=logs),
             place("billing", "orders", 0, 1609, 2000, burrow_status="STOP", burrow_window=full, **_OWNER),
             place("billing", "orders", 1, None, 7, burrow_window=[], **_OWNER),
             place("idle", "logs", 1, 100, 100, burrow_status="OK", burrow_window=[commit(100, 0, 0)]),
             # Only assigned: Burrow does not know this group.
             place("new", "orders", 0, None, 2000, burrow_window=[]),
         ]
-    columns = {"group", "topic", "partition", "committed_offset", "high_watermark"}
-    ends = {(row["topic"], row["partition"]): row["high_watermark"] for row in rows}
-    shown = snapshot(
-        partitions=[{name: row[name] for name in columns} for row in rows],
-        groups=[{"group": name} for name in sorted({row["group"] for row in rows})],
-        log_ends=[{"topic": topic, "partition": at, "high_watermark": end} for (topic, at), end in ends.items()],
-    )
-    more = [{name: row.get(name) for name in COMPATIBILITY.names} for row in rows]
-    return dataclasses.replace(shown, compatibility=table(COMPATIBILITY, more))
+    return compatible_snapshot(rows)

@@ -29,7 +29,6 @@ VARIABLES: Final = {
 """The variable with the path of the binary, by exporter."""
 BY_ADMIN_API: Final = ("kafka_exporter", "kminion")
 """The exporters whose series follow from one moment: they ask the Admin API at every scrape."""
-_KMINION: Final = {"minion": {"consumerGroups": {"scrapeMode": "adminApi"}}}
 _BURROW: Final = """
 [general]
 pidfile = "{folder}/burrow.pid"
@@ -70,8 +69,10 @@ class RunningExporter:
 
 
 @contextlib.contextmanager
-def running_exporter(exporter: str, program: Path, bootstrap: str, folder: Path) -> Iterator[RunningExporter]:
-    """Run kafka_exporter, or KMinion in the mode that uses the Admin API, on a cluster."""
+def running_exporter(
+    exporter: str, program: Path, bootstrap: str, folder: Path, mode: str = "adminApi"
+) -> Iterator[RunningExporter]:
+    """Run kafka_exporter, or KMinion in a mode, by default the one that uses the Admin API, on a cluster."""
     port = free_port()
     command, environment = [str(program)], {}
     if exporter == "kafka_exporter":
@@ -80,7 +81,7 @@ def running_exporter(exporter: str, program: Path, bootstrap: str, folder: Path)
     else:
         config = folder / "kminion.yaml"
         own = {"kafka": {"brokers": [bootstrap]}, "exporter": {"host": LOOPBACK, "port": port}}
-        config.write_text(yaml.safe_dump(own | _KMINION))
+        config.write_text(yaml.safe_dump(own | {"minion": {"consumerGroups": {"scrapeMode": mode}}}))
         environment["CONFIG_FILEPATH"] = str(config)
     yield from _running(command, port, folder / f"{exporter}.log", environment)
 

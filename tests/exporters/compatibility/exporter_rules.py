@@ -19,15 +19,14 @@ from typing import TYPE_CHECKING, Final
 
 from confluent_kafka import OFFSET_INVALID, ConsumerGroupTopicPartitions, ConsumerGroupType, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, OffsetSpec
-from prometheus_client.parser import text_string_to_metric_families
 
 from sandbox.waiting import LIMIT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-Series = dict[tuple[str, frozenset[tuple[str, str]]], float]
-"""Values by name and labels."""
+    from tests.exporters.exposition_text import Series
+
 Place = tuple[str, int]
 """A topic and a partition."""
 INTERNAL: Final = {"__consumer_offsets", "__transaction_state", "__share_group_state"}
@@ -322,15 +321,6 @@ def burrow(answers: ClusterAnswers, cluster: str) -> Series:
         (own[name], frozenset(("consumer_group" if key == "group" else key, text) for key, text in labels)): value
         for (name, labels), value in burrow_exporter(answers, cluster).items()
         if name in own
-    }
-
-
-def parsed(text: str) -> Series:
-    """Return the series of a scrape."""
-    return {
-        (sample.name, frozenset(sample.labels.items())): sample.value
-        for family in text_string_to_metric_families(text)
-        for sample in family.samples
     }
 
 

@@ -14,11 +14,12 @@ import yaml
 from exporters.cluster import model
 from exporters.cluster.exposition import PublishedCluster, join_expositions
 from exporters.compatibility.selection import PeerSelection
-from exporters.readmodel import COMPATIBILITY
+from exporters.readmodel import COMPATIBILITY, PARTITIONS
 from exporters.selection.series import SeriesSelection, SeriesSelector
-from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
+from exporters.text.exposition import PublishedSnapshot
 from tests.exporters.cluster_facts import facts
-from tests.exporters.snapshots import NOON, snapshot, table
+from tests.exporters.exposition_text import plain_text
+from tests.exporters.snapshots import NOON, rows, snapshot, table
 
 if TYPE_CHECKING:
     from exporters.cluster.model import ClusterFacts
@@ -28,6 +29,8 @@ PUBLISHED = pathlib.Path(__file__).parent / "published"
 _FIRST = ("m-1", "reader", "/10.0.0.1")
 _SECOND = ("m-2", "reader", "/10.0.0.2")
 _LEADER_SECONDS = 30
+# One partition of `testtopic1` is not read by any group.
+_PARTITIONS = {"shop-activity": 3, "payments": 1, "testtopic": 2, "incomplete": 2, "testtopic1": 2}
 NAMES = ("kafka_exporter", "kafka_lag_exporter", "kminion", "burrow_exporter", "burrow")
 
 
@@ -37,47 +40,56 @@ def published(name: str) -> dict[str, Any]:
     return read
 
 
+def compatible_snapshot(places: list[dict[str, Any]], groups: list[dict[str, Any]] | None = None) -> Snapshot:
+    """Return the snapshot of partitions with the columns of PARTITIONS and COMPATIBILITY; missing ones are null.
+
+    The log of a partition with a known end starts at offset 3, or at its end.
+    """
+    ends = {(row["topic"], row["partition"]): row.get("high_watermark") for row in places}
+    names = sorted({row["group"] for row in places})
+    made = snapshot(
+        partitions=[{name: row[name] for name in row if name in PARTITIONS.names} for row in places],
+        groups=[{"group": name} for name in names] if groups is None else groups,
+        log_ends=rows(
+            "topic partition high_watermark log_start_offset",
+            *((*place, end, end and min(end, 3)) for place, end in sorted(ends.items())),
+        ),
+    )
+    more = [{name: row.get(name) for name in COMPATIBILITY.names} for row in places]
+    return dataclasses.replace(made, compatibility=table(COMPATIBILITY, more))
+
+
 def snapshot_at(second: int = 0) -> Snapshot:
     """Return the groups at a second."""
-    rows = [
-        _place("bigquery-sink", "shop-activity", 0, 100 + second, 200 + 2 * second, owner=(0, *_FIRST)),
-        _place("bigquery-sink", "shop-activity", 1, 70 + second, 75 + second, owner=(1, *_SECOND), status="WARN"),
-        # Assigned, but never committed.
-        _place("bigquery-sink", "shop-activity", 2, None, 7, owner=(1, *_SECOND), status=None),
-        _place("consumergroup-A", "payments", 0, 10, 500, time_lag=400.0, status="STOP", complete=True),
-        # The commit is beyond the end: the topic was truncated.
-        _place("lost", "payments", 0, 600, 500),
-        _place("rewinder", "payments", 0, 400 - second, 500, status="REWIND"),
-        # The cluster returned no offsets.
-        _place("silent", "unreachable", 0, 5, None, time_lag=None),
-        _place("testgroup", "incomplete", 0, 5335, 5335),
-        _place("testgroup", "incomplete", 1, 99888, 99898, complete=True),
-        _place("testgroup", "testtopic", 0, 22663, 22763, complete=True),
-        _place("testgroup", "testtopic", 1, 2488, 2498, complete=True),
-        _place("testgroup", "testtopic1", 0, 99888, 99938, complete=True),
-    ]
-    ends = {(row["topic"], row["partition"]): row["high_watermark"] for row in rows}
-    made = snapshot(
-        partitions=[{name: row[name] for name in row if name not in _COMPATIBILITY_ONLY} for row in rows],
-        groups=[
-            _group("bigquery-sink", "Stable", members=3, members_idle=1, protocol="range", protocol_type="consumer")
-            | {"commits": 40 + 2 * second},
+    readers = {"protocol": "range", "protocol_type": "consumer"}
+    return compatible_snapshot(
+        [
+            _place("bigquery-sink", "shop-activity", 0, 100 + second, 200 + 2 * second, owner=(0, *_FIRST)),
+            _place("bigquery-sink", "shop-activity", 1, 70 + second, 75 + second, owner=(1, *_SECOND), status="WARN"),
+            # Assigned, but never committed.
+            _place("bigquery-sink", "shop-activity", 2, None, 7, owner=(1, *_SECOND), status=None),
+            _place("consumergroup-A", "payments", 0, 10, 500, time_lag=400.0, status="STOP", complete=True),
+            # The commit is beyond the end: the topic was truncated.
+            _place("lost", "payments", 0, 600, 500),
+            _place("rewinder", "payments", 0, 400 - second, 500, status="REWIND"),
+            # The cluster returned no offsets.
+            _place("silent", "unreachable", 0, 5, None, time_lag=None),
+            _place("testgroup", "incomplete", 0, 5335, 5335),
+            _place("testgroup", "incomplete", 1, 99888, 99898, complete=True),
+            _place("testgroup", "testtopic", 0, 22663, 22763, complete=True),
+            _place("testgroup", "testtopic", 1, 2488, 2498, complete=True),
+            _place("testgroup", "testtopic1", 0, 99888, 99938, complete=True),
+        ],
+        [
+            _group("bigquery-sink", "Stable", members=3, members_idle=1, commits=40 + 2 * second, **readers),
             _group("consumergroup-A", "Empty", members=0),
-            {"group": "gone", "kind": "classic", "state": "Dead", "died_time": NOON, "death_cause": "expired"},
+            _group("gone", "Dead", died_time=NOON, death_cause="expired"),
             _group("lost", None),
             _group("plain", None),
-            _group("rewinder", "Stable", members=1, members_idle=0, protocol="range", protocol_type="consumer"),
+            _group("rewinder", "Stable", members=1, members_idle=0, **readers),
             _group("silent", None),
             _group("testgroup", None),
         ],
-        log_ends=[
-            {"topic": topic, "partition": partition, "high_watermark": end, "log_start_offset": end and 3}
-            for (topic, partition), end in sorted(ends.items())
-        ],
-    )
-    names = COMPATIBILITY.names
-    return dataclasses.replace(
-        made, compatibility=table(COMPATIBILITY, [{name: row[name] for name in names} for row in rows])
     )
 
 
@@ -88,17 +100,10 @@ def facts_at(second: int = 0) -> ClusterFacts:
     """
     base = facts()
     partition = {name: column[0] for name, column in base.partitions_shown.to_pydict().items()}
-    rows = [
-        partition
-        | {
-            "topic": "shop-activity",
-            "partition": 0,
-            "in_sync_replicas": 1,
-            "leader": 1 + second // _LEADER_SECONDS % 2,
-        },
-        partition
-        | {"topic": "shop-activity", "partition": 1, "in_sync_replicas": 1, "under_replicated": True}
-        | {"preferred_leader": False, "leader": None},
+    partition |= {"topic": "shop-activity", "in_sync_replicas": 1}
+    shown = [
+        partition | {"partition": 0, "leader": 1 + second // _LEADER_SECONDS % 2},
+        partition | {"partition": 1, "leader": None, "under_replicated": True, "preferred_leader": False},
     ]
     topic = base.cluster_topics.to_pylist()[0] | {"topic": "shop-activity", "partitions": 3}
     policy = {"scope": "topic", "name": "shop-activity", "key": "cleanup.policy", "value": "compact", "source": "x"}
@@ -108,7 +113,7 @@ def facts_at(second: int = 0) -> ClusterFacts:
         brokers=table(model.BROKERS, brokers),
         cluster_topics=table(model.CLUSTER_TOPICS, [topic]),
         configs=table(model.CONFIGS, [*base.configs.to_pylist(), policy]),
-        partitions_shown=table(model.TOPIC_PARTITIONS, rows),
+        partitions_shown=table(model.TOPIC_PARTITIONS, shown),
         topic_sizes=table(model.TOPIC_SIZES, [{"topic": "shop-activity", "bytes": 4096}]),
     )
 
@@ -119,12 +124,8 @@ def exposition_text(peer: str, second: int = 0, cluster: str | None = None, **op
     selection = SeriesSelection(compatibility=PeerSelection((peer,), name), **options)
     of_groups = PublishedSnapshot.build(snapshot_at(second), SeriesSelector(selection)).exposition
     of_cluster = PublishedCluster.build(facts_at(second), selection).exposition
-    parts = join_expositions(of_groups, of_cluster).plain(ExpositionFormat.TEXT)
-    text = b"".join(part if isinstance(part, bytes) else b"".join(part) for part in parts).decode()
+    text = plain_text(join_expositions(of_groups, of_cluster))
     return "".join(line for line in text.splitlines(keepends=True) if "lagwarden_" not in line)
-
-
-_COMPATIBILITY_ONLY = frozenset(COMPATIBILITY.names) - {"group", "topic", "partition"}
 
 
 def _place(
@@ -154,11 +155,7 @@ def _place(
         "client_host": host,
         "burrow_status": status if has_commit else None,
         "burrow_complete": complete if has_commit else None,
-        "burrow_window": None,
-        # One partition of `testtopic1` is not read by any group.
-        "topic_partitions": {"shop-activity": 3, "payments": 1, "testtopic": 2, "incomplete": 2, "testtopic1": 2}.get(
-            topic
-        ),
+        "topic_partitions": _PARTITIONS.get(topic),
     }
 
 

@@ -20,8 +20,9 @@ from sandbox.kafka.broker import Broker
 from sandbox.waiting import wait_until
 from tests.exporters.compatibility import exporter_rules
 from tests.exporters.compatibility.exporter_programs import VARIABLES, running_burrow, running_burrow_exporter
-from tests.exporters.compatibility.exporter_rules import INTERNAL, Series, parsed, read_answers
+from tests.exporters.compatibility.exporter_rules import INTERNAL, read_answers
 from tests.exporters.compatibility.running_world import MODERN, MOVING, REWINDING, STORED, PeerWorld
+from tests.exporters.exposition_text import Series, parsed
 from tests.integration.traffic import offsets_ends
 from tests.support.monitor import Monitor
 
@@ -41,28 +42,14 @@ OWN_GROUP: Final = f"burrow-{CLUSTER}"
 """A group that exists only in Burrow: its own progress in the offsets topic."""
 GROUPS: Final = sorted(STORED | {MOVING, MODERN, "left"})
 PATHS: Final = (
-    "/v3/kafka",
-    f"/v3/kafka/{CLUSTER}",
-    f"/v3/kafka/{CLUSTER}/topic",
-    f"/v3/kafka/{CLUSTER}/topic/orders",
-    f"/v3/kafka/{CLUSTER}/topic/nothing",
-    f"/v3/kafka/{CLUSTER}/topic/orders/consumers",
-    f"/v3/kafka/{CLUSTER}/topic/nothing/consumers",
-    f"/v3/kafka/{CLUSTER}/consumer",
-    f"/v3/kafka/{CLUSTER}/consumer/nothing",
-    f"/v3/kafka/{CLUSTER}/consumer/nothing/status",
-    f"/v3/kafka/{CLUSTER}/consumer/nothing/lag",
-    f"/v3/kafka/{CLUSTER}/nothing",
-    "/v3/kafka/other",
-    "/v3/kafka/other/topic",
-    "/v3/kafka/other/topic/orders",
-    "/v3/kafka/other/topic/orders/consumers",
-    "/v3/kafka/other/consumer",
-    f"/v3/kafka/other/consumer/{MOVING}",
-    f"/v3/kafka/other/consumer/{MOVING}/status",
-    "/v3/nothing",
+    "",
+    *(f"/{CLUSTER}{path}" for path in ("", "/nothing", "/topic", "/topic/orders", "/topic/nothing", "/consumer")),
+    *(f"/{CLUSTER}/topic/{topic}/consumers" for topic in ("orders", "nothing")),
+    *(f"/{CLUSTER}/consumer/nothing{path}" for path in ("", "/status", "/lag")),
+    *(f"/other{path}" for path in ("", "/topic", "/topic/orders", "/topic/orders/consumers", "/consumer")),
+    *(f"/other/consumer/{MOVING}{path}" for path in ("", "/status")),
 )
-"""The paths that are not about one group, and those of what does not exist."""
+"""The paths below /v3/kafka that are not about one group, and those of what does not exist."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -121,7 +108,7 @@ def without_own(body: dict[str, Any]) -> dict[str, Any]:
     return body
 
 
-@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("path", ["/v3/nothing", *(f"/v3/kafka{path}" for path in PATHS)])
 def test_responses_about_the_cluster_are_those_of_burrow(beside: Beside, path: str) -> None:
     """Status code and body are equal. Lists in Burrow have no order; it also lists topics that no group reads."""
     (status, body), (own_status, own_body) = (response(each.port, path) for each in (beside.burrow, beside.monitor))
@@ -217,11 +204,8 @@ def test_the_rules_are_those_of_the_program(peer: str, beside: Beside, tmp_path:
 
 def test_statuses_in_the_metrics_are_those_of_burrow(beside: Beside) -> None:
     """Burrow's own metrics of statuses, and of complete windows, have the same series with the same values."""
-    names = {
-        "burrow_kafka_consumer_status",
-        "burrow_kafka_consumer_current_offset",
-        "burrow_kafka_topic_partition_status",
-    }
+    names = {"burrow_kafka_consumer_status", "burrow_kafka_consumer_current_offset"}
+    names.add("burrow_kafka_topic_partition_status")
 
     def statuses(text: str) -> Series:
         return {key: value for key, value in series(text, "burrow").items() if key[0] in names}

@@ -9,19 +9,15 @@ import time
 from typing import TYPE_CHECKING, Final
 
 import pytest
-import yaml
 from confluent_kafka import Consumer, Producer, TopicPartition
-from prometheus_client.parser import text_string_to_metric_families
 
 from bench.kminion import VARIABLE, binary
 from bench.service import get
 from exporters.cluster.exposition import PublishedCluster, join_expositions
 from exporters.compatibility.selection import PeerSelection
 from exporters.selection.series import SeriesSelection, SeriesSelector
-from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
+from exporters.text.exposition import PublishedSnapshot
 from sandbox.kafka.topics import create_topics
-from sandbox.ports import LOOPBACK, free_port
-from sandbox.process import GuardedProcess
 from sandbox.waiting import LIMIT, eventually, wait_until
 from stream.cluster.partition_offsets import read_ends
 from stream.cluster.transport.client import Cluster
@@ -29,6 +25,8 @@ from stream.cluster_facts.poll import ClusterPoll
 from stream.groups.commits.counts import CommitCounts
 from stream.groups.driver_state import DriverState
 from stream.tick.snapshot.build import build
+from tests.exporters.compatibility.exporter_programs import running_exporter
+from tests.exporters.exposition_text import Series, parsed, plain_text
 from tests.integration.folded_log import FoldedLog
 
 if TYPE_CHECKING:
@@ -54,18 +52,14 @@ SAME: Final = (
 )
 """The names that have the same series for a topic of which a group reads every partition."""
 
-Series = dict[tuple[str, tuple[tuple[str, str], ...]], float]
-
 
 def series(text: str) -> Series:
     """Return the series of SAME about the broker, the group and its topic."""
+    own = {"topic_name": TOPIC, "group_id": GROUP}
     return {
-        (sample.name, tuple(sorted(sample.labels.items()))): sample.value
-        for family in text_string_to_metric_families(text)
-        for sample in family.samples
-        if sample.name in SAME
-        and sample.labels.get("topic_name", TOPIC) == TOPIC
-        and sample.labels.get("group_id", GROUP) == GROUP
+        (name, labels): value
+        for (name, labels), value in parsed(text).items()
+        if name in SAME and all(own.get(key, text) == text for key, text in labels)
     }
 
 
@@ -79,8 +73,7 @@ def own_text(cluster: Cluster) -> str:
     selection = SeriesSelection(compatibility=PeerSelection(("kminion",)))
     of_groups = PublishedSnapshot.build(snapshot, SeriesSelector(selection)).exposition
     of_cluster = PublishedCluster.build(ClusterPoll(cluster, 100).poll(snapshot, now), selection).exposition
-    parts = join_expositions(of_groups, of_cluster).plain(ExpositionFormat.TEXT)
-    return b"".join(part if isinstance(part, bytes) else b"".join(part) for part in parts).decode()
+    return plain_text(join_expositions(of_groups, of_cluster))
 
 
 def test_sizes_commits_and_lags_are_those_of_kminion(broker: Broker, tmp_path: Path) -> None:
@@ -98,19 +91,12 @@ def test_sizes_commits_and_lags_are_those_of_kminion(broker: Broker, tmp_path: P
         positions = [TopicPartition(TOPIC, partition, number) for partition in range(2)]
         eventually(lambda positions=positions: consumer.commit(offsets=positions, asynchronous=False))
     consumer.close()
-    port, config = free_port(), tmp_path / "kminion.yaml"
-    settings = {
-        "kafka": {"brokers": [broker.bootstrap]},
-        "minion": {"consumerGroups": {"scrapeMode": "offsetsTopic"}},
-        "exporter": {"host": LOOPBACK, "port": port},
-    }
-    config.write_text(yaml.safe_dump(settings))
     with (
         Cluster([broker.bootstrap]) as cluster,
-        GuardedProcess([str(program)], tmp_path / "kminion.log", env={"CONFIG_FILEPATH": str(config)}),
+        running_exporter("kminion", program, broker.bootstrap, tmp_path, "offsetsTopic") as kminion,
     ):
-        wait_until(lambda: get(port, "/ready")[0] == 200, "KMinion to be ready", limit=120)
-        wait_until(lambda: series(get(port, "/metrics")[1].decode()) == series(own_text(cluster)), "the same series")
+        wait_until(lambda: get(kminion.port, "/ready")[0] == 200, "KMinion to be ready", limit=120)
+        wait_until(lambda: series(kminion.metrics()) == series(own_text(cluster)), "the same series")
         same = series(own_text(cluster))
     assert {name for name, _ in same} == set(SAME)
-    assert same["kminion_kafka_consumer_group_offset_commits_total", (("group_id", GROUP),)] == 2 * COMMITS
+    assert same["kminion_kafka_consumer_group_offset_commits_total", frozenset({("group_id", GROUP)})] == 2 * COMMITS

@@ -19,9 +19,12 @@ from exporters.readmodel import NAME
 from exporters.selection.series import SeriesSelection, SeriesSelector
 from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
 from tests.exporters.compatibility.peer_world import NAMES, exposition_text, published, snapshot_at
+from tests.exporters.exposition_text import plain_text
 
 if TYPE_CHECKING:
-    from exporters.compatibility.peer import Peer, PeerMetric
+    from collections.abc import Iterator
+
+    from exporters.compatibility.peer import PeerMetric
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "peers"
 SCHEMAS = {
@@ -35,70 +38,58 @@ SUBJECTS = {"topic": "topic", "partition": "partition", "group": "group"} | {
     "consumer_group": "group",
 }
 """The subject of a series (topic, partition or group) by the label of an exporter that names it."""
-every_peer = pytest.mark.parametrize("peer", PEERS, ids=lambda peer: peer.name)
-every_metric = pytest.mark.parametrize(
-    "metric", [metric for peer in PEERS for metric in peer.metrics], ids=lambda metric: metric.name
-)
+OWN_LABELS = {metric.name: metric.labels for metric in METRICS}
+PEER_METRICS = [metric for peer in PEERS for metric in peer.metrics]
 
 
-def test_the_exporters_are_those_with_published_facts() -> None:
-    """There is a table for each exporter whose names and queries are recorded."""
+def own_names(text: str) -> set[str]:
+    """Return the names of lagwarden's metrics in a text."""
+    return set(re.findall(r"lagwarden_\w+", text))
+
+
+def test_names_and_labels_are_exactly_the_published_ones() -> None:
+    """Each published metric has a row with its labels in order, or is named as missing; no other metric has a row."""
     assert tuple(PEER_BY_NAME) == NAMES
     assert {path.stem for path in GOLDEN.parents[1].glob("compatibility/published/*.yaml")} == set(NAMES)
+    for peer in PEERS:
+        facts = published(peer.name)
+        assert facts["project"] == peer.project
+        missing = {each.name for each in peer.missing}
+        shown = {metric.name: list(metric.labels) for metric in peer.metrics}
+        assert shown == {name: labels for name, labels in facts["labels"].items() if name not in missing}
+        assert own_names(" ".join(each.reason for each in peer.missing)) <= OWN_LABELS.keys()
 
 
-@every_peer
-def test_names_and_labels_are_exactly_the_published_ones(peer: Peer) -> None:
-    """Each published metric has a row with its labels in order, or is named as missing; no other metric has a row."""
-    facts = published(peer.name)
-    assert facts["project"] == peer.project
-    missing = {each.name for each in peer.missing}
-    shown = {metric.name: list(metric.labels) for metric in peer.metrics}
-    assert shown == {name: labels for name, labels in facts["labels"].items() if name not in missing}
-
-
-@every_metric
-def test_column_and_labels_exist_with_fitting_types(metric: PeerMetric) -> None:
-    """Value and labels are columns of the source: a label is a name, a whole number or a flag."""
+def faults(metric: PeerMetric) -> Iterator[str]:
+    """Yield the rules of types, help texts and recommended metrics that a row breaks."""
     schema = SCHEMAS[metric.source]  # type: ignore[index]  # rows of peers have no other source
-    assert schema.field(metric.column).type in {pa.int32(), pa.int64(), pa.float64(), pa.bool_()}
-    assert {schema.field(label).type for label in metric.labels} <= {NAME, pa.int32(), pa.bool_()}
-    assert metric.conversion in {ValueConversion.NUMBER, ValueConversion.ONE}
-
-
-@every_metric
-def test_each_row_is_documented(metric: PeerMetric) -> None:
-    """The help text is one sentence that needs no escaping; there is a metric of lagwarden to use instead."""
-    assert metric.kind is (MetricKind.COUNTER if metric.column == "commits" else MetricKind.GAUGE)
-    assert re.fullmatch(r'[A-Z0-9][^\\\n"]+\.', metric.help)
-    assert not metric.absent.endswith(".")
-    own = set(re.findall(r"lagwarden_\w+", metric.instead))
-    assert own
-    assert own <= {each.name for each in METRICS}
-
-
-@every_metric
-def test_metric_to_use_instead_has_the_same_subject(metric: PeerMetric) -> None:
-    """The metric to use instead has no subject that the other metric lacks, and lacks at most its group."""
-    labels = {each.name: each.labels for each in METRICS}
-    if metric.instead not in labels:
-        return  # an expression, or several metrics
-    own, theirs = (
-        {SUBJECTS[name] for name in names if name in SUBJECTS} for names in (labels[metric.instead], metric.labels)
+    subjects, own_subjects = (
+        {SUBJECTS[name] for name in names if name in SUBJECTS}
+        for names in (metric.labels, OWN_LABELS.get(metric.instead, metric.labels))
     )
-    assert own <= theirs
-    assert theirs - own <= {"group"}, "the end of a log is that of no group"
+    rules = {
+        "a number": schema.field(metric.column).type in {pa.int32(), pa.int64(), pa.float64(), pa.bool_()},
+        "labels: names, numbers or flags": {schema.field(label).type for label in metric.labels}
+        <= {NAME, pa.int32(), pa.bool_()},
+        "a number or 1": metric.conversion in {ValueConversion.NUMBER, ValueConversion.ONE},
+        "its kind": metric.kind is (MetricKind.COUNTER if metric.column == "commits" else MetricKind.GAUGE),
+        "help: a sentence without escapes": re.fullmatch(r'[A-Z0-9][^\\\n"]+\.', metric.help),
+        "absent: no full stop": not metric.absent.endswith("."),
+        "a metric to use instead": set() < own_names(metric.instead) <= OWN_LABELS.keys(),
+        # The end of a log is that of no group.
+        "instead: the same subject": own_subjects <= subjects and subjects - own_subjects <= {"group"},
+    }
+    yield from (f"{metric.name}: {rule}" for rule, is_kept in rules.items() if not is_kept)
 
 
-def test_missing_metrics_refer_to_existing_ones() -> None:
-    """A metric that is recommended instead of a missing one exists."""
-    reasons = " ".join(each.reason for peer in PEERS for each in peer.missing)
-    assert set(re.findall(r"lagwarden_\w+", reasons)) <= {each.name for each in METRICS}
+def test_each_row_is_documented_and_has_fitting_types() -> None:
+    """Value and labels are columns with fitting types, and a metric of lagwarden about the same subject is named."""
+    assert [fault for metric in PEER_METRICS for fault in faults(metric)] == []
 
 
 def test_no_name_is_used_twice() -> None:
     """No two metrics have the same name, so all exporters can be shown together, beside lagwarden's own metrics."""
-    names = [metric.name for peer in PEERS for metric in peer.metrics] + [metric.name for metric in METRICS]
+    names = [metric.name for metric in PEER_METRICS] + [metric.name for metric in METRICS]
     assert len(set(names)) == len(names)
 
 
@@ -118,7 +109,6 @@ def test_golden_exposition(name: str) -> None:
 def test_openmetrics_is_valid() -> None:
     """The names of all exporters together are valid OpenMetrics."""
     selector = SeriesSelector(SeriesSelection(compatibility=PeerSelection(NAMES, "kafka")))
-    parts = PublishedSnapshot.build(snapshot_at(), selector).exposition.plain(ExpositionFormat.OPENMETRICS)
-    text = b"".join(part if isinstance(part, bytes) else b"".join(part) for part in parts) + b"# EOF\n"
-    families = {family.name for family in parse_openmetrics(text.decode())}
+    text = plain_text(PublishedSnapshot.build(snapshot_at(), selector).exposition, ExpositionFormat.OPENMETRICS)
+    families = {family.name for family in parse_openmetrics(f"{text}# EOF\n")}
     assert families >= {metric.family for peer in PEERS for metric in peer.snapshot_metrics}

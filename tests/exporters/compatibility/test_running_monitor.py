@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import pytest
 
@@ -24,10 +24,11 @@ from sandbox.programs.prometheus_tools import ToolMissingError, find_tool
 from sandbox.waiting import wait_until
 from tests.exporters.compatibility import exporter_rules
 from tests.exporters.compatibility.exporter_programs import BY_ADMIN_API, VARIABLES, running_exporter
-from tests.exporters.compatibility.exporter_rules import ClusterAnswers, Series, parsed, read_answers
+from tests.exporters.compatibility.exporter_rules import ClusterAnswers, DescribedGroup, read_answers
 from tests.exporters.compatibility.peer_world import NAMES, published
 from tests.exporters.compatibility.published_queries import published_queries, results, write_rules
 from tests.exporters.compatibility.running_world import DELETED, PeerWorld
+from tests.exporters.exposition_text import Series, parsed
 from tests.integration.traffic import offsets_ends
 from tests.support.monitor import Monitor
 
@@ -116,8 +117,7 @@ def test_published_queries_and_rules_have_results(running: Running) -> None:
     wait_until(lambda: running.prometheus.scrape_error() is None, "a scrape without an error")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Excuse:
+class Excuse(NamedTuple):
     """A difference that the migration page names with these words: the metrics, and which series of them differ."""
 
     peer: str
@@ -126,9 +126,21 @@ class Excuse:
     applies: Callable[[ClusterAnswers, Mapping[str, str]], bool]
 
 
+def _topic(labels: Mapping[str, str]) -> str:
+    return labels.get("topic", labels.get("topic_name", ""))
+
+
+def _place(labels: Mapping[str, str]) -> tuple[str, int]:
+    return _topic(labels), int(labels.get("partition", labels.get("partition_id", "")))
+
+
+def _group(answers: ClusterAnswers, labels: Mapping[str, str]) -> DescribedGroup:
+    names = ("group", "consumergroup", "consumer_group", "group_id")
+    return answers.groups[next(labels[name] for name in names if name in labels)]
+
+
 def _is_unread(answers: ClusterAnswers, labels: Mapping[str, str]) -> bool:
-    partition = labels.get("partition", labels.get("partition_id", ""))
-    return (_topic(labels), int(partition)) not in answers.read
+    return _place(labels) not in answers.read
 
 
 def _is_not_read_whole(answers: ClusterAnswers, labels: Mapping[str, str]) -> bool:
@@ -136,48 +148,37 @@ def _is_not_read_whole(answers: ClusterAnswers, labels: Mapping[str, str]) -> bo
     return any((topic, number) not in answers.read for number in answers.topics[topic])
 
 
-def _is_read_by_none(answers: ClusterAnswers, labels: Mapping[str, str]) -> bool:
-    return _topic(labels) not in {topic for topic, _ in answers.read}
-
-
 def _has_no_commit(answers: ClusterAnswers, labels: Mapping[str, str]) -> bool:
-    group = labels.get("consumer_group") or labels["group"]
-    return (_topic(labels), int(labels["partition"])) not in answers.groups[group].commits
-
-
-def _always(_answers: ClusterAnswers, _labels: Mapping[str, str]) -> bool:
-    return True
+    return _place(labels) not in _group(answers, labels).commits
 
 
 def _has_unowned(answers: ClusterAnswers, labels: Mapping[str, str]) -> bool:
-    group = answers.groups[labels["group"]]
+    group = _group(answers, labels)
     owned = {place for member in group.members for place in member.owned}
     unowned = set(group.commits) - owned if owned else set()
     return any(labels.get("topic", topic) == topic for topic, _ in unowned)
 
 
 def _is_modern(answers: ClusterAnswers, labels: Mapping[str, str]) -> bool:
-    group = labels.get("consumergroup") or labels.get("group_id") or labels["group"]
-    return answers.groups[group].is_modern
-
-
-def _topic(labels: Mapping[str, str]) -> str:
-    return labels.get("topic", labels.get("topic_name", ""))
+    return _group(answers, labels).is_modern
 
 
 _READ_ONLY: Final = "Only partitions that a group reads."
+_KMINION: Final = "kminion_kafka_consumer_group"
+_LAG_EXPORTER: Final = "kafka_consumergroup_group"
+_ZERO: Final = "writes 0 for partitions of the topic without a commit"
 EXCUSES: Final = (
     Excuse("kafka_exporter", r"kafka_topic_partition_(current|oldest)_offset", _READ_ONLY, _is_unread),
     Excuse("kafka_exporter", "kafka_consumergroup_members", "writes 0 for groups of the new protocol", _is_modern),
     Excuse(
         "kafka_lag_exporter",
-        r"kafka_consumergroup_group_(offset|lag|max_lag|sum_lag|topic_sum_lag)",
+        rf"{_LAG_EXPORTER}_(offset|lag|max_lag|sum_lag|topic_sum_lag)",
         "With partitions that no member owns, which kafka-lag-exporter leaves out",
         _has_unowned,
     ),
     Excuse(
         "kafka_lag_exporter",
-        r"kafka_consumergroup_group_(offset|lag)",
+        rf"{_LAG_EXPORTER}_(offset|lag)",
         "Groups of the new protocol (KIP-848) have their members here",
         _is_modern,
     ),
@@ -188,27 +189,24 @@ EXCUSES: Final = (
         "Only topics of which groups read all partitions.",
         _is_not_read_whole,
     ),
-    Excuse("kminion", "kminion_kafka_topic_info", "Empty for a topic that no group reads", _is_read_by_none),
     Excuse(
         "kminion",
-        r"kminion_kafka_consumer_group_(info|members|empty_members|topic_members|topic_assigned_partitions)",
+        "kminion_kafka_topic_info",
+        "Empty for a topic that no group reads",
+        lambda answers, labels: _topic(labels) not in {topic for topic, _ in answers.read},
+    ),
+    Excuse(
+        "kminion",
+        rf"{_KMINION}_(info|members|empty_members|topic_members|topic_assigned_partitions)",
         "KMinion has no series for groups of the new protocol (KIP-848).",
         _is_modern,
     ),
     Excuse("burrow_exporter", "kafka_burrow_topic_partition_offset", _READ_ONLY, _is_unread),
     Excuse(
-        "burrow_exporter",
-        "kafka_burrow_partition_(lag|current_offset)",
-        "burrow_exporter writes 0 for partitions of the topic without a commit",
-        _has_no_commit,
+        "burrow_exporter", "kafka_burrow_partition_(lag|current_offset)", f"burrow_exporter {_ZERO}", _has_no_commit
     ),
-    Excuse("burrow_exporter", "kafka_burrow_partition_max_offset", "writes 0 with version 3", _always),
-    Excuse(
-        "burrow",
-        "burrow_kafka_consumer_partition_lag",
-        "Burrow writes 0 for partitions of the topic without a commit",
-        _has_no_commit,
-    ),
+    Excuse("burrow_exporter", "kafka_burrow_partition_max_offset", "writes 0 with version 3", lambda *_: True),
+    Excuse("burrow", "burrow_kafka_consumer_partition_lag", f"Burrow {_ZERO}", _has_no_commit),
     Excuse("burrow", "burrow_kafka_topic_partition_offset", _READ_ONLY, _is_unread),
 )
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from exporters.compatibility.snapshot_tables import PEER_PARTITIONS, peer_snapshot
 from exporters.readmodel import COMPATIBILITY, Snapshot
-from tests.exporters.compatibility.peer_world import snapshot_at
-from tests.exporters.snapshots import snapshot, table
+from tests.exporters.compatibility.peer_world import compatible_snapshot, snapshot_at
+from tests.exporters.snapshots import rows
 from tests.support.hypothesis_profiles import examples
 
 offset = st.one_of(st.none(), st.integers(0, 50))
@@ -27,21 +27,12 @@ ENDS = st.dictionaries(st.tuples(st.sampled_from("tu"), st.integers(0, 2)), offs
 
 def made(places: dict[Any, Any], ends: dict[Any, Any], counts: dict[str, int | None]) -> Snapshot:
     """Return a snapshot of commits and owners by place, end offsets, and numbers of partitions by topic."""
-    rows = [
-        {"group": group, "topic": topic, "partition": partition, "committed_offset": places[group, topic, partition][0]}
-        | {"high_watermark": ends.get((topic, partition)), "owner": places[group, topic, partition][1]}
-        | {"topic_partitions": counts[topic]}
-        for group, topic, partition in sorted(places)
-    ]
-    read = sorted({(row["topic"], row["partition"]) for row in rows})
-    base = snapshot(
-        [{name: row[name] for name in row if name not in {"owner", "topic_partitions"}} for row in rows],
-        [{"group": group} for group in sorted({row["group"] for row in rows})],
-        log_ends=[{"topic": at[0], "partition": at[1], "high_watermark": ends.get(at)} for at in read],
+    return compatible_snapshot(
+        rows(
+            "group topic partition committed_offset owner high_watermark topic_partitions",
+            *((*place, *places[place], ends.get(place[1:]), counts[place[1]]) for place in sorted(places)),
+        )
     )
-    kept = {"committed_offset", "high_watermark"}
-    more = [{name: row[name] for name in row if name not in kept} for row in rows]
-    return dataclasses.replace(base, compatibility=table(COMPATIBILITY, more))
 
 
 @examples(100)
@@ -108,8 +99,8 @@ def test_added_partitions_are_in_order() -> None:
     """A group with a commit for one of three partitions has three rows, and other topics follow them as before."""
     places = {("a", "t", 1): (4, None), ("a", "u", 0): (None, 0), ("b", "t", 0): (2, None)}
     data = made(places, {("t", 1): 9}, {"t": 3, "u": 2})
-    rows = peer_snapshot(data, data, "c", every_partition=True).peer_partitions.to_pylist()
-    assert [(row["group"], row["topic"], row["partition"], row["committed_or_minus_one"]) for row in rows] == [
+    found = peer_snapshot(data, data, "c", every_partition=True).peer_partitions.to_pylist()
+    assert [(row["group"], row["topic"], row["partition"], row["committed_or_minus_one"]) for row in found] == [
         *(("a", "t", 0, -1), ("a", "t", 1, 4), ("a", "t", 2, -1)),
         ("a", "u", 0, None),
         *(("b", "t", 0, 2), ("b", "t", 1, -1), ("b", "t", 2, -1)),
@@ -136,11 +127,11 @@ def test_group_status_is_that_of_the_worst_partition() -> None:
 def test_members_are_unknown_without_the_table_of_a_tick() -> None:
     """A snapshot of a capture has neither owners nor statuses; everything else is shown."""
     data = dataclasses.replace(snapshot_at(), compatibility=COMPATIBILITY.empty_table())
-    rows = peer_snapshot(data, data, "c").peer_partitions
-    assert rows.schema == PEER_PARTITIONS
-    assert set(rows.column("consumer_id").to_pylist()) == {"unknown"}
-    assert set(rows.column("burrow_status").to_pylist()) == {None}
-    assert rows.column("end_minus_committed").to_pylist()[0] == 100
+    found = peer_snapshot(data, data, "c").peer_partitions
+    assert found.schema == PEER_PARTITIONS
+    assert set(found.column("consumer_id").to_pylist()) == {"unknown"}
+    assert set(found.column("burrow_status").to_pylist()) == {None}
+    assert found.column("end_minus_committed").to_pylist()[0] == 100
 
 
 def test_rows_of_another_snapshot_are_refused() -> None:

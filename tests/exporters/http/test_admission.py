@@ -5,8 +5,6 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-import pytest
-
 from exporters.http.admission import Admission, ConnectionLimits, RefusalReason, address_key
 
 
@@ -100,17 +98,14 @@ def test_every_reason_has_a_row_from_the_start() -> None:
     } == dict.fromkeys(RefusalReason, 0)
 
 
-@pytest.mark.parametrize(
-    ("host", "key"),
-    [
-        ("192.0.2.7", "192.0.2.7"),
-        ("::ffff:192.0.2.7", "192.0.2.7"),
-        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
-        ("fe80::1%eth0", "fe80::/64"),
-        ("testclient", "testclient"),
-        (None, "unknown"),
-    ],
-)
-def test_the_key_of_a_client(host: str | None, key: str) -> None:
+def test_the_key_of_a_client() -> None:
     """The key is an IPv4 address, or a /64 network of IPv6, because a single host can have all of its addresses."""
-    assert address_key(host) == key
+    keys = {
+        "192.0.2.7": "192.0.2.7",
+        "::ffff:192.0.2.7": "192.0.2.7",
+        "2001:db8:1:2:3:4:5:6": "2001:db8:1:2::/64",
+        "fe80::1%eth0": "fe80::/64",
+        "testclient": "testclient",
+        None: "unknown",
+    }
+    assert {host: address_key(host) for host in keys} == keys

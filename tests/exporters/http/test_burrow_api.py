@@ -7,21 +7,23 @@ ced55ba90f6b833a45a124d411fd5eef63a70933. `test_beside_burrow` compares the resp
 
 from __future__ import annotations
 
-import asyncio
 import json
 import pathlib
 import re
 import socket
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import httpx
 import pytest
 from starlette.routing import Route
 
 from exporters.http.routes import build_app
 from exporters.text.exposition import PublishedSnapshot
 from tests.exporters.compatibility.burrow_world import EU, world
+from tests.exporters.serving import client
 from tests.exporters.snapshots import status
+
+if TYPE_CHECKING:
+    import httpx
 
 GOLDEN: dict[str, Any] = json.loads(
     (pathlib.Path(__file__).parents[1] / "golden/peers/burrow_api.json").read_text("utf-8")
@@ -29,15 +31,9 @@ GOLDEN: dict[str, Any] = json.loads(
 PUBLISHED = PublishedSnapshot.build(world())
 
 
-def get(path: str, published: PublishedSnapshot | None = PUBLISHED, *, enabled: bool = True) -> httpx.Response:
-    """Send a GET request."""
-
-    async def send() -> httpx.Response:
-        app = build_app(lambda: published, status, burrow=EU if enabled else None)
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://lagwarden") as client:
-            return await client.get(path)
-
-    return asyncio.run(send())
+def get(path: str, shown: PublishedSnapshot | None = PUBLISHED) -> httpx.Response:
+    """Send a GET request to an application with Burrow's paths."""
+    return client(shown, {"burrow": EU}).get(path)
 
 
 def routes() -> list[Route]:
@@ -82,21 +78,20 @@ def test_the_migration_page_has_every_path() -> None:
     }
 
 
-@pytest.mark.parametrize("path", ["/v3/kafka/us/consumer/billing/status", "/v3/kafka/us/consumer/billing/lag"])
-def test_a_group_of_another_cluster_is_not_found(path: str) -> None:
-    """The status of a group of another cluster is NOTFOUND, with the name of that cluster."""
-    response = get(path)
-    assert response.status_code == 404
-    assert (response.json()["status"]["cluster"], response.json()["status"]["status"]) == ("us", "NOTFOUND")
+def test_unknown_paths_are_refused_as_burrow_does() -> None:
+    """A group of another cluster has the status NOTFOUND and that cluster; other paths have Burrow's text.
 
-
-@pytest.mark.parametrize("path", ["/v3", "/v3/config", "/v3/kafka/eu/consumer/billing/offsets", "/v3/admin/loglevel"])
-def test_other_paths_are_refused_as_burrow_does(path: str) -> None:
-    """Any other path is a redirect, or 404 with Burrow's text."""
-    response = get(path)
-    assert response.status_code in {404, 307}
-    if response.status_code == 404:
-        assert response.json() == {"error": True, "message": "invalid request type", "result": {}}
+    A path without its last part may be a redirect.
+    """
+    for path in ("status", "lag"):
+        response = get(f"/v3/kafka/us/consumer/billing/{path}")
+        assert response.status_code == 404
+        assert (response.json()["status"]["cluster"], response.json()["status"]["status"]) == ("us", "NOTFOUND")
+    for path in ("/v3", "/v3/config", "/v3/kafka/eu/consumer/billing/offsets", "/v3/admin/loglevel"):
+        response = get(path)
+        assert response.status_code in {404, 307}
+        if response.status_code == 404:
+            assert response.json() == {"error": True, "message": "invalid request type", "result": {}}
 
 
 def test_before_the_first_snapshot() -> None:
@@ -109,7 +104,7 @@ def test_before_the_first_snapshot() -> None:
 
 def test_the_paths_do_not_exist_without_the_option() -> None:
     """A path is 404 without the option, and the error names the option that enables the paths."""
-    response = get("/v3/kafka", enabled=False)
+    response = client().get("/v3/kafka")
     assert response.status_code == 404
     assert response.json()["error"] is True
     assert "metrics.compatibility: [burrow]" in response.json()["message"]

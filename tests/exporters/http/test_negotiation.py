@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,45 +20,36 @@ PROMETHEUS_3 = (
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 
 
-@pytest.mark.parametrize(
-    ("accept", "form"),
-    [
-        pytest.param("", ExpositionFormat.TEXT, id="no header"),
-        pytest.param("*/*", ExpositionFormat.TEXT, id="curl"),
-        pytest.param(BROWSER, ExpositionFormat.TEXT, id="browser"),
-        pytest.param(PROMETHEUS_2, ExpositionFormat.OPENMETRICS, id="Prometheus 2"),
-        pytest.param(PROMETHEUS_3, ExpositionFormat.OPENMETRICS, id="Prometheus 3"),
-        pytest.param("application/openmetrics-text", ExpositionFormat.OPENMETRICS, id="no version"),
-        pytest.param(
-            'Application/OpenMetrics-Text; Version="1.0.0"', ExpositionFormat.OPENMETRICS, id="case and quotes"
-        ),
-        pytest.param("application/openmetrics-text;version=2.0.0", ExpositionFormat.TEXT, id="unsupported version"),
-        pytest.param("application/openmetrics-text;q=0.1,text/plain", ExpositionFormat.TEXT, id="text preferred"),
-        pytest.param("application/openmetrics-text;q=0", ExpositionFormat.TEXT, id="OpenMetrics refused"),
-        pytest.param("application/openmetrics-text;q=much", ExpositionFormat.TEXT, id="invalid quality"),
-        pytest.param("application/vnd.google.protobuf", ExpositionFormat.TEXT, id="only unsupported formats"),
-    ],
-)
-def test_the_preferred_format_is_chosen(accept: str, form: ExpositionFormat) -> None:
-    """The response has the format that the header prefers, otherwise the text format."""
-    assert preferred_format(accept) is form
+TEXT, OPENMETRICS = ExpositionFormat.TEXT, ExpositionFormat.OPENMETRICS
+FORMATS = {
+    "": TEXT,
+    "*/*": TEXT,
+    BROWSER: TEXT,
+    PROMETHEUS_2: OPENMETRICS,
+    PROMETHEUS_3: OPENMETRICS,
+    "application/openmetrics-text": OPENMETRICS,
+    'Application/OpenMetrics-Text; Version="1.0.0"': OPENMETRICS,
+    "application/openmetrics-text;version=2.0.0": TEXT,
+    "application/openmetrics-text;q=0.1,text/plain": TEXT,
+    "application/openmetrics-text;q=0": TEXT,
+    "application/openmetrics-text;q=much": TEXT,
+    "application/vnd.google.protobuf": TEXT,
+}
+CODINGS = {
+    "": False,
+    "gzip": True,
+    "deflate, gzip;q=0.5, br": True,
+    "gzip;q=0": False,
+    "*;q=0.1": True,
+    "gzip;q=0, *": False,
+    "identity": False,
+}
 
 
-@pytest.mark.parametrize(
-    ("header", "accepted"),
-    [
-        pytest.param("", False, id="no header"),
-        pytest.param("gzip", True, id="Prometheus"),
-        pytest.param("deflate, gzip;q=0.5, br", True, id="one of several"),
-        pytest.param("gzip;q=0", False, id="refused"),
-        pytest.param("*;q=0.1", True, id="any coding"),
-        pytest.param("gzip;q=0, *", False, id="any coding but gzip"),
-        pytest.param("identity", False, id="identity"),
-    ],
-)
-def test_only_a_client_that_accepts_gzip_gets_gzip(header: str, accepted: bool) -> None:  # noqa: FBT001  # a column of the table
-    """Only a client that accepts gzip gets gzip."""
-    assert accepts_gzip(header) is accepted
+def test_format_and_coding_are_those_that_the_headers_prefer() -> None:
+    """The response has the format that the header prefers, otherwise text; only a client that accepts gzip gets it."""
+    assert {accept: preferred_format(accept) for accept in FORMATS} == FORMATS
+    assert {header: accepts_gzip(header) for header in CODINGS} == CODINGS
 
 
 @given(st.text())

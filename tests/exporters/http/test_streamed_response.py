@@ -7,33 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from exporters.http.streamed_response import StreamedResponse
 from exporters.text.compressed_text import CompressedText, InflatedText
+from tests.exporters.http.asgi import nothing_more, scope, sent_by
 
 if TYPE_CHECKING:
     from starlette.types import Message
 
 PARTS = [b"a" * 700_000, b"", b"b" * 3, b"c" * 262_144]
-
-
-def scope(path: str = "/metrics", client: str = "10.0.0.1") -> dict[str, Any]:
-    """Return the ASGI scope of a request."""
-    return {"type": "http", "method": "GET", "path": path, "headers": [], "client": (client, 1)}
-
-
-async def nothing_more() -> Message:
-    """Simulate a client that stays connected and sends nothing more."""
-    await asyncio.Event().wait()
-    return {"type": "http.disconnect"}
-
-
-async def sent_by(app: Any, path: str = "/metrics", client: str = "10.0.0.1") -> list[Any]:
-    """Run an application and return the messages that it sends."""
-    messages: list[Any] = []
-
-    async def send(message: Message) -> None:
-        messages.append(message)
-
-    await app(scope(path, client), nothing_more, send)
-    return messages
 
 
 def response(seconds: float = 60.0) -> StreamedResponse:

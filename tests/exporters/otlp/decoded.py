@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
-from prometheus_client.parser import text_string_to_metric_families
+
+from tests.exporters.exposition_text import parsed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -17,9 +18,8 @@ Series = tuple[str, frozenset[tuple[str, str]]]
 def scraped(text: str) -> dict[Series, float]:
     """Return the series of a scrape, without empty labels."""
     return {
-        (sample.name, frozenset((name, value) for name, value in sample.labels.items() if value)): float(sample.value)
-        for family in text_string_to_metric_families(text)
-        for sample in family.samples
+        (name, frozenset(label for label in labels if label[1])): float(value)
+        for (name, labels), value in parsed(text).items()
     }
 
 

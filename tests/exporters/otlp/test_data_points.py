@@ -19,6 +19,7 @@ from exporters.selection.series import SeriesSelection, SeriesSelector
 from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
 from exporters.text.self_metrics import render_self_metrics
 from tests.exporters.cluster_facts import facts
+from tests.exporters.exposition_text import plain_text
 from tests.exporters.otlp.decoded import metrics, received, scraped
 from tests.exporters.snapshots import CATCHING_UP, CONNECTING, HOSTILE_NAMES, NOON, small_snapshot, snapshot, status
 
@@ -33,9 +34,8 @@ def served(published: PublishedSnapshot | None, own: MonitorStatus) -> ServedMet
 
 def scrape(shown: ServedMetrics) -> str:
     """Return the text of `/metrics`."""
-    parts = shown.exposition.plain(ExpositionFormat.TEXT)
-    text = b"".join(part if isinstance(part, bytes) else b"".join(part) for part in parts)
-    return (text + render_self_metrics(shown.status, NOW, ExpositionFormat.TEXT)).decode()
+    own = render_self_metrics(shown.status, NOW, ExpositionFormat.TEXT)
+    return plain_text(shown.exposition) + own.decode()
 
 
 def requests(shown: ServedMetrics, of: Snapshot | None, most_points: int = 100) -> list[bytes]:
@@ -95,17 +95,12 @@ def test_the_selection_of_series_applies() -> None:
 def test_each_metric_has_the_type_the_help_and_the_unit_of_its_row() -> None:
     """A counter is a cumulative monotonic sum; a gauge and an info are gauges."""
     of = small_snapshot()
-    kinds = {
-        MetricKind.COUNTER: "sum",
-        MetricKind.GAUGE: "gauge",
-        MetricKind.INFO: "gauge",
-        MetricKind.HISTOGRAM: "histogram",
-    }
+    kinds = {MetricKind.COUNTER: "sum", MetricKind.HISTOGRAM: "histogram"}
     seen = set()
     for metric in metrics(requests(served(PublishedSnapshot.build(of), status()), of)):
         if row := BY_NAME.get(metric.name):
             kind = metric.WhichOneof("data")
-            assert (kind, metric.description, metric.unit) == (kinds[row.kind], row.help, UNITS[row.unit])
+            assert (kind, metric.description, metric.unit) == (kinds.get(row.kind, "gauge"), row.help, UNITS[row.unit])
             if kind == "sum":
                 assert (metric.sum.is_monotonic, metric.sum.aggregation_temporality) == (True, 2)
             seen.add(row.kind)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,7 +19,8 @@ from exporters.selection.series import (
     owner_table,
     unpaged_table,
 )
-from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
+from exporters.text.exposition import PublishedSnapshot
+from tests.exporters.exposition_text import plain_text
 from tests.exporters.snapshots import NOON, snapshot, table
 
 if TYPE_CHECKING:
@@ -121,45 +121,32 @@ def test_folded_groups_have_no_finer_series_and_no_counters() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("rules", "groups", "shown"),
-    [
-        pytest.param(FoldRules(), consoles(2), ["console-consumer-0", "console-consumer-1"], id="no rule"),
-        pytest.param(
-            FoldRules(generated_from=3),
-            consoles(2),
-            ["console-consumer-0", "console-consumer-1"],
-            id="fewer groups than the limit",
-        ),
-        pytest.param(FoldRules(generated_from=2), consoles(2), [CONSOLE], id="as many groups as the limit"),
-        pytest.param(FoldRules((".*-1",)), consoles(2), ["console-consumer-0", ".*-1"], id="one group by option"),
-        pytest.param(
-            FoldRules(("console-.*", ".*-1")), consoles(2), ["console-.*"], id="the first pattern of the option applies"
-        ),
-        pytest.param(
-            FoldRules((".*-0",), 2), consoles(3), [".*-0", CONSOLE], id="the option has precedence over the rule"
-        ),
-        pytest.param(
-            FoldRules((".*-0",), 3),
-            consoles(3),
-            ["console-consumer-1", "console-consumer-2", ".*-0"],
-            id="groups folded by option do not count for the rule",
-        ),
-        pytest.param(
-            FoldRules(generated_from=2), [*consoles(2), group(CONSOLE)], [CONSOLE], id="a group named like the pattern"
-        ),
-    ],
-)
-def test_rules_choose_the_groups(rules: FoldRules, groups: list[dict[str, Any]], shown: list[str]) -> None:
+ZERO, ONE, TWO = (f"console-consumer-{at}" for at in range(3))
+RULES: list[tuple[FoldRules, list[dict[str, Any]], list[str]]] = [
+    # no rule; fewer groups than the limit; as many as the limit
+    (FoldRules(), consoles(2), [ZERO, ONE]),
+    (FoldRules(generated_from=3), consoles(2), [ZERO, ONE]),
+    (FoldRules(generated_from=2), consoles(2), [CONSOLE]),
+    # one group by option; the first pattern of the option applies; the option has precedence over the rule
+    (FoldRules((".*-1",)), consoles(2), [ZERO, ".*-1"]),
+    (FoldRules(("console-.*", ".*-1")), consoles(2), ["console-.*"]),
+    (FoldRules((".*-0",), 2), consoles(3), [".*-0", CONSOLE]),
+    # groups folded by option do not count for the rule; a group is named like the pattern
+    (FoldRules((".*-0",), 3), consoles(3), [ONE, TWO, ".*-0"]),
+    (FoldRules(generated_from=2), [*consoles(2), group(CONSOLE)], [CONSOLE]),
+]
+
+
+def test_rules_choose_the_groups() -> None:
     """No name occurs twice, because equal series would make Prometheus refuse the scrape."""
-    assert sorted(names(folded(world(*groups), rules))) == sorted(shown)
+    for rules, groups, shown in RULES:
+        assert sorted(names(folded(world(*groups), rules))) == sorted(shown)
 
 
 def test_dead_groups_of_a_pattern_have_no_series() -> None:
     """Dead groups do not count for the rule, and have no series if their pattern is folded."""
-    dead = [
-        group(f"console-consumer-{at}", state="Dead", died_time=NOON, death_cause="expired") for at in range(100, 103)
-    ]
+    died = {"state": "Dead", "died_time": NOON, "death_cause": "expired"}
+    dead = [group(f"console-consumer-{at}", **died) for at in range(100, 103)]
     assert len(folded(world(*consoles(1), *dead), FoldRules(generated_from=2)).dead_groups) == 3
     both = folded(world(*consoles(2), *dead), FoldRules(generated_from=2))
     assert (names(both), len(both.dead_groups)) == ([CONSOLE], 0)
@@ -190,7 +177,7 @@ def test_a_folded_row_is_rendered_as_a_group() -> None:
     """Rules and dashboards need no other names for a folded row; the API has every group."""
     selection = SeriesSelection(Preset.LEAN, fold=FoldRules(generated_from=2))
     published = PublishedSnapshot.build(world(group("orders"), *consoles(2)), SeriesSelector(selection))
-    text = b"".join(bytes(part) for part in published.exposition.plain(ExpositionFormat.TEXT)).decode()
+    text = plain_text(published.exposition)
     assert f'lagwarden_group_lag{{group="{CONSOLE}"}} 2\n' in text
     assert f'lagwarden_group_verdict{{group="{CONSOLE}",verdict="ok",severity="fine"}} 1\n' in text
     assert f'lagwarden_group_folded_groups{{group="{CONSOLE}"}} 2\n' in text
@@ -202,13 +189,10 @@ def test_a_folded_row_has_the_labels_that_all_owners_share() -> None:
     """A label that differs, or that one group does not have, is not shown; a row without labels has no owner."""
     owners = [{"team": "dev", "tier": "3", "link": "https://a"}, {"team": "dev", "tier": "2"}, {"team": "dev"}]
     shown = owned(*(group(f"console-consumer-{at}", **labels) for at, labels in enumerate(owners)))
-    assert shown.owners.to_pylist() == [
-        {"group": CONSOLE, "team": "dev", "tier": None, "link": None, "max_severity": None}
-    ]
+    unknown = {"tier": None, "link": None, "max_severity": None}
+    assert shown.owners.to_pylist() == [{"group": CONSOLE, "team": "dev", **unknown}]
     shown = owned(group("orders", team="a"), *consoles(2), group("console-consumer-9", team="dev"))
-    assert shown.owners.to_pylist() == [
-        {"group": "orders", "team": "a", "tier": None, "link": None, "max_severity": None}
-    ]
+    assert shown.owners.to_pylist() == [{"group": "orders", "team": "a", **unknown}]
 
 
 def test_a_folded_row_is_in_maintenance_while_all_of_its_groups_are() -> None:

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from prometheus_client.parser import text_string_to_metric_families
 
 from exporters.catalogue.estimate import TRANSITIONS_OF_LIVE_GROUPS, SeriesBound
 from exporters.catalogue.metric import MetricSource, Preset
@@ -26,7 +25,9 @@ from exporters.selection.series import EVERYTHING, Granularity, SeriesSelection,
 from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
 from tests.exporters.cluster_facts import facts
 from tests.exporters.compatibility.peer_world import snapshot_at
-from tests.exporters.snapshots import HOSTILE_NAMES, NOON, small_snapshot, snapshot, table
+from tests.exporters.exposition_text import plain_text
+from tests.exporters.exposition_text import samples as parsed_samples
+from tests.exporters.snapshots import HOSTILE_NAMES, NOON, rows, small_snapshot, snapshot, table
 from tests.support.hypothesis_profiles import examples
 
 if TYPE_CHECKING:
@@ -39,19 +40,14 @@ FINEST = {"partition": {"partition", "topic"}, "topic": {"topic"}, "group": set[
 def lag_snapshot(groups: int = 3, partitions: int = 4) -> Snapshot:
     """Return a snapshot of groups with one topic each; the lag of each partition is known."""
     return snapshot(
-        partitions=[
-            {
-                "group": f"group-{group}",
-                "topic": f"topic-{group % 2}",
-                "partition": partition,
-                "committed_offset": 1,
-                "commit_time": NOON,
-                "progress_time": NOON,
-                "lag": partition,
-            }
-            for group in range(groups)
-            for partition in range(partitions)
-        ],
+        partitions=rows(
+            "group topic partition lag committed_offset commit_time progress_time",
+            *(
+                (f"group-{group}", f"topic-{group % 2}", partition, partition, 1, NOON, NOON)
+                for group in range(groups)
+                for partition in range(partitions)
+            ),
+        ),
         groups=[{"group": f"group-{group}", "lag_sum": 6, "lag_max": 3} for group in range(groups)],
         unknown_lags=[{"group": f"group-{group}", "reason": "no leader", "partitions": 1} for group in range(groups)],
         transitions=[{"group": f"group-{group}", "transition": "created", "count": 1} for group in range(groups)],
@@ -60,16 +56,8 @@ def lag_snapshot(groups: int = 3, partitions: int = 4) -> Snapshot:
 
 def samples(shown: Snapshot, selection: SeriesSelection = EVERYTHING) -> list[Any]:
     """Return the parsed samples of the selected series, without those of all groups together."""
-    text = b"".join(
-        bytes(part)
-        for part in PublishedSnapshot.build(shown, SeriesSelector(selection)).exposition.plain(ExpositionFormat.TEXT)
-    )
-    return [
-        sample
-        for family in text_string_to_metric_families(text.decode())
-        for sample in family.samples
-        if sample.name not in SUMMARIES
-    ]
+    text = plain_text(PublishedSnapshot.build(shown, SeriesSelector(selection)).exposition)
+    return [sample for sample in parsed_samples(text) if sample.name not in SUMMARIES]
 
 
 @pytest.mark.parametrize("form", ExpositionFormat, ids=lambda form: form.name.lower())
@@ -84,41 +72,33 @@ def test_the_name_of_the_cluster_is_the_only_difference(preset: Preset, form: Ex
     named = dataclasses.replace(unnamed, cluster="eu-1")
     lines = exposition_lines(unnamed, form)
     assert exposition_lines(named, form) == [with_label(line, 'cluster="eu-1"') for line in lines]
-    assert any(b'cluster="own"' in line for line in lines)
+    assert any('cluster="own"' in line for line in lines)
 
 
-def exposition_lines(selection: SeriesSelection, form: ExpositionFormat) -> list[bytes]:
+def exposition_lines(selection: SeriesSelection, form: ExpositionFormat) -> list[str]:
     """Return the lines of the series about groups and about the cluster, in all spellings."""
     of_groups = PublishedSnapshot.build(snapshot_at(), SeriesSelector(selection)).exposition
     of_cluster = PublishedCluster.build(facts(), selection).exposition
-    parts = [*of_groups.plain(form), *of_cluster.plain(form)]
-    return [line for part in parts for line in bytes(part).splitlines()]
+    return (plain_text(of_groups, form) + plain_text(of_cluster, form)).splitlines()
 
 
-def with_label(line: bytes, label: str) -> bytes:
+def with_label(line: str, label: str) -> str:
     """Return a line of the text with one more label, at the start; comments and lines with that label as they are."""
-    if line.startswith(b"#") or b'cluster="' in line:
+    if line.startswith("#") or 'cluster="' in line:
         return line
-    name, braces, rest = line.partition(b"{")
-    if braces:
-        return b"%s{%s,%s" % (name, label.encode(), rest)
-    name, _, value = line.partition(b" ")
-    return b"%s{%s} %s" % (name, label.encode(), value)
+    if "{" in line:
+        return line.replace("{", f"{{{label},", 1)
+    name, _, value = line.partition(" ")
+    return f"{name}{{{label}}} {value}"
 
 
-def test_the_default_selection_has_all_series() -> None:
-    """The text without configuration is that of all metrics."""
-    plain = PublishedSnapshot.build(small_snapshot()).exposition.plain(ExpositionFormat.TEXT)
-    assert PublishedSnapshot.build(small_snapshot(), SeriesSelector()).exposition.plain(ExpositionFormat.TEXT) == plain
-
-
-@pytest.mark.parametrize("granularity", Granularity)
-def test_granularity_bounds_the_labels(granularity: Granularity) -> None:
+def test_granularity_bounds_the_labels() -> None:
     """No series is finer than the granularity, and the values of a group are the same at every granularity."""
-    chosen = samples(lag_snapshot(), SeriesSelection(granularity=granularity))
-    assert {label for sample in chosen for label in sample.labels} & {"topic", "partition"} <= FINEST[granularity]
     of_groups = [sample for sample in samples(lag_snapshot()) if "topic" not in sample.labels]
-    assert [sample for sample in chosen if "topic" not in sample.labels] == of_groups
+    for granularity in Granularity:
+        chosen = samples(lag_snapshot(), SeriesSelection(granularity=granularity))
+        assert {label for sample in chosen for label in sample.labels} & {"topic", "partition"} <= FINEST[granularity]
+        assert [sample for sample in chosen if "topic" not in sample.labels] == of_groups
 
 
 # --- presets ---
@@ -150,17 +130,19 @@ def full_snapshot(places: list[tuple[int, int, bool, bool]]) -> Snapshot:
     """Return a snapshot of (group, partition, is the lag known, is the verdict fine); all other columns have values."""
 
     def row(schema: pa.Schema, group: int, **changes: Any) -> dict[str, Any]:
-        return {field.name: VALUES[field.type] for field in schema} | {"group": f"g{group}", "topic": "t"} | changes
+        return (
+            {field.name: VALUES.get(field.type, 1) for field in schema} | {"group": f"g{group}", "topic": "t"} | changes
+        )
 
-    rows = {(group, partition): (known, fine) for group, partition, known, fine in places}
-    unknown = collections.Counter(group for (group, _), (known, _) in rows.items() if not known)
-    groups = sorted({group for group, _ in rows})
+    places_of = {(group, partition): (known, fine) for group, partition, known, fine in places}
+    unknown = collections.Counter(group for (group, _), (known, _) in places_of.items() if not known)
+    groups = sorted({group for group, _ in places_of})
     no_lag: dict[str, Any] = {"lag": None, "time_lag": None}
     return snapshot(
         verdict_groups=[{"verdict": word, "severity": word, "groups": 1} for word in ("fine", "critical")],
         partitions=[
             row(PARTITIONS, group, partition=at, verdict="fine" if fine else "critical") | ({} if known else no_lag)
-            for (group, at), (known, fine) in rows.items()
+            for (group, at), (known, fine) in places_of.items()
         ],
         groups=[row(GROUPS, group, state="Stable") for group in groups],
         topics=[row(TOPICS, group) for group in groups],
@@ -173,64 +155,40 @@ def full_snapshot(places: list[tuple[int, int, bool, bool]]) -> Snapshot:
     )
 
 
-VALUES = {
-    NAME: "word",
-    TIMESTAMP: NOON,
-    pa.int32(): 1,
-    pa.int64(): 1,
-    pa.float64(): 1.5,
-    pa.bool_(): True,
-    pa.string(): "A sentence.",
+VALUES = {NAME: "word", TIMESTAMP: NOON, pa.bool_(): True, pa.string(): "A sentence."}
+LAG, MEMBERS, MARGIN = "lagwarden_group_lag", "lagwarden_group_members", "lagwarden_partition_margin_offsets"
+TOPIC_LAG = "lagwarden_group_topic_lag"
+
+
+def with_names(preset: Preset = Preset.FULL, *, add: str = "", omit: str = "", **more: Any) -> SeriesSelection:
+    """Return the selection of a preset with names that are added or omitted."""
+    return SeriesSelection(preset, add=frozenset(filter(None, [add])), omit=frozenset(filter(None, [omit])), **more)
+
+
+SELECTIONS = {
+    "in the preset": (with_names(Preset.LEAN), LAG, True),
+    "not in the preset": (with_names(Preset.LEAN), MEMBERS, False),
+    "added": (with_names(Preset.LEAN, add=MEMBERS), MEMBERS, True),
+    "omitted": (with_names(omit=LAG), LAG, False),
+    "omitted although added": (with_names(add=LAG, omit=LAG), LAG, False),
+    "added, but finer": (SeriesSelection(add=frozenset({MARGIN}), granularity=Granularity.TOPIC), MARGIN, False),
+    "topic lag beside partitions": (with_names(Preset.STANDARD), TOPIC_LAG, False),
+    "topic lag instead": (with_names(Preset.STANDARD, granularity=Granularity.TOPIC), TOPIC_LAG, True),
+    "groups only": (SeriesSelection(granularity=Granularity.GROUP), TOPIC_LAG, False),
+    "topic lag in the full preset": (with_names(), TOPIC_LAG, True),
+    "topic lag by name": (with_names(Preset.LEAN, add=TOPIC_LAG), TOPIC_LAG, True),
 }
-MEMBERS = frozenset({"lagwarden_group_members"})
-LAG = frozenset({"lagwarden_group_lag"})
-MARGIN = frozenset({"lagwarden_partition_margin_offsets"})
-TOPIC_LAG = frozenset({"lagwarden_group_topic_lag"})
 
 
-@pytest.mark.parametrize(
-    ("selection", "names", "shown"),
-    [
-        pytest.param(SeriesSelection(Preset.LEAN), LAG, True, id="in the preset"),
-        pytest.param(SeriesSelection(Preset.LEAN), MEMBERS, False, id="not in the preset"),
-        pytest.param(SeriesSelection(Preset.LEAN, add=MEMBERS), MEMBERS, True, id="added"),
-        pytest.param(SeriesSelection(Preset.FULL, omit=LAG), LAG, False, id="omitted"),
-        pytest.param(SeriesSelection(Preset.FULL, add=LAG, omit=LAG), LAG, False, id="omitted although added"),
-        pytest.param(
-            SeriesSelection(add=MARGIN, granularity=Granularity.TOPIC),
-            MARGIN,
-            False,
-            id="added, but finer than the granularity",
-        ),
-        pytest.param(SeriesSelection(Preset.STANDARD), TOPIC_LAG, False, id="topic lag beside partitions"),
-        pytest.param(
-            SeriesSelection(Preset.STANDARD, granularity=Granularity.TOPIC),
-            TOPIC_LAG,
-            True,
-            id="topic lag instead of partitions",
-        ),
-        pytest.param(SeriesSelection(granularity=Granularity.GROUP), TOPIC_LAG, False, id="groups only"),
-        pytest.param(SeriesSelection(Preset.FULL), TOPIC_LAG, True, id="topic lag in the full preset"),
-        pytest.param(SeriesSelection(Preset.LEAN, add=TOPIC_LAG), TOPIC_LAG, True, id="topic lag by name"),
-    ],
-)
-def test_granularity_overrides_names_and_names_override_the_preset(
-    selection: SeriesSelection, names: frozenset[str], *, shown: bool
-) -> None:
+def test_granularity_overrides_names_and_names_override_the_preset() -> None:
     """Names have precedence over the preset, and granularity has precedence over names."""
-    assert {selection.shows(metric) for metric in SNAPSHOT_METRICS if metric.name in names} == {shown}
+    for story, (selection, name, shown) in SELECTIONS.items():
+        assert [selection.shows(metric) for metric in SNAPSHOT_METRICS if metric.name == name] == [shown], story
 
 
 def test_the_summary_counts_all_groups() -> None:
     """The summary counts groups that a pattern denies, too; groups whose value is unknown do not count."""
-    data = snapshot(
-        groups=[
-            {"group": "a", "held_back": True, "odd_times": 3},
-            {"group": "b", "held_back": False},
-            {"group": "c", "held_back": True},
-            {"group": "d"},
-        ]
-    )
+    data = snapshot(groups=rows("group held_back odd_times", ("a", True, 3), ("b", False), ("c", True), ("d",)))
     shown = SeriesSelector(SeriesSelection(groups=NameFilter(allow=("a",)))).select(data).shown
     assert shown.summary.to_pylist() == [{"held_back": 2, "odd_times": 1}]
     assert SeriesSelector().select(snapshot()).shown.summary.to_pylist() == [{"held_back": None, "odd_times": 0}]
@@ -239,35 +197,28 @@ def test_the_summary_counts_all_groups() -> None:
 # --- names ---
 
 
-@pytest.mark.parametrize(
-    ("name_filter", "shown"),
-    [
-        pytest.param(NameFilter(), {"group-0", "group-1", "group-2"}, id="no pattern"),
-        pytest.param(NameFilter(allow=("group-[01]",)), {"group-0", "group-1"}, id="allowed"),
-        pytest.param(NameFilter(deny=(".*-1",)), {"group-0", "group-2"}, id="denied"),
-        pytest.param(
-            NameFilter(allow=("group-.*",), deny=("group-0", "group-1")), {"group-2"}, id="deny has precedence"
-        ),
-        pytest.param(NameFilter(allow=("group",)), set(), id="a pattern matches the whole name"),
-        pytest.param(NameFilter(allow=("x|group-2",)), {"group-2"}, id="an alternative matches the whole name"),
-    ],
-)
-def test_groups_are_selected_by_name(name_filter: NameFilter, shown: set[str]) -> None:
-    """A group has all of its series or none."""
-    chosen = samples(lag_snapshot(), SeriesSelection(groups=name_filter))
-    of_groups = [sample for sample in samples(lag_snapshot()) if sample.labels["group"] in shown]
-    assert chosen == of_groups
+FILTERS = [
+    (NameFilter(), "012"),
+    (NameFilter(allow=("group-[01]",)), "01"),
+    (NameFilter(deny=(".*-1",)), "02"),
+    (NameFilter(allow=("group-.*",), deny=("group-0", "group-1")), "2"),
+    (NameFilter(allow=("group",)), ""),
+    (NameFilter(allow=("x|group-2",)), "2"),
+]
+
+
+def test_groups_are_selected_by_name() -> None:
+    """A group has all of its series or none. A pattern matches the whole name, and deny has precedence."""
+    for name_filter, shown in FILTERS:
+        chosen = samples(lag_snapshot(), SeriesSelection(groups=name_filter))
+        assert chosen == [each for each in samples(lag_snapshot()) if each.labels["group"][-1] in shown], name_filter
 
 
 def test_a_denied_topic_stays_in_the_sums_of_its_group() -> None:
     """A denied topic has no series, but the values of the group include it."""
     chosen = samples(lag_snapshot(), SeriesSelection(topics=NameFilter(deny=("topic-0",))))
     assert {sample.labels["topic"] for sample in chosen if "topic" in sample.labels} == {"topic-1"}
-    assert {s.labels["group"]: s.value for s in chosen if s.name == "lagwarden_group_lag"} == {
-        "group-0": 6,
-        "group-1": 6,
-        "group-2": 6,
-    }
+    assert [s.value for s in chosen if s.name == LAG] == [6] * 3
 
 
 @given(st.sampled_from(HOSTILE_NAMES), st.sampled_from(HOSTILE_NAMES))
@@ -352,14 +303,13 @@ def test_the_series_of_dead_groups_are_left_out_first() -> None:
 
 def with_dead_groups(shown: Snapshot, dead: int) -> Snapshot:
     """Return the snapshot with `dead` further groups that have died, with a history."""
-    rows = [
-        {"group": f"dead-{at}", "state": "Dead", "kind": "classic", "died_time": NOON, "death_cause": "expired"}
-        for at in range(dead)
-    ]
-    history = [{"group": row["group"], "transition": "dead", "count": 1} for row in rows]
+    died = {"state": "Dead", "kind": "classic", "died_time": NOON, "death_cause": "expired"}
+    names = [f"dead-{at}" for at in range(dead)]
+    further = table(GROUPS, [{"group": name, **died} for name in names])
+    history = [{"group": name, "transition": "dead", "count": 1} for name in names]
     return dataclasses.replace(
         shown,
-        groups=pa.concat_tables([shown.groups, table(GROUPS, rows)]).unify_dictionaries(),
+        groups=pa.concat_tables([shown.groups, further]).unify_dictionaries(),
         transitions=pa.concat_tables([shown.transitions, table(TRANSITIONS, history)]).unify_dictionaries(),
     )
 
@@ -391,10 +341,12 @@ def test_series_left_out_are_summed_and_return_below_the_limit() -> None:
 
 
 def test_no_limit_drops_nothing() -> None:
-    """A selection without a budget has all metrics, and nothing is counted."""
+    """The default selection has all metrics, and nothing is counted."""
     selector = SeriesSelector()
     assert selector.select(lag_snapshot(30)).metrics == SNAPSHOT_METRICS
     assert len(selector.dropped) == 0
+    plain = plain_text(PublishedSnapshot.build(small_snapshot()).exposition)
+    assert plain_text(PublishedSnapshot.build(small_snapshot(), selector).exposition) == plain
 
 
 def test_every_ranked_column_has_a_metric() -> None:
@@ -409,26 +361,16 @@ def test_every_ranked_column_has_a_metric() -> None:
 # --- targets ---
 
 
-@pytest.mark.parametrize(
-    ("targets", "found"),
-    [
-        pytest.param((), {}, id="none"),
-        pytest.param(((".*", 60.0),), {"billing": 60, "billing-batch": 60, "audit": 60}, id="one for all groups"),
-        pytest.param(
-            ((".*-batch", 7200.0), ("billing.*", 30.0)),
-            {"billing": 30, "billing-batch": 7200},
-            id="the first match applies",
-        ),
-        pytest.param((("bill", 1.0),), {}, id="a pattern matches the whole name"),
-    ],
-)
-def test_a_group_has_the_target_of_the_first_pattern_that_matches(
-    targets: tuple[tuple[str, float], ...], found: dict[str, float]
-) -> None:
-    """Patterns apply in the order of the configuration; a group without a match has no target."""
+def test_a_group_has_the_target_of_the_first_pattern_that_matches() -> None:
+    """Patterns apply in the order of the configuration; a group without a match of its whole name has no target."""
     groups = snapshot(groups=[{"group": name} for name in ("audit", "billing", "billing-batch")]).groups
-    rows = target_table(groups, targets).to_pylist()
-    assert {row["group"]: row["time_lag_target"] for row in rows} == found
+    for targets, found in (
+        ((), {}),
+        (((".*", 60.0),), {"billing": 60, "billing-batch": 60, "audit": 60}),
+        (((".*-batch", 7200.0), ("billing.*", 30.0)), {"billing": 30, "billing-batch": 7200}),
+        ((("bill", 1.0),), {}),
+    ):
+        assert {row["group"]: row["time_lag_target"] for row in target_table(groups, targets).to_pylist()} == found
 
 
 def test_a_target_has_the_labels_of_the_time_lag() -> None:
@@ -442,23 +384,19 @@ def test_a_target_has_the_labels_of_the_time_lag() -> None:
 # --- the cluster ---
 
 
-@pytest.mark.parametrize(
-    ("selection", "labels"),
-    [
-        pytest.param(EVERYTHING, {"topic", "partition"}, id="everything"),
-        pytest.param(SeriesSelection(granularity=Granularity.TOPIC), {"topic"}, id="no partitions"),
-        pytest.param(SeriesSelection(granularity=Granularity.GROUP), set(), id="no topics"),
-        pytest.param(SeriesSelection(topics=NameFilter(deny=("orders",))), set(), id="denied topic"),
-    ],
-)
-def test_topics_of_the_cluster_are_selected(selection: SeriesSelection, labels: set[str]) -> None:
+def test_topics_of_the_cluster_are_selected() -> None:
     """Granularity and topic patterns apply to the series of the cluster, but not to the API."""
-    published = PublishedCluster.build(facts(), selection)
-    text = b"".join(bytes(part) for part in published.exposition.plain(ExpositionFormat.TEXT)).decode()
-    chosen = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
-    assert {label for sample in chosen for label in sample.labels} & {"topic", "partition"} == labels
-    assert "lagwarden_broker_leaders" in {sample.name for sample in chosen}
-    assert len(published.facts.cluster_topics) == 1
+    for selection, labels in (
+        (EVERYTHING, {"topic", "partition"}),
+        (SeriesSelection(granularity=Granularity.TOPIC), {"topic"}),
+        (SeriesSelection(granularity=Granularity.GROUP), set()),
+        (SeriesSelection(topics=NameFilter(deny=("orders",))), set()),
+    ):
+        published = PublishedCluster.build(facts(), selection)
+        chosen = list(parsed_samples(plain_text(published.exposition)))
+        assert {label for sample in chosen for label in sample.labels} & {"topic", "partition"} == labels
+        assert "lagwarden_broker_leaders" in {sample.name for sample in chosen}
+        assert len(published.facts.cluster_topics) == 1
 
 
 def test_the_budget_has_a_quarter_for_the_cluster() -> None:
@@ -488,47 +426,29 @@ def policy_samples(*groups: dict[str, Any], selection: SeriesSelection = EVERYTH
     return [{"name": sample.name, **sample.labels} for sample in rendered if sample.name in names]
 
 
-def test_an_owner_is_shown_with_the_labels_that_it_has() -> None:
-    """A missing label is empty, which Prometheus treats as missing; a group without an owner has no series."""
-    assert policy_samples({"group": "billing", "state": "Stable", **OWNED}, {"group": "other", "state": "Stable"}) == [
-        {
-            "name": "lagwarden_group_owner_info",
-            "group": "billing",
-            "team": "payments",
-            "tier": "1",
-            "link": "",
-            "max_severity": "warning",
-        },
+def test_owners_and_maintenance_windows_have_series() -> None:
+    """A missing label is empty, which Prometheus treats as missing; a group without an owner has no series.
+
+    A silenced group has the series of a maintenance window, which the alert rules use. A dead group keeps both series,
+    for the alert on dead groups. The patterns of `metrics.groups_deny` apply to owners too.
+    """
+    billing = {"group": "billing", "state": "Stable", **OWNED}
+    labels = {"group": "billing", "team": "payments", "tier": "1", "link": "", "max_severity": "warning"}
+    both = [
+        {"name": "lagwarden_group_owner_info", **labels},
         {"name": "lagwarden_group_maintenance", "group": "billing"},
     ]
-
-
-def test_a_silenced_group_is_muted_like_one_in_maintenance() -> None:
-    """A silenced group has the series of a maintenance window, which the alert rules use."""
+    assert policy_samples(billing, {"group": "other", "state": "Stable"}) == both
     found = policy_samples({"group": "legacy", "state": "Stable", "silence_reason": "retired"})
     assert found == [{"name": "lagwarden_group_maintenance", "group": "legacy"}]
-
-
-def test_a_dead_group_keeps_its_owner() -> None:
-    """A dead group has the series of its owner and of its maintenance window, for the alert on dead groups."""
-    found = policy_samples({"group": "billing", "state": "Dead", "died_time": NOON, **OWNED})
-    assert [sample["group"] for sample in found] == ["billing", "billing"]
-
-
-def test_owners_of_excluded_groups_are_not_shown() -> None:
-    """The patterns of `metrics.groups_deny` apply to owners too."""
-    selection = SeriesSelection(groups=NameFilter(deny=("bill.*",)))
-    assert policy_samples({"group": "billing", "state": "Stable", **OWNED}, selection=selection) == []
+    assert policy_samples(billing | {"state": "Dead", "died_time": NOON}) == both
+    assert policy_samples(billing, selection=SeriesSelection(groups=NameFilter(deny=("bill.*",)))) == []
 
 
 def test_owners_are_left_out_after_the_metrics_of_groups() -> None:
     """Other metrics are left out first: alerts without owners would reach other receivers and fire in a maintenance."""
-    shown = snapshot(
-        groups=[
-            {"group": f"g{at}", "state": "Stable", "members": 1, "lag_sum": 1, "unpaged": True, **OWNED}
-            for at in range(9)
-        ]
-    )
+    row = {"state": "Stable", "members": 1, "lag_sum": 1, "unpaged": True, **OWNED}
+    shown = snapshot(groups=[{"group": f"g{at}", **row} for at in range(9)])
     selector = SeriesSelector(within(31))
     families = PublishedSnapshot.build(shown, selector).exposition.families
     kept = {family.metric.name for family in families}

@@ -6,14 +6,12 @@ import functools
 import gzip
 import pathlib
 import zlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
-from prometheus_client.parser import text_string_to_metric_families as parse_text
 
 from exporters.catalogue.metric import MetricKind, ValueConversion
 from exporters.catalogue.metrics import SNAPSHOT_METRICS
@@ -21,22 +19,14 @@ from exporters.readmodel import GROUPS, TIMESTAMP
 from exporters.text.compressed_text import InflatedText
 from exporters.text.exposition import EMPTY, ExpositionFormat, PublishedSnapshot, comment_lines, gzipped, render
 from exporters.text.self_metrics import render_self_metrics
+from tests.exporters.exposition_text import Series, parsed, plain_text
 from tests.exporters.snapshots import COMMON_CAUSE, HOSTILE_NAMES, NOON, small_snapshot, snapshot, status
 from tests.support.hypothesis_profiles import examples
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from exporters.readmodel import Snapshot
-    from exporters.text.exposition import Exposition
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden"
-PARSERS: dict[ExpositionFormat, Callable[[str], Any]] = {
-    ExpositionFormat.TEXT: parse_text,
-    ExpositionFormat.OPENMETRICS: parse_openmetrics,
-}
-Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
-
 both_formats = pytest.mark.parametrize("form", ExpositionFormat, ids=lambda form: form.name.lower())
 
 names = st.one_of(st.sampled_from(HOSTILE_NAMES), st.text(max_size=30))
@@ -81,26 +71,9 @@ def snapshots(draw: st.DrawFn) -> Snapshot:
     )
 
 
-def text_of(exposition: Exposition, form: ExpositionFormat) -> str:
-    """Return the complete text of a snapshot's metrics, with the end that the format requires."""
-    end = b"# EOF\n" if form is ExpositionFormat.OPENMETRICS else b""
-    return (b"".join(exposition.plain(form)) + end).decode()
-
-
-def parsed(text: str, form: ExpositionFormat) -> Samples:
-    """Return the samples of a text by name and labels. A duplicate sample is an error."""
-    samples: Samples = {}
-    for family in PARSERS[form](text):
-        for sample in family.samples:
-            key = (sample.name, frozenset(sample.labels.items()))
-            assert key not in samples
-            samples[key] = sample.value
-    return samples
-
-
-def expected(data: Snapshot) -> Samples:
+def expected(data: Snapshot) -> Series:
     """Return the samples of a snapshot, computed row by row without the renderer."""
-    samples: Samples = {}
+    samples: Series = {}
     for metric in SNAPSHOT_METRICS:
         for row in getattr(data, metric.source.value).to_pylist():
             value = row[metric.column]
@@ -129,17 +102,9 @@ def test_a_parser_reads_the_values_of_the_snapshot(data: Snapshot) -> None:
     """Law: in each format the parser returns exactly the samples of the snapshot."""
     exposition, wanted = render(data), expected(data)
     for form in ExpositionFormat:
-        read = parsed(text_of(exposition, form), form)
+        read = parsed(plain_text(exposition, form), form)
         assert read == wanted, form
         assert exposition.series == len(read), form
-
-
-@both_formats
-def test_hostile_names_are_escaped(form: ExpositionFormat) -> None:
-    """Every hostile name is the same after parsing."""
-    data = snapshot(groups=[{"group": name, "kind": name, "lag_sum": at} for at, name in enumerate(HOSTILE_NAMES)])
-    read = parsed(text_of(render(data), form), form)
-    assert {dict(labels)["group"] for name, labels in read if name == "lagwarden_group_lag"} == set(HOSTILE_NAMES)
 
 
 def test_fine_verdicts_of_the_snapshot_have_no_partition_series() -> None:
@@ -147,8 +112,7 @@ def test_fine_verdicts_of_the_snapshot_have_no_partition_series() -> None:
     partitions = [{"group": "g", "topic": "t", "partition": at, "verdict": word} for at, word in enumerate(("A", "B"))]
     for fine, shown in (("A", "B"), ("B", "A")):
         severities = [{"verdict": word, "severity": "fine" if word == fine else "critical"} for word in ("A", "B")]
-        text = text_of(render(snapshot(partitions, verdict_groups=severities)), ExpositionFormat.TEXT)
-        samples = parsed(text, ExpositionFormat.TEXT)
+        samples = parsed(plain_text(render(snapshot(partitions, verdict_groups=severities))))
         verdicts = [dict(labels) for name, labels in samples if name == "lagwarden_partition_verdict"]
         assert [labels["verdict"] for labels in verdicts] == [shown]
 
@@ -157,7 +121,8 @@ def test_fine_verdicts_of_the_snapshot_have_no_partition_series() -> None:
 def test_golden_exposition(form: ExpositionFormat) -> None:
     """The text of the small snapshot, with all metrics, is exactly the reviewed one."""
     path = GOLDEN / f"{form.name.lower()}.txt"
-    assert text_of(PublishedSnapshot.build(small_snapshot()).exposition, form) == path.read_text("utf-8")
+    text = plain_text(PublishedSnapshot.build(small_snapshot()).exposition, form)
+    assert text + ("# EOF\n" if form is ExpositionFormat.OPENMETRICS else "") == path.read_text("utf-8")
 
 
 @both_formats
@@ -166,20 +131,20 @@ def test_rendering_in_parts_gives_the_same_text(form: ExpositionFormat, monkeypa
     whole = render(small_snapshot())
     monkeypatch.setattr("exporters.text.exposition.ROWS_AT_ONCE", 2)
     few = render(small_snapshot())
-    assert text_of(few, form) == text_of(whole, form)
+    assert plain_text(few, form) == plain_text(whole, form)
     assert few.series == whole.series
 
 
 @both_formats
 def test_long_texts_are_complete_without_gzip(form: ExpositionFormat, monkeypatch: pytest.MonkeyPatch) -> None:
     """A text that is kept only compressed is inflated, with its length known in advance."""
-    wanted = text_of(render(small_snapshot()), form)
+    wanted = plain_text(render(small_snapshot()), form)
     monkeypatch.setattr("exporters.text.compressed_text.KEPT_PLAIN", 0)
     parts = render(small_snapshot()).plain(form)
     assert all(isinstance(part, InflatedText) for part in parts)
     text = b"".join(each for part in parts for each in part)
     assert len(text) == sum(map(len, parts))
-    assert wanted.startswith(text.decode())
+    assert text.decode() == wanted
 
 
 @both_formats
@@ -202,25 +167,16 @@ def test_names_select_metrics(form: ExpositionFormat, chosen: set[str]) -> None:
     """Plain and compressed text have exactly the samples of the selected metrics."""
     exposition = RENDERED()
     text = b"".join(exposition.plain(form, chosen))
-    assert {name for name, _ in parsed(text_of_parts(text, form), form)} == {
+    assert {name for name, _ in parsed(text.decode(), form)} == {
         family.metric.name for family in exposition.families if family.metric.name in chosen
     }
     assert gzip.decompress(b"".join(exposition.gzipped(form, b"live\n", chosen))) == text + b"live\n"
 
 
-def text_of_parts(text: bytes, form: ExpositionFormat) -> str:
-    """Return a part of an exposition with the end that the format requires."""
-    return (text + (b"# EOF\n" if form is ExpositionFormat.OPENMETRICS else b"")).decode()
-
-
-def test_a_metric_without_samples_has_no_comment_lines() -> None:
-    """A snapshot without groups has no text."""
+def test_a_snapshot_without_groups_has_no_text() -> None:
+    """A metric without samples has no comment lines. Without a snapshot the gzip member has only the last text."""
     assert b"".join(render(snapshot()).plain(ExpositionFormat.TEXT)) == b""
     assert render(snapshot()).series == 0
-
-
-def test_the_empty_exposition_is_a_valid_gzip_member() -> None:
-    """An exposition before the first snapshot has only the last text."""
     assert gzip.decompress(b"".join(EMPTY.gzipped(ExpositionFormat.TEXT, b"live\n"))) == b"live\n"
     assert gzip.decompress(b"".join(gzipped(b""))) == b""
 
@@ -230,27 +186,25 @@ def test_a_published_snapshot_is_compared_by_identity() -> None:
     data = small_snapshot()
     published = PublishedSnapshot.build(data)
     assert published.snapshot is data
-    assert published.exposition.series == len(
-        parsed(text_of(published.exposition, ExpositionFormat.TEXT), ExpositionFormat.TEXT)
-    )
+    assert published.exposition.series == len(parsed(plain_text(published.exposition)))
     assert len({published, PublishedSnapshot.build(data)}) == 2
 
 
-@pytest.mark.parametrize("metric", SNAPSHOT_METRICS, ids=lambda metric: metric.name)
-def test_comment_lines_name_the_type(metric: Any) -> None:
+def test_comment_lines_name_the_type() -> None:
     """The text format has an info as a gauge with its suffix; OpenMetrics has the family and its unit."""
-    text = comment_lines(metric, ExpositionFormat.TEXT).decode()
-    openmetrics = comment_lines(metric, ExpositionFormat.OPENMETRICS).decode()
-    kind = "gauge" if metric.kind is MetricKind.INFO else metric.kind.value
-    assert f"# TYPE {metric.name} {kind}\n" in text
-    assert f"# TYPE {metric.family} {metric.kind.value}\n" in openmetrics
-    assert ("# UNIT" in openmetrics) == bool(metric.unit)
-    assert "# UNIT" not in text
+    for metric in SNAPSHOT_METRICS:
+        text = comment_lines(metric, ExpositionFormat.TEXT).decode()
+        openmetrics = comment_lines(metric, ExpositionFormat.OPENMETRICS).decode()
+        kind = "gauge" if metric.kind is MetricKind.INFO else metric.kind.value
+        assert f"# TYPE {metric.name} {kind}\n" in text
+        assert f"# TYPE {metric.family} {metric.kind.value}\n" in openmetrics
+        assert ("# UNIT" in openmetrics) == bool(metric.unit), metric.name
+        assert "# UNIT" not in text
 
 
 def test_a_common_cause_and_its_groups_have_series() -> None:
     """A common cause has a series with the number of its groups, and each of these groups has a series."""
-    text = text_of(render(snapshot(common_causes=[COMMON_CAUSE])), ExpositionFormat.TEXT)
+    text = plain_text(render(snapshot(common_causes=[COMMON_CAUSE])))
     assert [line for line in text.splitlines() if not line.startswith("#")] == [
         'lagwarden_common_cause_groups{dimension="coordinator",key="3"} 2',
         'lagwarden_common_cause_muted_groups{dimension="coordinator",key="3"} 1',

@@ -5,7 +5,6 @@ from __future__ import annotations
 import decimal
 
 import pyarrow as pa
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,22 +25,22 @@ def values(column: pa.Array, conversion: ValueConversion) -> list[str | None]:
     return texts
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        pytest.param("plain", "plain", id="plain name"),
-        pytest.param('"', r"\"", id="quote"),
-        pytest.param("\\", r"\\", id="backslash"),
-        pytest.param("\n", r"\n", id="line feed"),
-        pytest.param("\\n", r"\\n", id="backslash and n"),
-        pytest.param("\r\t\x00", "\r\t\x00", id="other control characters"),
-        pytest.param("ü消\ufffd", "ü消\ufffd", id="other characters as UTF-8"),
-    ],
-)
-def test_labels_are_escaped(name: str, text: str) -> None:
+ESCAPED = {
+    "plain": "plain",
+    '"': r"\"",
+    "\\": r"\\",
+    "\n": r"\n",
+    "\\n": r"\\n",
+    "\r\t\x00": "\r\t\x00",
+    "ü消\ufffd": "ü消\ufffd",
+}
+
+
+def test_labels_are_escaped() -> None:
     """Only backslash, quote and line feed are escaped, in columns and in single values."""
-    assert label_texts(pa.table({"a": [name]}), ["a"]).to_pylist() == [f'{{a="{text}"}} ']
-    assert escape(name) == text
+    shown = label_texts(pa.table({"a": list(ESCAPED)}), ["a"]).to_pylist()
+    assert shown == [f'{{a="{text}"}} ' for text in ESCAPED.values()]
+    assert {name: escape(name) for name in ESCAPED} == ESCAPED
 
 
 @given(st.lists(st.one_of(st.none(), st.text()), min_size=1))
@@ -60,23 +59,19 @@ def test_labels_are_in_the_order_of_the_catalogue() -> None:
     assert label_texts(rows, ["group", "topic", "partition"]).to_pylist() == ['{group="g",topic="t",partition="3"} ']
 
 
-def test_without_labels_there_is_only_a_space() -> None:
-    """A metric without labels has no braces."""
-    assert label_texts(pa.table({"value": [1, 2]}), []).to_pylist() == [" ", " "]
+def test_the_name_of_the_cluster_is_a_label_of_each_row() -> None:
+    """The name of the cluster is escaped like other names, and no series has the label twice.
 
-
-@pytest.mark.parametrize(
-    ("labels", "text"),
-    [
-        pytest.param(["group"], r'{cluster="a\"b\\",group="g"} ', id="before the first label"),
-        pytest.param([], r'{cluster="a\"b\\"} ', id="without other labels"),
-        pytest.param(["cluster", "group"], '{cluster="prod",group="g"} ', id="not beside a label of this name"),
-    ],
-)
-def test_the_name_of_the_cluster_is_a_label_of_each_row(labels: list[str], text: str) -> None:
-    """The name of the cluster is escaped like other names, and no series has the label twice."""
+    A metric without labels has no braces.
+    """
     rows = pa.table({"group": ["g", "g"], "cluster": ["prod", "prod"]})
-    assert label_texts(rows, labels, 'a"b\\').to_pylist() == [text, text]
+    assert label_texts(rows, []).to_pylist() == [" ", " "]
+    for labels, text in (
+        (["group"], r'{cluster="a\"b\\",group="g"} '),
+        ([], r'{cluster="a\"b\\"} '),
+        (["cluster", "group"], '{cluster="prod",group="g"} '),
+    ):
+        assert label_texts(rows, labels, 'a"b\\').to_pylist() == [text, text]
 
 
 @given(st.lists(st.one_of(st.none(), INT64)))
@@ -93,11 +88,6 @@ def test_times_are_exact_to_the_millisecond(times: list[int | None]) -> None:
     assert values(pa.array(times, pa.int64()).cast(pa.timestamp("ms")), ValueConversion.TIMESTAMP) == expected
 
 
-def test_information_is_one_if_the_column_has_a_value() -> None:
-    """A row without a value has no sample."""
-    assert values(pa.array(["a", None]).dictionary_encode(), ValueConversion.ONE) == ["1", None]
-
-
 def test_a_row_without_a_value_has_no_line() -> None:
     """The count of a text is the number of its lines."""
     rows = pa.table({"a": ["x", "y", "z"], "value": [1, None, 3]})
@@ -105,33 +95,22 @@ def test_a_row_without_a_value_has_no_line() -> None:
     assert sample_lines(metric(labels=("a",)), labels, rows) == (b'm{a="x"} 1\nm{a="z"} 3\n', 2)
 
 
-@pytest.mark.parametrize("column", [pa.array([], pa.int64()), pa.nulls(3, pa.int64())], ids=["no rows", "only nulls"])
-def test_a_column_without_values_has_no_text(column: pa.Array) -> None:
+def test_a_column_without_values_has_no_text() -> None:
     """A table without rows, or with only nulls, has no bytes."""
-    rows = pa.table({"value": column})
-    assert sample_lines(metric(), label_texts(rows, []), rows) == (b"", 0)
+    for column in (pa.array([], pa.int64()), pa.nulls(3, pa.int64())):
+        rows = pa.table({"value": column})
+        assert sample_lines(metric(), label_texts(rows, []), rows) == (b"", 0)
 
 
-def test_severities_are_ranked() -> None:
-    """The ranks are from 0 for fine to 4 for critical; null and any other word have no value."""
-    words = ["critical", "fine", None, "unknown", "notice", "warning", "awful"]
-    column = pa.array(words, pa.string()).dictionary_encode()
-    assert values(column, ValueConversion.RANK) == ["4", "0", None, "1", "2", "3", None]
+def test_words_and_flags_become_numbers() -> None:
+    """Information is 1, the ranks are from 0 for fine to 4 for critical, a flag is 1 or 0; null has no value.
 
-
-def test_omitted_values_have_no_sample() -> None:
-    """Omitted values and nulls have no sample."""
+    Words that are no severity, and omitted values, have none either.
+    """
+    words = pa.array(["critical", "fine", None, "unknown", "notice", "warning", "awful"]).dictionary_encode()
+    assert values(words, ValueConversion.RANK) == ["4", "0", None, "1", "2", "3", None]
+    assert values(pa.array(["a", None]).dictionary_encode(), ValueConversion.ONE) == ["1", None]
+    assert values(pa.array([True, False, None]), ValueConversion.NUMBER) == ["1", "0", None]
     column = pa.array(["ok", "stopped", None, "caught_up", "okay"], pa.string()).dictionary_encode()
     texts = value_texts(metric(ValueConversion.ONE), pa.table({"value": column}), ("ok", "caught_up"))
-    assert texts.to_pylist() == [
-        None,
-        "1",
-        None,
-        None,
-        "1",
-    ]
-
-
-def test_a_flag_is_one_or_zero() -> None:
-    """A flag is 1 or 0, and null has no value."""
-    assert values(pa.array([True, False, None]), ValueConversion.NUMBER) == ["1", "0", None]
+    assert texts.to_pylist() == [None, "1", None, None, "1"]

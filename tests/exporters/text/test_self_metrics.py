@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
-from prometheus_client.parser import text_string_to_metric_families as parse_text
 
 from exporters.catalogue.metric import MetricKind
 from exporters.catalogue.metrics import SELF_METRICS, SNAPSHOT_METRICS
 from exporters.readmodel import Histogram
 from exporters.text.exposition import ExpositionFormat
 from exporters.text.self_metrics import render_self_metrics
+from tests.exporters.exposition_text import samples as parsed_samples
 from tests.exporters.snapshots import CATCHING_UP, CONNECTING, NOON, status
 
 NOW = NOON / 1000
+both_formats = pytest.mark.parametrize("form", ExpositionFormat, ids=lambda form: form.name.lower())
 
 
 def samples(
@@ -23,15 +23,13 @@ def samples(
 ) -> dict[str, float]:
     """Return the parsed samples, with the labels after the name."""
     text = render_self_metrics(status(**changes), now, form).decode()
-    families = parse_text(text) if form is ExpositionFormat.TEXT else parse_openmetrics(text)
     return {
         sample.name + "".join(f"/{value}" for value in sample.labels.values()): sample.value
-        for family in families
-        for sample in family.samples
+        for sample in parsed_samples(text, form)
     }
 
 
-@pytest.mark.parametrize("form", ExpositionFormat, ids=lambda form: form.name.lower())
+@both_formats
 @pytest.mark.parametrize("changes", [{}, CATCHING_UP, CONNECTING], ids=["running", "catching up", "connecting"])
 def test_the_text_can_be_parsed_in_every_phase(changes: dict[str, Any], form: ExpositionFormat) -> None:
     """The text can be parsed with unknown values, too; no metric about groups is in the text."""
@@ -41,16 +39,15 @@ def test_the_text_can_be_parsed_in_every_phase(changes: dict[str, Any], form: Ex
     assert not {metric.name for metric in SNAPSHOT_METRICS} & {name.partition("/")[0] for name in read}
 
 
-@pytest.mark.parametrize("form", ExpositionFormat, ids=lambda form: form.name.lower())
+@both_formats
 def test_the_name_of_the_cluster_is_a_label_of_every_sample(form: ExpositionFormat) -> None:
     """Samples of histograms and of the process have the label, too; without a name no sample has the label."""
     histogram = Histogram((1.0, 5.0), (2, 3), 4, 9.0)
-    parse = parse_text if form is ExpositionFormat.TEXT else parse_openmetrics
 
     def labels_of(name: str | None) -> dict[str, set[str | None]]:
         text = render_self_metrics(status(cluster_name=name, expiry_error_seconds=histogram), NOW, form).decode()
         found: dict[str, set[str | None]] = {}
-        for sample in (sample for family in parse(text) for sample in family.samples):
+        for sample in parsed_samples(text, form):
             found.setdefault(sample.name, set()).add(sample.labels.get("cluster"))
         return found
 
@@ -151,11 +148,6 @@ def test_a_running_monitor_has_all_values() -> None:
     }
 
 
-def test_counters_are_exact() -> None:
-    """A count above 2^53 is written with all digits."""
-    assert b'tracking="tracked"} 9007199254740993\n' in render_self_metrics(status(), NOW, ExpositionFormat.TEXT)
-
-
 def test_the_catch_up_has_ratio_speed_and_remaining_time() -> None:
     """Ratio, speed and remaining time are present during the initial catch-up."""
     read = samples(CATCHING_UP)
@@ -183,31 +175,24 @@ def test_unknown_is_absent() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("later", "age"),
-    [
-        pytest.param(0.0, 0.0, id="taken now"),
-        pytest.param(12.5, 12.5, id="older than a tick"),
-        pytest.param(-3.0, 0.0, id="clock set back"),
-    ],
-)
-def test_the_age_is_that_at_the_scrape(later: float, age: float) -> None:
+def test_the_age_is_that_at_the_scrape() -> None:
     """The age increases from scrape to scrape without a new snapshot, and is never negative."""
-    assert samples({}, now=NOW + later)["lagwarden_snapshot_age_seconds"] == age
+    for later, age in ((0.0, 0.0), (12.5, 12.5), (-3.0, 0.0)):
+        assert samples({}, now=NOW + later)["lagwarden_snapshot_age_seconds"] == age
 
 
-@pytest.mark.parametrize("wrong", [float("nan"), float("inf")], ids=["nan", "infinity"])
-def test_nan_and_infinity_are_absent(wrong: float) -> None:
+def test_nan_and_infinity_are_absent() -> None:
     """The result of a division by zero has no sample."""
-    read = samples({**CATCHING_UP, "catch_up_records_per_second": wrong})
-    assert "lagwarden_catch_up_records_per_second" not in read
+    for wrong in (float("nan"), float("inf")):
+        read = samples({**CATCHING_UP, "catch_up_records_per_second": wrong})
+        assert "lagwarden_catch_up_records_per_second" not in read
 
 
 def test_names_select_metrics() -> None:
     """Names of samples or families select metrics of the monitor and of the process."""
     names = {"lagwarden_ready", "lagwarden_batches", "process_open_fds"}
     text = render_self_metrics(status(), NOW, ExpositionFormat.OPENMETRICS, names).decode()
-    read = {sample.name for family in parse_openmetrics(text) for sample in family.samples}
+    read = {sample.name for sample in parsed_samples(text, ExpositionFormat.OPENMETRICS)}
     assert read == {"lagwarden_ready", "lagwarden_batches_total", "process_open_fds"}
 
 
@@ -220,30 +205,25 @@ def test_every_metric_can_have_a_sample() -> None:
     assert spelled <= seen
 
 
-@pytest.mark.parametrize("form", ExpositionFormat, ids=lambda form: form.name.lower())
-@pytest.mark.parametrize(
-    ("histogram", "openmetrics_sums"),
-    [
-        pytest.param(Histogram((0.5, 60), (0, 0), 0, 0.0), True, id="no observations"),
-        pytest.param(Histogram((), (), 3, 1.0), True, id="only infinity"),
-        pytest.param(Histogram((-60.0, 0.0, 60.0), (1, 2, 2), 3, -50.5), False, id="negative bounds"),
-    ],
-)
-def test_histograms_follow_the_formats(
-    histogram: Histogram,
-    openmetrics_sums: bool,  # noqa: FBT001  # a table
-    form: ExpositionFormat,
-) -> None:
+@both_formats
+def test_histograms_follow_the_formats(form: ExpositionFormat) -> None:
     """The last bucket is +Inf with all observations; OpenMetrics has no sum and count with negative bounds."""
-    read = samples({"expiry_error_seconds": histogram}, form=form)
-    found = {name.removeprefix("lagwarden_expiry_error_seconds"): read[name] for name in read if "expiry_error" in name}
-    buckets = zip((*map(float, histogram.bounds), "+Inf"), (*histogram.cumulative, histogram.count), strict=True)
-    wanted = {f"_bucket/{bound}": count for bound, count in buckets}
-    if form is ExpositionFormat.TEXT or openmetrics_sums:
-        wanted |= {"_sum": histogram.total, "_count": histogram.count}
-    assert found == wanted
+    for histogram, openmetrics_sums in (
+        (Histogram((0.5, 60), (0, 0), 0, 0.0), True),
+        (Histogram((), (), 3, 1.0), True),
+        (Histogram((-60.0, 0.0, 60.0), (1, 2, 2), 3, -50.5), False),
+    ):
+        read = samples({"expiry_error_seconds": histogram}, form=form)
+        name = "lagwarden_expiry_error_seconds"
+        found = {each.removeprefix(name): read[each] for each in read if "expiry_error" in each}
+        buckets = zip((*map(float, histogram.bounds), "+Inf"), (*histogram.cumulative, histogram.count), strict=True)
+        wanted = {f"_bucket/{bound}": count for bound, count in buckets}
+        if form is ExpositionFormat.TEXT or openmetrics_sums:
+            wanted |= {"_sum": histogram.total, "_count": histogram.count}
+        assert found == wanted
 
 
-def test_phase_is_escaped() -> None:
-    """Labels from the status are escaped."""
+def test_the_text_is_exact() -> None:
+    """Labels from the status are escaped, and a count above 2^53 is written with all digits."""
     assert samples({"phase": 'a"b\\c\nd'})['lagwarden_phase_info/a"b\\c\nd'] == 1
+    assert b'tracking="tracked"} 9007199254740993\n' in render_self_metrics(status(), NOW, ExpositionFormat.TEXT)

@@ -6,28 +6,27 @@ import shlex
 
 from stream.cli.acls import REQUIRED_ACLS, acl_commands, acl_objects
 
+LINES = acl_commands("User:lagwarden", "broker:9092")
+
 
 def test_only_the_topics_of_coordinators_are_readable() -> None:
     """A monitor can read the three internal topics of coordinators and the messages of no other topic."""
-    lines = acl_commands("User:lagwarden", "broker:9092")
-    words = [shlex.split(line) for line in lines if not line.startswith("#")]
+    words = [shlex.split(line) for line in LINES if not line.startswith("#")]
     readable = [each[each.index("--topic") + 1] for each in words if "Read" in each and "--topic" in each]
     assert readable == ["__consumer_offsets", "__transaction_state", "__share_group_state"]
 
 
 def test_each_command_is_below_its_reason() -> None:
     """A comment line with the reason precedes the command of each required ACL."""
-    lines = acl_commands("User:lagwarden", "broker:9092")
     granted = [acl for acl in REQUIRED_ACLS if not acl.cost]
-    assert [line.startswith("#") for line in lines[: 2 * len(granted)]] == [True, False] * len(granted)
+    assert [line.startswith("#") for line in LINES[: 2 * len(granted)]] == [True, False] * len(granted)
 
 
 def test_reading_a_transactional_topic_is_a_comment_with_its_cost() -> None:
     """The ACL is optional: the script does not grant it, and explains what is missing without it."""
     (acl,) = (acl for acl in REQUIRED_ACLS if acl.cost)
     assert (acl.optional, acl.operations) == (True, ("Read",))
-    lines = acl_commands("User:lagwarden", "broker:9092")
-    reason, *cost, command = lines[lines.index(f"# optional: {acl.purpose}") :]
+    reason, *cost, command = LINES[LINES.index(f"# optional: {acl.purpose}") :]
     assert reason.startswith("# optional")
     assert all(line.startswith("#   ") for line in cost)
     assert "unknown" in "".join(cost)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import socket
 import subprocess
@@ -11,154 +10,96 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from exporters.http.server import HttpServer
-from exporters.text.exposition import PublishedSnapshot
 from stream.cli import app as cli
 from stream.errors import ExitCode
-from tests.exporters.snapshots import HOSTILE_NAMES, small_snapshot, snapshot, status
+from tests.exporters.serving import serving_url
+from tests.exporters.snapshots import HOSTILE_NAMES, snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-CRITICAL: dict[str, Any] = {
-    "group": "c",
-    "state": "Stable",
-    "severity": "critical",
-    "verdict": "stopped",
-    "sentence": "It stands.",
-}
-WARNING: dict[str, Any] = {"group": "w", "state": "Stable", "severity": "warning", "verdict": "falling_behind"}
-NOTICE: dict[str, Any] = {"group": "n", "state": "Empty", "severity": "notice", "verdict": "abandoned"}
-UNKNOWN: dict[str, Any] = {"group": "u", "state": "Stable", "severity": "unknown", "verdict": "unknown"}
-FINE: dict[str, Any] = {"group": "f", "state": "Stable", "severity": "fine", "verdict": "ok"}
-DEAD: dict[str, Any] = {"group": "d", "state": "Dead"}
-NEW: dict[str, Any] = {"group": "new", "state": "Stable"}
+    from tests.stream.cli.command_line import CommandLine
 
 
-@pytest.fixture(autouse=True)
-def _bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("LAGWARDEN_URL", raising=False)
+def group(name: str, severity: str | None, verdict: str | None, **more: Any) -> dict[str, Any]:
+    """Return a group with a verdict."""
+    return {"group": name, "state": "Stable", "severity": severity, "verdict": verdict, **more}
 
 
-class Instance:
-    """A running instance that shows these groups."""
-
-    def __init__(self, groups: list[dict[str, Any]] | None) -> None:
-        world = small_snapshot() if groups is None else snapshot(groups=groups)
-        self._published = PublishedSnapshot.build(world)
-        self._server = HttpServer("127.0.0.1", 0, lambda: self._published, status, lambda _: None)
-
-    def __enter__(self) -> str:
-        self._server.start()
-        return f"http://127.0.0.1:{self._server.port}"
-
-    def __exit__(self, *_: object) -> None:
-        self._server.stop()
-
-
-@pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    """Serve the small snapshot; returns the URL."""
-    with Instance(None) as address:
-        yield address
+CRITICAL = group("c", "critical", "stopped", sentence="It stands.")
+WARNING = group("w", "warning", "falling_behind")
+NOTICE = group("n", "notice", "abandoned", state="Empty")
+UNKNOWN = group("u", "unknown", "unknown")
+FINE = group("f", "fine", "ok")
+DEAD = group("d", None, None, state="Dead")
+NEW = group("new", None, None)
+WORST = [
+    ("critical is the worst", [FINE, CRITICAL, WARNING, UNKNOWN], ExitCode.GROUP_CRITICAL),
+    ("a warning is worse than unknown", [UNKNOWN, WARNING, FINE], ExitCode.GROUP_WARNING),
+    ("unknown is not well", [FINE, UNKNOWN], ExitCode.GROUP_UNKNOWN),
+    ("no verdict yet", [FINE, NEW], ExitCode.GROUP_UNKNOWN),
+    ("a notice needs no action", [FINE, NOTICE], ExitCode.OK),
+    ("dead groups are not among all groups", [FINE, DEAD], ExitCode.OK),
+    ("no groups", [], ExitCode.OK),
+]
 
 
-@pytest.mark.parametrize(
-    ("groups", "code"),
-    [
-        pytest.param([FINE, CRITICAL, WARNING, UNKNOWN], ExitCode.GROUP_CRITICAL, id="critical is the worst"),
-        pytest.param([UNKNOWN, WARNING, FINE], ExitCode.GROUP_WARNING, id="a warning is worse than unknown"),
-        pytest.param([FINE, UNKNOWN], ExitCode.GROUP_UNKNOWN, id="unknown is not well"),
-        pytest.param([FINE, NEW], ExitCode.GROUP_UNKNOWN, id="no verdict yet"),
-        pytest.param([FINE, NOTICE], ExitCode.OK, id="a notice needs no action"),
-        pytest.param([FINE, DEAD], ExitCode.OK, id="dead groups are not among all groups"),
-        pytest.param([], ExitCode.OK, id="no groups"),
-    ],
-)
-def test_code_is_that_of_the_worst_group(groups: list[dict[str, Any]], code: ExitCode) -> None:
+@pytest.mark.parametrize(("groups", "code"), [row[1:] for row in WORST], ids=[row[0] for row in WORST])
+def test_code_is_that_of_the_worst_group(groups: list[dict[str, Any]], code: ExitCode, command: CommandLine) -> None:
     """The exit code is the worst of all groups."""
-    with Instance(groups) as address:
-        assert cli.main(["check", "--all", "--url", address]) == code
+    with serving_url(snapshot(groups=groups)) as address:
+        command.run("check", "--all", "--url", address, code=code)
 
 
-@pytest.mark.parametrize(
-    ("name", "code", "line"),
-    [
-        (
-            "billing",
-            ExitCode.GROUP_CRITICAL,
-            "critical billing stopped: 1 of 2 partitions; orders-0: No commit for 30 s",
-        ),
+def test_output_of_a_group(url: str, command: CommandLine) -> None:
+    """The output is a line with severity, name, verdict and sentence, also for a group that is fine."""
+    for name, code, line in (
+        ("billing", ExitCode.GROUP_CRITICAL, "critical billing stopped: 1 of 2 partitions; orders-0: No commit for"),
         ("plain", ExitCode.GROUP_UNKNOWN, "unknown plain unknown: The group has committed no offsets."),
         ("gone", ExitCode.GROUP_UNKNOWN, "unknown gone dead"),
         ('say "hi"\\\nthere', ExitCode.OK, r'fine say "hi"\\nthere caught_up'),
-    ],
-)
-def test_output_of_a_group(url: str, name: str, code: ExitCode, line: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """The output is a line with severity, name, verdict and sentence, also for a group that is fine."""
-    assert cli.main(["check", name, "--url", url]) == code
-    assert capsys.readouterr().out.startswith(line)
+    ):
+        command.run("check", name, "--url", url, code=code)
+        assert command.out.startswith(line)
+    assert "did you mean billing?" in command.fails("check", "biling", "--url", url, code=ExitCode.NO_SUCH_GROUP)
 
 
-def test_all_prints_what_needs_attention_first(capsys: pytest.CaptureFixture[str]) -> None:
-    """Groups that are fine are only counted."""
-    with Instance([FINE, NOTICE, WARNING, CRITICAL, {**FINE, "group": "g"}]) as address:
-        cli.main(["check", "--all", "--url", address])
-    assert capsys.readouterr().out.splitlines() == [
+def test_all_prints_what_needs_attention_first(command: CommandLine) -> None:
+    """Groups that are fine are only counted. The JSON has the number of groups by severity, and all groups."""
+    with serving_url(snapshot(groups=[FINE, NOTICE, WARNING, CRITICAL, {**FINE, "group": "g"}])) as address:
+        command.run("check", "--all", "--url", address, code=ExitCode.GROUP_CRITICAL)
+        lines = command.out.splitlines()
+        answer = command.json("check", "--all", "--url", address, code=ExitCode.GROUP_CRITICAL)
+    assert lines == [
         "critical c stopped: It stands.",
         "warning w falling_behind",
         "notice n abandoned",
         "5 groups: 1 critical, 1 warning, 1 notice, 2 fine",
     ]
+    assert answer["severities"] == {"critical": 1, "warning": 1, "notice": 1, "fine": 2}
+    assert answer["groups"][0] == CRITICAL
 
 
-def test_json_has_all_groups_and_their_numbers(capsys: pytest.CaptureFixture[str]) -> None:
-    """The JSON has the number of groups by severity and the groups, the worst first. The exit code is the same."""
-    with Instance([FINE, CRITICAL]) as address:
-        assert cli.main(["check", "--all", "--json", "--url", address]) == ExitCode.GROUP_CRITICAL
-    answer = json.loads(capsys.readouterr().out)
-    assert answer["severities"] == {"critical": 1, "fine": 1}
-    assert answer["groups"][0] == {
-        "severity": "critical", "group": "c", "state": "Stable", "verdict": "stopped", "sentence": "It stands."
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize("arguments", [[], ["g", "--all"]], ids=["neither", "both"])
-def test_one_group_or_all(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """Neither a name nor --all, or both of them, is wrong usage."""
-    assert cli.main(["check", *arguments]) == ExitCode.USAGE
-    assert "the name of one group, or --all" in capsys.readouterr().err
-
-
-def test_unknown_group(url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """A name that no group has is a separate error with the nearest names."""
-    assert cli.main(["check", "biling", "--url", url]) == ExitCode.NO_SUCH_GROUP
-    assert "did you mean billing?" in capsys.readouterr().err
-
-
-def test_no_instance(capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_instance(command: CommandLine) -> None:
     """A monitor that does not answer has another exit code than a sick group."""
-    assert cli.main(["check", "--all", "--url", "http://127.0.0.1:1"]) == ExitCode.NO_INSTANCE
-    assert "no lagwarden answers" in capsys.readouterr().err
+    line = ["check", "--all", "--url", "http://127.0.0.1:1"]
+    assert "no lagwarden answers" in command.fails(*line, code=ExitCode.NO_INSTANCE)
 
 
-def test_hostile_names_have_one_line_each(capsys: pytest.CaptureFixture[str]) -> None:
+def test_hostile_names_have_one_line_each(command: CommandLine) -> None:
     """No name moves the cursor or begins a line."""
-    with Instance([{**CRITICAL, "group": name} for name in HOSTILE_NAMES]) as address:
-        cli.main(["check", "--all", "--url", address])
-    out = capsys.readouterr().out
-    assert len(out.splitlines()) == len(HOSTILE_NAMES) + 1
-    assert out.replace("\n", "").isprintable()
+    with serving_url(snapshot(groups=[{**CRITICAL, "group": name} for name in HOSTILE_NAMES])) as address:
+        command.run("check", "--all", "--url", address, code=ExitCode.GROUP_CRITICAL)
+    assert len(command.out.splitlines()) == len(HOSTILE_NAMES) + 1
+    assert command.out.replace("\n", "").isprintable()
 
 
-def test_interrupt_of_the_start_is_no_success(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupt_of_the_start_is_no_success(command: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C before the command begins gives the exit code INTERRUPTED."""
 
     def interrupt(_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(cli, "hide_types", interrupt)
-    assert cli.main(["check", "--all"]) == ExitCode.INTERRUPTED
+    command.run("check", "--all", code=ExitCode.INTERRUPTED)
 
 
 def test_interrupt_is_no_success() -> None:

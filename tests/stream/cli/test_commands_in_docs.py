@@ -8,14 +8,14 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import pytest
 import typer.main
 
-from stream.cli.app import app, main
-from stream.errors import ExitCode
+from stream.cli.app import app
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from tests.stream.cli.command_line import CommandLine
 
 ROOT: Final = Path(__file__).parents[3]
 PAGES: Final = [
@@ -55,17 +55,17 @@ def usage_error(line: str) -> str:
 LINES: Final = sorted({(page.name, line) for page in PAGES for line in command_lines(page.read_text())})
 
 
-@pytest.mark.parametrize(("page", "line"), LINES, ids=[f"{page}: {line}" for page, line in LINES])
-def test_documented_command_line_is_valid(page: str, line: str) -> None:
+def test_documented_command_lines_are_valid() -> None:
     """The command and its options exist, and no required argument is missing."""
-    assert usage_error(line) == "", page
+    errors = {f"{page}: {line}": usage_error(line) for page, line in LINES}
+    assert {place: error for place, error in errors.items() if error} == {}
 
 
-def test_the_record_of_the_readme_is_decoded(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_record_of_the_readme_is_decoded(command: CommandLine) -> None:
     """The example is a complete key, and `decode` prints its fields."""
     (line,) = (line for page, line in LINES if page == "README.md" and line.startswith("decode "))
-    assert main(shlex.split(line, comments=True)) == ExitCode.OK
-    assert json.loads(capsys.readouterr().out)["key"]["data"] == {"group": "g", "topic": "t", "partition": 1}
+    command.run(*shlex.split(line, comments=True))
+    assert json.loads(command.out)["key"]["data"] == {"group": "g", "topic": "t", "partition": 1}
 
 
 def test_command_lines_and_errors_are_found() -> None:

@@ -1,4 +1,4 @@
-"""What a shell completes: the values of filters, and the groups of a running instance."""
+"""What a shell completes: commands, options, the values of filters, and the groups of a running instance."""
 
 from __future__ import annotations
 
@@ -7,26 +7,36 @@ from typing import TYPE_CHECKING
 import pytest
 from typer.testing import CliRunner, Result
 
-from exporters.http.server import HttpServer
-from exporters.text.exposition import PublishedSnapshot
 from stream.cli import app as cli
 from stream.errors import ExitCode
-from tests.exporters.snapshots import small_snapshot, snapshot, status
+from tests.exporters.serving import serving_url
+from tests.exporters.snapshots import snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tests.stream.cli.command_line import CommandLine
+
 NAMES = ("payments", "payments-eu", "other", "with blank", "with\nline feed", "")
+WORDS = {
+    "lagwarden gr": ["groups"],
+    "lagwarden groups de": ["describe"],
+    "lagwarden groups --so": ["--sort"],
+    "lagwarden no-such-": [],
+    "lagwarden groups --severity cr": ["critical"],
+    "lagwarden groups --sort l": ["lag", "last_commit"],
+    "lagwarden groups --state Em": ["Empty"],
+    "lagwarden explain pay": ["payments", "payments-eu"],
+    "lagwarden groups describe oth": ["other"],
+    "lagwarden check wi": [],
+}
 
 
 @pytest.fixture(scope="module")
-def url() -> Iterator[str]:
+def named() -> Iterator[str]:
     """Serve groups of these names; returns the URL."""
-    published = PublishedSnapshot.build(snapshot(groups=[{"group": name} for name in sorted(NAMES)]))
-    server = HttpServer("127.0.0.1", 0, lambda: published, status, lambda _: None)
-    server.start()
-    yield f"http://127.0.0.1:{server.port}"
-    server.stop()
+    with serving_url(snapshot(groups=[{"group": name} for name in sorted(NAMES)])) as address:
+        yield address
 
 
 def complete(words: str, url: str) -> Result:
@@ -40,21 +50,9 @@ def complete(words: str, url: str) -> Result:
     return CliRunner().invoke(cli.app, prog_name="lagwarden", env=environment)
 
 
-@pytest.mark.parametrize(
-    ("words", "found"),
-    [
-        ("lagwarden gr", ["groups"]),
-        ("lagwarden groups --severity cr", ["critical"]),
-        ("lagwarden groups --sort l", ["lag", "last_commit"]),
-        ("lagwarden groups --state Em", ["Empty"]),
-        ("lagwarden explain pay", ["payments", "payments-eu"]),
-        ("lagwarden groups describe oth", ["other"]),
-        ("lagwarden check wi", []),
-    ],
-)
-def test_words_are_completed(words: str, found: list[str], url: str) -> None:
-    """Commands, values of filters and groups are completed. A name that bash would split is left out."""
-    assert complete(words, url).stdout.split() == found
+def test_words_are_completed(named: str) -> None:
+    """Commands, options, values and groups are completed. A name that bash would split is left out."""
+    assert {words: complete(words, named).stdout.split() for words in WORDS} == WORDS
 
 
 def test_without_an_instance_there_are_no_groups() -> None:
@@ -63,14 +61,6 @@ def test_without_an_instance_there_are_no_groups() -> None:
     assert (result.stdout.split(), result.stderr, result.exit_code) == ([], "", ExitCode.OK)
 
 
-def test_a_misspelt_verdict_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_misspelt_verdict_is_wrong_usage(url: str, command: CommandLine) -> None:
     """The instance refuses an unknown verdict, and its error suggests the nearest one."""
-    published = PublishedSnapshot.build(small_snapshot())
-    server = HttpServer("127.0.0.1", 0, lambda: published, status, lambda _: None)
-    server.start()
-    try:
-        code = cli.main(["groups", "--verdict", "stoped", "--url", f"http://127.0.0.1:{server.port}"])
-    finally:
-        server.stop()
-    assert code == ExitCode.USAGE
-    assert "did you mean stopped?" in capsys.readouterr().err
+    assert "did you mean stopped?" in command.fails("groups", "--verdict", "stoped", "--url", url)

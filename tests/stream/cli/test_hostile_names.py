@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from exporters.http.server import HttpServer
 from exporters.readmodel import FindingDetail, TransitionDetail, VerdictChange
 from exporters.text.exposition import PublishedSnapshot
 from sandbox.kafka import log_writer as write
-from stream.cli import app as cli
 from stream.cli.render.stdout import printable, printable_json
 from stream.errors import ExitCode
-from tests.exporters.snapshots import NOON, detail, member, snapshot, status
+from tests.exporters.serving import serving
+from tests.exporters.snapshots import NOON, detail, member, snapshot
+from tests.stream.cli.command_line import CommandLine
 from tests.stream.groups import written
 from tests.stream.offline.captures import capture_of, row
 from tests.support.raw import commit_key, commit_value, group_key
@@ -31,7 +31,6 @@ HOSTILE = ("\x1b]0;owned\x07\x1b[2J", "a\x9b31mred", "\u202egnp.exe", "two\r\nli
 """A title and a cleared screen, a colour by one byte, turned text, lines, deletions, a separator of lines."""
 STRANGER = "\x1b[2J stranger"
 """The name of no group."""
-SHAPES = ("json", "json-3.9", "text-0.8", "text-0.9", "text-2.1")
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +52,10 @@ def capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return capture_of(tmp_path_factory.mktemp("hostile") / "hostile.avro", rows)
 
 
+TEXTS = ("instance_id", "client_id", "client_host", "rack", "state", "regex", "assignor")
+"""The texts of a member beside its id."""
+
+
 def hostile_detail(name: str) -> GroupDetail | None:
     """Return the detail of a group whose every string is hostile; None for the stranger."""
     if name not in HOSTILE:
@@ -60,7 +63,7 @@ def hostile_detail(name: str) -> GroupDetail | None:
     finding = FindingDetail(name, name, NOON / 1000, name, {"member": name}, name)
     return detail(
         name,
-        members=(member(name, instance_id=name, assignment=((name, (0,)),), state=name, regex=name),),
+        members=(member(name, assignment=((name, (0,)),), **dict.fromkeys(TEXTS, name)),),
         transitions=(TransitionDetail(NOON / 1000, "dead", name, name, live=True, came=0, went=0),),
         unowned=((name, (4,)),),
         unsubscribed=(name,),
@@ -71,37 +74,33 @@ def hostile_detail(name: str) -> GroupDetail | None:
 
 
 @pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    """Serve groups with these names."""
-    rows = [
-        {
-            "group": name,
-            "kind": name,
-            "state": name,
-            "protocol": name,
-            "verdict": name,
-            "severity": name,
-            "sentence": name,
-        }
-        for name in HOSTILE
-    ]
-    world = snapshot(groups=rows, partitions=[{"group": name, "topic": name, "partition": 0} for name in HOSTILE])
-    server = HttpServer("127.0.0.1", 0, lambda: PublishedSnapshot.build(world), status, hostile_detail)
-    server.start()
-    yield f"http://127.0.0.1:{server.port}"
-    server.stop()
+def served() -> Iterator[str]:
+    """Serve groups with these names; returns the URL."""
+    words = ("group", "kind", "state", "protocol", "verdict", "severity", "sentence")
+    world = snapshot(
+        groups=[dict.fromkeys(words, name) for name in HOSTILE],
+        partitions=[{"group": name, "topic": name, "partition": 0} for name in HOSTILE],
+    )
+    with serving(PublishedSnapshot.build(world), details=hostile_detail) as server:
+        yield f"http://127.0.0.1:{server.port}"
 
 
-def output_of(
-    arguments: list[str], capsys: pytest.CaptureFixture[str], code: ExitCode = ExitCode.OK
-) -> tuple[str, str]:
-    """Run a command, check its exit code and that its output is printable, and return stdout and stderr."""
-    assert cli.main(arguments) == code, arguments
-    out, err = capsys.readouterr()
-    for text in (out, err):
-        bad = {sign for sign in text if not sign.isprintable() and sign != "\n"}
-        assert not bad, (arguments, bad, text[:400])
-    return out, err
+class PrintableCommandLine(CommandLine):
+    """Checks that all output is printable."""
+
+    def run(self, *arguments: str, code: int | None = ExitCode.OK) -> list[list[str]]:
+        """Run a command line and check its exit code and its output."""
+        found = super().run(*arguments, code=code)
+        for text in (self.out, self.err):
+            bad = {sign for sign in text if not sign.isprintable() and sign != "\n"}
+            assert not bad, (arguments, bad, text[:400])
+        return found
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> PrintableCommandLine:
+    """Return a runner that checks the output of each command line."""
+    return PrintableCommandLine(capsys)
 
 
 @pytest.fixture(params=[False, True], ids=["pipe", "terminal"])
@@ -115,60 +114,58 @@ def terminal(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.usefixtures("terminal")
-def test_replay_shows_names_and_no_escape_sequences(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_replay_shows_names_and_no_escape_sequences(capture: Path, command: CommandLine) -> None:
     """The table of groups and the history of each are printed without sequences, as text and as JSON."""
-    out, _ = output_of(["replay", str(capture)], capsys, ExitCode.UNREADABLE)
-    assert "\\x1b]0;owned\\x07" in out.replace("\n", "")
-    output_of(["replay", str(capture), "--json"], capsys, ExitCode.UNREADABLE)
+    replay = ["replay", str(capture)]
+    command.run(*replay, code=ExitCode.UNREADABLE)
+    assert "\\x1b]0;owned\\x07" in command.out.replace("\n", "")
+    command.run(*replay, "--json", code=ExitCode.UNREADABLE)
     for name in HOSTILE:
         if "\0" not in name:
-            out, _ = output_of(["replay", str(capture), "--group", name], capsys, ExitCode.UNREADABLE)
-            assert "committed at" in out
-            out, _ = output_of(["replay", str(capture), "--group", name, "--json"], capsys, ExitCode.UNREADABLE)
-            assert json.loads(out)["records"][0]["kind"]
-    output_of(["replay", str(capture), "--group", STRANGER], capsys, ExitCode.NO_SUCH_GROUP)
+            command.run(*replay, "--group", name, code=ExitCode.UNREADABLE)
+            assert "committed at" in command.out
+            assert command.json(*replay, "--group", name, code=ExitCode.UNREADABLE)["records"][0]["kind"]
+    command.run(*replay, "--group", STRANGER, code=ExitCode.NO_SUCH_GROUP)
 
 
 @pytest.mark.usefixtures("terminal")
-@pytest.mark.parametrize("shape", SHAPES)
-def test_decode_shows_names_and_no_escape_sequences(
-    shape: str, capture: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_decode_shows_names_and_no_escape_sequences(capture: Path, command: CommandLine) -> None:
     """No format prints a sequence, and a line of JSON keeps its meaning."""
-    out, _ = output_of(["decode", "--input", str(capture), "--format", shape], capsys, ExitCode.UNREADABLE)
-    assert out
-    if shape.startswith("json"):
-        names = {next(iter(json.loads(line)["key"]["data"].values())) for line in out.splitlines()}
-        assert names == set(HOSTILE)
+    for shape in ("json", "json-3.9", "text-0.8", "text-0.9", "text-2.1"):
+        command.run("decode", "--input", str(capture), "--format", shape, code=ExitCode.UNREADABLE)
+        assert command.out
+        if shape.startswith("json"):
+            lines = map(json.loads, command.out.splitlines())
+            assert {next(iter(line["key"]["data"].values())) for line in lines} == set(HOSTILE)
+
+
+VERBS = ("groups", "groups describe", "groups describe --members --verbose", "groups describe --state", "history")
 
 
 @pytest.mark.usefixtures("terminal")
-@pytest.mark.parametrize(
-    "verb", [["groups"], ["groups", "describe"], ["groups", "describe", "--members", "--verbose"],
-             ["groups", "describe", "--state"], ["history"], ["explain"]], ids=" ".join,
-)  # fmt: skip
+@pytest.mark.parametrize("verb", [*VERBS, "explain"])
 def test_commands_about_groups_print_no_escape_sequences(
-    verb: list[str], capture: Path, url: str, capsys: pytest.CaptureFixture[str]
+    verb: str, capture: Path, served: str, command: CommandLine
 ) -> None:
     """The tables and the JSON of a capture and of a running instance have no escape sequences.
 
     The JSON has the exact names. An unknown group has nothing on stdout and its own exit code.
     """
-    sources = [(["--url", url], ExitCode.OK)]
-    if verb != ["explain"]:
+    sources = [(["--url", served], ExitCode.OK)]
+    if verb != "explain":
         sources.append((["--capture", str(capture)], ExitCode.UNREADABLE))
-    if verb == ["groups"]:
-        for source, code in sources:
-            assert output_of([*verb, *source], capsys, code)[0]
-            out, _ = output_of([*verb, *source, "--json"], capsys, code)
-            assert {group["group"] for group in json.loads(out)["groups"]} == set(HOSTILE)
-        return
-    for (source, code), name in itertools.product(sources, [name for name in HOSTILE if "\0" not in name]):
-        assert output_of([*verb, name, *source], capsys, code)[0]
-        out, _ = output_of([*verb, name, *source, "--json"], capsys, code)
-        assert json.loads(out)["group"] == name
-    for (source, _), more in itertools.product(sources, ([], ["--json"])):
-        assert output_of([*verb, STRANGER, *source, *more], capsys, ExitCode.NO_SUCH_GROUP)[0] == ""
+    for source, code in sources:
+        if verb == "groups":
+            assert command.run(verb, *source, code=code)
+            answer = command.json(verb, *source, code=code)
+            assert {group["group"] for group in answer["groups"]} == set(HOSTILE)
+            continue
+        for name in HOSTILE:
+            if "\0" not in name:
+                assert command.run(*verb.split(), name, *source, code=code)
+                assert command.json(*verb.split(), name, *source, code=code)["group"] == name
+        for more in ([], ["--json"]):
+            assert command.run(*verb.split(), STRANGER, *source, *more, code=ExitCode.NO_SUCH_GROUP) == []
 
 
 def test_a_log_is_dumped_on_a_terminal_without_escape_sequences(
@@ -178,11 +175,13 @@ def test_a_log_is_dumped_on_a_terminal_without_escape_sequences(
     records = [write.Rec(at, 0, name.encode(), name.encode()) for at, name in enumerate(HOSTILE)]
     log = tmp_path / "00000000000000000000.log"
     log.write_bytes(write.batch(0, records))
-    assert cli.main(["dump-log", str(log), "--print-data-log"]) == ExitCode.OK
-    assert "\x1b[2J" in capsys.readouterr().out
+    command = CommandLine(capsys)
+    command.run("dump-log", str(log), "--print-data-log")
+    assert "\x1b[2J" in command.out
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    out, _ = output_of(["dump-log", str(log), "--print-data-log"], capsys)
-    assert "\\x1b[2J" in out
+    command = PrintableCommandLine(capsys)
+    command.run("dump-log", str(log), "--print-data-log")
+    assert "\\x1b[2J" in command.out
 
 
 def test_json_that_is_escaped_is_the_same_json() -> None:

@@ -11,12 +11,10 @@ import bcrypt
 import pytest
 
 from exporters.http.access.web_access import WebAccess
-from exporters.http.server import HttpServer
-from exporters.text.exposition import PublishedSnapshot
 from stream.cli.api_client import InstanceClient, keeps_login
 from stream.cli.instance_login import instance_login
 from stream.errors import ExitCode, Refusal
-from tests.exporters.snapshots import small_snapshot, status
+from tests.exporters.serving import SMALL, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,25 +33,15 @@ def instance(certificates: Certificates, tmp_path_factory: pytest.TempPathFactor
         f"tls_server_config: {{cert_file: {certificate}, key_file: {key}}}\nbasic_auth_users: {{alice: {digest}}}\n"
     )
     (folder / "token").write_text("token-1")
-    published = PublishedSnapshot.build(small_snapshot())
-    access = WebAccess(folder / "web.yaml", folder / "token")
-    server = HttpServer("127.0.0.1", 0, lambda: published, status, access=access)
-    server.start()
-    yield f"https://localhost:{server.port}"
-    server.stop()
+    with serving(SMALL, access=WebAccess(folder / "web.yaml", folder / "token")) as server:
+        yield f"https://localhost:{server.port}"
 
 
 @pytest.fixture
 def files(tmp_path: Path, certificates: Certificates) -> dict[str, str]:
     """Return the paths that the rows below name."""
-    texts = {
-        "password": "secret\n",
-        "token": "token-1\n",
-        "wrong": "x",
-        "empty.pem": "",
-        "two-lines": "secret\nsecret",
-        "umlaut": "secret-\u00e4",
-    }
+    texts = {"password": "secret\n", "token": "token-1\n", "wrong": "x", "empty.pem": ""}
+    texts |= {"two-lines": "secret\nsecret", "umlaut": "secret-\u00e4"}
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
     return {name: str(tmp_path / name) for name in (*texts, "none")} | {"ca": str(certificates.authority)}
@@ -65,47 +53,46 @@ def variables(row: str, files: dict[str, str]) -> dict[str, str]:
     return {f"LAGWARDEN_{name}": value for name, value in pairs}
 
 
-@pytest.mark.parametrize(
-    "row",
-    [
-        pytest.param("CA_FILE={ca} USER=alice PASSWORD=secret", id="user and password"),
-        pytest.param("CA_FILE={ca} USER=alice PASSWORD_FILE={password}", id="password from a file"),
-        pytest.param("CA_FILE={ca} TOKEN_FILE={token}", id="token"),
-        pytest.param("CA_FILE={ca} TOKEN_FILE={token} USER= PASSWORD=", id="empty variables are not set"),
-    ],
-)
-def test_login_is_accepted(row: str, instance: str, files: dict[str, str]) -> None:
-    """The instance accepts the login of each example."""
-    assert InstanceClient(instance, environment=variables(row, files)).groups()["groups"]
+def test_login_is_accepted(instance: str, files: dict[str, str]) -> None:
+    """The instance accepts the login of each example. Empty variables are not set."""
+    for row in (
+        "CA_FILE={ca} USER=alice PASSWORD=secret",
+        "CA_FILE={ca} USER=alice PASSWORD_FILE={password}",
+        "CA_FILE={ca} TOKEN_FILE={token}",
+        "CA_FILE={ca} TOKEN_FILE={token} USER= PASSWORD=",
+    ):
+        assert InstanceClient(instance, environment=variables(row, files)).groups()["groups"], row
 
 
-@pytest.mark.parametrize(
-    ("row", "reason", "code"),
-    [
-        pytest.param("CA_FILE={ca}", "needs a login: set LAGWARDEN_USER", ExitCode.NO_INSTANCE, id="no login"),
-        pytest.param(
-            "CA_FILE={ca} USER=alice PASSWORD=x", "refuses the login", ExitCode.NO_INSTANCE, id="wrong password"
-        ),
-        pytest.param("CA_FILE={ca} TOKEN_FILE={wrong}", "refuses the login", ExitCode.NO_INSTANCE, id="wrong token"),
-        pytest.param(
-            "USER=alice PASSWORD=secret", "certificate verify failed", ExitCode.NO_INSTANCE, id="unknown authority"
-        ),
-        pytest.param("USER=alice", "without a password", ExitCode.USAGE, id="no password"),
-        pytest.param("USER=alice TOKEN_FILE={token}", "exclude each other", ExitCode.USAGE, id="user and token"),
-        pytest.param("TOKEN_FILE={two-lines}", "must have one word", ExitCode.USAGE, id="token of two lines"),
-        pytest.param("TOKEN_FILE={umlaut}", "must have one word", ExitCode.USAGE, id="token that is not ASCII"),
-        pytest.param("TOKEN_FILE={none}", "cannot be read: No such file", ExitCode.USAGE, id="missing file"),
-        pytest.param("CA_FILE={empty.pem}", "no certificate in PEM format", ExitCode.USAGE, id="empty authority"),
-        pytest.param("CA_FILE={none}", "No such file", ExitCode.USAGE, id="missing authority"),
-    ],
-)
-def test_login_is_refused(row: str, reason: str, code: ExitCode, instance: str, files: dict[str, str]) -> None:
+REFUSED = {
+    "CA_FILE={ca}": "needs a login: set LAGWARDEN_USER",
+    "CA_FILE={ca} USER=alice PASSWORD=x": "refuses the login",
+    "CA_FILE={ca} TOKEN_FILE={wrong}": "refuses the login",
+    "USER=alice PASSWORD=secret": "certificate verify failed",
+}
+"""Logins that the instance or its certificate refuses."""
+INVALID = {
+    "USER=alice": "without a password",
+    "USER=alice TOKEN_FILE={token}": "exclude each other",
+    "TOKEN_FILE={two-lines}": "must have one word",
+    "TOKEN_FILE={umlaut}": "must have one word",
+    "TOKEN_FILE={none}": "cannot be read: No such file",
+    "CA_FILE={empty.pem}": "no certificate in PEM format",
+    "CA_FILE={none}": "No such file",
+}
+"""Variables that are no login."""
+
+
+@pytest.mark.parametrize(("rows", "code"), [(REFUSED, ExitCode.NO_INSTANCE), (INVALID, ExitCode.USAGE)])
+def test_login_is_refused(rows: dict[str, str], code: ExitCode, instance: str, files: dict[str, str]) -> None:
     """The error of each example has its reason and exit code, and no secret."""
-    with pytest.raises(Refusal) as refused:
-        InstanceClient(instance, environment=variables(row.replace("{empty.pem}", files["empty.pem"]), files)).groups()
-    assert reason in str(refused.value)
-    assert refused.value.code is code
-    assert "secret" not in str(refused.value)
+    for row, reason in rows.items():
+        environment = variables(row.replace("{empty.pem}", files["empty.pem"]), files)
+        with pytest.raises(Refusal) as refused:
+            InstanceClient(instance, environment=environment).groups()
+        assert reason in str(refused.value), row
+        assert refused.value.code is code, row
+        assert "secret" not in str(refused.value), row
 
 
 def test_login_is_not_printed() -> None:
@@ -147,35 +134,31 @@ def recorder(target: str = "") -> Iterator[tuple[str, list[str | None]]]:
             thread.join()
 
 
-def test_login_is_not_sent_to_another_server(files: dict[str, str]) -> None:
-    """A redirect is followed without the login: the token belongs to the server of the URL."""
+def test_login_is_sent_only_to_its_server(files: dict[str, str]) -> None:
+    """A redirect to another server is followed without the login; one of the same server, as by a proxy, keeps it."""
+    environment = variables("TOKEN_FILE={token}", files)
     with recorder() as (other, received), recorder(other) as (first, _):
-        InstanceClient(f"{first}/old", environment=variables("TOKEN_FILE={token}", files)).groups()
+        InstanceClient(f"{first}/old", environment=environment).groups()
     assert received == [None]
-
-
-def test_login_follows_a_redirect_of_the_same_server(files: dict[str, str]) -> None:
-    """A redirect from one path to another, as by a proxy, keeps the login."""
     with recorder() as (url, received):
-        InstanceClient(f"{url}/old", environment=variables("TOKEN_FILE={token}", files)).groups()
+        InstanceClient(f"{url}/old", environment=environment).groups()
     assert received == ["Bearer token-1"]
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "may"),
-    [
-        ("http://a/x", "http://a/y", True),
-        ("http://a/x", "https://a/x", True),
-        ("http://a:80/x", "https://a:443/x", True),
-        ("https://a/x", "http://a/x", False),
-        ("http://a:8080/x", "https://a/x", False),
-        ("https://a/x", "https://a:8443/x", False),
-        ("https://a/x", "https://b/x", False),
-    ],
-)
-def test_servers_that_get_the_login_after_a_redirect(first: str, second: str, *, may: bool) -> None:
+REDIRECTS = [
+    ("http://a/x", "http://a/y", True),
+    ("http://a/x", "https://a/x", True),
+    ("http://a:80/x", "https://a:443/x", True),
+    ("https://a/x", "http://a/x", False),
+    ("http://a:8080/x", "https://a/x", False),
+    ("https://a/x", "https://a:8443/x", False),
+    ("https://a/x", "https://b/x", False),
+]
+
+
+def test_servers_that_get_the_login_after_a_redirect() -> None:
     """Only the same server gets the login, also after a change from the default port of HTTP to that of HTTPS."""
-    assert keeps_login(first, second) == may
+    assert [row for row in REDIRECTS if keeps_login(*row[:2]) != row[2]] == []
 
 
 @pytest.mark.parametrize("url", ["http://[::1", "http://[a]:1", "http://a:b", "ftp://a"])

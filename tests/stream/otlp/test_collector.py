@@ -10,17 +10,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from exporters.cluster.exposition import PublishedCluster
-from exporters.http.server import HttpServer
-from exporters.text.exposition import PublishedSnapshot
 from sandbox.collector.program import build, configuration
 from sandbox.ports import free_port
 from sandbox.programs.go_program import GoProgramMissingError
 from sandbox.waiting import wait_until
 from stream.otlp.pusher import MetricsSource, OtlpPusher, OtlpTarget
 from tests.exporters.cluster_facts import facts
-from tests.exporters.http.test_server import get
 from tests.exporters.otlp.decoded import scraped
-from tests.exporters.snapshots import small_snapshot, status
+from tests.exporters.serving import SMALL, get, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,19 +61,14 @@ def points(received: Path) -> dict[Any, float]:
 
 def test_a_collector_receives_every_series_of_a_scrape(tmp_path: Path) -> None:
     """All requests are accepted without a rejected point, and the values are those of `/metrics`."""
-    published, cluster = PublishedSnapshot.build(small_snapshot()), PublishedCluster.build(facts())
-    server = HttpServer("127.0.0.1", 0, lambda: published, status, cluster=lambda: cluster)
-    server.start()
-    try:
-        with collector(tmp_path) as (port, file):
-            source = MetricsSource(lambda: published, lambda: cluster, server.status)
-            pusher = OtlpPusher(source, OtlpTarget(f"http://127.0.0.1:{port}/v1/metrics"))
-            assert pusher.export(), pusher.failures()
-            expected = scraped(get(server, "/metrics")[1].decode())
-        # The collector writes the rest of its file when it stops.
-        found = points(file)
-    finally:
-        server.stop()
+    cluster = PublishedCluster.build(facts())
+    with serving(SMALL, cluster=lambda: cluster) as server, collector(tmp_path) as (port, file):
+        source = MetricsSource(lambda: SMALL, lambda: cluster, server.status)
+        pusher = OtlpPusher(source, OtlpTarget(f"http://127.0.0.1:{port}/v1/metrics"))
+        assert pusher.export(), pusher.failures()
+        expected = scraped(get(server, "/metrics")[1].decode())
+    # The collector writes the rest of its file when it stops.
+    found = points(file)
     histogram = "lagwarden_expiry_error_seconds"
     assert found.keys() == {each for each in expected if not each[0].startswith(histogram)}
     changing = {"lagwarden_http_connections", "lagwarden_snapshot_age_seconds"}

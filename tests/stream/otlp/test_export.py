@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from exporters.http.server import HttpServer
 from sandbox.waiting import wait_until
 from stream.config.options import OtlpOptions
 from stream.errors import ExitCode, Refusal
 from stream.otlp.export import otlp_export
 from stream.service.status import ServiceStatus
-from tests.exporters.http.test_server import get
 from tests.exporters.otlp.decoded import received, scraped
+from tests.exporters.serving import get, serving
 from tests.stream.otlp.otlp_receiver import OtlpReceiver
 
 if TYPE_CHECKING:
@@ -42,17 +41,12 @@ def test_the_monitor_exports_before_the_first_snapshot() -> None:
     The status has the number of points and no failures.
     """
     status = ServiceStatus("0.1.0", 60.0)
-    server = HttpServer("127.0.0.1", 0, lambda: None, status.monitor_status)
-    with OtlpReceiver() as receiver:
+    with OtlpReceiver() as receiver, serving(status=status.monitor_status) as server:
         options = OtlpOptions(endpoint=receiver.url, interval=3600)
         with otlp_export(options, lambda: None, lambda: None, server.status) as status.otlp:
             wait_until(lambda: bool(status.monitor_status().otlp_exported_at), "an export")
-        server.start()
-        try:
-            page = get(server, "/metrics")[1].decode()
-        finally:
-            server.stop()
-        assert exported_names(received(receiver.bodies)) == exported_names(scraped(page))
+        page = get(server, "/metrics")[1].decode()
+        assert exported_names(received(receiver.requests)) == exported_names(scraped(page))
         assert status.monitor_status().otlp_points
     assert not any(status.monitor_status().otlp_failures.column("failures").to_pylist())
 

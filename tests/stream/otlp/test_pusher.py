@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -15,27 +14,24 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 )
 
 from exporters.cluster.exposition import PublishedCluster
-from exporters.http.server import HttpServer
-from exporters.text.exposition import PublishedSnapshot
 from sandbox.ports import free_port
 from sandbox.waiting import wait_until
 from stream.otlp.pusher import FAILURES, MetricsSource, OtlpPusher, OtlpTarget, resource_attributes
 from tests.exporters.cluster_facts import facts
-from tests.exporters.http.test_server import get
 from tests.exporters.otlp.decoded import received, scraped
-from tests.exporters.snapshots import NOON, small_snapshot, status
+from tests.exporters.serving import SMALL, get, serving
+from tests.exporters.snapshots import NOON, status
 from tests.stream.otlp.otlp_receiver import OtlpReceiver
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from exporters.text.exposition import PublishedSnapshot
 
-PUBLISHED = PublishedSnapshot.build(small_snapshot())
 CLUSTER = PublishedCluster.build(facts())
 
 
 def pusher(url: str, **target: Any) -> OtlpPusher:
     """Return the pusher of the small snapshot to a URL."""
-    source = MetricsSource(lambda: PUBLISHED, lambda: CLUSTER, status)
+    source = MetricsSource(lambda: SMALL, lambda: CLUSTER, status)
     return OtlpPusher(source, OtlpTarget(url, **target), clock=lambda: NOON / 1000)
 
 
@@ -45,25 +41,14 @@ def failed(own: OtlpPusher) -> dict[str, int]:
     return {reason: count for reason, count in own.failures().items() if count}
 
 
-@contextlib.contextmanager
-def serving() -> Iterator[HttpServer]:
-    """Serve the same snapshot over HTTP."""
-    server = HttpServer("127.0.0.1", 0, lambda: PUBLISHED, status, cluster=lambda: CLUSTER)
-    server.start()
-    try:
-        yield server
-    finally:
-        server.stop()
-
-
 def test_the_receiver_gets_every_series_of_a_scrape() -> None:
     """The values are those of `/metrics` at the same time, except values of the process, which change in between."""
-    with OtlpReceiver() as receiver, serving() as server:
-        source = MetricsSource(lambda: PUBLISHED, lambda: CLUSTER, server.status)
+    with OtlpReceiver() as receiver, serving(SMALL, cluster=lambda: CLUSTER) as server:
+        source = MetricsSource(lambda: SMALL, lambda: CLUSTER, server.status)
         own = OtlpPusher(source, OtlpTarget(receiver.url))
         assert own.export()
         expected = scraped(get(server, "/metrics")[1].decode())
-        found = received(receiver.bodies)
+        found = received(receiver.requests)
         assert found.keys() == expected.keys()
         changing = {"lagwarden_http_connections", "lagwarden_snapshot_age_seconds"}
         series = {each for each in expected if each[0].startswith("lagwarden_") and each[0] not in changing}
@@ -95,7 +80,7 @@ def test_variables_of_opentelemetry_have_no_effect(monkeypatch: pytest.MonkeyPat
         assert own.export()
         assert {"authorization", "x-tenant"}.isdisjoint(receiver.headers[0])
         assert receiver.headers[0]["content-encoding"] == "gzip"
-        (resource,) = ExportMetricsServiceRequest.FromString(receiver.bodies[0]).resource_metrics
+        (resource,) = ExportMetricsServiceRequest.FromString(receiver.requests[0]).resource_metrics
     assert "other" not in {each.value.string_value for each in resource.resource.attributes}
     assert (own._session.verify, own._session.cert) == (True, None)
 
@@ -104,7 +89,7 @@ def test_the_resource_names_the_service_and_the_instance() -> None:
     """The resource has name, version and instance of the service. Configured attributes replace the defaults."""
     with OtlpReceiver() as receiver:
         assert pusher(receiver.url, resource={"service.instance.id": "a", "team": "t"}).export()
-        (resource,) = ExportMetricsServiceRequest.FromString(receiver.bodies[0]).resource_metrics
+        (resource,) = ExportMetricsServiceRequest.FromString(receiver.requests[0]).resource_metrics
         found = {each.key: each.value.string_value for each in resource.resource.attributes}
         (scope,) = resource.scope_metrics
     assert found["service.name"] == "lagwarden"
@@ -118,7 +103,7 @@ def test_exports_follow_each_other_at_the_interval() -> None:
     before = set(threading.enumerate())
     with OtlpReceiver() as receiver:
         with pusher(receiver.url, interval=0.05) as own:
-            wait_until(lambda: len(receiver.bodies) >= 3, "three exports")
+            wait_until(lambda: len(receiver.requests) >= 3, "three exports")
         assert own.points
         assert "otlp" not in {thread.name for thread in set(threading.enumerate()) - before}
 
@@ -134,7 +119,7 @@ def test_a_receiver_that_is_available_again_gets_the_present_values() -> None:
         assert own.exported_at is None
         with OtlpReceiver(port=port) as receiver:
             assert own.export()
-            assert received(receiver.bodies)
+            assert received(receiver.requests)
             assert own.export()
     assert [each["event"] for each in logs] == ["otlp export failing", "otlp export working again"]
     assert "secret" not in str(logs)
@@ -146,7 +131,7 @@ def test_a_failed_request_ends_the_export(status_code: int, reason: str) -> None
     with OtlpReceiver(lambda _: (status_code, {"Location": "/"}, b"")) as receiver:
         own = pusher(receiver.url)
         assert not own.export()
-        assert len(receiver.bodies) == 1
+        assert len(receiver.requests) == 1
     assert failed(own) == {reason: 1}
     assert own.points == 0
 
@@ -156,7 +141,7 @@ def test_a_request_that_may_succeed_later_is_repeated_within_the_timeout() -> No
     with OtlpReceiver(lambda number: (503 if number == 0 else 200, {"Retry-After": "0"}, b"")) as receiver:
         own = pusher(receiver.url)
         assert own.export()
-        assert len(receiver.bodies) == 2
+        assert len(receiver.requests) == 2
         assert own.exported_at == NOON / 1000
     assert not failed(own)
 
@@ -168,8 +153,8 @@ def test_rejected_data_points_do_not_end_the_export() -> None:
     with OtlpReceiver(lambda _: (200, {}, body)) as receiver:
         own = pusher(receiver.url)
         assert not own.export()
-        sent = sum(len(receiver.bodies) * [2])
-        assert failed(own) == {"rejected": len(receiver.bodies)}
+        sent = sum(len(receiver.requests) * [2])
+        assert failed(own) == {"rejected": len(receiver.requests)}
     with OtlpReceiver() as receiver:
         other = pusher(receiver.url)
         assert other.export()
@@ -185,7 +170,7 @@ def test_an_error_of_the_source_is_counted_and_does_not_end_the_exports() -> Non
         calls.append(1)
         if len(calls) == 1:
             raise ValueError("no tables")
-        return PUBLISHED
+        return SMALL
 
     with OtlpReceiver() as receiver:
         own = OtlpPusher(MetricsSource(current, lambda: None, status), OtlpTarget(receiver.url, interval=0.05))
@@ -198,6 +183,6 @@ def test_a_slow_receiver_does_not_delay_the_end_of_the_process() -> None:
     """The end of the process does not wait for the end of a running request."""
     with OtlpReceiver(delay=20) as receiver:
         with pusher(receiver.url, timeout=60) as own:
-            wait_until(lambda: len(receiver.bodies) == 1, "a request")
+            wait_until(lambda: len(receiver.requests) == 1, "a request")
         assert receiver.responses == 0
     assert own.points == 0

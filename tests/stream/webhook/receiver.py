@@ -1,4 +1,4 @@
-"""A real HTTP server on loopback that receives events and answers as a test wants."""
+"""A real HTTP server on loopback that receives posts and answers as a test wants."""
 
 from __future__ import annotations
 
@@ -11,32 +11,37 @@ from typing import TYPE_CHECKING, Any, Self
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    Answer = tuple[int, Mapping[str, str]]
+    Answer = tuple[int, Mapping[str, str]] | tuple[int, Mapping[str, str], bytes]
 
 
 class Receiver:
-    """Serves inside `with receiver:`. `answer` returns status and headers by the number of the request, from 0."""
+    """Serves inside `with receiver:`. `answer` returns status, headers and body by the number of the request."""
+
+    path = "/events?a=b"
 
     def __init__(
         self, answer: Callable[[int], Answer] = lambda _: (204, {}), *, port: int = 0, delay: float = 0
     ) -> None:
-        self.events: list[dict[str, Any]] = []
+        self.bodies: list[bytes] = []
         self.headers: list[dict[str, str]] = []
+        self.paths: list[str] = []
         self.responses = 0
         receiver = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
-                number = len(receiver.events)
-                receiver.headers.append(dict(self.headers))
-                receiver.events.append(json.loads(body))
+                number = len(receiver.bodies)
+                receiver.paths.append(self.path)
+                receiver.headers.append({name.lower(): value for name, value in self.headers.items()})
+                receiver.bodies.append(body)
                 time.sleep(delay)
-                status, headers = answer(number)
+                status, headers, *content = answer(number)
                 self.send_response(status)
-                for name, value in headers.items():
+                for name, value in {**headers, "Content-Length": str(sum(map(len, content)))}.items():
                     self.send_header(name, value)
                 self.end_headers()
+                self.wfile.write(b"".join(content))
                 receiver.responses += 1
 
             def log_message(self, *_: object) -> None:
@@ -53,8 +58,13 @@ class Receiver:
 
     @property
     def url(self) -> str:
-        """The URL of the webhook."""
-        return f"http://127.0.0.1:{self.port}/events?a=b"
+        """The URL of the receiver."""
+        return f"http://127.0.0.1:{self.port}{self.path}"
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        """The received bodies as JSON, in order."""
+        return [json.loads(body) for body in list(self.bodies)]
 
     @property
     def subjects(self) -> list[str]:

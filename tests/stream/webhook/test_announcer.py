@@ -14,7 +14,7 @@ from stream.config.options import WebhookOptions
 from stream.webhook.announcer import VerdictAnnouncer
 from stream.webhook.notifier import WebhookNotifier
 from tests.exporters.openapi_check import validator
-from tests.exporters.snapshots import snapshot
+from tests.exporters.snapshots import verdicts_snapshot as shown
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,23 +22,14 @@ if TYPE_CHECKING:
     from exporters.readmodel import Snapshot
 
 
-def shown(**verdicts: str) -> Any:
-    """Return a snapshot of groups with these verdicts; `ok` is fine, all others are critical."""
-    rows = [
-        {"group": name, "verdict": verdict, "severity": "fine" if verdict == "ok" else "critical", "state": "Stable"}
-        for name, verdict in verdicts.items()
-    ]
-    return snapshot(groups=rows)
-
-
 def after(seconds: float, seen: Snapshot) -> Snapshot:
     """Return a snapshot that was taken `seconds` after the start of the test."""
     return dataclasses.replace(seen, taken_at=1_700_000_000 + seconds)
 
 
-def unknown(name: str) -> Snapshot:
-    """Return a snapshot of a group with an unknown verdict."""
-    return snapshot(groups=[{"group": name, "verdict": "unknown", "severity": "unknown", "state": "Stable"}])
+def away() -> WebhookOptions:
+    """Return the options of a webhook whose receiver does not answer."""
+    return WebhookOptions(url=f"http://127.0.0.1:{free_port()}/")
 
 
 def bodies(recent: RecentEvents) -> list[Any]:
@@ -92,7 +83,7 @@ def test_with_a_webhook_the_stream_has_its_events(tmp_path: Path) -> None:
 
     A restart does not announce a verdict again.
     """
-    options = WebhookOptions(url=f"http://127.0.0.1:{free_port()}/")
+    options = away()
     with WebhookNotifier.running(options, tmp_path, "c1") as notifier:
         first = RecentEvents()
         VerdictAnnouncer(first, "c1", notifier).announce(shown(a="stalled"), lambda _: None)
@@ -110,17 +101,17 @@ def test_with_a_webhook_the_stream_has_its_events(tmp_path: Path) -> None:
 
 def test_a_restart_is_no_change_of_a_verdict(tmp_path: Path) -> None:
     """A verdict that is unknown for a while after a restart, and then as before, makes no event."""
-    options = WebhookOptions(url=f"http://127.0.0.1:{free_port()}/")
+    options = away()
     with WebhookNotifier.running(options, tmp_path, "c1") as notifier:
         VerdictAnnouncer(RecentEvents(), "c1", notifier).announce(after(0, shown(a="stopped")), lambda _: None)
     with WebhookNotifier.running(options, tmp_path, "c1") as notifier:
         recent = RecentEvents()
         announcer = VerdictAnnouncer(recent, "c1", notifier)
-        for seconds, seen in ((60, unknown("a")), (120, unknown("a")), (180, shown(a="stopped"))):
+        for seconds, seen in ((60, shown(a="unknown")), (120, shown(a="unknown")), (180, shown(a="stopped"))):
             announcer.announce(after(seconds, seen), lambda _: None)
         assert changes(recent) == []
         for seconds in (240, 300):
-            announcer.announce(after(seconds, unknown("a")), lambda _: None)
+            announcer.announce(after(seconds, shown(a="unknown")), lambda _: None)
         announcer.announce(after(360, shown(a="ok")), lambda _: None)
         assert changes(recent) == [("a", "stopped", "ok")]
 
@@ -128,13 +119,13 @@ def test_a_restart_is_no_change_of_a_verdict(tmp_path: Path) -> None:
 @pytest.mark.parametrize("with_webhook", [False, True])
 def test_a_verdict_that_stays_unknown_is_an_event(tmp_path: Path, *, with_webhook: bool) -> None:
     """A verdict that is unknown for five minutes without a break makes one event."""
-    options = WebhookOptions(url=f"http://127.0.0.1:{free_port()}/" if with_webhook else None)
+    options = away() if with_webhook else WebhookOptions(url=None)
     with WebhookNotifier.running(options, tmp_path, "c1") as notifier:
         recent = RecentEvents()
         announcer = VerdictAnnouncer(recent, "c1", notifier)
         announcer.announce(after(0, shown(a="stopped")), lambda _: None)
         for seconds in (10, 309, 310, 320):
-            announcer.announce(after(seconds, unknown("a")), lambda _: None)
+            announcer.announce(after(seconds, shown(a="unknown")), lambda _: None)
             assert len(changes(recent)) == (2 if seconds >= 310 else 1)
     assert changes(recent)[1:] == [("a", "stopped", "unknown")]
 

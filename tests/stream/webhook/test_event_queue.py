@@ -96,12 +96,6 @@ def test_a_damaged_database_is_set_aside(tmp_path: Path, content: bytes) -> None
     assert (tmp_path / "webhook.db.set-aside").read_bytes() == content
 
 
-def test_a_folder_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
-    """The error has the cause that SQLite reports."""
-    with pytest.raises(QueueUnavailableError, match="unable to open"):
-        EventQueue(tmp_path / "missing", 10)
-
-
 def test_a_locked_database_is_an_error_and_is_not_set_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file is not damaged: its events are read when the lock is gone."""
     monkeypatch.setattr(event_queue, "_LOCKED_SECONDS", 0.0)
@@ -118,8 +112,10 @@ def test_a_locked_database_is_an_error_and_is_not_set_aside(tmp_path: Path, monk
     assert drain(EventQueue(tmp_path, 10)) == ["a"]
 
 
-def test_a_closed_queue_is_an_error_of_the_queue(tmp_path: Path) -> None:
-    """An error of the database is the cause of the raised error, and is not raised itself."""
+def test_an_error_of_the_database_is_the_cause_of_an_error_of_the_queue(tmp_path: Path) -> None:
+    """A folder that cannot be written and a closed queue are errors of the queue with the cause that SQLite reports."""
+    with pytest.raises(QueueUnavailableError, match="unable to open"):
+        EventQueue(tmp_path / "missing", 10)
     queue = EventQueue(tmp_path, 10)
     queue.close()
     with pytest.raises(QueueUnavailableError) as raised:

@@ -6,8 +6,6 @@ import dataclasses
 import json
 from typing import Any
 
-import pytest
-
 from exporters.readmodel import FindingDetail, Snapshot
 from exporters.verdict_event import AnnouncedVerdict, VerdictEvent
 from stream.webhook.events import forgotten_groups, verdict_changes, verdict_events
@@ -48,14 +46,12 @@ STORIES = [
 ]
 
 
-@pytest.mark.parametrize(("row", "last", "change"), [s[1:] for s in STORIES], ids=[s[0] for s in STORIES])
-def test_which_changes_are_events(
-    row: dict[str, Any], last: AnnouncedVerdict | None, change: list[str | None] | None
-) -> None:
+def test_which_changes_are_events() -> None:
     """The event has the announced verdict and the new one."""
-    found = events(snapshot(groups=[row]), {} if last is None else {"g": last})
-    data = [json.loads(event.body)["data"] for event in found]
-    assert [[each["before"], each["verdict"]] for each in data] == ([] if change is None else [change])
+    for story, row, last, change in STORIES:
+        found = events(snapshot(groups=[row]), {} if last is None else {"g": last})
+        data = [json.loads(event.body)["data"] for event in found]
+        assert [[each["before"], each["verdict"]] for each in data] == ([] if change is None else [change]), story
 
 
 def test_a_group_that_disappears_is_an_event_if_it_was_not_fine() -> None:
@@ -70,12 +66,7 @@ def test_a_group_that_disappears_is_an_event_if_it_was_not_fine() -> None:
 def test_an_event_is_a_cloud_event_with_everything_about_the_change() -> None:
     """An event has all required attributes of CloudEvents 1.0, finding, owner, and what mutes its alerts."""
     row = group("billing", "stalled", "critical", verdict_since=NOON - 5000, sentence="It is stalled.")
-    owned = {
-        "team": "payments",
-        "tier": "1",
-        "maintenance_until": NOON + 60_000,
-        "silence_reason": "new cluster",
-    }
+    owned = {"team": "payments", "tier": "1", "maintenance_until": NOON + 60_000, "silence_reason": "new cluster"}
     finding = FindingDetail("stalled", "critical", NOON / 1000, "It is stalled.", {"lag": 7, "rate": None}, "Look.")
     asked: list[str] = []
 
@@ -113,27 +104,6 @@ def test_an_event_is_a_cloud_event_with_everything_about_the_change() -> None:
             "unpaged": False,
         },
     }
-
-
-@pytest.mark.parametrize(
-    "fault",
-    [
-        {"id": ""},
-        {"specversion": "0.3"},
-        {"source": "not a uri reference"},
-        {"subject": ""},
-        {"time": "2023-11-14 22:13"},
-        {"datacontenttype": "json"},
-        {"an_extension": "x"},
-        {"extension": {"nested": 1}},
-        {"data_base64": "eA=="},
-    ],
-    ids=lambda fault: next(iter(fault)),
-)
-def test_an_event_that_violates_the_specification_is_refused(fault: dict[str, Any]) -> None:
-    """The schema that checks the events of these tests refuses each violation of the specification."""
-    (event,) = events(snapshot(groups=[group("g", "stalled", "critical")]))
-    assert not cloud_event_validator().is_valid({**json.loads(event.body), **fault})
 
 
 def test_each_change_has_its_own_id() -> None:

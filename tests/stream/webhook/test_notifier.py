@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,20 +11,12 @@ from sandbox.waiting import wait_until
 from stream.config.options import WebhookOptions
 from stream.errors import Refusal
 from stream.webhook.notifier import WebhookNotifier
-from tests.exporters.snapshots import NOON, snapshot
+from tests.exporters.snapshots import NOON
+from tests.exporters.snapshots import verdicts_snapshot as shown
 from tests.stream.webhook.receiver import Receiver
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-def shown(**verdicts: str) -> Any:
-    """Return a snapshot of groups with these verdicts; `ok` is fine, all others are critical."""
-    rows = [
-        {"group": name, "verdict": verdict, "severity": "fine" if verdict == "ok" else "critical", "state": "Stable"}
-        for name, verdict in verdicts.items()
-    ]
-    return snapshot(groups=rows)
 
 
 def announce(notifier: WebhookNotifier | None, **verdicts: str) -> WebhookNotifier:

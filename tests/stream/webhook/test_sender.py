@@ -1,4 +1,4 @@
-"""Sending events to a real HTTP server that is away, slow, or answers with errors."""
+"""Sending events to a real HTTP server that is slow or answers with errors; `test_notifier` has one that is away."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sandbox.ports import free_port
 from sandbox.waiting import wait_until
 from stream.webhook.event_queue import EventQueue
 from stream.webhook.request import WebhookTarget
@@ -34,22 +33,6 @@ def sending(folder: Path, url: str, timeout: float = 10.0) -> Iterator[tuple[Eve
     target = WebhookTarget(url, timeout)
     with contextlib.closing(EventQueue(folder, 100)) as queue, WebhookSender(queue, target, pace=0.01) as sender:
         yield queue, sender
-
-
-def test_events_arrive_in_order(tmp_path: Path) -> None:
-    """Events that waited at the start arrive first, and then events that are added later."""
-    with Receiver() as receiver:
-        queue = EventQueue(tmp_path, 100)
-        queue.append([event("a"), event("b")])
-        queue.close()
-        with sending(tmp_path, receiver.url) as (queue, sender):
-            wait_until(lambda: sender.sent == 2, "the first events")
-            queue.append([event("a")])
-            sender.wake()
-            wait_until(lambda: sender.sent == 3, "the last event")
-            assert queue.first() is None
-        assert receiver.subjects == ["a", "b", "a"]
-    assert set(sender.failures().values()) == {0}
 
 
 @pytest.mark.parametrize("status", [301, 307, 401, 403, 404, 408, 429, 500, 503])
@@ -99,20 +82,6 @@ def test_refusals_of_an_event_that_left_the_queue_do_not_count_for_the_next(tmp_
     assert sender.drops()["refused"] == 0
 
 
-def test_a_receiver_gets_its_events_when_it_is_available_again(tmp_path: Path) -> None:
-    """No event is lost meanwhile, even if the sender is restarted."""
-    port = free_port()
-    with sending(tmp_path, f"http://127.0.0.1:{port}/") as (queue, sender):
-        queue.append([event("a")])
-        sender.wake()
-        wait_until(lambda: sender.failures()["unreachable"] > 1, "failures")
-    with sending(tmp_path, f"http://127.0.0.1:{port}/") as (queue, sender), Receiver(port=port) as receiver:
-        queue.append([event("b")])
-        sender.wake()
-        wait_until(lambda: sender.sent == 2, "both events")
-        assert receiver.subjects == ["a", "b"]
-
-
 def test_a_stop_does_not_wait_for_the_end_of_a_request(tmp_path: Path) -> None:
     """The sender stops while the receiver has not answered. The event stays in the queue."""
     with Receiver(delay=20) as slow:
@@ -136,10 +105,10 @@ def test_an_event_is_sent_again_after_a_timeout(tmp_path: Path) -> None:
         assert [each["id"] for each in receiver.events] == ["id-a"]
 
 
-@pytest.mark.parametrize("status", [*range(200, 300, 20), *range(300, 600)])
-def test_every_status_has_a_reason_or_is_a_success(status: int) -> None:
+def test_every_status_has_a_reason_or_is_a_success() -> None:
     """A status from 300 on has a reason that is counted, and a status below 300 has none."""
-    assert (failure_reason(status) in FAILURES) == (status >= 300)
+    assert [status for status in range(200, 300) if failure_reason(status) is not None] == []
+    assert [status for status in range(300, 600) if failure_reason(status) not in FAILURES] == []
 
 
 def test_pauses_grow_and_have_a_limit() -> None:

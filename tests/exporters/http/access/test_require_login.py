@@ -7,7 +7,6 @@ import base64
 from typing import TYPE_CHECKING, Any
 
 import bcrypt
-import pytest
 
 from exporters.http.access import require_login
 from exporters.http.access.require_login import RequireLogin
@@ -15,6 +14,8 @@ from exporters.http.access.web_access import Credentials
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    import pytest
 
 USERS = {
     "alice": bcrypt.hashpw(b"wonder:land", bcrypt.gensalt(4)),
@@ -70,45 +71,44 @@ class Server:
         return asyncio.run(every())
 
 
-@pytest.mark.parametrize(
-    ("header", "status"),
-    [
-        pytest.param(basic("alice", "wonder:land"), 200, id="user and password"),
-        pytest.param(basic("zo\u00eb", "\u00e9"), 200, id="user and password in UTF-8"),
-        pytest.param("basic " + basic("alice", "wonder:land").split()[1], 200, id="scheme in lower case"),
-        pytest.param("Bearer token-1", 200, id="token"),
-        pytest.param("bearer  token-1 ", 200, id="token with blanks around it"),
-        pytest.param(None, 401, id="no header"),
-        pytest.param(basic("alice", "wonderland"), 401, id="wrong password"),
-        pytest.param(basic("bob", "wonder:land"), 401, id="unknown user"),
-        pytest.param(basic("alice", "x" * 73), 401, id="password of more than 72 bytes"),
-        pytest.param("Basic YWxpY2U=", 401, id="user without a password"),
-        pytest.param("Basic !!!", 401, id="not base64"),
-        pytest.param("Basic /w==", 401, id="not UTF-8"),
-        pytest.param("Basic \u00e9", 401, id="not ASCII"),
-        pytest.param("Bearer \u00e9", 401, id="token that is not ASCII"),
-        pytest.param("Bearer token-2", 401, id="wrong token"),
-        pytest.param("Bearer ", 401, id="empty token"),
-        pytest.param("Digest token-1", 401, id="another scheme"),
-    ],
-)
-def test_only_valid_credentials_are_accepted(header: str | None, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+VALID = {
+    "user and password": basic("alice", "wonder:land"),
+    "user and password in UTF-8": basic("zo\u00eb", "\u00e9"),
+    "scheme in lower case": "basic " + basic("alice", "wonder:land").split()[1],
+    "token": "Bearer token-1",
+    "token with blanks around it": "bearer  token-1 ",
+}
+INVALID = {
+    "no header": None,
+    "wrong password": basic("alice", "wonderland"),
+    "unknown user": basic("bob", "wonder:land"),
+    "password of more than 72 bytes": basic("alice", "x" * 73),
+    "user without a password": "Basic YWxpY2U=",
+    "not base64": "Basic !!!",
+    "not UTF-8": "Basic /w==",
+    "not ASCII": "Basic \u00e9",
+    "token that is not ASCII": "Bearer \u00e9",
+    "wrong token": "Bearer token-2",
+    "empty token": "Bearer ",
+    "another scheme": "Digest token-1",
+}
+
+
+def test_only_valid_credentials_are_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     """A request with valid credentials gets 200, any other request gets 401, and refusals are counted."""
     server = Server(BOTH, monkeypatch)
-    assert server.run([header]) == [status]
-    assert server.refused == (status != 200)
+    assert [story for story, header in VALID.items() if server.run([header]) != [200]] == []
+    assert server.refused == 0
+    assert [story for story, header in INVALID.items() if server.run([header]) != [401]] == []
+    assert server.refused == len(INVALID)
 
 
-@pytest.mark.parametrize("path", ["/livez", "/readyz"])
-def test_probes_need_no_login(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The paths of the probes need no login, because a kubelet sends no credentials."""
-    assert Server(BOTH, monkeypatch).run([None], path) == [200]
-
-
-@pytest.mark.parametrize("path", ["/livez/", "/readyz/x", "/", "/api/v1/groups", "/groups/a", "/page.css"])
-def test_all_other_paths_need_a_login(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every other path needs a login, even a path that only begins like that of a probe."""
-    assert Server(BOTH, monkeypatch).run([None], path) == [401]
+def test_only_probes_need_no_login(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kubelet sends no credentials. Every other path needs a login, even one that begins like that of a probe."""
+    server = Server(BOTH, monkeypatch)
+    assert [server.run([None], path) for path in ("/livez", "/readyz")] == [[200]] * 2
+    paths = ("/livez/", "/readyz/x", "/", "/api/v1/groups", "/groups/a", "/page.css")
+    assert [server.run([None], path) for path in paths] == [[401]] * 6
 
 
 def test_a_server_without_credentials_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,33 +116,27 @@ def test_a_server_without_credentials_is_open(monkeypatch: pytest.MonkeyPatch) -
     assert Server(Credentials(), monkeypatch).run([None, "Bearer x", basic("a", "b")]) == [200, 200, 200]
 
 
-@pytest.mark.parametrize(
-    ("credentials", "challenge"),
-    [
-        pytest.param(Credentials(USERS), 'Basic realm="lagwarden", charset="UTF-8"', id="users"),
-        pytest.param(Credentials(token=b"t"), 'Bearer realm="lagwarden"', id="token"),
-        pytest.param(BOTH, 'Basic realm="lagwarden", charset="UTF-8", Bearer realm="lagwarden"', id="both"),
-    ],
-)
-def test_challenge_names_what_is_accepted(
-    credentials: Credentials, challenge: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_challenge_names_what_is_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     """The challenge names the accepted schemes: a browser asks for a password only if there are users."""
-    assert asyncio.run(Server(credentials, monkeypatch).get(None)) == (401, challenge)
+    by_password, by_token = 'Basic realm="lagwarden", charset="UTF-8"', 'Bearer realm="lagwarden"'
+    for credentials, challenge in (
+        (Credentials(USERS), by_password),
+        (Credentials(token=b"t"), by_token),
+        (BOTH, f"{by_password}, {by_token}"),
+    ):
+        assert asyncio.run(Server(credentials, monkeypatch).get(None)) == (401, challenge)
 
 
-def test_right_password_is_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A right password is hashed once: a hash takes 50 ms on purpose, and a scraper sends it every few seconds."""
+def test_a_right_password_is_checked_once_and_a_wrong_one_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hash takes 50 ms on purpose, and a scraper sends its password every few seconds.
+
+    Each wrong password is hashed, so that a user who does not exist takes the same time as one who does.
+    """
     server = Server(BOTH, monkeypatch)
     assert server.run([basic("alice", "wonder:land")] * 5) == [200] * 5
     assert server.checks == 1
-
-
-def test_wrong_password_is_checked_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each wrong password is hashed, so that a user who does not exist takes the same time as one who does."""
-    server = Server(BOTH, monkeypatch)
     assert server.run([basic("alice", "no"), basic("alice", "no"), basic("bob", "no")]) == [401] * 3
-    assert server.checks == 3
+    assert server.checks == 4
 
 
 def test_changed_credentials_apply_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,6 @@ import shutil
 import socket
 import ssl
 import threading
-import time
-import urllib.request
 from typing import TYPE_CHECKING, Any
 
 import bcrypt
@@ -20,14 +18,15 @@ from exporters.http.access import tls_handshake
 from exporters.http.access.web_access import WebAccess
 from exporters.http.access.web_config import WebConfigError
 from exporters.http.admission import ConnectionLimits
-from exporters.http.server import HttpServer
-from exporters.text.exposition import PublishedSnapshot
-from tests.exporters.snapshots import snapshot, status
+from sandbox.waiting import wait_until
+from tests.exporters.serving import many_groups, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from exporters.http.server import HttpServer
+    from exporters.text.exposition import PublishedSnapshot
     from sandbox.certificates import Certificates
 
 USER = bcrypt.hashpw(b"secret", bcrypt.gensalt(4)).decode()
@@ -56,18 +55,20 @@ class TlsServer:
         """Open a TCP connection."""
         return socket.create_connection(("127.0.0.1", self.server.port), timeout=30, source_address=(source, 0))
 
-    def get(self, path: str = "/metrics", connection: ssl.SSLSocket | None = None, **headers: str) -> tuple[int, bytes]:
-        """Send a request; returns status and body."""
+    def get(self, *paths: str, connection: ssl.SSLSocket | None = None) -> tuple[int, bytes]:
+        """Send requests on one connection; returns status and body of the last one."""
         with connection or self.connect() as line:
             client = http.client.HTTPConnection("localhost")
             client.sock = line
-            client.request("GET", path, headers=headers)
-            answer = client.getresponse()
-            return answer.status, answer.read()
+            for path in paths or ("/metrics",):
+                client.request("GET", path)
+                answer = client.getresponse()
+                found = answer.status, answer.read()
+            return found
 
     def refusals(self, reason: str) -> int:
         """Return the number of refusals for a reason."""
-        _, body = self.get("/metrics?name[]=lagwarden_http_refusals_total", self.connect(source="127.0.0.9"))
+        _, body = self.get("/metrics?name[]=lagwarden_http_refusals_total", connection=self.connect(source="127.0.0.9"))
         line = next(line for line in body.decode().splitlines() if f'reason="{reason}"' in line)
         return int(line.split()[-1])
 
@@ -83,31 +84,17 @@ def tls_server(
     (folder / "web.yaml").write_text(f"tls_server_config:\n  cert_file: tls.crt\n  key_file: tls.key\n{more}")
     now = [0.0]
     access = WebAccess(folder / "web.yaml", clock=lambda: now[0])
-    server = HttpServer("127.0.0.1", 0, lambda: world, status, limits=LIMITS, access=access)
-    server.start()
-    try:
+    with serving(world, limits=LIMITS, access=access) as server:
         yield TlsServer(folder, certificates, server, now)
-    finally:
-        server.stop()
-
-
-def wait_for(condition: Any) -> None:
-    """Wait until a condition is true, up to the timeout of the test."""
-    while not condition():
-        time.sleep(0.02)
 
 
 def test_requests_are_answered(tmp_path: Path, certificates: Certificates) -> None:
-    """One connection serves several requests, with the newest version of TLS."""
-    with tls_server(tmp_path, certificates) as served, served.connect() as line:
+    """One connection serves several requests, with the newest version of TLS; a large response arrives completely."""
+    with tls_server(tmp_path, certificates, world=many_groups(20_000)) as served, served.connect() as line:
         assert line.version() == "TLSv1.3"
-        client = http.client.HTTPConnection("localhost")
-        client.sock = line
-        for path in ("/livez", "/metrics", "/livez"):
-            client.request("GET", path)
-            answer = client.getresponse()
-            assert answer.status == 200
-            assert answer.read()
+        code, body = served.get("/livez", "/metrics", connection=line)
+    assert code == 200
+    assert body.count(b"lagwarden_group_info{") == 20_000
 
 
 def test_a_request_sent_with_the_end_of_the_handshake_is_answered(tmp_path: Path, certificates: Certificates) -> None:
@@ -135,24 +122,13 @@ def test_a_request_sent_with_the_end_of_the_handshake_is_answered(tmp_path: Path
                             received += record
 
 
-def test_large_answer_arrives_whole(tmp_path: Path, certificates: Certificates) -> None:
-    """A response that is many times larger than all buffers arrives completely."""
-    world = PublishedSnapshot.build(
-        snapshot(groups=[{"group": f"{at:0249}", "lag_sum": 1, "lag_max": 1} for at in range(20_000)])
-    )
-    with tls_server(tmp_path, certificates, world=world) as served:
-        code, body = served.get()
-    assert code == 200
-    assert body.count(b"lagwarden_group_info{") == 20_000
-
-
 def test_plain_text_is_not_answered(tmp_path: Path, certificates: Certificates) -> None:
     """A plain HTTP request gets no response, not even a redirect, because the network could read the request."""
     with tls_server(tmp_path, certificates) as served:
         with served.plain() as line:
             line.sendall(b"GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n")
             assert b"HTTP" not in line.recv(100)
-        wait_for(lambda: served.refusals("tls") == 1)
+        wait_until(lambda: served.refusals("tls") == 1, "a counted refusal")
 
 
 def test_old_versions_are_refused(tmp_path: Path, certificates: Certificates) -> None:
@@ -167,27 +143,9 @@ def test_client_certificate_is_required(tmp_path: Path, certificates: Certificat
     """A client needs a certificate of the configured authority; a client without one gets no response."""
     more = "  client_ca_file: ca.crt\n  client_auth_type: RequireAndVerifyClientCert\n"
     with tls_server(tmp_path, certificates, more) as served:
-        assert served.get("/livez", served.connect(client="client"))[0] == 200
+        assert served.get("/livez", connection=served.connect(client="client"))[0] == 200
         with pytest.raises((ssl.SSLError, OSError, http.client.HTTPException)):
             served.get("/livez")
-
-
-def test_a_login_is_needed_over_tls(tmp_path: Path, certificates: Certificates) -> None:
-    """urllib, which many scripts use, gets the response with the password; without it, only a probe is answered."""
-    with tls_server(tmp_path, certificates, f"basic_auth_users: {{alice: {USER}}}\n") as served:
-        url = f"https://localhost:{served.server.port}/metrics"
-        context = ssl.create_default_context(cafile=certificates.authority)
-        passwords = urllib.request.HTTPPasswordMgrWithDefaultRealm()
-        passwords.add_password(None, url, "alice", "secret")
-        opener = urllib.request.build_opener(
-            urllib.request.ProxyHandler({}),
-            urllib.request.HTTPSHandler(context=context),
-            urllib.request.HTTPBasicAuthHandler(passwords),
-        )
-        with opener.open(url, timeout=30) as answer:
-            assert answer.status == 200
-        assert served.get()[0] == 401
-        assert served.get("/readyz")[0] in {200, 503}
 
 
 def test_renewed_certificate_is_used_without_a_restart(tmp_path: Path, certificates: Certificates) -> None:
@@ -199,35 +157,30 @@ def test_renewed_certificate_is_used_without_a_restart(tmp_path: Path, certifica
         served.now[0] += 1.0
         with before, served.connect() as after:
             assert before.getpeercert() != after.getpeercert()
-            assert served.get("/livez", before)[0] == 200
+            assert served.get("/livez", connection=before)[0] == 200
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("file", "key", "says"),
     [
-        pytest.param({"tls.key": "client"}, "are not a certificate and its key", id="key of another certificate"),
-        pytest.param({"tls.key": "client-modern"}, "the key is encrypted", id="encrypted key"),
-        pytest.param({"tls.crt": None}, "cannot be read", id="missing certificate file"),
+        ("tls.key", "client", "are not a certificate and its key"),
+        ("tls.key", "client-modern", "the key is encrypted"),
+        ("tls.crt", None, "cannot be read"),
     ],
 )
 def test_unusable_certificate_is_refused(
-    tmp_path: Path, certificates: Certificates, change: dict[str, str | None], says: str
+    tmp_path: Path, certificates: Certificates, file: str, key: str | None, says: str
 ) -> None:
     """An unusable certificate is refused at the start; a running server keeps its previous certificate."""
     with tls_server(tmp_path, certificates) as served:
-        for name, key in change.items():
-            (tmp_path / name).unlink()
-            if key is not None:
-                shutil.copy(certificates.key(key), tmp_path / name)
+        (tmp_path / file).unlink()
+        if key is not None:
+            shutil.copy(certificates.key(key), tmp_path / file)
         served.now[0] += 1.0
         assert served.get("/livez")[0] == 200
         with pytest.raises(WebConfigError, match=says):
             WebAccess(tmp_path / "web.yaml")
-
-
-def test_tls_is_not_switched_off_while_running(tmp_path: Path, certificates: Certificates) -> None:
-    """A running server keeps TLS if it is removed from the file: clients would send passwords in clear text."""
-    with tls_server(tmp_path, certificates) as served:
+        # TLS is not switched off while running: clients would send passwords in clear text.
         (tmp_path / "web.yaml").write_text("")
         served.now[0] += 1.0
         assert served.get("/livez")[0] == 200
@@ -237,7 +190,7 @@ def test_unfinished_handshakes_are_bounded(tmp_path: Path, certificates: Certifi
     """Unfinished handshakes count as connections: a newer one closes the oldest, and other addresses are served."""
     with tls_server(tmp_path, certificates) as served, contextlib.ExitStack() as stack:
         lines = [stack.enter_context(served.plain()) for _ in range(3 * LIMITS.per_address)]
-        wait_for(lambda: served.refusals("idle") == 2 * LIMITS.per_address)
+        wait_until(lambda: served.refusals("idle") == 2 * LIMITS.per_address, "a counted refusal")
         lines[0].settimeout(30)
         with contextlib.suppress(ConnectionResetError):
             assert lines[0].recv(1) == b""
@@ -252,22 +205,17 @@ def test_handshake_has_a_time_limit(
         line.settimeout(30)
         with contextlib.suppress(ConnectionResetError):
             assert line.recv(1) == b""
-        wait_for(lambda: served.refusals("tls") == 1)
+        wait_until(lambda: served.refusals("tls") == 1, "a counted refusal")
 
 
 def test_client_that_reads_nothing_is_closed(
     tmp_path: Path, certificates: Certificates, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A client that reads nothing is closed, because the pace of reading is also measured over TLS."""
-    from exporters.http import connection  # noqa: PLC0415 -- patched here only
-
-    monkeypatch.setattr(connection, "PROGRESS_SECONDS", 0.3)
-    world = PublishedSnapshot.build(
-        snapshot(groups=[{"group": f"{at:0249}", "lag_sum": 1, "lag_max": 1} for at in range(40_000)])
-    )
-    with tls_server(tmp_path, certificates, world=world) as served, served.connect() as line:
+    monkeypatch.setattr("exporters.http.connection.PROGRESS_SECONDS", 0.3)
+    with tls_server(tmp_path, certificates, world=many_groups()) as served, served.connect() as line:
         line.sendall(b"GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n")
-        wait_for(lambda: served.refusals("slow_reader") == 1)
+        wait_until(lambda: served.refusals("slow_reader") == 1, "a counted refusal")
 
 
 def test_a_client_is_served_after_garbage_instead_of_handshakes(
@@ -294,4 +242,4 @@ def test_a_client_is_served_after_garbage_instead_of_handshakes(
             thread.join()
         assert served.get("/livez")[0] == 200
         assert sorted(closed) == sorted(heads)
-        wait_for(lambda: served.refusals("tls") == len(heads))
+        wait_until(lambda: served.refusals("tls") == len(heads), "a counted refusal")

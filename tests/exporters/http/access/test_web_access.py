@@ -111,11 +111,7 @@ def test_mounted_secret_is_replaced_by_a_link(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "says"),
-    [
-        pytest.param("basic_auth_users: {alice: clear}", "not a bcrypt hash", id="password in clear text"),
-        pytest.param("a: [", "not YAML", id="invalid YAML"),
-        pytest.param(None, "cannot be read", id="deleted file"),
-    ],
+    [("basic_auth_users: {alice: clear}", "not a bcrypt hash"), ("a: [", "not YAML"), (None, "cannot be read")],
 )
 def test_unusable_change_leaves_the_previous_content_in_force(files: Files, text: str | None, says: str) -> None:
     """An unusable change is reported once, not at each request, and the next good content applies."""
@@ -132,9 +128,9 @@ def test_unusable_change_leaves_the_previous_content_in_force(files: Files, text
     assert set(files.later().users) == {"bob"}
 
 
-@pytest.mark.parametrize("text", ["", "two words\n"], ids=["empty", "two words"])
-def test_unusable_token_is_refused(tmp_path: Path, text: str) -> None:
+def test_unusable_token_is_refused(tmp_path: Path) -> None:
     """A token must have one word, because an empty token would accept every client that sends an empty one."""
-    (tmp_path / "token").write_text(text)
-    with pytest.raises(WebConfigError, match="must have one word"):
-        WebAccess(token_file=tmp_path / "token")
+    for text in ("", "two words\n"):
+        (tmp_path / "token").write_text(text)
+        with pytest.raises(WebConfigError, match="must have one word"):
+            WebAccess(token_file=tmp_path / "token")

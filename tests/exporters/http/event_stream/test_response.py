@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import contextlib
 import http.client
 import json
 import socket
 from typing import TYPE_CHECKING, Any
 
-import bcrypt
 import pytest
 
 from exporters.group_query import GroupQuery
-from exporters.http.access.web_access import WebAccess
 from exporters.http.admission import ConnectionLimits
 from exporters.http.event_stream import response as response_module
 from exporters.http.event_stream.recent_events import RecentEvents
 from exporters.http.event_stream.response import EventStream, StreamTimes
-from exporters.http.server import HttpServer
 from exporters.verdict_event import AnnouncedVerdict, VerdictEvent
 from sandbox.waiting import wait_until
-from tests.exporters.snapshots import status
+from tests.exporters.serving import get, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
+
+    from exporters.http.server import HttpServer
 
 OK, STOPPED = AnnouncedVerdict("ok", "fine"), AnnouncedVerdict("stopped", "critical")
 
@@ -37,22 +34,21 @@ def event(name: str, verdict: AnnouncedVerdict = STOPPED, size: int = 0) -> Verd
     return VerdictEvent(name, name, 0.0, body, verdict, OK)
 
 
-@contextlib.contextmanager
-def serving(recent: RecentEvents, **arguments: Any) -> Iterator[HttpServer]:
-    """Serve until the end of the block."""
-    server = HttpServer("127.0.0.1", 0, lambda: None, status, events=recent, **arguments)
-    server.start()
-    try:
-        yield server
-    finally:
-        server.stop()
+def streams_of(recent: RecentEvents, **arguments: Any) -> contextlib.AbstractContextManager[HttpServer]:
+    """Serve a stream of events until the end of the block."""
+    return serving(events=recent, **arguments)
+
+
+def connection(server: HttpServer) -> http.client.HTTPConnection:
+    """Return a client of a server."""
+    return http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
 
 
 class Stream:
     """A client of the stream: reads messages as fields."""
 
     def __init__(self, server: HttpServer, query: str = "", **headers: str) -> None:
-        self._client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+        self._client = connection(server)
         names = {name.replace("_", "-"): value for name, value in headers.items()}
         self._client.request("GET", f"/api/v1/events{query}", headers=names)
         self.response = self._client.getresponse()
@@ -89,7 +85,7 @@ def test_each_event_is_a_message_with_an_id() -> None:
     """Events before the request are not sent; the opening message already has the id to continue from."""
     recent = RecentEvents()
     recent.append([event("old")])
-    with serving(recent) as server, contextlib.closing(Stream(server)) as stream:
+    with streams_of(recent) as server, contextlib.closing(Stream(server)) as stream:
         kind = stream.response.getheader("content-type") or ""
         assert kind.startswith("text/event-stream")
         assert stream.response.getheader("content-length") is None
@@ -103,21 +99,19 @@ def test_a_client_continues_after_the_last_event_that_it_got() -> None:
     """A client that continues gets the events after its last one at once, and then new events."""
     recent = RecentEvents()
     recent.append([event("a"), event("b"), event("c")])
-    with serving(recent) as server, streaming(server, Last_Event_ID=recent.event_id(1)) as stream:
+    with streams_of(recent) as server, streaming(server, Last_Event_ID=recent.event_id(1)) as stream:
         assert [stream.subject(), stream.subject()] == ["b", "c"]
         recent.append([event("d")])
         assert stream.subject() == "d"
 
 
-@pytest.mark.parametrize(
-    ("last", "missed"), [("known", 2), ("of-another-process", None)], ids=["dropped events", "id of another process"]
-)
+@pytest.mark.parametrize(("last", "missed"), [("known", 2), ("of-another-process", None)])
 def test_dropped_events_are_reported_in_the_stream(last: str, missed: int | None) -> None:
     """A stream reports the number of dropped events, or null if it is unknown, and then sends all others."""
     recent = RecentEvents(most_events=1)
     recent.append([event("a"), event("b"), event("c")])
     header = recent.event_id(0) if last == "known" else last
-    with serving(recent) as server, streaming(server, Last_Event_ID=header) as stream:
+    with streams_of(recent) as server, streaming(server, Last_Event_ID=header) as stream:
         assert stream.message() == {"event": "missed", "data": json.dumps({"missed": missed})}
         assert stream.subject() == "c"
 
@@ -125,7 +119,7 @@ def test_dropped_events_are_reported_in_the_stream(last: str, missed: int | None
 def test_a_stream_has_only_the_events_of_its_filters() -> None:
     """An unknown parameter is refused, because a misspelt filter would pass every event."""
     recent = RecentEvents()
-    with serving(recent) as server, streaming(server, "?severity=critical&filter=b") as stream:
+    with streams_of(recent) as server, streaming(server, "?severity=critical&filter=b") as stream:
         recent.append([event("b1", OK), event("a"), event("b2")])
         assert stream.subject() == "b2"
         for query in ("?topic=orders", "?severty=critical", "?severity=critcal"):
@@ -138,7 +132,7 @@ def test_heartbeats_have_the_position(monkeypatch: pytest.MonkeyPatch) -> None:
     """A heartbeat has the position: a client whose filter matches nothing does not ask for the same events again."""
     monkeypatch.setattr(response_module, "StreamTimes", lambda: StreamTimes(heartbeat=0.05))
     recent = RecentEvents()
-    with serving(recent) as server, streaming(server, "?filter=b") as stream:
+    with streams_of(recent) as server, streaming(server, "?filter=b") as stream:
         recent.append([event("a")])
         while (message := stream.message())["id"] != recent.event_id(1):
             assert message == {"": "heartbeat", "id": recent.event_id(0)}
@@ -148,14 +142,14 @@ def test_heartbeats_have_the_position(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_stream_ends_after_its_lifetime(monkeypatch: pytest.MonkeyPatch) -> None:
     """A stream is completed after its lifetime, so that the client connects again and its login is checked."""
     monkeypatch.setattr(response_module, "StreamTimes", lambda: StreamTimes(life=0.05))
-    with serving(RecentEvents()) as server, streaming(server) as stream:
+    with streams_of(RecentEvents()) as server, streaming(server) as stream:
         assert stream.message() == {}
         assert stream.response.isclosed()
 
 
 def test_streams_end_with_the_server() -> None:
     """A silent stream is completed with its last chunk when the server stops."""
-    with serving(RecentEvents()) as server, socket.create_connection(("127.0.0.1", server.port), timeout=30) as line:
+    with streams_of(RecentEvents()) as server, socket.create_connection(("127.0.0.1", server.port), timeout=30) as line:
         line.sendall(b"GET /api/v1/events HTTP/1.1\r\nHost: x\r\n\r\n")
         received = line.recv(65_536)
         server.stop()
@@ -168,13 +162,13 @@ def test_a_client_that_reads_nothing_is_closed(monkeypatch: pytest.MonkeyPatch) 
     """A client whose connection has full buffers is closed as a slow reader, and another client gets new events."""
     monkeypatch.setattr("exporters.http.connection.PROGRESS_SECONDS", 0.1)
     recent = RecentEvents(most_events=10)
-    with serving(recent) as server, socket.create_connection(("127.0.0.1", server.port), timeout=10) as silent:
+    with streams_of(recent) as server, socket.create_connection(("127.0.0.1", server.port), timeout=10) as silent:
         silent.sendall(b"GET /api/v1/events HTTP/1.1\r\nHost: x\r\n\r\n")
         assert silent.recv(12) == b"HTTP/1.1 200"
 
         def closed() -> bool:
             recent.append([event("a", size=100_000)])
-            return b'slow_reader"} 1\n' in metrics(server)
+            return b'slow_reader"} 1\n' in get(server, "/metrics")[1]
 
         wait_until(closed, "the slow reader is closed")
         with contextlib.suppress(ConnectionResetError):
@@ -189,7 +183,7 @@ def test_a_reader_that_falls_behind_gets_the_number_of_missed_events(monkeypatch
     """The stream counts the events that were dropped while its reader did not read."""
     monkeypatch.setattr("exporters.http.connection.PROGRESS_SECONDS", 600)
     recent = RecentEvents(most_events=20)
-    with serving(recent) as server, streaming(server) as stream:
+    with streams_of(recent) as server, streaming(server) as stream:
         for _ in range(40):
             recent.append([event("a", size=500_000) for _ in range(10)])
         recent.append([event("last")])
@@ -204,22 +198,15 @@ def test_a_reader_that_falls_behind_gets_the_number_of_missed_events(monkeypatch
         assert len(numbers) + missed == 401
 
 
-def metrics(server: HttpServer) -> bytes:
-    """Return the text of `/metrics`."""
-    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)) as client:
-        client.request("GET", "/metrics")
-        return client.getresponse().read()
-
-
 def test_the_number_of_streams_is_bounded() -> None:
     """Streams use a quarter of the connections and no places of other requests; an ended stream frees its place."""
     limits = ConnectionLimits(total=20, per_address=12)
-    with serving(RecentEvents(), limits=limits) as server, contextlib.ExitStack() as stack:
+    with streams_of(RecentEvents(), limits=limits) as server, contextlib.ExitStack() as stack:
         streams = [stack.enter_context(streaming(server)) for _ in range(3)]
         refused = stack.enter_context(contextlib.closing(Stream(server)))
         assert refused.response.status == 503
         assert json.loads(refused.response.read()) == {"error": "too many concurrent event streams"}
-        assert b'lagwarden_http_refusals_total{reason="requests"} 1\n' in metrics(server)
+        assert b'lagwarden_http_refusals_total{reason="requests"} 1\n' in get(server, "/metrics")[1]
         streams[0].close()
 
         def admitted() -> bool:
@@ -229,25 +216,9 @@ def test_the_number_of_streams_is_bounded() -> None:
         wait_until(admitted, "a place for another stream")
 
 
-def test_a_stream_needs_the_login(tmp_path: Path) -> None:
-    """A stream needs the login, as every other route does."""
-    web_config = tmp_path / "web.yaml"
-    digest = bcrypt.hashpw(b"secret", bcrypt.gensalt(4)).decode()
-    web_config.write_text(f"basic_auth_users:\n  me: {digest}\n")
-    with serving(RecentEvents(), access=WebAccess(web_config)) as server:
-        with contextlib.closing(Stream(server)) as refused:
-            assert refused.response.status == 401
-        login = "Basic " + base64.b64encode(b"me:secret").decode()
-        with streaming(server, Authorization=login):
-            pass
-
-
 def test_head_has_only_headers() -> None:
     """The response to HEAD has only headers and ends."""
-    with (
-        serving(RecentEvents()) as server,
-        contextlib.closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)) as client,
-    ):
+    with streams_of(RecentEvents()) as server, contextlib.closing(connection(server)) as client:
         client.request("HEAD", "/api/v1/events")
         response = client.getresponse()
         assert response.status == 200

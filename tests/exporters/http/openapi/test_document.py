@@ -14,12 +14,13 @@ from starlette.routing import Route
 from exporters.group_query import PARAMETERS
 from exporters.http.event_stream.response import EVENTS_PATH
 from exporters.http.openapi.document import openapi_document, openapi_json
+from exporters.http.openapi.examples import EXAMPLES
 from exporters.http.openapi.operations import OPERATIONS
 from exporters.http.routes import build_app
 from tests.exporters.openapi_check import documented, validator
 from tests.exporters.snapshots import status
 
-RESPONSES = [(operation.path, code) for operation in OPERATIONS for code in operation.responses]
+RESPONSES = {(each.path, code): response for each in OPERATIONS for code, response in each.responses.items()}
 
 
 def test_every_route_of_the_api_is_in_the_document() -> None:
@@ -32,16 +33,27 @@ def test_every_route_of_the_api_is_in_the_document() -> None:
     assert {path for path in paths if path.startswith("/api/")} | {"/readyz"} == set(openapi_document()["paths"])
 
 
-@pytest.mark.parametrize(("path", "code"), RESPONSES, ids=[f"{path} {code}" for path, code in RESPONSES])
-def test_every_example_is_valid(path: str, code: int) -> None:
-    """Every example is valid, and every response has one, except the document itself."""
-    (content,) = openapi_document()["paths"][path]["get"]["responses"][str(code)]["content"].values()
-    if path == EVENTS_PATH and code == 200:
-        event_id, data, *_ = content["example"].splitlines()
-        assert event_id.startswith("id: ")
-        validator(path, code).validate(json.loads(data.removeprefix("data: ")))
-    elif path != "/api/v1/openapi.json" or code != 200:
-        validator(path, code).validate(content["example"])
+def test_every_example_is_valid() -> None:
+    """Every example is valid, belongs to a known response, and every response has one, except the document itself."""
+    for path, code in RESPONSES:
+        (content,) = openapi_document()["paths"][path]["get"]["responses"][str(code)]["content"].values()
+        if path == EVENTS_PATH and code == 200:
+            event_id, data, *_ = content["example"].splitlines()
+            assert event_id.startswith("id: ")
+            validator(path, code).validate(json.loads(data.removeprefix("data: ")))
+        elif path != "/api/v1/openapi.json" or code != 200:
+            validator(path, code).validate(content["example"])
+    # An example of an unknown response, or of one with another example, would not be shown.
+    assert [key for key in EXAMPLES if key not in RESPONSES or RESPONSES[key].example is not None] == []
+
+
+def test_operations_have_distinct_names_and_a_sentence() -> None:
+    """Operations have distinct names, by which generators name functions, a summary, and the names in their paths."""
+    assert len({operation.name for operation in OPERATIONS}) == len(OPERATIONS)
+    assert all(operation.name.isidentifier() and operation.summary.endswith(".") for operation in OPERATIONS)
+    for operation in OPERATIONS:
+        in_path = {parameter.name for parameter in operation.required if not parameter.in_query}
+        assert in_path == {part[1:-1] for part in operation.path.split("/") if part.startswith("{")}
 
 
 def test_an_undeclared_field_is_invalid() -> None:
@@ -64,13 +76,9 @@ def test_every_parameter_of_a_query_is_in_the_document() -> None:
 def test_the_event_stream_has_its_parameters_and_media_type() -> None:
     """The document declares the event stream with its filters and the header by which a client continues."""
     events = openapi_document()["paths"][EVENTS_PATH]["get"]
-    assert [(each["name"], each["in"]) for each in events["parameters"]] == [
-        ("filter", "query"),
-        ("owner", "query"),
-        ("verdict", "query"),
-        ("severity", "query"),
-        ("Last-Event-ID", "header"),
-    ]
+    found = [(each["name"], each["in"]) for each in events["parameters"]]
+    filters = [(name, "query") for name in ("filter", "owner", "verdict", "severity")]
+    assert found == [*filters, ("Last-Event-ID", "header")]
     assert list(events["responses"]["200"]["content"]) == ["text/event-stream"]
 
 
@@ -107,7 +115,7 @@ def test_only_the_probe_never_needs_a_login() -> None:
 
 
 def test_every_reference_has_a_schema() -> None:
-    """Every schema that the document refers to exists."""
+    """Every schema that the document refers to exists. The document is built once, because it does not change."""
 
     def references(value: Any) -> set[str]:
         if isinstance(value, list):
@@ -121,23 +129,16 @@ def test_every_reference_has_a_schema() -> None:
     used = references(openapi_document())
     assert used <= {f"#/components/schemas/{name}" for name in schemas}
     assert "#/components/schemas/GroupRow" in used
-
-
-def test_the_document_is_built_once() -> None:
-    """The document is built once, because it does not change while the process runs."""
     assert openapi_json() is openapi_json()
 
 
-@pytest.mark.parametrize(
-    ("path", "template"),
-    [
-        ("/api/v1/groups/a/b\nc", "/api/v1/groups/{name}"),
-        ("/api/v1/topics/orders", "/api/v1/topics/{topic}"),
-        ("/api/v1/topics/orders/groups", "/api/v1/topics/{topic}/groups"),
-        ("/api/v1/groups", "/api/v1/groups"),
-        ("/metrics", None),
-    ],
-)
-def test_a_requested_path_is_found_in_the_document(path: str, template: str | None) -> None:
+def test_a_requested_path_is_found_in_the_document() -> None:
     """A requested path of the API is found in the document, so that the tests check its responses."""
-    assert documented(path) == template
+    templates = {
+        "/api/v1/groups/a/b\nc": "/api/v1/groups/{name}",
+        "/api/v1/topics/orders": "/api/v1/topics/{topic}",
+        "/api/v1/topics/orders/groups": "/api/v1/topics/{topic}/groups",
+        "/api/v1/groups": "/api/v1/groups",
+        "/metrics": None,
+    }
+    assert {path: documented(path) for path in templates} == templates

@@ -13,23 +13,12 @@ import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from exporters.http.server import HttpServer
-from exporters.text.exposition import PublishedSnapshot
 from stream.cli.agents.server import INSTRUCTIONS
-from tests.exporters.snapshots import detail, small_snapshot, status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-
-@pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    """Serve the small snapshot; returns the URL."""
-    published = PublishedSnapshot.build(small_snapshot())
-    server = HttpServer("127.0.0.1", 0, lambda: published, status, lambda name: detail() if name == "billing" else None)
-    server.start()
-    yield f"http://127.0.0.1:{server.port}"
-    server.stop()
+    from tests.stream.cli.command_line import CommandLine
 
 
 class Conversation(NamedTuple):
@@ -87,21 +76,19 @@ def test_an_agent_finds_the_tools(conversation: Conversation) -> None:
     assert {row[0] for row in ANSWERS} == {row[0] for row in ERRORS} == set(names)
 
 
-@pytest.mark.parametrize("at", range(len(ANSWERS)), ids=lambda at: f"{ANSWERS[at][0]}({ANSWERS[at][1]})")
-def test_every_tool_answers(conversation: Conversation, at: int) -> None:
+def test_every_tool_answers(conversation: Conversation) -> None:
     """A result has the values of the instance, structured and as the same JSON text for older clients."""
-    result, (_, _, path, value) = conversation.results[len(ERRORS) + at], ANSWERS[at]
-    assert not result.is_error
-    assert functools.reduce(operator.getitem, path, result.structured_content) == value
-    assert json.loads(result.content[0].text) == result.structured_content
+    for result, (_, _, path, value) in zip(conversation.results[len(ERRORS) :], ANSWERS, strict=True):
+        assert not result.is_error
+        assert functools.reduce(operator.getitem, path, result.structured_content) == value
+        assert json.loads(result.content[0].text) == result.structured_content
 
 
-@pytest.mark.parametrize("at", range(len(ERRORS)), ids=lambda at: f"{ERRORS[at][0]}({ERRORS[at][1]})")
-def test_an_error_says_what_to_do(conversation: Conversation, at: int) -> None:
+def test_an_error_says_what_to_do(conversation: Conversation) -> None:
     """The text of an error has the information that the agent needs to correct its call."""
-    result = conversation.results[at]
-    assert result.is_error
-    assert ERRORS[at][2] in result.content[0].text
+    for result, (*_, error) in zip(conversation.results, ERRORS, strict=False):
+        assert result.is_error
+        assert error in result.content[0].text
 
 
 def test_an_instance_that_does_not_answer_is_an_error() -> None:
@@ -109,3 +96,11 @@ def test_an_instance_that_does_not_answer_is_an_error() -> None:
     (result,) = converse("http://127.0.0.1:1", [("sick_groups", {})]).results
     assert result.is_error
     assert "no lagwarden answers at http://127.0.0.1:1" in result.content[0].text
+
+
+def test_without_the_extra_the_command_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, command: CommandLine
+) -> None:
+    """The error names the extra to install, without a traceback."""
+    monkeypatch.setitem(sys.modules, "mcp.server", None)
+    assert "install lagwarden[mcp]" in command.fails("mcp", "--url", "http://127.0.0.1:1")

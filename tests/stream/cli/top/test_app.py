@@ -118,6 +118,9 @@ def test_list_fits_into_80_columns_and_24_lines() -> None:
             ["gone", "-", "-", "-", "-", "-", "Dead", "-"],
         ]
         assert lines[7:21] == [""] * 14
+        await session.resize(100, 24)
+        assert [line.split()[-2:] for line in session.lines[2:5]] == [["COMMIT", "EXPIRES"], ["5s", "-"], ["-", "-"]]
+        assert session.lines[5].split()[-2:] == ["5s", "59m55s"]
         assert lines[21:] == [
             "1 of 2 partitions; orders-0: No commit for 30 s: 1 offset unread.",
             "",
@@ -127,28 +130,24 @@ def test_list_fits_into_80_columns_and_24_lines() -> None:
     run(scenario, size=(80, 24))
 
 
-@pytest.mark.parametrize(
-    ("keys", "selected", "first_row"),
-    [
-        (["down"], "g001", 0),
-        (["up"], "g000", 0),
-        (["down"] * 8, "g008", 1),
-        (["pagedown"], "g008", 1),
-        (["end"], "g019", 12),
-        (["end", "up"], "g018", 12),
-        (["end", "pageup"], "g011", 11),
-        (["end", "home"], "g000", 0),
-        (["end", "down"], "g019", 12),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
-)
-def test_keys_move_the_selection(keys: list[str], selected: str, first_row: int) -> None:
+def test_keys_move_the_selection() -> None:
     """A window of 14 lines shows 8 rows, and scrolls no further than the selected row needs."""
+    rows = [
+        ("down", "g001", 0),
+        ("up", "g000", 0),
+        ("down " * 8, "g008", 1),
+        ("pagedown", "g008", 1),
+        ("end", "g019", 12),
+        ("end up", "g018", 12),
+        ("end pageup", "g011", 11),
+        ("end down", "g019", 12),
+    ]
 
     async def scenario(session: Session) -> None:
-        await session.press(*keys)
-        assert (session.state.selected, session.state.first_row) == (selected, first_row)
-        assert session.lines[3].startswith(f"g{first_row:03} ")
+        for keys, selected, first_row in rows:
+            await session.press("home", *keys.split())
+            assert (session.state.selected, session.state.first_row) == (selected, first_row)
+            assert session.lines[3].startswith(f"g{first_row:03} ")
 
     run(scenario, healthy_groups(20).groups)
 
@@ -218,44 +217,42 @@ def test_group_is_explained(open_key: str, close_key: str) -> None:
     run(scenario)
 
 
-def test_removed_group_is_reported() -> None:
-    """The error is above the name of the requested group."""
+LOST = "no lagwarden answers at http://here"
+
+
+def test_lost_server_keeps_the_known_explanation() -> None:
+    """The error is above the last known explanation, or the name of a removed group, until a new answer arrives."""
 
     async def scenario(session: Session) -> None:
         await session.press("down", "enter")
         await session.wait_for(lambda: session.lines[0] != "")
         assert session.lines[:2] == ["this group no longer exists", "requesting plain …"]
-
-    run(scenario)
-
-
-def test_lost_server_keeps_the_known_explanation() -> None:
-    """The error is above the last known explanation until a new answer arrives."""
-
-    async def scenario(session: Session) -> None:
-        await session.press("enter")
+        await session.press("escape", "home", "enter")
         await session.receive(PollResult(groups_of(), None, BILLING))
         known = session.lines[1:]
         assert known[0].startswith("billing: stopped")
-        await session.receive(PollResult(groups_of(), None, None, "no lagwarden answers at http://here"))
-        assert session.lines == ["no lagwarden answers at http://here", *known]
+        await session.receive(PollResult(groups_of(), None, None, LOST))
+        assert session.lines == [LOST, *known]
         await session.receive(PollResult(groups_of(), None, BILLING))
         assert session.lines == ["", *known]
 
     run(scenario)
 
 
-def test_lost_server_keeps_the_known_groups() -> None:
-    """The second line has the reason until new groups arrive."""
+def test_lines_above_the_groups() -> None:
+    """The second line has the reason of a failure until new groups arrive, or the common cause of an answer."""
 
     async def scenario(session: Session) -> None:
-        await session.receive(PollResult(groups_of(), None, None, "no lagwarden answers at http://here"))
-        assert session.lines[1] == "no lagwarden answers at http://here"
+        await session.receive(PollResult(groups_of(), None, None, LOST))
+        assert session.lines[1] == LOST
         assert session.lines[3].startswith("billing")
+        common_causes = ({"sentence": "17 of 18 groups coordinated by broker 3 stopped within 20 s."},)
+        await session.receive(PollResult(groups_of(), "2023-11-14T22:13:20.000Z", common_causes=common_causes))
+        assert session.lines[1] == "common cause: 17 of 18 groups coordinated by broker 3 stopped within 20 s."
+        assert session.lines[4].startswith("billing")
         await session.receive(PollResult(groups_of([{"group": "new"}]), "2023-11-14T22:13:20.000Z"))
-        assert session.lines[1] == ""
+        assert [session.lines[at] for at in (1, 4)] == ["", ""]
         assert session.lines[3].startswith("new ")
-        assert session.lines[4] == ""
 
     run(scenario)
 
@@ -271,21 +268,21 @@ def test_answer_about_another_group_is_not_shown() -> None:
     run(scenario)
 
 
-@pytest.mark.parametrize("size", [(20, 8), (33, 9), (60, 30), (300, 50)], ids=str)
-def test_resized_window_is_filled_and_not_exceeded(size: tuple[int, int]) -> None:
+def test_resized_window_is_filled_and_not_exceeded() -> None:
     """The selected row stays in the window; no line is wider than the window, and all characters can be printed."""
     names = [*HOSTILE_NAMES, "消" * 80, "\x1b[2J", "[red]x[/red]", *(f"g{number}" for number in range(60))]
     rows = [{"group": name, "severity": "critical", "sentence": name * 9, "verdict": name} for name in names]
 
     async def scenario(session: Session) -> None:
         await session.press("end")
-        await session.resize(*size)
-        lines = session.lines
-        assert len(lines) == size[1]
-        assert max(map(cell_len, lines)) <= size[0]
-        assert all(line.isprintable() for line in lines)
-        assert 0 <= session.state.selected_row - session.state.first_row < max(size[1] - 6, 1)
-        assert lines[-1] != ""
+        for width, height in ((20, 8), (33, 9), (60, 30), (300, 50)):
+            await session.resize(width, height)
+            lines = session.lines
+            assert len(lines) == height
+            assert max(map(cell_len, lines)) <= width
+            assert all(line.isprintable() for line in lines)
+            assert 0 <= session.state.selected_row - session.state.first_row < max(height - 6, 1)
+            assert lines[-1] != ""
 
     run(scenario, groups_of(rows))
 
@@ -310,20 +307,5 @@ def test_colours_are_those_of_the_terminal(no_color: bool, monkeypatch: pytest.M
             at for at, strip in enumerate(strips) if any(each.style and each.style.reverse for each in strip)
         ]
         assert [session.lines[at].split()[0] for at in reversed_lines] == [session.state.selected]
-
-    run(scenario)
-
-
-def test_a_common_cause_is_a_line_above_the_groups() -> None:
-    """The line appears with an answer that has a cause and disappears with an answer without causes."""
-
-    async def scenario(session: Session) -> None:
-        common_causes = ({"sentence": "17 of 18 groups coordinated by broker 3 stopped within 20 s."},)
-        await session.receive(PollResult(groups_of(), "2023-11-14T22:13:20.000Z", common_causes=common_causes))
-        assert session.lines[1] == "common cause: 17 of 18 groups coordinated by broker 3 stopped within 20 s."
-        assert session.lines[4].startswith("billing")
-        await session.receive(PollResult(groups_of(), "2023-11-14T22:13:20.000Z"))
-        assert session.lines[1] == ""
-        assert session.lines[3].startswith("billing")
 
     run(scenario)

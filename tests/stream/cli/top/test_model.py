@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,38 +33,22 @@ def typed(state: GroupListState, words: str) -> GroupListState:
     return show_selection(state, HEIGHT)
 
 
-def test_worst_group_comes_first() -> None:
-    """Groups are sorted by severity, then by time lag, then by lag, then by name; dead groups are last."""
-    assert [group["group"] for group in groups_of()] == ["billing", "plain", 'say "hi"\\\nthere', "gone"]
-    rows = [
-        {"group": "a", "severity": "warning", "lag_sum": 5},
-        {"group": "b", "severity": "warning", "lag_sum": 9},
-        {"group": "c", "severity": "warning", "time_lag_max": 1.0},
-        {"group": "d", "severity": "critical"},
-        {"group": "e", "severity": "warning", "lag_sum": 5},
-    ]
-    assert [group["group"] for group in groups_of(rows)] == ["d", "c", "b", "a", "e"]
-
-
-@pytest.mark.parametrize(
-    ("words", "names"),
-    [
-        pytest.param("BILL", ["billing"], id="part of the name in any case"),
-        pytest.param("stopped", ["billing"], id="verdict"),
-        pytest.param("caught up", ['say "hi"\\\nthere'], id="verdict of two words"),
-        pytest.param("nothing", [], id="no match"),
-    ],
-)
-def test_every_character_narrows_the_list(words: str, names: list[str]) -> None:
-    """The first match is selected; each erased character widens the list again."""
-    state = typed(GroupListState(groups_of()), words)
-    assert [group["group"] for group in state.rows] == names
-    assert state.selected == (names[0] if names else None)
-    assert clear_filter(state).rows == groups_of()
-    for _ in words:
-        assert state.is_typing
-        state = erase_character(state)
-    assert (len(state.rows), state.is_typing) == (4, False)
+def test_every_character_narrows_the_list() -> None:
+    """Part of a name in any case or of a verdict matches. The first match is selected; an erased character widens."""
+    for words, *names in (
+        ("BILL", "billing"),
+        ("stopped", "billing"),
+        ("caught up", 'say "hi"\\\nthere'),
+        ("nothing",),
+    ):
+        state = typed(GroupListState(groups_of()), words)
+        assert [group["group"] for group in state.rows] == names
+        assert state.selected == (names[0] if names else None)
+        assert clear_filter(state).rows == groups_of()
+        for _ in words:
+            assert state.is_typing
+            state = erase_character(state)
+        assert (len(state.rows), state.is_typing) == (4, False)
 
 
 def test_filter_may_begin_with_a_command() -> None:
@@ -75,33 +58,24 @@ def test_filter_may_begin_with_a_command() -> None:
     assert type_character(state, "q").filter == "q"
 
 
-@pytest.mark.parametrize(
-    ("rows", "selected", "first_row"),
-    [
-        ([1], "g001", 0),
-        ([-1], "g000", 0),
-        ([5], "g005", 1),
-        ([99], "g019", 15),
-        ([19, 18], "g018", 15),
-        ([19, 14], "g014", 14),
-        ([19, 0], "g000", 0),
-    ],
-    ids=[
-        "next",
-        "before the first",
-        "below the window",
-        "behind the last",
-        "up in the window",
-        "above the window",
-        "first",
-    ],
-)
-def test_selected_row_is_in_the_window(rows: list[int], selected: str, first_row: int) -> None:
+WINDOWS = {
+    "next": ([1], "g001", 0),
+    "before the first": ([-1], "g000", 0),
+    "below the window": ([5], "g005", 1),
+    "behind the last": ([99], "g019", 15),
+    "up in the window": ([19, 18], "g018", 15),
+    "above the window": ([19, 14], "g014", 14),
+    "first": ([19, 0], "g000", 0),
+}
+
+
+def test_selected_row_is_in_the_window() -> None:
     """The list scrolls no further than necessary."""
-    state = healthy_groups(20)
-    for row in rows:
-        state = select_row(state, row, HEIGHT)
-    assert (state.selected, state.first_row) == (selected, first_row)
+    for story, (rows, *expected) in WINDOWS.items():
+        state = healthy_groups(20)
+        for row in rows:
+            state = select_row(state, row, HEIGHT)
+        assert [state.selected, state.first_row] == expected, story
 
 
 @examples(60)

@@ -8,30 +8,16 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from exporters.http.server import HttpServer
-from exporters.text.exposition import PublishedSnapshot
-from tests.exporters.snapshots import CATCHING_UP, detail, small_snapshot, status
+from tests.exporters.serving import SMALL
+from tests.exporters.snapshots import CATCHING_UP, status
 from tests.support.terminal import Program
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
-    from exporters.readmodel import GroupDetail
+    from exporters.text.exposition import PublishedSnapshot
 
 FAULT: Final = "import stream.cli.top.view as s; s.status_line = lambda *_: 1 / 0; "
-
-
-@pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    """Serve the small snapshot with details of billing; returns the URL."""
-    published = PublishedSnapshot.build(small_snapshot())
-
-    def details(name: str) -> GroupDetail | None:
-        return detail() if name == "billing" else None
-
-    server = HttpServer("127.0.0.1", 0, lambda: published, status, details)
-    server.start()
-    yield f"http://127.0.0.1:{server.port}"
-    server.stop()
 
 
 def top(
@@ -129,13 +115,13 @@ def test_control_z_and_garbage_have_no_effect(url: str) -> None:
 
 def test_instance_that_is_not_ready_is_polled() -> None:
     """The reason is shown before the first snapshot, then the groups, also if the instance is lost."""
-    world: list[PublishedSnapshot | None] = [None]
     server = HttpServer("127.0.0.1", 0, lambda: world[0], lambda: status(**CATCHING_UP))
+    world: list[PublishedSnapshot | None] = [None]
     server.start()
     try:
         with top(f"http://127.0.0.1:{server.port}") as program:
             program.wait_for("is not ready yet: catching up")
-            world[0] = PublishedSnapshot.build(small_snapshot())
+            world[0] = SMALL
             assert program.wait_for("billing ")[1] == ""
             server.stop()
             assert any(line.startswith("billing ") for line in program.wait_for("no lagwarden answers"))

@@ -40,43 +40,27 @@ class ScriptedClient:
         return answer
 
 
-@pytest.mark.parametrize(
-    ("more", "note"),
-    [
-        pytest.param({}, "", id="the only instance"),
-        pytest.param(
-            {"instance": "1/2", "siblings": ["http://a", "http://b"]},
-            "these are the groups of instance 1/2; the others: http://a",
-            id="one of two instances",
-        ),
-    ],
-)
-def test_other_instances_are_noted(more: dict[str, Any], note: str) -> None:
-    """The answer of one of several instances has a note with the URLs of the others."""
+def test_an_answer_has_notes() -> None:
+    """A result has the other instances, the name of the cluster and the common causes that the answer has."""
     client: Any = ScriptedClient(lambda _: None)
+    alone = poll_groups(client)
+    assert (alone.note, alone.cluster_name, alone.common_causes) == ("", None, ())
+    causes = [{"sentence": "3 of 3 groups."}]
+    more = {"instance": "1/2", "siblings": ["http://a", "http://b"], "cluster_name": "eu", "common_causes": causes}
     answer = client.groups() | more
     client.groups = lambda _query: answer
-    assert poll_groups(client).note == note
+    shared = poll_groups(client)
+    assert shared.note == "these are the groups of instance 1/2; the others: http://a"
+    assert (shared.cluster_name, shared.common_causes) == ("eu", tuple(causes))
 
 
-def test_the_name_of_the_cluster_is_that_of_the_answer() -> None:
-    """The name is None if the answer has none."""
-    client: Any = ScriptedClient(lambda _: None)
-    assert poll_groups(client).cluster_name is None
-    answer = client.groups() | {"cluster_name": "eu"}
-    client.groups = lambda _query: answer
-    assert poll_groups(client).cluster_name == "eu"
+LOST = Refusal("no lagwarden answers", "", ExitCode.NO_INSTANCE)
 
 
 @pytest.mark.parametrize(
     ("answer", "error"),
-    [
-        pytest.param({"group": "billing"}, "", id="known group"),
-        pytest.param(None, "this group no longer exists", id="removed group"),
-        pytest.param(
-            Refusal("no lagwarden answers", "", ExitCode.NO_INSTANCE), "no lagwarden answers", id="lost instance"
-        ),
-    ],
+    [({"group": "billing"}, ""), (None, "this group no longer exists"), (LOST, "no lagwarden answers")],
+    ids=["known group", "removed group", "lost instance"],
 )
 def test_opened_group_is_requested_at_once(answer: Any, error: str) -> None:
     """The request for the opened group does not wait for the interval, and any answer keeps the list of groups."""
@@ -111,12 +95,3 @@ def test_exit_does_not_wait_for_a_request() -> None:
     poller._thread.join(PATIENCE)
     assert not poller._thread.is_alive()
     assert results.empty()
-
-
-def test_the_common_causes_of_an_answer_are_kept() -> None:
-    """The result has the common causes of the answer; an answer of an older instance has none."""
-    client: Any = ScriptedClient(lambda _: None)
-    assert poll_groups(client).common_causes == ()
-    causes = [{"sentence": "3 of 3 groups."}]
-    client.groups = lambda _query: {"snapshot_time": "2023-11-14T22:13:20.000Z", "groups": [], "common_causes": causes}
-    assert poll_groups(client).common_causes == tuple(causes)

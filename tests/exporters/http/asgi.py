@@ -1,0 +1,31 @@
+"""Requests on the bare ASGI protocol."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from starlette.types import Message
+
+
+def scope(path: str = "/metrics", client: str = "10.0.0.1") -> dict[str, Any]:
+    """Return the ASGI scope of a request."""
+    return {"type": "http", "method": "GET", "path": path, "headers": [], "client": (client, 1)}
+
+
+async def nothing_more() -> Message:
+    """Simulate a client that stays connected and sends nothing more."""
+    await asyncio.Event().wait()
+    return {"type": "http.disconnect"}
+
+
+async def sent_by(app: Any, path: str = "/metrics", client: str = "10.0.0.1") -> list[Any]:
+    """Run an application and return the messages that it sends."""
+    messages: list[Any] = []
+
+    async def send(message: Message) -> None:
+        messages.append(message)
+
+    await app(scope(path, client), nothing_more, send)
+    return messages

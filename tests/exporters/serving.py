@@ -1,0 +1,112 @@
+"""Servers of a snapshot for tests: on the loopback interface, and in process without a socket."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import http.client
+from typing import TYPE_CHECKING, Any
+
+import httpx
+
+from exporters.http.routes import build_app
+from exporters.http.server import HttpServer
+from exporters.text.exposition import PublishedSnapshot
+from tests.exporters.openapi_check import check_response
+from tests.exporters.snapshots import NOON, detail, small_snapshot, snapshot, status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from starlette.applications import Starlette
+
+    from exporters.readmodel import GroupDetail, Snapshot
+
+SMALL = PublishedSnapshot.build(small_snapshot())
+LOOPBACK = "127.0.0.1"
+
+
+def details(name: str) -> GroupDetail | None:
+    """Return the detail of billing, the only group that has one."""
+    return detail() if name == "billing" else None
+
+
+def published(world: Snapshot | None) -> PublishedSnapshot | None:
+    """Return a snapshot as the server gets it."""
+    return None if world is None else PublishedSnapshot.build(world)
+
+
+def many_groups(number: int = 40_000) -> PublishedSnapshot:
+    """Return a snapshot whose `/metrics` is many times larger than all buffers of a connection."""
+    rows = [{"group": f"{at:0249}", "lag_sum": 1, "lag_max": 1} for at in range(number)]
+    return PublishedSnapshot.build(snapshot(groups=rows))
+
+
+@contextlib.contextmanager
+def serving(shown: PublishedSnapshot | None = None, **arguments: Any) -> Iterator[HttpServer]:
+    """Serve on a free port of the loopback interface until the end of the block, with arguments of HttpServer."""
+    server = HttpServer(LOOPBACK, 0, lambda: shown, **{"status": status, **arguments})
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+@contextlib.contextmanager
+def serving_url(world: Snapshot | None, known: GroupDetail | None = None, **changes: Any) -> Iterator[str]:
+    """Serve a snapshot, one known detail (default: of billing), and a status with changes; yields the URL."""
+    of_one = known or detail()
+    arguments = {
+        "details": lambda name: of_one if name == of_one.group else None,
+        "status": lambda: status(**changes),
+    }
+    with serving(published(world), **arguments) as server:
+        yield f"http://{LOOPBACK}:{server.port}"
+
+
+def get(
+    server: HttpServer, path: str, headers: dict[str, str] | None = None, source: str = LOOPBACK
+) -> tuple[http.client.HTTPResponse, bytes]:
+    """Send a GET request on a new connection from an address of the loopback network."""
+    client = http.client.HTTPConnection(LOOPBACK, server.port, timeout=30, source_address=(source, 0))
+    with contextlib.closing(client):
+        client.request("GET", path, headers=headers or {})
+        answer = client.getresponse()
+        return answer, answer.read()
+
+
+class Client:
+    """Sends single requests to an application, and checks each JSON response of the API by the OpenAPI document.
+
+    Starlette's own client needs another HTTP library.
+    """
+
+    def __init__(self, app: Starlette) -> None:
+        self._app = app
+
+    def request(self, method: str, path: str, **arguments: Any) -> httpx.Response:
+        """Send one request and return the response."""
+
+        async def send() -> httpx.Response:
+            transport = httpx.ASGITransport(self._app)
+            async with httpx.AsyncClient(transport=transport, base_url="http://lagwarden") as client:
+                return await client.request(method, path, **arguments)
+
+        response = asyncio.run(send())
+        if method == "GET":
+            check_response(response)
+        return response
+
+    def get(self, path: str, **arguments: Any) -> httpx.Response:
+        """Send a GET request."""
+        return self.request("GET", path, **arguments)
+
+
+def client(shown: PublishedSnapshot | None = SMALL, arguments: dict[str, Any] | None = None, **changes: Any) -> Client:
+    """Return a client of an application with this snapshot and changes of the status, five seconds after NOON.
+
+    `arguments` are those of `build_app`.
+    """
+    given = {"details": details, "clock": lambda: NOON / 1000 + 5, "status": lambda: status(**changes)}
+    return Client(build_app(**{"current": lambda: shown, **given, **(arguments or {})}))

@@ -1,0 +1,46 @@
+"""Fixtures of the commands: a served snapshot, a command line, and an environment without options."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.exporters.serving import serving_url
+from tests.exporters.snapshots import HOSTILE_NAMES, small_snapshot, snapshot
+from tests.stream.cli.command_line import CommandLine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(autouse=True)
+def _bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Remove the options of the person who runs the tests."""
+    for name in list(os.environ):
+        if name.startswith("LAGWARDEN_") and name != "LAGWARDEN_CACHE":
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> CommandLine:
+    """Return a runner of command lines."""
+    return CommandLine(capsys)
+
+
+@pytest.fixture(scope="session")
+def url() -> Iterator[str]:
+    """Serve the small snapshot with details of billing; returns the URL."""
+    with serving_url(small_snapshot()) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def hostile_url() -> Iterator[str]:
+    """Serve groups with unusual names, which read topics of their names; returns the URL."""
+    names = [*HOSTILE_NAMES, ".", ".."]
+    rows = [{"group": name, "state": "Stable", "verdict": "ok", "severity": "fine"} for name in names]
+    partitions = [{"group": name, "topic": name, "partition": 0} for name in names]
+    with serving_url(snapshot(partitions, rows)) as address:
+        yield address
