@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from deploy.chart.values_schema import CHART
@@ -14,17 +13,6 @@ if TYPE_CHECKING:
     from sandbox.kubernetes.control_plane import ControlPlane
 
 STATEFUL_SET: Final = ("apps/v1", "StatefulSet")
-
-
-def changed(example: Object, path: str, value: object) -> Object:
-    """Return an object with another value at the path."""
-    found = copy.deepcopy(example)
-    *parents, name = path.split(".")
-    part: Any = found
-    for parent in parents:
-        part = part[int(parent) if parent.isdigit() else parent]
-    part[name] = value
-    return found
 
 
 class Release:

@@ -1,11 +1,11 @@
 """The ScaledObjects of docs/autoscaling.md, by KEDA's own code, over lagwarden's API and a Prometheus that scrapes it.
 
-`tests/chart/test_autoscaling.py` tests the queries in the same situations with the engine of Prometheus alone.
+`tests/chart/test_autoscaling.py` tests the queries in the same situations with the engine of Prometheus alone, and
+`tests/integration/test_scalable_lag.py` which lag a running monitor counts.
 """
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -14,7 +14,6 @@ import pytest
 
 from exporters.http.server import HttpServer
 from exporters.text.exposition import PublishedSnapshot
-from sandbox.kafka.broker import Broker
 from sandbox.keda.program import Evaluation, build, evaluate
 from sandbox.ports import LOOPBACK, free_port
 from sandbox.programs.go_program import GoProgramMissingError
@@ -23,8 +22,6 @@ from sandbox.programs.prometheus_tools import ToolMissingError, find_tool
 from sandbox.waiting import wait_until
 from tests.deploy.autoscaling import BY_API, BY_PROMETHEUS, SITUATIONS
 from tests.exporters.snapshots import snapshot, status
-from tests.integration.traffic import consumer, join_and_commit, make_topic, places
-from tests.support.monitor import Monitor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,11 +71,6 @@ class Services(NamedTuple):
         by_prometheus, by_api = evaluate(self.keda, self.by_prometheus(group), self.by_api(group))
         return by_prometheus, by_api
 
-    def wanted(self, group: str) -> tuple[float | None, float | None]:
-        """Return the numbers of replicas that KEDA wants by both; None: an error."""
-        by_prometheus, by_api = self.both(group)
-        return by_prometheus.value, by_api.value
-
 
 @pytest.fixture(scope="module")
 def keda() -> Path:
@@ -90,38 +82,26 @@ def keda() -> Path:
         pytest.skip(str(error))
 
 
-@contextlib.contextmanager
-def scraped(keda: Path, lagwarden: str, folder: Path) -> Iterator[Services]:
-    """Run a Prometheus that scrapes lagwarden.
+@pytest.fixture(scope="module")
+def services(keda: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
+    """Serve a group for each situation of the table, and scrape them.
 
     KEDA queries the last full second, of which Prometheus has nothing right after the first scrape.
     """
-    with Prometheus(lagwarden, folder, interval=1) as prometheus:
-        wait_until(
-            lambda: bool(prometheus.query("lagwarden_group_members", int(time.time()))), "a scrape of the groups"
-        )
-        yield Services(keda, prometheus.address, lagwarden)
-
-
-@pytest.fixture(scope="module")
-def services(keda: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
-    """Serve a group for each situation of the table, and scrape them."""
     rows = [
-        {
-            "group": group,
-            "members": situation.members,
-            "scalable_lag": situation.scalable_lag,
-            "time_lag_max": situation.time_lag,
-        }
-        for group, situation in GROUPS.items()
+        {"group": name, "members": each.members, "scalable_lag": each.scalable_lag, "time_lag_max": each.time_lag}
+        for name, each in GROUPS.items()
     ]
     published = PublishedSnapshot.build(snapshot(groups=rows))
     server = HttpServer(LOOPBACK, 0, lambda: published, status)
     server.start()
+    address = f"http://{LOOPBACK}:{server.port}"
     try:
-        address = f"http://{LOOPBACK}:{server.port}"
-        with scraped(keda, address, tmp_path_factory.mktemp("prometheus")) as found:
-            yield found
+        with Prometheus(address, tmp_path_factory.mktemp("prometheus"), interval=1) as prometheus:
+            wait_until(
+                lambda: bool(prometheus.query("lagwarden_group_members", int(time.time()))), "a scrape of the groups"
+            )
+            yield Services(keda, prometheus.address, address)
     finally:
         server.stop()
 
@@ -157,35 +137,3 @@ def test_unreachable_services_are_an_error(services: Services) -> None:
     for answer in services._replace(prometheus=closed_port, lagwarden=closed_port).both("billing-0"):
         assert answer.value is None
         assert "connection refused" in answer.errors
-
-
-def test_a_running_lagwarden_scales_only_lag_that_members_can_reduce(keda: Path, tmp_path: Path) -> None:
-    """Lag of several partitions of a member adds one; a hot partition and a rebalance do not."""
-    records = 3000
-    with Broker() as broker:
-        make_topic(broker.bootstrap, "orders", 4, records=records)
-        settings = {"job.tick_interval": "1s"}
-        with (
-            consumer(broker.bootstrap, "orders-reader") as first,
-            consumer(broker.bootstrap, "orders-reader") as second,
-            Monitor(broker.bootstrap, tmp_path, settings) as monitor,
-        ):
-            join_and_commit(first, "orders", dict.fromkeys(range(4), 1))
-            monitor.wait_ready()
-            group, lagwarden = "orders-reader", f"http://{LOOPBACK}:{monitor.port}"
-            with scraped(keda, lagwarden, tmp_path / "prometheus") as services:
-
-                def wait_for(wanted: float | None, what: str) -> None:
-                    monitor.wait_for(lambda: services.wanted(group) == (wanted, wanted), what, 90)
-
-                wait_for(2, "a second member, which would take partitions with lag")
-                first.commit(
-                    offsets=places("orders", {1: records + 1, 2: records + 2, 3: records + 3}), asynchronous=False
-                )
-                wait_for(1, "no second member for one hot partition")
-                second.subscribe(["orders"])
-                second.poll(0.1)
-                wait_for(None, "an error in a rebalance, for which the first member must poll")
-                by_prometheus, by_api = services.both(group)
-                assert UNKNOWN_BY_PROMETHEUS in by_prometheus.errors
-                assert UNKNOWN_BY_API in by_api.errors

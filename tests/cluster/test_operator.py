@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,7 +11,6 @@ import yaml
 
 from sandbox.kubernetes.control_plane import RefusedError
 from tests.chart.rendering import case, render
-from tests.cluster.release import changed
 from tests.cluster.spark_operator import KIND, driver_pod
 
 if TYPE_CHECKING:
@@ -49,12 +50,13 @@ def test_the_pod_that_spark_builds_is_admitted(release: Release, tmp_path: Path)
 
 def test_the_definition_finds_faults(cluster: ControlPlane) -> None:
     """The strict dry run refuses a SparkApplication with each of these faults."""
-    application = render(case("operator")).one("SparkApplication")
     for path, value, reason in (
-        ("spec.restartPolicyy", "Always", 'unknown field "spec.restartPolicyy"'),
-        ("spec.driverSpec.podTemplateSpec.spec.hostNetwrk", True, "unknown field"),
-        ("spec.sparkConf.spark", 5, "spec.sparkConf.spark in body must be of type string"),
+        ("restartPolicyy", "Always", 'unknown field "spec.restartPolicyy"'),
+        ("driverSpec.podTemplateSpec.spec.hostNetwrk", True, "unknown field"),
+        ("sparkConf.spark", 5, "spec.sparkConf.spark in body must be of type string"),
     ):
-        faulty = changed(application, path, value)
+        application = render(case("operator")).one("SparkApplication")
+        *parents, name = path.split(".")
+        functools.reduce(operator.getitem, parents, application["spec"])[name] = value
         with pytest.raises(RefusedError, match=reason):
-            cluster.judge(faulty, faulty)
+            cluster.judge(application, application)

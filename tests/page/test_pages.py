@@ -49,13 +49,17 @@ UPDATE = """
 
 @PAGES
 def test_the_console_is_empty_and_all_requests_are_local(browser: Browser, url: str, path: str) -> None:
-    """The strict content security policy causes no message in the console, and every URL is one of lagwarden."""
+    """The strict content security policy causes no message in the console, and every URL is one of lagwarden.
+
+    The page names the cluster.
+    """
     with browser.page() as page:
         page.open(url + path)
         page.wait_for(UPDATED)
         missing = [f"error: Failed to load resource: the server responded with a status of 404 (Not Found) {url}{path}"]
         # The browser itself logs the 404 of an unknown group.
         assert set(page.complaints()) <= (set(missing) if "name=unknown" in path else set())
+        assert "eu-payments" in page.run("document.querySelector('.brand').textContent")
         urls = page.requested_urls()
         assert len(urls) >= 5
         assert [address for address in urls if not address.startswith((url, "data:,"))] == []
@@ -210,7 +214,7 @@ def test_the_labels_of_the_chart_are_not_clipped(browser: Browser, serve: Serve)
 def test_axe_finds_no_violation(browser: Browser, url: str, path: str, dark: bool) -> None:  # noqa: FBT001  # a table
     """The whole page conforms to the rules of axe-core for WCAG 2.2 level AA and best practices.
 
-    Among them are the contrast of texts, and names of links, inputs, tables and charts.
+    Among them are the contrast of texts, and names of links, inputs and charts. Groups have a name, too.
     """
     if not AXE.exists():
         pytest.skip("no axe-core on this machine; sandbox/programs/install_axe.sh gets it")
@@ -218,6 +222,8 @@ def test_axe_finds_no_violation(browser: Browser, url: str, path: str, dark: boo
         page.send("Page.setBypassCSP", enabled=True)  # axe adds a style sheet
         page.open(url + path)
         page.wait_for(UPDATED)
+        groups = "[...document.querySelectorAll('[role=group]')]"
+        assert page.run(f"{groups}.filter((group) => !group.getAttribute('aria-label')).length") == 0
         page.run(f"{AXE.read_text()};0")
         results = page.run("axe.run().then(({passes, violations}) => [passes.length, violations.map(({id}) => id)])")
         assert results[0] > 10
