@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,59 +15,64 @@ from sandbox.waiting import wait_until
 from stream.cluster.partition_offsets import ENDS, read_ends
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError, TimedOut, Unreachable
+from tests.support.scripted_cluster import ScriptedCluster, says
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from sandbox.kafka.broker import Broker
     from tests.conftest import MakeBroker
 
 
-@dataclasses.dataclass
-class FakeCluster:
-    """A cluster with a table (topic, partition) -> (leader, start, stable, end, error code of the offsets)."""
+class FakeCluster(ScriptedCluster):
+    """A cluster with a table (topic, partition) -> (leader, start, stable, end, error code of the offsets).
 
-    partitions: dict[tuple[str, int], tuple[int, int, int, int, int]]
-    topic_errors: dict[str, int] = dataclasses.field(default_factory=dict)
-    away: dict[int, ClusterError] = dataclasses.field(default_factory=dict)
-    # The partitions that a broker leaves out of its answer.
-    forgets: set[tuple[str, int]] = dataclasses.field(default_factory=set)
-    requests: int = 0
+    `forgets` has the partitions that a broker leaves out of its answer. All answers are in reverse order.
+    """
 
-    def metadata(self, names: list[str]) -> Any:
-        """Describe topics, in reverse order."""
-        topics = []
-        for name in reversed(names):
-            of_topic = {p: row for (topic, p), row in self.partitions.items() if topic == name}
-            partitions = [
-                SimpleNamespace(partition_index=p, leader_id=row[0], leader_epoch=p + 5, error_code=0)
-                for p, row in of_topic.items()
-            ]
-            code = self.topic_errors.get(name, 0 if of_topic else 3)
-            topics.append(SimpleNamespace(name=name, error_code=code, partitions=partitions))
-        return SimpleNamespace(topics=topics)
+    def __init__(
+        self,
+        partitions: dict[tuple[str, int], tuple[int, int, int, int, int]],
+        topic_errors: dict[str, int] | None = None,
+        away: dict[int, ClusterError] | None = None,
+        forgets: Collection[tuple[str, int]] = (),
+    ) -> None:
+        self.partitions, self.topic_errors, self.forgets = partitions, topic_errors or {}, forgets
+        failures = away or {}
 
-    def call_all(self, calls: list[tuple[int, Any]]) -> list[Any]:
-        """Answer ListOffsets from the table."""
-        self.requests += len(calls)
-        return [self.away.get(node) or self._answer(node, request) for node, request in calls]
+        def offsets(node: int | None, request: Any) -> Any:
+            return failures.get(node or 0) or says(
+                topics=[*map(self._offsets(node, request), reversed(request.topics))]
+            )
 
-    def _answer(self, node: int, request: Any) -> Any:
+        topics = lambda _, names: says(topics=[*map(self._topic, reversed(names))])  # noqa: E731 -- like the other answer
+        super().__init__({"Metadata": topics, "ListOffsetsRequest": offsets})
+
+    def _topic(self, name: str) -> Any:
+        leaders = {p: row[0] for (topic, p), row in self.partitions.items() if topic == name}
+        usual = {p: {"leader_id": leader, "leader_epoch": p + 5, "error_code": 0} for p, leader in leaders.items()}
+        code = self.topic_errors.get(name, 0 if leaders else 3)
+        return says(name=name, error_code=code, partitions=[says(partition_index=p, **usual[p]) for p in usual])
+
+    def _offsets(self, node: int | None, request: Any) -> Callable[[Any], Any]:
         column = 1 if request.topics[0].partitions[0].timestamp == -2 else 2 if request.isolation_level else 3
-        topics = []
-        for topic in reversed(request.topics):
+
+        def answer(topic: Any) -> Any:
             partitions = []
             for p in reversed(topic.partitions):
                 row = self.partitions[topic.name, p.partition_index]
                 assert (row[0], p.current_leader_epoch) == (node, p.partition_index + 5)
-                if (topic.name, p.partition_index) not in self.forgets:
-                    code = row[4]
-                    offset = -1 if code else row[column]
-                    partitions.append(
-                        SimpleNamespace(partition_index=p.partition_index, offset=offset, error_code=code)
-                    )
-            topics.append(SimpleNamespace(name=topic.name, partitions=partitions))
-        return SimpleNamespace(topics=topics)
+                offset = -1 if row[4] else row[column]
+                partitions.append(says(partition_index=p.partition_index, offset=offset, error_code=row[4]))
+            kept = [each for each in partitions if (topic.name, each.partition_index) not in self.forgets]
+            return says(name=topic.name, partitions=kept)
+
+        return answer
+
+    @property
+    def requests(self) -> int:
+        """The number of requests for offsets."""
+        return self.count("ListOffsetsRequest")
 
 
 def rows(cluster: Any, topics: list[str]) -> list[tuple[Any, ...]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import pytest
@@ -11,11 +10,11 @@ from kafka.protocol.broker_version_data import BROKER_API_VERSIONS
 from stream.cluster.retention_config import CHECK_INTERVAL, RETENTION, read_retention, rules_of
 from stream.cluster.transport import admin_requests
 from stream.cluster.transport.client import Cluster
-from stream.cluster.transport.errors import Unreachable
 from stream.groups.expiry.predict import ExpiryRules, OffsetsRetention
+from tests.support.scripted_cluster import AWAY, Answers, ScriptedCluster, says
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from sandbox.kafka.broker import Broker
 
@@ -44,35 +43,32 @@ def test_rules_are_recognised_by_the_requests_that_a_broker_knows() -> None:
     assert found == {rules: [rules] * len(versions) for rules, versions in RULES.items()}
 
 
-class Answers:
-    """A cluster with these answers of brokers: settings (None: unreachable, a number: an error), and API versions."""
+def cluster_of(brokers: Mapping[int, tuple[Mapping[str, str | None] | int | None, tuple[int, ...]]]) -> Cluster:
+    """Return a cluster with these answers of brokers: settings (None: unreachable, a number: an error), and version."""
 
-    def __init__(self, brokers: Mapping[int, tuple[Mapping[str, str | None] | int | None, tuple[int, ...]]]) -> None:
-        self._answers = brokers
-        self.brokers = [SimpleNamespace(node=node) for node in brokers]
-
-    def metadata(self) -> None:
-        """Answer, or raise Unreachable if there are no brokers."""
-        if not self._answers:
-            raise Unreachable("nothing listens there", "start it")
-
-    def call_all(self, calls: Sequence[tuple[int, Any]]) -> list[Any]:
-        """Answer in the order of the calls."""
-        return [self._answer(*self._answers[node], request) for node, request in calls]
-
-    @staticmethod
-    def _answer(settings: Mapping[str, str | None] | int | None, version: tuple[int, ...], request: Any) -> Any:
+    def described(node: int | None, _: Any) -> Any:
+        settings = brokers[node or 0][0]
         if settings is None:
-            return Unreachable("it refuses the connection", "start it")
-        if request.name == "ApiVersionsRequest":
-            keys = [SimpleNamespace(api_key=key, max_version=most) for key, most in newest_versions(version).items()]
-            return SimpleNamespace(error_code=0, api_keys=keys)
+            return AWAY
         if settings == NO_RESULTS:
-            return SimpleNamespace(results=[])
+            return says(results=[])
         if isinstance(settings, int):
-            return SimpleNamespace(results=[SimpleNamespace(error_code=settings, configs=[])])
-        configs = [SimpleNamespace(name=name, value=value) for name, value in settings.items()]
-        return SimpleNamespace(results=[SimpleNamespace(error_code=0, configs=configs)])
+            return says(results=[says(error_code=settings, configs=[])])
+        configs = [says(name=name, value=value) for name, value in settings.items()]
+        return says(results=[says(error_code=0, configs=configs)])
+
+    def versions(node: int | None, _: Any) -> Any:
+        settings, version = brokers[node or 0]
+        keys = [says(api_key=key, max_version=most) for key, most in newest_versions(version).items()]
+        return AWAY if settings is None else says(error_code=0, api_keys=keys)
+
+    metadata = says(topics=[]) if brokers else AWAY
+    answers: Answers = {
+        "Metadata": lambda *_: metadata,
+        "DescribeConfigsRequest": described,
+        "ApiVersionsRequest": versions,
+    }
+    return cast("Cluster", ScriptedCluster(answers, tuple(brokers)))
 
 
 def settings(minutes: str | None, interval: str | None = "600000") -> dict[str, str | None]:
@@ -124,7 +120,7 @@ CASES: Final[dict[str, tuple[dict[int, Any], int | None, OffsetsRetention]]] = {
     "one of two brokers unreachable": (
         {1: (None, NEW), 2: (WEEKLY, NEW)},
         5,
-        known(WEEK, silent("it refuses the connection")),
+        known(WEEK, silent("b:9092 is not reachable")),
     ),
     "one of two brokers answers without settings": (
         {1: (NO_RESULTS, NEW), 2: (WEEKLY, NEW)},
@@ -156,7 +152,7 @@ CASES: Final[dict[str, tuple[dict[int, Any], int | None, OffsetsRetention]]] = {
 def test_settings_of_all_brokers_are_combined() -> None:
     """The result has the combined values, their source and the remarks."""
     found = {
-        name: read_retention(cast("Cluster", Answers(brokers)), retention, None if retention is None else 77)
+        name: read_retention(cluster_of(brokers), retention, None if retention is None else 77)
         for name, (brokers, retention, _) in CASES.items()
     }
     assert found == {name: expected for name, (_, _, expected) in CASES.items()}

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 import time
-import urllib.request
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,8 +15,6 @@ from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined] # its stubs do not re-export it
 
 from exporters.cluster.exposition import PublishedCluster
-from exporters.http.server import HttpServer
-from exporters.text.exposition import PublishedSnapshot
 from sandbox.kafka.broker import Broker
 from sandbox.kafka.tools import run_tool
 from sandbox.kafka.topics import create_topics
@@ -25,8 +22,7 @@ from sandbox.waiting import LIMIT, eventually, wait_until
 from stream.cluster.transport.client import Cluster
 from stream.cluster_facts.log_cleaner import PATIENCE_SECONDS
 from stream.cluster_facts.poll import OFFSETS_SETTINGS, ClusterPoll
-from stream.cluster_facts.watch import ClusterWatch
-from tests.exporters.snapshots import snapshot, status
+from tests.exporters.snapshots import snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -227,34 +223,6 @@ def _trouble(facts: ClusterFacts) -> dict[tuple[str, int], str]:
 
 def _values(poll: ClusterPoll, name: str) -> int:
     return sum(poll.poll(None, time.time()).cluster_topics[name].to_pylist())
-
-
-def test_cluster_series_are_in_the_exposition(brokers: tuple[Broker, Broker]) -> None:
-    """`/metrics` has the series of the cluster beside those of the groups, and the API has the layout of a topic."""
-    groups = PublishedSnapshot.build(
-        snapshot([{"group": "cw", "topic": "cw-two", "partition": 0, "committed_offset": 1}])
-    )
-    watch = ClusterWatch(lambda: Cluster([brokers[0].bootstrap]), lambda: groups, 60, 10_000)
-    server = HttpServer("127.0.0.1", 0, lambda: groups, status, cluster=watch.current)
-    server.start()
-    try:
-        with watch:
-            wait_until(lambda: watch.current() is not None, "the first poll")
-            text = _get(server, "/metrics").decode()
-        assert 'lagwarden_partition_committed_offset{group="cw",topic="cw-two",partition="0"} 1\n' in text
-        assert 'lagwarden_topic_partition_leader{topic="cw-on-two",partition="0"} 2\n' in text
-        assert 'lagwarden_controller{broker="1"} 1\n' in text
-        topic = json.loads(_get(server, "/api/v1/topics/cw-two"))
-        assert [row["replica_brokers"] for row in topic["by_partition"]] == ASSIGNMENTS["cw-two"]
-        assert json.loads(_get(server, "/api/v1/cluster"))["totals"]["topics"] == len(ASSIGNMENTS) + 1
-    finally:
-        server.stop()
-
-
-def _get(server: HttpServer, path: str) -> bytes:
-    with urllib.request.urlopen(f"http://127.0.0.1:{server.port}{path}", timeout=LIMIT) as answer:
-        body: bytes = answer.read()
-    return body
 
 
 SMALL_SEGMENTS = {"offsets.topic.segment.bytes": "1048576", "offsets.topic.num.partitions": "1"}

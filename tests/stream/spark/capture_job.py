@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, Final
 import pyspark
 
 from stream.config.kafka_login import KafkaLogin
-from stream.groups.placement import Placement
 from stream.groups.reduce import StateLimits
 from stream.spark.jvm_process import JvmOptions
 from stream.spark.pipeline import PipelineOptions, changes, write
-from stream.spark.reading_options import ClusterAccess, ReadingOptions
+from stream.spark.reading_options import ClusterAccess
 from stream.spark.session import SessionOptions, end_session, open_session
 from tests.stream.offline.captures import capture_of, commit
 from tests.stream.spark.capture_source import capture_file
+from tests.stream.spark.readings import reading_options
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -56,17 +56,7 @@ class CaptureJob:
 def job_options(checkpoint: Path) -> PipelineOptions:
     """Return the options of a job that reads no cluster."""
     return PipelineOptions(
-        reading=ReadingOptions(
-            ClusterAccess((), KafkaLogin(), 1.0),
-            starts={},
-            tasks=2,
-            most_offsets=1_000_000,
-            limit=1.0,
-            placement=Placement(4, 1),
-            slot_ms=30_000,
-            keep_slots=10,
-            progress_address=None,
-        ),
+        reading=reading_options(access=ClusterAccess((), KafkaLogin(), 1.0), most_offsets=1_000_000, limit=1.0),
         checkpoint=str(checkpoint),
         trigger_seconds=0.1,
         rules=StateLimits(keep_slots=10),

@@ -18,16 +18,15 @@ from pyspark.sql.types import StructType
 from sandbox.kafka import log_writer as write
 from stream.cluster.records import read
 from stream.cluster.transport.errors import LoginRefused, NotAuthorised
-from stream.config.kafka_login import KafkaLogin
 from stream.groups.codec import unpack_delta
 from stream.groups.decode_stats import DecodeFault, DecodeStats
 from stream.groups.instances import InstanceShare
-from stream.groups.placement import Placement
 from stream.spark import offsets_reading, task_progress, topic_ends
 from stream.spark.delta_rows import FOLDED_SCHEMA
 from stream.spark.delta_source import DeltaReader, DeltaSource
-from stream.spark.reading_options import ClusterAccess, FoldedRanges, ReadingOptions
+from stream.spark.reading_options import FoldedRanges, ReadingOptions
 from tests.stream.cluster.records.fake_leader import FakeLeader, Part, Reply
+from tests.stream.spark.readings import reading_options
 from tests.support.commits import KEEP, SLOT_MS, read_run
 from tests.support.driver_states import ends_of
 from tests.support.raw import commit_key, commit_value
@@ -38,25 +37,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TOPIC = "__consumer_offsets"
-PLAINTEXT = KafkaLogin()
 
 
-def options(
-    *, tasks: int = 2, most: int = 1_000, progress: tuple[str, int] | None = None, login: KafkaLogin = PLAINTEXT
-) -> ReadingOptions:
+def options(**changes: Any) -> ReadingOptions:
     """Return options for four partitions."""
-    access = ClusterAccess(("b:9092",), login, 10.0)
-    return ReadingOptions(
-        access,
-        starts={0: 2, 1: 0, 2: 5, 3: 0},
-        tasks=tasks,
-        most_offsets=most,
-        limit=60.0,
-        placement=Placement(4, 1),
-        slot_ms=SLOT_MS,
-        keep_slots=KEEP,
-        progress_address=progress,
-    )
+    usual = {"starts": {0: 2, 1: 0, 2: 5, 3: 0}, "slot_ms": SLOT_MS, "keep_slots": KEEP}
+    return reading_options(**(usual | changes))
 
 
 def reader_of(reading: ReadingOptions) -> DeltaReader:
@@ -100,7 +86,7 @@ def test_a_batch_ends_at_the_stable_offsets(monkeypatch: pytest.MonkeyPatch) -> 
     """A cluster that does not answer is no failure: the batch has no new records."""
     for name, (ends, start, most, expected) in BATCHES.items():
         with_ends(monkeypatch, ends)
-        end = reader_of(options(most=most)).latestOffset(offsets(start), None)
+        end = reader_of(options(most_offsets=most)).latestOffset(offsets(start), None)
         assert (name, end) == (name, {TOPIC: {str(partition): offset for partition, offset in expected.items()}})
 
 
@@ -205,7 +191,7 @@ def test_a_task_reports_its_progress(monkeypatch: pytest.MonkeyPatch) -> None:
         receiver.bind(("127.0.0.1", 0))
         receiver.settimeout(5)
         leader = FakeLeader([Reply({0: Part(commits(0, 5))})], [dict.fromkeys(range(4), 1)])
-        run(monkeypatch, leader, options(progress=receiver.getsockname()), {0: 5})
+        run(monkeypatch, leader, options(progress_address=receiver.getsockname()), {0: 5})
         assert json.loads(receiver.recv(1000)) == {"0": 5}
 
 

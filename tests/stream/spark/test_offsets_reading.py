@@ -9,28 +9,17 @@ import numpy as np
 import pyarrow as pa
 
 from stream.cluster.records.read import FetchedRecords
-from stream.config.kafka_login import KafkaLogin
 from stream.groups.fold import Fold
 from stream.groups.placement import Placement
 from stream.spark import offsets_reading
-from stream.spark.reading_options import ClusterAccess, ReadingOptions
+from tests.stream.spark.readings import reading_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import pytest
 
-OPTIONS = ReadingOptions(
-    ClusterAccess(("localhost:9092",), KafkaLogin(), 10.0),
-    starts={0: 0},
-    tasks=1,
-    most_offsets=1000,
-    limit=60.0,
-    placement=Placement.build(1, 1),
-    slot_ms=30_000,
-    keep_slots=10,
-    progress_address=None,
-)
+OPTIONS = reading_options(starts={0: 0}, tasks=1, placement=Placement.build(1, 1))
 KEY = b"\x00\x01\x00\x01g\x00\x01t\x00\x00\x00\x00"
 VALUE = b"\x00\x01" + bytes(7) + b"\x05\x00\x00" + bytes(16)
 

@@ -9,8 +9,8 @@ import pytest
 
 from stream.config.kafka_login import KafkaLogin, PasswordLogin
 from stream.config.secret_sources import SecretFile, SecretValue
-from stream.groups.placement import Placement
 from stream.spark.reading_options import ClusterAccess, ReadingOptions
+from tests.stream.spark.readings import reading_options
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,18 +18,7 @@ if TYPE_CHECKING:
 
 def options(login: KafkaLogin) -> ReadingOptions:
     """Return options with this login."""
-    access = ClusterAccess(("b:9092",), login, 10.0)
-    return ReadingOptions(
-        access,
-        starts={0: 2},
-        tasks=2,
-        most_offsets=1_000,
-        limit=60.0,
-        placement=Placement(4, 1),
-        slot_ms=30_000,
-        keep_slots=10,
-        progress_address=None,
-    )
+    return reading_options(access=ClusterAccess(("b:9092",), login, 10.0))
 
 
 def test_serialized_options_have_no_secret(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined] # its stubs do not re-export it
@@ -14,7 +13,6 @@ from kafka.protocol.admin.client_quotas import AlterClientQuotasRequest
 
 from sandbox.kafka.broker import Broker
 from sandbox.kafka.tools import run_tool
-from sandbox.kafka.topics import create_topics
 from sandbox.waiting import LIMIT, wait_until
 from stream.cluster.admin.features import (
     BrokerVersions,
@@ -26,12 +24,8 @@ from stream.cluster.admin.features import (
 from stream.cluster.admin.followers import Follower, followers_out_of_sync, read_follower_lags
 from stream.cluster.admin.quotas import Quota, read_quotas
 from stream.cluster.admin.reassignments import Reassignment, read_reassignments
-from stream.cluster.offsets_for_times import WANTED, read_offsets_for_times
 from stream.cluster.topology import read_topology
 from stream.cluster.transport.client import Cluster
-from stream.offline.find import RecordLookup, find_records
-from stream.offline.folder import LogFolder
-from tests.integration.traffic import commit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,9 +36,6 @@ pytestmark = [pytest.mark.kafka, pytest.mark.long]
 REASSIGN = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
 FEATURES = "org.apache.kafka.tools.FeatureCommand"
 RECORDS = 80
-OFFSETS_TOPIC = "__consumer_offsets"
-OFFSETS_PARTITIONS = 4
-GROUPS = 24
 CONFIGS = "kafka.admin.ConfigCommand"
 MOVING = re.compile(
     r"^(\S+)-(\d+): replicas: ([\d,]+)\.(?: adding: ([\d,]+)\.)?(?: removing: ([\d,]+)\.)?$", re.MULTILINE
@@ -63,8 +54,6 @@ QUOTA = re.compile(
     r" are (.+)$",
     re.MULTILINE,
 )
-# Each broker holds every partition of the offsets topic; the indexes have several entries.
-REPLICATED = {"offsets.topic.replication.factor": "3", "log.index.interval.bytes": "200"}
 # The third broker supports unreleased requests and features, so that its version differs from the others.
 UNRELEASED = {"unstable.api.versions.enable": "true", "unstable.feature.versions.enable": "true"}
 
@@ -77,9 +66,9 @@ def brokers(broker: Broker) -> Iterator[list[Broker]]:
     """
     assert broker.running
     with (
-        Broker(properties=REPLICATED) as one,
-        Broker(properties=REPLICATED, joins=one) as two,
-        Broker(properties=REPLICATED | UNRELEASED, joins=one, node=3) as three,
+        Broker() as one,
+        Broker(joins=one) as two,
+        Broker(properties=UNRELEASED, joins=one, node=3) as three,
     ):
         admin = AdminClient({"bootstrap.servers": one.bootstrap})
         wait_until(lambda: len(admin.list_topics(timeout=LIMIT).brokers) == 3, "all brokers")
@@ -213,34 +202,3 @@ def test_features_are_those_that_the_tool_describes(cluster: Cluster, brokers: l
     assert version_sets(known) == [[1, 2], [3]]
     (sentence,) = mixed_versions(known)
     assert sentence.startswith("broker 3 differs from brokers 1, 2: ")
-
-
-def test_log_find_gives_the_answers_of_list_offsets_on_each_broker(cluster: Cluster, brokers: list[Broker]) -> None:
-    """For every timestamp, the files of each replica give the record that ListOffsets of the leader returns."""
-    create_topics(brokers[0].bootstrap, {"t": 1})
-    for number in range(GROUPS):
-        commit(brokers[0].bootstrap, f"g-{number}", "t", {0: number})
-    wait_until(lambda: len({_timestamps(each) for each in brokers}) == 1, "all replicas to have all records")
-    times = sorted({time + shift for time in _timestamps(brokers[0]) for shift in (0, 1)})
-    wanted = [(OFFSETS_TOPIC, partition, time) for partition in range(OFFSETS_PARTITIONS) for time in times]
-    table = pa.table(list(zip(*wanted, strict=True)), schema=WANTED)
-    answers = read_offsets_for_times(cluster, table).to_pylist()
-    assert {answer["error"] for answer in answers} == {None}
-    assert any(answer["offset"] is None for answer in answers)
-    assert len({answer["offset"] for answer in answers}) > GROUPS // OFFSETS_PARTITIONS
-    expected = {(answer["partition"], answer["time"]): (answer["offset"], answer["record_time"]) for answer in answers}
-    leaders = read_topology(cluster, [OFFSETS_TOPIC]).partitions["leader"].to_pylist()
-    assert len(set(leaders)) > 1
-    for broker in brokers:
-        found = {
-            (row.partition, time): (row.as_json()["offset"], row.as_json()["timestamp"])
-            for time in times
-            for row in find_records(LogFolder(broker.data), RecordLookup(time=time))
-        }
-        assert found == expected
-
-
-def _timestamps(broker: Broker) -> tuple[int, ...]:
-    """Return the timestamps of all records in a broker's replicas of the offsets topic."""
-    rows = LogFolder(broker.data).rows()
-    return tuple(sorted(row.timestamp for row in rows if row.timestamp is not None))

@@ -22,19 +22,16 @@ from confluent_kafka import (
     TopicCollection,
     TopicPartition,
 )
-from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, OffsetSpec, ResourceType
+from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from sandbox.kafka.tools import run_tool
 from sandbox.kafka.topics import create_topics
 from sandbox.waiting import LIMIT, eventually, wait_until
-from stream.cluster.configs import OFFSETS_TOPIC_SETTINGS, read_broker_configs, read_topic_config
 from stream.cluster.coordinators import Coordinators
 from stream.cluster.describe_groups import DescribedGroup, describe_groups
-from stream.cluster.log_dirs import read_replica_sizes, size_per_broker
 from stream.cluster.offsets_for_times import WANTED, read_offsets_for_times
 from stream.cluster.offsets_topic import NAME as OFFSETS_TOPIC
 from stream.cluster.open_transactions import read_open_transactions
-from stream.cluster.topic_health import topic_facts
 from stream.cluster.topic_ids import TopicIds
 from stream.cluster.topology import read_topology
 from stream.cluster.transport import admin_requests
@@ -46,7 +43,6 @@ from stream.groups.placement import partition_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from sandbox.kafka.broker import Broker
 
@@ -97,33 +93,6 @@ def test_any_available_broker_answers(broker: Broker) -> None:
         unreachable.call_any(admin_requests.describe_quorum())
 
 
-def test_layout(cluster: Cluster, admin: AdminClient, broker: Broker) -> None:
-    """Topics, partitions and brokers are those of the other client; a request for some topics returns only those."""
-    create_topics(broker.bootstrap, {"on-layout": 3})
-    found = read_topology(cluster, ["on-layout", "on-layout-none", "bad name!"])
-    assert [tuple(row.values())[0:1] + tuple(row.values())[2:] for row in found.topics.to_pylist()] == [
-        ("bad name!", False, None, "invalid"),
-        ("on-layout", False, 3, None),
-        ("on-layout-none", False, None, "not_found"),
-    ]
-    described = admin.describe_cluster().result(LIMIT)
-    assert (found.cluster_id, [each.node for each in found.brokers]) == (described.cluster_id, [1])
-    assert (found.controller, found.controller_error) == (1, None)
-    assert [tuple(row.values()) for row in found.partitions.to_pylist()] == [
-        ("on-layout", p, 1, 0, [1], [1], []) for p in range(3)
-    ]
-    every = read_topology(cluster)
-    listed = admin.list_topics(timeout=LIMIT).topics
-    assert {row["topic"]: row["partitions"] for row in every.topics.to_pylist()} == {
-        name: len(topic.partitions) for name, topic in listed.items()
-    }
-    # Another test may create the topic of transactions.
-    internal = {row["topic"] for row in every.topics.to_pylist() if row["internal"]}
-    assert {OFFSETS_TOPIC} <= internal <= {OFFSETS_TOPIC, "__transaction_state"}
-    facts = {row["topic"]: row for row in topic_facts(every).to_pylist()}
-    assert facts["on-layout"]["preferred_replicas_percent"] == facts["on-layout"]["brokers_spread_percent"] == 100
-
-
 def test_a_recreated_topic_has_a_new_id(cluster: Cluster, admin: AdminClient, broker: Broker) -> None:
     """A topic that is deleted and created between two polls has the same name and a new id."""
     ids = TopicIds()
@@ -142,38 +111,6 @@ def test_a_recreated_topic_has_a_new_id(cluster: Cluster, admin: AdminClient, br
     deleted = ids.known(first.ids()[name])
     assert deleted is not None
     assert deleted.name == name
-
-
-def test_settings_of_topics_and_brokers(cluster: Cluster, admin: AdminClient, broker: Broker) -> None:
-    """Values are those of the other client; each setting has a source or a reason; a changed value is read."""
-    resource = ConfigResource(ResourceType.TOPIC, OFFSETS_TOPIC)
-    expected = admin.describe_configs([resource])[resource].result(LIMIT)
-    ours = read_topic_config(cluster, OFFSETS_TOPIC)
-    for name in OFFSETS_TOPIC_SETTINGS:
-        if name in expected:
-            assert (ours[name].value, ours[name].reason) == (expected[name].value, None)
-        else:
-            assert (ours[name].value, ours[name].reason) == (None, ErrorReason.NOT_FOUND)
-    assert (ours["cleanup.policy"].value, ours["cleanup.policy"].source) == ("compact", "dynamic_topic_config")
-    assert ours["delete.retention.ms"].source == "default_config"
-    assert ours["message.format.version"].reason == ErrorReason.NOT_FOUND
-    create_topics(broker.bootstrap, {"on-settings": 1})
-    changed = ConfigResource(ResourceType.TOPIC, "on-settings")
-    changed.add_incremental_config(
-        ConfigEntry("delete.retention.ms", "4242", incremental_operation=AlterConfigOpType.SET)
-    )
-    admin.incremental_alter_configs([changed])[changed].result(LIMIT)
-    wait_until(
-        lambda: read_topic_config(cluster, "on-settings")["delete.retention.ms"].number() == 4242, "the changed setting"
-    )
-    assert read_topic_config(cluster, "on-no-such")["retention.ms"].reason == ErrorReason.NOT_FOUND
-    settings = read_broker_configs(cluster, [1, 77], ["offsets.retention.minutes", "offsets.topic.num.partitions"])
-    assert (settings[1]["offsets.retention.minutes"].value, settings[1]["offsets.retention.minutes"].source) == (
-        "10080",
-        "default_config",
-    )
-    assert settings[1]["offsets.topic.num.partitions"].source == "static_broker_config"
-    assert settings[77]["offsets.retention.minutes"].reason == ErrorReason.UNREACHABLE
 
 
 def test_states_of_groups(cluster: Cluster, admin: AdminClient, broker: Broker) -> None:
@@ -279,23 +216,3 @@ def test_open_transactions_of_the_offsets_topic(cluster: Cluster, broker: Broker
     consumer.close()
     (unknown,) = read_open_transactions(cluster, OFFSETS_TOPIC, [99]).to_pylist()
     assert (unknown["partition"], unknown["producer_id"], unknown["error"]) == (99, None, "not_found")
-
-
-def test_sizes_on_disk(cluster: Cluster, broker: Broker) -> None:
-    """Each replica of the offsets topic has the size of its log segments; an unreachable broker has an error."""
-
-    def as_on_disk() -> bool:
-        found = read_replica_sizes(cluster, {OFFSETS_TOPIC: range(4)})
-        rows = [tuple(row[name] for name in ("broker", "partition", "size", "error")) for row in found.to_pylist()]
-        sizes = [_bytes(broker.data, partition) for partition in range(4)]
-        assert set(found["log_dir"].to_pylist()) == {str(broker.data)}
-        assert (size_per_broker(found)[1] or 0) > 0
-        return rows == [(1, partition, size, None) for partition, size in enumerate(sizes)]
-
-    wait_until(as_on_disk, "sizes as the files have them, between two writes of the coordinator")
-    away = read_replica_sizes(cluster, {OFFSETS_TOPIC: [0]}, brokers=[77])
-    assert (away["error"].to_pylist(), size_per_broker(away)) == (["unreachable"], {77: None})
-
-
-def _bytes(data: Path, partition: int) -> int:
-    return sum(each.stat().st_size for each in (data / f"{OFFSETS_TOPIC}-{partition}").glob("*.log"))

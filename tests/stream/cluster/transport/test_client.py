@@ -202,13 +202,6 @@ class TestBroker:
             assert cluster.cluster_id
             assert [(each.node, each.host, each.port) for each in cluster.brokers] == [(1, LOOPBACK, broker.port)]
 
-    def test_a_metadata_request_creates_no_topic(self, make_broker: MakeBroker) -> None:
-        """The request does not allow the broker to create topics."""
-        broker = make_broker(properties={"auto.create.topics.enable": "true"})
-        with Cluster([broker.bootstrap]) as cluster:
-            for _ in range(2):
-                assert [topic.error_code for topic in cluster.metadata(["not-there"]).topics] == [3]
-
     def test_many_threads_share_one_client(self, broker: Broker) -> None:
         """160 requests of 8 threads are all answered, although they share one connection."""
         with Cluster([broker.bootstrap]) as cluster, ThreadPoolExecutor(8) as threads:

@@ -11,8 +11,9 @@ from stream.groups.reduce import StateLimits
 from stream.service.first_read.request import FirstRead
 from stream.service.first_read.worker import write_result
 from stream.spark import offsets_reading
-from stream.spark.reading_options import TOPIC, ClusterAccess, ReadingOptions
+from stream.spark.reading_options import TOPIC, ClusterAccess
 from tests.stream.cluster.records.fake_leader import FakeLeader, Part, Reply
+from tests.stream.spark.readings import reading_options
 from tests.support.commits import KEEP, SLOT_MS
 from tests.support.raw import commit_key, commit_value
 
@@ -24,17 +25,8 @@ if TYPE_CHECKING:
 
 def first_read(folder: Path) -> FirstRead:
     """Return a read of two partitions by two tasks; no broker answers."""
-    reading = ReadingOptions(
-        ClusterAccess(("127.0.0.1:1",), KafkaLogin(), 1.0),
-        starts={0: 0, 1: 0, 2: 0},
-        tasks=2,
-        most_offsets=1_000,
-        limit=0.1,
-        placement=Placement(3, 1),
-        slot_ms=SLOT_MS,
-        keep_slots=KEEP,
-        progress_address=None,
-    )
+    access, limits = ClusterAccess(("127.0.0.1:1",), KafkaLogin(), 1.0), {"slot_ms": SLOT_MS, "keep_slots": KEEP}
+    reading = reading_options(access=access, starts={0: 0, 1: 0, 2: 0}, limit=0.1, placement=Placement(3, 1), **limits)
     ends = {0: 5, 1: 0, 2: 3}
     return FirstRead(reading, StateLimits(KEEP), {0: 5}, ends, (((0, 0, 5),), ((2, 0, 3),)), folder)
 
